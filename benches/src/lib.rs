@@ -1,0 +1,1 @@
+//! Criterion benches over every crate of hipkittens; see `benches/`.

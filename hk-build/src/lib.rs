@@ -1,0 +1,1 @@
+//! Build-script library of hipkittens.

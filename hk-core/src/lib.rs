@@ -1,0 +1,1 @@
+//! Host API of hipkittens.

@@ -1,0 +1,1 @@
+//! Normalisation and row-wise kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.

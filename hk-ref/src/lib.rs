@@ -1,0 +1,1 @@
+//! CPU references and the parity harness.

@@ -1,0 +1,38 @@
+//! Instruction set: tables, decoder and printer.
+
+mod inst;
+
+pub use inst::{DecodeError, Dpp, Ext, Format, Inst, MemBits, Operand, Sdwa};
+
+/// Instruction set architecture of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Arch {
+    /// CDNA3: MI300X, MI325X.
+    Gfx942,
+    /// CDNA4: MI350X, MI355X.
+    Gfx950,
+}
+
+impl Arch {
+    /// LLVM processor name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gfx942 => "gfx942",
+            Self::Gfx950 => "gfx950",
+        }
+    }
+
+    /// Largest LDS allocation of one workgroup in bytes.
+    pub fn lds_bytes(self) -> u32 {
+        match self {
+            Self::Gfx942 => 64 * 1024,
+            Self::Gfx950 => 160 * 1024,
+        }
+    }
+}
+
+impl std::fmt::Display for Arch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

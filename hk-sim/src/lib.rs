@@ -1,0 +1,1 @@
+//! Functional simulator of AMD CDNA3 and CDNA4 GPUs behind the HIP C API.
