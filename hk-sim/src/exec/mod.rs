@@ -1,0 +1,3 @@
+//! Execution of decoded instructions.
+
+pub mod simd;
