@@ -10,37 +10,37 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Arch {
-    /// gfx942: MI300X, MI325X.
-    Cdna3,
-    /// gfx950: MI350X, MI355X.
-    Cdna4,
+    /// CDNA3: MI300X, MI325X.
+    Gfx942,
+    /// CDNA4: MI350X, MI355X.
+    Gfx950,
 }
 
 impl Arch {
     /// Every architecture, oldest first.
-    pub const ALL: [Self; 2] = [Self::Cdna3, Self::Cdna4];
+    pub const ALL: [Self; 2] = [Self::Gfx942, Self::Gfx950];
 
-    /// The compiler's name of it, e.g. `gfx942`.
-    pub const fn gfx(self) -> &'static str {
+    /// The compiler's name of it, such as `gfx942`.
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Cdna3 => "gfx942",
-            Self::Cdna4 => "gfx950",
+            Self::Gfx942 => "gfx942",
+            Self::Gfx950 => "gfx950",
         }
     }
 
     /// The cargo feature that builds its code objects.
     pub const fn feature(self) -> &'static str {
         match self {
-            Self::Cdna3 => "cdna3",
-            Self::Cdna4 => "cdna4",
+            Self::Gfx942 => "cdna3",
+            Self::Gfx950 => "cdna4",
         }
     }
 
     /// Local memory that one workgroup can have, in bytes.
     pub const fn lds_bytes(self) -> u32 {
         match self {
-            Self::Cdna3 => 65_536,
-            Self::Cdna4 => 163_840,
+            Self::Gfx942 => 65_536,
+            Self::Gfx950 => 163_840,
         }
     }
 
@@ -57,16 +57,16 @@ impl Arch {
     /// The e4m3 flavour that its matrix units and conversions use.
     pub const fn fp8_e4m3(self) -> DType {
         match self {
-            Self::Cdna3 => DType::F8E4M3Fnuz,
-            Self::Cdna4 => DType::F8E4M3,
+            Self::Gfx942 => DType::F8E4M3Fnuz,
+            Self::Gfx950 => DType::F8E4M3,
         }
     }
 
     /// The e5m2 flavour that its matrix units and conversions use.
     pub const fn fp8_e5m2(self) -> DType {
         match self {
-            Self::Cdna3 => DType::F8E5M2Fnuz,
-            Self::Cdna4 => DType::F8E5M2,
+            Self::Gfx942 => DType::F8E5M2Fnuz,
+            Self::Gfx950 => DType::F8E5M2,
         }
     }
 
@@ -74,9 +74,9 @@ impl Arch {
     /// must unpack in software are not native.
     pub const fn is_native(self, dtype: DType) -> bool {
         match dtype {
-            DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => matches!(self, Self::Cdna3),
+            DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => matches!(self, Self::Gfx942),
             DType::F8E4M3 | DType::F8E5M2 | DType::F4x2E2M1 | DType::E8M0 => {
-                matches!(self, Self::Cdna4)
+                matches!(self, Self::Gfx950)
             }
             _ => true,
         }
@@ -89,8 +89,8 @@ impl Arch {
     ///
     /// ```
     /// use hk_core::{Arch, dtype::DType};
-    /// assert!(Arch::Cdna4.require_native("gemm_a8w8", DType::F8E4M3).is_ok());
-    /// let error = Arch::Cdna3.require_native("gemm_a8w8", DType::F8E4M3).unwrap_err();
+    /// assert!(Arch::Gfx950.require_native("gemm_a8w8", DType::F8E4M3).is_ok());
+    /// let error = Arch::Gfx942.require_native("gemm_a8w8", DType::F8E4M3).unwrap_err();
     /// assert!(error.to_string().contains("use F8E4M3Fnuz"));
     /// ```
     pub fn require_native(self, op: &'static str, dtype: DType) -> Result<()> {
@@ -109,13 +109,13 @@ impl Arch {
     pub fn from_target_id(target: &str) -> Option<Self> {
         let processor = target.split(':').next()?;
         let processor = processor.rsplit("--").next()?;
-        Self::ALL.into_iter().find(|arch| arch.gfx() == processor)
+        Self::ALL.into_iter().find(|arch| arch.name() == processor)
     }
 }
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.gfx())
+        f.write_str(self.name())
     }
 }
 
@@ -126,7 +126,7 @@ impl FromStr for Arch {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
-            .find(|arch| arch.gfx() == text || arch.feature() == text)
+            .find(|arch| arch.name() == text || arch.feature() == text)
             .ok_or_else(|| Error::UnsupportedArch { arch: text.into() })
     }
 }
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn target_ids_are_parsed() {
-        assert_eq!(Arch::from_target_id("gfx950:sramecc+:xnack-"), Some(Arch::Cdna4));
-        assert_eq!(Arch::from_target_id("gfx942"), Some(Arch::Cdna3));
-        assert_eq!(Arch::from_target_id("amdgcn-amd-amdhsa--gfx942:xnack-"), Some(Arch::Cdna3));
+        assert_eq!(Arch::from_target_id("gfx950:sramecc+:xnack-"), Some(Arch::Gfx950));
+        assert_eq!(Arch::from_target_id("gfx942"), Some(Arch::Gfx942));
+        assert_eq!(Arch::from_target_id("amdgcn-amd-amdhsa--gfx942:xnack-"), Some(Arch::Gfx942));
         assert_eq!(Arch::from_target_id("gfx9420"), None);
         assert_eq!(Arch::from_target_id(""), None);
     }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn names_round_trip() {
         for arch in Arch::ALL {
-            assert_eq!(arch.gfx().parse::<Arch>().unwrap(), arch);
+            assert_eq!(arch.name().parse::<Arch>().unwrap(), arch);
             assert_eq!(arch.feature().parse::<Arch>().unwrap(), arch);
         }
         assert!("gfx1100".parse::<Arch>().is_err());

@@ -311,11 +311,11 @@ fn dtypes_describe_their_types() {
 
 #[test]
 fn fp8_flavours_belong_to_their_chips() {
-    use hk_core::Arch::{Cdna3, Cdna4};
-    assert!(Cdna3.is_native(DType::F8E4M3Fnuz) && !Cdna4.is_native(DType::F8E4M3Fnuz));
-    assert!(Cdna4.is_native(DType::F8E5M2) && !Cdna3.is_native(DType::F8E5M2));
-    assert!(Cdna3.is_native(DType::Bf16) && Cdna4.is_native(DType::Bf16));
-    for arch in [Cdna3, Cdna4] {
+    use hk_core::Arch::{Gfx942, Gfx950};
+    assert!(Gfx942.is_native(DType::F8E4M3Fnuz) && !Gfx950.is_native(DType::F8E4M3Fnuz));
+    assert!(Gfx950.is_native(DType::F8E5M2) && !Gfx942.is_native(DType::F8E5M2));
+    assert!(Gfx942.is_native(DType::Bf16) && Gfx950.is_native(DType::Bf16));
+    for arch in [Gfx942, Gfx950] {
         assert!(arch.is_native(arch.fp8_e4m3()) && arch.is_native(arch.fp8_e5m2()));
     }
 }

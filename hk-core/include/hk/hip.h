@@ -10,9 +10,9 @@
 
 // Upper bounds that let the compiler plan registers: work-items of a workgroup and, optionally,
 // the waves per SIMD that must fit.
-#define HK_LAUNCH_BOUNDS_1(threads) __attribute__((launch_bounds(threads)))
+#define HK_LAUNCH_BOUNDS_1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define HK_LAUNCH_BOUNDS_2(threads, waves) \
-  __attribute__((launch_bounds(threads), amdgpu_waves_per_eu(waves)))
+  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(waves)))
 #define HK_LAUNCH_BOUNDS_PICK(_1, _2, name, ...) name
 #define __launch_bounds__(...) \
   HK_LAUNCH_BOUNDS_PICK(__VA_ARGS__, HK_LAUNCH_BOUNDS_2, HK_LAUNCH_BOUNDS_1)(__VA_ARGS__)
