@@ -4,6 +4,7 @@ mod arch;
 pub mod dtype;
 mod error;
 mod fault;
+pub mod kernel;
 
 pub use arch::Arch;
 pub use error::{Error, HipVersion, Result, Tried};

@@ -1,0 +1,420 @@
+//! What a kernel crate's build embeds: its code objects, their resources and argument layouts, and
+//! the table from which the host chooses a tile configuration.
+//!
+//! The values are written by hk-build into a file that the kernel crate includes; host code only
+//! reads them. Nothing here allocates, so that the tables are constants.
+
+pub mod overrides;
+
+use std::fmt::{self, Write as _};
+
+pub use overrides::TileFileError;
+
+/// Everything that the build of one kernel crate embeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelSet {
+    /// The crate, such as `hk-norm`.
+    pub package: &'static str,
+    /// One entry per kernel and architecture.
+    pub kernels: &'static [Kernel],
+}
+
+/// A kernel of one architecture: one family and variant in all its tile configurations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kernel {
+    /// The architecture, such as `gfx950`.
+    pub arch: &'static str,
+    /// The family, whose device code is in `kernels/FAMILY.hip`.
+    pub family: &'static str,
+    /// What sets it apart in its family, such as an element type. Empty if it is the only one.
+    pub variant: &'static str,
+    /// The problem dimensions that decide which tile configuration serves.
+    pub dims: &'static [&'static str],
+    /// The argument struct.
+    pub args: ArgLayout,
+    /// The tile configurations. The first that serves a problem is taken.
+    pub tiles: &'static [TileConfig],
+}
+
+/// One compiled tile configuration of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TileConfig {
+    /// The name, unique in its kernel.
+    pub name: &'static str,
+    /// The kernel's symbol in the code object.
+    pub symbol: &'static str,
+    /// The code object that holds it.
+    pub image: CodeObjectImage,
+    /// Work-items of a workgroup.
+    pub threads: u32,
+    /// Bytes of LDS that a launch has to ask for, besides what the kernel declares statically.
+    pub dynamic_lds: u32,
+    /// The parameters that the kernel was instantiated with.
+    pub params: &'static [(&'static str, Param)],
+    /// The problems that it serves: every dimension named has to be in its range.
+    pub when: &'static [(&'static str, Range)],
+    /// What it occupies of a compute unit.
+    pub resources: Resources,
+}
+
+/// A linked code object, as the HIP runtime loads it.
+#[derive(Clone, Copy, PartialEq)]
+pub struct CodeObjectImage {
+    /// The architecture that it was compiled for.
+    pub arch: &'static str,
+    /// The ELF file.
+    pub bytes: &'static [u8],
+}
+
+impl fmt::Debug for CodeObjectImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CodeObjectImage {{ arch: {}, {} bytes }}", self.arch, self.bytes.len())
+    }
+}
+
+/// What a kernel occupies, from its code object's metadata.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Bytes of LDS that the kernel declares.
+    pub static_lds: u32,
+    /// Vector registers of a lane, both kinds together.
+    pub vgprs: u32,
+    /// The accumulation registers among them.
+    pub agprs: u32,
+    /// Scalar registers of a wave.
+    pub sgprs: u32,
+    /// Vector registers that the compiler had to spill.
+    pub vgpr_spills: u32,
+    /// Scalar registers that the compiler had to spill.
+    pub sgpr_spills: u32,
+    /// Bytes of scratch memory per work-item.
+    pub scratch: u32,
+    /// Waves of this kernel that fit on one SIMD, by its registers and LDS.
+    pub waves_per_simd: u32,
+}
+
+/// A parameter that a kernel was instantiated with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Param {
+    /// A number, such as a block size.
+    Int(i64),
+    /// A switch.
+    Bool(bool),
+    /// A C++ type.
+    Type(&'static str),
+}
+
+/// The values of one problem dimension that a tile configuration serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Range {
+    /// The smallest value.
+    pub min: u64,
+    /// The greatest value.
+    pub max: u64,
+    /// Only multiples of this are served; 0 counts as 1.
+    pub multiple_of: u64,
+}
+
+impl Range {
+    /// Every value.
+    pub const ANY: Self = Self { min: 0, max: u64::MAX, multiple_of: 1 };
+
+    /// Whether `value` is in the range.
+    ///
+    /// ```
+    /// use hk_core::kernel::Range;
+    /// let range = Range { min: 64, multiple_of: 64, ..Range::ANY };
+    /// assert!(range.contains(128) && !range.contains(0) && !range.contains(100));
+    /// ```
+    pub const fn contains(&self, value: u64) -> bool {
+        let step = if self.multiple_of == 0 { 1 } else { self.multiple_of };
+        self.min <= value && value <= self.max && value.is_multiple_of(step)
+    }
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self::ANY
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min, self.max) {
+            (0, u64::MAX) => f.write_str("any")?,
+            (min, u64::MAX) => write!(f, ">= {min}")?,
+            (0, max) => write!(f, "<= {max}")?,
+            (min, max) if min == max => write!(f, "{min}")?,
+            (min, max) => write!(f, "{min} to {max}")?,
+        }
+        if self.multiple_of > 1 {
+            write!(f, ", a multiple of {}", self.multiple_of)?;
+        }
+        Ok(())
+    }
+}
+
+/// The memory layout of a kernel's argument struct, as the compiler laid it out for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArgLayout {
+    /// The name of the struct.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its fields, in memory order.
+    pub fields: &'static [ArgField],
+}
+
+/// A field of an argument struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArgField {
+    /// The field's name.
+    pub name: &'static str,
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// What it holds.
+    pub kind: ArgKind,
+}
+
+/// What a field of an argument struct holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArgKind {
+    /// An address in device memory.
+    Pointer,
+    /// A truth value.
+    Bool,
+    /// A signed 8-bit integer.
+    I8,
+    /// An unsigned 8-bit integer.
+    U8,
+    /// A signed 16-bit integer.
+    I16,
+    /// An unsigned 16-bit integer.
+    U16,
+    /// A signed 32-bit integer.
+    I32,
+    /// An unsigned 32-bit integer.
+    U32,
+    /// A signed 64-bit integer.
+    I64,
+    /// An unsigned 64-bit integer.
+    U64,
+    /// A 32-bit floating-point number.
+    F32,
+    /// A 64-bit floating-point number.
+    F64,
+    /// Anything else, such as an array or a nested struct.
+    Bytes,
+}
+
+/// A type that may stand in a Rust argument struct where the device's struct has a scalar or a
+/// pointer. The code that hk-build generates compares the kinds when the kernel crate is compiled.
+pub trait ArgType: Copy {
+    /// What it is to the device.
+    const KIND: ArgKind;
+}
+
+macro_rules! arg_types {
+    ($($type:ty: $kind:ident),* $(,)?) => {
+        $(impl ArgType for $type { const KIND: ArgKind = ArgKind::$kind; })*
+    };
+}
+
+arg_types!(
+    bool: Bool, i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64,
+    f32: F32, f64: F64,
+);
+
+impl<T> ArgType for *const T {
+    const KIND: ArgKind = ArgKind::Pointer;
+}
+
+impl<T> ArgType for *mut T {
+    const KIND: ArgKind = ArgKind::Pointer;
+}
+
+/// The size of the field that `_field` borrows. For the assertions that hk-build generates.
+pub const fn field_size<S, F>(_field: fn(&S) -> &F) -> usize {
+    size_of::<F>()
+}
+
+/// The kind of the field that `_field` borrows. For the assertions that hk-build generates.
+pub const fn field_kind<S, F: ArgType>(_field: fn(&S) -> &F) -> ArgKind {
+    F::KIND
+}
+
+impl KernelSet {
+    /// The kernel of that family and variant for `arch`, such as `gfx950`.
+    pub fn kernel(&self, arch: &str, family: &str, variant: &str) -> Option<&'static Kernel> {
+        self.kernels.iter().find(|kernel| {
+            kernel.arch == arch && kernel.family == family && kernel.variant == variant
+        })
+    }
+
+    /// The tile configuration that serves the problem on `arch`: the first whose conditions all
+    /// hold. The file that the environment variable `HIPKITTENS_TILES` names is asked first (see
+    /// [`overrides`]).
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError`] if there is no such kernel, no configuration serves the problem, or the
+    /// user's file is wrong.
+    pub fn select(
+        &self,
+        arch: &str,
+        family: &str,
+        variant: &str,
+        problem: &[(&str, u64)],
+    ) -> Result<&'static TileConfig, SelectError> {
+        let Some(kernel) = self.kernel(arch, family, variant) else {
+            let kernel = kernel_name(family, variant);
+            return Err(if self.kernels.iter().any(|known| known.arch == arch) {
+                SelectError::NoKernel { package: self.package, arch: arch.to_owned(), kernel }
+            } else {
+                SelectError::NoArch { package: self.package, arch: arch.to_owned(), kernel }
+            });
+        };
+        match overrides::from_env()? {
+            Some(overrides) => overrides.select(self, kernel, problem),
+            None => kernel.select(problem),
+        }
+    }
+}
+
+impl Kernel {
+    /// The name in messages: family and variant.
+    pub fn name(&self) -> String {
+        kernel_name(self.family, self.variant)
+    }
+
+    /// The tile configuration called `name`.
+    pub fn tile(&self, name: &str) -> Option<&'static TileConfig> {
+        self.tiles.iter().find(|tile| tile.name == name)
+    }
+
+    /// The first tile configuration that serves the problem, without regard to a user's file.
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError::NoTile`] if there is none, [`SelectError::MissingDim`] if `problem` lacks a
+    /// dimension that decides.
+    pub fn select(&self, problem: &[(&str, u64)]) -> Result<&'static TileConfig, SelectError> {
+        let rules = self.tiles.iter().map(|tile| (tile, tile.when));
+        self.first_serving(rules, problem)
+    }
+
+    /// The tile of the first rule whose conditions all hold.
+    fn first_serving<'r>(
+        &self,
+        rules: impl Iterator<Item = (&'static TileConfig, &'r [(&'r str, Range)])>,
+        problem: &[(&str, u64)],
+    ) -> Result<&'static TileConfig, SelectError> {
+        let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
+        if let Some(dim) = self.dims.iter().find(|dim| value(dim).is_none()) {
+            return Err(SelectError::MissingDim { kernel: self.name(), dim });
+        }
+        let mut nearest: Option<(usize, String)> = None;
+        for (tile, when) in rules {
+            let broken = || {
+                when.iter().filter(|(dim, range)| !value(dim).is_some_and(|v| range.contains(v)))
+            };
+            let count = broken().count();
+            if count == 0 {
+                return Ok(tile);
+            }
+            if nearest.as_ref().is_none_or(|(least, _)| count < *least) {
+                nearest = Some((count, format!("{}: {}", tile.name, conditions(broken()))));
+            }
+        }
+        let nearest = nearest.map_or_else(|| "there is none".to_owned(), |(_, text)| text);
+        let mut text = String::new();
+        for (i, (dim, value)) in problem.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{comma}{dim} = {value}");
+        }
+        let (kernel, arch) = (self.name(), self.arch);
+        Err(SelectError::NoTile { kernel, arch, problem: text, nearest })
+    }
+}
+
+impl TileConfig {
+    /// The integer parameter called `name`, such as a block size.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.params.iter().find_map(|(param, value)| match value {
+            Param::Int(value) if *param == name => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// Bytes of LDS that a workgroup occupies, static and dynamic together.
+    pub const fn lds(&self) -> u32 {
+        self.resources.static_lds + self.dynamic_lds
+    }
+}
+
+/// Why there is no tile configuration for a problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// The binary holds no kernels of this crate for the architecture.
+    #[error("{kernel}: {package} was built without kernels for {arch}")]
+    NoArch {
+        /// The crate.
+        package: &'static str,
+        /// The architecture.
+        arch: String,
+        /// The kernel that was asked for.
+        kernel: String,
+    },
+    /// The architecture has kernels, but not this one.
+    #[error("{kernel}: {package} has no such kernel for {arch}")]
+    NoKernel {
+        /// The crate.
+        package: &'static str,
+        /// The architecture.
+        arch: String,
+        /// The kernel that was asked for.
+        kernel: String,
+    },
+    /// The problem lacks a dimension that decides which configuration serves.
+    #[error("{kernel}: the problem has no dimension `{dim}`")]
+    MissingDim {
+        /// The kernel.
+        kernel: String,
+        /// The dimension.
+        dim: &'static str,
+    },
+    /// No tile configuration serves the problem.
+    #[error("{kernel}: no tile configuration for {problem} on {arch} (nearest: {nearest})")]
+    NoTile {
+        /// The kernel.
+        kernel: String,
+        /// The architecture.
+        arch: &'static str,
+        /// The problem's dimensions.
+        problem: String,
+        /// The configuration with the fewest broken conditions, and these.
+        nearest: String,
+    },
+    /// The user's tile file is wrong.
+    #[error(transparent)]
+    TileFile(#[from] TileFileError),
+}
+
+fn kernel_name(family: &str, variant: &str) -> String {
+    if variant.is_empty() { family.to_owned() } else { format!("{family} {variant}") }
+}
+
+/// The conditions as text: `m >= 64 and n 1 to 8, a multiple of 2`.
+fn conditions<'r>(broken: impl Iterator<Item = &'r (&'r str, Range)>) -> String {
+    let broken: Vec<_> = broken.map(|(dim, range)| format!("{dim} {range}")).collect();
+    format!("needs {}", broken.join(" and "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use std::path::Path;
+
+use super::overrides::Overrides;
+use super::*;
+
+const IMAGE: CodeObjectImage = CodeObjectImage { arch: "gfx950", bytes: b"\x7fELF" };
+
+const fn tile(name: &'static str, when: &'static [(&'static str, Range)]) -> TileConfig {
+    TileConfig {
+        name,
+        symbol: "hk_gemm",
+        image: IMAGE,
+        threads: 256,
+        dynamic_lds: 1024,
+        params: &[("BM", Param::Int(128)), ("T", Param::Type("float"))],
+        when,
+        resources: Resources {
+            static_lds: 512,
+            vgprs: 64,
+            agprs: 0,
+            sgprs: 32,
+            vgpr_spills: 0,
+            sgpr_spills: 0,
+            scratch: 0,
+            waves_per_simd: 8,
+        },
+    }
+}
+
+const SET: KernelSet = KernelSet {
+    package: "hk-gemm",
+    kernels: &[Kernel {
+        arch: "gfx950",
+        family: "a16w16",
+        variant: "bf16",
+        dims: &["m", "n"],
+        args: ArgLayout { name: "A16w16Args", size: 0, fields: &[] },
+        tiles: &[
+            tile(
+                "large",
+                &[
+                    ("m", Range { min: 1024, ..Range::ANY }),
+                    ("n", Range { multiple_of: 256, ..Range::ANY }),
+                ],
+            ),
+            tile("small", &[("m", Range { max: 2048, ..Range::ANY })]),
+        ],
+    }],
+};
+
+fn name(m: u64, n: u64) -> Result<&'static str, SelectError> {
+    SET.select("gfx950", "a16w16", "bf16", &[("n", n), ("m", m)]).map(|tile| tile.name)
+}
+
+#[test]
+fn the_first_tile_whose_conditions_hold_is_taken() {
+    assert_eq!(name(1024, 512), Ok("large"));
+    assert_eq!(name(1023, 512), Ok("small"));
+    assert_eq!(name(2048, 100), Ok("small"));
+}
+
+#[test]
+fn failures_say_what_is_missing() {
+    fn text<T: fmt::Debug>(result: Result<T, SelectError>) -> String {
+        result.unwrap_err().to_string()
+    }
+    assert_eq!(
+        text(name(4096, 100)),
+        "a16w16 bf16: no tile configuration for n = 100, m = 4096 on gfx950 \
+         (nearest: large: needs n any, a multiple of 256)"
+    );
+    assert_eq!(
+        text(SET.select("gfx950", "a16w16", "bf16", &[("m", 1)])),
+        "a16w16 bf16: the problem has no dimension `n`"
+    );
+    assert_eq!(
+        text(SET.select("gfx942", "a16w16", "bf16", &[])),
+        "a16w16 bf16: hk-gemm was built without kernels for gfx942"
+    );
+    assert_eq!(
+        text(SET.select("gfx950", "a8w8", "", &[])),
+        "a8w8: hk-gemm has no such kernel for gfx950"
+    );
+}
+
+#[test]
+fn params_and_lds_are_read_from_the_tile() {
+    let tile = SET.kernels[0].tile("large").unwrap();
+    assert_eq!((tile.int("BM"), tile.int("T"), tile.int("BN")), (Some(128), None, None));
+    assert_eq!(tile.lds(), 1536);
+}
+
+#[test]
+fn ranges_are_displayed_as_conditions() {
+    let range = |min, max, multiple_of| Range { min, max, multiple_of }.to_string();
+    assert_eq!(range(0, u64::MAX, 1), "any");
+    assert_eq!(range(64, u64::MAX, 64), ">= 64, a multiple of 64");
+    assert_eq!(range(0, 8, 1), "<= 8");
+    assert_eq!(range(7, 7, 0), "7");
+    assert_eq!(range(1, 8, 2), "1 to 8, a multiple of 2");
+}
+
+fn overrides(text: &str) -> Result<Overrides, TileFileError> {
+    Overrides::parse(Path::new("my.toml"), text)
+}
+
+const HEAD: &str = "[[kernel]]\npackage = \"hk-gemm\"\narch = \"gfx950\"\nfamily = \"a16w16\"\nvariant = \"bf16\"\n";
+
+#[test]
+fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
+    let file = overrides(&format!(
+        "{HEAD}[[kernel.tile]]\nname = \"small\"\nwhen = {{ m = {{ max = 5000 }} }}\n"
+    ))
+    .unwrap();
+    let name =
+        |m, n| file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]).map(|tile| tile.name);
+    assert_eq!(name(4096, 512), Ok("small"));
+    // `large` would serve it, but the file does not list it.
+    assert!(matches!(name(8192, 512), Err(SelectError::NoTile { .. })));
+    let elsewhere = HEAD.replace("hk-gemm", "hk-norm") + "tile = []\n";
+    let file = overrides(&elsewhere).unwrap();
+    let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]).unwrap();
+    assert_eq!(chosen.name, "large");
+}
+
+#[test]
+fn a_users_file_that_names_unknown_things_is_refused() {
+    let check = |text: &str| overrides(text).and_then(|file| file.check(&SET));
+    let text = |text: &str| check(text).unwrap_err().to_string();
+    assert_eq!(
+        text(&format!("{HEAD}[[kernel.tile]]\nname = \"huge\"\n")),
+        "HIPKITTENS_TILES: my.toml: hk-gemm has no tile `huge` of `a16w16 bf16` \
+         (known: large, small)"
+    );
+    assert_eq!(
+        text(&(HEAD.replace("a16w16", "a4w4") + "tile = []\n")),
+        "HIPKITTENS_TILES: my.toml: hk-gemm has no kernel `a4w4 bf16` for gfx950 \
+         (known: a16w16 bf16)"
+    );
+    let dim = "[[kernel.tile]]\nname = \"small\"\nwhen = { k = { min = 1 } }\n";
+    assert_eq!(
+        text(&format!("{HEAD}{dim}")),
+        "HIPKITTENS_TILES: my.toml: hk-gemm has no dimension `k` of `a16w16 bf16` (known: m, n)"
+    );
+    assert!(text(&format!("{HEAD}tiles = []\n")).contains("unknown field `tiles`"));
+    assert!(text(&format!("{HEAD}tile = []\n{HEAD}tile = []\n")).contains("is listed twice"));
+    // A binary without the architecture cannot tell, so it does not complain.
+    assert_eq!(check(&(HEAD.replace("gfx950", "gfx942") + "tile = []\n")), Ok(()));
+}
+
+#[test]
+fn an_unreadable_file_is_an_error() {
+    let error = Overrides::load(Path::new("/nonexistent/tiles.toml")).unwrap_err();
+    assert!(matches!(error, TileFileError::Unreadable { .. }), "{error}");
+}
