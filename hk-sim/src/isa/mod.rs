@@ -1,9 +1,23 @@
 //! Instruction set: tables, decoder and printer.
+//!
+//! `isa/opcodes.csv` and `isa/mfma.csv` are the source of every table; `cargo run -p hk-sim
+//! --example gen_isa` regenerates the Rust form.
 
+mod decode;
+mod info;
 mod inst;
+mod mfma;
+#[rustfmt::skip]
+mod mfma_table;
+#[rustfmt::skip]
+mod table;
 
+pub use decode::decode;
+pub use info::{ArchSet, Class, Elem, Forms, Imm, Implicit, Mods, OpInfo, Slot};
 pub use inst::{DecodeError, Dpp, Ext, Format, Inst, MemBits, Operand, Sdwa};
-
+pub use mfma::{Blgp, MatType, MfmaClass, MfmaInfo};
+pub use mfma_table::MFMA;
+pub use table::{OPS, Op};
 /// Instruction set architecture of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arch {
