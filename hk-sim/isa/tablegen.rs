@@ -136,7 +136,7 @@ fn base(mnemonic: &str) -> &str {
 }
 
 /// Text of `src/isa/table.rs`.
-pub fn opcode_table(csv: &str) -> Result<String, String> {
+pub(crate) fn opcode_table(csv: &str) -> Result<String, String> {
     let rows = rows(csv)?;
     let ops: BTreeSet<&str> = rows.iter().map(|r| base(r["mnemonic"])).collect();
     let mut consts = BTreeMap::new();
@@ -220,7 +220,7 @@ pub fn opcode_table(csv: &str) -> Result<String, String> {
 }
 
 /// Text of `src/isa/mfma_table.rs`.
-pub fn mfma_table(csv: &str) -> Result<String, String> {
+pub(crate) fn mfma_table(csv: &str) -> Result<String, String> {
     let rows = rows(csv)?;
     let mut out = String::from(HEADER);
     out.push_str(
