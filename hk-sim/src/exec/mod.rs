@@ -1,3 +1,144 @@
 //! Execution of decoded instructions.
+//!
+//! A [`Program`] is the code of one loaded code object, lowered once into [`MicroOp`]s. [`run`]
+//! executes a [`Dispatch`] of it: workgroups on a pool of threads, the waves of a workgroup on one
+//! thread in turns. A handler sees one [`Wave`] and one [`MicroOp`]; each encoding has its file.
 
+mod program;
+mod salu;
+mod schedule;
 pub mod simd;
+mod wave;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
+pub use schedule::run;
+pub use wave::{
+    EXEC, Fault, Flow, INLINE_F32, M0, POISON, PRIVATE_APERTURE, SHARED_APERTURE, VCC, VECTOR_ROWS,
+    WAVE, Wave,
+};
+
+use crate::isa::Arch;
+use crate::product::Product;
+
+/// The 64 lanes of one 32-bit vector register.
+pub type Lanes = [u32; WAVE];
+
+/// Range of device-visible memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First address, which is also the host address of the bytes.
+    pub base: u64,
+    /// Bytes that the program asked for.
+    pub len: u64,
+    /// Bytes that are mapped: `len` rounded up to the page, as on the hardware.
+    pub mapped: u64,
+    /// What the range is, for reports.
+    pub name: String,
+}
+
+/// Launch of one kernel.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Simulated product.
+    pub product: &'static Product,
+    /// Code.
+    pub program: Arc<Program>,
+    /// Kernel name, for reports.
+    pub kernel: String,
+    /// Address of the first instruction.
+    pub entry: u64,
+    /// Initial register state and resources that the kernel descriptor asks for.
+    pub setup: WaveSetup,
+    /// Workgroups in x, y, z.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup in x, y, z.
+    pub block: [u32; 3],
+    /// Address of the kernarg segment.
+    pub kernarg: u64,
+    /// Address of the 64-byte dispatch packet.
+    pub dispatch_packet: u64,
+    /// Address of the queue structure.
+    pub queue: u64,
+    /// Static plus dynamic LDS of a workgroup in bytes.
+    pub lds_bytes: u32,
+    /// Private memory of a work-item in bytes.
+    pub scratch_bytes: u32,
+    /// All memory that the kernel may touch, sorted by address.
+    pub regions: Arc<[Region]>,
+}
+
+/// What the kernel descriptor says about the registers of a new wave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaveSetup {
+    /// VGPRs that the kernel uses (`v0..`).
+    pub vgprs: u32,
+    /// AGPRs that the kernel uses (`a0..`).
+    pub agprs: u32,
+    /// Initial MODE register.
+    pub mode: u32,
+    /// Count of user SGPRs, preloaded kernel arguments included.
+    pub user_sgprs: u32,
+    /// User SGPRs hold the dispatch packet's address.
+    pub dispatch_ptr: bool,
+    /// User SGPRs hold the queue's address.
+    pub queue_ptr: bool,
+    /// User SGPRs hold the kernarg segment's address.
+    pub kernarg_ptr: bool,
+    /// User SGPRs hold the dispatch id.
+    pub dispatch_id: bool,
+    /// A user SGPR holds the private segment's size.
+    pub private_segment_size: bool,
+    /// A system SGPR holds each workgroup id coordinate.
+    pub workgroup_id: [bool; 3],
+    /// A system SGPR holds the workgroup info word.
+    pub workgroup_info: bool,
+    /// Highest work-item id coordinate in `v0`: 0 x, 1 y, 2 z.
+    pub workitem_ids: u32,
+}
+
+/// How to execute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecOptions {
+    /// Threads; 0 takes what the host offers.
+    pub threads: usize,
+    /// Permutes the order and the time slices of waves and workgroups; `None` is plain round robin.
+    pub seed: Option<u64>,
+    /// Wave instructions that a launch may execute.
+    pub max_instructions: u64,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        Self { threads: 0, seed: None, max_instructions: 1 << 44 }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunStats {
+    /// Wave instructions executed.
+    pub instructions: u64,
+    /// Workgroups executed.
+    pub workgroups: u64,
+}
+
+/// What all waves of a launch share.
+pub struct Env<'a> {
+    /// Code.
+    pub program: &'a Program,
+    /// Memory.
+    pub regions: &'a [Region],
+    /// Chip.
+    pub arch: Arch,
+    /// Simulated product.
+    pub product: &'static Product,
+    /// Launch.
+    pub dispatch: &'a Dispatch,
+    /// Instructions of all finished time slices, for the budget.
+    pub executed: AtomicU64,
+    /// Start of the launch, the zero of `s_memrealtime`.
+    pub start: std::time::Instant,
+}

@@ -1,0 +1,254 @@
+//! Code of a loaded code object, lowered for execution.
+
+use std::sync::OnceLock;
+
+use super::{Flow, VECTOR_ROWS, Wave, salu};
+use super::simd::SimdLevel;
+use crate::isa::{Arch, DecodeError, Inst, Operand, decode};
+
+/// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
+/// instruction.
+pub type Handler = for<'a> fn(&mut Wave<'a>, &MicroOp) -> Flow;
+
+/// One instruction, lowered: what its handler needs and nothing else.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct MicroOp {
+    /// Handler.
+    pub run: Handler,
+    /// Whatever does not fit into the plain fields.
+    pub detail: Detail,
+    /// Destination: scalar code, or row of the vector file.
+    pub dst: u16,
+    /// Second destination.
+    pub dst1: u16,
+    /// Sources: scalar codes or rows, as the handler expects.
+    pub src: [u16; 4],
+    /// Literal of the instruction.
+    pub literal: u32,
+    /// Immediate, by family.
+    pub imm: u32,
+    /// Flags, by family.
+    pub flags: u32,
+    /// Size of the instruction in dwords.
+    pub dwords: u8,
+}
+
+/// Family-specific part of a [`MicroOp`].
+#[derive(Debug, Default)]
+pub enum Detail {
+    /// Nothing more.
+    #[default]
+    None,
+}
+
+impl MicroOp {
+    /// Operation without operands.
+    pub fn new(run: Handler, inst: &Inst) -> Self {
+        Self {
+            run,
+            detail: Detail::None,
+            dst: 0,
+            dst1: 0,
+            src: [0; 4],
+            literal: inst.literal,
+            imm: 0,
+            flags: 0,
+            dwords: inst.size / 4,
+        }
+    }
+
+    fn illegal(dwords: u8) -> Self {
+        Self {
+            run: |wave, op| wave.illegal(op),
+            detail: Detail::None,
+            dst: 0,
+            dst1: 0,
+            src: [0; 4],
+            literal: 0,
+            imm: 0,
+            flags: 0,
+            dwords,
+        }
+    }
+}
+
+/// Why an instruction that decodes is not executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// The simulator does not execute the operation; the text says why.
+    #[error("not executed: {0}")]
+    Operation(&'static str),
+    /// The operation is executed, this combination of fields is not legal for it.
+    #[error("illegal operands: {0}")]
+    Operands(&'static str),
+}
+
+/// Executable bytes of a loaded image.
+#[derive(Clone, Debug)]
+pub struct CodeSection {
+    /// Address of the first dword.
+    pub address: u64,
+    /// The code, as loaded and relocated.
+    pub words: Vec<u32>,
+}
+
+/// Code of one loaded code object.
+#[derive(Debug)]
+pub struct Program {
+    arch: Arch,
+    sections: Vec<Section>,
+    /// One entry per dword, so that a jump to any dword finds its instruction; behind each section
+    /// stand [`GAP`] entries that fault, so that running off its end is caught.
+    ops: OnceLock<Vec<MicroOp>>,
+}
+
+#[derive(Debug)]
+struct Section {
+    first: usize,
+    code: CodeSection,
+}
+
+/// Largest instruction in dwords: how far execution can step beyond the end of a section.
+const GAP: usize = 4;
+
+impl Program {
+    /// Program of these sections. Lowering happens at the first use.
+    pub fn new(arch: Arch, sections: Vec<CodeSection>) -> Self {
+        let mut first = 0;
+        let sections = sections
+            .into_iter()
+            .map(|code| {
+                let section = Section { first, code };
+                first += section.code.words.len() + GAP;
+                section
+            })
+            .collect();
+        Self { arch, sections, ops: OnceLock::new() }
+    }
+
+    /// Chip.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Lowered instructions by index.
+    pub fn ops(&self) -> &[MicroOp] {
+        self.ops.get_or_init(|| {
+            let level = SimdLevel::detect();
+            let mut ops = Vec::new();
+            for section in &self.sections {
+                let words = &section.code.words;
+                for at in 0..words.len() {
+                    ops.push(match decode(self.arch, &words[at..]) {
+                        Ok(inst) => self
+                            .lower(&inst, ops.len(), level)
+                            .unwrap_or_else(|_| MicroOp::illegal(inst.size / 4)),
+                        Err(_) => MicroOp::illegal(1),
+                    });
+                }
+                ops.extend((0..GAP).map(|_| MicroOp::illegal(1)));
+            }
+            ops
+        })
+    }
+
+    /// Index of the instruction at an address.
+    pub fn index_of(&self, pc: u64) -> Option<usize> {
+        self.sections.iter().find_map(|section| {
+            let offset = pc.checked_sub(section.code.address)?;
+            let inside = offset % 4 == 0 && offset / 4 < section.code.words.len() as u64;
+            inside.then(|| section.first + (offset / 4) as usize)
+        })
+    }
+
+    /// Address of the instruction at an index; any value beyond the end for an index in a gap.
+    pub fn pc_of(&self, index: usize) -> u64 {
+        self.section_of(index)
+            .map_or(u64::MAX, |section| section.code.address + 4 * (index - section.first) as u64)
+    }
+
+    /// Decodes the instruction at an index again, for reports and checks.
+    pub fn inst_at(&self, index: usize) -> Result<Inst, DecodeError> {
+        let words = self
+            .section_of(index)
+            .and_then(|section| section.code.words.get(index - section.first..))
+            .unwrap_or(&[]);
+        decode(self.arch, words)
+    }
+
+    /// Why the entry at this index faults.
+    pub(super) fn why_illegal(&self, index: usize) -> String {
+        match self.inst_at(index) {
+            Ok(inst) => match self.lower(&inst, index, SimdLevel::detect()) {
+                Ok(_) => format!("`{inst}` was reached in an illegal way"),
+                Err(reason) => format!("`{inst}`: {reason}"),
+            },
+            Err(DecodeError::Truncated { .. }) => "execution ran off the end of the code".into(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn section_of(&self, index: usize) -> Option<&Section> {
+        self.sections
+            .iter()
+            .find(|section| (section.first..section.first + section.code.words.len() + GAP).contains(&index))
+    }
+
+    /// Index that a branch at `index` over `dwords` instruction dwords and `offset` further ones
+    /// reaches, if that is inside the section.
+    pub(super) fn branch_target(&self, index: usize, dwords: u8, offset: i16) -> Option<usize> {
+        let target = (index + usize::from(dwords)).checked_add_signed(isize::from(offset))?;
+        let section = self.section_of(index)?;
+        (section.first..section.first + section.code.words.len())
+            .contains(&target)
+            .then_some(target)
+    }
+
+    fn lower(&self, inst: &Inst, index: usize, level: SimdLevel) -> Result<MicroOp, Unsupported> {
+        for operand in inst.dst.iter().chain(&inst.src) {
+            if let Some(row) = operand.vector_index() {
+                // A tuple that starts in one bank must not run into the other or off the end.
+                let bank_end = if row < 256 { 256 } else { VECTOR_ROWS };
+                if row + usize::from(operand.dwords) > bank_end {
+                    return Err(Unsupported::Operands("a register tuple exceeds v255 or a255"));
+                }
+            } else if operand.is_some()
+                && operand.code < 128
+                && usize::from(operand.code) + usize::from(operand.dwords) > 128
+            {
+                return Err(Unsupported::Operands("a scalar tuple exceeds exec_hi"));
+            }
+        }
+        lower(self, inst, index, level)
+    }
+
+    /// Whether the simulator executes an instruction, with the reason if not.
+    pub fn supports(arch: Arch, inst: &Inst) -> Result<(), Unsupported> {
+        let words = inst.raw[..usize::from(inst.size / 4)].to_vec();
+        let program = Self::new(arch, vec![CodeSection { address: 0, words }]);
+        // A branch out of this one-instruction program is no fault of the instruction.
+        match program.lower(inst, 0, SimdLevel::Portable) {
+            Err(Unsupported::Operands(OUTSIDE)) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+}
+
+/// Reason of a branch that leaves its section.
+pub(super) const OUTSIDE: &str = "the branch target is outside the code";
+
+/// Lowers one instruction by trying each family.
+fn lower(
+    program: &Program,
+    inst: &Inst,
+    index: usize,
+    level: SimdLevel,
+) -> Result<MicroOp, Unsupported> {
+    use crate::isa::Format as F;
+    let _ = (level, Operand::NONE);
+    match inst.info.format {
+        F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),
+        _ => Err(Unsupported::Operation("no handler")),
+    }
+}

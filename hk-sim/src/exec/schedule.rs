@@ -1,0 +1,486 @@
+//! Scheduling: workgroups on threads, waves of a workgroup in turns.
+//!
+//! Every workgroup makes progress whatever the others do: one that spins is set aside after a time
+//! slice, and the next is started or resumed. A kernel without races gives the same result for any
+//! number of threads and any seed.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::wave::{POISON, PRIVATE_APERTURE};
+use super::{Dispatch, Env, ExecOptions, Flow, RunStats, WAVE, Wave};
+use crate::fault::{FaultKind, FaultReport};
+
+/// Instructions that a wave executes before another wave of its workgroup gets its turn.
+const WAVE_SLICE: u32 = 1 << 13;
+/// Turns of all waves before a workgroup that has not finished gives way to others.
+const GROUP_SLICE: u32 = 1 << 9;
+/// Time slices that workgroups below a faulting one still get, so that the report names the first
+/// faulting workgroup whatever the number of threads.
+const GRACE_SLICES: usize = 64;
+
+/// Executes a launch to its end.
+///
+/// # Errors
+/// The report of the first fault, in workgroup order.
+pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
+    let env = Env {
+        program: &dispatch.program,
+        regions: &dispatch.regions,
+        arch: dispatch.program.arch(),
+        product: dispatch.product,
+        dispatch,
+        executed: AtomicU64::new(0),
+        start: std::time::Instant::now(),
+    };
+    let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+    let Some(entry) = dispatch.program.index_of(dispatch.entry) else {
+        return Err(Box::new(FaultReport {
+            kind: FaultKind::IllegalInstruction,
+            detail: "the kernel's entry is not inside the code".into(),
+            kernel: dispatch.kernel.clone(),
+            pc: dispatch.entry,
+            offset: 0,
+            instruction: String::new(),
+            workgroup: [0; 3],
+            wave: 0,
+            lane: None,
+            address: None,
+            allocation: None,
+            source: None,
+        }));
+    };
+    let queue = Queue {
+        env: &env,
+        options,
+        entry,
+        groups,
+        next: AtomicU64::new(0),
+        live: AtomicUsize::new(0),
+        suspended: Mutex::new(VecDeque::new()),
+        first_fault: AtomicU64::new(u64::MAX),
+        grace: AtomicUsize::new(GRACE_SLICES),
+        report: Mutex::new(None),
+    };
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let threads = threads.min(usize::try_from(groups).unwrap_or(usize::MAX));
+    // Lower the code before the threads race for it.
+    dispatch.program.ops();
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| queue.work());
+        }
+        queue.work();
+    });
+    match queue.report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some((_, report)) => Err(report),
+        None => Ok(RunStats {
+            instructions: env.executed.load(Ordering::Relaxed),
+            workgroups: groups,
+        }),
+    }
+}
+
+/// Workgroups that are not finished.
+struct Queue<'a> {
+    env: &'a Env<'a>,
+    options: &'a ExecOptions,
+    entry: usize,
+    groups: u64,
+    next: AtomicU64,
+    /// Workgroups that were started and have not ended.
+    live: AtomicUsize,
+    suspended: Mutex<VecDeque<Box<Group<'a>>>>,
+    /// Lowest workgroup that has faulted.
+    first_fault: AtomicU64,
+    grace: AtomicUsize,
+    report: Mutex<Option<(u64, Box<FaultReport>)>>,
+}
+
+/// How a time slice of a workgroup ended.
+enum Slice {
+    Done,
+    Suspended,
+    Fault(Box<FaultReport>),
+}
+
+impl<'a> Queue<'a> {
+    /// Runs workgroups until none is left.
+    fn work(&self) {
+        let mut spare: Option<Box<Group<'a>>> = None;
+        let mut prefer_fresh = true;
+        loop {
+            let resumed = if prefer_fresh { None } else { self.resume() };
+            let group = resumed.or_else(|| self.start(&mut spare)).or_else(|| self.resume());
+            let Some(mut group) = group else {
+                if self.live.load(Ordering::Acquire) == 0 && self.exhausted() {
+                    return;
+                }
+                // Another thread runs the last workgroups; it may set one aside.
+                std::thread::yield_now();
+                continue;
+            };
+            if self.stopped(group.linear) {
+                self.live.fetch_sub(1, Ordering::Release);
+                continue;
+            }
+            match group.slice(self.options) {
+                Slice::Done => {
+                    spare = Some(group);
+                    self.live.fetch_sub(1, Ordering::Release);
+                    prefer_fresh = true;
+                }
+                Slice::Suspended => {
+                    self.lock_suspended().push_back(group);
+                    prefer_fresh = !prefer_fresh;
+                }
+                Slice::Fault(report) => {
+                    self.record(group.linear, report);
+                    self.live.fetch_sub(1, Ordering::Release);
+                }
+            }
+        }
+    }
+
+    fn lock_suspended(&self) -> std::sync::MutexGuard<'_, VecDeque<Box<Group<'a>>>> {
+        self.suspended.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn exhausted(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= self.groups
+            || self.first_fault.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    fn stopped(&self, linear: u64) -> bool {
+        let first = self.first_fault.load(Ordering::Relaxed);
+        first != u64::MAX
+            && (linear >= first
+                || self
+                    .grace
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_err())
+    }
+
+    fn resume(&self) -> Option<Box<Group<'a>>> {
+        self.lock_suspended().pop_front()
+    }
+
+    fn start(&self, spare: &mut Option<Box<Group<'a>>>) -> Option<Box<Group<'a>>> {
+        if self.exhausted() {
+            return None;
+        }
+        self.live.fetch_add(1, Ordering::AcqRel);
+        let linear = self.next.fetch_add(1, Ordering::Relaxed);
+        if linear >= self.groups {
+            self.live.fetch_sub(1, Ordering::Release);
+            return None;
+        }
+        let mut group = spare.take().unwrap_or_else(|| Box::new(Group::new(self.env)));
+        group.reset(linear, self.entry, self.options.seed);
+        Some(group)
+    }
+
+    fn record(&self, linear: u64, report: Box<FaultReport>) {
+        self.first_fault.fetch_min(linear, Ordering::Relaxed);
+        let mut slot = self.report.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if slot.as_ref().is_none_or(|(first, _)| linear < *first) {
+            *slot = Some((linear, report));
+        }
+    }
+}
+
+/// What a wave waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    Barrier,
+    Ended,
+}
+
+/// One workgroup.
+struct Group<'a> {
+    env: &'a Env<'a>,
+    linear: u64,
+    waves: Vec<Wave<'a>>,
+    states: Vec<State>,
+    /// LDS, in 16-byte units so that its start is aligned.
+    lds: Vec<u128>,
+    random: Option<Random>,
+}
+
+// SAFETY: the only field that is not `Send` is `Wave::lds`, which points into `Group::lds`; both
+// move between threads together and only the thread that holds the group uses them.
+unsafe impl Send for Group<'_> {}
+
+impl<'a> Group<'a> {
+    fn new(env: &'a Env<'a>) -> Self {
+        let items: u32 = env.dispatch.block.iter().product();
+        let waves = (items as usize).div_ceil(WAVE);
+        let lds = vec![0; (env.dispatch.lds_bytes as usize).div_ceil(16)];
+        Self {
+            env,
+            linear: 0,
+            waves: (0..waves).map(|_| Wave::new(env)).collect(),
+            states: vec![State::Ready; waves],
+            lds,
+            random: None,
+        }
+    }
+
+    /// Makes this the workgroup `linear`, with registers and LDS as at its start.
+    fn reset(&mut self, linear: u64, entry: usize, seed: Option<u64>) {
+        let dispatch = self.env.dispatch;
+        let [gx, gy, _] = dispatch.grid.map(u64::from);
+        let id = [linear % gx, linear / gx % gy, linear / gx / gy].map(|n| n as u32);
+        self.linear = linear;
+        self.lds.fill(u128::MAX);
+        self.states.fill(State::Ready);
+        self.random = seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let lds = self.lds.as_mut_ptr().cast::<u8>();
+        for (index, wave) in self.waves.iter_mut().enumerate() {
+            wave.lds = lds;
+            wave.lds_len = dispatch.lds_bytes;
+            reset_wave(wave, dispatch, index as u32, linear, id, entry);
+        }
+    }
+
+    /// Runs the waves in turns until all have ended or the time slice is over.
+    fn slice(&mut self, options: &ExecOptions) -> Slice {
+        let ops = self.env.program.ops();
+        let before: u64 = self.waves.iter().map(|wave| wave.executed).sum();
+        for _ in 0..GROUP_SLICE {
+            let mut progress = false;
+            let count = self.waves.len();
+            let start = self.random.as_mut().map_or(0, |random| random.below(count));
+            for turn in 0..count {
+                let index = (start + turn) % count;
+                if self.states[index] != State::Ready {
+                    continue;
+                }
+                let limit = self
+                    .random
+                    .as_mut()
+                    .map_or(WAVE_SLICE, |random| 1 + random.below(WAVE_SLICE as usize / 16) as u32);
+                let wave = &mut self.waves[index];
+                let flow = run_wave(wave, ops, limit);
+                progress |= flow != Flow::Yield;
+                match flow {
+                    Flow::Next | Flow::Yield => {}
+                    Flow::Barrier => self.states[index] = State::Barrier,
+                    Flow::End => self.states[index] = State::Ended,
+                    Flow::Fault => return Slice::Fault(self.fault(index)),
+                }
+            }
+            if !self.states.contains(&State::Ready) {
+                if !self.states.contains(&State::Barrier) {
+                    self.account(before);
+                    return Slice::Done;
+                }
+                for state in &mut self.states {
+                    if *state == State::Barrier {
+                        *state = State::Ready;
+                    }
+                }
+            } else if !progress {
+                break;
+            }
+        }
+        if self.account(before) > options.max_instructions {
+            let index = self.states.iter().position(|&state| state == State::Ready).unwrap_or(0);
+            self.waves[index].fault_pc = self.waves[index].pc;
+            self.waves[index].raise(
+                FaultKind::InstructionBudget,
+                format!("the launch executed more than {} wave instructions", options.max_instructions),
+                None,
+                None,
+            );
+            return Slice::Fault(self.fault(index));
+        }
+        Slice::Suspended
+    }
+
+    /// Adds the instructions since `before` to the launch and returns its total.
+    fn account(&self, before: u64) -> u64 {
+        let now: u64 = self.waves.iter().map(|wave| wave.executed).sum();
+        self.env.executed.fetch_add(now - before, Ordering::Relaxed) + (now - before)
+    }
+
+    fn fault(&mut self, index: usize) -> Box<FaultReport> {
+        let program = self.env.program;
+        let wave = &mut self.waves[index];
+        let at = wave.fault_pc;
+        let fault = wave.fault.take();
+        let pc = program.pc_of(at);
+        let (kind, detail, lane, address) = fault.map_or_else(
+            || (FaultKind::IllegalState, String::new(), None, None),
+            |fault| (fault.kind, fault.detail, fault.lane, fault.address),
+        );
+        Box::new(FaultReport {
+            kind,
+            detail,
+            kernel: self.env.dispatch.kernel.clone(),
+            pc,
+            offset: pc.wrapping_sub(self.env.dispatch.entry) as i64,
+            instruction: program.inst_at(at).map_or_else(|error| error.to_string(), |i| i.to_string()),
+            workgroup: wave.workgroup,
+            wave: wave.index,
+            lane,
+            address,
+            allocation: address.and_then(|address| self.nearest(address)),
+            source: None,
+        })
+    }
+
+    /// Names the region nearest to an address.
+    fn nearest(&self, address: u64) -> Option<String> {
+        let distance = |base: u64, end: u64| {
+            if address < base { base - address } else { address.saturating_sub(end - 1) }
+        };
+        let region = self
+            .env
+            .regions
+            .iter()
+            .min_by_key(|region| distance(region.base, region.base + region.len.max(1)))?;
+        let (base, end) = (region.base, region.base + region.len);
+        let place = if address < base {
+            format!("{} bytes before", base - address)
+        } else if address >= end {
+            format!("{} bytes past the end of", address - end)
+        } else {
+            format!("{} bytes into", address - base)
+        };
+        Some(format!("{place} {} [{base:#x}, {end:#x})", region.name))
+    }
+}
+
+/// Registers of a new wave, as the packet processor and the dispatcher set them.
+fn reset_wave(
+    wave: &mut Wave<'_>,
+    dispatch: &Dispatch,
+    index: u32,
+    linear: u64,
+    id: [u32; 3],
+    entry: usize,
+) {
+    let setup = &dispatch.setup;
+    wave.poison(setup.vgprs as usize, setup.agprs as usize);
+    wave.pc = entry;
+    wave.scc = false;
+    wave.mode = setup.mode;
+    wave.trapsts = 0;
+    wave.index = index;
+    wave.workgroup = id;
+    wave.slot = (linear % u64::from(dispatch.product.compute_units)) as u32;
+    wave.executed = 0;
+    wave.fault = None;
+    wave.scratch_per_lane = dispatch.scratch_bytes;
+    wave.scratch.clear();
+    wave.scratch.resize(dispatch.scratch_bytes as usize * WAVE, POISON as u8);
+
+    let mut at = 0;
+    let mut push = |sgpr: &mut [u32; 128], value: u64, dwords: usize| {
+        for dword in 0..dwords {
+            if at < 102 {
+                sgpr[at] = (value >> (32 * dword)) as u32;
+            }
+            at += 1;
+        }
+    };
+    let sgpr = &mut wave.sgpr;
+    if setup.dispatch_ptr {
+        push(sgpr, dispatch.dispatch_packet, 2);
+    }
+    if setup.queue_ptr {
+        push(sgpr, dispatch.queue, 2);
+    }
+    if setup.kernarg_ptr {
+        push(sgpr, dispatch.kernarg, 2);
+    }
+    if setup.dispatch_id {
+        push(sgpr, 0, 2);
+    }
+    if setup.private_segment_size {
+        push(sgpr, u64::from(dispatch.scratch_bytes), 1);
+    }
+    // Preloaded kernel arguments are user SGPRs too; the kernel's prologue loads them itself.
+    at = setup.user_sgprs as usize;
+    let mut push = |sgpr: &mut [u32; 128], value: u32| {
+        if at < 102 {
+            sgpr[at] = value;
+        }
+        at += 1;
+    };
+    for (enabled, value) in setup.workgroup_id.into_iter().zip(id) {
+        if enabled {
+            push(sgpr, value);
+        }
+    }
+    if setup.workgroup_info {
+        push(sgpr, index);
+    }
+    wave.set_sgpr64(102, PRIVATE_APERTURE);
+    wave.set_sgpr64(super::VCC, 0);
+
+    let [bx, by, bz] = dispatch.block;
+    let items = bx * by * bz;
+    let first = index * WAVE as u32;
+    let live = (items - first).min(WAVE as u32);
+    wave.set_exec(if live == 64 { u64::MAX } else { (1 << live) - 1 });
+    let ids = setup.workitem_ids;
+    let row = wave.row_mut(0);
+    for (lane, value) in row.iter_mut().enumerate() {
+        let item = first + lane as u32;
+        let (x, y, z) = (item % bx, item / bx % by, item / bx / by);
+        *value = match ids {
+            0 => x,
+            1 => x | y << 10,
+            _ => x | y << 10 | z << 20,
+        } & 0x3fff_ffff;
+    }
+}
+
+/// Runs one wave until it gives way or has executed `limit` instructions.
+fn run_wave(wave: &mut Wave<'_>, ops: &[super::MicroOp], limit: u32) -> Flow {
+    let mut left = limit;
+    let mut flow = Flow::Next;
+    while left != 0 {
+        left -= 1;
+        let pc = wave.pc;
+        // Handlers keep the program counter inside the table: branch targets are checked when they
+        // are lowered, computed ones when they jump, and each section ends in faulting entries.
+        let Some(op) = ops.get(pc) else {
+            wave.fault_pc = pc;
+            flow = wave.raise(FaultKind::IllegalInstruction, "program counter out of range", None, None);
+            break;
+        };
+        wave.pc = pc + usize::from(op.dwords);
+        flow = (op.run)(wave, op);
+        if flow != Flow::Next {
+            wave.fault_pc = pc;
+            break;
+        }
+    }
+    wave.executed += u64::from(limit - left);
+    flow
+}
+
+/// Small generator for schedules (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound.max(1) as u64) as usize
+    }
+}
