@@ -205,7 +205,12 @@ impl Program {
             .then_some(target)
     }
 
-    fn lower(&self, inst: &Inst, index: usize, level: SimdLevel) -> Result<MicroOp, Unsupported> {
+    pub(super) fn lower(
+        &self,
+        inst: &Inst,
+        index: usize,
+        level: SimdLevel,
+    ) -> Result<MicroOp, Unsupported> {
         for operand in inst.dst.iter().chain(&inst.src) {
             if let Some(row) = operand.vector_index() {
                 // A tuple that starts in one bank must not run into the other or off the end.

@@ -8,9 +8,12 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::salu::{MODE_GPR_INDEX, MODE_VSKIP};
+use super::simd::SimdLevel;
 use super::wave::{POISON, PRIVATE_APERTURE};
-use super::{Dispatch, Env, ExecOptions, Flow, RunStats, WAVE, Wave};
+use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, RunStats, WAVE, Wave};
 use crate::fault::{FaultKind, FaultReport};
+use crate::isa::Operand;
 
 /// Instructions that a wave executes before another wave of its workgroup gets its turn.
 const WAVE_SLICE: u32 = 1 << 13;
@@ -269,7 +272,7 @@ impl<'a> Group<'a> {
                 let flow = run_wave(wave, ops, limit);
                 progress |= flow != Flow::Yield;
                 match flow {
-                    Flow::Next | Flow::Yield => {}
+                    Flow::Next | Flow::Relative | Flow::Yield => {}
                     Flow::Barrier => self.states[index] = State::Barrier,
                     Flow::End => self.states[index] = State::Ended,
                     Flow::Fault => return Slice::Fault(self.fault(index)),
@@ -444,28 +447,64 @@ fn reset_wave(
 }
 
 /// Runs one wave until it gives way or has executed `limit` instructions.
-fn run_wave(wave: &mut Wave<'_>, ops: &[super::MicroOp], limit: u32) -> Flow {
+fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     let mut left = limit;
+    let mut relative = wave.mode & (MODE_GPR_INDEX | MODE_VSKIP) != 0;
     let mut flow = Flow::Next;
     while left != 0 {
         left -= 1;
         let pc = wave.pc;
         // Handlers keep the program counter inside the table: branch targets are checked when they
         // are lowered, computed ones when they jump, and each section ends in faulting entries.
-        let Some(op) = ops.get(pc) else {
-            wave.fault_pc = pc;
-            flow = wave.raise(FaultKind::IllegalInstruction, "program counter out of range", None, None);
-            break;
-        };
+        let op = &ops[pc];
         wave.pc = pc + usize::from(op.dwords);
-        flow = (op.run)(wave, op);
-        if flow != Flow::Next {
-            wave.fault_pc = pc;
-            break;
+        flow = if relative { run_relative(wave, op, pc) } else { (op.run)(wave, op) };
+        if flow == Flow::Next {
+            continue;
         }
+        if flow == Flow::Relative {
+            relative = true;
+            flow = Flow::Next;
+            continue;
+        }
+        wave.fault_pc = pc;
+        break;
     }
     wave.executed += u64::from(limit - left);
     flow
+}
+
+/// Runs one instruction while MODE asks for relative register numbers or skips vector code.
+#[cold]
+fn run_relative(wave: &mut Wave<'_>, op: &MicroOp, index: usize) -> Flow {
+    if wave.mode & (MODE_GPR_INDEX | MODE_VSKIP) == 0 {
+        return (op.run)(wave, op);
+    }
+    let program = wave.env.program;
+    let Ok(mut inst) = program.inst_at(index) else {
+        return (op.run)(wave, op);
+    };
+    if wave.mode & MODE_VSKIP != 0 && inst.info.format.is_vector() {
+        return Flow::Next;
+    }
+    if wave.mode & MODE_GPR_INDEX == 0 || !inst.info.format.is_valu() {
+        return (op.run)(wave, op);
+    }
+    // Bits 12 to 15 of `m0` select the operands that the index in its low byte moves.
+    let (offset, select) = (wave.sgpr[M0] as u16 & 0xff, wave.sgpr[M0] >> 12);
+    let shift = |operand: &mut Operand, bit: u32| {
+        if select >> bit & 1 == 1 && (Operand::VGPR..Operand::AGPR).contains(&operand.code) {
+            operand.code += offset;
+        }
+    };
+    for (bit, operand) in (0..3).zip(&mut inst.src) {
+        shift(operand, bit);
+    }
+    shift(&mut inst.dst[0], 3);
+    match program.lower(&inst, index, SimdLevel::detect()) {
+        Ok(op) => (op.run)(wave, &op),
+        Err(reason) => wave.raise(FaultKind::IllegalState, reason.to_string(), None, None),
+    }
 }
 
 /// Small generator for schedules (SplitMix64).

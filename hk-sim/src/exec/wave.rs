@@ -42,6 +42,8 @@ pub const INLINE_F32: [u32; 9] = [
 pub enum Flow {
     /// Goes on at [`Wave::pc`].
     Next,
+    /// Goes on at [`Wave::pc`], but MODE now changes what vector instructions mean.
+    Relative,
     /// Gives way to other waves (`s_sleep`).
     Yield,
     /// Waits at the workgroup barrier.

@@ -28,6 +28,37 @@ pub enum Format {
     Mtbuf,
 }
 
+impl Format {
+    /// Vector ALU instructions, matrix instructions included.
+    pub fn is_valu(self) -> bool {
+        matches!(
+            self,
+            Self::Vop1
+                | Self::Vop2
+                | Self::Vopc
+                | Self::Vop3a
+                | Self::Vop3b
+                | Self::Vop3p
+                | Self::Mai
+                | Self::Vop3px2
+        )
+    }
+
+    /// Vector instructions: VALU, vector memory and LDS.
+    pub fn is_vector(self) -> bool {
+        self.is_valu()
+            || matches!(
+                self,
+                Self::Ds
+                    | Self::Flat
+                    | Self::Scratch
+                    | Self::Global
+                    | Self::Mubuf
+                    | Self::Mtbuf
+            )
+    }
+}
+
 /// One register or constant operand.
 ///
 /// `code` is the 9-bit source code of the manual, extended by the accumulation registers:
