@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::{Flow, VECTOR_ROWS, Wave, salu};
 use super::simd::SimdLevel;
-use crate::isa::{Arch, DecodeError, Inst, Operand, decode};
+use super::{Flow, VECTOR_ROWS, Wave, salu};
+use crate::isa::{Arch, DecodeError, Inst, decode};
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
 /// instruction.
@@ -181,8 +181,8 @@ impl Program {
     pub(super) fn why_illegal(&self, index: usize) -> String {
         match self.inst_at(index) {
             Ok(inst) => match self.lower(&inst, index, SimdLevel::detect()) {
-                Ok(_) => format!("`{inst}` was reached in an illegal way"),
-                Err(reason) => format!("`{inst}`: {reason}"),
+                Ok(_) => format!("`{}` was reached in an illegal way", inst.info.mnemonic),
+                Err(reason) => format!("`{}`: {reason}", inst.info.mnemonic),
             },
             Err(DecodeError::Truncated { .. }) => "execution ran off the end of the code".into(),
             Err(error) => error.to_string(),
@@ -190,9 +190,9 @@ impl Program {
     }
 
     fn section_of(&self, index: usize) -> Option<&Section> {
-        self.sections
-            .iter()
-            .find(|section| (section.first..section.first + section.code.words.len() + GAP).contains(&index))
+        self.sections.iter().find(|section| {
+            (section.first..section.first + section.code.words.len() + GAP).contains(&index)
+        })
     }
 
     /// Index that a branch at `index` over `dwords` instruction dwords and `offset` further ones
@@ -248,10 +248,9 @@ fn lower(
     program: &Program,
     inst: &Inst,
     index: usize,
-    level: SimdLevel,
+    _level: SimdLevel,
 ) -> Result<MicroOp, Unsupported> {
     use crate::isa::Format as F;
-    let _ = (level, Operand::NONE);
     match inst.info.format {
         F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),
         _ => Err(Unsupported::Operation("no handler")),

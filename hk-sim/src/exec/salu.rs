@@ -211,9 +211,11 @@ fn sop2(op: Op) -> Result<Handler, Unsupported> {
         s_absdiff_i32 => alu!(a32 b32 put32 nz |a, b| {
             (a as i32).wrapping_sub(b as i32).wrapping_abs() as u32
         }),
-        s_mul_hi_u32 => alu!(a32 b32 put32 keep |a, b| (u64::from(a) * u64::from(b) >> 32) as u32),
+        s_mul_hi_u32 => {
+            alu!(a32 b32 put32 keep |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32)
+        }
         s_mul_hi_i32 => alu!(a32 b32 put32 keep |a, b| {
-            (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32
+            ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32
         }),
         s_lshl1_add_u32 => alu!(a32 b32 put32 flag |a, b, _scc| shift_add(a, b, 1)),
         s_lshl2_add_u32 => alu!(a32 b32 put32 flag |a, b, _scc| shift_add(a, b, 2)),
@@ -413,8 +415,12 @@ fn sop1(op: Op) -> Result<Handler, Unsupported> {
         s_ff0_i32_b64 => alu!(a64 put32 keep |a| lowest_one(!a)),
         s_ff1_i32_b32 => alu!(a32 put32 keep |a| lowest_one(u64::from(a))),
         s_ff1_i32_b64 => alu!(a64 put32 keep |a| lowest_one(a)),
-        s_flbit_i32_b32 => alu!(a32 put32 keep |a| if a == 0 { u32::MAX } else { a.leading_zeros() }),
-        s_flbit_i32_b64 => alu!(a64 put32 keep |a| if a == 0 { u32::MAX } else { a.leading_zeros() }),
+        s_flbit_i32_b32 => {
+            alu!(a32 put32 keep |a| if a == 0 { u32::MAX } else { a.leading_zeros() })
+        }
+        s_flbit_i32_b64 => {
+            alu!(a64 put32 keep |a| if a == 0 { u32::MAX } else { a.leading_zeros() })
+        }
         s_flbit_i32 => alu!(a32 put32 keep |a| {
             let differing = a ^ (a as i32 >> 31) as u32;
             if differing == 0 { u32::MAX } else { differing.leading_zeros() }
@@ -485,7 +491,7 @@ fn sop1(op: Op) -> Result<Handler, Unsupported> {
             w.sgpr[M0] = w.sgpr[M0] & !0xff | a32(w, op) & 0xff;
         }),
         s_bitreplicate_b64_b32 => alu!(a32 put64 keep |a| {
-            (0..32).fold(0, |wide, bit| wide | u64::from(a >> bit & 1) * 3 << (2 * bit))
+            (0..32).fold(0, |wide, bit| wide | ((u64::from(a) >> bit & 1) * 3) << (2 * bit))
         }),
         s_cbranch_join => return Err(FORK),
         s_rfe_b64 => return Err(PRIVILEGED),
@@ -586,11 +592,20 @@ fn sopp(op: Op, simm16: u16) -> Result<Handler, Unsupported> {
     Ok(match op {
         // Priorities, counters' waits, caches and performance levels have no functional effect: every
         // access is complete when its instruction is, and the debug branches test flags that are 0.
-        s_nop | s_setprio | s_waitcnt | s_icache_inv | s_incperflevel | s_decperflevel
-        | s_ttracedata | s_wakeup | s_sendmsg | s_set_valu_coexec_mode | s_cbranch_cdbgsys
-        | s_cbranch_cdbguser | s_cbranch_cdbgsys_or_user | s_cbranch_cdbgsys_and_user => {
-            handler!(|_w, _op| ())
-        }
+        s_nop
+        | s_setprio
+        | s_waitcnt
+        | s_icache_inv
+        | s_incperflevel
+        | s_decperflevel
+        | s_ttracedata
+        | s_wakeup
+        | s_sendmsg
+        | s_set_valu_coexec_mode
+        | s_cbranch_cdbgsys
+        | s_cbranch_cdbguser
+        | s_cbranch_cdbgsys_or_user
+        | s_cbranch_cdbgsys_and_user => IGNORE,
         s_endpgm | s_endpgm_saved | s_endpgm_ordered_ps_done => |_, _| Flow::End,
         s_branch => branch!(|w| true),
         s_cbranch_scc0 => branch!(|w| !w.scc),
@@ -603,10 +618,10 @@ fn sopp(op: Op, simm16: u16) -> Result<Handler, Unsupported> {
         s_setkill if simm16 & 1 == 1 => |_, _| Flow::End,
         s_sethalt if simm16 & 1 == 1 => HALT,
         s_sendmsghalt => HALT,
-        s_setkill | s_sethalt => handler!(|_w, _op| ()),
+        s_setkill | s_sethalt => IGNORE,
         s_sleep => |_, _| Flow::Yield,
         // Trap 3 is a breakpoint: without a debugger the wave goes on.
-        s_trap if simm16 & 0xff == 3 => handler!(|_w, _op| ()),
+        s_trap if simm16 & 0xff == 3 => IGNORE,
         s_trap => |w, op| {
             let detail = format!("the kernel executed s_trap {}", op.imm & 0xff);
             w.raise(FaultKind::Trap, detail, None, None)
@@ -619,6 +634,10 @@ fn sopp(op: Op, simm16: u16) -> Result<Handler, Unsupported> {
     })
 }
 
+/// Instruction without functional effect.
+const IGNORE: Handler = |_, _| Flow::Next;
+
 /// A halted wave waits for a debugger for ever.
-const HALT: Handler =
-    |w, _| w.raise(FaultKind::Deadlock, "the wave halted itself, and no debugger is attached", None, None);
+const HALT: Handler = |w, _| {
+    w.raise(FaultKind::Deadlock, "the wave halted itself, and no debugger is attached", None, None)
+};

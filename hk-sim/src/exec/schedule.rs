@@ -81,10 +81,9 @@ pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<F
     });
     match queue.report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         Some((_, report)) => Err(report),
-        None => Ok(RunStats {
-            instructions: env.executed.load(Ordering::Relaxed),
-            workgroups: groups,
-        }),
+        None => {
+            Ok(RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: groups })
+        }
     }
 }
 
@@ -242,7 +241,8 @@ impl<'a> Group<'a> {
         self.linear = linear;
         self.lds.fill(u128::MAX);
         self.states.fill(State::Ready);
-        self.random = seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        self.random =
+            seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let lds = self.lds.as_mut_ptr().cast::<u8>();
         for (index, wave) in self.waves.iter_mut().enumerate() {
             wave.lds = lds;
@@ -297,7 +297,10 @@ impl<'a> Group<'a> {
             self.waves[index].fault_pc = self.waves[index].pc;
             self.waves[index].raise(
                 FaultKind::InstructionBudget,
-                format!("the launch executed more than {} wave instructions", options.max_instructions),
+                format!(
+                    "the launch executed more than {} wave instructions",
+                    options.max_instructions
+                ),
                 None,
                 None,
             );
@@ -328,7 +331,9 @@ impl<'a> Group<'a> {
             kernel: self.env.dispatch.kernel.clone(),
             pc,
             offset: pc.wrapping_sub(self.env.dispatch.entry) as i64,
-            instruction: program.inst_at(at).map_or_else(|error| error.to_string(), |i| i.to_string()),
+            instruction: program
+                .inst_at(at)
+                .map_or_else(|error| error.to_string(), |inst| inst.info.mnemonic.to_owned()),
             workgroup: wave.workgroup,
             wave: wave.index,
             lane,

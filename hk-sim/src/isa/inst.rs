@@ -49,12 +49,7 @@ impl Format {
         self.is_valu()
             || matches!(
                 self,
-                Self::Ds
-                    | Self::Flat
-                    | Self::Scratch
-                    | Self::Global
-                    | Self::Mubuf
-                    | Self::Mtbuf
+                Self::Ds | Self::Flat | Self::Scratch | Self::Global | Self::Mubuf | Self::Mtbuf
             )
     }
 }
