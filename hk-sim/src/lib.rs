@@ -3,6 +3,8 @@
 pub mod exec;
 mod fault;
 pub mod isa;
+pub mod mem;
+pub mod object;
 mod product;
 
 pub use fault::{FaultKind, FaultReport};

@@ -1,0 +1,489 @@
+//! Device memory.
+//!
+//! A device address is the host address of a real allocation, so the execution engine reads and
+//! writes memory directly; it checks each access against the [`Region`]s of a [`Snapshot`] taken
+//! at launch. A snapshot also keeps the allocations alive, so freeing memory under a running
+//! kernel cannot harm the host process.
+
+use std::alloc::{self, Layout};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Granularity of device memory mappings.
+pub const PAGE: u64 = 4096;
+
+/// What a region is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegionKind {
+    /// Memory of a device.
+    Device,
+    /// Host memory that devices can access.
+    HostPinned,
+    /// Loaded code object: code, constants and global variables.
+    Code,
+    /// Kernel arguments and packets that the runtime writes.
+    Runtime,
+}
+
+/// A range of addresses that kernels may access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Region {
+    /// First address.
+    pub base: u64,
+    /// Bytes that were asked for.
+    pub len: u64,
+    /// Bytes that exist: `len` rounded up to whole pages. Hardware does not notice an access
+    /// between `len` and `mapped`; the sanitizer does.
+    pub mapped: u64,
+    /// Use of the memory.
+    pub kind: RegionKind,
+    /// Number of the allocation in the process, unique even if an address is used again.
+    pub serial: u64,
+}
+
+impl Region {
+    /// Whether an access of `len` bytes at `address` stays inside the existing bytes.
+    pub fn contains(&self, address: u64, len: u64) -> bool {
+        let Some(offset) = address.checked_sub(self.base) else { return false };
+        offset <= self.mapped && len <= self.mapped - offset
+    }
+
+    /// Addresses that exist.
+    pub fn range(&self) -> Range<u64> {
+        self.base..self.base + self.mapped
+    }
+}
+
+/// What is known of an allocation beyond its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Addresses.
+    pub region: Region,
+    /// Device that owns it; `None` for host memory registered with no device.
+    pub device: usize,
+    /// Allocation or registration flags that the caller passed.
+    pub flags: u32,
+    /// Whether it is managed memory.
+    pub managed: bool,
+    /// Whether the caller's memory was registered rather than allocated here.
+    pub registered: bool,
+}
+
+/// What to allocate.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Bytes, at least one.
+    pub len: u64,
+    /// Use.
+    pub kind: RegionKind,
+    /// Device that the memory is charged to (host memory is charged to none, but remembers it).
+    pub device: usize,
+    /// Flags to remember.
+    pub flags: u32,
+    /// Whether it is managed memory.
+    pub managed: bool,
+}
+
+/// Why memory could not be allocated, registered or freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The device, or the host that backs it, has no room.
+    #[error("out of memory: {requested} bytes asked for, {free} free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes that the device has left.
+        free: u64,
+    },
+    /// The range overlaps memory that is registered or allocated already.
+    #[error("memory at {0:#x} is registered already")]
+    AlreadyRegistered(u64),
+    /// No allocation starts at the address.
+    #[error("{0:#x} is not the start of an allocation")]
+    NotFound(u64),
+    /// The range wraps around or is empty.
+    #[error("invalid range: {len} bytes at {base:#x}")]
+    InvalidRange {
+        /// First address.
+        base: u64,
+        /// Bytes.
+        len: u64,
+    },
+}
+
+/// Zeroed host memory of one allocation.
+struct Backing {
+    start: NonNull<u8>,
+    layout: Layout,
+    /// First page-aligned address inside.
+    base: u64,
+}
+
+// SAFETY: the memory is plain bytes that no Rust reference points to; who accesses it when is
+// decided by the program that runs on the device, as on hardware.
+unsafe impl Send for Backing {}
+// SAFETY: as above; the methods only read the fields.
+unsafe impl Sync for Backing {}
+
+impl Backing {
+    /// Zeroed memory of `len` bytes, aligned to a page; the host commits it when it is touched.
+    fn new(len: u64) -> Option<Self> {
+        // A larger alignment in the layout would make the allocator write all the zeros itself,
+        // so the alignment is made by hand inside a fresh, lazily zeroed mapping.
+        let size = usize::try_from(len.checked_add(PAGE)?).ok()?;
+        let layout = Layout::from_size_align(size, 16).ok()?;
+        // SAFETY: the layout has a size of at least a page.
+        let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+        let base = (start.as_ptr().expose_provenance() as u64).next_multiple_of(PAGE);
+        Some(Self { start, layout, base })
+    }
+}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        // SAFETY: `start` came from the allocator with this layout and is freed once.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+struct Entry {
+    allocation: Allocation,
+    /// `None` for registered memory, which belongs to the caller.
+    backing: Option<Arc<Backing>>,
+}
+
+/// The regions that kernels of one device may access, kept alive.
+#[derive(Clone)]
+pub struct Snapshot {
+    regions: Arc<[Region]>,
+    _backings: Arc<[Arc<Backing>]>,
+}
+
+impl Snapshot {
+    /// Regions in ascending order of address; they do not overlap.
+    pub fn regions(&self) -> &Arc<[Region]> {
+        &self.regions
+    }
+}
+
+/// Keeps one allocation alive.
+#[derive(Clone)]
+pub struct Pin(#[expect(dead_code, reason = "held for its destructor")] Option<Arc<Backing>>);
+
+#[derive(Default)]
+struct State {
+    entries: BTreeMap<u64, Entry>,
+    /// Bytes charged to each device.
+    used: Vec<u64>,
+    next_serial: u64,
+    /// (device, owner of the memory it may access besides its own)
+    peers: BTreeSet<(usize, usize)>,
+    snapshots: HashMap<usize, Snapshot>,
+}
+
+impl State {
+    fn used(&mut self, device: usize) -> &mut u64 {
+        if self.used.len() <= device {
+            self.used.resize(device + 1, 0);
+        }
+        &mut self.used[device]
+    }
+
+    fn insert(&mut self, mut allocation: Allocation, backing: Option<Arc<Backing>>) {
+        allocation.region.serial = self.next_serial;
+        self.next_serial += 1;
+        self.entries.insert(allocation.region.base, Entry { allocation, backing });
+        self.snapshots.clear();
+    }
+
+    fn remove(&mut self, base: u64, registered: bool) -> Result<Entry, MemoryError> {
+        let matches = |entry: &Entry| entry.allocation.registered == registered;
+        if !self.entries.get(&base).is_some_and(matches) {
+            return Err(MemoryError::NotFound(base));
+        }
+        self.snapshots.clear();
+        self.entries.remove(&base).ok_or(MemoryError::NotFound(base))
+    }
+
+    /// Entry with the greatest base at or below `address`.
+    fn below(&self, address: u64) -> Option<&Entry> {
+        self.entries.range(..=address).next_back().map(|(_, entry)| entry)
+    }
+
+    fn visible_to(&self, device: usize, allocation: &Allocation) -> bool {
+        match allocation.region.kind {
+            RegionKind::HostPinned => true,
+            _ => {
+                allocation.device == device || self.peers.contains(&(device, allocation.device))
+            }
+        }
+    }
+}
+
+/// The memory of all devices and the host memory they can reach.
+#[derive(Default)]
+pub struct Memory {
+    state: Mutex<State>,
+}
+
+impl Memory {
+    /// Memory without any allocation.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every critical section leaves the tables consistent at each step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed memory; `limit` is the capacity of the device.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`] if the device or the host has no room.
+    pub fn allocate(&self, request: Request, limit: u64) -> Result<u64, MemoryError> {
+        let Request { len, kind, device, flags, managed } = request;
+        if len == 0 {
+            return Err(MemoryError::InvalidRange { base: 0, len });
+        }
+        let charged = kind != RegionKind::HostPinned;
+        let mut state = self.state();
+        let used = *state.used(device);
+        let free = limit.saturating_sub(used);
+        let out_of_memory = MemoryError::OutOfMemory { requested: len, free };
+        let mapped = len.checked_next_multiple_of(PAGE).ok_or(out_of_memory)?;
+        if charged && mapped > free {
+            return Err(out_of_memory);
+        }
+        let backing = Backing::new(mapped).ok_or(out_of_memory)?;
+        let base = backing.base;
+        if charged {
+            *state.used(device) += mapped;
+        }
+        let region = Region { base, len, mapped, kind, serial: 0 };
+        let allocation = Allocation { region, device, flags, managed, registered: false };
+        state.insert(allocation, Some(Arc::new(backing)));
+        Ok(base)
+    }
+
+    /// Frees the allocation that starts at `base`.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::NotFound`] if none does.
+    pub fn free(&self, base: u64) -> Result<Allocation, MemoryError> {
+        let mut state = self.state();
+        let entry = state.remove(base, false)?;
+        let Allocation { region, device, .. } = entry.allocation;
+        if region.kind != RegionKind::HostPinned {
+            *state.used(device) -= region.mapped;
+        }
+        Ok(entry.allocation)
+    }
+
+    /// Makes host memory of the caller accessible to devices.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::AlreadyRegistered`] if part of it is known already,
+    /// [`MemoryError::InvalidRange`] if it is empty or wraps around.
+    pub fn register(
+        &self,
+        base: u64,
+        len: u64,
+        device: usize,
+        flags: u32,
+    ) -> Result<(), MemoryError> {
+        let invalid = MemoryError::InvalidRange { base, len };
+        let end = base.checked_add(len).filter(|_| base != 0 && len != 0).ok_or(invalid)?;
+        let mut state = self.state();
+        if state.below(end - 1).is_some_and(|entry| entry.allocation.region.range().end > base) {
+            return Err(MemoryError::AlreadyRegistered(base));
+        }
+        // Neighbours in the same page belong to others, so `mapped` ends with the range.
+        let region = Region { base, len, mapped: len, kind: RegionKind::HostPinned, serial: 0 };
+        let allocation = Allocation { region, device, flags, managed: false, registered: true };
+        state.insert(allocation, None);
+        Ok(())
+    }
+
+    /// Undoes [`Memory::register`].
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::NotFound`] if no registered range starts at `base`.
+    pub fn unregister(&self, base: u64) -> Result<Allocation, MemoryError> {
+        self.state().remove(base, true).map(|entry| entry.allocation)
+    }
+
+    /// Allocation that contains `address` (up to the requested length, or its base).
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        let state = self.state();
+        let allocation = state.below(address)?.allocation;
+        let region = allocation.region;
+        (address - region.base < region.len).then_some(allocation)
+    }
+
+    /// Like [`Memory::find`], and keeps the allocation alive while the result lives.
+    pub fn pin(&self, address: u64) -> Option<(Allocation, Pin)> {
+        let state = self.state();
+        let entry = state.below(address)?;
+        let region = entry.allocation.region;
+        (address - region.base < region.len)
+            .then(|| (entry.allocation, Pin(entry.backing.clone())))
+    }
+
+    /// Bytes charged to the device.
+    pub fn used(&self, device: usize) -> u64 {
+        *self.state().used(device)
+    }
+
+    /// Lets kernels of `device` access memory of `owner`; false if they could already.
+    pub fn grant(&self, device: usize, owner: usize) -> bool {
+        let mut state = self.state();
+        state.snapshots.clear();
+        state.peers.insert((device, owner))
+    }
+
+    /// Undoes [`Memory::grant`]; false if there was no such grant.
+    pub fn revoke(&self, device: usize, owner: usize) -> bool {
+        let mut state = self.state();
+        state.snapshots.clear();
+        state.peers.remove(&(device, owner))
+    }
+
+    /// Frees everything that is charged to the device, as a reset of the device does.
+    pub fn release_device(&self, device: usize) {
+        let mut state = self.state();
+        state.entries.retain(|_, entry| {
+            entry.allocation.device != device
+                || entry.allocation.region.kind == RegionKind::HostPinned
+        });
+        *state.used(device) = 0;
+        state.peers.retain(|(from, to)| *from != device && *to != device);
+        state.snapshots.clear();
+    }
+
+    /// Regions that kernels of `device` may access.
+    pub fn snapshot(&self, device: usize) -> Snapshot {
+        let mut state = self.state();
+        if let Some(snapshot) = state.snapshots.get(&device) {
+            return snapshot.clone();
+        }
+        let visible = || {
+            let entries = state.entries.values();
+            entries.filter(|entry| state.visible_to(device, &entry.allocation))
+        };
+        let snapshot = Snapshot {
+            regions: visible().map(|entry| entry.allocation.region).collect(),
+            _backings: visible().filter_map(|entry| entry.backing.clone()).collect(),
+        };
+        state.snapshots.insert(device, snapshot.clone());
+        snapshot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u64 = 1 << 20;
+
+    fn request(len: u64) -> Request {
+        Request { len, kind: RegionKind::Device, device: 0, flags: 0, managed: false }
+    }
+
+    /// First byte of an allocation of the test.
+    fn byte(address: u64) -> u8 {
+        // SAFETY: the tests pass addresses of live allocations.
+        unsafe { std::ptr::with_exposed_provenance::<u8>(address as usize).read() }
+    }
+
+    #[test]
+    fn allocations_are_zeroed_aligned_and_counted() {
+        let memory = Memory::new();
+        let a = memory.allocate(request(5000), LIMIT).expect("fits");
+        assert_eq!(a % PAGE, 0);
+        assert_eq!((byte(a), byte(a + 8191)), (0, 0));
+        assert_eq!(memory.used(0), 8192);
+        let found = memory.find(a + 4999).expect("inside").region;
+        assert_eq!((found.base, found.len, found.mapped), (a, 5000, 8192));
+        assert_eq!(memory.find(a + 5000), None);
+        assert!(found.contains(a + 8184, 8) && !found.contains(a + 8185, 8));
+        assert!(!found.contains(a - 1, 1) && !found.contains(u64::MAX, 2));
+        memory.free(a).expect("allocated");
+        assert_eq!(memory.used(0), 0);
+        assert_eq!(memory.free(a), Err(MemoryError::NotFound(a)));
+    }
+
+    #[test]
+    fn the_limit_is_per_device() {
+        let memory = Memory::new();
+        memory.allocate(request(LIMIT - PAGE), LIMIT).expect("fits");
+        let too_much = memory.allocate(request(PAGE + 1), LIMIT);
+        assert_eq!(
+            too_much,
+            Err(MemoryError::OutOfMemory { requested: PAGE + 1, free: PAGE })
+        );
+        let other = Request { device: 1, ..request(LIMIT) };
+        memory.allocate(other, LIMIT).expect("the other device is empty");
+        let host = Request { kind: RegionKind::HostPinned, ..request(LIMIT) };
+        memory.allocate(host, LIMIT).expect("host memory is charged to no device");
+        assert!(memory.allocate(request(u64::MAX), u64::MAX).is_err());
+        memory.release_device(0);
+        assert_eq!((memory.used(0), memory.used(1)), (0, LIMIT));
+    }
+
+    #[test]
+    fn registered_ranges_do_not_overlap() {
+        let memory = Memory::new();
+        let host = vec![0u8; 100];
+        let base = host.as_ptr().expose_provenance() as u64;
+        memory.register(base + 10, 50, 0, 3).expect("new");
+        for (start, len) in [(base + 10, 50), (base, 11), (base + 59, 1), (base, 100)] {
+            let again = memory.register(start, len, 0, 0);
+            assert_eq!(again, Err(MemoryError::AlreadyRegistered(start)));
+        }
+        memory.register(base + 60, 40, 0, 0).expect("adjacent");
+        memory.register(base, 10, 0, 0).expect("adjacent");
+        assert_eq!(memory.find(base + 59).map(|found| found.flags), Some(3));
+        assert!(memory.free(base + 10).is_err(), "registered memory is not freed");
+        memory.unregister(base + 10).expect("registered");
+        assert_eq!(memory.find(base + 10), None);
+    }
+
+    #[test]
+    fn snapshots_show_what_a_device_may_access() {
+        let memory = Memory::new();
+        let own = memory.allocate(request(1), LIMIT).expect("fits");
+        let theirs = memory.allocate(Request { device: 1, ..request(1) }, LIMIT).expect("fits");
+        let host = Request { kind: RegionKind::HostPinned, device: 1, ..request(1) };
+        let host = memory.allocate(host, LIMIT).expect("fits");
+        let bases = |device| {
+            let snapshot = memory.snapshot(device);
+            let regions = snapshot.regions();
+            assert!(regions.is_sorted_by_key(|region| region.base));
+            regions.iter().map(|region| region.base).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(bases(0), BTreeSet::from([own, host]));
+        assert!(memory.grant(0, 1) && !memory.grant(0, 1));
+        assert_eq!(bases(0), BTreeSet::from([own, theirs, host]));
+        assert_eq!(bases(1), BTreeSet::from([theirs, host]));
+        assert!(memory.revoke(0, 1) && !memory.revoke(0, 1));
+        assert_eq!(bases(0), BTreeSet::from([own, host]));
+    }
+
+    #[test]
+    fn a_snapshot_outlives_a_free() {
+        let memory = Memory::new();
+        let base = memory.allocate(request(1 << 24), LIMIT << 10).expect("fits");
+        let snapshot = memory.snapshot(0);
+        memory.free(base).expect("allocated");
+        assert_eq!(byte(base + (1 << 24) - 1), 0);
+        assert!(memory.snapshot(0).regions().is_empty());
+        assert_eq!(snapshot.regions().len(), 1);
+    }
+}

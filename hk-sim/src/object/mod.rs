@@ -1,0 +1,451 @@
+//! Loader of AMDGPU HSA code objects (ELF64, code object v4 to v6).
+//!
+//! [`CodeObject::parse`] reads everything a launch needs and checks it against the file, so that
+//! the rest of the crate meets no malformed object. It allocates in proportion to the file.
+//! [`CodeObject::image`] builds the relocated bytes of the loaded object.
+
+pub mod bundle;
+mod descriptor;
+mod error;
+mod image;
+mod metadata;
+mod source;
+mod tables;
+mod target;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use object::elf;
+use object::endian::LittleEndian as LE;
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs};
+pub use error::LoadError;
+pub use metadata::{HiddenArg, KernelArg, KernelMetadata, ValueKind};
+pub use source::SourceLocation;
+pub use target::{Feature, Processor, TargetId};
+
+use crate::isa::Arch;
+use tables::{Relocation, Table, TableSymbol};
+
+type Header = elf::FileHeader64<LE>;
+
+/// `ELFOSABI_AMDGPU_HSA`.
+const OS_ABI_HSA: u8 = 64;
+/// Owner and type of the metadata note.
+const NOTE_NAME: &[u8] = b"AMDGPU";
+const NOTE_METADATA: u32 = 32;
+
+/// A parsed code object.
+#[derive(Debug)]
+pub struct CodeObject {
+    bytes: Box<[u8]>,
+    target: TargetId,
+    version: u8,
+    segments: Vec<Segment>,
+    kernels: Vec<Kernel>,
+    functions: Vec<Symbol>,
+    variables: Vec<Symbol>,
+    relocations: Vec<Relocation>,
+}
+
+/// One `PT_LOAD` segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Virtual address of the first byte.
+    pub vaddr: u64,
+    /// Bytes in memory; those beyond the file bytes are zero.
+    pub memsz: u64,
+    /// Place of the initialised bytes in the file.
+    pub file: Range<usize>,
+    /// Whether kernels may execute it.
+    pub executable: bool,
+    /// Whether kernels may write it.
+    pub writable: bool,
+}
+
+impl Segment {
+    /// Virtual addresses of the segment.
+    pub fn range(&self) -> Range<u64> {
+        self.vaddr..self.vaddr + self.memsz
+    }
+}
+
+/// A function or a global variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Symbol name.
+    pub name: String,
+    /// Virtual address.
+    pub vaddr: u64,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Name by which it is launched.
+    pub name: String,
+    /// Symbol of its descriptor, `<name>.kd`.
+    pub symbol: String,
+    /// Virtual address of the descriptor.
+    pub descriptor_vaddr: u64,
+    /// Virtual address of the first instruction.
+    pub entry_vaddr: u64,
+    /// Descriptor.
+    pub descriptor: KernelDescriptor,
+    /// Metadata; absent in an object without a metadata note.
+    pub metadata: Option<KernelMetadata>,
+}
+
+impl Kernel {
+    /// Arguments in the order of their offsets; empty without metadata.
+    pub fn args(&self) -> &[KernelArg] {
+        self.metadata.as_ref().map_or(&[], |metadata| &metadata.args)
+    }
+
+    /// Arguments that the caller passes, in the order of their offsets.
+    pub fn explicit_args(&self) -> impl Iterator<Item = &KernelArg> {
+        self.args().iter().filter(|arg| !matches!(arg.value_kind, ValueKind::Hidden(_)))
+    }
+
+    /// Bytes of the kernarg segment that the caller's arguments occupy.
+    pub fn explicit_size(&self) -> u32 {
+        match &self.metadata {
+            None => self.descriptor.kernarg_size,
+            Some(_) => self
+                .explicit_args()
+                .map(|arg| arg.offset.saturating_add(arg.size))
+                .max()
+                .unwrap_or(0),
+        }
+    }
+
+    /// Largest workgroup the kernel was compiled for, in work-items.
+    pub fn max_flat_workgroup_size(&self) -> u32 {
+        const HARDWARE_LIMIT: u32 = 1024;
+        self.metadata
+            .as_ref()
+            .map_or(HARDWARE_LIMIT, |metadata| metadata.max_flat_workgroup_size)
+            .min(HARDWARE_LIMIT)
+    }
+}
+
+impl CodeObject {
+    /// Largest accepted span of the loaded segments.
+    pub const MAX_IMAGE: u64 = 1 << 30;
+
+    /// Parses an ELF code object. (For a bundle, [`bundle::select`] comes first.)
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] names what is malformed, unsupported or meant for another processor.
+    pub fn parse(bytes: &[u8]) -> Result<Self, LoadError> {
+        let header = Header::parse(bytes)?;
+        let (target, version) = identify(header)?;
+        let program_headers = header.program_headers(LE, bytes)?;
+        let segments = load_segments(program_headers, bytes)?;
+        let table = Table::read(header, bytes, program_headers, &segments)?;
+        let note = metadata_note(program_headers, bytes)?;
+        if let Some(stated) = note.as_ref().and_then(|note| note.target.as_deref()) {
+            check_stated_target(stated, target)?;
+        }
+
+        let mut object = Self {
+            bytes: bytes.into(),
+            target,
+            version,
+            segments,
+            kernels: Vec::new(),
+            functions: symbols_of(&table.symbols, elf::STT_FUNC),
+            variables: symbols_of(&table.symbols, elf::STT_OBJECT),
+            relocations: table.relocations,
+        };
+        object.kernels = object.collect_kernels(note, &table.symbols)?;
+        let descriptors: HashSet<&str> =
+            object.kernels.iter().map(|kernel| kernel.symbol.as_str()).collect();
+        object.variables.retain(|variable| !descriptors.contains(variable.name.as_str()));
+        Ok(object)
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What the object was compiled for.
+    pub fn target(&self) -> TargetId {
+        self.target
+    }
+
+    /// The architecture whose instructions the code is decoded with: its own, or gfx942 for the
+    /// generic target, whose instructions mean the same on every chip of the family.
+    pub fn arch(&self) -> Arch {
+        match self.target.processor {
+            Processor::Arch(arch) => arch,
+            Processor::Gfx94Generic => Arch::Gfx942,
+        }
+    }
+
+    /// Code object version, 4 to 6.
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Loadable segments in ascending order of address.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Kernels in the order of the metadata.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// Kernel of that name, with or without the suffix `.kd`.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name || kernel.symbol == name)
+    }
+
+    /// Functions, kernels included.
+    pub fn functions(&self) -> &[Symbol] {
+        &self.functions
+    }
+
+    /// Global variables (kernel descriptors are not among them).
+    pub fn variables(&self) -> &[Symbol] {
+        &self.variables
+    }
+
+    /// Global variable of that name.
+    pub fn variable(&self, name: &str) -> Option<&Symbol> {
+        self.variables.iter().find(|variable| variable.name == name)
+    }
+
+    /// Virtual addresses of the executable segments.
+    pub fn text(&self) -> impl Iterator<Item = Range<u64>> {
+        self.segments.iter().filter(|segment| segment.executable).map(Segment::range)
+    }
+
+    /// Source line of an instruction, from the DWARF sections if the object has them.
+    pub fn source_line(&self, vaddr: u64) -> Option<SourceLocation> {
+        source::find(&self.bytes, vaddr)
+    }
+
+    fn collect_kernels(
+        &self,
+        note: Option<metadata::Note>,
+        symbols: &[TableSymbol],
+    ) -> Result<Vec<Kernel>, LoadError> {
+        let Some(note) = note else {
+            return symbols
+                .iter()
+                .filter(|symbol| symbol.defined && symbol.name.ends_with(".kd"))
+                .filter(|symbol| symbol.kind == elf::STT_OBJECT)
+                .map(|symbol| {
+                    let name = symbol.name.trim_end_matches(".kd");
+                    self.kernel_at(name, &symbol.name, symbol.vaddr, None)
+                })
+                .collect();
+        };
+        let addresses: HashMap<&str, u64> = symbols
+            .iter()
+            .filter(|symbol| symbol.defined)
+            .map(|symbol| (symbol.name.as_str(), symbol.vaddr))
+            .collect();
+        note.kernels
+            .into_iter()
+            .map(|entry| {
+                let Some(&vaddr) = addresses.get(entry.symbol.as_str()) else {
+                    return Err(LoadError::MissingSymbol {
+                        kernel: entry.name,
+                        symbol: entry.symbol,
+                    });
+                };
+                self.kernel_at(&entry.name, &entry.symbol, vaddr, Some(entry.kernel))
+            })
+            .collect()
+    }
+
+    fn kernel_at(
+        &self,
+        name: &str,
+        symbol: &str,
+        descriptor_vaddr: u64,
+        metadata: Option<KernelMetadata>,
+    ) -> Result<Kernel, LoadError> {
+        let bytes = self.file_bytes(descriptor_vaddr, KernelDescriptor::SIZE).ok_or(
+            LoadError::OutOfBounds {
+                what: "kernel descriptor",
+                start: descriptor_vaddr,
+                len: KernelDescriptor::SIZE as u64,
+            },
+        )?;
+        let bytes = bytes.try_into().expect("file_bytes returns as many bytes as asked");
+        let descriptor = KernelDescriptor::from_bytes(bytes);
+        let wrong = |reason| LoadError::Descriptor { kernel: name.to_owned(), reason };
+        if let Some(reason) = descriptor.unsupported() {
+            return Err(wrong(reason));
+        }
+        if let Some(metadata) = &metadata {
+            check_kernarg(metadata).map_err(wrong)?;
+        }
+        let entry_vaddr =
+            descriptor_vaddr.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
+        if !entry_vaddr.is_multiple_of(4) || !self.text().any(|text| text.contains(&entry_vaddr)) {
+            return Err(wrong(format!("entry point {entry_vaddr:#x} is not in executable code")));
+        }
+        Ok(Kernel {
+            name: name.to_owned(),
+            symbol: symbol.to_owned(),
+            descriptor_vaddr,
+            entry_vaddr,
+            descriptor,
+            metadata,
+        })
+    }
+
+    /// Bytes of the file that are loaded at `vaddr`.
+    fn file_bytes(&self, vaddr: u64, len: usize) -> Option<&[u8]> {
+        file_bytes(&self.bytes, &self.segments, vaddr, len)
+    }
+}
+
+/// Bytes of the file that `segments` load at `vaddr`.
+fn file_bytes<'a>(
+    bytes: &'a [u8],
+    segments: &[Segment],
+    vaddr: u64,
+    len: usize,
+) -> Option<&'a [u8]> {
+    segments.iter().find_map(|segment| {
+        let offset = usize::try_from(vaddr.checked_sub(segment.vaddr)?).ok()?;
+        bytes[segment.file.clone()].get(offset..offset.checked_add(len)?)
+    })
+}
+
+fn identify(header: &Header) -> Result<(TargetId, u8), LoadError> {
+    let machine = header.e_machine(LE);
+    if machine != elf::EM_AMDGPU {
+        return Err(LoadError::NotAmdgpu(format!("ELF machine {}", machine.0)));
+    }
+    let ident = header.e_ident();
+    if ident.os_abi.0 != OS_ABI_HSA {
+        return Err(LoadError::NotAmdgpu(format!("OS ABI {} is not HSA", ident.os_abi.0)));
+    }
+    if header.e_type(LE) != elf::ET_DYN {
+        return Err(LoadError::NotAmdgpu(
+            "the object is not linked (link it with ld.lld -shared)".to_owned(),
+        ));
+    }
+    // ELFABIVERSION_AMDGPU_HSA_V2 is 0.
+    let version = ident.abi_version.saturating_add(2);
+    if !(4..=6).contains(&version) {
+        return Err(LoadError::Version { found: version });
+    }
+    let target = TargetId::from_elf_flags(header.e_flags(LE).0)
+        .map_err(|machine| LoadError::Processor { machine })?;
+    Ok((target, version))
+}
+
+fn load_segments(
+    program_headers: &[elf::ProgramHeader64<LE>],
+    bytes: &[u8],
+) -> Result<Vec<Segment>, LoadError> {
+    let mut segments = Vec::new();
+    for header in program_headers {
+        if header.p_type(LE) != elf::PT_LOAD || header.p_memsz(LE) == 0 {
+            continue;
+        }
+        let (offset, filesz) = header.file_range(LE);
+        let (vaddr, memsz) = (header.p_vaddr(LE), header.p_memsz(LE));
+        let outside = LoadError::OutOfBounds { what: "segment", start: offset, len: filesz };
+        let file = (|| {
+            let start = usize::try_from(offset).ok()?;
+            let end = start.checked_add(usize::try_from(filesz).ok()?)?;
+            (end <= bytes.len() && filesz <= memsz).then_some(start..end)
+        })()
+        .ok_or(outside)?;
+        let end = vaddr.checked_add(memsz).unwrap_or(u64::MAX);
+        if end > CodeObject::MAX_IMAGE {
+            return Err(LoadError::TooLarge { bytes: end, limit: CodeObject::MAX_IMAGE });
+        }
+        let flags = header.p_flags(LE);
+        segments.push(Segment {
+            vaddr,
+            memsz,
+            file,
+            executable: flags.contains(elf::PF_X),
+            writable: flags.contains(elf::PF_W),
+        });
+    }
+    segments.sort_by_key(|segment| segment.vaddr);
+    if let Some(pair) = segments.windows(2).find(|pair| pair[0].range().end > pair[1].vaddr) {
+        return Err(LoadError::Malformed(format!(
+            "segments at {:#x} and {:#x} overlap",
+            pair[0].vaddr, pair[1].vaddr
+        )));
+    }
+    Ok(segments)
+}
+
+fn metadata_note(
+    program_headers: &[elf::ProgramHeader64<LE>],
+    bytes: &[u8],
+) -> Result<Option<metadata::Note>, LoadError> {
+    for header in program_headers {
+        let Some(mut notes) = header.notes(LE, bytes)? else { continue };
+        while let Some(note) = notes.next()? {
+            if note.name() == NOTE_NAME && note.n_type(LE).0 == NOTE_METADATA {
+                return metadata::parse(note.desc()).map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The target string of the metadata must name the processor of the ELF header.
+fn check_stated_target(stated: &str, target: TargetId) -> Result<(), LoadError> {
+    let processor = stated.split_once("--").map_or(stated, |(_, id)| id);
+    let processor = processor.split(':').next().unwrap_or(processor);
+    if processor == target.processor.name() {
+        return Ok(());
+    }
+    Err(LoadError::Metadata(format!(
+        "amdhsa.target is {stated}, the ELF header says {}",
+        target.processor.name()
+    )))
+}
+
+/// Arguments must lie inside the kernarg segment, and hidden ones have a size a scalar can have.
+fn check_kernarg(metadata: &KernelMetadata) -> Result<(), String> {
+    /// Far above the 4 KiB that compilers allow.
+    const MAX_KERNARG: u32 = 1 << 20;
+    if metadata.kernarg_segment_size > MAX_KERNARG {
+        return Err(format!("kernarg segment of {} bytes", metadata.kernarg_segment_size));
+    }
+    for arg in &metadata.args {
+        let end = arg.offset.checked_add(arg.size);
+        if end.is_none_or(|end| end > metadata.kernarg_segment_size) {
+            return Err(format!(
+                "argument of {} bytes at offset {} is outside the kernarg segment of {} bytes",
+                arg.size, arg.offset, metadata.kernarg_segment_size
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn symbols_of(symbols: &[TableSymbol], kind: elf::SymbolType) -> Vec<Symbol> {
+    symbols
+        .iter()
+        .filter(|symbol| symbol.defined && symbol.kind == kind)
+        .map(|symbol| Symbol {
+            name: symbol.name.clone(),
+            vaddr: symbol.vaddr,
+            size: symbol.size,
+        })
+        .collect()
+}
