@@ -215,9 +215,7 @@ impl State {
     fn visible_to(&self, device: usize, allocation: &Allocation) -> bool {
         match allocation.region.kind {
             RegionKind::HostPinned => true,
-            _ => {
-                allocation.device == device || self.peers.contains(&(device, allocation.device))
-            }
+            _ => allocation.device == device || self.peers.contains(&(device, allocation.device)),
         }
     }
 }
@@ -332,8 +330,7 @@ impl Memory {
         let state = self.state();
         let entry = state.below(address)?;
         let region = entry.allocation.region;
-        (address - region.base < region.len)
-            .then(|| (entry.allocation, Pin(entry.backing.clone())))
+        (address - region.base < region.len).then(|| (entry.allocation, Pin(entry.backing.clone())))
     }
 
     /// Bytes charged to the device.
@@ -424,10 +421,7 @@ mod tests {
         let memory = Memory::new();
         memory.allocate(request(LIMIT - PAGE), LIMIT).expect("fits");
         let too_much = memory.allocate(request(PAGE + 1), LIMIT);
-        assert_eq!(
-            too_much,
-            Err(MemoryError::OutOfMemory { requested: PAGE + 1, free: PAGE })
-        );
+        assert_eq!(too_much, Err(MemoryError::OutOfMemory { requested: PAGE + 1, free: PAGE }));
         let other = Request { device: 1, ..request(LIMIT) };
         memory.allocate(other, LIMIT).expect("the other device is empty");
         let host = Request { kind: RegionKind::HostPinned, ..request(LIMIT) };

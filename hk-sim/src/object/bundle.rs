@@ -111,7 +111,10 @@ fn elf_extent(prefix: &[u8]) -> Result<Result<u64, u64>, LoadError> {
     const SHT_NOBITS: u64 = 8;
     let Some(header) = prefix.get(..HEADER as usize) else { return Ok(Err(HEADER)) };
     let at = |bytes: &[u8], offset: usize, size: usize| -> u64 {
-        bytes[offset..offset + size].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        bytes[offset..offset + size]
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte))
     };
     // Each table: offset, count, entry size, and where an entry states its own offset and size.
     let tables = [
@@ -210,8 +213,7 @@ fn entries(bytes: &[u8]) -> Result<Scan, LoadError> {
             return Ok(Scan::More(end));
         };
         let stop = offset.checked_add(size).ok_or_else(|| out_of_bounds(offset, size))?;
-        entries
-            .push(Entry { id: String::from_utf8_lossy(id).into_owned(), range: offset..stop });
+        entries.push(Entry { id: String::from_utf8_lossy(id).into_owned(), range: offset..stop });
         cursor = end;
     }
     Ok(Scan::Done { entries, table_end: cursor })

@@ -47,8 +47,7 @@ pub struct UserSgprs {
 impl UserSgprs {
     /// SGPRs that the enabled values occupy.
     pub fn count(&self) -> u32 {
-        let pairs =
-            [self.dispatch_ptr, self.queue_ptr, self.kernarg_segment_ptr, self.dispatch_id];
+        let pairs = [self.dispatch_ptr, self.queue_ptr, self.kernarg_segment_ptr, self.dispatch_id];
         let pairs: u32 = pairs.into_iter().map(u32::from).sum();
         2 * pairs + u32::from(self.private_segment_size) + u32::from(self.preload_dwords)
     }

@@ -231,7 +231,8 @@ impl CodeObject {
 
     /// Source line of an instruction, from the DWARF sections if the object has them.
     pub fn source_line(&self, vaddr: u64) -> Option<SourceLocation> {
-        source::find(&self.bytes, vaddr)
+        // addr2line adds to the address, so only real ones reach it.
+        self.text().any(|text| text.contains(&vaddr)).then(|| source::find(&self.bytes, vaddr))?
     }
 
     fn collect_kernels(
@@ -442,10 +443,6 @@ fn symbols_of(symbols: &[TableSymbol], kind: elf::SymbolType) -> Vec<Symbol> {
     symbols
         .iter()
         .filter(|symbol| symbol.defined && symbol.kind == kind)
-        .map(|symbol| Symbol {
-            name: symbol.name.clone(),
-            vaddr: symbol.vaddr,
-            size: symbol.size,
-        })
+        .map(|symbol| Symbol { name: symbol.name.clone(), vaddr: symbol.vaddr, size: symbol.size })
         .collect()
 }
