@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn registered_ranges_do_not_overlap() {
         let memory = Memory::new();
-        let host = vec![0u8; 100];
+        let host = [0u8; 100];
         let base = host.as_ptr().expose_provenance() as u64;
         memory.register(base + 10, 50, 0, 3).expect("new");
         for (start, len) in [(base + 10, 50), (base, 11), (base + 59, 1), (base, 100)] {

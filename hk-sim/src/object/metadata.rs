@@ -108,13 +108,7 @@ pub enum HiddenArg {
 
 impl ValueKind {
     fn from_name(name: &str) -> Self {
-        const DIMENSIONS: [&str; 3] = ["_x", "_y", "_z"];
-        const PER_DIMENSION: [(&str, fn(u8) -> HiddenArg); 4] = [
-            ("hidden_block_count", HiddenArg::BlockCount),
-            ("hidden_group_size", HiddenArg::GroupSize),
-            ("hidden_remainder", HiddenArg::Remainder),
-            ("hidden_global_offset", HiddenArg::GlobalOffset),
-        ];
+        const DIMENSIONS: [(&str, u8); 3] = [("_x", 0), ("_y", 1), ("_z", 2)];
         let hidden = match name {
             "by_value" => return Self::ByValue,
             "global_buffer" => return Self::GlobalBuffer,
@@ -126,14 +120,18 @@ impl ValueKind {
             "hidden_private_base" => HiddenArg::PrivateBase,
             "hidden_shared_base" => HiddenArg::SharedBase,
             _ if !name.starts_with("hidden_") => return Self::Other,
-            _ => PER_DIMENSION
-                .iter()
-                .find_map(|(prefix, hidden)| {
-                    let suffix = name.strip_prefix(prefix)?;
-                    let dimension = DIMENSIONS.iter().position(|known| *known == suffix)?;
-                    Some(hidden(dimension as u8))
-                })
-                .unwrap_or(HiddenArg::Null),
+            _ => {
+                let split = DIMENSIONS.into_iter().find_map(|(suffix, dimension)| {
+                    name.strip_suffix(suffix).map(|stem| (stem, dimension))
+                });
+                match split {
+                    Some(("hidden_block_count", dimension)) => HiddenArg::BlockCount(dimension),
+                    Some(("hidden_group_size", dimension)) => HiddenArg::GroupSize(dimension),
+                    Some(("hidden_remainder", dimension)) => HiddenArg::Remainder(dimension),
+                    Some(("hidden_global_offset", dimension)) => HiddenArg::GlobalOffset(dimension),
+                    _ => HiddenArg::Null,
+                }
+            }
         };
         Self::Hidden(hidden)
     }

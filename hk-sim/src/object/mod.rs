@@ -369,7 +369,7 @@ fn load_segments(
             (end <= bytes.len() && filesz <= memsz).then_some(start..end)
         })()
         .ok_or(outside)?;
-        let end = vaddr.checked_add(memsz).unwrap_or(u64::MAX);
+        let end = vaddr.saturating_add(memsz);
         if end > CodeObject::MAX_IMAGE {
             return Err(LoadError::TooLarge { bytes: end, limit: CodeObject::MAX_IMAGE });
         }
