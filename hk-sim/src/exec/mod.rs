@@ -8,6 +8,7 @@ mod program;
 mod salu;
 mod schedule;
 pub mod simd;
+mod single;
 mod wave;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::sync::atomic::AtomicU64;
 
 pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
 pub use schedule::run;
+pub use single::SingleWave;
 pub use wave::{
     EXEC, Fault, Flow, INLINE_F32, M0, POISON, PRIVATE_APERTURE, SHARED_APERTURE, VCC, VECTOR_ROWS,
     WAVE, Wave,

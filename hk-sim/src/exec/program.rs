@@ -97,6 +97,7 @@ pub struct CodeSection {
 #[derive(Debug)]
 pub struct Program {
     arch: Arch,
+    level: SimdLevel,
     sections: Vec<Section>,
     /// One entry per dword, so that a jump to any dword finds its instruction; behind each section
     /// stand [`GAP`] entries that fault, so that running off its end is caught.
@@ -115,6 +116,11 @@ const GAP: usize = 4;
 impl Program {
     /// Program of these sections. Lowering happens at the first use.
     pub fn new(arch: Arch, sections: Vec<CodeSection>) -> Self {
+        Self::with_level(arch, sections, SimdLevel::detect())
+    }
+
+    /// Program whose handlers use the vector level `level`, or the host's best if that is lower.
+    pub fn with_level(arch: Arch, sections: Vec<CodeSection>, level: SimdLevel) -> Self {
         let mut first = 0;
         let sections = sections
             .into_iter()
@@ -124,7 +130,8 @@ impl Program {
                 section
             })
             .collect();
-        Self { arch, sections, ops: OnceLock::new() }
+        let level = level.min(SimdLevel::best());
+        Self { arch, level, sections, ops: OnceLock::new() }
     }
 
     /// Chip.
@@ -132,17 +139,21 @@ impl Program {
         self.arch
     }
 
+    /// Vector level of the handlers.
+    pub fn level(&self) -> SimdLevel {
+        self.level
+    }
+
     /// Lowered instructions by index.
     pub fn ops(&self) -> &[MicroOp] {
         self.ops.get_or_init(|| {
-            let level = SimdLevel::detect();
             let mut ops = Vec::new();
             for section in &self.sections {
                 let words = &section.code.words;
                 for at in 0..words.len() {
                     ops.push(match decode(self.arch, &words[at..]) {
                         Ok(inst) => self
-                            .lower(&inst, ops.len(), level)
+                            .lower(&inst, ops.len())
                             .unwrap_or_else(|_| MicroOp::illegal(inst.size / 4)),
                         Err(_) => MicroOp::illegal(1),
                     });
@@ -180,7 +191,7 @@ impl Program {
     /// Why the entry at this index faults.
     pub(super) fn why_illegal(&self, index: usize) -> String {
         match self.inst_at(index) {
-            Ok(inst) => match self.lower(&inst, index, SimdLevel::detect()) {
+            Ok(inst) => match self.lower(&inst, index) {
                 Ok(_) => format!("`{}` was reached in an illegal way", inst.info.mnemonic),
                 Err(reason) => format!("`{}`: {reason}", inst.info.mnemonic),
             },
@@ -205,12 +216,7 @@ impl Program {
             .then_some(target)
     }
 
-    pub(super) fn lower(
-        &self,
-        inst: &Inst,
-        index: usize,
-        level: SimdLevel,
-    ) -> Result<MicroOp, Unsupported> {
+    pub(super) fn lower(&self, inst: &Inst, index: usize) -> Result<MicroOp, Unsupported> {
         for operand in inst.dst.iter().chain(&inst.src) {
             if let Some(row) = operand.vector_index() {
                 // A tuple that starts in one bank must not run into the other or off the end.
@@ -225,7 +231,7 @@ impl Program {
                 return Err(Unsupported::Operands("a scalar tuple exceeds exec_hi"));
             }
         }
-        lower(self, inst, index, level)
+        lower(self, inst, index)
     }
 
     /// Whether the simulator executes an instruction, with the reason if not.
@@ -233,7 +239,7 @@ impl Program {
         let words = inst.raw[..usize::from(inst.size / 4)].to_vec();
         let program = Self::new(arch, vec![CodeSection { address: 0, words }]);
         // A branch out of this one-instruction program is no fault of the instruction.
-        match program.lower(inst, 0, SimdLevel::Portable) {
+        match program.lower(inst, 0) {
             Err(Unsupported::Operands(OUTSIDE)) => Ok(()),
             other => other.map(|_| ()),
         }
@@ -244,12 +250,7 @@ impl Program {
 pub(super) const OUTSIDE: &str = "the branch target is outside the code";
 
 /// Lowers one instruction by trying each family.
-fn lower(
-    program: &Program,
-    inst: &Inst,
-    index: usize,
-    _level: SimdLevel,
-) -> Result<MicroOp, Unsupported> {
+fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupported> {
     use crate::isa::Format as F;
     match inst.info.format {
         F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),

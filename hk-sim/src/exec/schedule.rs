@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::salu::{MODE_GPR_INDEX, MODE_VSKIP};
-use super::simd::SimdLevel;
 use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, RunStats, WAVE, Wave};
 use crate::fault::{FaultKind, FaultReport};
@@ -28,15 +27,7 @@ const GRACE_SLICES: usize = 64;
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    let env = Env {
-        program: &dispatch.program,
-        regions: &dispatch.regions,
-        arch: dispatch.program.arch(),
-        product: dispatch.product,
-        dispatch,
-        executed: AtomicU64::new(0),
-        start: std::time::Instant::now(),
-    };
+    let env = environment(dispatch);
     let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
     let Some(entry) = dispatch.program.index_of(dispatch.entry) else {
         return Err(Box::new(FaultReport {
@@ -84,6 +75,40 @@ pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<F
         None => {
             Ok(RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: groups })
         }
+    }
+}
+
+/// Executes the first wave of a launch on this thread, in registers that the caller sees:
+/// `exchange` is called with `false` before the first instruction and with `true` after the last.
+pub(super) fn run_alone(
+    dispatch: &Dispatch,
+    options: &ExecOptions,
+    mut exchange: impl FnMut(&mut Wave<'_>, bool),
+) -> Result<RunStats, Box<FaultReport>> {
+    let env = environment(dispatch);
+    let mut group = Group::new(&env);
+    group.reset(0, 0, None);
+    exchange(&mut group.waves[0], false);
+    let end = loop {
+        match group.slice(options) {
+            Slice::Suspended => {}
+            Slice::Done => break Ok(()),
+            Slice::Fault(report) => break Err(report),
+        }
+    };
+    exchange(&mut group.waves[0], true);
+    end.map(|()| RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: 1 })
+}
+
+fn environment(dispatch: &Dispatch) -> Env<'_> {
+    Env {
+        program: &dispatch.program,
+        regions: &dispatch.regions,
+        arch: dispatch.program.arch(),
+        product: dispatch.product,
+        dispatch,
+        executed: AtomicU64::new(0),
+        start: std::time::Instant::now(),
     }
 }
 
@@ -506,7 +531,7 @@ fn run_relative(wave: &mut Wave<'_>, op: &MicroOp, index: usize) -> Flow {
         shift(operand, bit);
     }
     shift(&mut inst.dst[0], 3);
-    match program.lower(&inst, index, SimdLevel::detect()) {
+    match program.lower(&inst, index) {
         Ok(op) => (op.run)(wave, &op),
         Err(reason) => wave.raise(FaultKind::IllegalState, reason.to_string(), None, None),
     }
