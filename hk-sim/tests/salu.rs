@@ -137,9 +137,7 @@ fn model(op: Op, s: State) -> Option<After> {
         s_ashr_i32 => nonzero(ia.div_euclid(1 << (b & 31)) as u64, 32),
         s_ashr_i64 => nonzero(i128::from(s.a as i64).div_euclid(1 << (b & 63)) as u64, 64),
         s_bfm_b32 => keep32((0..a & 31).map(|at| 1u64 << (at + (b & 31))).sum::<u64>() as u32),
-        s_bfm_b64 => {
-            keep64((0..a & 63).map(|at| 1u128 << (at + (b & 63))).sum::<u128>() as u64)
-        }
+        s_bfm_b64 => keep64((0..a & 63).map(|at| 1u128 << (at + (b & 63))).sum::<u128>() as u64),
         s_mul_i32 => keep32((i128::from(ia) * i128::from(ib)) as u32),
         s_mul_hi_u32 => keep32((u128::from(ua) * u128::from(ub) >> 32) as u32),
         s_mul_hi_i32 => keep32((i128::from(ia) * i128::from(ib) >> 32) as u32),
@@ -214,9 +212,15 @@ fn model(op: Op, s: State) -> Option<After> {
         s_andn1_saveexec_b64 => save_exec(s, |a, x| !a && x),
         s_orn1_saveexec_b64 => save_exec(s, |a, x| !a || x),
         s_andn1_wrexec_b64 | s_andn2_wrexec_b64 => {
-            let exec = bitwise(s.a, s.exec, 64, |a, x| {
-                if op == s_andn1_wrexec_b64 { !a && x } else { a && !x }
-            });
+            let exec =
+                bitwise(
+                    s.a,
+                    s.exec,
+                    64,
+                    |a, x| {
+                        if op == s_andn1_wrexec_b64 { !a && x } else { a && !x }
+                    },
+                );
             After { d: Some((exec, 64)), scc: Some(exec != 0), exec: Some(exec) }
         }
         s_abs_i32 => nonzero(ia.unsigned_abs(), 32),
@@ -247,13 +251,19 @@ fn quads(mask: u64, bits: u32) -> impl Iterator<Item = (u32, bool)> {
     (0..bits / 4).map(move |quad| (4 * quad, (0..4).any(|at| bit(mask, 4 * quad + at))))
 }
 
+/// Encodes an instruction with the registers above in those fields that it has.
 fn encode(info: &OpInfo, imm: i16) -> u32 {
     let opcode = u32::from(info.opcode);
+    let field = |slot: hk_sim::isa::Slot, value: u32| if slot.is_some() { value } else { 0 };
+    let (a, b) = (field(info.src[0], A), field(info.src[1], B));
+    let d = field(info.dst[0], D);
+    // A SOPK operation that only reads its register lists it as a source.
+    let k = if info.op == Op::s_setreg_imm32_b32 { 0 } else { D };
     match info.format {
-        Format::Sop2 => 0x8000_0000 | opcode << 23 | D << 16 | B << 8 | A,
-        Format::Sop1 => 0xbe80_0000 | D << 16 | opcode << 8 | A,
-        Format::Sopc => 0xbf00_0000 | opcode << 16 | B << 8 | A,
-        Format::Sopk => 0xb000_0000 | opcode << 23 | D << 16 | u32::from(imm as u16),
+        Format::Sop2 => 0x8000_0000 | opcode << 23 | d << 16 | b << 8 | a,
+        Format::Sop1 => 0xbe80_0000 | d << 16 | opcode << 8 | a,
+        Format::Sopc => 0xbf00_0000 | opcode << 16 | b << 8 | a,
+        Format::Sopk => 0xb000_0000 | opcode << 23 | k << 16 | u32::from(imm as u16),
         _ => 0xbf80_0000 | opcode << 16 | u32::from(imm as u16),
     }
 }
@@ -378,12 +388,12 @@ fn hardware_registers_are_read_and_written_by_field() {
 fn calls_jump_and_come_back() {
     let s_mov = |dst: u32, value: u32| 0xbe80_0000 | dst << 16 | (128 + value);
     let words = [
-        word(Op::s_call_b64, 2),         // 0: to 3, back to 1
-        s_mov(20, 1),                    // 1
-        0xbf82_0002,                     // 2: branch to 5
-        s_mov(21, 2),                    // 3
-        0xbe80_0000 | 29 << 8 | D,       // 4: s_setpc_b64 s[14:15]
-        word(Op::s_getpc_b64, 0),        // 5: s[14:15] = address of 6
+        word(Op::s_call_b64, 2),   // 0: to 3, back to 1
+        s_mov(20, 1),              // 1
+        0xbf82_0002,               // 2: branch to 5
+        s_mov(21, 2),              // 3
+        0xbe80_0000 | 29 << 8 | D, // 4: s_setpc_b64 s[14:15]
+        word(Op::s_getpc_b64, 0),  // 5: s[14:15] = address of 6
     ];
     let wave = run(&words, |_| ());
     assert_eq!((wave.sgpr(20), wave.sgpr(21)), (1, 2));
