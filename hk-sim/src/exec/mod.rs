@@ -4,6 +4,8 @@
 //! executes a [`Dispatch`] of it: workgroups on a pool of threads, the waves of a workgroup on one
 //! thread in turns. A handler sees one [`Wave`] and one [`MicroOp`]; each encoding has its file.
 
+pub mod float;
+pub mod mfma;
 mod program;
 mod salu;
 mod schedule;

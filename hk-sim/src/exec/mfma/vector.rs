@@ -1,0 +1,240 @@
+//! The few vector operations that the matrix kernels need, once per vector level.
+
+/// A host vector of 32-bit lanes, read as `f32`, `u32` or pairs of `i16` by the operation.
+///
+/// Implementations exist for every [`SimdLevel`](crate::exec::simd::SimdLevel). All methods are
+/// inlined into a function that has the instruction set enabled.
+///
+/// # Safety
+///
+/// Every method requires that the host has the instruction set of the implementation. Pointers
+/// must be valid for `LANES` words (one word for [`Vector::splat_from`]); alignment to 4 suffices.
+pub(super) trait Vector: Copy {
+    /// Lanes per vector.
+    const LANES: usize;
+    /// Set of lanes in which a NaN was seen.
+    type Nans: Copy;
+    /// The empty set.
+    const NO_NANS: Self::Nans;
+
+    unsafe fn load(from: *const u32) -> Self;
+    unsafe fn store(self, to: *mut u32);
+    unsafe fn splat(word: u32) -> Self;
+    unsafe fn splat_from(from: *const u32) -> Self;
+    /// `self * factor + addend`, rounded once to nearest even.
+    unsafe fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// `addend + self.lo * factor.lo + self.hi * factor.hi` on pairs of `i16`, modulo 2^32.
+    unsafe fn dot_i16(self, factor: Self, addend: Self) -> Self;
+    /// Copies lane `PATTERN & 3` of each group of four lanes to the whole group.
+    ///
+    /// `PATTERN` repeats the two-bit lane number four times (0x00, 0x55, 0xaa or 0xff).
+    unsafe fn quad<const PATTERN: i32>(self) -> Self;
+    /// Adds the lanes where `self` or `other` is a NaN.
+    unsafe fn note_nans(self, other: Self, seen: Self::Nans) -> Self::Nans;
+    unsafe fn any(seen: Self::Nans) -> bool;
+}
+
+/// Vector of the portable level; four lanes are one register on every common host.
+#[derive(Clone, Copy)]
+pub(super) struct Portable([u32; 4]);
+
+impl Vector for Portable {
+    const LANES: usize = 4;
+    type Nans = bool;
+    const NO_NANS: bool = false;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u32) -> Self {
+        // SAFETY: the caller passes a pointer to `LANES` words.
+        Self(unsafe { from.cast::<[u32; 4]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u32) {
+        // SAFETY: the caller passes a pointer to `LANES` words.
+        unsafe { to.cast::<[u32; 4]>().write_unaligned(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        Self([word; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn splat_from(from: *const u32) -> Self {
+        // SAFETY: the caller passes a pointer to one word.
+        Self([unsafe { from.read() }; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
+        Self(std::array::from_fn(|lane| {
+            let product = f32::from_bits(self.0[lane]);
+            let (factor, addend) = (f32::from_bits(factor.0[lane]), f32::from_bits(addend.0[lane]));
+            product.mul_add(factor, addend).to_bits()
+        }))
+    }
+
+    #[inline(always)]
+    unsafe fn dot_i16(self, factor: Self, addend: Self) -> Self {
+        let halves = |word: u32| (i32::from(word as i16), word as i32 >> 16);
+        Self(std::array::from_fn(|lane| {
+            let (low, high) = halves(self.0[lane]);
+            let (factor_low, factor_high) = halves(factor.0[lane]);
+            let sum = (low * factor_low).wrapping_add(high * factor_high);
+            addend.0[lane].wrapping_add(sum as u32)
+        }))
+    }
+
+    #[inline(always)]
+    unsafe fn quad<const PATTERN: i32>(self) -> Self {
+        Self([self.0[(PATTERN & 3) as usize]; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn note_nans(self, other: Self, seen: bool) -> bool {
+        let is_nan = |word: &u32| f32::from_bits(*word).is_nan();
+        seen | self.0.iter().chain(&other.0).any(is_nan)
+    }
+
+    #[inline(always)]
+    unsafe fn any(seen: bool) -> bool {
+        seen
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Vector;
+
+    /// Eight lanes.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx2(__m256);
+
+    // SAFETY of every block: the caller guarantees AVX2 and FMA and valid pointers, as the trait
+    // demands.
+    #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+    impl Vector for Avx2 {
+        const LANES: usize = 8;
+        type Nans = i32;
+        const NO_NANS: i32 = 0;
+
+        #[inline(always)]
+        unsafe fn load(from: *const u32) -> Self {
+            Self(unsafe { _mm256_loadu_ps(from.cast()) })
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut u32) {
+            unsafe { _mm256_storeu_ps(to.cast(), self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat(word: u32) -> Self {
+            Self(unsafe { _mm256_castsi256_ps(_mm256_set1_epi32(word as i32)) })
+        }
+
+        #[inline(always)]
+        unsafe fn splat_from(from: *const u32) -> Self {
+            Self(unsafe { _mm256_broadcast_ss(&*from.cast()) })
+        }
+
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
+            Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, addend.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn dot_i16(self, factor: Self, addend: Self) -> Self {
+            unsafe {
+                let (left, right) = (_mm256_castps_si256(self.0), _mm256_castps_si256(factor.0));
+                let sum = _mm256_madd_epi16(left, right);
+                let sum = _mm256_add_epi32(sum, _mm256_castps_si256(addend.0));
+                Self(_mm256_castsi256_ps(sum))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn quad<const PATTERN: i32>(self) -> Self {
+            Self(unsafe { _mm256_permute_ps::<PATTERN>(self.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn note_nans(self, other: Self, seen: i32) -> i32 {
+            unsafe { seen | _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(self.0, other.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn any(seen: i32) -> bool {
+            seen != 0
+        }
+    }
+
+    /// Sixteen lanes.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx512(__m512);
+
+    // SAFETY of every block: the caller guarantees AVX-512 F and BW and valid pointers, as the
+    // trait demands.
+    #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+    impl Vector for Avx512 {
+        const LANES: usize = 16;
+        type Nans = __mmask16;
+        const NO_NANS: __mmask16 = 0;
+
+        #[inline(always)]
+        unsafe fn load(from: *const u32) -> Self {
+            Self(unsafe { _mm512_loadu_ps(from.cast()) })
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut u32) {
+            unsafe { _mm512_storeu_ps(to.cast(), self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat(word: u32) -> Self {
+            Self(unsafe { _mm512_castsi512_ps(_mm512_set1_epi32(word as i32)) })
+        }
+
+        #[inline(always)]
+        unsafe fn splat_from(from: *const u32) -> Self {
+            Self(unsafe { _mm512_set1_ps(*from.cast()) })
+        }
+
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
+            Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, addend.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn dot_i16(self, factor: Self, addend: Self) -> Self {
+            unsafe {
+                let (left, right) = (_mm512_castps_si512(self.0), _mm512_castps_si512(factor.0));
+                let sum = _mm512_madd_epi16(left, right);
+                let sum = _mm512_add_epi32(sum, _mm512_castps_si512(addend.0));
+                Self(_mm512_castsi512_ps(sum))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn quad<const PATTERN: i32>(self) -> Self {
+            Self(unsafe { _mm512_permute_ps::<PATTERN>(self.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn note_nans(self, other: Self, seen: __mmask16) -> __mmask16 {
+            unsafe { seen | _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self.0, other.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn any(seen: __mmask16) -> bool {
+            seen != 0
+        }
+    }
+}
