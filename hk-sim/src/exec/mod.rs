@@ -5,6 +5,7 @@
 //! thread in turns. A handler sees one [`Wave`] and one [`MicroOp`]; each encoding has its file.
 
 pub mod float;
+mod matrix;
 pub mod mfma;
 mod program;
 mod salu;
@@ -21,7 +22,7 @@ pub use schedule::run;
 pub use single::SingleWave;
 pub use wave::{
     EXEC, Fault, Flow, INLINE_F32, M0, POISON, PRIVATE_APERTURE, SHARED_APERTURE, VCC, VECTOR_ROWS,
-    WAVE, Wave,
+    WAVE, Wave, inline_f64,
 };
 
 use crate::isa::Arch;

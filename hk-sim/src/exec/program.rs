@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
+use super::matrix::{self, Matrix};
 use super::simd::SimdLevel;
 use super::{Flow, VECTOR_ROWS, Wave, salu};
-use crate::isa::{Arch, DecodeError, Inst, decode};
+use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, decode};
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
 /// instruction.
@@ -40,6 +41,8 @@ pub enum Detail {
     /// Nothing more.
     #[default]
     None,
+    /// Matrix instructions.
+    Matrix(Box<Matrix>),
 }
 
 impl MicroOp {
@@ -254,6 +257,9 @@ fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupp
     use crate::isa::Format as F;
     match inst.info.format {
         F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),
+        F::Mai | F::Vop3px2 if MfmaInfo::get(inst.info.op, program.arch()).is_some() => {
+            matrix::lower(program, inst)
+        }
         _ => Err(Unsupported::Operation("no handler")),
     }
 }

@@ -37,6 +37,16 @@ pub const INLINE_F32: [u32; 9] = [
     0x3e22_f983,
 ];
 
+/// f64 pattern of an inline constant 240..=248; 0 for other codes.
+pub fn inline_f64(code: u16) -> u64 {
+    match code {
+        // The table's value is that of 1/2π in single precision.
+        248 => 0x3fc4_5f30_6dc9_c882,
+        240..=247 => f64::from(f32::from_bits(INLINE_F32[usize::from(code) - 240])).to_bits(),
+        _ => 0,
+    }
+}
+
 /// What the wave does after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
