@@ -42,6 +42,14 @@ impl Arch {
         }
     }
 
+    /// The unit in which the hardware gives LDS to workgroups, in bytes.
+    pub const fn lds_granule(self) -> u64 {
+        match self {
+            Self::Gfx942 => 512,
+            Self::Gfx950 => 1280,
+        }
+    }
+
     /// Lanes of a wave. Both architectures only have 64.
     pub const fn wave_size(self) -> u64 {
         64

@@ -128,8 +128,8 @@ impl Clang {
         Ok(ours.cloned().chain([marker.clone()]).collect())
     }
 
-    /// Compiles the HIP source file `source` to a linked code object `output`, and returns the
-    /// files that it was made from and what the compiler warned of.
+    /// Compiles the HIP source file `source` with `args`, of [`Clang::hip_args`] and what comes on
+    /// top, into the linked code object `output`.
     pub(crate) fn compile_file(
         &self,
         source: &Path,
@@ -144,7 +144,7 @@ impl Clang {
         for arg in [OsStr::new("-dependency-file"), depfile.as_os_str(), "-MT".as_ref()] {
             command.arg("-Xclang").arg(arg);
         }
-        command.args(["-Xclang", "kernel", "-c"]).arg(source).arg("-o").arg(output);
+        command.args(["-Xclang", "kernel"]).arg(source).arg("-o").arg(output);
         let result = run(&mut command)?;
         let messages = String::from_utf8_lossy(&result.stderr).into_owned();
         if !result.status.success() {
@@ -152,7 +152,8 @@ impl Clang {
             return Err(BuildError::Compile { source_name, arch, messages });
         }
         let rules = fs::read_to_string(&depfile).map_err(BuildError::io("read", &depfile))?;
-        Ok(Compiled { dependencies: parse_depfile(&rules), warnings: messages })
+        let printed = result.stdout;
+        Ok(Compiled { dependencies: parse_depfile(&rules), warnings: messages, printed })
     }
 }
 
@@ -161,6 +162,8 @@ impl Clang {
 pub(crate) struct Compiled {
     pub(crate) dependencies: Vec<PathBuf>,
     pub(crate) warnings: String,
+    /// What the compiler wrote to its standard output.
+    pub(crate) printed: Vec<u8>,
 }
 
 /// Arguments of every HIP compilation. The host's headers are hidden, so that a kernel that
@@ -248,7 +251,7 @@ pub fn compile_hip(
     let args = clang.hip_args(arch, options)?;
     let compiled = clang.compile_file(source, arch, &args, &output)?;
     let image = fs::read(&output).map_err(BuildError::io("read", &output))?;
-    let Compiled { dependencies, warnings } = compiled;
+    let Compiled { dependencies, warnings, .. } = compiled;
     Ok(CodeObject { image, dependencies, warnings })
 }
 

@@ -74,16 +74,9 @@ pub struct SearchEnv {
 }
 
 impl SearchEnv {
-    /// The environment variables that are read, for `cargo:rerun-if-env-changed`.
-    pub const VARIABLES: [&str; 7] = [
-        "HIPKITTENS_CLANG",
-        "HIPKITTENS_OFFLINE",
-        "ROCM_PATH",
-        "PATH",
-        "RUSTC",
-        "XDG_CACHE_HOME",
-        "HOME",
-    ];
+    /// The environment variables by which the user chooses a compiler: another value means another
+    /// build. `PATH` decides too, but differs between a terminal and an editor all the time.
+    pub const DECISIVE: [&str; 2] = ["HIPKITTENS_CLANG", "ROCM_PATH"];
 
     /// What the environment of this process says.
     pub fn from_process() -> Self {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::arch::Arch;
+use crate::budget::Violation;
 
 /// A failed build step. The text is written for the person who runs `cargo build`.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,38 @@ pub enum BuildError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A tile file says something impossible.
+    #[error("{}: {reason}", path.display())]
+    Tiles {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// Kernels exceed what they may occupy.
+    #[error("over budget:\n{}", Lines(violations))]
+    Budget {
+        /// Each figure above its limit.
+        violations: Vec<Violation>,
+    },
+    /// An argument struct cannot be shared by host and device.
+    #[error("arguments: {reason}")]
+    Arguments {
+        /// Which, and why.
+        reason: String,
+    },
+    /// The build script was not started by cargo.
+    #[error("{variable} is not set; cargo sets it for build scripts")]
+    NoCargo {
+        /// The variable that is missing.
+        variable: &'static str,
+    },
+    /// Several kernels failed.
+    #[error("{}", Paragraphs(errors))]
+    Several {
+        /// One error per failure.
+        errors: Vec<BuildError>,
+    },
 }
 
 impl BuildError {
@@ -112,5 +145,16 @@ pub(crate) struct Lines<'a, T>(pub(crate) &'a [T]);
 impl<T: fmt::Display> fmt::Display for Lines<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|item| writeln!(f, "  {item}"))
+    }
+}
+
+/// Displays each item from the start of a line.
+struct Paragraphs<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Paragraphs<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<_> = self.0.iter().map(|item| item.to_string()).collect();
+        let texts: Vec<_> = texts.iter().map(|text| text.trim_end()).collect();
+        f.write_str(&texts.join("\n"))
     }
 }

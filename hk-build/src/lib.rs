@@ -17,15 +17,24 @@
 
 mod arch;
 mod assembler;
+mod budget;
+mod cache;
+mod codegen;
 mod compiler;
 mod discover;
 mod error;
+mod kernels;
+mod layout;
+mod plan;
+mod pool;
 mod provision;
 
 pub use arch::{Arch, UnknownArch};
 pub use assembler::{
     Assembly, assemble, assemble_code_object, assemble_lines, assemble_with_symbols,
 };
+pub use budget::Violation;
 pub use compiler::{Clang, CodeObject, CompileOptions, compile_hip, compile_source};
 pub use discover::{Origin, SearchEnv, clang};
 pub use error::{Attempt, BuildError, Diagnostic};
+pub use kernels::{Kernels, Report, build};

@@ -1,0 +1,382 @@
+//! Building the kernels of one crate: from its tile files to the file that it includes.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::arch::Arch;
+use crate::budget::{self, Violation};
+use crate::cache::{FileHashes, digest};
+use crate::codegen::{self, Built};
+use crate::compiler::{Clang, CompileOptions, Compiled};
+use crate::discover::{SearchEnv, clang};
+use crate::error::BuildError;
+use crate::layout::{self, Layout};
+use crate::plan::{self, Unit};
+use crate::pool;
+
+/// The file in `OUT_DIR` that the crate includes.
+const GENERATED: &str = "kernels.rs";
+
+/// The whole `main` of a kernel crate's build script:
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     hk_build::build()
+/// }
+/// ```
+///
+/// Does [`Kernels::run`] with what cargo sets for build scripts, and prints what cargo has to know.
+/// On failure the error goes to cargo, and the exit code is 1.
+pub fn build() -> ExitCode {
+    let result = Kernels::from_cargo().and_then(|kernels| kernels.run());
+    let (lines, code) = match result {
+        Ok(report) => (report.directives(), ExitCode::SUCCESS),
+        Err(error) => {
+            let text = error.to_string();
+            (text.lines().map(|line| format!("cargo::error={line}")).collect(), ExitCode::FAILURE)
+        }
+    };
+    let mut out = io::stdout().lock();
+    // Cargo closes the pipe only when it gives up the build, and then nobody reads the outcome.
+    match lines.iter().try_for_each(|line| writeln!(out, "{line}")) {
+        Ok(()) => code,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// The kernels of one crate: `tiles/cdna3.toml` and `tiles/cdna4.toml` say which instantiations of
+/// the templates in `kernels/*.hip` there are.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    package: String,
+    root: PathBuf,
+    out_dir: PathBuf,
+    arches: BTreeSet<Arch>,
+    includes: Vec<PathBuf>,
+    compiler: Option<Clang>,
+}
+
+/// What a build did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Runs of the compiler.
+    pub compiled: usize,
+    /// Products of an earlier build that were used again.
+    pub reused: usize,
+    /// Every file that the outcome depends on.
+    pub inputs: BTreeSet<PathBuf>,
+    /// What the compiler warned of.
+    pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// The lines by which a build script tells cargo about the build.
+    fn directives(&self) -> Vec<String> {
+        let files = self.inputs.iter().map(|p| format!("cargo::rerun-if-changed={}", p.display()));
+        let variables = SearchEnv::DECISIVE.iter().chain(&["DOCS_RS"]);
+        let variables = variables.map(|name| format!("cargo::rerun-if-env-changed={name}"));
+        let warnings = self.warnings.iter().flat_map(|text| text.lines());
+        let warnings = warnings.map(|line| format!("cargo::warning={line}"));
+        files.chain(variables).chain(warnings).collect()
+    }
+}
+
+impl Kernels {
+    /// The kernels of the crate `package` whose folder is `root`, built into `out_dir`, for no
+    /// architecture yet.
+    pub fn new(
+        package: impl Into<String>,
+        root: impl Into<PathBuf>,
+        out_dir: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            package: package.into(),
+            root: root.into(),
+            out_dir: out_dir.into(),
+            arches: BTreeSet::new(),
+            includes: Vec::new(),
+            compiler: None,
+        }
+    }
+
+    /// The kernels of the crate whose build script runs, for the architectures whose features are
+    /// on; for none if `DOCS_RS` is set. The folder that hk-core's build script names is included.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::NoCargo`] if cargo's variables are missing.
+    pub fn from_cargo() -> Result<Self, BuildError> {
+        let var = |name| env::var(name).map_err(|_| BuildError::NoCargo { variable: name });
+        let mut kernels =
+            Self::new(var("CARGO_PKG_NAME")?, var("CARGO_MANIFEST_DIR")?, var("OUT_DIR")?);
+        if env::var_os("DOCS_RS").is_none() {
+            for arch in Arch::ALL {
+                let feature = format!("CARGO_FEATURE_{}", arch.feature().to_ascii_uppercase());
+                if env::var_os(feature).is_some() {
+                    kernels = kernels.arch(arch);
+                }
+            }
+        }
+        Ok(match env::var_os("DEP_HK_CORE_INCLUDE") {
+            Some(dir) => kernels.include(dir),
+            None => kernels,
+        })
+    }
+
+    /// Builds for `arch` too.
+    #[must_use]
+    pub fn arch(mut self, arch: Arch) -> Self {
+        self.arches.insert(arch);
+        self
+    }
+
+    /// Adds a folder in which `#include` looks.
+    #[must_use]
+    pub fn include(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.includes.push(dir.into());
+        self
+    }
+
+    /// Uses this compiler instead of the one that [`clang`] finds.
+    #[must_use]
+    pub fn compiler(mut self, compiler: Clang) -> Self {
+        self.compiler = Some(compiler);
+        self
+    }
+
+    /// Compiles what has changed since the last build, checks every budget, and writes the file
+    /// `kernels.rs` into the output folder.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`]; what is wrong with several kernels is reported together.
+    pub fn run(&self) -> Result<Report, BuildError> {
+        let mut report = Report::default();
+        // Cargo takes a missing file for a changed one, so only what is there is named.
+        let watched = ["build.rs", "tiles"].map(|name| self.root.join(name));
+        report.inputs.extend(watched.into_iter().filter(|path| path.exists()));
+        let units = self.plan()?;
+        let violations: Vec<_> = units.iter().flat_map(budget::check_plan).collect();
+        if !violations.is_empty() {
+            return Err(BuildError::Budget { violations });
+        }
+        let products = match units.is_empty() {
+            true => Vec::new(),
+            false => self.compile(&units)?,
+        };
+        for product in &products {
+            report.inputs.extend(product.made_from.iter().cloned());
+            if product.fresh {
+                report.compiled += 1;
+            } else {
+                report.reused += 1;
+            }
+            if !product.warnings.is_empty() {
+                report.warnings.push(product.warnings.clone());
+            }
+        }
+        let built = check(&units, &products)?;
+        let text = codegen::generate(&self.package, &built)
+            .map_err(|reason| BuildError::Arguments { reason })?;
+        write_if_changed(&self.out_dir.join(GENERATED), &text)?;
+        Ok(report)
+    }
+
+    /// The units of every architecture's tile file.
+    fn plan(&self) -> Result<Vec<Unit>, BuildError> {
+        let mut units = Vec::new();
+        for arch in &self.arches {
+            let path = self.root.join("tiles").join(format!("{}.toml", arch.feature()));
+            if path.exists() {
+                let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
+                let parsed = plan::parse(&text, *arch);
+                units.extend(parsed.map_err(|reason| BuildError::Tiles { path, reason })?);
+            }
+        }
+        Ok(units)
+    }
+
+    /// The products of every job that the units need, made now or earlier.
+    fn compile<'u>(&self, units: &'u [Unit]) -> Result<Vec<Product<'u>>, BuildError> {
+        let compiler = match &self.compiler {
+            Some(compiler) => compiler,
+            None => clang()?,
+        };
+        let dir = self.out_dir.join("hk");
+        fs::create_dir_all(&dir).map_err(BuildError::io("create", &dir))?;
+        let sources = self.root.join("kernels");
+        let mut options = CompileOptions::default().root(&self.root).root(&dir).include(sources);
+        for include in &self.includes {
+            options = options.root(include).include(include);
+        }
+        let mut shop = Workshop { compiler, dir, args: Vec::new(), hashes: FileHashes::default() };
+        for arch in &self.arches {
+            shop.args.push((*arch, compiler.hip_args(*arch, &options)?));
+        }
+        let mut structs = BTreeSet::new();
+        let mut jobs: Vec<_> = units.iter().map(|unit| Job { unit, kind: Kind::Kernel }).collect();
+        jobs.extend(
+            units
+                .iter()
+                .filter(|unit| structs.insert((unit.arch, &unit.family, &unit.args)))
+                .map(|unit| Job { unit, kind: Kind::Layout }),
+        );
+        collect(pool::map(&jobs, |job| shop.make(*job)))
+    }
+}
+
+/// Something to have compiled for a unit.
+#[derive(Clone, Copy, Debug)]
+struct Job<'u> {
+    unit: &'u Unit,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Its code object.
+    Kernel,
+    /// What clang prints about its argument struct. Units with the same struct share it.
+    Layout,
+}
+
+/// What a job made.
+#[derive(Debug)]
+struct Product<'u> {
+    job: Job<'u>,
+    path: PathBuf,
+    made_from: Vec<PathBuf>,
+    fresh: bool,
+    warnings: String,
+}
+
+/// What all jobs have in common.
+struct Workshop<'a> {
+    compiler: &'a Clang,
+    dir: PathBuf,
+    args: Vec<(Arch, Vec<OsString>)>,
+    hashes: FileHashes,
+}
+
+impl Workshop<'_> {
+    fn make<'u>(&self, job: Job<'u>) -> Result<Product<'u>, BuildError> {
+        let unit = job.unit;
+        let (source, stem, extension) = match job.kind {
+            Kind::Kernel => (unit.source(), unit.symbol.clone(), "hsaco"),
+            Kind::Layout => {
+                let stem = format!("{}-{}", unit.family, unit.args.replace("::", "."));
+                (unit.layout_source(), stem, "layout")
+            }
+        };
+        let base = format!("{stem}-{}.{extension}", unit.arch);
+        let path = self.dir.join(&base);
+        let input = self.dir.join(format!("{base}.hip"));
+        let known = self.args.iter().find(|(arch, _)| *arch == unit.arch);
+        let mut args = known.map(|(_, args)| args.clone()).unwrap_or_default();
+        if job.kind == Kind::Layout {
+            args.extend(layout::FLAGS.map(OsString::from));
+        }
+        let identity = self.compiler.identity();
+        let parts = [identity.as_bytes(), source.as_bytes()];
+        let key = digest(parts.into_iter().chain(args.iter().map(|arg| arg.as_encoded_bytes())));
+        if let Some(made_from) = self.hashes.reusable(&path, &key) {
+            return Ok(Product { job, path, made_from, fresh: false, warnings: String::new() });
+        }
+        write_if_changed(&input, &source)?;
+        let compiled = self.compiler.compile_file(&input, unit.arch, &args, &path);
+        let Compiled { dependencies, warnings, printed } =
+            compiled.map_err(|error| locate(unit, error))?;
+        if job.kind == Kind::Layout {
+            fs::write(&path, printed).map_err(BuildError::io("write", &path))?;
+        }
+        // The generated source is part of the key.
+        let made_from: Vec<_> = dependencies.into_iter().filter(|file| *file != input).collect();
+        self.hashes.record(&path, &key, &made_from)?;
+        Ok(Product { job, path, made_from, fresh: true, warnings })
+    }
+}
+
+/// Names kernel and tile in the compiler's error.
+fn locate(unit: &Unit, error: BuildError) -> BuildError {
+    match error {
+        BuildError::Compile { arch, messages, .. } => {
+            match budget::from_messages(unit, &messages) {
+                Some(violation) => BuildError::Budget { violations: vec![violation] },
+                None => BuildError::Compile { source_name: unit.to_string(), arch, messages },
+            }
+        }
+        other => other,
+    }
+}
+
+/// Reads what was compiled and checks it against the budgets.
+fn check<'u>(units: &'u [Unit], products: &[Product<'u>]) -> Result<Vec<Built<'u>>, BuildError> {
+    let results = units.iter().map(|unit| check_unit(unit, products)).collect();
+    collect(results)
+}
+
+fn check_unit<'u>(unit: &'u Unit, products: &[Product<'_>]) -> Result<Built<'u>, BuildError> {
+    let same_args = |other: &Unit| {
+        (other.arch, &other.family, &other.args) == (unit.arch, &unit.family, &unit.args)
+    };
+    let bad = |reason| BuildError::CodeObject { name: unit.to_string(), reason };
+    let find = |kind: Kind, wanted: &dyn Fn(&Unit) -> bool| {
+        products
+            .iter()
+            .find(|product| product.job.kind == kind && wanted(product.job.unit))
+            .map(|product| product.path.clone())
+            .ok_or_else(|| bad("it was not compiled".to_owned()))
+    };
+    let image =
+        find(Kind::Kernel, &|other| other.symbol == unit.symbol && other.arch == unit.arch)?;
+    let printed = find(Kind::Layout, &same_args)?;
+    let layout = read_layout(unit, &printed)?;
+    let bytes = fs::read(&image).map_err(BuildError::io("read", &image))?;
+    let kernels = budget::read_metadata(&bytes).map_err(bad)?;
+    let metadata = kernels
+        .into_iter()
+        .find(|kernel| kernel.name == unit.symbol)
+        .ok_or_else(|| bad(format!("there is no kernel `{}`", unit.symbol)))?;
+    let violations: Vec<Violation> = budget::check(unit, &metadata, &layout);
+    if violations.is_empty() {
+        Ok(Built { unit, metadata, layout, image })
+    } else {
+        Err(BuildError::Budget { violations })
+    }
+}
+
+fn read_layout(unit: &Unit, printed: &Path) -> Result<Layout, BuildError> {
+    let text = fs::read_to_string(printed).map_err(BuildError::io("read", printed))?;
+    layout::find(&text, &unit.args)
+        .map_err(|reason| BuildError::Arguments { reason: format!("{unit}: {reason}") })
+}
+
+/// All successes, or all failures.
+fn collect<T>(results: Vec<Result<T, BuildError>>) -> Result<Vec<T>, BuildError> {
+    let mut values = Vec::new();
+    let mut errors = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => errors.push(error),
+        }
+    }
+    match errors.len() {
+        0 => Ok(values),
+        1 => Err(errors.remove(0)),
+        _ => Err(BuildError::Several { errors }),
+    }
+}
+
+/// Writes the file unless it is like that already, so that its time only changes with its content.
+fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    fs::write(path, text).map_err(BuildError::io("write", path))
+}

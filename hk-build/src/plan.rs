@@ -1,0 +1,393 @@
+//! Tile configurations: what `tiles/*.toml` says, and the kernel instantiations that follow.
+//!
+//! Nothing here reads or writes files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write as _};
+
+use serde::Deserialize;
+
+use crate::arch::Arch;
+
+/// One kernel in one tile configuration: a translation unit to compile.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unit {
+    pub(crate) arch: Arch,
+    pub(crate) family: String,
+    pub(crate) variant: String,
+    pub(crate) tile: String,
+    /// The kernel's name in the code object.
+    pub(crate) symbol: String,
+    /// The device function template that is instantiated.
+    pub(crate) entry: String,
+    /// The argument struct in C++.
+    pub(crate) args: String,
+    pub(crate) dims: Vec<String>,
+    pub(crate) params: BTreeMap<String, Param>,
+    pub(crate) threads: u32,
+    pub(crate) dynamic_lds: u32,
+    pub(crate) budget: Budget,
+    pub(crate) when: BTreeMap<String, Range>,
+}
+
+/// What a tile configuration may occupy, besides what the hardware limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) max_vgprs: Option<u32>,
+    pub(crate) min_waves_per_simd: Option<u32>,
+    pub(crate) allow_spills: bool,
+    pub(crate) allow_scratch: bool,
+}
+
+/// A parameter of a kernel template.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Param {
+    Bool(bool),
+    Int(i64),
+    Type(String),
+}
+
+/// The values of a problem dimension that a tile configuration serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Range {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) multiple_of: u64,
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self { min: 0, max: u64::MAX, multiple_of: 1 }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    kernel: Vec<Kernel>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kernel {
+    family: String,
+    #[serde(default)]
+    variant: String,
+    entry: Option<String>,
+    args: String,
+    #[serde(default)]
+    dims: Vec<String>,
+    #[serde(default)]
+    params: BTreeMap<String, Param>,
+    threads: Option<u32>,
+    tile: Vec<Tile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tile {
+    name: String,
+    #[serde(default)]
+    params: BTreeMap<String, Param>,
+    threads: Option<u32>,
+    #[serde(default)]
+    dynamic_lds: u32,
+    max_vgprs: Option<u32>,
+    min_waves_per_simd: Option<u32>,
+    #[serde(default)]
+    allow_spills: bool,
+    #[serde(default)]
+    allow_scratch: bool,
+    #[serde(default)]
+    when: BTreeMap<String, Range>,
+}
+
+/// Names that the generated struct gives to every kernel, so that `params` cannot.
+const RESERVED: [&str; 2] = ["threads", "dynamic_lds"];
+
+/// The units that the text of a tile file for `arch` asks for, in the order of the file.
+///
+/// On failure, says what is wrong and where.
+pub(crate) fn parse(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
+    let file: File =
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let mut units: Vec<Unit> = Vec::new();
+    let mut names = BTreeSet::new();
+    for kernel in file.kernel {
+        let name = display_name(&kernel.family, &kernel.variant);
+        let at = |problem: String| format!("kernel `{name}`: {problem}");
+        if !names.insert((kernel.family.clone(), kernel.variant.clone())) {
+            return Err(at("is listed twice".to_owned()));
+        }
+        units.extend(kernel_units(kernel, arch).map_err(at)?);
+    }
+    // `a` in the variant `b_c` would be called as `a_b` in the variant `c` is.
+    let mut symbols = BTreeSet::new();
+    match units.iter().find(|unit| !symbols.insert(&unit.symbol)) {
+        Some(unit) => Err(format!("{unit}: another kernel has the symbol `{}`", unit.symbol)),
+        None => Ok(units),
+    }
+}
+
+fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
+    let Kernel { family, variant, entry, args, dims, params, threads, tile: tiles } = kernel;
+    check_name("family", &family)?;
+    if !variant.is_empty() {
+        check_name("variant", &variant)?;
+    }
+    let entry = entry.unwrap_or_else(|| family.clone());
+    for path in [&entry, &args] {
+        path.split("::").try_for_each(|part| check_name("C++ name", part))?;
+    }
+    if tiles.is_empty() {
+        return Err("has no tile".to_owned());
+    }
+    let mut units: Vec<Unit> = Vec::new();
+    for tile in tiles {
+        let at = |problem: String| format!("tile `{}`: {problem}", tile.name);
+        check_name("name", &tile.name).map_err(at)?;
+        if let Some(earlier) = units.iter().find(|unit| unit.when.is_empty()) {
+            let earlier = &earlier.tile;
+            return Err(at(format!("is never chosen, since tile `{earlier}` serves everything")));
+        }
+        if units.iter().any(|unit| unit.tile == tile.name) {
+            return Err(at("is listed twice".to_owned()));
+        }
+        for (dim, range) in &tile.when {
+            if !dims.contains(dim) {
+                return Err(at(format!("`when` has `{dim}`, which `dims` does not list")));
+            }
+            if range.min > range.max || range.multiple_of == 0 {
+                return Err(at(format!("`when` has no value for `{dim}`")));
+            }
+        }
+        let threads = tile.threads.or(threads).ok_or_else(|| at("needs `threads`".to_owned()))?;
+        if threads == 0 || !u64::from(threads).is_multiple_of(arch.wave_size()) {
+            let wave = arch.wave_size();
+            return Err(at(format!("`threads` is {threads}, not a multiple of {wave}")));
+        }
+        let mut all = params.clone();
+        all.extend(tile.params.clone());
+        for (param, value) in &all {
+            check_param(param, value).map_err(at)?;
+        }
+        let parts = ["hk", &family, &variant, &tile.name];
+        let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        units.push(Unit {
+            arch,
+            family: family.clone(),
+            variant: variant.clone(),
+            symbol: symbol.join("_"),
+            tile: tile.name,
+            entry: entry.clone(),
+            args: args.clone(),
+            dims: dims.clone(),
+            params: all,
+            threads,
+            dynamic_lds: tile.dynamic_lds,
+            budget: Budget {
+                max_vgprs: tile.max_vgprs,
+                min_waves_per_simd: tile.min_waves_per_simd,
+                allow_spills: tile.allow_spills,
+                allow_scratch: tile.allow_scratch,
+            },
+            when: tile.when,
+        });
+    }
+    Ok(units)
+}
+
+/// Names end up in symbols and in generated code, so they have to be identifiers.
+fn check_name(what: &str, name: &str) -> Result<(), String> {
+    let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    // A tile may be called `256x256`, so only an empty name is wrong besides.
+    if letters && !name.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{what} `{name}` has to consist of letters, digits and underscores"))
+}
+
+fn check_param(name: &str, value: &Param) -> Result<(), String> {
+    check_name("parameter", name)?;
+    if name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name) {
+        return Err(format!("parameter `{name}` needs another name"));
+    }
+    // What is written into a `using` declaration must not end it.
+    match value {
+        Param::Type(text) if text.trim().is_empty() || text.contains([';', '{', '}', '\n']) => {
+            Err(format!("parameter `{name}` is not a C++ type: `{text}`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Unit {
+    /// The name of the kernel in messages: family and variant.
+    pub(crate) fn kernel(&self) -> String {
+        display_name(&self.family, &self.variant)
+    }
+
+    /// The last part of the argument struct's name, which its Rust twin also has.
+    pub(crate) fn args_name(&self) -> &str {
+        self.args.rsplit("::").next().unwrap_or(&self.args)
+    }
+
+    /// The translation unit: the family's source, the parameters as a struct, and the kernel.
+    pub(crate) fn source(&self) -> String {
+        let Self { arch, family, entry, args, threads, symbol, .. } = self;
+        let mut text =
+            format!("// {self}, {arch}. Generated from tiles/{}.toml.\n", arch.feature());
+        let mut line = |args: fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            let _ = text.write_fmt(args);
+            text.push('\n');
+        };
+        line(format_args!("#include \"{family}.hip\""));
+        line(format_args!("struct hk_tile {{"));
+        line(format_args!("    static constexpr int threads = {threads};"));
+        line(format_args!("    static constexpr int dynamic_lds = {};", self.dynamic_lds));
+        for (name, value) in &self.params {
+            match value {
+                Param::Type(value) => line(format_args!("    using {name} = {value};")),
+                Param::Bool(value) => {
+                    line(format_args!("    static constexpr bool {name} = {value};"));
+                }
+                Param::Int(value) => {
+                    let ty = if i32::try_from(*value).is_ok() { "int" } else { "long" };
+                    line(format_args!("    static constexpr {ty} {name} = {value};"));
+                }
+            }
+        }
+        line(format_args!("}};"));
+        let waves = match self.budget.min_waves_per_simd {
+            Some(waves) => format!(", amdgpu_waves_per_eu({waves})"),
+            None => String::new(),
+        };
+        line(format_args!(
+            "extern \"C\" __attribute__((global, amdgpu_flat_work_group_size({threads}, {threads})\
+             {waves}))\nvoid {symbol}({args} args) {{\n    {entry}<hk_tile>(args);\n}}"
+        ));
+        text
+    }
+
+    /// A translation unit in which the argument struct is complete, to see its layout.
+    pub(crate) fn layout_source(&self) -> String {
+        let Self { family, args, .. } = self;
+        // Taking the size makes clang lay the struct out even if nothing else does.
+        format!("#include \"{family}.hip\"\nstatic_assert(sizeof({args}) != 0);\n")
+    }
+}
+
+/// As messages name it: kernel and tile configuration.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}`, tile `{}`", self.kernel(), self.tile)
+    }
+}
+
+fn display_name(family: &str, variant: &str) -> String {
+    if variant.is_empty() { family.to_owned() } else { format!("{family} {variant}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [[kernel]]
+        family = "rmsnorm"
+        variant = "bf16"
+        args = "hk::RmsnormArgs"
+        dims = ["n"]
+        params = { T = "hk::bf16", VEC = 8 }
+        threads = 256
+
+        [[kernel.tile]]
+        name = "n4096"
+        params = { VEC = 16, EXACT = true }
+        dynamic_lds = 1024
+        min_waves_per_simd = 4
+        when = { n = { max = 4096, multiple_of = 8 } }
+
+        [[kernel.tile]]
+        name = "any"
+        threads = 512
+        allow_spills = true
+    "#;
+
+    #[test]
+    fn a_file_gives_one_unit_per_tile() {
+        let units = parse(FILE, Arch::Gfx950).unwrap();
+        let [first, second] = units.as_slice() else { panic!("{units:?}") };
+        assert_eq!(first.symbol, "hk_rmsnorm_bf16_n4096");
+        assert_eq!((first.threads, second.threads), (256, 512));
+        assert_eq!(first.when["n"], Range { min: 0, max: 4096, multiple_of: 8 });
+        assert_eq!(first.params["VEC"], Param::Int(16));
+        assert_eq!(second.params["VEC"], Param::Int(8));
+        assert!(second.budget.allow_spills && !first.budget.allow_spills);
+        assert_eq!((first.args_name(), first.entry.as_str()), ("RmsnormArgs", "rmsnorm"));
+    }
+
+    #[test]
+    fn the_translation_unit_instantiates_the_template() {
+        let units = parse(FILE, Arch::Gfx950).unwrap();
+        let want = "\
+// kernel `rmsnorm bf16`, tile `n4096`, gfx950. Generated from tiles/cdna4.toml.
+#include \"rmsnorm.hip\"
+struct hk_tile {
+    static constexpr int threads = 256;
+    static constexpr int dynamic_lds = 1024;
+    static constexpr bool EXACT = true;
+    using T = hk::bf16;
+    static constexpr int VEC = 16;
+};
+extern \"C\" __attribute__((global, amdgpu_flat_work_group_size(256, 256), amdgpu_waves_per_eu(4)))
+void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
+    rmsnorm<hk_tile>(args);
+}
+";
+        assert_eq!(units[0].source(), want);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let cases = [
+            ("family = \"rmsnorm\"", "family = \"rms-norm\"", "family `rms-norm` has to consist"),
+            ("args =", "arg =", "unknown field `arg`"),
+            ("name = \"any\"", "name = \"n4096\"", "tile `n4096`: is listed twice"),
+            ("dims = [\"n\"]", "dims = [\"m\"]", "`when` has `n`, which `dims` does not list"),
+            ("max = 4096", "min = 5, max = 4", "`when` has no value for `n`"),
+            ("max = 4096", "maximum = 4096", "unknown field `maximum`"),
+            ("multiple_of = 8", "multiple_of = 0", "`when` has no value for `n`"),
+            (
+                "threads = 512",
+                "threads = 100",
+                "tile `any`: `threads` is 100, not a multiple of 64",
+            ),
+            ("EXACT", "threads", "parameter `threads` needs another name"),
+            ("EXACT", "2X", "parameter `2X` needs another name"),
+            ("hk::bf16", "int; int x", "parameter `T` is not a C++ type"),
+            ("        threads = 256\n", "", "tile `n4096`: needs `threads`"),
+            ("allow_spills = true", "dynamic_lds = -1", "invalid value"),
+            ("when = {", "when = {} #", "tile `any`: is never chosen, since tile `n4096` serves"),
+        ];
+        for (from, to, want) in cases {
+            assert!(FILE.contains(from), "{from}");
+            let error = parse(&FILE.replacen(from, to, 1), Arch::Gfx942).unwrap_err();
+            assert!(error.contains(want), "{to}: {error}");
+        }
+        let twice = parse(&[FILE, FILE].concat(), Arch::Gfx942).unwrap_err();
+        assert_eq!(twice, "kernel `rmsnorm bf16`: is listed twice");
+        let clash = FILE.replace("\"rmsnorm\"", "\"rmsnorm_bf16\"").replace("variant", "#");
+        let clash = parse(&[FILE, &clash].concat(), Arch::Gfx942).unwrap_err();
+        assert!(clash.contains("another kernel has the symbol `hk_rmsnorm_bf16_n4096`"), "{clash}");
+    }
+
+    #[test]
+    fn an_empty_file_has_no_units() {
+        assert_eq!(parse("", Arch::Gfx950), Ok(vec![]));
+    }
+}

@@ -1,0 +1,390 @@
+//! Whole builds of small kernel crates: budgets, incremental builds, and what is generated.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use hk_build::{Arch, BuildError, Kernels, Report};
+use tempfile::TempDir;
+
+/// A kernel crate in a temporary folder.
+struct Fixture {
+    dir: TempDir,
+}
+
+const SOURCE: &str = r#"
+#include "device.h"
+struct ScaleArgs { float *__restrict out; const float *__restrict in; float factor; unsigned n; };
+template <class Tile> __device__ void scale(const ScaleArgs &args) {
+    for (unsigned i = __builtin_amdgcn_workitem_id_x(); i < args.n; i += Tile::threads)
+        args.out[i] = args.in[i] * args.factor + float(Tile::BIAS);
+}
+"#;
+
+const HEADER: &str = "#define __device__ __attribute__((device))\n\
+                      #define __shared__ __attribute__((shared))\n";
+
+const TILES: &str = r#"
+[[kernel]]
+family = "scale"
+variant = "f32"
+args = "ScaleArgs"
+dims = ["n"]
+threads = 256
+
+[[kernel.tile]]
+name = "small"
+params = { BIAS = 1 }
+when = { n = { max = 1024 } }
+
+[[kernel.tile]]
+name = "large"
+params = { BIAS = 2 }
+"#;
+
+impl Fixture {
+    fn new() -> Self {
+        let fixture = Self { dir: tempfile::tempdir().unwrap() };
+        for folder in ["kernels", "tiles", "include", "out"] {
+            fs::create_dir(fixture.path(folder)).unwrap();
+        }
+        fixture.write("kernels/scale.hip", SOURCE);
+        fixture.write("include/device.h", HEADER);
+        fixture.write("tiles/cdna3.toml", TILES);
+        fixture.write("tiles/cdna4.toml", TILES);
+        fixture
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn kernels(&self) -> Kernels {
+        Kernels::new("hk-demo", self.dir.path(), self.path("out")).include(self.path("include"))
+    }
+
+    fn build(&self) -> Result<Report, BuildError> {
+        self.kernels().arch(Arch::Gfx942).run()
+    }
+
+    fn counts(&self) -> (usize, usize) {
+        let report = self.build().unwrap();
+        assert_eq!(report.warnings, Vec::<String>::new());
+        (report.compiled, report.reused)
+    }
+
+    fn generated(&self) -> String {
+        fs::read_to_string(self.path("out/kernels.rs")).unwrap()
+    }
+
+    /// Builds one tile of a kernel for gfx942 and returns what the build has against it.
+    fn refusal(source: &str, tile: &str) -> String {
+        let fixture = Self::new();
+        fixture.write("kernels/scale.hip", &format!("{SOURCE}\n{source}"));
+        let text = format!(
+            "[[kernel]]\nfamily = \"scale\"\nentry = \"test\"\nargs = \"ScaleArgs\"\n\
+             [[kernel.tile]]\nname = \"tile\"\nparams = {{ BIAS = 0 }}\n{tile}\n"
+        );
+        fixture.write("tiles/cdna3.toml", &text);
+        fixture.build().unwrap_err().to_string()
+    }
+}
+
+#[test]
+fn unchanged_kernels_are_not_compiled_again() {
+    let fixture = Fixture::new();
+    // Two kernels and the layout of their argument struct.
+    assert_eq!(fixture.counts(), (3, 0));
+    let first = fixture.generated();
+    assert_eq!(fixture.counts(), (0, 3));
+    assert_eq!(fixture.generated(), first);
+    // A touched file with the same content changes nothing.
+    fixture.write("include/device.h", HEADER);
+    assert_eq!(fixture.counts(), (0, 3));
+    fixture.write("tiles/cdna3.toml", &TILES.replace("BIAS = 2", "BIAS = 3"));
+    assert_eq!(fixture.counts(), (1, 2));
+    fixture.write("tiles/cdna3.toml", &TILES.replace("max = 1024", "max = 512"));
+    // The condition is not part of the kernel; the parameter is as it was two builds ago.
+    assert_eq!(fixture.counts(), (1, 2));
+}
+
+#[test]
+fn a_changed_header_recompiles_what_includes_it() {
+    let fixture = Fixture::new();
+    fixture.write(
+        "kernels/other.hip",
+        &SOURCE.replace("device.h", "other.h").replace("scale", "other"),
+    );
+    fixture.write("include/other.h", HEADER);
+    fixture.write("tiles/cdna3.toml", &[TILES, &TILES.replace("\"scale\"", "\"other\"")].concat());
+    assert_eq!(fixture.counts(), (6, 0));
+    fixture.write("include/other.h", &format!("{HEADER}\n#define UNUSED\n"));
+    assert_eq!(fixture.counts(), (3, 3));
+    let report = fixture.build().unwrap();
+    for name in ["include/device.h", "include/other.h", "kernels/other.hip", "tiles"] {
+        assert!(report.inputs.contains(&fixture.path(name)), "{name} in {:?}", report.inputs);
+    }
+}
+
+#[test]
+fn a_failed_build_leaves_nothing_to_be_reused() {
+    let fixture = Fixture::new();
+    fixture.write("kernels/scale.hip", &SOURCE.replace("args.factor", "args.missing"));
+    let error = fixture.build().unwrap_err().to_string();
+    assert!(error.contains("kernel `scale f32`, tile `small`: compilation for gfx942"), "{error}");
+    assert!(error.contains("kernel `scale f32`, tile `large`: compilation for gfx942"), "{error}");
+    assert!(error.contains("no member named 'missing'"), "{error}");
+    fixture.write("kernels/scale.hip", SOURCE);
+    assert_eq!(fixture.counts(), (3, 0));
+}
+
+#[test]
+fn both_architectures_share_one_table() {
+    let fixture = Fixture::new();
+    let kernels = fixture.kernels().arch(Arch::Gfx942).arch(Arch::Gfx950);
+    assert_eq!(kernels.run().unwrap().compiled, 6);
+    let text = fixture.generated();
+    for arch in ["gfx942", "gfx950"] {
+        assert!(text.contains(&format!("arch: \"{arch}\", family: \"scale\"")), "{text}");
+    }
+    for field in [
+        "name: \"out\", offset: 0, size: 8, kind: ::hk_core::kernel::ArgKind::Pointer",
+        "name: \"factor\", offset: 16, size: 4, kind: ::hk_core::kernel::ArgKind::F32",
+        "name: \"n\", offset: 20, size: 4, kind: ::hk_core::kernel::ArgKind::U32",
+    ] {
+        assert!(text.contains(field), "{field} in {text}");
+    }
+}
+
+#[test]
+fn without_an_architecture_nothing_is_compiled() {
+    let fixture = Fixture::new();
+    fixture.write("kernels/scale.hip", "this is not C++");
+    let report = fixture.kernels().run().unwrap();
+    assert_eq!((report.compiled, report.reused), (0, 0));
+    assert!(fixture.generated().contains("kernels: &[\n] };"));
+}
+
+#[test]
+fn a_mistake_in_a_tile_file_names_the_file() {
+    let fixture = Fixture::new();
+    fixture.write("tiles/cdna3.toml", &TILES.replace("threads = 256", "thread = 256"));
+    let error = fixture.build().unwrap_err().to_string();
+    assert!(error.contains("cdna3.toml") && error.contains("unknown field `thread`"), "{error}");
+}
+
+const LDS: &str = r#"
+template <class Tile> __device__ void test(const ScaleArgs &args) {
+    __shared__ static float tile[Tile::FLOATS];
+    extern __shared__ float rest[];
+    unsigned i = __builtin_amdgcn_workitem_id_x();
+    tile[i] = args.in[i];
+    rest[i] = args.factor;
+    __builtin_amdgcn_s_barrier();
+    args.out[i] = tile[i ^ 1] + rest[i ^ 1];
+}
+"#;
+
+#[test]
+fn lds_beyond_the_chip_fails_the_build() {
+    let lds = |floats: u32, dynamic: u32| {
+        let tile = format!("dynamic_lds = {dynamic}\nthreads = 64");
+        Fixture::refusal(&LDS.replace("Tile::FLOATS", &floats.to_string()), &tile)
+    };
+    let at = "kernel `scale`, tile `tile`, gfx942: bytes of LDS";
+    let error = lds(1024, 61_444);
+    let want = format!("{at}: 65540, limit 65536 (4096 static and 61444 dynamic)");
+    assert!(error.contains(&want), "{error}");
+    let error = lds(16_385, 0);
+    let want = format!("{at}: 65540, limit 65536 (65540 static and 0 dynamic)");
+    assert!(error.contains(&want), "{error}");
+}
+
+#[test]
+fn the_larger_lds_of_gfx950_is_allowed_there_only() {
+    let fixture = Fixture::new();
+    let source = [SOURCE, &LDS.replace("Tile::FLOATS", "1024")].concat();
+    fixture.write("kernels/scale.hip", &source);
+    let tiles = |bytes: u32| {
+        let text = "[[kernel]]\nfamily = \"scale\"\nentry = \"test\"\nargs = \"ScaleArgs\"\n\
+                    [[kernel.tile]]\nname = \"tile\"\nthreads = 64\n";
+        fixture.write("tiles/cdna4.toml", &format!("{text}dynamic_lds = {bytes}\n"));
+        fixture.kernels().arch(Arch::Gfx950).run()
+    };
+    assert!(tiles(159_744).is_ok());
+    let error = tiles(159_748).unwrap_err().to_string();
+    let want = "gfx950: bytes of LDS: 163844, limit 163840 (4096 static and 159748 dynamic)";
+    assert!(error.contains(want), "{error}");
+}
+
+/// Keeps more values alive than 1024 work-items have registers for.
+const GREEDY: &str = r#"
+template <class Tile> __device__ void test(const ScaleArgs &args) {
+    unsigned t = __builtin_amdgcn_workitem_id_x();
+    float v[200];
+    #pragma clang loop unroll(full)
+    for (int i = 0; i < 200; i++) v[i] = args.in[i * 1024 + t];
+    __builtin_amdgcn_s_barrier();
+    #pragma clang loop unroll(full)
+    for (int i = 0; i < 200; i++) args.out[i * 1024 + t] = v[i] * v[199 - i];
+    __builtin_amdgcn_s_barrier();
+    #pragma clang loop unroll(full)
+    for (int i = 0; i < 200; i++) args.out[i * 2048 + t] = v[i] + v[(i * 7) % 200];
+}
+"#;
+
+#[test]
+fn spills_fail_the_build_unless_allowed() {
+    let error = Fixture::refusal(GREEDY, "threads = 1024");
+    assert!(error.contains("kernel `scale`, tile `tile`, gfx942: VGPR spills: "), "{error}");
+    assert!(
+        error.contains(", limit 0 (`allow_spills = true` in the tile permits them)"),
+        "{error}"
+    );
+    assert!(error.contains("bytes of scratch per work-item: "), "{error}");
+    let fixture = Fixture::new();
+    fixture.write("kernels/scale.hip", &[SOURCE, GREEDY].concat());
+    let text = TILES.replace("variant", "entry = \"test\"\nvariant").replace("256", "1024");
+    fixture
+        .write("tiles/cdna3.toml", &text.replace("params = {", "allow_spills = true\nparams = {"));
+    fixture.build().unwrap();
+    assert!(!fixture.generated().contains("vgpr_spills: 0,"));
+}
+
+#[test]
+fn scratch_fails_the_build_unless_allowed() {
+    let source = "
+        template <class Tile> __device__ void test(const ScaleArgs &args) {
+            float table[64];
+            for (unsigned i = 0; i < 64; i++) table[i] = args.in[i];
+            for (unsigned i = 0; i < args.n; i++) table[unsigned(args.in[i]) & 63] += args.factor;
+            args.out[0] = table[args.n & 63];
+        }";
+    let error = Fixture::refusal(source, "threads = 64");
+    let want = "kernel `scale`, tile `tile`, gfx942: bytes of scratch per work-item: 256, limit 0 \
+                (`allow_scratch = true` in the tile permits it)";
+    let alternative = want.replace("256", "272");
+    assert!(error.contains(want) || error.contains(&alternative), "{error}");
+    assert!(!error.contains("spills"), "{error}");
+}
+
+#[test]
+fn a_dynamic_stack_fails_the_build() {
+    let source = "
+        __device__ __attribute__((noinline)) float down(const float *in, unsigned n) {
+            return n == 0 ? in[0] : in[n] + down(in, n / 2) * down(in, n / 3);
+        }
+        template <class Tile> __device__ void test(const ScaleArgs &args) {
+            args.out[0] = down(args.in, args.n);
+        }";
+    let error = Fixture::refusal(source, "threads = 64");
+    assert!(error.contains("gfx942: dynamic stack: 1, limit 0"), "{error}");
+}
+
+#[test]
+fn registers_above_the_tiles_limit_fail_the_build() {
+    let error = Fixture::refusal(GREEDY, "threads = 64\nmax_vgprs = 128");
+    let (_, rest) = error.split_once("tile `tile`, gfx942: VGPRs: ").unwrap();
+    let (figure, rest) = rest.split_once(", limit 128 (`max_vgprs` of the tile)").unwrap();
+    assert!(figure.parse::<u32>().unwrap() > 128, "{error}");
+    assert_eq!(rest.trim_end(), "");
+}
+
+#[test]
+fn too_few_waves_fail_the_build() {
+    let source = LDS.replace("Tile::FLOATS", "8193");
+    let error = Fixture::refusal(&source, "threads = 256\nmin_waves_per_simd = 2");
+    assert!(error.contains("gfx942: waves per SIMD: 1, limit 2 (`min_waves_per_simd`"), "{error}");
+}
+
+#[test]
+fn too_large_a_workgroup_fails_the_build() {
+    let error = Fixture::refusal(LDS, "threads = 1088");
+    let want = "kernel `scale`, tile `tile`, gfx942: work-items of a workgroup: 1088, limit 1024";
+    assert!(error.contains(want), "{error}");
+}
+
+#[test]
+fn an_argument_struct_that_rust_cannot_mirror_fails_the_build() {
+    let fixture = Fixture::new();
+    fixture.write("kernels/scale.hip", &SOURCE.replace("unsigned n;", "unsigned n : 5;"));
+    let error = fixture.build().unwrap_err().to_string();
+    assert!(error.contains("`ScaleArgs` has `unsigned int n`"), "{error}");
+    fixture.write("tiles/cdna3.toml", &TILES.replace("ScaleArgs", "OtherArgs"));
+    let error = fixture.build().unwrap_err().to_string();
+    assert!(error.contains("OtherArgs"), "{error}");
+}
+
+/// Compiles the generated file as part of a crate with that argument struct.
+fn compile_crate(rust_struct: &str) -> Result<(), String> {
+    let fixture = Fixture::new();
+    fixture.build().unwrap();
+    fixture.write(
+        "lib.rs",
+        &format!(
+            "#![deny(warnings)]\nmod scale {{ #[repr(C)] pub(crate) struct ScaleArgs {rust_struct} }}\n\
+             mod kernels {{ include!({:?}); }}\n\
+             pub fn package() -> &'static str {{ kernels::KERNELS.package }}\n",
+            fixture.path("out/kernels.rs")
+        ),
+    );
+    let deps = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let mut rlibs: Vec<_> = fs::read_dir(&deps)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with("libhk_core-") && name.ends_with(".rlib")
+        })
+        .collect();
+    rlibs.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    let mut external = std::ffi::OsString::from("hk_core=");
+    external.push(rlibs.last().expect("hk-core is a dependency of this test"));
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition", "2024", "--crate-type", "lib", "--crate-name", "demo"])
+        .args(["--emit", "metadata", "-A", "dead_code", "--extern"])
+        .arg(external)
+        .arg("-L")
+        .arg(format!("dependency={}", deps.display()))
+        .arg("--out-dir")
+        .arg(fixture.path("out"))
+        .arg(fixture.path("lib.rs"))
+        .output()
+        .unwrap();
+    let messages = String::from_utf8(output.stderr).unwrap();
+    if output.status.success() { Ok(()) } else { Err(messages) }
+}
+
+#[test]
+fn the_generated_file_compiles_with_the_matching_struct() {
+    compile_crate("{ out: *mut f32, input: *const f32, factor: f32, n: u32 }").unwrap_err();
+    let matching = "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, \
+                    pub(crate) factor: f32, pub(crate) n: u32 }";
+    compile_crate(matching).unwrap();
+}
+
+#[test]
+fn a_rust_struct_with_another_layout_fails_the_build() {
+    let error = |fields: &str| compile_crate(fields).unwrap_err();
+    let text = error(
+        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) n: u32, \
+         pub(crate) factor: f32 }",
+    );
+    assert!(text.contains("ScaleArgs_factor_offset_on_device"), "{text}");
+    assert!(text.contains("expected an array with a size of 16, found one with a size of 20"));
+    let text = error(
+        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: f32, \
+         pub(crate) n: u64 }",
+    );
+    assert!(text.contains("ScaleArgs_size_on_device"), "{text}");
+    assert!(text.contains("expected an array with a size of 24, found one with a size of 32"));
+    let text = error(
+        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: u32, \
+         pub(crate) n: u32 }",
+    );
+    assert!(text.contains("scale: ScaleArgs.factor is of kind F32 on the device"), "{text}");
+}
