@@ -5,7 +5,7 @@
 //! 8-bit integers a pair of `i16`, so that one row covers two inner indices.
 
 use super::Lanes;
-use crate::exec::float::MiniFloat;
+use crate::exec::float::FloatFormat;
 use crate::exec::simd::SimdLevel;
 
 /// Words of the largest decoded operand: 32 elements in each of 64 lanes.
@@ -312,27 +312,27 @@ impl Decode for Double {
 
 /// A float format of at most 16 bits whose exponent is narrower than that of `f32`.
 trait SmallFormat {
-    const FORMAT: MiniFloat;
+    const FORMAT: FloatFormat;
 }
 
 macro_rules! small_formats {
     ($($name:ident = $format:expr;)*) => {$(
         struct $name;
         impl SmallFormat for $name {
-            const FORMAT: MiniFloat = $format;
+            const FORMAT: FloatFormat = $format;
         }
     )*};
 }
 
 small_formats! {
-    F16 = MiniFloat::F16;
-    E4m3 = MiniFloat::E4M3;
-    E4m3Fnuz = MiniFloat::E4M3_FNUZ;
-    E5m2 = MiniFloat::E5M2;
-    E5m2Fnuz = MiniFloat::E5M2_FNUZ;
-    E2m3 = MiniFloat::E2M3;
-    E3m2 = MiniFloat::E3M2;
-    E2m1 = MiniFloat::E2M1;
+    F16 = FloatFormat::F16;
+    E4m3 = FloatFormat::E4M3;
+    E4m3Fnuz = FloatFormat::E4M3_FNUZ;
+    E5m2 = FloatFormat::E5M2;
+    E5m2Fnuz = FloatFormat::E5M2_FNUZ;
+    E2m3 = FloatFormat::E2M3;
+    E3m2 = FloatFormat::E3M2;
+    E2m1 = FloatFormat::E2M1;
 }
 
 /// Decoder of a [`SmallFormat`].
