@@ -4,6 +4,10 @@
 //! executes a [`Dispatch`] of it: workgroups on a pool of threads, the waves of a workgroup on one
 //! thread in turns. A handler sees one [`Wave`] and one [`MicroOp`]; each encoding has its file.
 
+mod access;
+mod buffer;
+mod ds;
+mod flat;
 pub mod float;
 mod matrix;
 pub mod mfma;
@@ -12,6 +16,7 @@ mod salu;
 mod schedule;
 pub mod simd;
 mod single;
+mod smem;
 mod wave;
 
 use std::sync::Arc;

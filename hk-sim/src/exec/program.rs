@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::matrix::{self, Matrix};
 use super::simd::SimdLevel;
-use super::{Flow, VECTOR_ROWS, Wave, salu};
+use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
 use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, decode};
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
@@ -260,6 +260,10 @@ fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupp
         F::Mai | F::Vop3px2 if MfmaInfo::get(inst.info.op, program.arch()).is_some() => {
             matrix::lower(program, inst)
         }
+        F::Smem => smem::lower(program, inst),
+        F::Ds => ds::lower(program, inst),
+        F::Flat | F::Global | F::Scratch => flat::lower(program, inst),
+        F::Mubuf | F::Mtbuf => buffer::lower(program, inst),
         _ => Err(Unsupported::Operation("no handler")),
     }
 }

@@ -409,6 +409,7 @@ fn reset_wave(
     wave.workgroup = id;
     wave.slot = (linear % u64::from(dispatch.product.compute_units)) as u32;
     wave.executed = 0;
+    wave.clock_reads = 0;
     wave.fault = None;
     wave.scratch_per_lane = dispatch.scratch_bytes;
     wave.scratch.clear();

@@ -116,6 +116,8 @@ pub struct Wave<'a> {
     pub slot: u32,
     /// Instructions executed so far, the clock of `s_memtime`.
     pub executed: u64,
+    /// Readings of `s_memtime` so far; each advances the clock.
+    pub clock_reads: u64,
     /// TRAPSTS, which `s_setreg` can change beside MODE.
     pub trapsts: u32,
     /// Set by a handler that returns [`Flow::Fault`].
@@ -149,6 +151,7 @@ impl<'a> Wave<'a> {
             workgroup: [0; 3],
             slot: 0,
             executed: 0,
+            clock_reads: 0,
             trapsts: 0,
             fault: None,
             fault_pc: 0,

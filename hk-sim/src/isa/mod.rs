@@ -7,7 +7,6 @@ mod decode;
 mod info;
 mod inst;
 mod mfma;
-mod print;
 #[rustfmt::skip]
 mod mfma_table;
 #[rustfmt::skip]

@@ -1,0 +1,92 @@
+//! Transposing reads of gfx950.
+//!
+//! In a group of 16 lanes, every lane addresses part of a row of a matrix: with elements of `BITS`
+//! bits it reads `64 / BITS` of them (16 of 6 bits), and the reads of consecutive lanes follow each
+//! other in 16-element rows. A lane receives the column of its number in the group, row after row.
+//! The 16-bit and 8-bit forms are known from tuned kernels, the others follow the same rule.
+
+use super::locate;
+use crate::exec::access::{Addresses, Body, Level, write_rows};
+use crate::exec::{Flow, Lanes, MicroOp, WAVE, Wave};
+use crate::fault::FaultKind;
+
+/// Lanes that transpose among themselves.
+const GROUP: usize = 16;
+
+/// Reads a transposed matrix of `BITS`-bit elements per group.
+pub(super) struct Transpose<const BITS: usize>;
+
+impl<const BITS: usize> Body for Transpose<BITS> {
+    #[inline(always)]
+    fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let bytes = if BITS == 6 { 12 } else { 8 };
+        if wave.exec() != u64::MAX {
+            let detail = "a transposing read needs all lanes active";
+            return wave.raise(FaultKind::IllegalState, detail, None, None);
+        }
+        let mut at = Addresses::new();
+        locate(wave, op.src[0], op.imm, bytes, &mut at);
+        // SAFETY: `locate` checked the lanes in range, the others point at 16 zeros; lowering
+        // checked the rows.
+        if unsafe { L::transpose::<BITS>(&at, wave.rows().add(usize::from(op.dst))) } {
+            return Flow::Next;
+        }
+        let mut out = [[0; WAVE]; 3];
+        for group in (0..WAVE).step_by(GROUP) {
+            // The rows of the matrix, one after the other.
+            let mut matrix = [0; 12 * GROUP];
+            let bytes = bytes as usize;
+            for lane in 0..GROUP {
+                let from = at.pointer(group + lane);
+                let to = &mut matrix[lane * bytes..][..bytes];
+                // SAFETY: `locate` checked the lanes in range, the others point at 16 zeros.
+                unsafe { to.as_mut_ptr().copy_from_nonoverlapping(from, bytes) };
+            }
+            columns::<BITS>(&matrix, group, &mut out);
+        }
+        write_rows(wave, op.dst, &out[..bytes as usize / 4], u64::MAX);
+        Flow::Next
+    }
+}
+
+/// Writes the columns of a matrix to the lanes from `group` on.
+#[inline(always)]
+fn columns<const BITS: usize>(matrix: &[u8; 12 * GROUP], group: usize, out: &mut [Lanes; 3]) {
+    if BITS == 6 {
+        for column in 0..GROUP {
+            let mut value = 0u128;
+            for row in 0..16 {
+                value |= six_bits(&matrix[12 * row..][..12], column) << (6 * row);
+            }
+            for (index, out) in out.iter_mut().enumerate() {
+                out[group + column] = (value >> (32 * index)) as u32;
+            }
+        }
+        return;
+    }
+    // Elements of a dword of the result and bytes of a row of the matrix.
+    let elements = 32 / BITS;
+    let pitch = GROUP * BITS / 8;
+    for (index, out) in out[..2].iter_mut().enumerate() {
+        let mut lanes = [0; GROUP];
+        for element in 0..elements {
+            let row = &matrix[(index * elements + element) * pitch..][..pitch];
+            for (column, lane) in lanes.iter_mut().enumerate() {
+                let value = match BITS {
+                    16 => u32::from(row[2 * column]) | u32::from(row[2 * column + 1]) << 8,
+                    8 => row[column].into(),
+                    _ => u32::from(row[column / 2] >> (4 * (column % 2)) & 15),
+                };
+                *lane |= value << (BITS * element);
+            }
+        }
+        out[group..group + GROUP].copy_from_slice(&lanes);
+    }
+}
+
+/// Element of a row of 6-bit elements.
+fn six_bits(row: &[u8], column: usize) -> u128 {
+    let bit = 6 * column;
+    let pair = u32::from(row[bit / 8]) | u32::from(*row.get(bit / 8 + 1).unwrap_or(&0)) << 8;
+    (pair >> (bit % 8) & 63).into()
+}
