@@ -152,21 +152,23 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
     out.line(format_args!("#[allow(non_upper_case_globals)]\nconst _: () = {{"));
     out.line(format_args!("type {args} = crate::{family}::{args};"));
     out.line(format_args!(
-        "const _{args}_size_on_device: [(); {size}] = [(); ::core::mem::size_of::<{args}>()];"
+        "const {family}_kernel_{args}_size_on_device: [(); {size}] = \
+         [(); ::core::mem::size_of::<{args}>()];"
     ));
     // A raw identifier, because a field may be called what Rust has as a keyword.
     for Field { name, offset, size, kind } in fields {
         out.line(format_args!(
-            "const _{args}_{name}_offset_on_device: [(); {offset}] = \
+            "const {family}_kernel_{args}_{name}_offset_on_device: [(); {offset}] = \
              [(); ::core::mem::offset_of!({args}, r#{name})];"
         ));
         out.line(format_args!(
-            "const _{args}_{name}_size_on_device: [(); {size}] = \
+            "const {family}_kernel_{args}_{name}_size_on_device: [(); {size}] = \
              [(); ::hk_core::kernel::field_size::<{args}, _>(|args| &args.r#{name})];"
         ));
         if *kind != BYTES {
             out.line(format_args!(
-                "assert!(matches!(::hk_core::kernel::field_kind::<{args}, _>(|args| &args.r#{name}), \
+                "assert!(matches!(\
+                 ::hk_core::kernel::field_kind::<{args}, _>(|args| &args.r#{name}), \
                  ::hk_core::kernel::ArgKind::{kind}), \
                  \"{family}: {args}.{name} is of kind {kind} on the device\");"
             ));
@@ -225,7 +227,7 @@ mod tests {
             "(\"V\", ::hk_core::kernel::Param::Int(4)),",
             "vgprs: 100,",
             "waves_per_simd: 4,",
-            "const _Args_size_on_device: [(); 8] = [(); ::core::mem::size_of::<Args>()];",
+            "const copy_kernel_Args_size_on_device: [(); 8] = [(); ::core::mem::size_of::<",
         ] {
             assert!(text.contains(piece), "{piece} in {text}");
         }

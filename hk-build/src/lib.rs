@@ -1,19 +1,4 @@
-//! Build-script library of hipkittens: finds a clang that can compile for AMD GPUs, compiles HIP
-//! kernels and assembly with it, and checks every kernel's resource budget.
-//!
-//! No ROCm installation is needed. [`clang`] looks, in order, at `HIPKITTENS_CLANG`, at ROCm
-//! (`ROCM_PATH`, `/opt/rocm`), at `clang++` and `zig` on `PATH`, at the PyPI package `ziglang` that
-//! `python3` can import, and at last installs that package, pinned by version and hash, into the
-//! user's cache folder. `HIPKITTENS_OFFLINE=1` forbids that last step.
-//!
-//! ```no_run
-//! use hk_build::{Arch, CompileOptions, compile_source};
-//!
-//! let source = r#"extern "C" __attribute__((global)) void nothing() {}"#;
-//! let code_object = compile_source(source, Arch::Gfx950, &CompileOptions::default())?;
-//! assert!(code_object.image.starts_with(b"\x7fELF"));
-//! # Ok::<(), hk_build::BuildError>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod arch;
 mod assembler;

@@ -10,6 +10,15 @@ use std::thread;
 /// Each thread beside the caller's holds a token of cargo's jobserver, so that the build scripts of
 /// several crates together do not start more compilers than the user asked for.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    map_within(items, jobs(), client(), work)
+}
+
+fn map_within<T: Sync, R: Send>(
+    items: &[T],
+    jobs: usize,
+    client: Option<jobserver::Client>,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let queue = Mutex::new(items.iter().enumerate());
     let results = Mutex::new(Vec::with_capacity(items.len()));
     let run = || {
@@ -20,11 +29,11 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
             lock(&results).push((index, result));
         }
     };
-    let helpers = jobs().min(items.len()).saturating_sub(1);
+    let helpers = jobs.min(items.len()).saturating_sub(1);
     let (sender, tokens) = mpsc::channel();
     thread::scope(|scope| {
         let run = &run;
-        let requests = request_tokens(sender, helpers);
+        let requests = request_tokens(client, sender, helpers);
         scope.spawn(move || {
             for token in tokens {
                 scope.spawn(move || {
@@ -48,11 +57,15 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
 type Token = Option<jobserver::Acquired>;
 
 /// Asks for `count` tokens, which are sent as they become free while the returned value lives.
-fn request_tokens(sender: mpsc::Sender<Token>, count: usize) -> Option<jobserver::HelperThread> {
+fn request_tokens(
+    client: Option<jobserver::Client>,
+    sender: mpsc::Sender<Token>,
+    count: usize,
+) -> Option<jobserver::HelperThread> {
     if count == 0 {
         return None;
     }
-    let Some(client) = client() else {
+    let Some(client) = client else {
         // Without a jobserver, only the number of jobs limits. The receiver lives as long as the
         // sender, so sending succeeds.
         (0..count).for_each(|_| drop(sender.send(None)));
@@ -89,6 +102,9 @@ fn client() -> Option<jobserver::Client> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -98,5 +114,33 @@ mod tests {
         assert!(squares.iter().enumerate().all(|(i, square)| *square == (i * i) as u64));
         assert_eq!(squares.len(), 100);
         assert_eq!(map(&[], |item: &u64| *item), Vec::<u64>::new());
+    }
+
+    /// The greatest number of items that were worked on at once, given `jobs` and a jobserver with
+    /// that many tokens.
+    fn most_at_once(jobs: usize, tokens: Option<usize>) -> usize {
+        let client = tokens.map(|tokens| jobserver::Client::new(tokens).unwrap());
+        let now = AtomicUsize::new(0);
+        let counts = map_within(&[(); 24], jobs, client.clone(), |()| {
+            let count = now.fetch_add(1, Ordering::SeqCst) + 1;
+            thread::sleep(Duration::from_millis(10));
+            now.fetch_sub(1, Ordering::SeqCst);
+            count
+        });
+        // Every token was given back.
+        for _ in 0..tokens.unwrap_or(0) {
+            client.as_ref().unwrap().acquire_raw().unwrap();
+        }
+        assert_eq!(counts.len(), 24);
+        counts.into_iter().max().unwrap()
+    }
+
+    #[test]
+    fn the_jobserver_limits_how_many_run_at_once() {
+        // Without a single token, the thread that cargo started does all the work.
+        assert_eq!(most_at_once(4, Some(0)), 1);
+        assert_eq!(most_at_once(1, Some(3)), 1);
+        assert_eq!(most_at_once(4, Some(1)), 2);
+        assert_eq!(most_at_once(3, None), 3);
     }
 }

@@ -18,6 +18,9 @@ const WHEELS: [(&str, &str); 4] = [
     ("macOS x86_64", "4d910f0e363ddb60a6b8ddb55235617797a8ccbcb6c5c7132a949d9f833eea42"),
 ];
 
+/// What the folders begin with in which packages are put together.
+const STAGING: &str = "ziglang-staging-";
+
 /// The zig of the package that python3 imports.
 pub(crate) fn importable(env: &SearchEnv) -> Result<PathBuf, String> {
     let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";
@@ -48,7 +51,8 @@ pub(crate) fn provisioned(env: &SearchEnv) -> Result<PathBuf, String> {
     if is_program(&zig) {
         return Ok(zig);
     }
-    let staging = tempfile::Builder::new().prefix("staging-").tempdir_in(cache).map_err(io)?;
+    remove_abandoned(cache).map_err(io)?;
+    let staging = tempfile::Builder::new().prefix(STAGING).tempdir_in(cache).map_err(io)?;
     let requirements = staging.path().join("requirements.txt");
     fs::write(&requirements, requirements_text()).map_err(io)?;
     let target = staging.path().join("site");
@@ -64,6 +68,18 @@ pub(crate) fn provisioned(env: &SearchEnv) -> Result<PathBuf, String> {
     }
     fs::rename(&target, &home).map_err(io)?;
     if is_program(&zig) { Ok(zig) } else { Err(format!("{} is missing", zig.display())) }
+}
+
+/// Removes what installations left behind that were killed. Only called under the lock, so none of
+/// it is in use.
+fn remove_abandoned(cache: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(cache)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(STAGING) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn zig_in(package: &Path) -> PathBuf {

@@ -326,7 +326,8 @@ fn compile_crate(rust_struct: &str) -> Result<(), String> {
     fixture.write(
         "lib.rs",
         &format!(
-            "#![deny(warnings)]\nmod scale {{ #[repr(C)] pub(crate) struct ScaleArgs {rust_struct} }}\n\
+            "#![deny(warnings)]\n\
+             mod scale {{ #[repr(C)] pub(crate) struct ScaleArgs {rust_struct} }}\n\
              mod kernels {{ include!({:?}); }}\n\
              pub fn package() -> &'static str {{ kernels::KERNELS.package }}\n",
             fixture.path("out/kernels.rs")
@@ -374,13 +375,13 @@ fn a_rust_struct_with_another_layout_fails_the_build() {
         "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) n: u32, \
          pub(crate) factor: f32 }",
     );
-    assert!(text.contains("ScaleArgs_factor_offset_on_device"), "{text}");
+    assert!(text.contains("scale_kernel_ScaleArgs_factor_offset_on_device"), "{text}");
     assert!(text.contains("expected an array with a size of 16, found one with a size of 20"));
     let text = error(
         "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: f32, \
          pub(crate) n: u64 }",
     );
-    assert!(text.contains("ScaleArgs_size_on_device"), "{text}");
+    assert!(text.contains("scale_kernel_ScaleArgs_size_on_device"), "{text}");
     assert!(text.contains("expected an array with a size of 24, found one with a size of 32"));
     let text = error(
         "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: u32, \

@@ -8,7 +8,7 @@
 //! * `dst`, `src`: operands in the order of `Inst::dst` and `Inst::src`, `-` where a position is
 //!   unused. An operand is `CLASS.TYPE`, with `+` in front when it is both read and written.
 //!   Classes: `d` scalar register, `s` scalar source, `r` scalar register tuple of an address,
-//!   `m` mask register pair in a vector source field, `v` VGPR, `a` AGPR, `w` VGPR or AGPR,
+//!   `n` scalar register or special source, `v` VGPR, `a` AGPR, `w` VGPR or AGPR,
 //!   `x` any vector source, `c` vector register or inline constant, `k` literal, `vcc`.
 //!   Types: element and, after `x`, the number of elements.
 //! * `imm`: how the 16-bit immediate is printed.
@@ -59,7 +59,7 @@ fn slot(spec: &str) -> Result<(String, String), String> {
         "d" => "ScalarReg",
         "s" => "Scalar",
         "r" => "Address",
-        "m" => "Mask",
+        "n" => "ScalarNamed",
         "v" => "Vgpr",
         "a" => "Agpr",
         "w" => "VgprOrAgpr",
@@ -153,8 +153,8 @@ pub(crate) fn opcode_table(csv: &str) -> Result<String, String> {
         let imm = match row["imm"] {
             "" => "None",
             "dec" => "Decimal",
-            "shex" => "SignedHex",
-            "uhex" => "UnsignedHex",
+            "hex" => "Hex",
+            "optional" => "Optional",
             "hwreg" => "HwReg",
             "waitcnt" => "WaitCnt",
             "sendmsg" => "SendMsg",

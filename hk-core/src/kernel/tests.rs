@@ -104,7 +104,8 @@ fn overrides(text: &str) -> Result<Overrides, TileFileError> {
     Overrides::parse(Path::new("my.toml"), text)
 }
 
-const HEAD: &str = "[[kernel]]\npackage = \"hk-gemm\"\narch = \"gfx950\"\nfamily = \"a16w16\"\nvariant = \"bf16\"\n";
+const HEAD: &str = "[[kernel]]\npackage = \"hk-gemm\"\narch = \"gfx950\"\n\
+                    family = \"a16w16\"\nvariant = \"bf16\"\n";
 
 #[test]
 fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
@@ -152,4 +153,31 @@ fn a_users_file_that_names_unknown_things_is_refused() {
 fn an_unreadable_file_is_an_error() {
     let error = Overrides::load(Path::new("/nonexistent/tiles.toml")).unwrap_err();
     assert!(matches!(error, TileFileError::Unreadable { .. }), "{error}");
+}
+
+/// Set for the process in which the test below looks at its environment.
+const CHILD: &str = "HIPKITTENS_TEST_CHILD";
+
+#[test]
+fn the_environment_names_the_users_file() {
+    if std::env::var_os(CHILD).is_some() {
+        assert_eq!(name(4096, 512), Ok("small"));
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tiles.toml");
+    let run = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kernel::tests::the_environment_names_the_users_file"])
+            .env(CHILD, "1")
+            .env(overrides::VARIABLE, &path)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (passed, text) = run(&format!("{HEAD}[[kernel.tile]]\nname = \"small\"\n"));
+    assert!(passed && text.contains("1 passed"), "{text}");
+    let (passed, text) = run("kernel = 1");
+    assert!(!passed && text.contains("tiles.toml"), "{text}");
 }

@@ -1,8 +1,9 @@
 //! Decoder from instruction words to [`Inst`].
 //!
-//! It accepts what the assembler can produce and nothing else: reserved bits and unused fields
-//! must hold the value that the assembler gives them. So printing and assembling an accepted
-//! instruction yields its bytes again.
+//! Reserved bits and unused fields must hold the value that the assembler gives them, so printing
+//! and assembling an accepted instruction yields its bytes again. Two rules of the assembler are
+//! not checked: that vector instructions read at most one scalar register or literal, and that
+//! tuples of vector registers start at an even one.
 
 mod memory;
 mod scalar;
@@ -212,7 +213,11 @@ impl Building {
         let register = || is_scalar_reg(code, dwords).then_some(Operand { code, dwords });
         let scalar = || register().or(is_const(code).then_some(Operand { code, dwords }));
         let found = match slot.class {
-            Class::ScalarReg | Class::Address | Class::Mask => register(),
+            Class::ScalarReg | Class::Address => register(),
+            Class::ScalarNamed => {
+                let special = matches!(code, 235..=239 | 251..=253);
+                register().or(special.then_some(Operand { code, dwords }))
+            }
             Class::Scalar => scalar(),
             Class::Vgpr => vector(Operand::VGPR, code & 255),
             Class::Agpr => vector(Operand::AGPR, code & 255),
@@ -262,10 +267,10 @@ impl Building {
 fn is_scalar_reg(code: u16, dwords: u8) -> bool {
     match dwords {
         1 => code <= 127 && code != 125,
-        2 => code % 2 == 0 && code <= 126 && code != 124,
+        2 => code.is_multiple_of(2) && code <= 126 && code != 124,
         _ => {
             let end = code + u16::from(dwords);
-            code % 4 == 0 && (end <= 102 || (code >= 108 && end <= 124))
+            code.is_multiple_of(4) && (end <= 102 || (code >= 108 && end <= 124))
         }
     }
 }

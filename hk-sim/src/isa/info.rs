@@ -30,8 +30,8 @@ pub enum Class {
     Scalar,
     /// Scalar register (tuple) that holds an address, a descriptor or an offset.
     Address,
-    /// Scalar register pair holding a lane mask, in a vector source field.
-    Mask,
+    /// Scalar register or special source such as `src_scc`, but no constant.
+    ScalarNamed,
     /// VGPR.
     Vgpr,
     /// AGPR.
@@ -100,10 +100,10 @@ pub enum Imm {
     None,
     /// Unsigned number.
     Decimal,
-    /// Sign-extended SOPK value.
-    SignedHex,
-    /// Zero-extended SOPK value.
-    UnsignedHex,
+    /// Number printed in hexadecimal; the operation says whether it is signed.
+    Hex,
+    /// Decimal number, not printed when it is zero.
+    Optional,
     /// Hardware register, offset and size.
     HwReg,
     /// Counters of `s_waitcnt`.
@@ -154,52 +154,54 @@ pub struct Mods {
     /// `op_sel_hi`.
     pub sel_hi: u8,
     /// The constants of this type.
-    pub flags: u16,
+    pub flags: u32,
 }
 
 impl Mods {
     /// No modifier.
     pub const NONE: Self = mods(0, 0, 0, 0, 0, 0);
     /// Clamp.
-    pub const CLAMP: u16 = 1;
+    pub const CLAMP: u32 = 1;
     /// Output multiplier.
-    pub const OMOD: u16 = 1 << 1;
+    pub const OMOD: u32 = 1 << 1;
     /// Truth table in place of the source and output modifiers.
-    pub const BITOP3: u16 = 1 << 2;
+    pub const BITOP3: u32 = 1 << 2;
     /// DPP is limited to `row_newbcast`, as for every 64-bit operation.
-    pub const DPP64: u16 = 1 << 3;
+    pub const DPP64: u32 = 1 << 3;
+    /// VOP3P operation whose sources are single values with sign modifiers.
+    pub const MIX: u32 = 1 << 4;
     /// MFMA `cbsz` and `abid`.
-    pub const BCAST: u16 = 1 << 4;
+    pub const BCAST: u32 = 1 << 5;
     /// MFMA `blgp` as lane permutation.
-    pub const BLGP: u16 = 1 << 5;
+    pub const BLGP: u32 = 1 << 6;
     /// SMFMAC `cbsz` and `abid`, selecting the index set.
-    pub const INDEX: u16 = 1 << 6;
+    pub const INDEX: u32 = 1 << 7;
     /// MFMA `cbsz` and `blgp` as formats of A and B.
-    pub const FMT: u16 = 1 << 7;
+    pub const FMT: u32 = 1 << 8;
     /// Atomic that returns the old value if its return bit is set.
-    pub const RET: u16 = 1 << 8;
+    pub const RET: u32 = 1 << 9;
     /// Load that writes LDS instead of registers.
-    pub const LDS: u16 = 1 << 9;
+    pub const LDS: u32 = 1 << 10;
     /// MUBUF load with an `lds` bit on both chips.
-    pub const LDSBIT: u16 = 1 << 10;
+    pub const LDSBIT: u32 = 1 << 11;
     /// MUBUF load with an `lds` bit on gfx950 only.
-    pub const LDSBIT950: u16 = 1 << 11;
+    pub const LDSBIT950: u32 = 1 << 12;
     /// DS instruction with two 8-bit offsets.
-    pub const OFF2: u16 = 1 << 12;
+    pub const OFF2: u32 = 1 << 13;
     /// DS instruction that must set the `gds` bit.
-    pub const GDS: u16 = 1 << 13;
+    pub const GDS: u32 = 1 << 14;
     /// SDWA whose destination selection is fixed to the whole dword.
-    pub const DSTDWORD: u16 = 1 << 15;
+    pub const DSTDWORD: u32 = 1 << 15;
     /// Memory instruction without address and offset.
-    pub const NOADDR: u16 = 1 << 14;
+    pub const NOADDR: u32 = 1 << 16;
 
     /// Whether any of `bits` is present.
-    pub const fn has(self, bits: u16) -> bool {
+    pub const fn has(self, bits: u32) -> bool {
         self.flags & bits != 0
     }
 }
 
-pub(super) const fn mods(neg: u8, abs: u8, sext: u8, sel: u8, sel_hi: u8, flags: u16) -> Mods {
+pub(super) const fn mods(neg: u8, abs: u8, sext: u8, sel: u8, sel_hi: u8, flags: u32) -> Mods {
     Mods { neg, abs, sext, sel, sel_hi, flags }
 }
 

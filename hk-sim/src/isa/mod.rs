@@ -7,6 +7,7 @@ mod decode;
 mod info;
 mod inst;
 mod mfma;
+mod print;
 #[rustfmt::skip]
 mod mfma_table;
 #[rustfmt::skip]

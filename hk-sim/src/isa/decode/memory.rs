@@ -19,10 +19,12 @@ impl Decoder<'_> {
         }
         b.inst.mem.gds = bit(w0, 16);
         b.inst.dst[0] = b.operand(info.dst[0], "vdst", bits(w1, 31, 24), acc)?;
-        b.inst.src[0] = b.operand(info.src[0], "addr", bits(w1, 7, 0), false)?;
+        b.inst.src[0] = b.operand(info.src[0], "addr", bits(w1, 7, 0), acc)?;
         b.inst.src[1] = b.operand(info.src[1], "data0", bits(w1, 15, 8), acc)?;
         b.inst.src[2] = b.operand(info.src[2], "data1", bits(w1, 23, 16), acc)?;
-        if acc && !info.dst[0].is_some() && !info.src[1].is_some() {
+        if acc
+            && !b.inst.dst.iter().chain(&b.inst.src).any(|o| o.is_some() && o.code >= Operand::AGPR)
+        {
             return Err(b.bad("acc", 1));
         }
         if info.mods.has(Mods::NOADDR) {

@@ -86,6 +86,9 @@ impl Decoder<'_> {
         let w1 = b.inst.raw[1];
         b.zero("reserved", (w0 & 0xa000) | (w1 & 0x01e0_0000))?;
         b.inst.mem.glc = bit(w0, 16);
+        if b.inst.mem.glc && (info.imm == Imm::Probe || !b.moves_data()) {
+            return Err(b.bad("glc", 1));
+        }
         let sdata = bits(w0, 12, 6);
         let returns = !info.mods.has(Mods::RET) || b.inst.mem.glc;
         if info.imm == Imm::Probe {
@@ -107,6 +110,10 @@ impl Decoder<'_> {
         let (imm, soffset_en) = (bit(w0, 17), bit(w0, 14));
         if imm {
             b.inst.offset = ((w1 << 11) as i32) >> 11;
+            // Only addresses from a register pair take negative offsets.
+            if b.inst.offset < 0 && info.src[0].dwords == 4 {
+                return Err(b.bad("offset", w1));
+            }
         }
         let soffset = match (imm, soffset_en) {
             (true, true) => bits(w1, 31, 25),
@@ -122,5 +129,13 @@ impl Decoder<'_> {
         };
         b.inst.src[1] = b.operand(info.src[1], "soffset", soffset, false)?;
         Ok(b.inst)
+    }
+}
+
+impl Building {
+    /// Whether a scalar memory instruction loads or stores registers.
+    fn moves_data(&self) -> bool {
+        let info = self.inst.info;
+        info.src[2].is_some() || info.dst[0].is_some() && info.src[0].is_some()
     }
 }

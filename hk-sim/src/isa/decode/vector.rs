@@ -32,11 +32,7 @@ impl Decoder<'_> {
                 if format == Format::Vopc {
                     b.inst.dst[0] = b.operand(info.dst[0], "vcc", 0, false)?;
                 }
-                b.inst.src[0] = if info.forms.has(Forms::LIT) && info.src[0].class == Class::Any {
-                    b.source_or_literal(info.src[0], "src0", src0)?
-                } else {
-                    b.source9(info.src[0], "src0", src0, false)?
-                };
+                b.inst.src[0] = b.source_or_literal(info.src[0], "src0", src0)?;
                 b.rest_of_sources(vsrc1, Class::Vgpr)?;
                 b.literal(self)?;
                 Ok(b.inst)
@@ -215,17 +211,20 @@ impl Decoder<'_> {
 }
 
 impl Building {
-    /// Scalar or vector source that may be a literal.
+    /// Scalar or vector source that is a literal if the operation and the slot allow one.
     pub(super) fn source_or_literal(
         &self,
         slot: Slot,
         field: &'static str,
         value: u32,
     ) -> Result<Operand, DecodeError> {
-        if slot.is_some() && value == u32::from(Operand::LITERAL) {
+        let legal = self.inst.info.forms.has(Forms::LIT)
+            && matches!(slot.class, Class::Any | Class::Scalar)
+            && slot.is_some();
+        if legal && value == u32::from(Operand::LITERAL) {
             return Ok(Operand { code: Operand::LITERAL, dwords: slot.dwords });
         }
-        self.operand(slot, field, value, false)
+        self.source9(slot, field, value, false)
     }
 
     /// Register from an 8-bit field that can also name a VGPR.
