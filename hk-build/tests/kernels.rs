@@ -256,6 +256,33 @@ fn spills_fail_the_build_unless_allowed() {
 }
 
 #[test]
+fn scalar_spills_fail_the_build_too() {
+    // 160 uniform values are alive at once, but a wave has 102 scalar registers.
+    let source = "
+        template <class Tile> __device__ void test(const ScaleArgs &args) {
+            const __attribute__((address_space(4))) unsigned *in =
+                (const __attribute__((address_space(4))) unsigned *)args.in;
+            unsigned s[160];
+            #pragma clang loop unroll(full)
+            for (int i = 0; i < 160; i++) { s[i] = in[i * 32]; asm volatile(\"\" : \"+s\"(s[i])); }
+            unsigned sum = 0;
+            #pragma clang loop unroll(full)
+            for (int i = 0; i < 160; i++) {
+                asm volatile(\"\" : \"+s\"(s[i]));
+                sum += s[i] * s[159 - i];
+            }
+            args.out[__builtin_amdgcn_workitem_id_x()] = sum;
+        }";
+    let error = Fixture::refusal(source, "threads = 64");
+    assert!(error.contains("kernel `scale`, tile `tile`, gfx942: SGPR spills: "), "{error}");
+    assert!(
+        error.contains(", limit 0 (`allow_spills = true` in the tile permits them)"),
+        "{error}"
+    );
+    assert!(!error.contains("VGPR spills"), "{error}");
+}
+
+#[test]
 fn scratch_fails_the_build_unless_allowed() {
     let source = "
         template <class Tile> __device__ void test(const ScaleArgs &args) {
