@@ -17,6 +17,7 @@ mod schedule;
 pub mod simd;
 mod single;
 mod smem;
+pub mod transcendental;
 mod wave;
 
 use std::sync::Arc;
