@@ -257,7 +257,7 @@ fn draw(random: &mut Random, element: Element, fill: Fill) -> u64 {
     };
     let with_exponent = |random: &mut Random, exponent: i64| {
         let sign_and_mantissa =
-            random.bits() & (1 << (element.bits - 1) | (1 << mantissa_bits) - 1);
+            random.bits() & ((1 << (element.bits - 1)) | ((1 << mantissa_bits) - 1));
         sign_and_mantissa | (exponent as u64) << mantissa_bits
     };
     let any = random.bits() & mask;
