@@ -195,8 +195,8 @@ impl Program {
     pub(super) fn why_illegal(&self, index: usize) -> String {
         match self.inst_at(index) {
             Ok(inst) => match self.lower(&inst, index) {
-                Ok(_) => format!("`{}` was reached in an illegal way", inst.info.mnemonic),
-                Err(reason) => format!("`{}`: {reason}", inst.info.mnemonic),
+                Ok(_) => format!("`{inst}` was reached in an illegal way"),
+                Err(reason) => format!("`{inst}`: {reason}"),
             },
             Err(DecodeError::Truncated { .. }) => "execution ran off the end of the code".into(),
             Err(error) => error.to_string(),

@@ -358,7 +358,7 @@ impl<'a> Group<'a> {
             offset: pc.wrapping_sub(self.env.dispatch.entry) as i64,
             instruction: program
                 .inst_at(at)
-                .map_or_else(|error| error.to_string(), |inst| inst.info.mnemonic.to_owned()),
+                .map_or_else(|error| error.to_string(), |inst| inst.to_string()),
             workgroup: wave.workgroup,
             wave: wave.index,
             lane,
