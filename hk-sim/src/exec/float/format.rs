@@ -169,7 +169,9 @@ impl FloatFormat {
     /// [`FloatFormat::encode`] of `value` divided by the E8M0 scale, with one rounding.
     pub fn encode_scaled(self, value: f32, scale: u8, rounding: Rounding, saturate: bool) -> u32 {
         // Division by a power of two is exact in `f64`, whose exponent range is ample.
-        self.encode(f64::from(value) / e8m0_value(scale), rounding, saturate)
+        let quotient = f64::from(value) / e8m0_value(scale);
+        let quotient = if quotient.is_nan() { f64::NAN.copysign(value.into()) } else { quotient };
+        self.encode(quotient, rounding, saturate)
     }
 
     /// Code of a finite magnitude, as if exponents were unbounded above.
