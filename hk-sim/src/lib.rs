@@ -1,11 +1,17 @@
 //! Functional simulator of AMD CDNA3 and CDNA4 GPUs behind the HIP C API.
 
+pub mod capi;
 pub mod exec;
 mod fault;
 pub mod isa;
 pub mod mem;
 pub mod object;
 mod product;
+mod runtime;
 
 pub use fault::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};
+pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};
+pub use runtime::{
+    HipError, device_ordinal, exec_options, last_fault, last_message, set_exec_options,
+};

@@ -1,7 +1,7 @@
 //! Device memory.
 //!
 //! A device address is the host address of a real allocation, so the execution engine reads and
-//! writes memory directly; it checks each access against the [`Region`]s of a [`Snapshot`] taken
+//! writes memory directly; it checks each access against the regions of a [`Snapshot`] taken
 //! at launch. A snapshot also keeps the allocations alive, so freeing memory under a running
 //! kernel cannot harm the host process.
 
@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::exec;
 
 /// Granularity of device memory mappings.
 pub const PAGE: u64 = 4096;
@@ -44,10 +46,16 @@ pub struct Region {
 }
 
 impl Region {
-    /// Whether an access of `len` bytes at `address` stays inside the existing bytes.
-    pub fn contains(&self, address: u64, len: u64) -> bool {
-        let Some(offset) = address.checked_sub(self.base) else { return false };
-        offset <= self.mapped && len <= self.mapped - offset
+    /// The region as the execution engine knows it.
+    fn for_engine(&self) -> exec::Region {
+        let Self { base, len, mapped, kind, serial } = *self;
+        let name = match kind {
+            RegionKind::Device => format!("device allocation {serial}"),
+            RegionKind::HostPinned => format!("host allocation {serial}"),
+            RegionKind::Code => format!("code object {serial}"),
+            RegionKind::Runtime => "kernel arguments".to_owned(),
+        };
+        exec::Region { base, len, mapped, name }
     }
 
     /// Addresses that exist.
@@ -157,13 +165,13 @@ struct Entry {
 /// The regions that kernels of one device may access, kept alive.
 #[derive(Clone)]
 pub struct Snapshot {
-    regions: Arc<[Region]>,
+    regions: Arc<[exec::Region]>,
     _backings: Arc<[Arc<Backing>]>,
 }
 
 impl Snapshot {
     /// Regions in ascending order of address; they do not overlap.
-    pub fn regions(&self) -> &Arc<[Region]> {
+    pub fn regions(&self) -> &Arc<[exec::Region]> {
         &self.regions
     }
 }
@@ -352,14 +360,18 @@ impl Memory {
         state.peers.remove(&(device, owner))
     }
 
-    /// Frees everything that is charged to the device, as a reset of the device does.
+    /// Frees the program's device memory, as a reset of the device does. What the runtime itself
+    /// holds there stays.
     pub fn release_device(&self, device: usize) {
         let mut state = self.state();
-        state.entries.retain(|_, entry| {
-            entry.allocation.device != device
-                || entry.allocation.region.kind == RegionKind::HostPinned
-        });
-        *state.used(device) = 0;
+        let freed = |entry: &Entry| {
+            let Allocation { region, device: owner, .. } = entry.allocation;
+            owner == device && region.kind == RegionKind::Device
+        };
+        let entries = state.entries.values().filter(|entry| freed(entry));
+        let bytes: u64 = entries.map(|entry| entry.allocation.region.mapped).sum();
+        state.entries.retain(|_, entry| !freed(entry));
+        *state.used(device) -= bytes;
         state.peers.retain(|(from, to)| *from != device && *to != device);
         state.snapshots.clear();
     }
@@ -375,7 +387,7 @@ impl Memory {
             entries.filter(|entry| state.visible_to(device, &entry.allocation))
         };
         let snapshot = Snapshot {
-            regions: visible().map(|entry| entry.allocation.region).collect(),
+            regions: visible().map(|entry| entry.allocation.region.for_engine()).collect(),
             _backings: visible().filter_map(|entry| entry.backing.clone()).collect(),
         };
         state.snapshots.insert(device, snapshot.clone());
@@ -409,8 +421,6 @@ mod tests {
         let found = memory.find(a + 4999).expect("inside").region;
         assert_eq!((found.base, found.len, found.mapped), (a, 5000, 8192));
         assert_eq!(memory.find(a + 5000), None);
-        assert!(found.contains(a + 8184, 8) && !found.contains(a + 8185, 8));
-        assert!(!found.contains(a - 1, 1) && !found.contains(u64::MAX, 2));
         memory.free(a).expect("allocated");
         assert_eq!(memory.used(0), 0);
         assert_eq!(memory.free(a), Err(MemoryError::NotFound(a)));

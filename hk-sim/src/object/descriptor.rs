@@ -2,6 +2,8 @@
 //!
 //! Layout and field meaning: LLVM AMDGPU usage, "Kernel Descriptor" and "compute_pgm_rsrc1..3".
 
+use crate::exec::WaveSetup;
+
 /// Decoded kernel descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelDescriptor {
@@ -160,6 +162,27 @@ impl KernelDescriptor {
             | (rsrc1 >> 26 & 1) << 23
     }
 
+    /// Initial registers of a wave, as the execution engine takes them.
+    pub fn wave_setup(&self) -> WaveSetup {
+        let user = self.user_sgprs();
+        let system = self.system_sgprs();
+        let vgprs = self.accum_offset().min(self.vgprs());
+        WaveSetup {
+            vgprs,
+            agprs: self.vgprs() - vgprs,
+            mode: self.initial_mode(),
+            user_sgprs: self.user_sgpr_count(),
+            dispatch_ptr: user.dispatch_ptr,
+            queue_ptr: user.queue_ptr,
+            kernarg_ptr: user.kernarg_segment_ptr,
+            dispatch_id: user.dispatch_id,
+            private_segment_size: user.private_segment_size,
+            workgroup_id: system.workgroup_id,
+            workgroup_info: system.workgroup_info,
+            workitem_ids: self.workitem_id_dimensions() - 1,
+        }
+    }
+
     /// What the descriptor asks for that gfx942 and gfx950 do not have.
     pub(super) fn unsupported(&self) -> Option<String> {
         const PRIVATE_SEGMENT_BUFFER: u16 = 1 << 0;
@@ -221,6 +244,10 @@ mod tests {
         assert!(!kd.threadgroup_split());
         assert_eq!(kd.initial_mode(), 0x3f0);
         assert_eq!(kd.unsupported(), None);
+        let setup = kd.wave_setup();
+        assert_eq!((setup.vgprs, setup.agprs, setup.user_sgprs), (8, 16, 2));
+        assert!(setup.kernarg_ptr && !setup.dispatch_ptr);
+        assert_eq!((setup.workgroup_id, setup.workitem_ids), ([true, false, true], 1));
     }
 
     #[test]

@@ -1,0 +1,321 @@
+//! Allocation of device and host memory.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use super::types::{HipDeviceptr, HipError, HipMemoryType, HipPointerAttribute, HipStream};
+use super::{api, check_flags, enqueue, put};
+use crate::mem::{Allocation, MemoryError, RegionKind, Request};
+use crate::runtime::{HipResult, current_device, memory, runtime};
+
+/// Rows of pitched memory are a multiple of this.
+const PITCH: usize = 256;
+/// Flags of `hipHostMalloc`: portable, mapped, write-combined, uncached, NUMA, coherent or not.
+const HOST_FLAGS: c_uint = 0xf000_0007;
+/// Flags of `hipHostRegister`: portable, mapped, I/O memory, read-only, uncached.
+const REGISTER_FLAGS: c_uint = 0x8000_000f;
+/// `hipMemAttachGlobal`, `hipMemAttachHost`, `hipMemAttachSingle`.
+const ATTACH_FLAGS: c_uint = 7;
+
+fn as_pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Address of a pointer that the program passes.
+pub(super) fn address(pointer: *const c_void) -> u64 {
+    pointer.expose_provenance() as u64
+}
+
+fn hip_error(error: MemoryError) -> HipError {
+    match error {
+        MemoryError::OutOfMemory { .. } => HipError::OUT_OF_MEMORY,
+        MemoryError::AlreadyRegistered(_) => HipError::HOST_MEMORY_ALREADY_REGISTERED,
+        MemoryError::NotFound(_) | MemoryError::InvalidRange { .. } => HipError::INVALID_VALUE,
+    }
+}
+
+/// Allocates on the calling thread's device; no bytes give a null pointer.
+fn allocate(
+    pointer: *mut *mut c_void,
+    size: usize,
+    kind: RegionKind,
+    flags: c_uint,
+    managed: bool,
+) -> HipResult {
+    if pointer.is_null() {
+        return Err(HipError::INVALID_VALUE);
+    }
+    runtime().refuse_during_capture()?;
+    let device = current_device()?;
+    let mut allocated = std::ptr::null_mut();
+    if size != 0 {
+        let request = Request { len: size as u64, kind, device: device.ordinal, flags, managed };
+        let limit = device.product.memory_bytes;
+        allocated = as_pointer(memory().allocate(request, limit).map_err(hip_error)?);
+    }
+    // SAFETY: it is not null; the API demands that it is valid then.
+    unsafe { put(pointer, allocated) }
+}
+
+/// Frees an allocation of the kinds that `accepts` holds for, once all work is done.
+fn free(pointer: *mut c_void, accepts: impl Fn(&Allocation) -> bool) -> HipResult {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    runtime().refuse_during_capture()?;
+    let start = address(pointer);
+    let known = memory().find(start).filter(|found| found.region.base == start);
+    known.filter(accepts).ok_or(HipError::INVALID_VALUE)?;
+    // Peers may be using it too. Failures stay for the next synchronising call.
+    for device in runtime().devices.all() {
+        for stream in device.streams() {
+            stream.marker().wait();
+        }
+    }
+    memory().free(start).map(drop).map_err(hip_error)
+}
+
+fn is_device_or_managed(allocation: &Allocation) -> bool {
+    allocation.region.kind == RegionKind::Device || allocation.managed
+}
+
+fn is_host(allocation: &Allocation) -> bool {
+    let Allocation { region, managed, registered, .. } = *allocation;
+    region.kind == RegionKind::HostPinned && !managed && !registered
+}
+
+/// Allocation that contains the pointer and that programs may know of.
+fn known(pointer: *const c_void) -> HipResult<Allocation> {
+    memory().find(address(pointer)).ok_or(HipError::INVALID_VALUE)
+}
+
+api! {
+    table memory_entry;
+
+    /// Allocates device memory.
+    fn hipMalloc(pointer: *mut *mut c_void, size: usize) {
+        allocate(pointer, size, RegionKind::Device, 0, false)
+    }
+
+    /// Allocates device memory of a kind; all kinds are alike here.
+    fn hipExtMallocWithFlags(pointer: *mut *mut c_void, size: usize, flags: c_uint) {
+        allocate(pointer, size, RegionKind::Device, flags, false)
+    }
+
+    /// Frees device memory after all work is done.
+    fn hipFree(pointer: *mut c_void) {
+        free(pointer, is_device_or_managed)
+    }
+
+    /// Allocates device memory; it is there at once.
+    fn hipMallocAsync(pointer: *mut *mut c_void, size: usize, stream: HipStream) {
+        if runtime().stream(stream)?.capture().is_some() {
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        allocate(pointer, size, RegionKind::Device, 0, false)
+    }
+
+    /// Frees device memory once the stream gets there.
+    fn hipFreeAsync(pointer: *mut c_void, stream: HipStream) {
+        if pointer.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let stream = runtime().stream(stream)?;
+        if stream.capture().is_some() {
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        let start = address(pointer);
+        let known = memory().find(start).filter(|found| found.region.base == start);
+        known.filter(is_device_or_managed).ok_or(HipError::INVALID_VALUE)?;
+        enqueue(&stream, Arc::new(move |_| {
+            // A second free of the same memory that was queued before this one finds nothing.
+            let _ = memory().free(start);
+            Ok(())
+        }))
+        .map(drop)
+    }
+
+    /// Allocates memory that host and devices share.
+    fn hipMallocManaged(pointer: *mut *mut c_void, size: usize, flags: c_uint) {
+        check_flags(flags, ATTACH_FLAGS)?;
+        allocate(pointer, size, RegionKind::HostPinned, flags, true)
+    }
+
+    /// Allocates device memory in rows.
+    fn hipMallocPitch(pointer: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) {
+        let row = width.checked_next_multiple_of(PITCH).ok_or(HipError::INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(HipError::INVALID_VALUE)?;
+        put(pitch, row)?;
+        allocate(pointer, size, RegionKind::Device, 0, false)
+    }
+
+    /// Allocates device memory in rows.
+    fn hipMemAllocPitch(
+        pointer: *mut HipDeviceptr,
+        pitch: *mut usize,
+        width: usize,
+        height: usize,
+        element: c_uint,
+    ) {
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(HipError::INVALID_VALUE);
+        }
+        match hipMallocPitch(pointer, pitch, width, height) {
+            HipError::SUCCESS => Ok(()),
+            error => Err(error),
+        }
+    }
+
+    /// Allocates pinned host memory.
+    fn hipHostMalloc(pointer: *mut *mut c_void, size: usize, flags: c_uint) {
+        check_flags(flags, HOST_FLAGS)?;
+        allocate(pointer, size, RegionKind::HostPinned, flags, false)
+    }
+
+    /// Allocates pinned host memory.
+    fn hipHostAlloc(pointer: *mut *mut c_void, size: usize, flags: c_uint) {
+        check_flags(flags, HOST_FLAGS)?;
+        allocate(pointer, size, RegionKind::HostPinned, flags, false)
+    }
+
+    /// Allocates pinned host memory.
+    fn hipMemAllocHost(pointer: *mut *mut c_void, size: usize) {
+        allocate(pointer, size, RegionKind::HostPinned, 0, false)
+    }
+
+    /// Frees pinned host memory after all work is done.
+    fn hipHostFree(pointer: *mut c_void) {
+        free(pointer, is_host)
+    }
+
+    /// Makes host memory of the program accessible to devices.
+    fn hipHostRegister(pointer: *mut c_void, size: usize, flags: c_uint) {
+        check_flags(flags, REGISTER_FLAGS)?;
+        let device = current_device()?.ordinal;
+        memory().register(address(pointer), size as u64, device, flags).map_err(hip_error)
+    }
+
+    /// Undoes `hipHostRegister`, once all work is done.
+    fn hipHostUnregister(pointer: *mut c_void) {
+        for device in runtime().devices.all() {
+            for stream in device.streams() {
+                stream.marker().wait();
+            }
+        }
+        let undone = memory().unregister(address(pointer)).map(drop);
+        undone.map_err(|_| HipError::HOST_MEMORY_NOT_REGISTERED)
+    }
+
+    /// Address of pinned host memory for kernels, which is the same.
+    fn hipHostGetDevicePointer(device: *mut *mut c_void, host: *mut c_void, flags: c_uint) {
+        check_flags(flags, 0)?;
+        if known(host)?.region.kind != RegionKind::HostPinned {
+            return Err(HipError::INVALID_VALUE);
+        }
+        put(device, host)
+    }
+
+    /// Flags of pinned host memory.
+    fn hipHostGetFlags(flags: *mut c_uint, host: *mut c_void) {
+        let allocation = known(host)?;
+        if allocation.region.kind != RegionKind::HostPinned {
+            return Err(HipError::INVALID_VALUE);
+        }
+        put(flags, allocation.flags)
+    }
+
+    /// Free and total bytes of the calling thread's device.
+    fn hipMemGetInfo(free: *mut usize, total: *mut usize) {
+        let device = current_device()?;
+        let bytes = device.product.memory_bytes;
+        put(free, bytes.saturating_sub(memory().used(device.ordinal)) as usize)?;
+        put(total, bytes as usize)
+    }
+
+    /// What is known of a pointer.
+    fn hipPointerGetAttributes(attributes: *mut HipPointerAttribute, pointer: *const c_void) {
+        let Some(allocation) = memory().find(address(pointer)) else {
+            put(attributes, HipPointerAttribute {
+                kind: HipMemoryType::Unregistered,
+                device: -2,
+                device_pointer: std::ptr::null_mut(),
+                host_pointer: std::ptr::null_mut(),
+                is_managed: 0,
+                allocation_flags: 0,
+            })?;
+            return Err(HipError::INVALID_VALUE);
+        };
+        let host = allocation.region.kind == RegionKind::HostPinned;
+        let kind = match (host, allocation.managed) {
+            (_, true) => HipMemoryType::Managed,
+            (true, false) => HipMemoryType::Host,
+            (false, false) => HipMemoryType::Device,
+        };
+        put(attributes, HipPointerAttribute {
+            kind,
+            device: allocation.device as c_int,
+            device_pointer: pointer.cast_mut(),
+            host_pointer: if host { pointer.cast_mut() } else { std::ptr::null_mut() },
+            is_managed: c_int::from(allocation.managed),
+            allocation_flags: allocation.flags,
+        })
+    }
+
+    /// One fact about a pointer (`hipPointer_attribute`).
+    fn hipPointerGetAttribute(data: *mut c_void, number: c_int, pointer: HipDeviceptr) {
+        let allocation = known(pointer)?;
+        let region = allocation.region;
+        match number {
+            2 => put(data.cast::<c_int>(), match region.kind {
+                RegionKind::HostPinned => HipMemoryType::Host as c_int,
+                _ => HipMemoryType::Device as c_int,
+            }),
+            3 => put(data.cast(), pointer),
+            4 if region.kind == RegionKind::HostPinned => put(data.cast(), pointer),
+            7 => put(data.cast::<c_uint>(), region.serial as c_uint),
+            8 => put(data.cast::<bool>(), allocation.managed),
+            9 => put(data.cast::<c_int>(), allocation.device as c_int),
+            11 => put(data.cast(), as_pointer(region.base)),
+            12 => put(data.cast::<usize>(), region.len as usize),
+            13 => put(data.cast::<bool>(), true),
+            _ => Err(HipError::INVALID_VALUE),
+        }
+    }
+
+    /// Allocation that contains a pointer.
+    fn hipMemGetAddressRange(base: *mut HipDeviceptr, size: *mut usize, pointer: HipDeviceptr) {
+        let allocation = memory().find(address(pointer)).ok_or(HipError::NOT_FOUND)?;
+        // Either may be null.
+        let _ = put(base, as_pointer(allocation.region.base));
+        let _ = put(size, allocation.region.len as usize);
+        Ok(())
+    }
+
+    /// Size of the allocation that contains a pointer.
+    fn hipMemPtrGetInfo(pointer: *mut c_void, size: *mut usize) {
+        put(size, known(pointer)?.region.len as usize)
+    }
+
+    /// Memory does not migrate, so a prefetch has nothing to do.
+    fn hipMemPrefetchAsync(pointer: *const c_void, _size: usize, _device: c_int, stream: HipStream) {
+        runtime().stream(stream)?;
+        known(pointer).map(drop)
+    }
+
+    /// Memory does not migrate, so advice changes nothing.
+    fn hipMemAdvise(pointer: *const c_void, _size: usize, _advice: c_int, _device: c_int) {
+        known(pointer).map(drop)
+    }
+
+    /// Memory is visible to every stream, so attaching changes nothing.
+    fn hipStreamAttachMemAsync(
+        stream: HipStream,
+        pointer: *mut c_void,
+        _length: usize,
+        flags: c_uint,
+    ) {
+        check_flags(flags, ATTACH_FLAGS)?;
+        runtime().stream(stream)?;
+        known(pointer).map(drop)
+    }
+}

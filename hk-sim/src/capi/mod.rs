@@ -1,0 +1,195 @@
+//! The HIP C API over the simulator.
+//!
+//! Signatures, enum values and structure layouts are those of the public HIP headers (ROCm 6 and
+//! 7). Handles are looked up, so a stale or made-up handle is an error; memory ranges are checked
+//! against the allocations that the runtime knows. No call unwinds into its caller.
+
+// The exported names are the API's.
+#![allow(non_snake_case, reason = "the names are those of the C API")]
+
+mod context;
+mod device;
+mod error;
+mod event;
+mod fatbin;
+mod graph;
+mod memory;
+mod module;
+mod stream;
+mod transfer;
+pub mod types;
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+pub use context::*;
+pub use device::*;
+pub use error::*;
+pub use event::*;
+pub use fatbin::*;
+pub use graph::*;
+pub use memory::*;
+pub use module::*;
+pub use stream::*;
+pub use transfer::*;
+
+use crate::runtime::{HipError, HipResult, Job, Marker, Stream, StreamKind, note_error, runtime};
+
+/// Defines exported functions with a `HipResult` body, and a function that maps their names to
+/// their addresses.
+///
+/// The body runs under the contract of the exported function: pointers are null or valid as the
+/// HIP API reference demands.
+macro_rules! api {
+    (table $table:ident; $($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {
+        $(
+            $(#[$meta])*
+            ///
+            /// # Safety
+            ///
+            /// Pointers must be null or valid as the HIP API reference demands.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($arg: $type),*) -> $crate::runtime::HipError {
+                #[allow(unused_unsafe, reason = "not every body touches a pointer")]
+                $crate::capi::call(|| {
+                    // SAFETY: the caller keeps the contract of the function.
+                    unsafe { $body }
+                })
+            }
+        )*
+
+        /// Address of an exported function of this module.
+        pub(super) fn $table(name: &str) -> Option<*const std::ffi::c_void> {
+            match name {
+                $(stringify!($name) => Some($name as *const std::ffi::c_void),)*
+                _ => None,
+            }
+        }
+    };
+}
+use api;
+
+/// Runs the body of an API function: notes its error, stops panics.
+fn call(body: impl FnOnce() -> HipResult) -> HipError {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(HipError::UNKNOWN));
+    match result {
+        Ok(()) => HipError::SUCCESS,
+        Err(error) => {
+            note_error(error);
+            error
+        }
+    }
+}
+
+/// Writes a result of a call.
+///
+/// # Safety
+///
+/// `to` is null or valid for a write.
+unsafe fn put<T>(to: *mut T, value: T) -> HipResult {
+    if to.is_null() {
+        return Err(HipError::INVALID_VALUE);
+    }
+    // SAFETY: it is not null, so valid. Callers of other languages may not align it.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// A name that the caller passes.
+///
+/// # Safety
+///
+/// `text` is null or a zero-terminated string that lives for the call.
+unsafe fn name<'a>(text: *const c_char) -> HipResult<&'a str> {
+    if text.is_null() {
+        return Err(HipError::INVALID_VALUE);
+    }
+    // SAFETY: it is not null, so a string.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().ok().filter(|text| !text.is_empty()).ok_or(HipError::INVALID_VALUE)
+}
+
+/// Writes a string into a buffer of `len` bytes, cut if need be.
+///
+/// # Safety
+///
+/// `to` is null or valid for writes of `len` bytes.
+unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> HipResult {
+    let room = usize::try_from(len).ok().filter(|room| *room > 0 && !to.is_null());
+    let room = room.ok_or(HipError::INVALID_VALUE)?;
+    let kept = text.len().min(room - 1);
+    // SAFETY: `kept` and the terminator are at most `room` bytes.
+    unsafe {
+        to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), kept);
+        to.add(kept).write(0);
+    }
+    Ok(())
+}
+
+/// Appends work to a stream, or to the graph that it is capturing (then there is no marker).
+fn enqueue(stream: &Arc<Stream>, job: Job) -> HipResult<Option<Marker>> {
+    if let Some(capture) = stream.capture() {
+        capture.push(job)?;
+        return Ok(None);
+    }
+    let after = order(stream)?;
+    stream.submit(after, job).map(Some)
+}
+
+/// What work on the stream waits for besides the work before it.
+fn order(stream: &Stream) -> HipResult<Vec<Marker>> {
+    let device = runtime().devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
+    if stream.kind == StreamKind::Null {
+        let captures = device.blocking_streams().filter_map(|other| other.capture());
+        let captures: Vec<_> = captures.collect();
+        if !captures.is_empty() {
+            captures.iter().for_each(|capture| capture.invalidate());
+            return Err(HipError::STREAM_CAPTURE_IMPLICIT);
+        }
+    }
+    Ok(device.implicit_order(stream))
+}
+
+/// Entry point of the runtime by its C name.
+///
+/// `hip_version` selects between versions of one name, as `hipGetProcAddress` does: callers built
+/// against HIP 6.0 or later pass 600 or more.
+pub fn lookup(symbol: &str, hip_version: c_int) -> Option<*const c_void> {
+    let symbol = match symbol {
+        "hipGetDeviceProperties" if hip_version >= 600 => "hipGetDevicePropertiesR0600",
+        "hipChooseDevice" if hip_version >= 600 => "hipChooseDeviceR0600",
+        other => other,
+    };
+    const TABLES: [fn(&str) -> Option<*const c_void>; 10] = [
+        context_entry,
+        device_entry,
+        error_entry,
+        event_entry,
+        fatbin_entry,
+        graph_entry,
+        memory_entry,
+        module_entry,
+        stream_entry,
+        transfer_entry,
+    ];
+    TABLES.iter().find_map(|table| table(symbol)).or(match symbol {
+        "hipGetLastError" => Some(hipGetLastError as *const c_void),
+        "hipPeekAtLastError" => Some(hipPeekAtLastError as *const c_void),
+        "hipGetErrorName" => Some(hipGetErrorName as *const c_void),
+        "hipGetErrorString" => Some(hipGetErrorString as *const c_void),
+        "__hipRegisterFatBinary" => Some(__hipRegisterFatBinary as *const c_void),
+        "__hipUnregisterFatBinary" => Some(__hipUnregisterFatBinary as *const c_void),
+        "__hipRegisterFunction" => Some(__hipRegisterFunction as *const c_void),
+        "__hipRegisterVar" => Some(__hipRegisterVar as *const c_void),
+        "__hipRegisterManagedVar" => Some(__hipRegisterManagedVar as *const c_void),
+        "__hipRegisterSurface" => Some(__hipRegisterSurface as *const c_void),
+        "__hipRegisterTexture" => Some(__hipRegisterTexture as *const c_void),
+        _ => None,
+    })
+}
+
+/// Flags that a call accepts.
+fn check_flags(flags: c_uint, accepted: c_uint) -> HipResult {
+    if flags & !accepted == 0 { Ok(()) } else { Err(HipError::INVALID_VALUE) }
+}

@@ -1,0 +1,171 @@
+//! Streams.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use super::device::{PRIORITY_HIGH, PRIORITY_LOW};
+use super::types::{HipDevice, HipError, HipEvent, HipHostFn, HipStream, HipStreamCallback};
+use super::{api, check_flags, enqueue, put};
+use crate::runtime::{EventState, HipResult, Marker, StreamKind, current_device, raise, runtime};
+
+/// `hipStreamNonBlocking`.
+const NON_BLOCKING: c_uint = 1;
+
+fn create(stream: *mut HipStream, flags: c_uint, priority: c_int) -> HipResult {
+    if stream.is_null() {
+        return Err(HipError::INVALID_VALUE);
+    }
+    check_flags(flags, NON_BLOCKING)?;
+    let kind =
+        if flags & NON_BLOCKING == 0 { StreamKind::Blocking } else { StreamKind::NonBlocking };
+    // As in HIP, a priority out of range is brought into it.
+    let priority = priority.clamp(PRIORITY_HIGH, PRIORITY_LOW);
+    let created = current_device()?.new_stream(kind, flags, priority);
+    // SAFETY: it is not null; the API demands that it is valid then.
+    unsafe { put(stream, runtime().streams.insert(created)) }
+}
+
+/// A pointer that is handed back to the program's callback.
+struct UserData(*mut c_void);
+
+// SAFETY: the program gives the pointer to be passed to its function on another thread.
+unsafe impl Send for UserData {}
+// SAFETY: as above; the pointer itself is only read.
+unsafe impl Sync for UserData {}
+
+/// Makes work on `handle` wait for markers.
+fn wait_for(stream: &Arc<crate::runtime::Stream>, marker: Marker) -> HipResult {
+    let mut after = super::order(stream)?;
+    after.push(marker);
+    stream.submit(after, Arc::new(|_| Ok(()))).map(drop)
+}
+
+api! {
+    table stream_entry;
+
+    /// Creates a stream that is ordered with the null stream.
+    fn hipStreamCreate(stream: *mut HipStream) {
+        create(stream, 0, 0)
+    }
+
+    /// Creates a stream.
+    fn hipStreamCreateWithFlags(stream: *mut HipStream, flags: c_uint) {
+        create(stream, flags, 0)
+    }
+
+    /// Creates a stream with a priority, which the simulator records.
+    fn hipStreamCreateWithPriority(stream: *mut HipStream, flags: c_uint, priority: c_int) {
+        create(stream, flags, priority)
+    }
+
+    /// Destroys a stream; its work is still done.
+    fn hipStreamDestroy(stream: HipStream) {
+        if stream.is_null() {
+            return Err(HipError::INVALID_HANDLE);
+        }
+        let known = runtime().streams.get(stream).ok_or(HipError::CONTEXT_IS_DESTROYED)?;
+        if known.capture().is_some() {
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        runtime().streams.remove(stream);
+        Ok(())
+    }
+
+    /// Waits for a stream.
+    fn hipStreamSynchronize(stream: HipStream) {
+        let stream = runtime().stream(stream)?;
+        if let Some(capture) = stream.capture() {
+            capture.invalidate();
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        runtime().refuse_during_capture()?;
+        runtime().synchronize_stream(&stream)
+    }
+
+    /// Whether all work of a stream is done.
+    fn hipStreamQuery(stream: HipStream) {
+        let stream = runtime().stream(stream)?;
+        if let Some(capture) = stream.capture() {
+            capture.invalidate();
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        if !stream.marker().is_done() {
+            return Err(HipError::NOT_READY);
+        }
+        raise(std::iter::once(stream.take_failure()))
+    }
+
+    /// Makes later work on a stream wait for an event.
+    fn hipStreamWaitEvent(stream: HipStream, event: HipEvent, flags: c_uint) {
+        check_flags(flags, 1)?;
+        let stream = runtime().stream(stream)?;
+        let event = runtime().event(event)?;
+        match (event.state(), stream.capture()) {
+            (EventState::Unrecorded, _) => Ok(()),
+            (EventState::Recorded(record), None) => wait_for(&stream, record.marker),
+            (EventState::Recorded(_), Some(capture)) => {
+                capture.invalidate();
+                Err(HipError::STREAM_CAPTURE_ISOLATION)
+            }
+            (EventState::Captured(capture), None) => {
+                capture.join(&stream);
+                Ok(())
+            }
+            (EventState::Captured(one), Some(other)) if one.id == other.id => Ok(()),
+            (EventState::Captured(one), Some(other)) => {
+                one.invalidate();
+                other.invalidate();
+                Err(HipError::STREAM_CAPTURE_MERGE)
+            }
+        }
+    }
+
+    /// Flags that a stream was created with.
+    fn hipStreamGetFlags(stream: HipStream, flags: *mut c_uint) {
+        put(flags, runtime().stream(stream)?.flags)
+    }
+
+    /// Priority of a stream.
+    fn hipStreamGetPriority(stream: HipStream, priority: *mut c_int) {
+        put(priority, runtime().stream(stream)?.priority)
+    }
+
+    /// Device of a stream.
+    fn hipStreamGetDevice(stream: HipStream, device: *mut HipDevice) {
+        put(device, runtime().stream(stream)?.device as c_int)
+    }
+
+    /// Calls a host function once the stream gets there.
+    fn hipStreamAddCallback(
+        stream: HipStream,
+        callback: HipStreamCallback,
+        user_data: *mut c_void,
+        flags: c_uint,
+    ) {
+        check_flags(flags, 0)?;
+        let callback = callback.ok_or(HipError::INVALID_VALUE)?;
+        let pointers = (UserData(stream), UserData(user_data));
+        let stream = runtime().stream(stream)?;
+        enqueue(&stream, Arc::new(move |_| {
+            let (UserData(stream), UserData(user_data)) = &pointers;
+            // SAFETY: the program gave the function and its argument for this call.
+            unsafe { callback(*stream, HipError::SUCCESS, *user_data) };
+            Ok(())
+        }))
+        .map(drop)
+    }
+
+    /// Calls a host function once the stream gets there.
+    fn hipLaunchHostFunc(stream: HipStream, function: HipHostFn, user_data: *mut c_void) {
+        let function = function.ok_or(HipError::INVALID_VALUE)?;
+        let user_data = UserData(user_data);
+        let stream = runtime().stream(stream)?;
+        enqueue(&stream, Arc::new(move |_| {
+            let UserData(user_data) = &user_data;
+            // SAFETY: the program gave the function and its argument for this call.
+            unsafe { function(*user_data) };
+            Ok(())
+        }))
+        .map(drop)
+    }
+}

@@ -1,0 +1,151 @@
+//! Simulated devices and which of them are visible.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+use super::stream::{Marker, Stream, StreamKind};
+use crate::product::Product;
+
+/// Variable that lists the visible devices.
+const DEVICES_VARIABLE: &str = "HIPKITTENS_SIM_DEVICES";
+/// Devices without that variable.
+const DEFAULT_DEVICES: &str = "mi325x,mi355x";
+
+/// One simulated accelerator.
+pub(crate) struct Device {
+    pub(crate) ordinal: usize,
+    pub(crate) product: &'static Product,
+    null_stream: OnceLock<Arc<Stream>>,
+    /// Streams that programs created, and per-thread streams.
+    streams: Mutex<Vec<Weak<Stream>>>,
+    /// `hipSetDeviceFlags`.
+    pub(crate) flags: AtomicU32,
+    /// Retained primary contexts.
+    pub(crate) primary_context: AtomicI32,
+    pub(crate) stack_limit: AtomicU64,
+    pub(crate) heap_limit: AtomicU64,
+}
+
+impl Device {
+    fn new(ordinal: usize, product: &'static Product) -> Self {
+        Self {
+            ordinal,
+            product,
+            null_stream: OnceLock::new(),
+            streams: Mutex::default(),
+            flags: AtomicU32::new(0),
+            primary_context: AtomicI32::new(0),
+            stack_limit: AtomicU64::new(1024),
+            heap_limit: AtomicU64::new(4 << 20),
+        }
+    }
+
+    /// The null stream.
+    pub(crate) fn null_stream(&self) -> &Arc<Stream> {
+        self.null_stream.get_or_init(|| Arc::new(Stream::new(self.ordinal, StreamKind::Null, 0, 0)))
+    }
+
+    /// Creates a stream on the device.
+    pub(crate) fn new_stream(&self, kind: StreamKind, flags: u32, priority: i32) -> Arc<Stream> {
+        let stream = Arc::new(Stream::new(self.ordinal, kind, flags, priority));
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|other| other.strong_count() > 0);
+        streams.push(Arc::downgrade(&stream));
+        stream
+    }
+
+    /// Every stream of the device, the null stream included.
+    pub(crate) fn streams(&self) -> Vec<Arc<Stream>> {
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let created = streams.iter().filter_map(Weak::upgrade);
+        created.chain(self.null_stream.get().cloned()).collect()
+    }
+
+    /// What work that is submitted to `stream` now has to wait for on other streams, by the rules
+    /// of the legacy null stream.
+    pub(crate) fn implicit_order(&self, stream: &Stream) -> Vec<Marker> {
+        match stream.kind {
+            StreamKind::NonBlocking => Vec::new(),
+            StreamKind::Blocking => {
+                self.null_stream.get().map(|null| null.marker()).into_iter().collect()
+            }
+            StreamKind::Null => self.blocking_streams().map(|stream| stream.marker()).collect(),
+        }
+    }
+
+    /// Streams that are ordered with the null stream.
+    pub(crate) fn blocking_streams(&self) -> impl Iterator<Item = Arc<Stream>> {
+        self.streams().into_iter().filter(|stream| stream.kind == StreamKind::Blocking)
+    }
+}
+
+/// The visible devices by ordinal. Devices are appended, never removed.
+pub(crate) struct Devices(RwLock<Vec<Arc<Device>>>);
+
+impl Devices {
+    /// The devices that the environment asks for.
+    pub(crate) fn from_environment() -> Self {
+        let names = std::env::var(DEVICES_VARIABLE).unwrap_or_else(|_| DEFAULT_DEVICES.to_owned());
+        let products = parse_names(&names).unwrap_or_else(|unknown| {
+            let known: Vec<_> = crate::product::PRODUCTS.iter().map(|known| known.name).collect();
+            eprintln!(
+                "hk-sim: {DEVICES_VARIABLE} names {unknown:?}, which is not one of {}; \
+                 no device is visible",
+                known.join(", ")
+            );
+            Vec::new()
+        });
+        let devices = products.into_iter().enumerate();
+        Self(RwLock::new(
+            devices.map(|(ordinal, product)| Arc::new(Device::new(ordinal, product))).collect(),
+        ))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub(crate) fn get(&self, ordinal: usize) -> Option<Arc<Device>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(ordinal).cloned()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Device>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ordinal of the first device of that product, which is made visible if it is not.
+    pub(crate) fn ordinal_of(&self, product: &'static Product) -> usize {
+        let mut devices = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = devices.iter().find(|device| device.product == product) {
+            return known.ordinal;
+        }
+        let ordinal = devices.len();
+        devices.push(Arc::new(Device::new(ordinal, product)));
+        ordinal
+    }
+}
+
+/// Products of a comma-separated list; the unknown name otherwise. An empty list is no device.
+fn parse_names(names: &str) -> Result<Vec<&'static Product>, String> {
+    names
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(|name| Product::by_name(name).ok_or_else(|| name.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_lists() {
+        let names = |list| {
+            parse_names(list).map(|products| products.iter().map(|p| p.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names("mi300x, MI355X,mi300x"), Ok(vec!["mi300x", "mi355x", "mi300x"]));
+        assert_eq!(names(""), Ok(Vec::new()));
+        assert_eq!(names("mi325x,h100"), Err("h100".to_owned()));
+    }
+}

@@ -1,0 +1,348 @@
+//! Kernel launches: checks, kernel arguments, dispatch packet.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::error::{HipError, HipResult};
+use super::module::Function;
+use super::occupancy::{MAX_WORKGROUP, occupancy};
+use super::stream::{Failure, Job, Worker};
+use super::{memory, runtime, set_message};
+use crate::exec::{self, Dispatch, ExecOptions};
+use crate::fault::{FaultKind, FaultReport};
+use crate::mem::{PAGE, RegionKind, Request};
+use crate::object::{HiddenArg, Kernel, ValueKind};
+
+/// Size of an AQL dispatch packet, and of the room kept for the queue structure.
+const PACKET_BYTES: u64 = 64;
+const QUEUE_BYTES: u64 = 448;
+/// Offset of the kernel arguments in an arena.
+const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES;
+
+/// Shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Workgroups.
+    pub(crate) grid: [u32; 3],
+    /// Work-items of a workgroup.
+    pub(crate) block: [u32; 3],
+    /// Dynamic LDS bytes.
+    pub(crate) dynamic_lds: u32,
+}
+
+impl Shape {
+    /// Work-items of a workgroup.
+    pub(crate) fn block_size(&self) -> u64 {
+        self.block.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// The shape of a launch that counts its grid in work-items.
+    pub(crate) fn from_global(
+        global: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+    ) -> HipResult<Self> {
+        let mut grid = [0; 3];
+        for ((grid, global), block) in grid.iter_mut().zip(global).zip(block) {
+            if block == 0 || !global.is_multiple_of(block) {
+                // Partial workgroups are for OpenCL; HIP compiles for uniform ones.
+                set_message(format!("a grid of {global} work-items in workgroups of {block}"));
+                return Err(HipError::INVALID_VALUE);
+            }
+            *grid = global / block;
+        }
+        Ok(Self { grid, block, dynamic_lds })
+    }
+
+    /// Checks that do not depend on the kernel; `zero` is the error for an empty dimension.
+    fn check(&self, zero: HipError) -> HipResult {
+        if self.grid.contains(&0) || self.block.contains(&0) {
+            return Err(zero);
+        }
+        if self.block_size() > u64::from(MAX_WORKGROUP) {
+            set_message(format!("a workgroup of {} work-items (limit 1024)", self.block_size()));
+            return Err(zero);
+        }
+        // The dispatch packet counts the grid in work-items, 32 bits per dimension.
+        for (grid, block) in self.grid.iter().zip(self.block) {
+            grid.checked_mul(block).ok_or(HipError::INVALID_VALUE)?;
+        }
+        Ok(())
+    }
+}
+
+/// A checked launch with its arguments.
+pub(crate) struct Launch {
+    function: Function,
+    shape: Shape,
+    lds_bytes: u32,
+    kernarg: Vec<u8>,
+}
+
+impl Launch {
+    /// Checks a launch of `function` with the caller's argument bytes.
+    ///
+    /// `zero` is the error for an empty grid or an impossible workgroup, which differs between
+    /// the driver-style and the runtime-style call.
+    pub(crate) fn new(
+        function: Function,
+        shape: Shape,
+        explicit: &[u8],
+        zero: HipError,
+    ) -> HipResult<Self> {
+        shape.check(zero)?;
+        let kernel = function.kernel();
+        let arch = function.module.program.arch();
+        let limit = arch.lds_bytes();
+        if shape.dynamic_lds > limit {
+            set_message(format!("{} bytes of dynamic LDS (limit {limit})", shape.dynamic_lds));
+            return Err(HipError::INVALID_VALUE);
+        }
+        let largest = kernel.max_flat_workgroup_size();
+        // At most MAX_WORKGROUP, as checked.
+        let block_size = shape.block_size() as u32;
+        if block_size > largest {
+            set_message(format!(
+                "{}: a workgroup of {block_size} work-items, compiled for at most {largest}",
+                kernel.name
+            ));
+            return Err(HipError::LAUNCH_FAILURE);
+        }
+        let lds_bytes =
+            kernel.descriptor.group_segment_fixed_size.saturating_add(shape.dynamic_lds);
+        let vgprs = kernel.descriptor.vgprs();
+        if occupancy(arch, vgprs, lds_bytes, block_size).workgroups == 0 {
+            set_message(format!(
+                "{}: {block_size} work-items with {vgprs} VGPRs and {lds_bytes} bytes of LDS do \
+                 not fit a compute unit of {arch} (512 VGPRs per SIMD lane, {limit} bytes of LDS)",
+                kernel.name
+            ));
+            return Err(HipError::LAUNCH_OUT_OF_RESOURCES);
+        }
+        let kernarg = kernarg(kernel, &shape, explicit);
+        Ok(Self { function, shape, lds_bytes, kernarg })
+    }
+
+    /// The launch as work for a stream.
+    pub(crate) fn job(self) -> Job {
+        Arc::new(move |worker| self.execute(worker))
+    }
+
+    fn execute(&self, worker: &mut Worker<'_>) -> Result<(), Failure> {
+        let plain = |error| Failure { error, report: None };
+        let kernel = self.function.kernel();
+        let device = runtime().devices.get(self.function.module.device);
+        let device = device.ok_or(plain(HipError::INVALID_DEVICE))?;
+        let product = device.product;
+        let base = worker
+            .arena
+            .reserve(KERNARG_OFFSET + self.kernarg.len() as u64, product.memory_bytes)
+            .map_err(plain)?;
+        let queue = base + PACKET_BYTES;
+        let kernarg_address = base + KERNARG_OFFSET;
+        let mut kernarg = self.kernarg.clone();
+        for arg in kernel.args() {
+            if arg.value_kind == ValueKind::Hidden(HiddenArg::QueuePtr) {
+                put(&mut kernarg, arg.offset, arg.size, queue);
+            }
+        }
+        let scratch_bytes = self.scratch_bytes(device.stack_limit.load(Ordering::Relaxed));
+        let packet = self.packet(kernarg_address, scratch_bytes);
+        worker.arena.write(0, &packet);
+        worker.arena.write(KERNARG_OFFSET, &kernarg);
+        let snapshot = memory().snapshot(self.function.module.device);
+        let dispatch = Dispatch {
+            product,
+            program: Arc::clone(&self.function.module.program),
+            kernel: kernel.name.clone(),
+            entry: self.function.entry(),
+            setup: kernel.descriptor.wave_setup(),
+            grid: self.shape.grid,
+            block: self.shape.block,
+            kernarg: kernarg_address,
+            dispatch_packet: base,
+            queue,
+            lds_bytes: self.lds_bytes,
+            scratch_bytes,
+            regions: Arc::clone(snapshot.regions()),
+        };
+        let options = runtime().exec_options();
+        match exec::run(&dispatch, &options) {
+            Ok(_) => Ok(()),
+            Err(report) => Err(self.failure(*report)),
+        }
+    }
+
+    /// Scratch of a work-item: what the descriptor states, or more where the kernel calls functions
+    /// whose need the compiler does not know.
+    fn scratch_bytes(&self, stack_limit: u64) -> u32 {
+        /// What clang assumes that unknown functions need.
+        const UNKNOWN_CALLEES: u32 = 16 * 1024;
+        let descriptor = &self.function.kernel().descriptor;
+        let fixed = descriptor.private_segment_fixed_size;
+        if !descriptor.uses_dynamic_stack() {
+            return fixed;
+        }
+        // hipDeviceSetLimit keeps the limit below 2^20.
+        fixed.max(UNKNOWN_CALLEES).max(stack_limit as u32)
+    }
+
+    /// The AQL packet of the launch.
+    fn packet(&self, kernarg: u64, scratch_bytes: u32) -> [u8; PACKET_BYTES as usize] {
+        /// `HSA_PACKET_TYPE_KERNEL_DISPATCH`, with system-scope acquire and release fences.
+        const HEADER: u16 = 2 | 2 << 9 | 2 << 11;
+        let Shape { grid, block, .. } = self.shape;
+        let function = &self.function;
+        let kernel = function.kernel();
+        let mut packet = [0; PACKET_BYTES as usize];
+        let mut field = |offset: usize, bytes: &[u8]| {
+            packet[offset..offset + bytes.len()].copy_from_slice(bytes);
+        };
+        field(0, &HEADER.to_le_bytes());
+        field(2, &dimensions(&grid, &block).to_le_bytes());
+        for axis in 0..3 {
+            // A workgroup has at most 1024 work-items; the product was checked.
+            field(4 + 2 * axis, &(block[axis] as u16).to_le_bytes());
+            field(12 + 4 * axis, &(grid[axis] * block[axis]).to_le_bytes());
+        }
+        field(24, &scratch_bytes.to_le_bytes());
+        field(28, &self.lds_bytes.to_le_bytes());
+        field(32, &(function.module.base + kernel.descriptor_vaddr).to_le_bytes());
+        field(40, &kernarg.to_le_bytes());
+        packet
+    }
+
+    /// Adds the source line to the report, prints it, and finds the HIP error for it.
+    fn failure(&self, mut report: FaultReport) -> Failure {
+        if report.source.is_none() {
+            let vaddr = report.pc.wrapping_sub(self.function.module.base);
+            let location = self.function.module.object.source_line(vaddr);
+            report.source = location.map(|location| location.to_string());
+        }
+        eprintln!("hk-sim: {report}");
+        let error = match report.kind {
+            FaultKind::ReadViolation | FaultKind::WriteViolation => HipError::ILLEGAL_ADDRESS,
+            FaultKind::InstructionBudget | FaultKind::Deadlock => HipError::LAUNCH_TIME_OUT,
+            // HIP has no code for illegal instructions, alignment or traps.
+            _ => HipError::LAUNCH_FAILURE,
+        };
+        Failure { error, report: Some(Arc::new(report)) }
+    }
+}
+
+/// Dimensions of the grid that are not 1, at least one.
+fn dimensions(grid: &[u32; 3], block: &[u32; 3]) -> u16 {
+    let used = (0..3).rev().find(|&axis| grid[axis] * block[axis] > 1);
+    used.map_or(1, |axis| axis as u16 + 1)
+}
+
+/// The kernarg segment: the caller's bytes, then the hidden arguments (but the queue pointer).
+fn kernarg(kernel: &Kernel, shape: &Shape, explicit: &[u8]) -> Vec<u8> {
+    let metadata_size = kernel.metadata.as_ref().map_or(0, |found| found.kernarg_segment_size);
+    let size = kernel.descriptor.kernarg_size.max(metadata_size) as usize;
+    let mut bytes = vec![0; size];
+    let given = explicit.len().min(size);
+    bytes[..given].copy_from_slice(&explicit[..given]);
+    for arg in kernel.args() {
+        let ValueKind::Hidden(hidden) = arg.value_kind else { continue };
+        let value = match hidden {
+            HiddenArg::BlockCount(axis) => shape.grid[usize::from(axis)].into(),
+            HiddenArg::GroupSize(axis) => shape.block[usize::from(axis)].into(),
+            HiddenArg::GridDims => dimensions(&shape.grid, &shape.block).into(),
+            HiddenArg::DynamicLdsSize => shape.dynamic_lds.into(),
+            HiddenArg::SharedBase => exec::SHARED_APERTURE >> 32,
+            HiddenArg::PrivateBase => exec::PRIVATE_APERTURE >> 32,
+            // Workgroups are uniform and start at 0; the rest is not offered, or known later.
+            HiddenArg::Remainder(_)
+            | HiddenArg::GlobalOffset(_)
+            | HiddenArg::Null
+            | HiddenArg::QueuePtr => 0,
+        };
+        put(&mut bytes, arg.offset, arg.size, value);
+    }
+    bytes
+}
+
+/// Writes the low `size` bytes of `value`, as far as they are inside.
+fn put(bytes: &mut [u8], offset: u32, size: u32, value: u64) {
+    let targets = bytes.iter_mut().skip(offset as usize).take(size as usize);
+    for (target, byte) in targets.zip(value.to_le_bytes()) {
+        *target = byte;
+    }
+}
+
+/// Device-visible memory of a stream for the packet and the arguments of the running kernel.
+pub(crate) struct Arena {
+    device: usize,
+    base: u64,
+    len: u64,
+}
+
+impl Arena {
+    pub(crate) fn new(device: usize) -> Self {
+        Self { device, base: 0, len: 0 }
+    }
+
+    /// Address of at least `len` bytes.
+    fn reserve(&mut self, len: u64, limit: u64) -> HipResult<u64> {
+        if self.len < len {
+            self.release();
+            let len = len.next_multiple_of(PAGE);
+            let request = Request {
+                len,
+                kind: RegionKind::Runtime,
+                device: self.device,
+                flags: 0,
+                managed: false,
+            };
+            let base = memory().allocate(request, limit).map_err(|_| HipError::OUT_OF_MEMORY)?;
+            (self.base, self.len) = (base, len);
+        }
+        Ok(self.base)
+    }
+
+    /// Writes inside the reserved bytes.
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        assert!(offset + bytes.len() as u64 <= self.len, "the arena was reserved for the launch");
+        // SAFETY: the bytes are inside the allocation, and the kernel that reads them is not
+        // running yet: the stream's only thread calls this before it starts the kernel.
+        unsafe {
+            let to = (self.base + offset) as usize;
+            std::ptr::with_exposed_provenance_mut::<u8>(to)
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+
+    fn release(&mut self) {
+        if self.len != 0 {
+            memory().free(self.base).expect("the arena alone frees its memory");
+            self.len = 0;
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// How launches are executed, from the environment:
+/// `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS`.
+pub(crate) fn options_from_environment() -> ExecOptions {
+    fn read<T: std::str::FromStr>(variable: &str) -> Option<T> {
+        let text = std::env::var(variable).ok()?;
+        let value = text.trim().parse().ok();
+        if value.is_none() {
+            eprintln!("hk-sim: {variable} is {text:?}, not a number; it is ignored");
+        }
+        value
+    }
+    let defaults = ExecOptions::default();
+    ExecOptions {
+        threads: read("HIPKITTENS_SIM_THREADS").unwrap_or(defaults.threads),
+        seed: read("HIPKITTENS_SIM_SEED").or(defaults.seed),
+        max_instructions: read("HIPKITTENS_SIM_MAX_INSTRUCTIONS")
+            .unwrap_or(defaults.max_instructions),
+    }
+}
