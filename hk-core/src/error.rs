@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::Arch;
 use crate::dtype::DType;
 use crate::fault::FaultReport;
+use crate::kernel::TileFileError;
 
 /// `Result` with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -251,6 +252,10 @@ pub enum Error {
     #[error("{0}")]
     Fault(Box<FaultReport>),
 
+    /// The user's file of tile configurations is wrong.
+    #[error(transparent)]
+    TileFile(#[from] TileFileError),
+
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -315,5 +320,209 @@ impl fmt::Display for HipVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(code) = self;
         write!(f, "{}.{}.{}", code / 10_000_000, code / 100_000 % 100, code % 100_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One error of each variant with the message that a user sees. The match makes the compiler
+    /// ask for a new variant's message.
+    fn samples() -> Vec<(Error, &'static str)> {
+        let op = "rmsnorm";
+        let strided = vec![8, 64];
+        let fault = FaultReport {
+            kind: "write-violation",
+            detail: "write of 4 bytes".into(),
+            kernel: "axpy".into(),
+            pc: 0x1200,
+            instruction: "global_store_dword v[0:1], v2, off".into(),
+            line: Some("axpy.hip:7".into()),
+            workgroup: [1, 0, 0],
+            wave: 2,
+            lane: Some(63),
+            address: Some(0xdead_0000),
+            allocation: Some("64 bytes beyond the end of an allocation of 1024 bytes".into()),
+        };
+        let path = PathBuf::from("dir/launch.json");
+        let tried =
+            vec![Tried { path: "/opt/rocm/lib/libamdhip64.so".into(), reason: "no".into() }];
+        vec![
+            (
+                Error::shape(op, "weight", &[4096], &[2048], "must equal the last dimension of x"),
+                "rmsnorm: weight: expected [4096], got [2048] (must equal the last dimension of x)",
+            ),
+            (
+                Error::DType { op, arg: "x", expected: DType::Bf16, got: DType::F32 },
+                "rmsnorm: x: expected elements of type bf16, got f32",
+            ),
+            (
+                Error::Stride {
+                    op,
+                    arg: "x",
+                    expected: "contiguous rows",
+                    shape: strided.clone(),
+                    got: vec![1, 8],
+                },
+                "rmsnorm: x: expected contiguous rows, got strides [1, 8] of shape [8, 64]",
+            ),
+            (
+                Error::Alias { op, a: "x", b: "out" },
+                "rmsnorm: x and out overlap in memory (an output must not share memory with them)",
+            ),
+            (
+                Error::value(op, "eps", "at least 0", -1.0),
+                "rmsnorm: eps: must be at least 0, got -1",
+            ),
+            (
+                Error::Device { op, a: "x on hip:0".into(), b: "out on hip:1".into() },
+                "rmsnorm: x on hip:0 and out on hip:1 are on different devices",
+            ),
+            (
+                Error::Stream { op, a: "x", b: "out" },
+                "rmsnorm: x and out are on different streams (move one with Tensor::into_stream)",
+            ),
+            (
+                Error::NoCodeObject { op, arch: Arch::Gfx950, feature: "cdna4" },
+                "rmsnorm: this binary has no code for gfx950; build with the feature `cdna4`",
+            ),
+            (
+                Error::ArchMismatch {
+                    op,
+                    dtype: DType::F8E4M3,
+                    arch: Arch::Gfx942,
+                    use_instead: "F8E4M3Fnuz",
+                },
+                "rmsnorm: F8E4M3 is not a format of gfx942; use F8E4M3Fnuz, after a conversion",
+            ),
+            (
+                Error::NoTile {
+                    op,
+                    problem: "n = 3".into(),
+                    arch: Arch::Gfx942,
+                    nearest: "wide: needs n >= 64".into(),
+                },
+                "rmsnorm: no tile configuration for n = 3 on gfx942 (nearest: wide: needs n >= 64)",
+            ),
+            (
+                Error::OutOfMemory { requested: 10, free: 4 },
+                "out of device memory: 10 bytes requested, 4 bytes free",
+            ),
+            (
+                Error::Hip { call: "hipSetDevice", code: 101, name: "hipErrorX: bad".into() },
+                "hipSetDevice failed: hipErrorX: bad (101)",
+            ),
+            (
+                Error::Library { tried, hint: "install ROCm" },
+                "no HIP library could be opened; tried:\n  /opt/rocm/lib/libamdhip64.so: no\n\
+                 install ROCm",
+            ),
+            (
+                Error::Symbol { library: "libx.so".into(), name: "hipFreeAsync", hint: "update" },
+                "libx.so has no function `hipFreeAsync`; update",
+            ),
+            (
+                Error::Version {
+                    library: "libx.so".into(),
+                    found: HipVersion(40_321_422),
+                    required: HipVersion(50_000_000),
+                },
+                "libx.so is HIP 4.3.21422, older than 5.0.0; install a newer ROCm",
+            ),
+            (
+                Error::NoDevice { wanted: "sim:x".into(), available: vec!["a".into(), "b".into()] },
+                "no device `sim:x`; available: a, b",
+            ),
+            (
+                Error::UnsupportedArch { arch: "gfx1100".into() },
+                "architecture `gfx1100` is not supported (supported: gfx942, gfx950)",
+            ),
+            (
+                Error::CodeObject { reason: "it has no metadata note".into() },
+                "code object: it has no metadata note",
+            ),
+            (
+                Error::NoKernel { kernel: "f".into(), available: vec!["g".into()] },
+                "no kernel `f` in the code object; it has: g",
+            ),
+            (Error::Layout { kernel: "f".into(), reason: "why".into() }, "f: argument layout: why"),
+            (
+                Error::Launch {
+                    kernel: "f".into(),
+                    what: "grid.x",
+                    constraint: "at least 1".into(),
+                    got: 0,
+                },
+                "f: grid.x must be at least 1, got 0",
+            ),
+            (
+                Error::Fault(Box::new(fault)),
+                "axpy: write-violation: write of 4 bytes\n  \
+                 at pc 0x1200: global_store_dword v[0:1], v2, off\n  source axpy.hip:7\n  \
+                 workgroup [1, 0, 0], wave 2, lane 63, address 0xdead0000\n  \
+                 64 bytes beyond the end of an allocation of 1024 bytes",
+            ),
+            (
+                Error::TileFile(TileFileError::Unreadable {
+                    path: "t.toml".into(),
+                    reason: "gone".into(),
+                }),
+                "HIPKITTENS_TILES: cannot read t.toml: gone",
+            ),
+            (
+                Error::Io { path: path.clone(), source: std::io::ErrorKind::NotFound.into() },
+                "dir/launch.json: entity not found",
+            ),
+            (Error::Capture { path, reason: "cut off".into() }, "dir/launch.json: cut off"),
+        ]
+    }
+
+    /// Which variant it is; listed without a wildcard, so that a new one cannot be forgotten.
+    fn position(error: &Error) -> usize {
+        match error {
+            Error::Shape { .. } => 0,
+            Error::DType { .. } => 1,
+            Error::Stride { .. } => 2,
+            Error::Alias { .. } => 3,
+            Error::Value { .. } => 4,
+            Error::Device { .. } => 5,
+            Error::Stream { .. } => 6,
+            Error::NoCodeObject { .. } => 7,
+            Error::ArchMismatch { .. } => 8,
+            Error::NoTile { .. } => 9,
+            Error::OutOfMemory { .. } => 10,
+            Error::Hip { .. } => 11,
+            Error::Library { .. } => 12,
+            Error::Symbol { .. } => 13,
+            Error::Version { .. } => 14,
+            Error::NoDevice { .. } => 15,
+            Error::UnsupportedArch { .. } => 16,
+            Error::CodeObject { .. } => 17,
+            Error::NoKernel { .. } => 18,
+            Error::Layout { .. } => 19,
+            Error::Launch { .. } => 20,
+            Error::Fault(_) => 21,
+            Error::TileFile(_) => 22,
+            Error::Io { .. } => 23,
+            Error::Capture { .. } => 24,
+        }
+    }
+
+    #[test]
+    fn every_variant_says_what_is_wrong() {
+        let samples = samples();
+        for (index, (error, message)) in samples.iter().enumerate() {
+            assert_eq!(error.to_string(), *message);
+            assert_eq!(position(error), index);
+        }
+        assert_eq!(samples.len(), 25);
+    }
+
+    #[test]
+    fn errors_cross_threads_and_stay_small() {
+        fn assert_send_sync<E: Send + Sync + 'static>() {}
+        assert_send_sync::<Error>();
+        assert!(size_of::<Error>() <= 128, "{}", size_of::<Error>());
     }
 }

@@ -3,12 +3,12 @@
 //! The two FP8 families are distinct types. gfx942 computes with the *FNUZ* flavours
 //! ([`F8E4M3Fnuz`], [`F8E5M2Fnuz`]), gfx950 with the *OCP* ones ([`F8E4M3`], [`F8E5M2`]); the same
 //! byte means different numbers in each, so that mixing them up is a compile error or an
-//! [`Error::ArchMismatch`](crate::Error::ArchMismatch), never silently wrong data.
+//! [`Error::ArchMismatch`], never silently wrong data.
 //!
 //! | type | bits | bias | largest | infinity | NaN codes | source |
 //! |---|---|---|---|---|---|---|
 //! | [`bf16`] | 1, 8, 7 | 127 | 3.39e38 | yes | many | truncated IEEE binary32 |
-//! | [`f16`] | 1, 5, 10 | 15 | 65504 | yes | many | IEEE 754 binary16 |
+//! | [`struct@f16`] | 1, 5, 10 | 15 | 65504 | yes | many | IEEE 754 binary16 |
 //! | [`F8E4M3`] | 1, 4, 3 | 7 | 448 | no | 0x7f, 0xff | OCP OFP8 1.0 |
 //! | [`F8E5M2`] | 1, 5, 2 | 15 | 57344 | yes | six | OCP OFP8 1.0 |
 //! | [`F8E4M3Fnuz`] | 1, 4, 3 | 8 | 240 | no | 0x80 | CDNA3 ISA |

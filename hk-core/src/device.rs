@@ -1,0 +1,331 @@
+//! Devices: a GPU behind the HIP library, or a simulated product.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::hip::Hip;
+use crate::launch::ModuleCache;
+use crate::{Arch, Error, HipVersion, Result, Stream};
+
+/// Environment variable that names the device of [`Device::auto`].
+const DEVICE_VARIABLE: &str = "HIPKITTENS_DEVICE";
+/// Environment variable that names the folder into which launches are captured.
+const CAPTURE_VARIABLE: &str = "HIPKITTENS_CAPTURE";
+
+/// A GPU, real or simulated. Cheap to clone.
+///
+/// ```
+/// use hk_core::{Arch, Device};
+/// let device = Device::open("sim:mi355x")?;
+/// assert_eq!(device.arch(), Arch::Gfx950);
+/// # Ok::<(), hk_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    hip: &'static Hip,
+    ordinal: i32,
+    arch: Arch,
+    info: DeviceInfo,
+    capture: Mutex<Option<PathBuf>>,
+    modules: ModuleCache,
+}
+
+/// What is known of a device before it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The name that [`Device::open`] takes, such as `hip:0` or `sim:mi355x`.
+    pub name: String,
+    /// The product's marketing name.
+    pub product: String,
+    /// Its target id, such as `gfx950:sramecc+:xnack-`.
+    pub target: String,
+    /// Its architecture, if kernels exist for it.
+    pub arch: Option<Arch>,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Compute units.
+    pub compute_units: u32,
+    /// Peak engine clock in kHz.
+    pub clock_khz: u32,
+}
+
+/// The HIP library that serves the `hip:` devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HipLibrary {
+    /// The path, or the bare name, by which the loader found it.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: HipVersion,
+    /// GPUs that it sees.
+    pub devices: u32,
+}
+
+/// Finds the HIP library, without which only simulated devices exist.
+///
+/// # Errors
+/// [`Error::Library`], [`Error::Symbol`] or [`Error::Version`] say what is missing.
+pub fn hip_library() -> Result<HipLibrary> {
+    let hip = Hip::library()?;
+    Ok(HipLibrary {
+        path: hip.path().map(Path::to_owned).unwrap_or_default(),
+        version: hip.version()?,
+        devices: hip.device_count().unwrap_or(0).max(0).cast_unsigned(),
+    })
+}
+
+impl Device {
+    /// Opens the device of that name: `hip:N`, or `sim:` with one of the products `mi300x`,
+    /// `mi325x`, `mi350x`, `mi355x`.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is none of that name, [`Error::UnsupportedArch`] if no kernel
+    /// could run on it; for `hip:` also what [`hip_library`] returns.
+    pub fn open(name: &str) -> Result<Self> {
+        let no_device = || Error::NoDevice {
+            wanted: name.to_owned(),
+            available: Self::list().into_iter().map(|info| info.name).collect(),
+        };
+        match name.split_once(':') {
+            Some(("hip", ordinal)) => {
+                let ordinal: i32 = ordinal.parse().map_err(|_| no_device())?;
+                let hip = Hip::library()?;
+                if !(0..hip.device_count().unwrap_or(0)).contains(&ordinal) {
+                    return Err(no_device());
+                }
+                Self::new(hip, ordinal, name.to_owned())
+            }
+            Some(("sim", product)) => Self::simulated(product)?.ok_or_else(no_device),
+            _ => Err(no_device()),
+        }
+    }
+
+    #[cfg(feature = "sim")]
+    fn simulated(product: &str) -> Result<Option<Self>> {
+        let Some(ordinal) = hk_sim::device_ordinal(product) else { return Ok(None) };
+        let name = format!("sim:{}", product.to_ascii_lowercase());
+        Self::new(Hip::simulator()?, ordinal, name).map(Some)
+    }
+
+    #[cfg(not(feature = "sim"))]
+    fn simulated(_product: &str) -> Result<Option<Self>> {
+        Ok(None)
+    }
+
+    /// Opens the device that the environment variable `HIPKITTENS_DEVICE` names, else the first GPU
+    /// of an architecture that kernels exist for, else a simulated one. Says which in a `tracing`
+    /// event.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); [`Error::NoDevice`] where there is neither GPU nor simulator.
+    pub fn auto() -> Result<Self> {
+        Self::auto_for(&Arch::ALL)
+    }
+
+    /// As [`auto`](Self::auto), of the architectures given: those whose code the binary holds.
+    ///
+    /// # Errors
+    /// As [`auto`](Self::auto).
+    pub fn auto_for(archs: &[Arch]) -> Result<Self> {
+        let (device, why) = match std::env::var(DEVICE_VARIABLE) {
+            Ok(name) if !name.is_empty() => (Self::open(&name)?, DEVICE_VARIABLE),
+            _ => Self::choose(&Self::list(), archs)?,
+        };
+        tracing::info!(device = device.name(), arch = device.arch().name(), why, "device chosen");
+        Ok(device)
+    }
+
+    /// The first GPU, else the newest simulated product, of an architecture in the list.
+    fn choose(devices: &[DeviceInfo], archs: &[Arch]) -> Result<(Self, &'static str)> {
+        let usable = |kind: &'static str| {
+            let of_kind = devices.iter().filter(move |info| info.name.starts_with(kind));
+            of_kind.filter(|info| info.arch.is_some_and(|arch| archs.contains(&arch)))
+        };
+        if let Some(gpu) = usable("hip:").next() {
+            return Ok((Self::open(&gpu.name)?, "first supported GPU"));
+        }
+        let simulated = usable("sim:").next_back().ok_or_else(|| Error::NoDevice {
+            wanted: "auto".into(),
+            available: devices.iter().map(|info| info.name.clone()).collect(),
+        })?;
+        Ok((Self::open(&simulated.name)?, "no supported GPU"))
+    }
+
+    /// Every device that exists: the GPUs of the HIP library, supported or not, then the simulated
+    /// products. [`hip_library`] tells why there is no GPU among them.
+    pub fn list() -> Vec<DeviceInfo> {
+        let mut devices = Vec::new();
+        if let Ok(hip) = Hip::library() {
+            for ordinal in 0..hip.device_count().unwrap_or(0) {
+                devices.extend(DeviceInfo::query(hip, ordinal, format!("hip:{ordinal}")));
+            }
+        }
+        #[cfg(feature = "sim")]
+        if let Ok(hip) = Hip::simulator() {
+            for product in &hk_sim::PRODUCTS {
+                if let Some(ordinal) = hk_sim::device_ordinal(product.name) {
+                    let name = format!("sim:{}", product.name);
+                    devices.extend(DeviceInfo::query(hip, ordinal, name));
+                }
+            }
+        }
+        devices
+    }
+
+    fn new(hip: &'static Hip, ordinal: i32, name: String) -> Result<Self> {
+        let info = DeviceInfo::query(hip, ordinal, name)?;
+        let arch = info.arch.ok_or_else(|| Error::UnsupportedArch { arch: info.target.clone() })?;
+        let folder = std::env::var_os(CAPTURE_VARIABLE).filter(|folder| !folder.is_empty());
+        let capture = Mutex::new(folder.map(PathBuf::from));
+        let modules = ModuleCache::default();
+        Ok(Self { inner: Arc::new(Inner { hip, ordinal, arch, info, capture, modules }) })
+    }
+
+    /// Its name, as [`open`](Self::open) takes it.
+    pub fn name(&self) -> &str {
+        &self.inner.info.name
+    }
+
+    /// Its architecture.
+    pub fn arch(&self) -> Arch {
+        self.inner.arch
+    }
+
+    /// Its description.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.inner.info
+    }
+
+    /// Whether it is simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.inner.hip.path().is_none()
+    }
+
+    /// Free and total memory in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] if the device does not answer.
+    pub fn memory(&self) -> Result<(usize, usize)> {
+        self.bind()?.memory()
+    }
+
+    /// The device's default stream.
+    pub fn default_stream(&self) -> Stream {
+        Stream::default_of(self)
+    }
+
+    /// Creates a stream, whose work is not ordered with that of any other.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] if HIP cannot create it.
+    pub fn new_stream(&self) -> Result<Stream> {
+        Stream::new(self)
+    }
+
+    /// Waits for all work of all streams.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] or [`Error::Hip`] if any of that work failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.bind()?.synchronize_device()
+    }
+
+    /// Captures every later launch on this device into folders of `folder`, as
+    /// [`capture`](crate::capture) describes, or stops with `None`. A device starts with the folder
+    /// that the environment variable `HIPKITTENS_CAPTURE` names.
+    pub fn set_capture(&self, folder: Option<&Path>) {
+        *self.inner.capture.lock().unwrap_or_else(PoisonError::into_inner) =
+            folder.map(Path::to_owned);
+    }
+
+    pub(crate) fn capture_folder(&self) -> Option<PathBuf> {
+        self.inner.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes it the current device of this thread and returns the HIP that it belongs to.
+    pub(crate) fn bind(&self) -> Result<&'static Hip> {
+        self.inner.hip.set_device(self.inner.ordinal)?;
+        Ok(self.inner.hip)
+    }
+
+    pub(crate) fn modules(&self) -> &ModuleCache {
+        &self.inner.modules
+    }
+}
+
+impl DeviceInfo {
+    fn query(hip: &Hip, ordinal: i32, name: String) -> Result<Self> {
+        let properties = hip.properties(ordinal)?;
+        Ok(Self {
+            name,
+            product: properties.name,
+            arch: Arch::from_target_id(&properties.target),
+            target: properties.target,
+            memory_bytes: properties.memory_bytes,
+            compute_units: properties.compute_units,
+            clock_khz: properties.clock_khz,
+        })
+    }
+}
+
+impl PartialEq for Device {
+    /// Whether both are the same device, however they were opened.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.inner.hip, other.inner.hip) && self.inner.ordinal == other.inner.ordinal
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(&self.name()).finish()
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(name: &str, arch: Option<Arch>) -> DeviceInfo {
+        DeviceInfo {
+            name: name.into(),
+            product: String::new(),
+            target: String::new(),
+            arch,
+            memory_bytes: 0,
+            compute_units: 0,
+            clock_khz: 0,
+        }
+    }
+
+    #[test]
+    fn without_gpu_and_simulator_the_choice_fails_and_names_what_exists() {
+        let devices = [info("hip:0", None), info("sim:mi300x", Some(Arch::Gfx942))];
+        let error = Device::choose(&devices, &[Arch::Gfx950]).unwrap_err();
+        let Error::NoDevice { wanted, available } = error else { panic!("{error}") };
+        assert_eq!((wanted.as_str(), available.len()), ("auto", 2));
+    }
+
+    #[test]
+    #[cfg(feature = "sim")]
+    fn the_newest_simulated_product_of_a_wanted_architecture_is_chosen() {
+        let simulated: Vec<_> =
+            Device::list().into_iter().filter(|info| info.name.starts_with("sim:")).collect();
+        let chosen = |archs: &[Arch]| Device::choose(&simulated, archs).unwrap().0;
+        assert_eq!(chosen(&[Arch::Gfx942]).name(), "sim:mi325x");
+        assert_eq!(chosen(&Arch::ALL).name(), "sim:mi355x");
+    }
+}

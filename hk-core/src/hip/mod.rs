@@ -1,0 +1,477 @@
+//! The HIP runtime: one table of entry points, and each call turned into a `Result`.
+//!
+//! Everything above this module is written against [`Hip`] and cannot tell a GPU from the
+//! simulator.
+
+mod sys;
+mod table;
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub(crate) use sys::Handle;
+use table::Table;
+
+use crate::{Error, HipVersion, Result};
+
+/// Oldest HIP release that serves.
+const OLDEST: HipVersion = HipVersion(50_000_000);
+
+/// An implementation of the HIP API, loaded once and never unloaded.
+pub(crate) struct Hip {
+    table: Table,
+    /// The library's path, or `None` for the embedded simulator.
+    path: Option<PathBuf>,
+    /// Start and length of every live allocation of ours, on all devices.
+    allocations: Mutex<BTreeMap<u64, usize>>,
+}
+
+/// What `hipGetDeviceProperties` tells of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Properties {
+    pub(crate) name: String,
+    pub(crate) target: String,
+    pub(crate) memory_bytes: u64,
+    pub(crate) compute_units: u32,
+    pub(crate) clock_khz: u32,
+}
+
+/// Calls an entry point and turns a failure into an error that names it.
+macro_rules! call {
+    ($hip:expr, $name:ident($($arg:expr),* $(,)?)) => {{
+        let hip: &Hip = $hip;
+        // SAFETY: the table's pointers are the functions of these names, whose contracts the
+        // caller of this macro meets: handles are live, memory ranges are owned.
+        let status = unsafe { (hip.table.$name)($($arg),*) };
+        hip.check(stringify!($name), status)
+    }};
+}
+
+impl Hip {
+    /// The system's HIP library.
+    pub(crate) fn library() -> Result<&'static Self> {
+        static LIBRARY: OnceLock<Hip> = OnceLock::new();
+        if let Some(hip) = LIBRARY.get() {
+            return Ok(hip);
+        }
+        let candidates = table::candidates(|name| std::env::var(name).ok());
+        let (table, path) = table::open(&candidates)?;
+        let hip = Self::new(table, Some(path))?;
+        Ok(LIBRARY.get_or_init(|| hip))
+    }
+
+    /// The embedded simulator.
+    #[cfg(feature = "sim")]
+    pub(crate) fn simulator() -> Result<&'static Self> {
+        static SIMULATOR: OnceLock<Hip> = OnceLock::new();
+        if let Some(hip) = SIMULATOR.get() {
+            return Ok(hip);
+        }
+        let hip = Self::new(Table::simulator(), None)?;
+        Ok(SIMULATOR.get_or_init(|| hip))
+    }
+
+    fn new(table: Table, path: Option<PathBuf>) -> Result<Self> {
+        let hip = Self { table, path, allocations: Mutex::default() };
+        let found = hip.version()?;
+        if found < OLDEST {
+            let library = hip.path.unwrap_or_else(|| "the simulator".into());
+            return Err(Error::Version { library, found, required: OLDEST });
+        }
+        Ok(hip)
+    }
+
+    /// Where it was loaded from; `None` for the embedded simulator.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The older of the runtime's and the driver's version.
+    pub(crate) fn version(&self) -> Result<HipVersion> {
+        let (mut runtime, mut driver) = (0, 0);
+        call!(self, hipRuntimeGetVersion(&mut runtime))?;
+        call!(self, hipDriverGetVersion(&mut driver))?;
+        Ok(HipVersion(runtime.min(driver)))
+    }
+
+    fn check(&self, call: &'static str, status: sys::Status) -> Result<()> {
+        if status == sys::SUCCESS { Ok(()) } else { Err(self.failure(call, status)) }
+    }
+
+    #[cold]
+    fn failure(&self, call: &'static str, status: sys::Status) -> Error {
+        // SAFETY: clears the thread's sticky error, so that other users of the runtime do not meet
+        // one that has been reported here; it has no arguments.
+        unsafe { (self.table.hipGetLastError)() };
+        #[cfg(feature = "sim")]
+        if self.path.is_none()
+            && sys::KERNEL_FAULTS.contains(&status)
+            && let Some(report) = crate::fault::last_of_simulator()
+        {
+            return Error::Fault(Box::new(report));
+        }
+        // SAFETY: both functions take any code.
+        let texts = unsafe { [(self.table.error_name)(status), (self.table.error_string)(status)] };
+        let [name, text] = texts.map(|text| {
+            // SAFETY: HIP returns a static, NUL-terminated string, or null.
+            let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+            text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+        });
+        Error::Hip { call, code: status, name: format!("{name}: {text}") }
+    }
+
+    pub(crate) fn device_count(&self) -> Result<i32> {
+        let mut count = 0;
+        call!(self, hipGetDeviceCount(&mut count))?;
+        Ok(count)
+    }
+
+    /// Makes a device the current one of this thread, as the calls below expect.
+    pub(crate) fn set_device(&self, ordinal: i32) -> Result<()> {
+        call!(self, hipSetDevice(ordinal))
+    }
+
+    pub(crate) fn properties(&self, ordinal: i32) -> Result<Properties> {
+        // Words, because the struct is aligned to eight bytes.
+        let mut words = [0u64; sys::PROPERTIES_BYTES / 8];
+        // SAFETY: the buffer is larger than either layout of the struct.
+        let status =
+            unsafe { (self.table.properties)(words.as_mut_ptr().cast::<c_void>(), ordinal) };
+        self.check("hipGetDeviceProperties", status)?;
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let layout = self.table.properties_layout;
+        let text = |at: usize| {
+            let field = &bytes[at..at + sys::PROPERTIES_NAME_BYTES];
+            let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+            String::from_utf8_lossy(&field[..end]).into_owned()
+        };
+        let word = |at: usize| bytemuck::pod_read_unaligned::<u32>(&bytes[at..at + 4]);
+        let long = |at: usize| bytemuck::pod_read_unaligned::<u64>(&bytes[at..at + 8]);
+        Ok(Properties {
+            name: text(0),
+            target: text(layout.arch_name),
+            memory_bytes: long(layout.total_memory),
+            compute_units: word(layout.compute_units),
+            clock_khz: word(layout.clock_khz),
+        })
+    }
+
+    /// Free and total memory of the current device, in bytes.
+    pub(crate) fn memory(&self) -> Result<(usize, usize)> {
+        let (mut free, mut total) = (0, 0);
+        call!(self, hipMemGetInfo(&mut free, &mut total))?;
+        Ok((free, total))
+    }
+
+    /// Allocates in stream order on the current device. `bytes` is not zero.
+    pub(crate) fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64> {
+        let mut pointer = std::ptr::null_mut();
+        match call!(self, hipMallocAsync(&mut pointer, bytes, stream)) {
+            Ok(()) => {}
+            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => {
+                let (free, _) = self.memory()?;
+                return Err(Error::OutOfMemory { requested: bytes, free });
+            }
+            Err(error) => return Err(error),
+        }
+        let address = pointer as u64;
+        self.live().insert(address, bytes);
+        Ok(address)
+    }
+
+    /// Frees in stream order.
+    ///
+    /// # Safety
+    /// The address came from [`allocate`](Self::allocate), is freed once, and work that uses the
+    /// memory is ordered before this point of the stream.
+    pub(crate) unsafe fn free(&self, address: u64, stream: Handle) -> Result<()> {
+        self.live().remove(&address);
+        call!(self, hipFreeAsync(address as *mut c_void, stream))
+    }
+
+    /// Start and length of the live allocation that holds an address; one past its end counts as
+    /// inside, as it does for pointers.
+    pub(crate) fn allocation_of(&self, address: u64) -> Option<(u64, usize)> {
+        let live = self.live();
+        let (&start, &bytes) = live.range(..=address).next_back()?;
+        (address - start <= bytes as u64).then_some((start, bytes))
+    }
+
+    fn live(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
+        // Each update is one call of the map, so a panic elsewhere cannot leave it half done.
+        self.allocations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies to the device, in stream order.
+    ///
+    /// # Safety
+    /// The device range is allocated, and `from` lives until the stream was synchronised.
+    pub(crate) unsafe fn upload(&self, to: u64, from: &[u8], stream: Handle) -> Result<()> {
+        let (to, source) = (to as *mut c_void, from.as_ptr().cast::<c_void>());
+        call!(self, hipMemcpyAsync(to, source, from.len(), sys::MEMCPY_HOST_TO_DEVICE, stream))
+    }
+
+    /// Copies from the device, in stream order.
+    ///
+    /// # Safety
+    /// The device range is allocated, and `to` lives until the stream was synchronised.
+    pub(crate) unsafe fn download(&self, to: &mut [u8], from: u64, stream: Handle) -> Result<()> {
+        let (target, from) = (to.as_mut_ptr().cast::<c_void>(), from as *const c_void);
+        call!(self, hipMemcpyAsync(target, from, to.len(), sys::MEMCPY_DEVICE_TO_HOST, stream))
+    }
+
+    /// Copies within the device, in stream order.
+    ///
+    /// # Safety
+    /// Both ranges are allocated and do not overlap.
+    pub(crate) unsafe fn copy(
+        &self,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        stream: Handle,
+    ) -> Result<()> {
+        let (to, from) = (to as *mut c_void, from as *const c_void);
+        call!(self, hipMemcpyAsync(to, from, bytes, sys::MEMCPY_DEVICE_TO_DEVICE, stream))
+    }
+
+    /// Fills with a repeated pattern of 1, 2 or 4 bytes, in stream order; `count` patterns.
+    ///
+    /// # Safety
+    /// The range is allocated and aligned to the pattern.
+    pub(crate) unsafe fn fill(
+        &self,
+        to: u64,
+        pattern: Pattern,
+        count: usize,
+        stream: Handle,
+    ) -> Result<()> {
+        let to = to as *mut c_void;
+        match pattern {
+            Pattern::Byte(byte) => {
+                call!(self, hipMemsetAsync(to, c_int::from(byte), count, stream))
+            }
+            Pattern::Half(half) => call!(self, hipMemsetD16Async(to, half, count, stream)),
+            Pattern::Word(word) => {
+                call!(self, hipMemsetD32Async(to, word.cast_signed(), count, stream))
+            }
+        }
+    }
+
+    pub(crate) fn create_stream(&self) -> Result<Handle> {
+        let mut stream = std::ptr::null_mut();
+        call!(self, hipStreamCreateWithFlags(&mut stream, sys::STREAM_NON_BLOCKING))?;
+        Ok(stream)
+    }
+
+    pub(crate) fn destroy_stream(&self, stream: Handle) -> Result<()> {
+        call!(self, hipStreamDestroy(stream))
+    }
+
+    pub(crate) fn synchronize_stream(&self, stream: Handle) -> Result<()> {
+        call!(self, hipStreamSynchronize(stream))
+    }
+
+    /// Whether all work of the stream is done.
+    pub(crate) fn is_stream_idle(&self, stream: Handle) -> Result<bool> {
+        match call!(self, hipStreamQuery(stream)) {
+            Ok(()) => Ok(true),
+            Err(Error::Hip { code: sys::ERROR_NOT_READY, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn wait_event(&self, stream: Handle, event: Handle) -> Result<()> {
+        call!(self, hipStreamWaitEvent(stream, event, 0))
+    }
+
+    pub(crate) fn create_event(&self) -> Result<Handle> {
+        let mut event = std::ptr::null_mut();
+        call!(self, hipEventCreate(&mut event))?;
+        Ok(event)
+    }
+
+    pub(crate) fn destroy_event(&self, event: Handle) -> Result<()> {
+        call!(self, hipEventDestroy(event))
+    }
+
+    pub(crate) fn record_event(&self, event: Handle, stream: Handle) -> Result<()> {
+        call!(self, hipEventRecord(event, stream))
+    }
+
+    pub(crate) fn synchronize_event(&self, event: Handle) -> Result<()> {
+        call!(self, hipEventSynchronize(event))
+    }
+
+    /// Milliseconds between two events.
+    pub(crate) fn elapsed_ms(&self, start: Handle, stop: Handle) -> Result<f32> {
+        let mut ms = 0.0;
+        call!(self, hipEventElapsedTime(&mut ms, start, stop))?;
+        Ok(ms)
+    }
+
+    pub(crate) fn synchronize_device(&self) -> Result<()> {
+        call!(self, hipDeviceSynchronize())
+    }
+
+    /// Loads a code object, whose bytes HIP copies, on the current device.
+    pub(crate) fn load_module(&self, image: &[u8]) -> Result<Handle> {
+        let mut module = std::ptr::null_mut();
+        call!(self, hipModuleLoadData(&mut module, image.as_ptr().cast::<c_void>()))?;
+        Ok(module)
+    }
+
+    pub(crate) fn unload_module(&self, module: Handle) -> Result<()> {
+        call!(self, hipModuleUnload(module))
+    }
+
+    pub(crate) fn function(&self, module: Handle, name: &str) -> Result<Handle> {
+        let name = CString::new(name)
+            .map_err(|_| Error::CodeObject { reason: "a kernel name holds NUL".into() })?;
+        let mut function = std::ptr::null_mut();
+        call!(self, hipModuleGetFunction(&mut function, module, name.as_ptr()))?;
+        Ok(function)
+    }
+
+    /// Workgroups of that size and dynamic LDS that a compute unit can hold.
+    pub(crate) fn occupancy(&self, function: Handle, block: u32, lds: u32) -> Result<u32> {
+        let mut blocks = 0;
+        let block = block.cast_signed();
+        call!(
+            self,
+            hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                block,
+                lds as usize
+            )
+        )?;
+        Ok(blocks.max(0).cast_unsigned())
+    }
+
+    /// Launches a kernel with its explicit arguments as bytes.
+    ///
+    /// # Safety
+    /// The bytes are arguments with which the kernel, in that grid, only accesses memory that is
+    /// allocated until the launch has run.
+    pub(crate) unsafe fn launch(
+        &self,
+        function: Handle,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        kernarg: &[u8],
+        stream: Handle,
+    ) -> Result<()> {
+        let mut bytes = kernarg.len();
+        let mut extra = [
+            sys::LAUNCH_PARAM_BUFFER_POINTER,
+            kernarg.as_ptr().cast_mut().cast::<c_void>(),
+            sys::LAUNCH_PARAM_BUFFER_SIZE,
+            (&raw mut bytes).cast::<c_void>(),
+            sys::LAUNCH_PARAM_END,
+        ];
+        call!(
+            self,
+            hipModuleLaunchKernel(
+                function,
+                grid[0],
+                grid[1],
+                grid[2],
+                block[0],
+                block[1],
+                block[2],
+                dynamic_lds,
+                stream,
+                std::ptr::null_mut(),
+                extra.as_mut_ptr()
+            )
+        )
+    }
+}
+
+/// A value that [`Hip::fill`] repeats.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pattern {
+    Byte(u8),
+    Half(u16),
+    Word(u32),
+}
+
+impl Pattern {
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Half(_) => 2,
+            Self::Word(_) => 4,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "sim"))]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn old_version(version: *mut c_int) -> sys::Status {
+        // SAFETY: the caller passes a place for the version.
+        unsafe { *version = 40_421_401 };
+        sys::SUCCESS
+    }
+
+    #[test]
+    fn a_library_of_an_old_release_is_refused() {
+        for (runtime, driver) in [(true, false), (false, true)] {
+            let mut table = Table::simulator();
+            if runtime {
+                table.hipRuntimeGetVersion = old_version;
+            }
+            if driver {
+                table.hipDriverGetVersion = old_version;
+            }
+            let error = Hip::new(table, Some("old.so".into())).map(|_| ()).unwrap_err();
+            let Error::Version { library, found, required } = error else { panic!("{error}") };
+            assert_eq!((library, found), (PathBuf::from("old.so"), HipVersion(40_421_401)));
+            assert_eq!(
+                (found.to_string(), required.to_string()),
+                ("4.4.21401".into(), "5.0.0".into())
+            );
+        }
+    }
+
+    #[test]
+    fn a_failing_call_is_named_and_explained() {
+        let hip = Hip::simulator().unwrap();
+        let error = hip.set_device(-1).unwrap_err();
+        let Error::Hip { call, code, name } = error else { panic!("{error}") };
+        assert_eq!((call, code), ("hipSetDevice", 101));
+        assert!(name.starts_with("hipErrorInvalidDevice: "), "{name}");
+    }
+
+    #[test]
+    fn both_layouts_of_the_properties_say_the_same() {
+        let simulated = Hip::simulator().unwrap();
+        let mut table = Table::simulator();
+        table.use_old_properties();
+        let old = Hip::new(table, None).unwrap();
+        for ordinal in 0..simulated.device_count().unwrap() {
+            assert_eq!(old.properties(ordinal).unwrap(), simulated.properties(ordinal).unwrap());
+        }
+    }
+
+    #[test]
+    fn addresses_are_traced_to_their_allocation() {
+        let hip = Hip::simulator().unwrap();
+        hip.set_device(0).unwrap();
+        let null = std::ptr::null_mut();
+        let start = hip.allocate(1000, null).unwrap();
+        for (address, inside) in [(start, true), (start + 1000, true), (start + 1001, false)] {
+            let found = hip.allocation_of(address);
+            assert_eq!(found == Some((start, 1000)), inside, "{address:#x}");
+        }
+        // SAFETY: it was allocated above, and nothing uses it.
+        unsafe { hip.free(start, null).unwrap() };
+        assert_ne!(hip.allocation_of(start), Some((start, 1000)));
+    }
+}

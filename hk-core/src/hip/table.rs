@@ -1,0 +1,224 @@
+//! The table of entry points: filled from a library opened at run time, or from the simulator.
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use super::sys::{
+    Handle, PROPERTIES_R0000, PROPERTIES_R0600, PropertiesFn, PropertiesLayout, Status, TextFn,
+    for_each_function,
+};
+use crate::{Error, Result};
+
+macro_rules! define_table {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?);)*) => {
+        /// One function pointer for each entry point.
+        #[allow(non_snake_case, reason = "HIP's own names")]
+        #[derive(Clone, Copy)]
+        pub(crate) struct Table {
+            $(pub(crate) $name: unsafe extern "C" fn($($arg: $ty),*) -> Status,)*
+            pub(crate) error_name: TextFn,
+            pub(crate) error_string: TextFn,
+            pub(crate) properties: PropertiesFn,
+            pub(crate) properties_layout: &'static PropertiesLayout,
+        }
+
+        impl Table {
+            /// Resolves every entry point; the first that is missing is an error.
+            pub(crate) fn from_library(library: &Library, path: &Path) -> Result<Self> {
+                let (properties, properties_layout) =
+                    match symbol(library, path, "hipGetDevicePropertiesR0600") {
+                        Ok(function) => (function, &PROPERTIES_R0600),
+                        Err(_) => {
+                            (symbol(library, path, "hipGetDeviceProperties")?, &PROPERTIES_R0000)
+                        }
+                    };
+                Ok(Self {
+                    $($name: symbol(library, path, stringify!($name))?,)*
+                    error_name: symbol(library, path, "hipGetErrorName")?,
+                    error_string: symbol(library, path, "hipGetErrorString")?,
+                    properties,
+                    properties_layout,
+                })
+            }
+
+            /// The simulator's implementation.
+            #[cfg(feature = "sim")]
+            pub(crate) fn simulator() -> Self {
+                Self {
+                    $($name: simulator::$name,)*
+                    error_name: simulator::error_name,
+                    error_string: simulator::error_string,
+                    properties: simulator::properties,
+                    properties_layout: &PROPERTIES_R0600,
+                }
+            }
+        }
+
+        #[cfg(all(test, feature = "sim"))]
+        impl Table {
+            /// As a library before HIP 6.0 has it.
+            pub(super) fn use_old_properties(&mut self) {
+                self.properties = simulator::old_properties;
+                self.properties_layout = &PROPERTIES_R0000;
+            }
+        }
+
+        /// The simulator's functions with our types: the compiler compares the signatures.
+        #[cfg(feature = "sim")]
+        #[allow(non_snake_case, reason = "HIP's own names")]
+        #[allow(unused_unsafe, reason = "some of the simulator's functions are safe")]
+        mod simulator {
+            use std::ffi::{c_char, c_int, c_uint, c_void};
+
+            use hk_sim::HipError;
+
+            use super::super::sys::{Handle, Status};
+
+            $(pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> Status {
+                // SAFETY: passed on to the caller.
+                unsafe { hk_sim::capi::$name($($arg),*) }.0
+            })*
+
+            pub(super) unsafe extern "C" fn error_name(status: Status) -> *const c_char {
+                hk_sim::capi::hipGetErrorName(HipError(status))
+            }
+
+            pub(super) unsafe extern "C" fn error_string(status: Status) -> *const c_char {
+                hk_sim::capi::hipGetErrorString(HipError(status))
+            }
+
+            pub(super) unsafe extern "C" fn properties(to: *mut c_void, device: c_int) -> Status {
+                // SAFETY: passed on to the caller.
+                unsafe { hk_sim::capi::hipGetDevicePropertiesR0600(to.cast(), device) }.0
+            }
+
+            #[cfg(test)]
+            pub(super) unsafe extern "C" fn old_properties(
+                to: *mut c_void,
+                device: c_int,
+            ) -> Status {
+                // SAFETY: passed on to the caller.
+                unsafe { hk_sim::capi::hipGetDeviceProperties(to.cast(), device) }.0
+            }
+        }
+    };
+}
+
+for_each_function!(define_table);
+
+/// The function of that name; `F` is its type.
+fn symbol<F: Copy>(library: &Library, path: &Path, name: &'static str) -> Result<F> {
+    let missing = || Error::Symbol {
+        library: path.to_owned(),
+        name,
+        hint: "install ROCm 6.0 or newer, or set HIPKITTENS_HIP_LIBRARY to another libamdhip64.so",
+    };
+    let terminated = CString::new(name).map_err(|_| missing())?;
+    // SAFETY: `F` is the function pointer type that the HIP header gives to this name; it is only
+    // called while the library is loaded, which is for ever, see `open`.
+    unsafe { library.get::<F>(terminated.as_bytes_with_nul()) }
+        .map(|function| *function)
+        .map_err(|_| missing())
+}
+
+/// File names of the library, in the order in which they are tried in each folder.
+const FILE_NAMES: [&str; 4] =
+    ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
+
+/// Where to look for the HIP library, given how to read an environment variable.
+///
+/// `HIPKITTENS_HIP_LIBRARY` alone if it is set: a wrong setting must not be papered over by another
+/// library. Else `lib` of `ROCM_PATH`, of `HIP_PATH` and of `/opt/rocm`, then the loader's own
+/// search path.
+pub(super) fn candidates(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if let Some(explicit) = set("HIPKITTENS_HIP_LIBRARY") {
+        return vec![explicit.into()];
+    }
+    let roots = [set("ROCM_PATH"), set("HIP_PATH"), Some("/opt/rocm".to_owned())];
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for root in roots.into_iter().flatten() {
+        let folder = Path::new(&root).join("lib");
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    // A bare name makes the loader search by itself.
+    folders.push(PathBuf::new());
+    let in_folder = |folder: PathBuf| FILE_NAMES.map(|name| folder.join(name));
+    folders.into_iter().flat_map(in_folder).collect()
+}
+
+/// Opens the first of the candidates that the loader accepts and resolves its entry points.
+pub(super) fn open(candidates: &[PathBuf]) -> Result<(Table, PathBuf)> {
+    let mut tried = Vec::new();
+    for path in candidates {
+        // SAFETY: opening the HIP runtime runs its initialisers, which is what any HIP program does
+        // at its start.
+        match unsafe { Library::new(path) } {
+            Ok(library) => {
+                let table = Table::from_library(&library, path)?;
+                // The runtime starts threads of its own and must never be unloaded.
+                std::mem::forget(library);
+                return Ok((table, path.clone()));
+            }
+            Err(error) => {
+                tried.push(crate::Tried { path: path.clone(), reason: error.to_string() });
+            }
+        }
+    }
+    Err(Error::Library {
+        tried,
+        hint: "install ROCm, or set HIPKITTENS_HIP_LIBRARY to the path of libamdhip64.so; \
+               without a GPU, open a simulated device such as `sim:mi355x`",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &'static [(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+        |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn folders_are_searched_in_order_each_with_every_name() {
+        let paths = candidates(environment(&[("ROCM_PATH", "/r"), ("HIP_PATH", "/h")]));
+        let folders = ["/r/lib/", "/h/lib/", "/opt/rocm/lib/", ""];
+        let expected: Vec<PathBuf> = folders
+            .iter()
+            .flat_map(|folder| FILE_NAMES.map(|name| format!("{folder}{name}").into()))
+            .collect();
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn an_explicit_library_is_the_only_candidate() {
+        let set = environment(&[("HIPKITTENS_HIP_LIBRARY", "/x/lib.so"), ("ROCM_PATH", "/r")]);
+        assert_eq!(candidates(set), [PathBuf::from("/x/lib.so")]);
+        let unset = candidates(environment(&[("HIPKITTENS_HIP_LIBRARY", "")]));
+        assert_eq!(unset[0], PathBuf::from("/opt/rocm/lib/libamdhip64.so"));
+    }
+
+    #[test]
+    fn every_path_that_was_tried_is_named() {
+        let missing = [PathBuf::from("/nowhere/libamdhip64.so"), "/nowhere/b.so.5".into()];
+        let Err(Error::Library { tried, hint }) = open(&missing) else {
+            panic!("opened a library that does not exist");
+        };
+        assert_eq!(tried.iter().map(|t| t.path.clone()).collect::<Vec<_>>(), missing);
+        assert!(tried.iter().all(|t| !t.reason.is_empty()) && !hint.is_empty());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_library_without_the_functions_is_refused_by_name() {
+        let error = open(&["libc.so.6".into()]).map(|(_, path)| path).unwrap_err();
+        let Error::Symbol { library, name, .. } = error else { panic!("{error}") };
+        assert_eq!(library, PathBuf::from("libc.so.6"));
+        assert!(name.starts_with("hip"), "{name}");
+    }
+}

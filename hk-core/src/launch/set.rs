@@ -1,0 +1,85 @@
+//! From a kernel crate's embedded tables to a function that can be launched.
+
+use std::fmt;
+
+use super::{Function, KernelArgs, LaunchConfig, Module};
+use crate::kernel::{KernelSet, SelectError, TileConfig};
+use crate::{Arch, Device, Error, Result, Stream};
+
+/// A kernel in the tile configuration that serves a problem, ready to be launched.
+pub struct TileFunction<A> {
+    function: Function<A>,
+    tile: &'static TileConfig,
+}
+
+impl KernelSet {
+    /// The kernel of that family and variant for the device, in the tile configuration that serves
+    /// the problem. Its code object is loaded at the first use on the device.
+    ///
+    /// # Errors
+    /// [`Error::NoCodeObject`] if the binary holds none for the device's architecture,
+    /// [`Error::NoTile`] if no configuration serves the problem, [`Error::TileFile`] if the user's
+    /// file is wrong, [`Error::NoKernel`] and [`Error::Layout`] as [`Module::function`].
+    pub fn function<A: KernelArgs>(
+        &self,
+        device: &Device,
+        op: &'static str,
+        family: &str,
+        variant: &str,
+        problem: &[(&str, u64)],
+    ) -> Result<TileFunction<A>> {
+        let arch = device.arch();
+        let tile = self
+            .select(arch.name(), family, variant, problem)
+            .map_err(|error| selection_error(op, arch, error))?;
+        tracing::debug!(op, kernel = tile.symbol, ?problem, "kernel selected");
+        let function = Module::embedded(device, tile.image.bytes)?.function(tile.symbol)?;
+        Ok(TileFunction { function, tile })
+    }
+}
+
+fn selection_error(op: &'static str, arch: Arch, error: SelectError) -> Error {
+    match error {
+        SelectError::NoArch { .. } => Error::NoCodeObject { op, arch, feature: arch.feature() },
+        SelectError::NoTile { problem, nearest, .. } => {
+            Error::NoTile { op, problem, arch, nearest }
+        }
+        SelectError::TileFile(source) => Error::TileFile(source),
+        SelectError::NoKernel { kernel, .. } => {
+            Error::NoKernel { kernel, available: vec![format!("none for {arch}")] }
+        }
+        SelectError::MissingDim { dim, .. } => {
+            Error::value(op, "problem", format!("given with the dimension `{dim}`"), "none")
+        }
+    }
+}
+
+impl<A: KernelArgs> TileFunction<A> {
+    /// The tile configuration.
+    pub fn tile(&self) -> &'static TileConfig {
+        self.tile
+    }
+
+    /// Launches a grid of workgroups of the tile configuration's size and LDS.
+    ///
+    /// # Safety
+    /// As [`Function::launch`].
+    ///
+    /// # Errors
+    /// As [`Function::launch`].
+    pub unsafe fn launch(&self, stream: &Stream, grid: [u32; 3], args: &A) -> Result<()> {
+        let config = LaunchConfig {
+            grid,
+            block: [self.tile.threads, 1, 1],
+            dynamic_lds_bytes: self.tile.dynamic_lds,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.function.launch(stream, config, args) }
+    }
+}
+
+impl<A> fmt::Debug for TileFunction<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TileFunction").field(&self.tile.symbol).finish()
+    }
+}

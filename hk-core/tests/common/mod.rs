@@ -1,0 +1,52 @@
+//! What the tests that launch kernels share.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use hk_core::{Arch, Device, DevicePtr, kernel_args};
+
+/// One simulated product of each architecture.
+pub(crate) const PRODUCTS: [&str; 2] = ["sim:mi325x", "sim:mi355x"];
+
+pub(crate) fn devices() -> [Device; 2] {
+    PRODUCTS.map(|name| Device::open(name).unwrap())
+}
+
+/// The code object of a HIP source.
+pub(crate) fn compile(arch: Arch, source: &str) -> Vec<u8> {
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+    let options = hk_build::CompileOptions::default().include(include);
+    let arch = arch.name().parse().unwrap();
+    hk_build::compile_source(source, arch, &options).unwrap().image
+}
+
+/// `y += a * x` in two forms: separate parameters, and one struct.
+pub(crate) const AXPY: &str = r#"
+#include "hk/hip.h"
+
+struct Args {
+  const float* x;
+  float* y;
+  float a;
+  int n;
+};
+
+extern "C" __global__ __launch_bounds__(256) void axpy(const float* x, float* y, float a, int n) {
+  int i = hk::global_idx();
+  if (i < n) y[i] += a * x[i];
+}
+
+extern "C" __global__ __launch_bounds__(256) void axpy_struct(Args args) {
+  int i = hk::global_idx();
+  if (i < args.n) args.y[i] += args.a * args.x[i];
+}
+"#;
+
+kernel_args! {
+    /// Arguments of both kernels.
+    pub(crate) struct AxpyArgs {
+        pub(crate) x: DevicePtr<f32>,
+        pub(crate) y: DevicePtr<f32>,
+        pub(crate) a: f32,
+        pub(crate) n: i32,
+    }
+}
