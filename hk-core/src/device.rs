@@ -178,7 +178,7 @@ impl Device {
         devices
     }
 
-    fn new(hip: &'static Hip, ordinal: i32, name: String) -> Result<Self> {
+    pub(crate) fn new(hip: &'static Hip, ordinal: i32, name: String) -> Result<Self> {
         let info = DeviceInfo::query(hip, ordinal, name)?;
         let arch = info.arch.ok_or_else(|| Error::UnsupportedArch { arch: info.target.clone() })?;
         let folder = std::env::var_os(CAPTURE_VARIABLE).filter(|folder| !folder.is_empty());

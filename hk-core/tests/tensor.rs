@@ -294,3 +294,12 @@ fn tensors_without_elements_work_throughout() {
     assert_eq!((tensor.rows(), tensor.ptr()), (0, hk_core::DevicePtr::NULL));
     assert!(tensor.to_contiguous().unwrap().is_empty());
 }
+
+#[test]
+fn handles_cross_threads() {
+    fn assert_send_sync<T: Send + Sync + 'static>() {}
+    assert_send_sync::<(Device, Stream, hk_core::Event, hk_core::Module, Tensor<bf16>)>();
+    let tensor = Tensor::filled(&stream(), &[64], 3i32).unwrap();
+    let values = std::thread::spawn(move || tensor.to_vec().unwrap()).join().unwrap();
+    assert_eq!(values, [3; 64]);
+}

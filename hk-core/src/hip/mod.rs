@@ -412,7 +412,46 @@ impl Pattern {
 
 #[cfg(all(test, feature = "sim"))]
 mod tests {
+    use std::ffi::c_uint;
+
     use super::*;
+
+    /// Puts functions that do nothing but fail in place of the table's.
+    macro_rules! refuse {
+        ($table:ident: $($name:ident($($ty:ty),*),)*) => {$(
+            $table.$name = {
+                unsafe extern "C" fn refuse($(_: $ty),*) -> sys::Status {
+                    REFUSED
+                }
+                refuse
+            };
+        )*};
+    }
+
+    /// `hipErrorNotSupported`.
+    const REFUSED: sys::Status = 801;
+
+    impl Hip {
+        /// A simulator that refuses what a launch may not do while a graph is captured.
+        pub(crate) fn that_only_launches() -> &'static Self {
+            let mut table = Table::simulator();
+            refuse! { table:
+                hipMallocAsync(*mut *mut c_void, usize, Handle),
+                hipFreeAsync(*mut c_void, Handle),
+                hipMemcpyAsync(*mut c_void, *const c_void, usize, c_int, Handle),
+                hipMemsetAsync(*mut c_void, c_int, usize, Handle),
+                hipStreamCreateWithFlags(*mut Handle, c_uint),
+                hipStreamSynchronize(Handle),
+                hipStreamWaitEvent(Handle, Handle, c_uint),
+                hipEventCreate(*mut Handle),
+                hipEventRecord(Handle, Handle),
+                hipEventSynchronize(Handle),
+                hipDeviceSynchronize(),
+            }
+            // A HIP library is never unloaded.
+            Box::leak(Box::new(Self::new(table, None).unwrap()))
+        }
+    }
 
     unsafe extern "C" fn old_version(version: *mut c_int) -> sys::Status {
         // SAFETY: the caller passes a place for the version.

@@ -16,7 +16,8 @@ use crate::hip::{Handle, Hip};
 use crate::metadata::{CodeObjectInfo, KernelInfo};
 use crate::{Arch, Device, Error, Result, Stream, capture};
 
-/// Most bytes of explicit arguments: what AMD GPUs' packet processors are specified for.
+/// Most bytes of explicit arguments. They are laid out on the stack, so that a launch allocates
+/// nothing on the host either.
 pub(crate) const MAX_KERNARG_BYTES: usize = 4096;
 
 /// The shape of a launch.
@@ -357,6 +358,23 @@ mod tests {
         assert!(refused(flat, &kernel, arch).contains("block.y must be at least 1"));
         let huge = refused(LaunchConfig::new(1 << 25, 256), &kernel, arch);
         assert_eq!(huge, "k: grid.x must be at most 16777215, got 33554432");
+    }
+
+    #[test]
+    #[cfg(feature = "sim")]
+    fn a_launch_only_launches() {
+        const SOURCE: &str = r#"extern "C" __attribute__((global)) void nothing() {}"#;
+        let options = hk_build::CompileOptions::default();
+        let code = hk_build::compile_source(SOURCE, hk_build::Arch::Gfx942, &options).unwrap();
+        // Everything that allocates, copies, waits, or creates a stream or an event fails here.
+        let ordinal = hk_sim::device_ordinal("mi300x").unwrap();
+        let device = Device::new(Hip::that_only_launches(), ordinal, "test".into()).unwrap();
+        let stream = device.default_stream();
+        assert!(matches!(stream.record(), Err(Error::Hip { call: "hipEventCreate", .. })));
+        let module = Module::load(&device, &code.image).unwrap();
+        let nothing = module.function::<()>("nothing").unwrap();
+        // SAFETY: the kernel does nothing.
+        unsafe { nothing.launch(&stream, LaunchConfig::new(3, 64), &()) }.unwrap();
     }
 
     #[test]

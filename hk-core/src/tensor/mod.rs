@@ -229,11 +229,8 @@ impl<T: Element> Tensor<T> {
         if run == 0 {
             return Ok(());
         }
-        let split = |starts: Box<dyn Iterator<Item = usize>>, whole: usize| {
-            starts.flat_map(move |start| (0..whole / run).map(move |part| start + part * run))
-        };
-        let to = split(Box::new(to_starts), to_run);
-        for (to, from_start) in to.zip(split(Box::new(from_starts), from_run)) {
+        let to = pieces(to_starts, to_run, run);
+        for (to, from_start) in to.zip(pieces(from_starts, from_run, run)) {
             let (to, source) = (self.address_of(to), from.address_of(from_start));
             // SAFETY: both layouts keep runs inside their buffers, which are disjoint.
             unsafe { hip.copy(to, source, bytes_of::<T>(run), self.stream.raw())? };
@@ -499,6 +496,15 @@ impl<T: Element> Tensor<T> {
         let (shape, got) = (self.shape().to_vec(), self.strides().to_vec());
         Error::Stride { op, arg, expected, shape, got }
     }
+}
+
+/// Cuts runs of `whole` elements into runs of `piece`, which divides it.
+fn pieces(
+    starts: impl Iterator<Item = usize>,
+    whole: usize,
+    piece: usize,
+) -> impl Iterator<Item = usize> {
+    starts.flat_map(move |start| (start..start + whole).step_by(piece))
 }
 
 fn check_len(op: &'static str, data: usize, len: usize, shape: &[usize]) -> Result<()> {
