@@ -142,7 +142,7 @@ pub enum Ext {
 /// | family | `dst` | `src` |
 /// |---|---|---|
 /// | SOP1, SOP2, SOPC | sdst | ssrc0, ssrc1 |
-/// | SOPK | sdst (also `src[0]` for the compare and setreg forms) | |
+/// | SOPK | sdst | the register of compare and setreg forms (repeated in `dst[0]`), the literal |
 /// | SMEM | sdata of loads and returning atomics | sbase, soffset SGPR, sdata of stores and atomics |
 /// | VOP1, VOP2, VOP3 | vdst (or SGPR), sdst of carry-out forms | src0, src1, src2 |
 /// | VOPC | mask SGPR pair (`vcc` in the 32-bit form) | src0, src1 |
@@ -150,6 +150,9 @@ pub enum Ext {
 /// | DS | vdst | addr, data0, data1 |
 /// | FLAT, GLOBAL, SCRATCH | vdst | vaddr, data, saddr |
 /// | MUBUF, MTBUF | vdata of loads and returning atomics | vaddr, vdata of stores and atomics, srsrc, soffset |
+///
+/// The width of a `vaddr` is that in use: one register of offset beside a scalar base, two of a
+/// 64-bit address, none, or one or two by `offen` and `idxen`.
 ///
 /// Carry-in and select masks are explicit: `src[2]` is `vcc` in the 32-bit forms of `v_addc`,
 /// `v_subb`, `v_cndmask`; `dst[1]` is `vcc` in the 32-bit carry-out forms. The accumulator of
@@ -175,9 +178,10 @@ pub struct Inst {
     pub neg: u8,
     /// Absolute-value bit per source (`neg_hi` for VOP3P).
     pub abs: u8,
-    /// `op_sel` bits (bit 3 is the destination half of VOP3).
+    /// `op_sel` bits (bit 3 is the destination half of VOP3). Scaled MFMA: low bit of the byte index
+    /// of scale A and of scale B.
     pub op_sel: u8,
-    /// `op_sel_hi` bits of VOP3P.
+    /// `op_sel_hi` bits of VOP3P. Scaled MFMA: high bits of the byte indices.
     pub op_sel_hi: u8,
     /// Clamp bit.
     pub clamp: bool,

@@ -1,8 +1,12 @@
 //! Instruction set: tables, decoder and printer.
 //!
 //! `isa/opcodes.csv` and `isa/mfma.csv` are the source of every table; `cargo run -p hk-sim
-//! --example gen_isa` regenerates the Rust form.
+//! --example gen_isa` regenerates the Rust form. Names, numbers, operands and modifiers are those
+//! that LLVM knows for both targets, which `tests/disasm.rs` checks against its assembler, and six
+//! more rows of the vendor's CDNA4 tables. Durations of matrix instructions are those of LLVM's
+//! scheduling models; for gfx942 AMD's matrix instruction calculator has the same.
 
+mod access;
 mod decode;
 mod info;
 mod inst;

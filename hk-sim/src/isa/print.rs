@@ -50,6 +50,19 @@ impl Display for Inst {
     }
 }
 
+/// The name of a register or a constant; a constant without an operand type prints as 32-bit one,
+/// a literal as `literal`.
+impl Display for Operand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.code {
+            _ if !self.is_some() => f.write_str("none"),
+            Operand::LITERAL => f.write_str("literal"),
+            128..255 => constant(f, Slot::NONE, self.code),
+            _ => register(f, *self),
+        }
+    }
+}
+
 struct Printer<'a, 'f> {
     inst: &'a Inst,
     f: &'a mut Formatter<'f>,

@@ -216,3 +216,25 @@ impl Coverage {
         out
     }
 }
+
+/// Section of a report on what the decoder is verified to do, from the coverage of each chip.
+pub(crate) fn decode_section(coverages: &[Coverage], vendor_only: &[&str]) -> String {
+    let mut out = String::from(
+        "## Decoding\n\nAn opcode form is an opcode of a chip with one of: plain operands, literal, \
+         inline constant, scalar operand, DPP, SDWA, each modifier, each addressing form. Verified \
+         means: clang assembles it, it decodes, prints as LLVM prints it, and the printed text \
+         assembles to the same bytes.\n\n",
+    );
+    for coverage in coverages {
+        out.push_str(&coverage.markdown());
+        out.push('\n');
+    }
+    let names = vendor_only.join("`, `");
+    writeln!(
+        out,
+        "No assembler knows `{names}`, which only the vendor's table of gfx950 lists: they decode \
+         and print, and have no second opinion."
+    )
+    .expect("writing to a string");
+    out
+}

@@ -306,9 +306,9 @@ fn extended(row: &OpInfo, operands: &[String], first_source: usize, lines: &mut 
     }
     let mut variants = marked_operands(operands, first_source);
     variants.extend(replaced_operands(row, operands, first_source));
+    let dst = if row.format == Format::Vopc { "" } else { dst };
     for variant in variants {
         lines.push(line(&sdwa, &variant, &format!("{dst}{}", selects("BYTE_2"))));
-        lines.push(line(&sdwa, &variant, &selects("BYTE_2")));
     }
 }
 
@@ -436,6 +436,7 @@ fn buffer(row: &OpInfo) -> Vec<String> {
                         .flatten()
                         .chain([soffset.to_owned()])
                         .collect();
+                let cache = if soffset == "s6" { &cache[..] } else { &cache[..1] };
                 for cache in cache {
                     for (format, offset) in [
                         ("", ""),

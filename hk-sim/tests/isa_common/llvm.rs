@@ -105,16 +105,3 @@ fn parse(line: &str) -> Option<Line> {
     let bytes = hex.split(',').map(byte).collect::<Option<Vec<u8>>>()?;
     Some(Line { text: text.trim().to_owned(), bytes })
 }
-
-/// Text without the marks that only newer versions of LLVM print around literals.
-pub(crate) fn without_lit(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("lit(") {
-        out.push_str(before);
-        let (value, tail) = after.split_once(')').unwrap_or((after, ""));
-        out.push_str(value);
-        rest = tail;
-    }
-    out + rest
-}

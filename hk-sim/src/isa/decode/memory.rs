@@ -98,7 +98,7 @@ impl Decoder<'_> {
             return Err(b.bad("lds", 1));
         }
         if info.mods.has(Mods::NOADDR) {
-            b.zero("address", (w0 & 0x3fff) | w1)?;
+            b.zero("address", (w0 & 0x0002_3fff) | w1)?;
             return Ok(b.inst);
         }
         b.buffer(w0, w1)

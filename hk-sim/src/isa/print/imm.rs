@@ -151,7 +151,7 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u16) -> Result {
                 write!(f, "swizzle(REVERSE,{})", xor + 1)
             } else if group > 1 && group.is_power_of_two() && or < group && xor == 0 {
                 write!(f, "swizzle(BROADCAST,{group},{or})")
-            } else if or & and == 0 && or & xor == 0 {
+            } else if or & and == 0 && xor & !and == 0 {
                 f.write_str("swizzle(BITMASK_PERM,\"")?;
                 for bit in (0..5).rev() {
                     let is = |mask: u16| mask & (1 << bit) != 0;
@@ -159,8 +159,7 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u16) -> Result {
                         (true, _, false) => 'p',
                         (true, _, true) => 'i',
                         (false, true, _) => '1',
-                        (false, false, true) => '1',
-                        (false, false, false) => '0',
+                        (false, false, _) => '0',
                     })?;
                 }
                 f.write_str("\")")
