@@ -375,6 +375,24 @@ fn the_null_stream_orders_blocking_streams_only() {
 }
 
 #[test]
+fn the_device_waits_for_destroyed_streams() {
+    unsafe {
+        use_product("mi355x");
+        let log = Log::default();
+        let entries = [1, 2].map(|number| Entry { log: &log, number, delay_ms: 30 });
+        for entry in &entries {
+            let stream = stream();
+            ok(hipLaunchHostFunc(stream, Some(note), (&raw const *entry).cast_mut().cast()));
+            ok(hipStreamDestroy(stream));
+        }
+        ok(hipDeviceSynchronize());
+        let mut seen = log.0.lock().expect("not poisoned").clone();
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2]);
+    }
+}
+
+#[test]
 fn events_measure_time() {
     unsafe {
         use_product("mi355x");

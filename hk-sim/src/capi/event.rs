@@ -83,7 +83,7 @@ api! {
             EventState::Captured(_) => Err(HipError::CAPTURED_EVENT),
             EventState::Recorded(record) => {
                 record.marker.wait();
-                raise(std::iter::once(record.stream.take_failure()))
+                raise([record.marker.take_failure()])
             }
         }
     }

@@ -65,12 +65,10 @@ fn free(pointer: *mut c_void, accepts: impl Fn(&Allocation) -> bool) -> HipResul
     runtime().refuse_during_capture()?;
     let start = address(pointer);
     let known = memory().find(start).filter(|found| found.region.base == start);
-    known.filter(accepts).ok_or(HipError::INVALID_VALUE)?;
-    // Peers may be using it too. Failures stay for the next synchronising call.
-    for device in runtime().devices.all() {
-        for stream in device.streams() {
-            stream.marker().wait();
-        }
+    let allocation = known.filter(accepts).ok_or(HipError::INVALID_VALUE)?;
+    // Work of other devices that uses it keeps it alive.
+    if let Some(device) = runtime().devices.get(allocation.device) {
+        device.wait();
     }
     memory().free(start).map(drop).map_err(hip_error)
 }
@@ -197,11 +195,7 @@ api! {
 
     /// Undoes `hipHostRegister`, once all work is done.
     fn hipHostUnregister(pointer: *mut c_void) {
-        for device in runtime().devices.all() {
-            for stream in device.streams() {
-                stream.marker().wait();
-            }
-        }
+        runtime().devices.all().iter().for_each(|device| device.wait());
         let undone = memory().unregister(address(pointer)).map(drop);
         undone.map_err(|_| HipError::HOST_MEMORY_NOT_REGISTERED)
     }

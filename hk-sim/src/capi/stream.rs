@@ -89,10 +89,11 @@ api! {
             capture.invalidate();
             return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
         }
-        if !stream.marker().is_done() {
+        let end = stream.marker();
+        if !end.is_done() {
             return Err(HipError::NOT_READY);
         }
-        raise(std::iter::once(stream.take_failure()))
+        raise([end.take_failure()])
     }
 
     /// Makes later work on a stream wait for an event.

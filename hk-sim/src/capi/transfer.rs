@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::memory::address;
 use super::types::{HipDeviceptr, HipError, HipMemcpy2D, HipStream};
 use super::{api, enqueue};
-use crate::runtime::{Copy2d, Fill, HipResult, Sides, Stream, current_device, raise, runtime};
+use crate::runtime::{Copy2d, Fill, HipResult, Sides, Stream, current_device, runtime};
 
 /// `hipMemcpyKind` values of the calls that fix the direction.
 const HOST_TO_DEVICE: c_int = 1;
@@ -32,7 +32,7 @@ fn null_stream() -> HipResult<Arc<Stream>> {
 fn copy(copy: Copy2d, kind: c_int, stream: &Arc<Stream>, wait: Wait) -> HipResult {
     let Some((job, pageable)) = copy.job(Sides::of_kind(kind)?)? else { return Ok(()) };
     let marker = enqueue(stream, job)?;
-    if let Some(marker) = marker.filter(|_| pageable || wait == Wait::Yes) {
+    if let Some(marker) = marker.filter(|_| pageable) {
         marker.wait();
     }
     finish(stream, wait)
@@ -40,25 +40,15 @@ fn copy(copy: Copy2d, kind: c_int, stream: &Arc<Stream>, wait: Wait) -> HipResul
 
 fn fill(fill: Fill, stream: &Arc<Stream>, wait: Wait) -> HipResult {
     let Some(job) = fill.job()? else { return Ok(()) };
-    let marker = enqueue(stream, job)?;
-    if let Some(marker) = marker.filter(|_| wait == Wait::Yes) {
-        marker.wait();
-    }
+    enqueue(stream, job)?;
     finish(stream, wait)
 }
 
-/// A call that waited reports what failed in the work it waited for.
-fn finish(stream: &Arc<Stream>, wait: Wait) -> HipResult {
+/// Waits, where the call does, and reports what failed in the work it waited for.
+fn finish(stream: &Stream, wait: Wait) -> HipResult {
     match wait {
         Wait::No => Ok(()),
-        Wait::Yes => {
-            let mut failures = vec![stream.take_failure()];
-            if Arc::ptr_eq(stream, current_device()?.null_stream()) {
-                let ordered = current_device()?;
-                failures.extend(ordered.blocking_streams().map(|other| other.take_failure()));
-            }
-            raise(failures.into_iter())
-        }
+        Wait::Yes => runtime().synchronize_stream(stream),
     }
 }
 

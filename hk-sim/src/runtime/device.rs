@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-use super::stream::{Marker, Stream, StreamKind};
+use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::product::Product;
 
 /// Variable that lists the visible devices.
@@ -18,6 +18,8 @@ pub(crate) struct Device {
     null_stream: OnceLock<Arc<Stream>>,
     /// Streams that programs created, and per-thread streams.
     streams: Mutex<Vec<Weak<Stream>>>,
+    /// Ends of destroyed streams that may still have work.
+    retired: Mutex<Vec<Marker>>,
     /// `hipSetDeviceFlags`.
     pub(crate) flags: AtomicU32,
     /// Retained primary contexts.
@@ -33,6 +35,7 @@ impl Device {
             product,
             null_stream: OnceLock::new(),
             streams: Mutex::default(),
+            retired: Mutex::default(),
             flags: AtomicU32::new(0),
             primary_context: AtomicI32::new(0),
             stack_limit: AtomicU64::new(1024),
@@ -54,11 +57,35 @@ impl Device {
         stream
     }
 
-    /// Every stream of the device, the null stream included.
-    pub(crate) fn streams(&self) -> Vec<Arc<Stream>> {
+    /// Remembers the end of a stream that is being destroyed.
+    pub(crate) fn retire(&self, end: Marker) {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(end);
+    }
+
+    /// The ends of all streams of the device. Those of destroyed streams are forgotten once they
+    /// are done and `collect` is set.
+    fn ends(&self, collect: bool) -> Vec<Marker> {
+        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = retired.clone();
+        if collect {
+            retired.retain(|end| !end.is_done());
+        }
+        drop(retired);
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let created = streams.iter().filter_map(Weak::upgrade);
-        created.chain(self.null_stream.get().cloned()).collect()
+        ends.extend(streams.iter().filter_map(Weak::upgrade).map(|stream| stream.marker()));
+        ends.extend(self.null_stream.get().map(|stream| stream.marker()));
+        ends
+    }
+
+    /// Waits for all work of the device; failures stay for a call that reports them.
+    pub(crate) fn wait(&self) {
+        self.ends(false).iter().for_each(Marker::wait);
+    }
+
+    /// Waits for all work of the device and takes the failures.
+    pub(crate) fn finish(&self) -> Vec<Option<Failure>> {
+        self.wait();
+        self.ends(true).iter().map(Marker::take_failure).collect()
     }
 
     /// What work that is submitted to `stream` now has to wait for on other streams, by the rules
@@ -75,7 +102,9 @@ impl Device {
 
     /// Streams that are ordered with the null stream.
     pub(crate) fn blocking_streams(&self) -> impl Iterator<Item = Arc<Stream>> {
-        self.streams().into_iter().filter(|stream| stream.kind == StreamKind::Blocking)
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let streams: Vec<_> = streams.iter().filter_map(Weak::upgrade).collect();
+        streams.into_iter().filter(|stream| stream.kind == StreamKind::Blocking)
     }
 }
 

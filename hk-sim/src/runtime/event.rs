@@ -16,7 +16,6 @@ pub(crate) struct Record {
     pub(crate) marker: Marker,
     /// Set by the stream when it reaches the event.
     time: Arc<OnceLock<Instant>>,
-    pub(crate) stream: Arc<Stream>,
 }
 
 #[derive(Clone, Default)]
@@ -53,7 +52,7 @@ impl Event {
     }
 
     /// Records the event in a stream behind `after`.
-    pub(crate) fn record(&self, stream: &Arc<Stream>, after: Vec<Marker>) -> HipResult {
+    pub(crate) fn record(&self, stream: &Stream, after: Vec<Marker>) -> HipResult {
         let time = Arc::new(OnceLock::new());
         let reached = Arc::clone(&time);
         let marker = stream.submit(
@@ -63,7 +62,7 @@ impl Event {
                 Ok(())
             }),
         )?;
-        self.set(EventState::Recorded(Record { marker, time, stream: Arc::clone(stream) }));
+        self.set(EventState::Recorded(Record { marker, time }));
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::error::{HipError, HipResult};
 use super::event::Event;
 use super::launch::{Shape, options_from_environment};
 use super::module::{Function, Module};
-use super::stream::{Failure, Stream, StreamKind};
+use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::exec::ExecOptions;
 use crate::fault::FaultReport;
 use crate::mem::Memory;
@@ -178,24 +178,18 @@ impl Runtime {
 
     /// Waits for everything on a device and reports the first failure.
     pub(crate) fn synchronize_device(&self, device: &Device) -> HipResult {
-        let streams = device.streams();
-        for stream in &streams {
-            stream.marker().wait();
-        }
-        raise(streams.iter().map(|stream| stream.take_failure()))
+        raise(device.finish())
     }
 
     /// Waits for a stream, and for what it is ordered with, and reports the first failure.
-    pub(crate) fn synchronize_stream(&self, stream: &Arc<Stream>) -> HipResult {
-        let device = self.devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
-        let mut streams = vec![Arc::clone(stream)];
+    pub(crate) fn synchronize_stream(&self, stream: &Stream) -> HipResult {
+        let mut ends = vec![stream.marker()];
         if stream.kind == StreamKind::Null {
-            streams.extend(device.blocking_streams());
+            let device = self.devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
+            ends.extend(device.blocking_streams().map(|other| other.marker()));
         }
-        for stream in &streams {
-            stream.marker().wait();
-        }
-        raise(streams.iter().map(|stream| stream.take_failure()))
+        ends.iter().for_each(Marker::wait);
+        raise(ends.iter().map(Marker::take_failure))
     }
 
     pub(crate) fn add_capture(&self, capture: Arc<Capture>) {
@@ -229,10 +223,10 @@ impl Runtime {
 }
 
 /// The error of the first failure, whose report becomes the last fault of this thread.
-pub(crate) fn raise(failures: impl Iterator<Item = Option<Failure>>) -> HipResult {
+pub(crate) fn raise(failures: impl IntoIterator<Item = Option<Failure>>) -> HipResult {
     // All are taken: one synchronising call reports once whatever happened before it.
-    let mut failures = failures.flatten().collect::<Vec<_>>().into_iter();
-    let Some(first) = failures.next() else { return Ok(()) };
+    let failures: Vec<_> = failures.into_iter().flatten().collect();
+    let Some(first) = failures.into_iter().next() else { return Ok(()) };
     LAST_FAULT.set(first.report);
     Err(first.error)
 }

@@ -67,6 +67,11 @@ impl Marker {
         self.shared.state().done >= self.number
     }
 
+    /// First failure of the stream since the last call of this.
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        self.shared.state().failure.take()
+    }
+
     /// Blocks until all work up to this point is done.
     pub(crate) fn wait(&self) {
         let mut state = self.shared.state();
@@ -132,11 +137,6 @@ impl Stream {
         Marker { shared: Arc::clone(&self.shared), number }
     }
 
-    /// First failure since the last call of this.
-    pub(crate) fn take_failure(&self) -> Option<Failure> {
-        self.shared.state().failure.take()
-    }
-
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
         self.shared.state().capture.clone()
     }
@@ -147,8 +147,11 @@ impl Stream {
 }
 
 impl Drop for Stream {
-    /// The thread finishes the queue and ends.
+    /// The thread finishes the queue and ends; the device still waits for it.
     fn drop(&mut self) {
+        if let Some(device) = super::runtime().devices.get(self.device) {
+            device.retire(self.marker());
+        }
         self.shared.state().closing = true;
         self.shared.changed.notify_all();
     }
