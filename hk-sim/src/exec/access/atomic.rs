@@ -280,7 +280,7 @@ impl Float {
             return nan | self.quiet_bit();
         }
         if self.is_nan(a) || self.is_nan(b) {
-            return if self.is_nan(a) { b } else { a };
+            return if self.is_nan(b) { a } else { b };
         }
         // Integers in the order of the floats, -0 before +0.
         let key = |value: u64| {

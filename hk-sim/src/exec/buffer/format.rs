@@ -188,25 +188,26 @@ fn to_memory(number: Number, width: u32, value: u32) -> u32 {
     if width == 32 {
         return value;
     }
-    let float = f32::from_bits(value);
+    // In double precision the products below are exact.
+    let float = f64::from(f32::from_bits(value));
     let unsigned_max = u32::MAX >> (32 - width);
     let signed_max = (unsigned_max >> 1) as i32;
     // Casts saturate and turn NaN into 0.
-    let unsigned = |value: f32| (value.round_ties_even() as u32).min(unsigned_max);
-    let signed = |value: f32, least: i32| {
+    let unsigned = |value: f64| (value.round_ties_even() as u32).min(unsigned_max);
+    let signed = |value: f64, least: i32| {
         (value.round_ties_even() as i32).clamp(least, signed_max).cast_unsigned() & unsigned_max
     };
     match number {
-        Number::Unorm => unsigned(float.clamp(0.0, 1.0) * unsigned_max as f32),
-        Number::Snorm => signed(float.clamp(-1.0, 1.0) * signed_max as f32, -signed_max),
+        Number::Unorm => unsigned(float.clamp(0.0, 1.0) * f64::from(unsigned_max)),
+        Number::Snorm => signed(float.clamp(-1.0, 1.0) * f64::from(signed_max), -signed_max),
         Number::Uscaled => unsigned(float),
         Number::Sscaled => signed(float, -signed_max - 1),
         Number::Uint => value.min(unsigned_max),
         Number::Sint => {
             value.cast_signed().clamp(-signed_max - 1, signed_max).cast_unsigned() & unsigned_max
         }
-        Number::Float if width == 16 => f16::from_f32(float).to_bits().into(),
-        Number::Float => small_float(float, width),
+        Number::Float if width == 16 => f16::from_f32(f32::from_bits(value)).to_bits().into(),
+        Number::Float => small_float(f32::from_bits(value), width),
     }
 }
 
