@@ -40,6 +40,8 @@ fn main() {
                 for (at, word) in registers.0.as_flattened_mut().iter_mut().enumerate() {
                     *word = (at as u32).wrapping_mul(0x9e37_79b9) & 0x3737_3737 | 0x0101_0101;
                 }
+                // Scales of 1, or arbitrary sparse indices.
+                registers.0[63].fill(0x7f7f_7f7f);
                 let base = registers.0.as_mut_ptr();
                 // SAFETY: the offsets are within the registers.
                 let args = unsafe {

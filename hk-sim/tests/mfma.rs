@@ -310,7 +310,14 @@ fn fill(random: &mut Random, shape: &Shape, kind: Fill) -> Box<Registers> {
         }
     }
     if shape.scaled {
-        let (low, spread) = if kind == Fill::Bits { (0, 256) } else { (120, 15) };
+        let (low, spread) = match kind {
+            Fill::Ordinary => (120, 15),
+            // Products of two such scales are still exact in f32; one step further they are not.
+            Fill::Finite => (63, 128),
+            Fill::Denormal => (62, 3),
+            Fill::FewSpecials => (188, 4),
+            Fill::Bits => (0, 256),
+        };
         for scale in [SCALE_A, SCALE_B] {
             for lane in 0..64 {
                 for byte in 0..4 {

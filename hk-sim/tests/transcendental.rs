@@ -126,7 +126,7 @@ fn rsq(x: f32) -> f32 {
     })
 }
 
-/// Sine of `quarter / 4 + rest` revolutions with `|rest| <= 1/8`.
+/// Sine of `x` revolutions.
 fn sine(x: f64) -> f32 {
     let x = x - x.round();
     let folded = if x.abs() > 0.25 { 0.5_f64.copysign(x) - x } else { x };
@@ -135,7 +135,8 @@ fn sine(x: f64) -> f32 {
 }
 
 fn sin(x: f32) -> f32 {
-    sine(f64::from(flushed(x)))
+    let x = flushed(x);
+    if x == 0.0 { x } else { sine(x.into()) }
 }
 
 fn cos(x: f32) -> f32 {

@@ -14,9 +14,8 @@ use super::float::{RoundMode, f16_from_f64, f32_from_f16};
 /// Adding and subtracting this rounds an `f64` below `2^51` to an integer, ties to even.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// `(2^t - 1) / t` for `|t| <= 1/2`; error below `2^-57`.
-const EXP2: [f64; 11] = [
-    LN_2,
+/// `((2^t - 1) / t - ln 2) / t` for `|t| <= 1/2`; error below `2^-56`.
+const EXP2_TAIL: [f64; 10] = [
     0.240_226_506_959_100_97,
     0.055_504_108_664_821_6,
     0.009_618_129_107_606_888,
@@ -70,15 +69,36 @@ fn fused(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// `2^x`; below `2^-200` and above `2^200` it stays there.
+///
+/// The value is rounded to odd: where it is inexact its last bit is set, so that rounding it to a
+/// narrower format goes the right way even if it lies just beside the middle of two values there.
 #[inline(always)]
 fn exp2(x: f64) -> f64 {
+    /// What `LN_2` lacks of the logarithm of 2.
+    const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
     let bounded = x.clamp(-200.0, 200.0);
     let shifted = bounded + ROUND;
     let fraction = bounded - (shifted - ROUND);
     // The low bits of `shifted` are the integer; moved to the exponent field they scale exactly.
     let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-    let value = fused(polynomial(&EXP2, fraction), fraction, 1.0) * scale;
+    // 1 + (ln 2 + tail) fraction, with the errors of the last three operations collected.
+    let tail = fused(polynomial(&EXP2_TAIL, fraction), fraction, LN_2_REST);
+    let factor = LN_2 + tail;
+    let factor_rest = tail - (factor - LN_2);
+    let product = factor * fraction;
+    let product_rest = fused(factor, fraction, -product) + factor_rest * fraction;
+    let sum = 1.0 + product;
+    let rest = (product - (sum - 1.0)) + product_rest;
+    let value = to_odd(sum, rest) * scale;
     if x.is_nan() { x } else { value }
+}
+
+/// The positive number `value`, or its odd neighbour towards `value + rest` if it is even.
+#[inline(always)]
+fn to_odd(value: f64, rest: f64) -> f64 {
+    let bits = value.to_bits();
+    let towards = u64::from(rest > 0.0).wrapping_sub(u64::from(rest < 0.0));
+    f64::from_bits(if bits & 1 == 0 { bits.wrapping_add(towards) } else { bits })
 }
 
 /// `log2(x)` of a positive, finite, normal number.

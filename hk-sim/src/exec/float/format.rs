@@ -96,11 +96,6 @@ impl FloatFormat {
         1 - self.bias - self.mantissa_bits as i32
     }
 
-    /// Whether any code is an infinity or a NaN.
-    pub const fn has_specials(self) -> bool {
-        !matches!(self.specials, Specials::Finite)
-    }
-
     /// Value of a code, exactly; bits above the code's width are ignored.
     pub fn decode(self, code: u32) -> f32 {
         let negative = code & self.sign_bit() != 0;
@@ -216,25 +211,6 @@ impl FloatFormat {
         // A carry out of the mantissa increments the exponent field, as it should.
         let exponent = u64::from((target - self.min_quantum()) as u32) << self.mantissa_bits;
         exponent + kept + u64::from(up)
-    }
-
-    /// Non-zero if a word packed with 8-bit or 16-bit codes holds an infinity or a NaN.
-    ///
-    /// For narrower formats, which have neither, the result is 0.
-    #[inline(always)]
-    pub(crate) const fn specials_in_word(self, word: u32) -> u32 {
-        let ones = u32::MAX / ((1 << self.bits()) - 1);
-        let signs = ones << (self.bits() - 1);
-        let magnitudes = word & !signs;
-        match self.specials {
-            // Adding the distance to the sign bit carries into it.
-            Specials::Ieee | Specials::NanAtMax => {
-                (magnitudes + ones * (self.sign_bit() - 1 - self.max_code())) & signs
-            }
-            // A code whose magnitude is zero does not carry.
-            Specials::NanAtMinusZero => word & signs & !(magnitudes + !signs),
-            Specials::Finite => 0,
-        }
     }
 }
 

@@ -10,6 +10,11 @@ const QUIET_NAN: u64 = 0x7ff8_0000_0000_0000;
 /// Inner dimension of both shapes.
 const K: usize = 4;
 
+/// The columns of both shapes, counted through the blocks.
+const COLUMNS: usize = 16;
+
+type Row = [f64; COLUMNS];
+
 /// `16 x 16 x 4` (`ROWS` 16), or `4 x 4 x 4` with four blocks side by side (`ROWS` 4).
 ///
 /// Rows `4q..4q + 4` of the result lie in register pair `q`, 16 lanes each.
@@ -19,61 +24,69 @@ impl<const ROWS: usize> Kernel for Double<ROWS> {
     #[inline(always)]
     unsafe fn run<V: Vector>(config: &MfmaConfig, args: &MfmaArgs) {
         let (mut a_rows, mut b_rows) = (Rows::new(), Rows::new());
-        let sign = |bit: u8| u64::from(config.negate >> bit & 1) << 63;
-        // SAFETY: the caller's promises; four rows of 16 `f64` were decoded.
-        let (a, b) = unsafe {
-            let a = a_rows.fill(&config.a, args.a, args.mode).cast::<[[u64; 16]; K]>().read();
-            let b = b_rows.fill(&config.b, args.b, args.mode).cast::<[[u64; 16]; K]>().read();
-            (signed(a, sign(0)), signed(b, sign(1)))
-        };
-        let mut sums = [[0_u64; 16]; ROWS];
-        for (i, row) in sums.iter_mut().enumerate() {
-            let (pair, lane) = (i / 4 * 2, i % 4 * 16);
-            *row = if args.c.is_null() {
-                [args.c_const; 16]
-            } else {
-                // SAFETY: C has `ROWS / 2` registers.
-                let [low, high] =
-                    unsafe { [lanes(args.c.add(pair), lane), lanes(args.c.add(pair + 1), lane)] };
-                std::array::from_fn(|j| u64::from(low[j]) | u64::from(high[j]) << 32)
+        let sign = |operand: u8| u64::from(config.negate >> operand & 1) << 63;
+        // SAFETY: the caller's promises; both operands were decoded to low and high words of four
+        // rows, C and D have `ROWS / 2` registers.
+        unsafe {
+            let a = a_rows.fill(&config.a, args.a, args.mode).cast::<[[u32; COLUMNS]; 2]>();
+            let b = b_rows.fill(&config.b, args.b, args.mode).cast::<[[u32; COLUMNS]; 2]>();
+            let rows = |of: *const [[u32; COLUMNS]; 2], sign: u64| -> [Row; K] {
+                std::array::from_fn(|k| {
+                    let [low, high] = &*of.add(k);
+                    joined(low, high, sign)
+                })
             };
-        }
-        for (i, row) in sums.iter_mut().enumerate() {
-            let mut sum: [f64; 16] = std::array::from_fn(|j| f64::from_bits(row[j] ^ sign(2)));
-            for (a, b) in a.iter().zip(&b) {
-                for j in 0..16 {
-                    let a = if ROWS == 16 { a[i] } else { a[j / 4 * 4 + i] };
-                    sum[j] = a.mul_add(b[j], sum[j]);
+            let (a, b) = (rows(a, sign(0)), rows(b, sign(1)));
+            let mut sums: [Row; ROWS] = std::array::from_fn(|i| {
+                if args.c.is_null() {
+                    return [f64::from_bits(args.c_const ^ sign(2)); COLUMNS];
+                }
+                let (low, high) = places(args.c.cast_mut(), i);
+                joined(&*low, &*high, sign(2))
+            });
+            for (i, sum) in sums.iter_mut().enumerate() {
+                for first in (0..COLUMNS).step_by(V::LANES / 2) {
+                    let at = sum.as_mut_ptr().add(first).cast::<u32>();
+                    let mut value = V::load(at);
+                    for (a, b) in a.iter().zip(&b) {
+                        let factor = if ROWS == COLUMNS {
+                            V::splat_double(a[i])
+                        } else {
+                            // Every column takes the element of its block.
+                            let of_column: Row = std::array::from_fn(|j| a[j / 4 * 4 + i]);
+                            V::load(of_column.as_ptr().add(first).cast())
+                        };
+                        value = factor.mul_add_double(V::load(b.as_ptr().add(first).cast()), value);
+                    }
+                    value.store(at);
                 }
             }
-            *row = sum.map(|sum| if sum.is_nan() { QUIET_NAN } else { sum.to_bits() });
-        }
-        for (i, row) in sums.iter().enumerate() {
-            let (pair, lane) = (i / 4 * 2, i % 4 * 16);
-            // SAFETY: D has `ROWS / 2` registers.
-            unsafe {
-                let low = args.d.add(pair).cast::<u32>().add(lane).cast::<[u32; 16]>();
-                let high = args.d.add(pair + 1).cast::<u32>().add(lane).cast::<[u32; 16]>();
-                low.write(row.map(|bits| bits as u32));
-                high.write(row.map(|bits| (bits >> 32) as u32));
+            for (i, sum) in sums.iter().enumerate() {
+                let bits = sum.map(|sum| if sum.is_nan() { QUIET_NAN } else { sum.to_bits() });
+                let (low, high) = places(args.d, i);
+                *low = bits.map(|bits| bits as u32);
+                *high = bits.map(|bits| (bits >> 32) as u32);
             }
         }
     }
 }
 
-/// Sixteen lanes of a register.
+/// Low and high words of row `i` in the registers of C or D.
 ///
 /// # Safety
 ///
-/// `register` must be valid for reads and `first + 16` at most 64.
+/// The registers of that row must belong to one allocation.
 #[inline(always)]
-unsafe fn lanes(register: *const Lanes, first: usize) -> [u32; 16] {
+unsafe fn places(registers: *mut Lanes, i: usize) -> (*mut [u32; COLUMNS], *mut [u32; COLUMNS]) {
     // SAFETY: the caller's promise.
-    unsafe { register.cast::<u32>().add(first).cast::<[u32; 16]>().read() }
+    unsafe {
+        let low = registers.add(i / 4 * 2).cast::<u32>().add(i % 4 * COLUMNS);
+        (low.cast(), low.add(size_of::<Lanes>() / 4).cast())
+    }
 }
 
-/// The numbers with these bits, negated where `sign` is the sign bit.
+/// The numbers whose words are given, negated if `sign` is the sign bit.
 #[inline(always)]
-fn signed(bits: [[u64; 16]; K], sign: u64) -> [[f64; 16]; K] {
-    bits.map(|row| row.map(|bits| f64::from_bits(bits ^ sign)))
+fn joined(low: &[u32; COLUMNS], high: &[u32; COLUMNS], sign: u64) -> Row {
+    std::array::from_fn(|j| f64::from_bits((u64::from(low[j]) | u64::from(high[j]) << 32) ^ sign))
 }

@@ -9,7 +9,6 @@ use std::mem::MaybeUninit;
 use super::operand::ROW_WORDS;
 use super::vector::Vector;
 use super::{Lanes, MfmaArgs, MfmaConfig, Operand, Scale};
-use crate::exec::float::e8m0_decode;
 
 /// What every NaN of a result becomes, so that hosts which propagate NaNs differently agree.
 const QUIET_NAN: u32 = 0x7fc0_0000;
@@ -358,16 +357,18 @@ impl<P: Product, const DIM: usize> Kernel for Sparse<P, DIM> {
             let a = a_rows.fill(&config.a, args.a, args.mode);
             let b = b_rows.fill(&config.b, args.b, args.mode);
             let index = &*args.c;
-            for word in 0..usize::from(layout.words) {
+            layout.for_each(|word, distance| {
                 let shift = u32::from(config.index_shift) + 2 * word as u32;
-                for (group, position) in layout.position(word).into_iter().enumerate() {
+                for (group, first) in layout.first.into_iter().enumerate() {
+                    let position = usize::from(first) + distance;
+                    // Kept elements 2q and 2q + 1 are among inner indices 4q..4q + 4.
                     let first = (position / DIM / 2 * 4 * DIM) as u32;
                     for lane in 0..16 {
                         let kept = index[16 * group + lane] >> shift & 3;
                         rows_of_b[position + lane] = first + kept * DIM as u32;
                     }
                 }
-            }
+            });
             let d = args.d.cast::<u32>();
             let nans = tiled_block::<V, P, DIM, false>(
                 (a, b),
@@ -401,8 +402,9 @@ impl<const DIM: usize> Kernel for Scaled<DIM> {
         unsafe {
             let a = a_rows.fill(&config.a, args.a, args.mode);
             let b = b_rows.fill(&config.b, args.b, args.mode);
-            let scale_a = config.scale_a.bytes(args.scale_a);
-            let scale_b = config.scale_b.bytes(args.scale_b);
+            let scale_a = config.scale_a.exponents::<V>(args.scale_a);
+            let scale_b = config.scale_b.exponents::<V>(args.scale_b);
+            let ordinary = scale_a.are_near_one::<V>() && scale_b.are_near_one::<V>();
             let (d, product) = (args.d.cast::<u32>(), product.as_mut_ptr().cast::<u32>());
             let addend = addend(args, words / 64);
             if addend.registers.is_null() {
@@ -419,8 +421,12 @@ impl<const DIM: usize> Kernel for Scaled<DIM> {
                     Addend { registers: std::ptr::null(), constant: 0 },
                     product,
                 );
-                let lanes = block * DIM..(block + 1) * DIM;
-                add_scaled::<DIM>(product, &scale_a[lanes.clone()], &scale_b[lanes], d);
+                let first = block * DIM;
+                if ordinary {
+                    add_scaled::<V, DIM>(product, &scale_a, &scale_b, first, d);
+                } else {
+                    add_scaled_any::<DIM>(product, &scale_a, &scale_b, first, d);
+                }
             }
             canonicalize_if_any(d, words);
         }
@@ -444,43 +450,96 @@ unsafe fn canonicalize_if_any(d: *mut u32, words: usize) {
     }
 }
 
-/// Adds `product` times `2^(a[i] - 127) 2^(b[j] - 127)` to D.
+/// E8M0 scales of all lanes, one per word.
+#[repr(C, align(64))]
+pub(super) struct Exponents(pub(super) [u32; 64]);
+
+impl Exponents {
+    /// Whether all scales are so near 1 that the product of two is an exact `f32`, so that only the
+    /// scaling itself rounds.
+    ///
+    /// # Safety
+    ///
+    /// The host must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn are_near_one<V: Vector>(&self) -> bool {
+        // SAFETY: the caller's promise; `lane + V::LANES` is at most 64.
+        unsafe {
+            let mut far = V::splat(0);
+            for lane in (0..64).step_by(V::LANES) {
+                // 63..=190 leaves the low seven bits.
+                let offset =
+                    V::load(self.0.as_ptr().add(lane)).add(V::splat(63_u32.wrapping_neg()));
+                far = far.or(offset.and(V::splat(!0x7f)));
+            }
+            !far.any_bit()
+        }
+    }
+}
+
+/// Adds `product` times the scales of its rows and columns, which are near one, to D.
+///
+/// Rows and columns take the scales from lane `first` on.
 ///
 /// # Safety
 ///
-/// `product` and `d` must be valid for `DIM * DIM` words in the register layout of D.
+/// `product` and `d` must be valid for `DIM * DIM` words in the register layout of D, `first + DIM`
+/// at most 64, and the host must have the instructions of `V`.
 #[inline(always)]
-unsafe fn add_scaled<const DIM: usize>(product: *const u32, a: &[u8], b: &[u8], d: *mut u32) {
-    let near_one = |scale: &u8| (64..=190).contains(scale);
-    let ordinary = a.iter().all(near_one) && b.iter().all(near_one);
-    let columns: [f32; DIM] = std::array::from_fn(|j| e8m0_decode(b[j]));
-    for (i, &scale) in a.iter().enumerate() {
-        let first = quad_word::<DIM>(i / 4) + i % 4 * 64;
-        // SAFETY: row `i` occupies `DIM` consecutive lanes of one register.
-        let (product, d) = unsafe {
-            let row = std::slice::from_raw_parts(product.add(first).cast::<f32>(), DIM);
-            (row, std::slice::from_raw_parts_mut(d.add(first).cast::<f32>(), DIM))
-        };
-        if ordinary {
-            // The product of two such scales is a normal number, so only one step rounds.
-            let row = e8m0_decode(scale);
-            for j in 0..DIM {
-                d[j] += product[j] * (row * columns[j]);
+unsafe fn add_scaled<V: Vector, const DIM: usize>(
+    product: *const u32,
+    a: &Exponents,
+    b: &Exponents,
+    first: usize,
+    d: *mut u32,
+) {
+    // SAFETY: the caller's promises; row `i` occupies `DIM` consecutive lanes of one register.
+    unsafe {
+        let one = V::splat(1.0_f32.to_bits());
+        for column in (0..DIM).step_by(V::LANES) {
+            let of_column = V::load(b.0.as_ptr().add(first + column)).shift_left(23);
+            for i in 0..DIM {
+                let of_row = V::splat(a.0[first + i] << 23);
+                let at = quad_word::<DIM>(i / 4) + i % 4 * 64 + column;
+                let scaled = V::load(product.add(at)).mul(of_row.mul(of_column));
+                scaled.mul_add(one, V::load(d.add(at))).store(d.add(at));
             }
-        } else {
-            for j in 0..DIM {
-                d[j] += scaled(product[j], scale, b[j]);
+        }
+    }
+}
+
+/// [`add_scaled`] for any scales.
+///
+/// # Safety
+///
+/// As for [`add_scaled`].
+#[cold]
+unsafe fn add_scaled_any<const DIM: usize>(
+    product: *const u32,
+    a: &Exponents,
+    b: &Exponents,
+    first: usize,
+    d: *mut u32,
+) {
+    for i in 0..DIM {
+        for j in 0..DIM {
+            let at = quad_word::<DIM>(i / 4) + i % 4 * 64 + j;
+            // SAFETY: the caller's promises.
+            unsafe {
+                let value = f32::from_bits(product.add(at).read());
+                let value = scaled(value, a.0[first + i], b.0[first + j]);
+                d.add(at).write((f32::from_bits(d.add(at).read()) + value).to_bits());
             }
         }
     }
 }
 
 /// `value * 2^(a - 127) * 2^(b - 127)`, rounded once; NaN if a scale is.
-fn scaled(value: f32, a: u8, b: u8) -> f32 {
+fn scaled(value: f32, a: u32, b: u32) -> f32 {
     if a == Scale::NAN || b == Scale::NAN {
         return f32::NAN;
     }
     // Exact in `f64`: the exponent is at least -254 and that of `value` at least -149.
-    let factor = f64::from_bits((i64::from(a) + i64::from(b) - 254 + 1023).cast_unsigned() << 52);
+    let factor = f64::from_bits(u64::from(a + b + 1023 - 254) << 52);
     (f64::from(value) * factor) as f32
 }

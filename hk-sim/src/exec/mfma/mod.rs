@@ -12,8 +12,9 @@ mod operand;
 mod vector;
 
 use double::Double;
-use kernel::{Dense, Float, FourByFour, Integer, Kernel, Scaled, Sparse};
+use kernel::{Dense, Exponents, Float, FourByFour, Integer, Kernel, Scaled, Sparse};
 use operand::{DecodeFn, Element, Layout, decoder};
+use vector::Vector;
 
 use super::Lanes;
 use super::simd::SimdLevel;
@@ -144,20 +145,27 @@ struct Scale {
 
 impl Scale {
     /// The scale that makes results NaN.
-    const NAN: u8 = 255;
+    const NAN: u32 = 255;
 
     /// The scale of each lane.
     ///
     /// # Safety
     ///
-    /// `register` must be null or valid for reads.
+    /// `register` must be null or valid for reads, and the host must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn bytes(self, register: *const Lanes) -> [u8; 64] {
-        // SAFETY: the caller's promise.
-        match unsafe { register.as_ref() } {
-            Some(lanes) => lanes.map(|lane| (lane >> (8 * self.byte)) as u8),
-            None => [self.constant; 64],
+    unsafe fn exponents<V: Vector>(self, register: *const Lanes) -> Exponents {
+        let mut exponents = Exponents([self.constant.into(); 64]);
+        if !register.is_null() {
+            for lane in (0..64).step_by(V::LANES) {
+                // SAFETY: the caller's promise; `lane + V::LANES` is at most 64.
+                unsafe {
+                    let word = V::load(register.cast::<u32>().add(lane));
+                    let exponent = word.shift_right(8 * u32::from(self.byte)).and(V::splat(0xff));
+                    exponent.store(exponents.0.as_mut_ptr().add(lane));
+                }
+            }
         }
+        exponents
     }
 }
 
@@ -174,9 +182,8 @@ pub fn lower(arch: Arch, inst: &Inst, level: SimdLevel) -> Option<(MfmaFn, MfmaC
     let operand = |element: Element, k: usize, permutation| {
         // The long 8-bit rows of f8f6f4 interleave the lane groups in chunks of 16.
         let run = (info.a == MatType::F8F6F4 && element.bits() == 8).then_some(16);
-        let layout = Layout::new(k, element.bits(), width, run);
         let paired = element == Element::I8 && !info.sparse;
-        let layout = if paired { layout.paired() } else { layout };
+        let layout = Layout::new(k, element, width, run, paired);
         Operand { decode: decoder(element, paired, level), layout, permutation }
     };
     let of_a = match inst.cbsz.min(info.blocks.ilog2() as u8) {

@@ -5,7 +5,8 @@
 //! 8-bit integers a pair of `i16`, so that one row covers two inner indices.
 
 use super::Lanes;
-use crate::exec::float::FloatFormat;
+use super::vector::{self, Vector};
+use crate::exec::float::{FloatFormat, Specials};
 use crate::exec::simd::SimdLevel;
 
 /// Words of the largest decoded operand: 32 elements in each of 64 lanes.
@@ -45,7 +46,7 @@ impl Element {
     }
 }
 
-/// How the elements of an operand lie in its registers.
+/// How the elements of an operand lie in its registers, and where they go.
 ///
 /// Lane `l` belongs to lane group `l / width`; it holds row or column `l % width` (counted through
 /// the blocks). Inner indices are dealt to the lane groups in runs of `run`.
@@ -55,30 +56,47 @@ pub(super) struct Layout {
     pub(super) words: u8,
     /// Registers.
     pub(super) registers: u8,
-    /// Consecutive inner indices of one lane group.
-    pub(super) run: u8,
+    /// Consecutive words of one lane group.
+    run: u8,
     /// Words per decoded row: rows or columns of all blocks.
-    pub(super) width: u8,
+    width: u8,
+    /// Position of the first word of each 16 lanes in the decoded rows.
+    pub(super) first: [u16; LANE_BLOCKS],
 }
 
+/// Lanes are decoded in blocks of 16, one host vector.
+const LANE_BLOCKS: usize = 4;
+
 impl Layout {
-    /// Layout of `k` elements of `bits` in `width` rows, in runs of `run` (or one run).
-    pub(super) fn new(k: usize, bits: usize, width: usize, run: Option<usize>) -> Self {
-        let elements = k * width / 64;
-        let registers = elements * bits / 32;
+    /// Layout of `k` elements of `element` in each of `width` rows, in runs of `run` (or in one).
+    ///
+    /// `paired` puts two elements into a word. An `f64` takes two words, one row each.
+    pub(super) fn new(
+        k: usize,
+        element: Element,
+        width: usize,
+        run: Option<usize>,
+        paired: bool,
+    ) -> Self {
         let narrow =
             |value: usize| u8::try_from(value).expect("an operand has at most 32 elements");
+        let elements = k * width / 64;
+        let words = |elements: usize| match (element, paired) {
+            (Element::F64, _) => 2 * elements,
+            (_, true) => elements / 2,
+            (_, false) => elements,
+        };
+        let run = words(run.unwrap_or(elements));
         Self {
-            words: narrow(elements),
-            registers: narrow(registers),
-            run: narrow(run.unwrap_or(elements)),
+            words: narrow(words(elements)),
+            registers: narrow(elements * element.bits() / 32),
+            run: narrow(run),
             width: narrow(width),
+            first: std::array::from_fn(|block| {
+                let lane = 16 * block;
+                (lane / width * run * width + lane % width) as u16
+            }),
         }
-    }
-
-    /// The same registers when each word takes two elements.
-    pub(super) fn paired(self) -> Self {
-        Self { words: self.words / 2, run: self.run / 2, ..self }
     }
 
     /// Decoded rows.
@@ -86,15 +104,20 @@ impl Layout {
         usize::from(self.words) * 64 / usize::from(self.width)
     }
 
-    /// Position in the decoded rows of word `word` of each block of 16 lanes.
+    /// Calls `put` with each word number and the distance of its rows from those of the first word.
     #[inline(always)]
-    pub(super) fn position(self, word: usize) -> [usize; 4] {
-        let [run, width] = [self.run, self.width].map(usize::from);
-        let row = word / run * run * (64 / width) + word % run;
-        std::array::from_fn(|block| {
-            let lane = 16 * block;
-            (row + lane / width * run) * width + lane % width
-        })
+    pub(super) fn for_each(self, mut put: impl FnMut(usize, usize)) {
+        let [words, run, width] = [self.words, self.run, self.width].map(usize::from);
+        let (mut word, mut distance) = (0, 0);
+        while word < words {
+            for _ in 0..run {
+                put(word, distance);
+                word += 1;
+                distance += width;
+            }
+            // Skip the runs of the other lane groups.
+            distance += run * (64 - width);
+        }
     }
 }
 
@@ -105,8 +128,8 @@ pub(super) type DecodeFn = unsafe fn(Layout, *const Lanes, *mut u32, u32);
 /// The decoder of an element type. `paired` asks for two 8-bit integers per word.
 pub(super) fn decoder(element: Element, paired: bool, level: SimdLevel) -> DecodeFn {
     match element {
-        Element::F64 => at_level::<Double>(level),
-        Element::F32 => at_level::<Single>(level),
+        Element::F64 => at_level::<Plain<false>>(level),
+        Element::F32 => at_level::<Plain<true>>(level),
         Element::Xf32 => at_level::<Tensor>(level),
         Element::F16 => at_level::<Small<F16>>(level),
         Element::Bf16 => at_level::<Brain>(level),
@@ -122,13 +145,30 @@ pub(super) fn decoder(element: Element, paired: bool, level: SimdLevel) -> Decod
     }
 }
 
-/// A decoder, written once for all levels.
+/// Decoding of one element type, written once for all levels.
+///
+/// Registers are named by a pointer to the first; words are numbered as in [`Layout::for_each`].
 trait Decode {
+    /// Whether [`Decode::vector`] gives wrong results for a register.
+    ///
     /// # Safety
     ///
-    /// `from` must be valid for reads of `layout.registers` registers and `to` for writes of
-    /// [`ROW_WORDS`] words.
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, mode: u32);
+    /// `register` must be valid for reads, and the host must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn needs_scalar<V: Vector>(_register: *const Lanes, _mode: u32) -> bool {
+        false
+    }
+
+    /// Word `word` of `V::LANES` lanes from `lane` on.
+    ///
+    /// # Safety
+    ///
+    /// `from` must be valid for reads of the registers of the operand, and the host must have the
+    /// instructions of `V`.
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V;
+
+    /// Word `word` of one lane, whatever it is.
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32;
 }
 
 fn at_level<D: Decode>(level: SimdLevel) -> DecodeFn {
@@ -137,75 +177,106 @@ fn at_level<D: Decode>(level: SimdLevel) -> DecodeFn {
         SimdLevel::Avx512 => avx512::<D>,
         #[cfg(target_arch = "x86_64")]
         SimdLevel::Avx2 => avx2::<D>,
-        _ => D::decode,
+        _ => decode::<D, vector::Portable>,
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn avx512<D: Decode>(layout: Layout, from: *const Lanes, to: *mut u32, mode: u32) {
-    // SAFETY: the contract is that of `D::decode`.
-    unsafe { D::decode(layout, from, to, mode) }
+    // SAFETY: the contract is that of `DecodeFn`.
+    unsafe { decode::<D, vector::Avx512>(layout, from, to, mode) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2<D: Decode>(layout: Layout, from: *const Lanes, to: *mut u32, mode: u32) {
-    // SAFETY: the contract is that of `D::decode`.
-    unsafe { D::decode(layout, from, to, mode) }
+    // SAFETY: the contract is that of `DecodeFn`.
+    unsafe { decode::<D, vector::Avx2>(layout, from, to, mode) }
 }
 
-/// Writes each word of each lane where the layout wants it.
-///
-/// `word(w)(lane)` computes word `w` of a lane. The inner loop has a constant length and no bounds
-/// to check, so that it becomes one vector statement.
+/// The body of a [`DecodeFn`].
 ///
 /// # Safety
 ///
-/// `to` must be valid for writes of [`ROW_WORDS`] words.
+/// `from` must be valid for reads of `layout.registers` registers and `to` for writes of
+/// [`ROW_WORDS`] words, and the host must have the instructions of `V`.
 #[inline(always)]
-unsafe fn scatter<W: Fn(usize) -> u32>(layout: Layout, to: *mut u32, word: impl Fn(usize) -> W) {
-    for w in 0..usize::from(layout.words) {
-        let of_lane = word(w);
-        for (block, position) in layout.position(w).into_iter().enumerate() {
-            let row: [u32; 16] = std::array::from_fn(|lane| of_lane(16 * block + lane));
-            // SAFETY: a layout has at most 32 words per lane, so `position + 16 <= ROW_WORDS`.
-            unsafe { to.add(position).cast::<[u32; 16]>().write_unaligned(row) };
+unsafe fn decode<D: Decode, V: Vector>(
+    layout: Layout,
+    from: *const Lanes,
+    to: *mut u32,
+    mode: u32,
+) {
+    let first = layout.first.map(usize::from);
+    let position = |lane: usize| first[lane / 16] + lane % 16;
+    let registers = usize::from(layout.registers);
+    // SAFETY: the caller's promises; a layout has at most 32 words per lane, so every position is
+    // within `ROW_WORDS`.
+    unsafe {
+        if (0..registers).any(|register| D::needs_scalar::<V>(from.add(register), mode)) {
+            let from = std::slice::from_raw_parts(from, registers);
+            layout.for_each(|word, distance| {
+                for lane in 0..64 {
+                    to.add(position(lane) + distance).write(D::scalar(from, word, lane));
+                }
+            });
+        } else {
+            layout.for_each(|word, distance| {
+                for lane in (0..64).step_by(V::LANES) {
+                    D::vector::<V>(from, word, lane).store(to.add(position(lane) + distance));
+                }
+            });
         }
     }
 }
 
-/// The registers as a slice.
+/// Lanes from `lane` on of a register.
 ///
 /// # Safety
 ///
-/// `from` must be valid for reads of `layout.registers` registers for the life of the slice.
+/// `from` must be valid for reads of that register, and the host must have the instructions of `V`.
 #[inline(always)]
-unsafe fn registers<'a>(layout: Layout, from: *const Lanes) -> &'a [Lanes] {
-    // SAFETY: the caller's promise; `Lanes` has the alignment of its words.
-    unsafe { std::slice::from_raw_parts(from, usize::from(layout.registers)) }
+unsafe fn load<V: Vector>(from: *const Lanes, register: usize, lane: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { V::load(from.add(register).cast::<u32>().add(lane)) }
 }
 
-/// `f32`; denormals are flushed when MODE says so.
-struct Single;
-
-impl Decode for Single {
-    #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, mode: u32) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
-        let keep = mode & MODE_F32_DENORM_INPUT != 0;
-        // SAFETY: the caller's promise.
-        unsafe {
-            scatter(layout, to, |word| {
-                let from = &from[word];
-                move |lane| {
-                    let bits = from[lane];
-                    let flushed = if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };
-                    if keep { bits } else { flushed }
-                }
-            });
+/// Whether `test` gives a bit for any lanes of a register.
+///
+/// # Safety
+///
+/// As for [`Decode::needs_scalar`].
+#[inline(always)]
+unsafe fn any_lane<V: Vector>(register: *const Lanes, test: impl Fn(V) -> V) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut seen = V::splat(0);
+        for lane in (0..64).step_by(V::LANES) {
+            seen = seen.or(test(load::<V>(register, 0, lane)));
         }
+        seen.any_bit()
+    }
+}
+
+/// Whole words: `f32`, whose denormals are flushed when MODE says so, or halves of `f64`.
+struct Plain<const FLUSH: bool>;
+
+impl<const FLUSH: bool> Decode for Plain<FLUSH> {
+    #[inline(always)]
+    unsafe fn needs_scalar<V: Vector>(_register: *const Lanes, mode: u32) -> bool {
+        FLUSH && mode & MODE_F32_DENORM_INPUT == 0
+    }
+
+    #[inline(always)]
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { load(from, word, lane) }
+    }
+
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        let bits = from[word][lane];
+        if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
     }
 }
 
@@ -214,20 +285,34 @@ struct Tensor;
 
 impl Decode for Tensor {
     #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
+    unsafe fn needs_scalar<V: Vector>(register: *const Lanes, _mode: u32) -> bool {
+        // A carry out of the mantissa would turn a NaN into a number: infinities and NaNs carry
+        // into the sign bit here, nothing else does.
         // SAFETY: the caller's promise.
         unsafe {
-            scatter(layout, to, |word| {
-                let from = &from[word];
-                move |lane| {
-                    let bits = from[lane];
-                    let rounded = bits.wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff;
-                    // A carry out of the mantissa must not turn a NaN into a number.
-                    if bits & 0x7fff_ffff > 0x7f80_0000 { bits } else { rounded }
-                }
-            });
+            any_lane::<V>(register, |bits| {
+                let magnitude = bits.and(V::splat(0x7fff_ffff));
+                magnitude.add(V::splat(0x0080_0000)).and(V::splat(0x8000_0000))
+            })
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let bits = load::<V>(from, word, lane);
+            let odd = bits.shift_right(13).and(V::splat(1));
+            bits.add(V::splat(0xfff)).add(odd).and(V::splat(!0x1fff))
+        }
+    }
+
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        let bits = from[word][lane];
+        if bits & 0x7fff_ffff > 0x7f80_0000 {
+            bits
+        } else {
+            (bits + 0xfff + (bits >> 13 & 1)) & !0x1fff
         }
     }
 }
@@ -237,16 +322,14 @@ struct Brain;
 
 impl Decode for Brain {
     #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
+        let shift = 16 - 16 * (word as u32 % 2);
         // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
-        // SAFETY: the caller's promise.
-        unsafe {
-            scatter(layout, to, |word| {
-                let (from, shift) = (&from[word / 2], 16 - 16 * (word % 2));
-                move |lane| (from[lane] << shift) & 0xffff_0000
-            });
-        }
+        unsafe { load::<V>(from, word / 2, lane).shift_left(shift).and(V::splat(0xffff_0000)) }
+    }
+
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        from[word / 2][lane] << (16 - 16 * (word % 2)) & 0xffff_0000
     }
 }
 
@@ -258,21 +341,20 @@ struct BytePair;
 
 impl Decode for BytePair {
     #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
         // SAFETY: the caller's promise.
         unsafe {
-            scatter(layout, to, |word| {
-                let (from, shift) = (&from[word / 2], 8 * (word % 2));
-                move |lane| {
-                    let bits = from[lane] >> shift;
-                    let low = ((bits << 24) as i32 >> 24) as u32 & 0xffff;
-                    let high = ((bits << 8) as i32 >> 8) as u32 & 0xffff_0000;
-                    low | high
-                }
-            });
+            let bits = load::<V>(from, word / 2, lane).shift_right(8 * (word as u32 % 2));
+            let low = bits.shift_left(24).shift_right_signed(8).shift_right(16);
+            let high = bits.shift_left(8).shift_right_signed(8).and(V::splat(0xffff_0000));
+            low.or(high)
         }
+    }
+
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        let bits = from[word / 2][lane] >> (8 * (word % 2));
+        let [low, high] = [bits, bits >> 16].map(|bits| u32::from(bits as i8 as u16));
+        low | high << 16
     }
 }
 
@@ -281,32 +363,17 @@ struct Byte;
 
 impl Decode for Byte {
     #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
+        let shift = 24 - 8 * (word as u32 % 4);
         // SAFETY: the caller's promise.
         unsafe {
-            scatter(layout, to, |word| {
-                let (from, shift) = (&from[word / 4], 24 - 8 * (word % 4));
-                move |lane| ((from[lane] << shift) as i32 >> 24) as u32 & 0xffff
-            });
+            let top = load::<V>(from, word / 4, lane).shift_left(shift);
+            top.shift_right_signed(8).shift_right(16)
         }
     }
-}
 
-/// `f64`: each pair of registers becomes a row of `f64`, so a row takes two words per element.
-struct Double;
-
-impl Decode for Double {
-    #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
-        for (lane, (low, high)) in from[0].iter().zip(&from[1]).enumerate() {
-            let bits = u64::from(*low) | u64::from(*high) << 32;
-            // SAFETY: 64 `f64` are 128 words, less than `ROW_WORDS`.
-            unsafe { to.cast::<u64>().add(lane).write_unaligned(bits) };
-        }
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        u32::from((from[word / 4][lane] >> (8 * (word % 4))) as i8 as u16)
     }
 }
 
@@ -349,73 +416,59 @@ impl<F: SmallFormat> Small<F> {
     };
     /// Makes up for the difference of the exponent biases.
     const SCALE: f32 = f32::from_bits(((254 - F::FORMAT.bias) as u32) << 23);
-
-    /// Code number `element` of each lane in the uppermost bits of a word, whatever follows it.
-    #[inline(always)]
-    fn top(from: &[Lanes], element: usize) -> impl Fn(usize) -> u32 {
-        let first = element * Self::BITS;
-        let (register, shift) = (first / 32, first % 32);
-        let low = &from[register];
-        // Only 6-bit codes straddle two registers; the others read the same register twice.
-        let straddles = 32 % Self::BITS != 0 && shift + Self::BITS > 32;
-        let high = if straddles { &from[register + 1] } else { low };
-        let (left, right) = if straddles {
-            (64 - Self::BITS - shift, shift + Self::BITS - 32)
-        } else {
-            (32 - Self::BITS - shift, 0)
-        };
-        move |lane| {
-            if straddles { low[lane] >> right | high[lane] << left } else { low[lane] << left }
-        }
-    }
-
-    /// Whether any code is an infinity or a NaN, which [`Small::number`] does not understand.
-    #[inline(always)]
-    fn any_special(from: &[Lanes]) -> bool {
-        if !F::FORMAT.has_specials() {
-            return false;
-        }
-        let mut seen = 0;
-        for register in from {
-            for word in register {
-                seen |= F::FORMAT.specials_in_word(*word);
-            }
-        }
-        seen != 0
-    }
-
-    /// The number whose code is in the uppermost bits.
-    ///
-    /// With the fields moved to their `f32` places the value is wrong by a power of two only,
-    /// denormals included, and a multiplication repairs it without rounding.
-    #[inline(always)]
-    fn number(top: u32) -> u32 {
-        let fields = (top as i32 >> Self::SHIFT) as u32 & Self::MASK;
-        (f32::from_bits(fields) * Self::SCALE).to_bits()
-    }
 }
 
 impl<F: SmallFormat> Decode for Small<F> {
     #[inline(always)]
-    unsafe fn decode(layout: Layout, from: *const Lanes, to: *mut u32, _mode: u32) {
+    unsafe fn needs_scalar<V: Vector>(register: *const Lanes, _mode: u32) -> bool {
+        // Infinities and NaNs are found by a carry into the sign bits of the codes.
+        let ones = u32::MAX / ((1 << Self::BITS) - 1);
+        let signs = ones << (Self::BITS - 1);
+        let largest = F::FORMAT.max_code();
+        let distance = ones * (F::FORMAT.sign_bit() - 1 - largest);
         // SAFETY: the caller's promise.
-        let from = unsafe { registers(layout, from) };
-        if Self::any_special(from) {
-            // SAFETY: the caller's promise.
-            unsafe {
-                scatter(layout, to, |word| {
-                    let top = Self::top(from, word);
-                    move |lane| F::FORMAT.decode(top(lane) >> (32 - Self::BITS)).to_bits()
-                });
-            }
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe {
-                scatter(layout, to, |word| {
-                    let top = Self::top(from, word);
-                    move |lane| Self::number(top(lane))
-                });
+        unsafe {
+            match F::FORMAT.specials {
+                Specials::Finite => false,
+                Specials::Ieee | Specials::NanAtMax => any_lane::<V>(register, |bits| {
+                    bits.and(V::splat(!signs)).add(V::splat(distance)).and(V::splat(signs))
+                }),
+                // The code of -0 has the sign bit, and its magnitude is the one without a carry.
+                Specials::NanAtMinusZero => any_lane::<V>(register, |bits| {
+                    let carries = bits.and(V::splat(!signs)).add(V::splat(!signs));
+                    bits.and(V::splat(signs)).and_not(carries)
+                }),
             }
         }
+    }
+
+    /// With the fields moved to their `f32` places the value is wrong by a power of two only,
+    /// denormals included, and a multiplication repairs it without rounding.
+    #[inline(always)]
+    unsafe fn vector<V: Vector>(from: *const Lanes, word: usize, lane: usize) -> V {
+        let first = word * Self::BITS;
+        let (register, shift) = (first / 32, first % 32);
+        // SAFETY: the caller's promise; a code that straddles two registers has both.
+        unsafe {
+            let low = load::<V>(from, register, lane);
+            // Only 6-bit codes straddle two registers.
+            let top = if 32 % Self::BITS != 0 && shift + Self::BITS > 32 {
+                let high = load::<V>(from, register + 1, lane);
+                let low = low.shift_right((shift + Self::BITS - 32) as u32);
+                low.or(high.shift_left((64 - Self::BITS - shift) as u32))
+            } else {
+                low.shift_left((32 - Self::BITS - shift) as u32)
+            };
+            let fields = top.shift_right_signed(Self::SHIFT).and(V::splat(Self::MASK));
+            fields.mul(V::splat(Self::SCALE.to_bits()))
+        }
+    }
+
+    fn scalar(from: &[Lanes], word: usize, lane: usize) -> u32 {
+        let first = word * Self::BITS;
+        let (register, shift) = (first / 32, first % 32);
+        let high = from.get(register + 1).map_or(0, |register| register[lane]);
+        let both = u64::from(from[register][lane]) | u64::from(high) << 32;
+        F::FORMAT.decode((both >> shift) as u32).to_bits()
     }
 }

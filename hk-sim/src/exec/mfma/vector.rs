@@ -29,6 +29,24 @@ pub(super) trait Vector: Copy {
     ///
     /// `PATTERN` repeats the two-bit lane number four times (0x00, 0x55, 0xaa or 0xff).
     unsafe fn quad<const PATTERN: i32>(self) -> Self;
+    unsafe fn and(self, other: Self) -> Self;
+    unsafe fn or(self, other: Self) -> Self;
+    /// `self & !other`.
+    unsafe fn and_not(self, other: Self) -> Self;
+    /// Integer sum modulo 2^32.
+    unsafe fn add(self, other: Self) -> Self;
+    /// Shifts by less than 32.
+    unsafe fn shift_left(self, bits: u32) -> Self;
+    unsafe fn shift_right(self, bits: u32) -> Self;
+    unsafe fn shift_right_signed(self, bits: u32) -> Self;
+    /// `f32` product.
+    unsafe fn mul(self, factor: Self) -> Self;
+    /// Whether any bit is set.
+    unsafe fn any_bit(self) -> bool;
+    /// The same `f64` in every pair of lanes.
+    unsafe fn splat_double(value: f64) -> Self;
+    /// `self * factor + addend` of `f64` in pairs of lanes.
+    unsafe fn mul_add_double(self, factor: Self, addend: Self) -> Self;
     /// Adds the lanes where `self` or `other` is a NaN.
     unsafe fn note_nans(self, other: Self, seen: Self::Nans) -> Self::Nans;
     unsafe fn any(seen: Self::Nans) -> bool;
@@ -37,6 +55,19 @@ pub(super) trait Vector: Copy {
 /// Vector of the portable level; four lanes are one register on every common host.
 #[derive(Clone, Copy)]
 pub(super) struct Portable([u32; 4]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, function: impl Fn(u32, u32) -> u32) -> Self {
+        Self(std::array::from_fn(|lane| function(self.0[lane], other.0[lane])))
+    }
+
+    #[inline(always)]
+    fn doubles(self) -> [f64; 2] {
+        let bits = |pair: usize| u64::from(self.0[pair]) | u64::from(self.0[pair + 1]) << 32;
+        [f64::from_bits(bits(0)), f64::from_bits(bits(2))]
+    }
+}
 
 impl Vector for Portable {
     const LANES: usize = 4;
@@ -89,6 +120,65 @@ impl Vector for Portable {
     #[inline(always)]
     unsafe fn quad<const PATTERN: i32>(self) -> Self {
         Self([self.0[(PATTERN & 3) as usize]; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    #[inline(always)]
+    unsafe fn and_not(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.zip(other, u32::wrapping_add)
+    }
+
+    #[inline(always)]
+    unsafe fn shift_left(self, bits: u32) -> Self {
+        Self(self.0.map(|word| word << bits))
+    }
+
+    #[inline(always)]
+    unsafe fn shift_right(self, bits: u32) -> Self {
+        Self(self.0.map(|word| word >> bits))
+    }
+
+    #[inline(always)]
+    unsafe fn shift_right_signed(self, bits: u32) -> Self {
+        Self(self.0.map(|word| (word as i32 >> bits) as u32))
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, factor: Self) -> Self {
+        self.zip(factor, |a, b| (f32::from_bits(a) * f32::from_bits(b)).to_bits())
+    }
+
+    #[inline(always)]
+    unsafe fn any_bit(self) -> bool {
+        self.0 != [0; 4]
+    }
+
+    #[inline(always)]
+    unsafe fn splat_double(value: f64) -> Self {
+        let bits = value.to_bits();
+        Self([bits as u32, (bits >> 32) as u32, bits as u32, (bits >> 32) as u32])
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add_double(self, factor: Self, addend: Self) -> Self {
+        let [product, factor, addend] = [self, factor, addend].map(Self::doubles);
+        let sums: [u64; 2] =
+            std::array::from_fn(|pair| product[pair].mul_add(factor[pair], addend[pair]).to_bits());
+        Self(std::array::from_fn(|lane| (sums[lane / 2] >> (lane % 2 * 32)) as u32))
     }
 
     #[inline(always)]
@@ -165,6 +255,80 @@ mod x86 {
         }
 
         #[inline(always)]
+        unsafe fn and(self, other: Self) -> Self {
+            Self(unsafe { _mm256_and_ps(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn and_not(self, other: Self) -> Self {
+            Self(unsafe { _mm256_andnot_ps(other.0, self.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn or(self, other: Self) -> Self {
+            Self(unsafe { _mm256_or_ps(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe {
+                let (left, right) = (_mm256_castps_si256(self.0), _mm256_castps_si256(other.0));
+                Self(_mm256_castsi256_ps(_mm256_add_epi32(left, right)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_left(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm256_castsi256_ps(_mm256_sll_epi32(_mm256_castps_si256(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_right(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm256_castsi256_ps(_mm256_srl_epi32(_mm256_castps_si256(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_right_signed(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm256_castsi256_ps(_mm256_sra_epi32(_mm256_castps_si256(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn mul(self, factor: Self) -> Self {
+            Self(unsafe { _mm256_mul_ps(self.0, factor.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn any_bit(self) -> bool {
+            unsafe {
+                let bits = _mm256_castps_si256(self.0);
+                _mm256_testz_si256(bits, bits) == 0
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn splat_double(value: f64) -> Self {
+            Self(unsafe { _mm256_castpd_ps(_mm256_set1_pd(value)) })
+        }
+
+        #[inline(always)]
+        unsafe fn mul_add_double(self, factor: Self, addend: Self) -> Self {
+            unsafe {
+                let [product, factor, addend] =
+                    [self, factor, addend].map(|vector| _mm256_castps_pd(vector.0));
+                Self(_mm256_castpd_ps(_mm256_fmadd_pd(product, factor, addend)))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn note_nans(self, other: Self, seen: i32) -> i32 {
             unsafe { seen | _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(self.0, other.0)) }
         }
@@ -225,6 +389,80 @@ mod x86 {
         #[inline(always)]
         unsafe fn quad<const PATTERN: i32>(self) -> Self {
             Self(unsafe { _mm512_permute_ps::<PATTERN>(self.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn and(self, other: Self) -> Self {
+            Self(unsafe { _mm512_and_ps(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn and_not(self, other: Self) -> Self {
+            Self(unsafe { _mm512_andnot_ps(other.0, self.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn or(self, other: Self) -> Self {
+            Self(unsafe { _mm512_or_ps(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe {
+                let (left, right) = (_mm512_castps_si512(self.0), _mm512_castps_si512(other.0));
+                Self(_mm512_castsi512_ps(_mm512_add_epi32(left, right)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_left(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm512_castsi512_ps(_mm512_sll_epi32(_mm512_castps_si512(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_right(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm512_castsi512_ps(_mm512_srl_epi32(_mm512_castps_si512(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_right_signed(self, bits: u32) -> Self {
+            unsafe {
+                let count = _mm_cvtsi32_si128(bits as i32);
+                Self(_mm512_castsi512_ps(_mm512_sra_epi32(_mm512_castps_si512(self.0), count)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn mul(self, factor: Self) -> Self {
+            Self(unsafe { _mm512_mul_ps(self.0, factor.0) })
+        }
+
+        #[inline(always)]
+        unsafe fn any_bit(self) -> bool {
+            unsafe {
+                let bits = _mm512_castps_si512(self.0);
+                _mm512_test_epi32_mask(bits, bits) != 0
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn splat_double(value: f64) -> Self {
+            Self(unsafe { _mm512_castpd_ps(_mm512_set1_pd(value)) })
+        }
+
+        #[inline(always)]
+        unsafe fn mul_add_double(self, factor: Self, addend: Self) -> Self {
+            unsafe {
+                let [product, factor, addend] =
+                    [self, factor, addend].map(|vector| _mm512_castps_pd(vector.0));
+                Self(_mm512_castpd_ps(_mm512_fmadd_pd(product, factor, addend)))
+            }
         }
 
         #[inline(always)]
