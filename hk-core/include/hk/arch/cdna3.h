@@ -1,0 +1,97 @@
+// CDNA3 (gfx942): MI300X, MI325X.
+#pragma once
+
+#include "hk/types.h"
+
+namespace hk::arch {
+
+inline constexpr int wave_size = 64;
+inline constexpr int lds_bytes = 65536;
+inline constexpr int xcds = 8;
+
+// Widest load, in bytes per lane, that goes from global memory to LDS without registers.
+inline constexpr int direct_to_lds_bytes = 4;
+// Whether LDS reads can transpose 16-bit data.
+inline constexpr bool has_transposing_read = false;
+
+// How the LDS serves one access of a wave: lanes of one phase are served together, and two of them
+// that touch different dwords of one bank conflict. Phases as measured on MI300X (amd-shark-ai
+// kernel guide and its LDS experiments; HipKittens finds the same).
+struct lds_read_b128 {
+  static constexpr int bytes = 16;
+  static constexpr int banks = 32;
+  static constexpr int phases = 8;
+  static constexpr int phase_of(int lane) {
+    const int quad = lane % 32 / 4;
+    return (quad < 4 ? quad : quad ^ 5) + lane / 32 * 4;
+  }
+};
+struct lds_read_b64 {
+  static constexpr int bytes = 8;
+  static constexpr int banks = 32;
+  static constexpr int phases = 4;
+  static constexpr int phase_of(int lane) { return lane / 16; }
+};
+struct lds_write_b128 {
+  static constexpr int bytes = 16;
+  static constexpr int banks = 32;
+  static constexpr int phases = 8;
+  static constexpr int phase_of(int lane) { return lane / 8; }
+};
+struct lds_write_b64 {
+  static constexpr int bytes = 8;
+  static constexpr int banks = 32;
+  static constexpr int phases = 4;
+  static constexpr int phase_of(int lane) { return lane / 16; }
+};
+
+// D = C + A * B^T on fragments of 16-bit elements, eight per lane: one 16x16x32 or 32x32x16 step.
+// The hardware's steps are half as deep; both halves see the same k of A and B, so the sum is the
+// same, in another order.
+__device__ inline vec<f32, 4> mma_16x16x32(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 4> c) {
+  const auto x = bit_cast<vec<short, 8>>(a);
+  const auto y = bit_cast<vec<short, 8>>(b);
+  c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.lo, y.lo, c, 0, 0, 0);
+  return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.hi, y.hi, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 4> mma_16x16x32(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 4> c) {
+  c = __builtin_amdgcn_mfma_f32_16x16x16f16(a.lo, b.lo, c, 0, 0, 0);
+  return __builtin_amdgcn_mfma_f32_16x16x16f16(a.hi, b.hi, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 16> mma_32x32x16(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 16> c) {
+  const auto x = bit_cast<vec<short, 8>>(a);
+  const auto y = bit_cast<vec<short, 8>>(b);
+  c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.lo, y.lo, c, 0, 0, 0);
+  return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.hi, y.hi, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 16> c) {
+  c = __builtin_amdgcn_mfma_f32_32x32x8f16(a.lo, b.lo, c, 0, 0, 0);
+  return __builtin_amdgcn_mfma_f32_32x32x8f16(a.hi, b.hi, c, 0, 0, 0);
+}
+
+// The value of the lane whose number differs in bit 4 (16) or bit 5 (32).
+__device__ inline u32 lane_xor_16(u32 value) {
+  return __builtin_amdgcn_ds_swizzle(value, 0x401f);
+}
+__device__ inline u32 lane_xor_32(u32 value) {
+  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  return __builtin_amdgcn_ds_bpermute((lane ^ 32) * 4, value);
+}
+
+// Reads 16 bytes of LDS. The value may be used at once: the compiler waits for it.
+template <int Offset>
+__device__ inline bits128 lds_read_128(u32 address) {
+  using pointer = const bits128 __attribute__((address_space(3)))*;
+  return *reinterpret_cast<pointer>(address + Offset);
+}
+
+// There are no transposing reads.
+using transposed_bits = bits128;
+template <int Offset, int Step>
+__device__ bits128 lds_read_transposed(u32 address) = delete;
+
+// Nothing to do: see lds_read_128.
+__device__ inline void lds_wait() {}
+__device__ inline void lds_tie(bits128&) {}
+
+}  // namespace hk::arch

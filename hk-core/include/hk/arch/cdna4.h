@@ -1,0 +1,125 @@
+// CDNA4 (gfx950): MI350X, MI355X.
+#pragma once
+
+#include "hk/types.h"
+
+namespace hk::arch {
+
+inline constexpr int wave_size = 64;
+inline constexpr int lds_bytes = 163840;
+inline constexpr int xcds = 8;
+
+// Widest load, in bytes per lane, that goes from global memory to LDS without registers.
+inline constexpr int direct_to_lds_bytes = 16;
+// Whether LDS reads can transpose 16-bit data.
+inline constexpr bool has_transposing_read = true;
+
+// How the LDS serves one access of a wave: lanes of one phase are served together, and two of them
+// that touch different dwords of one bank conflict. Phases as measured on MI350X and MI355X
+// (amd-shark-ai LDS experiments; HipKittens finds the same).
+struct lds_read_b128 {
+  static constexpr int bytes = 16;
+  static constexpr int banks = 64;
+  static constexpr int phases = 4;
+  static constexpr int phase_of(int lane) {
+    // Quads of lanes 0 3 5 6 are served first, then 1 2 4 7; the same for the upper 32 lanes.
+    const int quad = lane % 32 / 4;
+    return ((0b10010110 >> quad) & 1) + lane / 32 * 2;
+  }
+};
+struct lds_read_b64 {
+  static constexpr int bytes = 8;
+  static constexpr int banks = 64;
+  static constexpr int phases = 2;
+  static constexpr int phase_of(int lane) { return lane / 32; }
+};
+struct lds_write_b128 {
+  static constexpr int bytes = 16;
+  static constexpr int banks = 32;
+  static constexpr int phases = 8;
+  static constexpr int phase_of(int lane) { return lane / 8; }
+};
+struct lds_write_b64 {
+  static constexpr int bytes = 8;
+  static constexpr int banks = 32;
+  static constexpr int phases = 4;
+  static constexpr int phase_of(int lane) { return lane / 16; }
+};
+
+// D = C + A * B^T on fragments of 16-bit elements, eight per lane: one 16x16x32 or 32x32x16 step.
+__device__ inline vec<f32, 4> mma_16x16x32(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 4> c) {
+  return __builtin_amdgcn_mfma_f32_16x16x32_bf16(a, b, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 4> mma_16x16x32(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 4> c) {
+  return __builtin_amdgcn_mfma_f32_16x16x32_f16(a, b, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 16> mma_32x32x16(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 16> c) {
+  return __builtin_amdgcn_mfma_f32_32x32x16_bf16(a, b, c, 0, 0, 0);
+}
+__device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 16> c) {
+  return __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0);
+}
+
+// The value of the lane whose number differs in bit 4 (16) or bit 5 (32). The swap exchanges the
+// odd half of one register with the even half of the other; given the same value twice, each lane
+// finds its partner's value in one of the two results.
+__device__ inline u32 lane_xor_16(u32 value) {
+  const auto swapped = __builtin_amdgcn_permlane16_swap(value, value, false, false);
+  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  return lane & 16 ? swapped[0] : swapped[1];
+}
+__device__ inline u32 lane_xor_32(u32 value) {
+  const auto swapped = __builtin_amdgcn_permlane32_swap(value, value, false, false);
+  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  return lane & 32 ? swapped[0] : swapped[1];
+}
+
+// Reads 16 bytes of LDS. The value must not be used before lds_wait_for it.
+//
+// These reads are assembly because the compiler, which cannot tell the stages of a pipeline apart,
+// would wait for all direct-to-LDS loads under way before every read of LDS.
+template <int Offset>
+__device__ inline bits128 lds_read_128(u32 address) {
+  bits128 value;
+  asm volatile("ds_read_b128 %0, %1 offset:%2"
+               : "=v"(value)
+               : "v"(address), "n"(Offset)
+               : "memory");
+  return value;
+}
+
+// Two transposing reads, `Step` bytes apart: of the lanes of one group of 16, lane 4r + j points at
+// row r of four, columns 4j to 4j + 3; lane c receives column c, four rows from each read. As
+// above, the value must not be used before lds_wait_for it; the halves stay apart until then.
+struct transposed_bits {
+  vec<u32, 2> half[2];
+
+  __device__ operator bits128() const {
+    return __builtin_shufflevector(half[0], half[1], 0, 1, 2, 3);
+  }
+};
+
+template <int Offset, int Step>
+__device__ inline transposed_bits lds_read_transposed(u32 address) {
+  transposed_bits value;
+  asm volatile("ds_read_b64_tr_b16 %0, %1 offset:%2"
+               : "=v"(value.half[0])
+               : "v"(address), "n"(Offset)
+               : "memory");
+  asm volatile("ds_read_b64_tr_b16 %0, %1 offset:%2"
+               : "=v"(value.half[1])
+               : "v"(address), "n"(Offset + Step)
+               : "memory");
+  return value;
+}
+
+// Ties values that were read to the wait before it: no use of them can be scheduled earlier.
+__device__ inline void lds_tie(bits128& value) { asm volatile("" : "+v"(value)); }
+__device__ inline void lds_tie(transposed_bits& value) {
+  asm volatile("" : "+v"(value.half[0]), "+v"(value.half[1]));
+}
+
+// Waits for every LDS access of the wave before the lds_tie that must follow.
+__device__ inline void lds_wait() { asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory"); }
+
+}  // namespace hk::arch

@@ -1,0 +1,177 @@
+// What happens to a product between its f32 accumulators and memory: a list of steps, then one
+// rounding. The list is part of a kernel's arguments, so every chain runs in the same code; steps
+// are chosen by scalar branches and work on a run of columns of one row per lane.
+#pragma once
+
+#include "hk/math.h"
+#include "hk/wave.h"
+
+namespace hk {
+
+// Kinds of steps; the numbers are those of the host's `StepKind`.
+enum class step_kind : u32 {
+  multiply = 0,  // v *= a
+  add,           // v = fma(parameter, a, v)
+  add_product,   // v = fma(a, b, v)
+  scale_add,     // v = fma(parameter, v, v)
+  activate,      // v = activation(v)
+};
+
+// An operand of a step: a number, or a tensor that is broadcast along axes of stride 0.
+struct EpilogueOperand {
+  i64 row_stride;     // in elements
+  i64 column_stride;  // in elements
+  f32 number;
+  i32 tensor;  // which of the kernel's tensors, or -1 for the number
+  u32 type;    // a dtype
+  u32 wide;    // whether columns are contiguous and every run is aligned to 16 bytes
+};
+
+struct EpilogueStep {
+  u32 kind;
+  u32 activation;
+  f32 parameter;
+  u32 reserved;
+  EpilogueOperand a, b;
+};
+
+inline constexpr int max_steps = 8;
+inline constexpr int max_tensors = 8;
+
+template <class T>
+using constant_pointer = const T __attribute__((address_space(4)))*;
+
+// The kernel's only parameter, where the hardware put it: an index into it that is not a constant
+// would otherwise force a copy into scratch memory.
+template <class Args>
+__device__ inline constant_pointer<Args> kernel_arguments() {
+  return (constant_pointer<Args>)__builtin_amdgcn_kernarg_segment_ptr();
+}
+
+namespace detail {
+
+template <class T, int Run>
+__device__ inline vec<f32, Run> fetch(const char* base, i64 offset, i64 column_stride, bool whole,
+                                      u32 columns_left) {
+  const T* from = reinterpret_cast<const T*>(base) + offset;
+  if (column_stride == 0) return vec<f32, Run>(to_f32(*from));
+  if (whole) return to_f32<T, Run>(*reinterpret_cast<const vec<T, Run>*>(from));
+  vec<f32, Run> values;
+  for (u32 i = 0; i < Run; ++i) {
+    // Past the last column, the last one again: the result will not be stored.
+    values[i] = to_f32(from[(i < columns_left ? i : columns_left - 1) * column_stride]);
+  }
+  return values;
+}
+
+}  // namespace detail
+
+// A matrix of results: where it is, its size, and how its elements are rounded.
+struct result_matrix {
+  char* base;
+  i64 stride;  // in elements
+  u32 rows, columns;
+  dtype type;
+  bool wide;  // whether every run is aligned to its size, at most 16 bytes
+};
+
+// Stores a run of one row, rounded.
+template <int Run>
+__device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
+                                 vec<f32, Run> values) {
+  if (row >= y.rows || column >= y.columns) return;
+  const i64 offset = row * y.stride + column;
+  const auto as = [&](auto zero) {
+    using T = decltype(zero);
+    T* to = reinterpret_cast<T*>(y.base) + offset;
+    const vec<T, Run> rounded = round_to<T, Run>(values);
+    if (y.wide && column + Run <= y.columns) {
+      *reinterpret_cast<vec<T, Run>*>(to) = rounded;
+    } else {
+      for (u32 i = 0; i < Run; ++i) {
+        if (column + i < y.columns) to[i] = rounded[i];
+      }
+    }
+  };
+  switch (y.type) {
+    case dtype::bf16: as(bf16{}); break;
+    case dtype::f16: as(f16{}); break;
+    case dtype::f32: as(f32{}); break;
+  }
+}
+
+// A chain of steps. `Args` has the fields `step_count`, `steps` and the pointers `tensor0` to
+// `tensor7`, one behind the other.
+template <class Args>
+struct epilogue {
+  constant_pointer<Args> args;
+  u32 rows, columns;
+
+  // A run of an operand. Rows and columns past the end give the last one's values.
+  template <int Run>
+  __device__ vec<f32, Run> operand(constant_pointer<EpilogueOperand> of, u32 row,
+                                   u32 column) const {
+    if (of->tensor < 0) return vec<f32, Run>(of->number);
+    const char* base = reinterpret_cast<const char* const __attribute__((address_space(4)))*>(
+        &args->tensor0)[of->tensor];
+    row = row < rows ? row : rows - 1;
+    column = column < columns ? column : columns - 1;
+    const u32 left = columns - column;
+    const i64 offset = row * of->row_stride + column * of->column_stride;
+    const bool whole = of->wide && left >= Run;
+    switch (static_cast<dtype>(of->type)) {
+      case dtype::bf16:
+        return detail::fetch<bf16, Run>(base, offset, of->column_stride, whole, left);
+      case dtype::f16:
+        return detail::fetch<f16, Run>(base, offset, of->column_stride, whole, left);
+      default:
+        return detail::fetch<f32, Run>(base, offset, of->column_stride, whole, left);
+    }
+  }
+
+  // The results of all steps on a run.
+  template <int Run>
+  __device__ vec<f32, Run> apply(vec<f32, Run> v, u32 row, u32 column) const {
+    const u32 count = args->step_count;
+    for (u32 i = 0; i < count; ++i) {
+      const auto step = &args->steps[i];
+      const auto kind = static_cast<step_kind>(step->kind);
+      if (kind == step_kind::activate) {
+        v = activate<Run>(static_cast<activation>(step->activation), v, step->parameter);
+      } else if (kind == step_kind::scale_add) {
+        v = __builtin_elementwise_fma(vec<f32, Run>(step->parameter), v, v);
+      } else {
+        vec<f32, Run> a = operand<Run>(&step->a, row, column);
+        if (kind == step_kind::multiply) {
+          v *= a;
+        } else {
+          const vec<f32, Run> b = kind == step_kind::add_product
+                                      ? operand<Run>(&step->b, row, column)
+                                      : vec<f32, Run>(step->parameter);
+          v = __builtin_elementwise_fma(a, b, v);
+        }
+      }
+    }
+    return v;
+  }
+};
+
+// Calls `body` with the constant in [Low, High) that `index`, the same in all lanes, is. Branches,
+// rather than selects: `body` may be long, and only one runs.
+template <int Low, int High, class F>
+__device__ inline void with_constant(u32 index, F&& body) {
+  if constexpr (High - Low == 1) {
+    body(constant<Low>{});
+    // Keeps the compiler from turning the branches into selects.
+    asm volatile("");
+  } else {
+    constexpr int middle = (Low + High) / 2;
+    if (index < middle) {
+      with_constant<Low, middle>(index, body);
+    } else {
+      with_constant<middle, High>(index, body);
+    }
+  }
+}
+
+}  // namespace hk

@@ -1,0 +1,495 @@
+// The main loops of matrix products: y = x * w^T, one block of BM x BN per workgroup, accumulated
+// in f32 registers.
+//
+// A configuration `C` names the element type T, the block BM x BN x BK, the grid of waves WM x WN,
+// the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule.
+//
+// The tiles of one product are taken in an unusual order: the last one first, because it may be
+// partial along k. Then every other tile is whole, and the loops have no tails; tiles past the end
+// are loaded through an empty buffer, which brings zeros and costs no traffic.
+#pragma once
+
+#include "hk/operand.h"
+
+namespace hk {
+
+// One operand's tiles along k.
+struct tile_stream {
+  const char* first;
+  u32 first_bytes;
+  u32 first_depth;
+  const char* next;
+  i64 step;
+  u32 bytes;
+  i32 left;
+
+  // The tile that is taken first.
+  __device__ buffer head() const { return buffer(first, first_bytes); }
+  // The next one, or an empty buffer after the last.
+  __device__ buffer take() {
+    const buffer tile(next, left > 0 ? bytes : 0);
+    next += step;
+    --left;
+    return tile;
+  }
+};
+
+// The part of a matrix that a workgroup multiplies: from `row` on, at most `rows` of them that
+// exist, and k in [k_begin, k_end).
+template <class Operand>
+__device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, i64 rows,
+                                        i64 k_begin, i64 k_end, i32 steps, int depth) {
+  const char* base =
+      static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin);
+  const i64 step = Operand::step_bytes(stride);
+  const int limit = static_cast<int>(k_end - k_begin) - (steps - 1) * depth;
+  const int valid = static_cast<int>(rows < (1 << 30) ? rows : (1 << 30));
+  return {base + (steps - 1) * step,
+          Operand::tile_bytes(stride, valid, limit),
+          static_cast<u32>(limit),
+          base,
+          step,
+          Operand::tile_bytes(stride, valid, depth),
+          steps - 1};
+}
+
+template <class C>
+struct gemm_block {
+  using T = typename C::T;
+  static constexpr int BM = C::BM, BN = C::BN, BK = C::BK;
+  static constexpr int WM = C::WM, WN = C::WN;
+  static constexpr int waves = WM * WN;
+  static constexpr int threads = waves * wave_size;
+  static_assert(threads == C::threads);
+
+  static constexpr bool direct = arch::direct_to_lds_bytes == 16;
+  static constexpr bool ping_pong = C::PING_PONG;
+  static constexpr int stages = C::STAGES;
+  static constexpr int parts = ping_pong && direct ? 2 : 1;
+
+  static constexpr atom_layout atom = atom_of<C::ATOM>();
+  static constexpr int slices = BK / atom.depth;
+
+  // The wave's fragments in each part. w's rows become the atom's rows and x's its columns, so that
+  // a lane holds consecutive columns of y.
+  static constexpr int fm = BM / parts / WM / atom.dim;
+  static constexpr int fn = BN / parts / WN / atom.dim;
+  static_assert(fm * atom.dim * WM * parts == BM && fn * atom.dim * WN * parts == BN);
+
+  static constexpr bool transposing_w = same_type<typename C::W, mn_major> &&
+                                        arch::has_transposing_read;
+  static constexpr bool paired = !transposing_w && fn * atom.dim >= 32;
+  using x_map = row_map<atom.dim, false>;
+  using w_map = row_map<atom.dim, paired>;
+  using x_operand = operand<typename C::X, BM, BK, threads, x_map, parts>;
+  using w_operand = operand<typename C::W, BN, BK, threads, w_map, parts>;
+
+  static constexpr int lds_bytes =
+      stages * (x_operand::slot_bytes + w_operand::slot_bytes);
+  static_assert(lds_bytes <= arch::lds_bytes);
+
+  using accumulator = vec<f32, atom.registers()>;
+  // By part and fragment of x, then of w.
+  accumulator sum[parts * fm][parts * fn];
+
+  // ---- Where a lane's results belong.
+
+  // Consecutive columns that a lane holds together.
+  static constexpr int run = w_map::run;
+  // Columns that a wave's lanes hold together.
+  static constexpr int run_columns = run * (wave_size / atom.dim);
+  static constexpr int runs_per_part = fn * atom.dim / run_columns;
+  static constexpr int runs_per_row = parts * runs_per_part;
+  static constexpr int runs = parts * fm * runs_per_row;
+
+  // Run `i`, in order of rows, then columns.
+  template <int I>
+  __device__ vec<f32, run> results() const {
+    constexpr int row = I / runs_per_row, column = I % runs_per_row;
+    constexpr int quads = run / 4;
+    vec<f32, run> values;
+    static_for<quads>([&](auto q) {
+      constexpr int quad = column * quads + q;  // of four accumulators
+      constexpr int per_fragment = atom.registers() / 4;
+      static_for<4>([&](auto r) {
+        values[q * 4 + r] = sum[row][quad / per_fragment][quad % per_fragment * 4 + r];
+      });
+    });
+    return values;
+  }
+  // Row of the block that run i belongs to.
+  __device__ static u32 result_row(u32 i) {
+    const u32 fragment = i / runs_per_row;
+    return fragment / fm * (BM / parts) + wave_row() * (fm * atom.dim) +
+           fragment % fm * atom.dim + atom.d_column(lane_id());
+  }
+  // First column of the block that run i belongs to.
+  __device__ static u32 result_column(u32 i) {
+    const u32 column = i % runs_per_row;
+    return column / runs_per_part * (BN / parts) + wave_column() * (fn * atom.dim) +
+           column % runs_per_part * run_columns + lane_id() / atom.dim * run;
+  }
+
+  __device__ static u32 wave_row() { return wave_id() / WN; }
+  __device__ static u32 wave_column() { return wave_id() % WN; }
+
+  // ---- The product.
+
+  // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
+  __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_stream x_tiles,
+                           tile_stream w_tiles, i32 steps) {
+    for (auto& row : sum) {
+      for (auto& fragment : row) fragment = accumulator(0);
+    }
+    x_operand x(lds, x_stride, wave_row() * (fm * atom.dim));
+    w_operand w(lds + stages * x_operand::slot_bytes, w_stride, wave_column() * (fn * atom.dim));
+    if constexpr (ping_pong && direct) {
+      ping_pong_direct(x, w, x_tiles, w_tiles, steps);
+    } else if constexpr (ping_pong) {
+      ping_pong_staged(x, w, x_tiles, w_tiles, steps);
+    } else {
+      interleave(x, w, x_tiles, w_tiles, steps);
+    }
+  }
+
+ private:
+  // Fragments of `Slices` slices of one part of each operand.
+  template <int Slices>
+  struct fragments {
+    typename x_operand::fragment x[Slices][fm];
+    typename w_operand::fragment w[Slices][fn];
+
+    __device__ void tie() {
+      for (auto& slice : x) {
+        for (auto& fragment : slice) arch::lds_tie(fragment);
+      }
+      for (auto& slice : w) {
+        for (auto& fragment : slice) arch::lds_tie(fragment);
+      }
+    }
+  };
+
+  template <class XFragment, class WFragment>
+  __device__ static void mma(accumulator& d, const XFragment& x, const WFragment& w) {
+    d = mma_ABt<T>(bits128(w), bits128(x), d);
+  }
+
+  // Does `Ops` memory operations spread over `Count` matrix operations: each matrix operation is
+  // preceded by its share.
+  template <int Count, int Ops, class Mma, class Op>
+  __device__ static __attribute__((always_inline)) void spread_over(Mma mma, Op op) {
+    if constexpr (Count == 0) static_for<Ops>(op);
+    static_for<Count>([&](auto i) {
+      constexpr int begin = i * Ops / Count, end = (i + 1) * Ops / Count;
+      static_for<end - begin>([&](auto j) { op(constant<begin + j>{}); });
+      pin_order();
+      mma(i);
+      pin_order();
+    });
+  }
+
+  template <int Part, class Operand>
+  __device__ static __attribute__((always_inline)) void load_part(Operand& operand,
+                                                                  const buffer& tile, u32 slot,
+                                                                  u32 limit = BK) {
+    static_for<Operand::loads>(
+        [&](auto i) { operand.template load<Part, i>(tile, slot, limit); });
+  }
+  template <class Operand>
+  __device__ static __attribute__((always_inline)) void load_all(Operand& operand,
+                                                                 const buffer& tile, u32 slot,
+                                                                 u32 limit = BK) {
+    static_assert(parts == 1);
+    load_part<0>(operand, tile, slot, limit);
+  }
+  template <class Operand>
+  __device__ static __attribute__((always_inline)) void write_all(Operand& operand, u32 slot) {
+    static_for<Operand::pieces>([&](auto i) { operand.template write<0, i>(slot); });
+  }
+
+  // ---- Interleaved schedule.
+  //
+  // Every wave runs alike. While it multiplies one slice of k, the fragments of the next are on
+  // their way from LDS. In the last slice of a tile, the next tile must be in LDS, and loads into
+  // the slot that has become free are started; memory operations are spread between the matrix
+  // operations. Staged tiles are written to LDS in the first half of that last slice.
+  __device__ void interleave(x_operand& x, w_operand& w, tile_stream& x_tiles,
+                             tile_stream& w_tiles, i32 steps) {
+    static_assert(slices % 2 == 0, "fragments alternate between two sets of registers");
+    constexpr int loads = x_operand::loads + w_operand::loads;
+    constexpr int writes = direct ? 0 : x_operand::pieces + w_operand::pieces;
+    constexpr int reads = fm + fn;
+    constexpr int products = fm * fn;
+    fragments<1> sets[2];
+
+    const auto load = [&](auto i, const buffer& x_tile, const buffer& w_tile, u32 slot) {
+      if constexpr (i < x_operand::loads) {
+        x.template load<0, i>(x_tile, slot);
+      } else {
+        w.template load<0, i - x_operand::loads>(w_tile, slot);
+      }
+    };
+    const auto write = [&](auto i, u32 slot) {
+      if constexpr (i < x_operand::pieces) {
+        x.template write<0, i>(slot);
+      } else {
+        w.template write<0, i - x_operand::pieces>(slot);
+      }
+    };
+    const auto read = [&](fragments<1>& to, auto i, auto slice, u32 slot) {
+      if constexpr (i < fm) {
+        to.x[0][i] = x.template read<0, i, slice>(slot);
+      } else {
+        to.w[0][i - fm] = w.template read<0, i - fm, slice>(slot);
+      }
+    };
+    const auto product = [&](fragments<1>& of, auto i) {
+      mma(sum[i / fn][i % fn], of.x[0][i / fn], of.w[0][i % fn]);
+    };
+
+    load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
+    load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
+    if constexpr (direct) {
+      static_for<stages - 1>([&](auto i) {
+        load_all(x, x_tiles.take(), i + 1);
+        load_all(w, w_tiles.take(), i + 1);
+      });
+      wait_global<(stages - 1) * loads>();
+      meet();
+    } else {
+      static_for<writes>([&](auto i) { write(i, 0); });
+      load_all(x, x_tiles.take(), 0);
+      load_all(w, w_tiles.take(), 0);
+      meet_with_lds();
+    }
+    static_for<reads>([&](auto i) { read(sets[0], i, constant<0>{}, 0); });
+    arch::lds_wait();
+    sets[0].tie();
+
+    for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
+      constexpr u32 next_slot = (slot + 1) % stages;
+      static_for<slices>([&](auto s) {
+        fragments<1>& now = sets[s % 2];
+        fragments<1>& next = sets[1 - s % 2];
+        if constexpr (s < slices - 1) {
+          spread_over<products, reads>(
+              [&](auto i) { product(now, i); },
+              [&](auto i) { read(next, i, constant<s + 1>{}, slot); });
+        } else {
+          constexpr int early = direct ? 0 : products / 2;
+          if constexpr (direct) {
+            wait_global<(stages - 2) * loads>();
+            meet();
+          } else {
+            if constexpr (stages == 1) meet_with_lds();
+            spread_over<early, writes>([&](auto i) { product(now, i); },
+                                       [&](auto i) { write(i, next_slot); });
+            meet_with_lds();
+          }
+          const buffer x_tile = x_tiles.take(), w_tile = w_tiles.take();
+          spread_over<products - early, reads + loads>(
+              [&](auto i) { product(now, constant<early + i>{}); },
+              [&](auto i) {
+                if constexpr (i < reads) {
+                  read(next, i, constant<0>{}, next_slot);
+                } else {
+                  load(constant<i - reads>{}, x_tile, w_tile, slot);
+                }
+              });
+        }
+        arch::lds_wait();
+        next.tie();
+      });
+    });
+    finish();
+  }
+
+  // Calls `step` with the slot of each step as a constant: addresses in LDS then are immediates. At
+  // the end of the product up to stages - 1 steps remain.
+  template <class Step>
+  __device__ static __attribute__((always_inline)) void for_each_step(i32 steps, Step step) {
+    for (; steps >= stages; steps -= stages) static_for<stages>(step);
+    static_for<stages - 1>([&](auto slot) {
+      if (slot < steps) step(slot);
+    });
+  }
+
+  // No load may write to LDS once it could belong to another workgroup.
+  __device__ static void finish() {
+    if constexpr (direct) wait_global<0>();
+  }
+
+  // ---- Ping-pong schedules.
+  //
+  // Eight waves, two on each SIMD. A step along k is four clusters, each a memory phase and a
+  // matrix phase with a barrier after each. The second row of waves runs one phase behind the
+  // first, because it meets one barrier more at the start: on every SIMD one wave is in its memory
+  // phase while the other multiplies.
+
+  // The matrix phase, at raised priority so that the other wave's memory phase cannot delay it.
+  template <class Products>
+  __device__ static __attribute__((always_inline)) void matrix_phase(Products products) {
+    pin_order();
+    __builtin_amdgcn_s_setprio(1);
+    products();
+    __builtin_amdgcn_s_setprio(0);
+    pin_order();
+  }
+
+  // With direct-to-LDS loads. Each operand has two parts and two slots; a cluster multiplies one
+  // part of x with one of w. A part is loaded into the place of the one two steps before, two
+  // clusters after the last read of that, which every wave has then behind it:
+  //
+  //   cluster   reads     multiplies   loads
+  //   0         x0 w0     x0 w0        w1 of the next step
+  //   1         w1        x0 w1        x1 of the next step
+  //   2         x1        x1 w1        x0 of the step after
+  //   3                   x1 w0        w0 of the step after
+  //
+  // So four parts are under way at any time, and a wave waits for its own share of a part before
+  // the barrier that precedes the first read of it.
+  __device__ void ping_pong_direct(x_operand& x, w_operand& w, tile_stream& x_tiles,
+                                   tile_stream& w_tiles, i32 steps) {
+    static_assert(WM == 2 && waves == 8 && stages == 2);
+    constexpr int under_way = x_operand::all_loads + w_operand::all_loads;
+    typename x_operand::fragment xs[slices][fm];
+    typename w_operand::fragment ws[2][slices][fn];
+
+    const auto read_x = [&](auto part, u32 slot) __attribute__((always_inline)) {
+      static_for<slices>([&](auto s) {
+        static_for<fm>([&](auto f) { xs[s][f] = x.template read<part, f, s>(slot); });
+      });
+    };
+    const auto read_w = [&](auto part, u32 slot) __attribute__((always_inline)) {
+      static_for<slices>([&](auto s) {
+        static_for<fn>([&](auto f) { ws[part][s][f] = w.template read<part, f, s>(slot); });
+      });
+    };
+    const auto multiply = [&](auto x_part, auto w_part) __attribute__((always_inline)) {
+      arch::lds_wait();
+      for (auto& slice : xs) {
+        for (auto& fragment : slice) arch::lds_tie(fragment);
+      }
+      for (auto& slice : ws[w_part]) {
+        for (auto& fragment : slice) arch::lds_tie(fragment);
+      }
+      matrix_phase([&] {
+        static_for<slices>([&](auto s) {
+          static_for<fm * fn>([&](auto i) {
+            mma(sum[x_part * fm + i / fn][w_part * fn + i % fn], xs[s][i / fn],
+                ws[w_part][s][i % fn]);
+          });
+        });
+      });
+    };
+    constexpr constant<0> part0;
+    constexpr constant<1> part1;
+
+    buffer x_tile = x_tiles.head(), w_tile = w_tiles.head();
+    load_part<0>(x, x_tile, 0, x_tiles.first_depth);
+    load_part<0>(w, w_tile, 0, w_tiles.first_depth);
+    load_part<1>(w, w_tile, 0, w_tiles.first_depth);
+    load_part<1>(x, x_tile, 0, x_tiles.first_depth);
+    x_tile = x_tiles.take(), w_tile = w_tiles.take();
+    load_part<0>(x, x_tile, 1);
+    load_part<0>(w, w_tile, 1);
+    wait_global<under_way>();
+    meet();
+    const bool behind = wave_row() == 1;
+    if (behind) meet();
+
+    for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
+      read_x(part0, slot);
+      read_w(part0, slot);
+      load_part<1>(w, w_tile, 1 - slot);
+      wait_global<under_way>();
+      meet();
+      multiply(part0, part0);
+      meet();
+
+      read_w(part1, slot);
+      load_part<1>(x, x_tile, 1 - slot);
+      wait_global<under_way>();
+      meet();
+      multiply(part0, part1);
+      meet();
+
+      read_x(part1, slot);
+      x_tile = x_tiles.take();
+      load_part<0>(x, x_tile, slot);
+      meet();
+      multiply(part1, part1);
+      meet();
+
+      w_tile = w_tiles.take();
+      load_part<0>(w, w_tile, slot);
+      wait_global<under_way>();
+      meet();
+      multiply(part1, part0);
+      meet();
+    });
+    if (!behind) meet();
+    finish();
+  }
+
+  // With tiles staged in registers and a single slot: the next tile waits in registers until every
+  // wave has read the last of this one, which takes reading the last two slices at once.
+  //
+  //   cluster   reads          multiplies   global memory
+  //   0         slice 0        slice 0      loads x of the next step
+  //   1         slice 1        slice 1      loads w of the next step
+  //   2         slices 2, 3    slice 2
+  //   3                        slice 3      writes the next step to LDS
+  __device__ void ping_pong_staged(x_operand& x, w_operand& w, tile_stream& x_tiles,
+                                   tile_stream& w_tiles, i32 steps) {
+    static_assert(WM == 2 && waves == 8 && stages == 1 && slices == 4);
+    bits128 xs[2][fm], ws[2][fn];
+    const auto read = [&](auto slice) __attribute__((always_inline)) {
+      static_for<fm>([&](auto f) { xs[slice % 2][f] = x.template read<0, f, slice>(0); });
+      static_for<fn>([&](auto f) { ws[slice % 2][f] = w.template read<0, f, slice>(0); });
+    };
+    const auto multiply = [&](auto slice) __attribute__((always_inline)) {
+      matrix_phase([&] {
+        static_for<fm * fn>([&](auto i) {
+          mma(sum[i / fn][i % fn], xs[slice % 2][i / fn], ws[slice % 2][i % fn]);
+        });
+      });
+    };
+    load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
+    load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
+    write_all(x, 0);
+    write_all(w, 0);
+    meet_with_lds();
+    const bool behind = wave_row() == 1;
+    if (behind) meet();
+
+    for (i32 step = 0; step < steps; ++step) {
+      read(constant<0>{});
+      load_all(x, x_tiles.take(), 0);
+      meet_with_lds();
+      multiply(constant<0>{});
+      meet_with_lds();
+
+      read(constant<1>{});
+      load_all(w, w_tiles.take(), 0);
+      meet_with_lds();
+      multiply(constant<1>{});
+      meet_with_lds();
+
+      read(constant<2>{});
+      read(constant<3>{});
+      meet_with_lds();
+      multiply(constant<2>{});
+      meet_with_lds();
+
+      write_all(x, 0);
+      write_all(w, 0);
+      meet_with_lds();
+      multiply(constant<3>{});
+      meet_with_lds();
+    }
+    if (!behind) meet();
+  }
+};
+
+}  // namespace hk

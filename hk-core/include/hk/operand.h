@@ -1,0 +1,270 @@
+// One operand of a matrix product on its way from global memory through LDS to fragments: a block
+// of Rows x Depth 16-bit elements per step along k.
+//
+// The tile of one step lies in a *slot* of LDS as `Parts` images, one per Rows / Parts rows, so
+// that parts can be loaded and freed by themselves. An image is stored in the operand's own order,
+// or along k if it is transposed on the way. With direct-to-LDS loads the image is filled in lane
+// order and the swizzle is applied to the global addresses; otherwise tiles are staged in
+// registers.
+#pragma once
+
+#include "hk/lds.h"
+#include "hk/memory.h"
+#include "hk/mma.h"
+
+namespace hk {
+
+// Storage orders of a matrix with a row per output row or column: k contiguous, or rows contiguous.
+struct k_major {};
+struct mn_major {};
+
+template <class A, class B>
+inline constexpr bool same_type = false;
+template <class A>
+inline constexpr bool same_type<A, A> = true;
+
+template <bool Condition, class A, class B>
+struct choose {
+  using type = A;
+};
+template <class A, class B>
+struct choose<false, A, B> {
+  using type = B;
+};
+
+template <class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1>
+struct operand {
+  static constexpr int element = 2;
+  static constexpr int part_rows = Rows / Parts;
+  static constexpr int slice_depth = atom_of<Map::dim>().depth;
+
+  // How the tile gets to LDS and out again.
+  static constexpr bool along_k = same_type<Order, k_major>;
+  static constexpr bool direct = arch::direct_to_lds_bytes == 16;
+  static constexpr bool read_transposes = !along_k && arch::has_transposing_read;
+  static constexpr bool write_transposes = !along_k && !read_transposes;
+
+  // The image: lines of chunks.
+  static constexpr int line_bytes = (read_transposes ? part_rows : Depth) * element;
+  static constexpr int lines = read_transposes ? Depth : part_rows;
+  static constexpr int line_chunks = line_bytes / 16;
+  static constexpr int part_bytes = lines * line_bytes;
+  static constexpr int slot_bytes = Parts * part_bytes;
+
+  using read_access =
+      typename choose<read_transposes, arch::lds_read_b64, arch::lds_read_b128>::type;
+  using fragment = typename choose<read_transposes, arch::transposed_bits, bits128>::type;
+  static constexpr int span = swizzle_span<read_access>(line_bytes);
+
+  static_assert(Rows % Parts == 0 && part_rows % 16 == 0 && Depth % slice_depth == 0);
+  static_assert(!read_transposes || (Map::dim == 16 && !Map::paired),
+                "transposing reads take 16 consecutive rows");
+
+  static constexpr swizzle make_swizzle() {
+    if constexpr (read_transposes) {
+      // A phase reads 32 bytes of each of eight lines, whose numbers differ in these bits.
+      return spread<read_access>({0, 1, 3}, line_bytes, 1);
+    } else {
+      constexpr auto bit = [](int i) { return log2_exact(Map::lane_row(1 << i)); };
+      const swizzle reads =
+          spread<read_access>({bit(0), bit(1), bit(2), bit(3)}, line_bytes, 0);
+      // Transposing writes go to lines whose numbers differ in these bits.
+      return write_transposes ? also_spread(reads, {3, 4, 5}, span) : reads;
+    }
+  }
+  static constexpr swizzle layout = make_swizzle();
+
+  // Address in an image from which the lane reads slice 0 of fragment 0.
+  __host__ __device__ static constexpr u32 read_address(u32 lane, u32 first_row) {
+    if constexpr (read_transposes) {
+      const u32 line = lane / 16 * 8 + lane % 16 / 4;
+      const u32 row = first_row + lane % 4 * 4;
+      return line * line_bytes + ((row / 8) ^ layout.of(line)) * 16 + row % 8 * element;
+    } else {
+      const u32 line = first_row + Map::lane_row(lane % Map::dim);
+      return line * line_bytes + ((lane / Map::dim) ^ layout.of(line)) * 16;
+    }
+  }
+  // What sets the address of slice s of fragment f apart: a part that is xored into the place of
+  // the chunk, and one that is added.
+  static constexpr u32 chunk_of(int f, int s) {
+    return read_transposes ? Map::base_row(f) / 8 : s * (slice_depth / 8);
+  }
+  static constexpr u32 read_xor(int f, int s) {
+    const u32 place = chunk_of(f, s) % span;
+    return (read_transposes ? place : place ^ layout.of(Map::base_row(f))) * 16;
+  }
+  static constexpr u32 read_offset(int f, int s) {
+    const u32 line = read_transposes ? s * slice_depth : Map::base_row(f);
+    return line * line_bytes + chunk_of(f, s) / span * span * 16;
+  }
+
+  static constexpr bool reads_are_conflict_free() {
+    return conflict_free<read_access>([](int lane) { return read_address(lane, 0); });
+  }
+  // Lines of 32 bytes repeat their banks within a phase whatever their order: narrow tiles, where
+  // LDS is not what limits.
+  static_assert(line_bytes < 64 || reads_are_conflict_free());
+
+  // ---- From global memory to LDS.
+
+  // A block that is transposed while it is written: four k of eight rows.
+  static constexpr int block_k = 4;
+  static constexpr int line_blocks = min(8, part_rows / 8);
+
+  // Loads of 16 bytes per lane that bring one part: whole chunks, or four per transposed block.
+  static constexpr int pieces = write_transposes
+                                    ? ceil_div(part_rows / 8 * (Depth / block_k), Threads)
+                                    : ceil_div(part_bytes / 16, Threads);
+  static constexpr int loads_per_piece = write_transposes ? block_k : 1;
+  static constexpr int loads = pieces * loads_per_piece;
+  static constexpr int all_loads = Parts * loads;
+  // Whether some lanes have nothing to load in the last piece.
+  static constexpr bool ragged =
+      (write_transposes ? part_rows / 8 * (Depth / block_k) : part_bytes / 16) % Threads != 0;
+  static_assert(!(direct && ragged), "direct-to-LDS loads need a whole number of chunks per lane");
+
+  // The row and k that thread `q` of a part loads.
+  struct place {
+    u32 row, k;
+  };
+  __host__ __device__ static constexpr place source_place(u32 q) {
+    if constexpr (write_transposes) {
+      // Neighbouring lanes take neighbouring rows, and lane groups different k.
+      constexpr u32 group = line_blocks * (Depth / block_k);
+      const u32 inner = q % group;
+      return {(q / group * line_blocks + inner % line_blocks) * 8, inner / line_blocks * block_k};
+    } else {
+      const u32 line = q / line_chunks;
+      const u32 chunk = q % line_chunks ^ layout.of(line);
+      if constexpr (along_k) return {line, chunk * 8};
+      return {chunk * 8, line};
+    }
+  }
+  // Where row 0 of a transposed block goes: 8 bytes. Its row j goes j lines on, in a chunk whose
+  // number is xored with layout.of(j), since blocks start at multiples of eight rows.
+  __host__ __device__ static constexpr u32 block_address(u32 q) {
+    const place at = source_place(q);
+    return at.row * line_bytes + ((at.k / 8) ^ layout.of(at.row)) * 16 + at.k % 8 * element;
+  }
+  static constexpr bool writes_are_conflict_free() {
+    if constexpr (write_transposes) {
+      return conflict_free<arch::lds_write_b64>([](int lane) { return block_address(lane); });
+    } else {
+      return conflict_free<arch::lds_write_b128>([](int lane) { return lane * 16u; });
+    }
+  }
+  static_assert((write_transposes && line_blocks < 8) || line_bytes < 128 ||
+                writes_are_conflict_free());
+
+  // Bytes between consecutive steps along k.
+  __device__ static i64 step_bytes(i64 stride) {
+    return along_k ? i64{Depth} * element : stride * (Depth * element);
+  }
+  // Bytes from the matrix's start to a row and k.
+  __device__ static i64 origin_bytes(i64 stride, i64 row, i64 k) {
+    return (along_k ? row * stride + k : k * stride + row) * element;
+  }
+  // Size of the buffer that holds `rows` x `depth` elements of a tile and nothing behind them.
+  // Elements of other rows or columns may lie in between; they do no harm, because a row past the
+  // end of the matrix only affects results that are not stored.
+  __device__ static u32 tile_bytes(u32 stride, int rows, int depth) {
+    if (rows <= 0 || depth <= 0) return 0;
+    rows = rows < Rows ? rows : Rows;
+    depth = depth < Depth ? depth : Depth;
+    return ((along_k ? rows - 1 : depth - 1) * stride + (along_k ? depth : rows)) * element;
+  }
+
+  u32 thread;
+  u32 stride;
+  u32 source[pieces];  // byte offsets of this lane's pieces of part 0
+  u32 part_source;     // byte offset from one part to the next
+  lds_pointer image;   // slot 0 in LDS
+  lds_pointer filled;  // where in slot 0 this wave's direct loads begin
+  u32 reader;          // this lane's read address in slot 0
+  u32 writer[write_transposes ? pieces : 1];  // block addresses of this lane's pieces
+  bits128 staged[direct ? 1 : all_loads];
+
+  __device__ operand(lds_pointer image, u32 stride, u32 first_row)
+      : thread(thread_idx().x),
+        stride(stride),
+        part_source((along_k ? part_rows * stride : part_rows) * element),
+        image(image),
+        filled(image + wave_id() * (wave_size * 16)),
+        reader(reinterpret_cast<u32>(image) + read_address(lane_id(), first_row)) {
+    static_for<pieces>([&](auto i) {
+      const u32 q = i * Threads + thread;
+      const place at = source_place(q);
+      const u32 offset = (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
+      source[i] = ragged && (at.row >= part_rows || at.k >= Depth) ? out_of_range : offset;
+      if constexpr (write_transposes) writer[i] = block_address(q);
+    });
+  }
+
+  // Byte offset of load i of a part.
+  template <int Load>
+  __device__ u32 source_of() const {
+    constexpr int piece = Load / loads_per_piece;
+    constexpr int k = Load % loads_per_piece;
+    return source[piece] + k * stride * element;
+  }
+
+  // Starts load `Load` of part `Part` into a slot. `limit` is how many k the tile has: pieces past
+  // it load zeros. It only matters along k, where what follows is another row's data.
+  template <int Part, int Load>
+  __device__ void load(const buffer& tile, u32 slot, u32 limit = Depth) {
+    u32 offset = source_of<Load>();
+    if (Part > 0) offset += Part * part_source;
+    if (along_k && limit < Depth) {
+      offset = source_place(Load * Threads + thread).k < limit ? offset : out_of_range;
+    }
+    if constexpr (direct) {
+      tile.load_to_lds(filled + slot * slot_bytes + Part * part_bytes + Load * Threads * 16,
+                       offset);
+    } else {
+      staged[Part * loads + Load] = tile.load_128(offset);
+    }
+  }
+
+  // Writes what the loads of piece `Piece` of part `Part` brought into the slot. Nothing is left to
+  // do if they went there directly.
+  template <int Part, int Piece>
+  __device__ void write(u32 slot) {
+    if constexpr (!direct) {
+      using pointer128 = bits128 __attribute__((address_space(3)))*;
+      using pointer64 = vec<u32, 2> __attribute__((address_space(3)))*;
+      const lds_pointer part = image + slot * slot_bytes + Part * part_bytes;
+      const u32 q = Piece * Threads + thread;
+      const place at = source_place(q);
+      if (ragged && (at.row >= part_rows || at.k >= Depth)) return;
+      const bits128* from = staged + Part * loads + Piece * loads_per_piece;
+      if constexpr (!write_transposes) {
+        *reinterpret_cast<pointer128>(part + q * 16) = from[0];
+      } else {
+        static_for<8>([&](auto j) {
+          // Byte selectors: the low or the high halves of two registers.
+          constexpr u32 select = j % 2 == 0 ? 0x05040100 : 0x07060302;
+          const u32 address = writer[Piece] ^ (layout.of(j) * 16);
+          *reinterpret_cast<pointer64>(part + address + j * line_bytes) =
+              vec<u32, 2>{__builtin_amdgcn_perm(from[1][j / 2], from[0][j / 2], select),
+                          __builtin_amdgcn_perm(from[3][j / 2], from[2][j / 2], select)};
+        });
+      }
+    }
+  }
+
+  // Reads slice S of fragment F of a part. Use it after the next arch::lds_wait.
+  template <int Part, int F, int S>
+  __device__ fragment read(u32 slot) const {
+    const u32 address = (reader + slot * slot_bytes) ^ read_xor(F, S);
+    constexpr int offset = Part * part_bytes + read_offset(F, S);
+    static_assert(offset < 65536);
+    if constexpr (read_transposes) {
+      return arch::lds_read_transposed<offset, 4 * line_bytes>(address);
+    } else {
+      return arch::lds_read_128<offset>(address);
+    }
+  }
+};
+
+}  // namespace hk

@@ -1,0 +1,34 @@
+// The order in which workgroups take output tiles, so that those which run at the same time on one
+// XCD share rows and columns in its L2.
+#pragma once
+
+#include "hk/arch/arch.h"
+
+namespace hk {
+
+struct tile_index {
+  u32 row, column;
+};
+
+// The hardware deals workgroups to XCDs in turn. Renumbers them so that each XCD gets consecutive
+// numbers. A bijection of [0, count) for every count.
+__device__ inline u32 contiguous_per_xcd(u32 id, u32 count) {
+  constexpr u32 xcds = arch::xcds;
+  const u32 xcd = id % xcds;
+  const u32 position = id / xcds;
+  // The first `longer` XCDs have one more than the others.
+  const u32 longer = count % xcds;
+  return xcd * (count / xcds) + (xcd < longer ? xcd : longer) + position;
+}
+
+// Walks the tiles in groups of `height` tile rows, column after column within a group.
+__device__ inline tile_index grouped_order(u32 id, u32 rows, u32 columns, u32 height) {
+  const u32 group = id / (height * columns);
+  const u32 first = group * height;
+  const u32 left = rows - first;
+  const u32 members = left < height ? left : height;
+  const u32 within = id - first * columns;
+  return {first + within % members, within / members};
+}
+
+}  // namespace hk

@@ -1,0 +1,176 @@
+// y = epilogue(x w^T) for bf16 and f16: x is (m, k), w is (n, k), each with k or rows contiguous.
+//
+// One workgroup makes one block of y, or of one split's share of k: `a16w16`. Splits write f32
+// partial sums, which `a16w16_reduce` adds up in order of k, so that results do not depend on
+// timing, and finishes. `a16w16_pack` copies an operand whose rows are not aligned to 16 bytes
+// into rows that are, with zeros behind.
+//
+// Schedules (hk/gemm.h): eight waves in ping-pong for the largest tiles, where the matrix units are
+// the limit; interleaved for all others.
+#include "hk/epilogue.h"
+#include "hk/gemm.h"
+#include "hk/order.h"
+
+namespace hk {
+
+struct A16w16Args {
+  const void* x;
+  const void* w;
+  void* y;
+  const void* tensor0;
+  const void* tensor1;
+  const void* tensor2;
+  const void* tensor3;
+  const void* tensor4;
+  const void* tensor5;
+  const void* tensor6;
+  const void* tensor7;
+  i64 x_stride;  // in elements, as all strides
+  i64 w_stride;
+  i64 y_stride;
+  i64 split_stride;  // between the partial sums of one split and the next
+  u32 m, n, k;
+  u32 split_k;  // share of k of each split but the last, a multiple of BK
+  u32 splits;
+  u32 y_type;  // a dtype
+  u32 y_wide;
+  u32 step_count;
+  EpilogueStep steps[max_steps];
+};
+
+namespace {
+
+using A16w16Epilogue = epilogue<A16w16Args>;
+
+__device__ inline A16w16Epilogue epilogue_of(const A16w16Args& args) {
+  return {kernel_arguments<A16w16Args>(), args.m, args.n};
+}
+
+// Stores a block that lies within y, when there is nothing to do but round, or a bias to add.
+template <class T, class Block>
+__device__ inline void store_block(const Block& block, const result_matrix& y, u32 row, u32 column,
+                                   const A16w16Epilogue& steps, bool bias) {
+  char* base = y.base + (row * y.stride + column) * i64{sizeof(T)};
+  const u32 bytes = ((Block::BM - 1) * y.stride + Block::BN) * sizeof(T);
+  const buffer to(base, bytes);
+  static_for<Block::runs_per_row>([&](auto c) {
+    constexpr int run = Block::run;
+    vec<f32, run> add = 0;
+    if (bias) add = steps.template operand<run>(&steps.args->steps[0].a, 0,
+                                                column + block.result_column(c));
+    static_for<Block::runs / Block::runs_per_row>([&](auto r) {
+      constexpr int i = r * Block::runs_per_row + c;
+      const auto rounded = round_to<T, run>(block.template results<i>() + add);
+      const u32 offset =
+          (block.result_row(i) * static_cast<u32>(y.stride) + block.result_column(i)) * sizeof(T);
+      constexpr int width = min(16, run * sizeof(T));
+      using piece = vec<u32, width / 4>;
+      struct pieces {
+        piece of[run * sizeof(T) / width];
+      };
+      const auto split = bit_cast<pieces>(rounded);
+      static_for<run * sizeof(T) / width>([&](auto p) { to.store(offset + p * width, split.of[p]); });
+    });
+  });
+}
+
+template <class Tile>
+__device__ void a16w16(const A16w16Args& args) {
+  using Block = gemm_block<Tile>;
+  __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
+
+  // Which block, and which share of k.
+  const u32 rows = (args.m + Tile::BM - 1) / Tile::BM;
+  const u32 columns = (args.n + Tile::BN - 1) / Tile::BN;
+  const u32 id = contiguous_per_xcd(block_idx().x, rows * columns * args.splits);
+  const u32 split = id / (rows * columns);
+  const tile_index tile = grouped_order(id % (rows * columns), rows, columns, Tile::GROUP);
+  const u32 row = tile.row * Tile::BM;
+  const u32 column = tile.column * Tile::BN;
+  const i64 k_begin = i64{split} * args.split_k;
+  const i64 k_left = args.k - k_begin;
+  const i64 k_end = k_begin + (k_left < args.split_k ? k_left : args.split_k);
+  const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
+
+  Block block;
+  block.multiply(lds_start(lds), args.x_stride, args.w_stride,
+                 stream_of<typename Block::x_operand>(args.x, args.x_stride, row, i64{args.m} - row,
+                                                      k_begin, k_end, steps, Tile::BK),
+                 stream_of<typename Block::w_operand>(args.w, args.w_stride, column,
+                                                      i64{args.n} - column, k_begin, k_end, steps,
+                                                      Tile::BK),
+                 steps);
+
+  const A16w16Epilogue chain = epilogue_of(args);
+  const auto type = static_cast<dtype>(args.y_type);
+  const u32 size = type == dtype::f32 ? 4 : 2;
+  const result_matrix y = {static_cast<char*>(args.y) + split * args.split_stride * size,
+                           args.y_stride, args.m, args.n, type, args.y_wide != 0};
+  const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
+  const bool bias = args.step_count == 1 &&
+                    args.steps[0].kind == static_cast<u32>(step_kind::add) &&
+                    args.steps[0].parameter == 1 && args.steps[0].a.row_stride == 0;
+  if (inside && y.wide && (args.step_count == 0 || bias)) {
+    switch (type) {
+      case dtype::bf16: store_block<bf16>(block, y, row, column, chain, bias); break;
+      case dtype::f16: store_block<f16>(block, y, row, column, chain, bias); break;
+      case dtype::f32: store_block<f32>(block, y, row, column, chain, bias); break;
+    }
+    return;
+  }
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < Block::runs; ++i) {
+    vec<f32, Block::run> values;
+    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
+    const u32 y_row = row + block.result_row(i);
+    const u32 y_column = column + block.result_column(i);
+    store_run(y, y_row, y_column, chain.apply(values, y_row, y_column));
+  }
+}
+
+// x holds the partial sums: f32, m rows of x_stride, a multiple of 8, per split.
+template <class Tile>
+__device__ void a16w16_reduce(const A16w16Args& args) {
+  constexpr int run = 8;
+  const A16w16Epilogue chain = epilogue_of(args);
+  const result_matrix y = {static_cast<char*>(args.y), args.y_stride, args.m, args.n,
+                           static_cast<dtype>(args.y_type), args.y_wide != 0};
+  const u32 runs = (args.n + run - 1) / run;
+  const u64 total = u64{runs} * args.m;
+  const u64 stride = grid_size().x;
+  for (u64 i = block_idx().x * Tile::threads + thread_idx().x; i < total; i += stride) {
+    const u32 row = static_cast<u32>(i / runs);
+    const u32 column = static_cast<u32>(i % runs) * run;
+    const f32* from = static_cast<const f32*>(args.x) + row * args.x_stride + column;
+    vec<f32, run> sum = 0;
+    for (u32 split = 0; split < args.splits; ++split) {
+      sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
+    }
+    store_run(y, row, column, chain.apply(sum, row, column));
+  }
+}
+
+// Copies m rows of n 16-bit elements from x to y, whose stride is a multiple of 8, and fills its
+// rows up with zeros to the next multiple of 8.
+template <class Tile>
+__device__ void a16w16_pack(const A16w16Args& args) {
+  constexpr int run = 8;
+  const u32 runs = (args.n + run - 1) / run;
+  const u64 total = u64{runs} * args.m;
+  const u64 stride = grid_size().x;
+  for (u64 i = block_idx().x * Tile::threads + thread_idx().x; i < total; i += stride) {
+    const u32 row = static_cast<u32>(i / runs);
+    const u32 column = static_cast<u32>(i % runs) * run;
+    const u16* from = static_cast<const u16*>(args.x) + row * args.x_stride + column;
+    vec<u16, run> values = 0;
+    for (u32 j = 0; j < run; ++j) {
+      if (column + j < args.n) values[j] = from[j];
+    }
+    u16* to = static_cast<u16*>(args.y) + row * args.y_stride + column;
+    *reinterpret_cast<vec<u16, run>*>(to) = values;
+  }
+}
+
+}  // namespace
+
+}  // namespace hk
