@@ -2,9 +2,9 @@
 // h = round(x + residual), which is stored too. f32 throughout, one rounding at the store.
 //
 // Three shapes of work, chosen by the width of a row. Narrow rows share a wave: LANES lanes each.
-// Wider ones have a workgroup each and stay in registers, CHUNKS chunks of eight elements per lane,
-// so that memory is read once. The widest (CHUNKS = 0) are read twice; the second time comes from
-// cache. Workgroups walk over rows, and weights stay in registers.
+// Wider ones have a workgroup each. Both stay in registers, CHUNKS chunks of eight elements per
+// lane, so that memory is read once, and weights stay there from row to row. The widest (CHUNKS =
+// 0) are read twice, the second time from cache.
 #include "hk/math.h"
 #include "hk/row.h"
 
@@ -30,137 +30,157 @@ struct RmsnormArgs {
 
 namespace {
 
-// Up to eight weights, with the offset added.
-__device__ inline chunk_values load_weight(const RmsnormArgs& args, u32 column) {
-  chunk_values weight;
+// Calls `with` with the weights as a pointer to their type.
+template <class F>
+__device__ inline void with_weight(const RmsnormArgs& args, F with) {
   switch (static_cast<dtype>(args.weight_type)) {
-    case dtype::bf16:
-      weight = load_chunk(static_cast<const bf16*>(args.weight), column, args.width);
-      break;
-    case dtype::f16:
-      weight = load_chunk(static_cast<const f16*>(args.weight), column, args.width);
-      break;
-    case dtype::f32:
-      weight = load_chunk(static_cast<const f32*>(args.weight), column, args.width);
-      break;
+    case dtype::bf16: with(static_cast<const bf16*>(args.weight)); break;
+    case dtype::f16: with(static_cast<const f16*>(args.weight)); break;
+    case dtype::f32: with(static_cast<const f32*>(args.weight)); break;
   }
-  return weight + args.weight_offset;
 }
 
-template <class Tile>
-struct rmsnorm_rows {
-  using T = typename Tile::T;
-  static constexpr int lanes = Tile::LANES;  // of one row
-  static constexpr int chunks = Tile::CHUNKS;
-  static constexpr int waves = Tile::threads / wave_size;
-  static constexpr bool per_workgroup = lanes == Tile::threads;
-  static constexpr int rows_at_once = Tile::threads / lanes;
-  static_assert(per_workgroup || lanes <= wave_size);
+template <class T>
+struct rmsnorm_row {
+  const T* x;
+  const T* residual;
+  T* y;
+  T* residual_out;
 
-  const RmsnormArgs& args;
-  f32* scratch;  // two sets of a float per wave, used in turn
+  __device__ rmsnorm_row(const RmsnormArgs& args, u32 row)
+      : x(static_cast<const T*>(args.x) + row * args.x_stride),
+        residual(static_cast<const T*>(args.residual) + row * args.residual_stride),
+        y(static_cast<T*>(args.y) + row * args.y_stride),
+        residual_out(static_cast<T*>(args.residual_out) + row * args.residual_out_stride) {}
+};
+
+// 1 / rms from the sum of squares.
+__device__ inline f32 scale_of(const RmsnormArgs& args, f32 squares) {
+  return rsqrt(squares / static_cast<f32>(args.width) + args.eps);
+}
+
+// Rows that fit into registers.
+template <class Tile>
+__device__ inline void rmsnorm_in_registers(const RmsnormArgs& args) {
+  using T = typename Tile::T;
+  constexpr int lanes = Tile::LANES, chunks = Tile::CHUNKS;
+  constexpr bool per_workgroup = lanes == Tile::threads;
+  constexpr int waves = Tile::threads / wave_size;
+  static_assert(per_workgroup || lanes <= wave_size);
+  using share = row_share<T, lanes, chunks>;
+
+  // Two sets, used in turn, make one barrier per row enough.
+  __shared__ f32 scratch[2][waves];
   u32 turn = 0;
 
-  // The values to normalise; stores them too if they are sums.
-  __device__ chunk_values load(u32 row, u32 column) const {
-    const T* x = static_cast<const T*>(args.x) + row * args.x_stride;
-    chunk_values h = load_chunk(x, column, args.width);
+  const u32 width = args.width;
+  const u32 lane = thread_idx().x % lanes;
+  row_values<lanes, chunks> weight;
+  with_weight(args, [&](auto* from) { weight.load(from, width, lane); });
+  for (auto& values : weight.body) values += args.weight_offset;
+  weight.tail += args.weight_offset;
+
+  // Every wave takes every turn, so that reductions find all lanes present. The rows of a wave past
+  // the end are empty.
+  const u32 rows_at_once = grid_size().x / lanes;
+  for (u32 first = block_idx().x * (Tile::threads / lanes); first < args.rows;
+       first += rows_at_once) {
+    const u32 row = first + thread_idx().x / lanes;
+    const u32 row_width = row < args.rows ? width : 0;
+    const rmsnorm_row<T> at(args, row);
+    share h;
+    h.load(at.x, row_width, lane);
     if constexpr (Tile::FUSED) {
-      const T* residual = static_cast<const T*>(args.residual) + row * args.residual_stride;
-      h = rounded<T>(h + load_chunk(residual, column, args.width));
-      store_chunk(sums(row), column, args.width, h, chunks == 0);
+      share residual;
+      residual.load(at.residual, row_width, lane);
+      h.map([&](chunk_values v, int i) { return v + to_f32<T, chunk>(residual.body[i]); },
+            [&](f32 v) { return v + to_f32(residual.tail); });
     }
-    return h;
-  }
-  __device__ T* sums(u32 row) const {
-    return static_cast<T*>(args.residual_out) + row * args.residual_out_stride;
-  }
-
-  __device__ void store(u32 row, u32 column, chunk_values h, f32 scale,
-                        chunk_values weight) const {
-    T* y = static_cast<T*>(args.y) + row * args.y_stride;
-    store_chunk(y, column, args.width, h * scale * weight);
-  }
-
-  // 1 / rms of a row from each lane's sum of squares; all lanes of the row must call it.
-  __device__ f32 scale_of(f32 squares, u32 row, bool first) {
+    f32 squares = h.squares();
     if constexpr (per_workgroup) {
-      // Alternating between two sets makes one barrier per row enough.
-      squares = workgroup_reduce<add, waves>(squares, scratch + turn * waves);
+      squares = workgroup_reduce<add, waves>(squares, scratch[turn]);
       turn ^= 1;
     } else {
       squares = wave_reduce<add, lanes>(squares);
     }
-    const f32 scale = rsqrt(squares / static_cast<f32>(args.width) + args.eps);
-    if (args.rstd != nullptr && first && row < args.rows) args.rstd[row] = scale;
-    return scale;
+    const f32 scale = scale_of(args, squares);
+    // Stores come last: outputs may be the inputs.
+    if constexpr (Tile::FUSED) h.store(at.residual_out, row_width, lane);
+    h.map([&](chunk_values v, int i) { return v * scale * weight.body[i]; },
+          [&](f32 v) { return v * scale * weight.tail; });
+    h.store(at.y, row_width, lane);
+    if (args.rstd != nullptr && lane == 0 && row < args.rows) args.rstd[row] = scale;
   }
+}
 
-  __device__ static f32 sum(chunk_values v) {
-    return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-  }
+// Rows of any width, a workgroup each.
+template <class Tile>
+__device__ inline void rmsnorm_in_two_passes(const RmsnormArgs& args) {
+  using T = typename Tile::T;
+  constexpr int lanes = Tile::LANES;
+  constexpr int waves = lanes / wave_size;
+  static_assert(lanes == Tile::threads);
+  using share = row_share<T, lanes, 1>;
 
-  // Rows that fit into registers.
-  __device__ void in_registers() {
-    const u32 lane = thread_idx().x % lanes;
-    chunk_values weight[chunks];
-    static_for<chunks>([&](auto i) { weight[i] = load_weight(args, (i * lanes + lane) * chunk); });
-    const u32 step = grid_size().x / lanes;
-    // Every wave takes every turn, so that reductions and barriers find all lanes present.
-    for (u32 base = block_idx().x * rows_at_once; base < args.rows; base += step) {
-      const u32 row = base + thread_idx().x / lanes;
-      const bool valid = row < args.rows;
-      chunk_values h[chunks];
-      chunk_values squares = 0;
-      static_for<chunks>([&](auto i) {
-        h[i] = valid ? load(row, (i * lanes + lane) * chunk) : 0;
-        squares += h[i] * h[i];
+  __shared__ f32 scratch[2][waves];
+  u32 turn = 0;
+  const u32 width = args.width;
+  const u32 lane = thread_idx().x;
+  // What a workgroup takes of a row at once. The last piece may be shorter.
+  constexpr u32 piece = lanes * chunk;
+
+  for (u32 row = block_idx().x; row < args.rows; row += grid_size().x / lanes) {
+    const rmsnorm_row<T> at(args, row);
+    const auto load = [&](u32 column) {
+      const u32 left = width - column;
+      share h;
+      h.load(at.x + column, left < piece ? left : piece, lane);
+      if constexpr (Tile::FUSED) {
+        share residual;
+        residual.load(at.residual + column, left < piece ? left : piece, lane);
+        h.map([&](chunk_values v, int) { return v + to_f32<T, chunk>(residual.body[0]); },
+              [&](f32 v) { return v + to_f32(residual.tail); });
+      }
+      return h;
+    };
+    // Chains of additions stay short: they are folded every 64 terms.
+    f32 squares = 0, partial = 0;
+    u32 terms = 0;
+    for (u32 column = 0; column < width; column += piece) {
+      partial += load(column).squares();
+      if (++terms % 64 == 0) {
+        squares += partial;
+        partial = 0;
+      }
+    }
+    squares = workgroup_reduce<add, waves>(squares + partial, scratch[turn]);
+    turn ^= 1;
+    const f32 scale = scale_of(args, squares);
+    for (u32 column = 0; column < width; column += piece) {
+      const u32 left = width - column < piece ? width - column : piece;
+      // Each element is loaded by the lane that stores it: outputs may be the inputs.
+      share h = load(column);
+      if constexpr (Tile::FUSED) h.store(at.residual_out + column, left, lane);
+      with_weight(args, [&](auto* from) {
+        row_values<lanes, 1> weight;
+        weight.load(from + column, left, lane);
+        h.map([&](chunk_values v, int) {
+                return v * scale * (weight.body[0] + args.weight_offset);
+              },
+              [&](f32 v) { return v * scale * (weight.tail + args.weight_offset); });
       });
-      const f32 scale = scale_of(sum(squares), row, lane == 0);
-      if (!valid) continue;
-      static_for<chunks>(
-          [&](auto i) { store(row, (i * lanes + lane) * chunk, h[i], scale, weight[i]); });
+      h.store(at.y + column, left, lane);
     }
+    if (args.rstd != nullptr && lane == 0) args.rstd[row] = scale;
   }
-
-  // Rows of any width, read twice.
-  __device__ void in_two_passes() {
-    constexpr u32 step = lanes * chunk;
-    for (u32 row = block_idx().x; row < args.rows; row += grid_size().x / lanes) {
-      // Chains of additions stay short: eight sums per lane, folded every 64 terms.
-      chunk_values squares = 0, partial = 0;
-      u32 terms = 0;
-      for (u32 column = thread_idx().x * chunk; column < args.width; column += step) {
-        const chunk_values h = load(row, column);
-        partial += h * h;
-        if (++terms % 64 == 0) {
-          squares += partial;
-          partial = 0;
-        }
-      }
-      const f32 scale = scale_of(sum(squares + partial), row, thread_idx().x == 0);
-      for (u32 column = thread_idx().x * chunk; column < args.width; column += step) {
-        chunk_values h;
-        if constexpr (Tile::FUSED) {
-          // This lane's own stores of the first pass.
-          h = load_chunk(sums(row), column, args.width);
-        } else {
-          h = load(row, column);
-        }
-        store(row, column, h, scale, load_weight(args, column));
-      }
-    }
-  }
-};
+}
 
 template <class Tile>
-__device__ void rmsnorm(const RmsnormArgs& args) {
-  __shared__ f32 scratch[2 * Tile::threads / wave_size];
-  rmsnorm_rows<Tile> rows = {args, scratch};
+__device__ inline void rmsnorm(const RmsnormArgs& args) {
   if constexpr (Tile::CHUNKS == 0) {
-    rows.in_two_passes();
+    rmsnorm_in_two_passes<Tile>(args);
   } else {
-    rows.in_registers();
+    rmsnorm_in_registers<Tile>(args);
   }
 }
 
