@@ -149,7 +149,7 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
     out.line(format_args!(
         "// The array types hold what the device has, the values what Rust has."
     ));
-    out.line(format_args!("#[allow(non_upper_case_globals)]\nconst _: () = {{"));
+    out.line(format_args!("#[allow(dead_code, non_upper_case_globals)]\nconst _: () = {{"));
     out.line(format_args!("type {args} = crate::{family}::{args};"));
     out.line(format_args!(
         "const {family}_kernel_{args}_size_on_device: [(); {size}] = \

@@ -70,12 +70,14 @@ struct File {
     kernel: Vec<Kernel>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kernel {
     family: String,
     #[serde(default)]
     variant: String,
+    #[serde(default)]
+    variants: Vec<Variant>,
     entry: Option<String>,
     args: String,
     #[serde(default)]
@@ -86,7 +88,38 @@ struct Kernel {
     tile: Vec<Tile>,
 }
 
-#[derive(Debug, Deserialize)]
+/// One of several variants that share everything else, tiles included.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variant {
+    name: String,
+    #[serde(default)]
+    params: BTreeMap<String, Param>,
+}
+
+impl Kernel {
+    /// The kernel once for each of its variants.
+    fn per_variant(mut self) -> Result<Vec<Self>, String> {
+        let variants = std::mem::take(&mut self.variants);
+        if variants.is_empty() {
+            return Ok(vec![self]);
+        }
+        if !self.variant.is_empty() {
+            let name = display_name(&self.family, &self.variant);
+            return Err(format!("kernel `{name}`: has both `variant` and `variants`"));
+        }
+        Ok(variants
+            .into_iter()
+            .map(|Variant { name, params }| {
+                let mut kernel = Self { variant: name, ..self.clone() };
+                kernel.params.extend(params);
+                kernel
+            })
+            .collect())
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tile {
     name: String,
@@ -116,7 +149,11 @@ pub(crate) fn parse(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
     let mut units: Vec<Unit> = Vec::new();
     let mut names = BTreeSet::new();
+    let mut kernels = Vec::new();
     for kernel in file.kernel {
+        kernels.extend(kernel.per_variant()?);
+    }
+    for kernel in kernels {
         let name = display_name(&kernel.family, &kernel.variant);
         let at = |problem: String| format!("kernel `{name}`: {problem}");
         if !names.insert((kernel.family.clone(), kernel.variant.clone())) {
@@ -133,7 +170,8 @@ pub(crate) fn parse(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
 }
 
 fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
-    let Kernel { family, variant, entry, args, dims, params, threads, tile: tiles } = kernel;
+    let Kernel { family, variant, variants: _, entry, args, dims, params, threads, tile: tiles } =
+        kernel;
     check_name("family", &family)?;
     if !variant.is_empty() {
         check_name("variant", &variant)?;
@@ -384,6 +422,27 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         let clash = FILE.replace("\"rmsnorm\"", "\"rmsnorm_bf16\"").replace("variant", "#");
         let clash = parse(&[FILE, &clash].concat(), Arch::Gfx942).unwrap_err();
         assert!(clash.contains("another kernel has the symbol `hk_rmsnorm_bf16_n4096`"), "{clash}");
+    }
+
+    #[test]
+    fn variants_share_tiles() {
+        let variants = r#"variants = [
+            { name = "bf16", params = { T = "hk::bf16" } }, { name = "f32", params = { VEC = 4 } }]"#;
+        let file = FILE.replace("variant = \"bf16\"", variants);
+        let units = parse(&file, Arch::Gfx942).unwrap();
+        let symbols: Vec<_> = units.iter().map(|unit| unit.symbol.as_str()).collect();
+        let want = ["bf16_n4096", "bf16_any", "f32_n4096", "f32_any"];
+        assert_eq!(symbols, want.map(|name| format!("hk_rmsnorm_{name}")));
+        assert_eq!(units[3].params["VEC"], Param::Int(4));
+        // A tile's parameter goes before a variant's.
+        assert_eq!(units[2].params["VEC"], Param::Int(16));
+
+        let both = FILE.replace("variant =", "variants = [{ name = \"f16\" }]\nvariant =");
+        let error = parse(&both, Arch::Gfx942).unwrap_err();
+        assert_eq!(error, "kernel `rmsnorm bf16`: has both `variant` and `variants`");
+        let twice =
+            FILE.replace("variant = \"bf16\"", r#"variants = [{ name = "a" }, { name = "a" }]"#);
+        assert_eq!(parse(&twice, Arch::Gfx942).unwrap_err(), "kernel `rmsnorm a`: is listed twice");
     }
 
     #[test]

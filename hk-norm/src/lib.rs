@@ -1,1 +1,30 @@
-//! Normalisation and row-wise kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! Normalisation and row-wise kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! Ops take tensors of any rank whose innermost dimension is the row; rows may be any distance
+//! apart. Build with the feature `cdna3` or `cdna4`, or both, to have code for the chips.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_core::{Device, Tensor};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! let x = Tensor::from_slice(&stream, &[3.0f32, 4.0], &[1, 2])?;
+//! let weight = Tensor::from_slice(&stream, &[1.0f32, 2.0], &[2])?;
+//! let y = hk_norm::rmsnorm(&x, &weight, 1e-12)?;
+//! assert_eq!(y.to_vec()?, [0.848_528_15, 2.262_742]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+pub mod rmsnorm;
+
+pub use rmsnorm::{
+    RmsnormOptions, fused_add_rmsnorm, fused_add_rmsnorm_into, fused_add_rmsnorm_with, rmsnorm,
+    rmsnorm_into, rmsnorm_with,
+};
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

@@ -23,7 +23,7 @@ using vec = T __attribute__((ext_vector_type(N)));
 // 16 bytes: the widest access of a lane, and the unit in which tiles are moved and swizzled.
 using bits128 = vec<u32, 4>;
 
-// Element types as values; the numbers are those of the host's `ElementCode`.
+// Element types as values; the numbers are the host's `Real::CODE`.
 enum class dtype : u32 { bf16 = 0, f16 = 1, f32 = 2 };
 
 // The same bits as another type of the same size.

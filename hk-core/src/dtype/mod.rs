@@ -161,6 +161,24 @@ pub trait Float: Scalar {
     const MAX: f64;
 }
 
+/// The element types that kernels read and write as `f32`: bf16, f16 and f32.
+pub trait Real: Float {
+    /// The type as kernels' arguments name it; the enum `dtype` of `hk/types.h`.
+    const CODE: u32;
+}
+
+impl Real for bf16 {
+    const CODE: u32 = 0;
+}
+
+impl Real for f16 {
+    const CODE: u32 = 1;
+}
+
+impl Real for f32 {
+    const CODE: u32 = 2;
+}
+
 macro_rules! scalar {
     ($($ty:ident, $variant:ident: $to:expr, $from:expr;)*) => {$(
         impl Element for $ty {

@@ -433,6 +433,24 @@ impl<T: Element> Tensor<T> {
         if self.overlaps(other) { Err(Error::Alias { op, a, b }) } else { Ok(()) }
     }
 
+    /// Requires an output of an op to be disjoint from an input in memory, or to be the same view,
+    /// so that each element is read before the one in its place is written.
+    ///
+    /// # Errors
+    /// [`Error::Alias`] if they overlap in another way.
+    pub fn check_in_place<U: Element>(
+        &self,
+        op: &'static str,
+        a: &'static str,
+        other: &Tensor<U>,
+        b: &'static str,
+    ) -> Result<()> {
+        let same = self.address_of(0) == other.address_of(0)
+            && self.layout == other.layout
+            && size_of::<T>() == size_of::<U>();
+        if same { Ok(()) } else { self.check_disjoint(op, a, other, b) }
+    }
+
     /// Requires two arguments of an op to be on one stream, and so on one device.
     ///
     /// # Errors
