@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::event::record;
 use super::fatbin::{function_of, registered_function};
 use super::types::{
-    Dim3, HipDeviceptr, HipError, HipEvent, HipFuncAttributes, HipFunction, HipModule, HipStream,
+    Dim3, HipDeviceptr, HipDrvLaunchConfig, HipError, HipEvent, HipFuncAttributes, HipFunction,
+    HipLaunchAttribute, HipLaunchConfig, HipModule, HipStream,
 };
 use super::{api, check_flags, enqueue, name, put};
 use crate::object::Kernel;
@@ -225,6 +226,30 @@ fn attributes(function: &Function) -> HipResult<HipFuncAttributes> {
     })
 }
 
+/// Whether the attributes of an extended launch ask for a cooperative one.
+///
+/// # Safety
+///
+/// `attributes` is null or points to `count` attributes.
+unsafe fn is_cooperative(attributes: *const HipLaunchAttribute, count: c_uint) -> HipResult<bool> {
+    const COOPERATIVE: c_int = 2;
+    const CLUSTER_DIMENSION: c_int = 4;
+    let mut cooperative = false;
+    for index in 0..if attributes.is_null() { 0 } else { count as usize } {
+        // SAFETY: there are `count` of them.
+        let attribute = unsafe { attributes.add(index).read_unaligned() };
+        match attribute.id {
+            COOPERATIVE => cooperative = attribute.value[0] != 0,
+            CLUSTER_DIMENSION if attribute.value[..3] != [1; 3] => {
+                return Err(HipError::NOT_SUPPORTED);
+            }
+            // The others are hints about caches, priorities and fences.
+            _ => {}
+        }
+    }
+    Ok(cooperative)
+}
+
 /// A launch whose workgroups must all run at once.
 fn check_cooperative(function: &Function, shape: &Shape) -> HipResult {
     let block = c_int::try_from(shape.block_size()).map_err(|_| HipError::INVALID_VALUE)?;
@@ -384,6 +409,50 @@ api! {
         check_cooperative(&kernel, &shape)?;
         let none = std::ptr::null_mut();
         launch(&kernel, shape, stream, params, none, HipError::INVALID_VALUE)
+    }
+
+    /// Launches a kernel with attributes.
+    fn hipDrvLaunchKernelEx(
+        config: *const HipDrvLaunchConfig,
+        kernel: HipFunction,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) {
+        if config.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let config = config.read_unaligned();
+        let shape = Shape {
+            grid: config.grid.into(),
+            block: config.block.into(),
+            dynamic_lds: config.shared_mem_bytes,
+        };
+        let kernel = function(kernel)?;
+        if is_cooperative(config.attributes, config.attribute_count)? {
+            check_cooperative(&kernel, &shape)?;
+        }
+        launch(&kernel, shape, config.stream, params, extra, HipError::INVALID_VALUE)
+    }
+
+    /// Launches a kernel by its host function, with attributes.
+    fn hipLaunchKernelExC(
+        config: *const HipLaunchConfig,
+        host: *const c_void,
+        args: *mut *mut c_void,
+    ) {
+        if config.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let config = config.read_unaligned();
+        let dynamic_lds =
+            u32::try_from(config.dynamic_smem_bytes).map_err(|_| HipError::INVALID_VALUE)?;
+        let shape = Shape { grid: config.grid.into(), block: config.block.into(), dynamic_lds };
+        let kernel = function_of(host)?;
+        if is_cooperative(config.attributes, config.attribute_count)? {
+            check_cooperative(&kernel, &shape)?;
+        }
+        let none = std::ptr::null_mut();
+        launch(&kernel, shape, config.stream, args, none, HipError::INVALID_CONFIGURATION)
     }
 
     /// Launches a kernel by its host function.

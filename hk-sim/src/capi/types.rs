@@ -126,6 +126,44 @@ pub struct HipMemcpy2D {
     pub height: usize,
 }
 
+/// `hipLaunchAttribute`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct HipLaunchAttribute {
+    /// `hipLaunchAttributeID`.
+    pub id: c_int,
+    /// Fills the gap before the value.
+    pub padding: [u8; 4],
+    /// `hipLaunchAttributeValue`, whose first words mean what the id says.
+    pub value: [u32; 16],
+}
+
+/// `HIP_LAUNCH_CONFIG` of `hipDrvLaunchKernelEx`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipDrvLaunchConfig {
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub shared_mem_bytes: c_uint,
+    pub stream: HipStream,
+    pub attributes: *const HipLaunchAttribute,
+    pub attribute_count: c_uint,
+}
+
+/// `hipLaunchConfig_t` of `hipLaunchKernelExC`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipLaunchConfig {
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub dynamic_smem_bytes: usize,
+    pub stream: HipStream,
+    pub attributes: *const HipLaunchAttribute,
+    pub attribute_count: c_uint,
+}
+
 /// The structure that hipcc passes to `__hipRegisterFatBinary`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -359,4 +397,7 @@ const _: () = {
     assert!(size_of::<HipPointerAttribute>() == 32);
     assert!(size_of::<HipFuncAttributes>() == 56);
     assert!(size_of::<HipMemcpy2D>() == 128);
+    assert!(size_of::<HipLaunchAttribute>() == 72);
+    assert!(size_of::<HipDrvLaunchConfig>() == 56);
+    assert!(size_of::<HipLaunchConfig>() == 56);
 };

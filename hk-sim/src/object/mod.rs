@@ -243,11 +243,10 @@ impl CodeObject {
         let Some(note) = note else {
             return symbols
                 .iter()
-                .filter(|symbol| symbol.defined && symbol.name.ends_with(".kd"))
-                .filter(|symbol| symbol.kind == elf::STT_OBJECT)
-                .map(|symbol| {
-                    let name = symbol.name.trim_end_matches(".kd");
-                    self.kernel_at(name, &symbol.name, symbol.vaddr, None)
+                .filter(|symbol| symbol.defined && symbol.kind == elf::STT_OBJECT)
+                .filter_map(|symbol| {
+                    let name = symbol.name.strip_suffix(".kd")?;
+                    Some(self.kernel_at(name, &symbol.name, symbol.vaddr, None))
                 })
                 .collect();
         };

@@ -265,7 +265,7 @@ pub(crate) fn attribute(properties: &Properties, number: c_int) -> HipResult<c_i
         10_007..=10_010 => 0, // Cooperative multi-device launches with differing shapes.
         10_011 => prop.is_large_bar,
         10_012 => prop.asic_revision,
-        10_013 => 1, // Stream wait value.
+        10_013 => 0, // Stream wait value.
         10_014 => 0, // Images.
         10_015 => prop.multi_processor_count,
         10_016 => 1, // Fine-grained memory.
