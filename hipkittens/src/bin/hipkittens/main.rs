@@ -1,0 +1,47 @@
+//! The `hipkittens` command.
+
+mod doctor;
+mod inspect;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// GPU kernels for AMD CDNA3 and CDNA4, proven on a simulator.
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say which compiler, devices and code objects were found, and what to do about what is missing.
+    Doctor,
+    /// Show the kernels of a code object: resources, occupancy and, on request, instructions.
+    ///
+    /// Exits with 1 if some instruction cannot be decoded; each is named with its address and bytes.
+    Inspect {
+        /// Code object (.hsaco, .co) or uncompressed offload bundle.
+        file: PathBuf,
+        /// Print every instruction in LLVM syntax.
+        #[arg(long)]
+        disasm: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Doctor => doctor::run(),
+        Command::Inspect { file, disasm } => inspect::run(&file, disasm),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("hipkittens: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
