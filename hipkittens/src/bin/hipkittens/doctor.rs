@@ -4,48 +4,67 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use hk_core::Device;
+use hk_core::{Device, hip_library};
 
-/// Architectures whose kernels this binary carries.
-const BUILT: &[(&str, bool)] =
-    &[("gfx942 (cdna3)", cfg!(feature = "cdna3")), ("gfx950 (cdna4)", cfg!(feature = "cdna4"))];
+/// Architectures that kernels can be built for, with the feature that builds them.
+const ARCHITECTURES: [(&str, &str, bool); 2] = [
+    ("gfx942", "cdna3", cfg!(feature = "cdna3")),
+    ("gfx950", "cdna4", cfg!(feature = "cdna4")),
+];
 
-/// Prints the report; fails if neither a GPU nor the simulator can run anything.
+/// Prints the report; fails if there is no device to run anything on.
 pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "hipkittens {}", env!("CARGO_PKG_VERSION"))?;
 
-    writeln!(out, "\nCompiler (needed to build kernels, not to run them)")?;
+    writeln!(out, "\nCompiler (builds kernels; a finished program does not need it)")?;
     match hk_build::clang() {
         Ok(clang) => {
-            writeln!(out, "  {} ({})", clang.version(), clang.origin())?;
+            writeln!(out, "  {}, from {}", clang.version(), clang.origin())?;
             writeln!(out, "  {}", clang.program().display())?;
         }
         Err(error) => writeln!(out, "  none: {}", indent(&error.to_string()))?,
     }
 
-    writeln!(out, "\nCode objects in this binary")?;
-    for (name, built) in BUILT {
-        let state = if *built { "built" } else { "not built: enable the feature in brackets" };
-        writeln!(out, "  {name}: {state}")?;
+    writeln!(out, "\nCode objects in this program")?;
+    for (arch, feature, built) in ARCHITECTURES {
+        if built {
+            writeln!(out, "  {arch}: built")?;
+        } else {
+            writeln!(out, "  {arch}: not built; enable the feature `{feature}`")?;
+        }
+    }
+
+    writeln!(out, "\nHIP library (needed for real GPUs)")?;
+    match hip_library() {
+        Ok(library) => {
+            let path = library.path.display();
+            writeln!(out, "  {path}, version {}, {} GPUs", library.version, library.devices)?;
+        }
+        Err(error) => writeln!(out, "  none: {}", indent(&error.to_string()))?,
     }
 
     writeln!(out, "\nDevices")?;
-    let mut usable = 0;
-    for entry in Device::list() {
-        match entry {
-            Ok(device) => {
-                usable += 1;
-                writeln!(out, "  {device}")?;
-            }
-            Err(error) => writeln!(out, "  no GPU: {}", indent(&error.to_string()))?,
-        }
+    let devices = Device::list();
+    for device in &devices {
+        let memory = device.memory_bytes >> 30;
+        let note = if device.arch.is_some() { "" } else { " (no kernels for this architecture)" };
+        writeln!(
+            out,
+            "  {:<12} {}, {}, {} CUs, {memory} GiB{note}",
+            device.name, device.product, device.target, device.compute_units,
+        )?;
     }
     match Device::auto() {
-        Ok(device) => writeln!(out, "  default: {device} (HIPKITTENS_DEVICE chooses another)")?,
-        Err(error) => writeln!(out, "  default: none: {}", indent(&error.to_string()))?,
+        Ok(device) => {
+            writeln!(out, "  default: {} (HIPKITTENS_DEVICE chooses another)", device.name())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            writeln!(out, "  default: none: {}", indent(&error.to_string()))?;
+            Ok(ExitCode::FAILURE)
+        }
     }
-    Ok(if usable > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn indent(text: &str) -> String {
