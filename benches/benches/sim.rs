@@ -26,10 +26,26 @@ const LOOPS: &[(&str, &str, f64)] = &[
     ("v_cmp_gt_f32", "v_cmp_gt_f32_e32 vcc, v1, v{d}", 0.0),
     ("v_pk_fma_f32", "v_pk_fma_f32 v[{d}:{d1}], v[2:3], v[4:5], v[6:7]", 256.0),
     ("v_exp_f32", "v_exp_f32_e32 v{d}, v1", 0.0),
-    ("mfma 32x32x8 bf16", "v_mfma_f32_32x32x8_bf16 v[{m}:{m15}], v[0:1], v[2:3], v[{m}:{m15}]", 16384.0),
-    ("mfma 32x32x16 bf16", "v_mfma_f32_32x32x16_bf16 v[{m}:{m15}], v[0:3], v[4:7], v[{m}:{m15}]", 32768.0),
-    ("mfma 16x16x32 f16", "v_mfma_f32_16x16x32_f16 v[{d}:{d3}], v[0:3], v[4:7], v[{d}:{d3}]", 16384.0),
-    ("mfma 32x32x64 fp8", "v_mfma_f32_32x32x64_f8f6f4 v[{m}:{m15}], v[0:7], v[8:15], v[{m}:{m15}]", 131072.0),
+    (
+        "mfma 32x32x8 bf16",
+        "v_mfma_f32_32x32x8_bf16 v[{m}:{m15}], v[0:1], v[2:3], v[{m}:{m15}]",
+        16384.0,
+    ),
+    (
+        "mfma 32x32x16 bf16",
+        "v_mfma_f32_32x32x16_bf16 v[{m}:{m15}], v[0:3], v[4:7], v[{m}:{m15}]",
+        32768.0,
+    ),
+    (
+        "mfma 16x16x32 f16",
+        "v_mfma_f32_16x16x32_f16 v[{d}:{d3}], v[0:3], v[4:7], v[{d}:{d3}]",
+        16384.0,
+    ),
+    (
+        "mfma 32x32x64 fp8",
+        "v_mfma_f32_32x32x64_f8f6f4 v[{m}:{m15}], v[0:7], v[8:15], v[{m}:{m15}]",
+        131072.0,
+    ),
 ];
 
 /// Copies of the body in one turn of the loop.
@@ -169,7 +185,10 @@ fn product(criterion: &mut Criterion) {
     });
     let mut expected = vec![0.0; N * N];
     let host = best(3, || sgemm(N, &a, &b, &mut expected)).as_secs_f64();
-    println!("\n{:<26} {:>10} {:>10} {:>10}", "bf16 product of 2048 cubed", "s", "GFLOP/s", "ratio");
+    println!(
+        "\n{:<26} {:>10} {:>10} {:>10}",
+        "bf16 product of 2048 cubed", "s", "GFLOP/s", "ratio"
+    );
     let row = |name: &str, seconds: f64| {
         let gflops = 2.0 * (N as f64).powi(3) / seconds / 1e9;
         println!("{name:<26} {seconds:>10.3} {gflops:>10.1} {:>10.2}", host / seconds);

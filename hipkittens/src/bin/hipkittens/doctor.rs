@@ -7,10 +7,8 @@ use std::process::ExitCode;
 use hk_core::{Device, hip_library};
 
 /// Architectures that kernels can be built for, with the feature that builds them.
-const ARCHITECTURES: [(&str, &str, bool); 2] = [
-    ("gfx942", "cdna3", cfg!(feature = "cdna3")),
-    ("gfx950", "cdna4", cfg!(feature = "cdna4")),
-];
+const ARCHITECTURES: [(&str, &str, bool); 2] =
+    [("gfx942", "cdna3", cfg!(feature = "cdna3")), ("gfx950", "cdna4", cfg!(feature = "cdna4"))];
 
 /// Prints the report; fails if there is no device to run anything on.
 pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {

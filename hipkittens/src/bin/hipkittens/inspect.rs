@@ -66,12 +66,7 @@ fn show(out: &mut impl Write, object: &CodeObject, disasm: bool) -> io::Result<u
     Ok(undecoded)
 }
 
-fn show_kernel(
-    out: &mut impl Write,
-    arch: Arch,
-    kernel: &Kernel,
-    width: usize,
-) -> io::Result<()> {
+fn show_kernel(out: &mut impl Write, arch: Arch, kernel: &Kernel, width: usize) -> io::Result<()> {
     let descriptor = &kernel.descriptor;
     let metadata = kernel.metadata.clone().unwrap_or_default();
     let (vgprs, agprs, sgprs) = match &kernel.metadata {
@@ -179,15 +174,9 @@ fn words(object: &CodeObject, range: &Range<u64>) -> Vec<u32> {
     };
     let bytes = &object.bytes()[segment.file.clone()];
     let offset = |address: u64| usize::try_from(address - segment.vaddr).unwrap_or(usize::MAX);
-    let bytes = bytes
-        .get(offset(range.start)..offset(range.end).min(bytes.len()))
-        .unwrap_or(&[]);
-    let mut words: Vec<u32> = bytes
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|word| u32::from_le_bytes(*word))
-        .collect();
+    let bytes = bytes.get(offset(range.start)..offset(range.end).min(bytes.len())).unwrap_or(&[]);
+    let mut words: Vec<u32> =
+        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     while words.last() == Some(&0) {
         words.pop();
     }

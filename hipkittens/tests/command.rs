@@ -1,0 +1,129 @@
+//! The command as a user calls it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use hk_build::{Arch, CompileOptions, assemble_code_object, compile_source};
+
+fn hipkittens(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hipkittens")).args(args).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn inspect(folder: &Path, name: &str, image: &[u8], disasm: bool) -> Output {
+    let file = folder.join(name);
+    std::fs::write(&file, image).expect("the folder is writable");
+    let file = file.to_string_lossy();
+    if disasm {
+        hipkittens(&["inspect", &file, "--disasm"])
+    } else {
+        hipkittens(&["inspect", &file])
+    }
+}
+
+#[test]
+fn inspect_shows_kernels_resources_and_code() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = r#"
+        static __attribute__((shared)) float lds[100];
+        extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 128)))
+        void twice(float* x) {
+            int i = __builtin_amdgcn_workitem_id_x();
+            lds[i % 100] = x[i];
+            __builtin_amdgcn_s_barrier();
+            x[i] = 2 * lds[(i + 1) % 100];
+        }
+    "#;
+    for arch in [Arch::Gfx942, Arch::Gfx950] {
+        let code = compile_source(source, arch, &CompileOptions::default()).expect("it compiles");
+        let output = inspect(folder.path(), "twice.hsaco", &code.image, true);
+        let shown = text(&output.stdout);
+        assert!(output.status.success(), "{shown}{}", text(&output.stderr));
+        assert!(shown.contains(&format!("target {}", arch.name())), "{shown}");
+        let row: Vec<&str> = shown
+            .lines()
+            .find(|line| line.starts_with("twice "))
+            .expect("the kernel has a row")
+            .split_whitespace()
+            .collect();
+        // LDS, scratch, spills, kernarg bytes, work-items.
+        assert_eq!(row[4..9], ["400", "0", "0", "8", "128"], "{shown}");
+        for instruction in ["global_load_dword ", "ds_write_b32 ", "s_barrier", "s_endpgm"] {
+            assert!(shown.contains(instruction), "{instruction} is not in {shown}");
+        }
+        let output = inspect(folder.path(), "twice.hsaco", &code.image, false);
+        assert!(!text(&output.stdout).contains("s_endpgm"));
+    }
+}
+
+#[test]
+fn inspect_names_what_does_not_decode_and_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The scaled matrix instructions of gfx950 mean nothing to gfx942.
+    let image = assemble_code_object(
+        r#"
+        .text
+        .globl odd
+        .p2align 8
+        .type odd,@function
+        odd:
+            s_nop 0
+            .long 0xd3ae0000, 0x00000000
+            s_endpgm
+        .size odd, .-odd
+        .rodata
+        .p2align 6
+        .amdhsa_kernel odd
+            .amdhsa_next_free_vgpr 8
+            .amdhsa_next_free_sgpr 8
+            .amdhsa_accum_offset 8
+        .end_amdhsa_kernel
+        "#,
+        Arch::Gfx942,
+    )
+    .expect("it assembles");
+    let output = inspect(folder.path(), "odd.hsaco", &image, false);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("d3ae0000 00000000"), "{shown}");
+    assert!(shown.contains("odd: "), "{shown}");
+    assert!(text(&output.stderr).contains("could not be decoded"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn inspect_says_why_a_file_cannot_be_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, image, reason) in [
+        ("text", b"hello, world".as_slice(), "neither an ELF code object"),
+        ("empty", b"".as_slice(), "neither an ELF code object"),
+        ("elf", b"\x7fELF".as_slice(), "malformed"),
+    ] {
+        let output = inspect(folder.path(), name, image, false);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(reason) && said.contains(name), "{said}");
+    }
+    let output = hipkittens(&["inspect", "/no/such/file"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("/no/such/file"));
+}
+
+#[test]
+fn doctor_reports_compiler_library_and_devices() {
+    let output = hipkittens(&["doctor"]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown}");
+    for expected in ["clang version", "HIP library", "sim:mi325x", "sim:mi355x", "default: "] {
+        assert!(shown.contains(expected), "{expected} is not in {shown}");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+        .arg("doctor")
+        .env("HIPKITTENS_DEVICE", "sim:mi999")
+        .output()
+        .expect("the command starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("mi999"));
+}
