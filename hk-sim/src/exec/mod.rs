@@ -18,6 +18,7 @@ pub mod simd;
 mod single;
 mod smem;
 pub mod transcendental;
+mod valu;
 mod wave;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::matrix::{self, Matrix};
 use super::simd::SimdLevel;
+use super::valu::{self, LaneDetail};
 use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
 use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, decode};
 
@@ -43,6 +44,8 @@ pub enum Detail {
     None,
     /// Matrix instructions.
     Matrix(Box<Matrix>),
+    /// Vector ALU instruction.
+    Lane(Box<LaneDetail>),
 }
 
 impl MicroOp {
@@ -264,6 +267,9 @@ fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupp
         F::Ds => ds::lower(program, inst),
         F::Flat | F::Global | F::Scratch => flat::lower(program, inst),
         F::Mubuf | F::Mtbuf => buffer::lower(program, inst),
+        F::Vop1 | F::Vop2 | F::Vopc | F::Vop3a | F::Vop3b | F::Vop3p | F::Mai => {
+            valu::lower(program.arch, inst, program.level)
+        }
         _ => Err(Unsupported::Operation("no handler")),
     }
 }

@@ -1,0 +1,342 @@
+//! Handlers.
+
+use std::mem::MaybeUninit;
+
+use super::finish::Finish;
+#[cfg(target_arch = "x86_64")]
+use super::lane::{Avx2, Avx512};
+use super::lane::{LaneArgs, LaneFn, Level, Portable, write_rows};
+use super::operand::{Permutation, Prepare, Rows, Source};
+use crate::exec::program::Detail;
+use crate::exec::simd::SimdLevel;
+use crate::exec::{EXEC, Flow, Handler, Lanes, MicroOp, Wave};
+
+/// Rows of the largest result.
+const RESULT_ROWS: usize = 32;
+
+/// What the handlers of lane kernels need to know about an instruction.
+#[derive(Debug)]
+pub struct LaneDetail {
+    pub(super) kernel: LaneFn,
+    /// Bits of MODE that must be `mode_value` for the direct way.
+    pub(super) mode_mask: u32,
+    pub(super) mode_value: u32,
+    /// [`LaneArgs::imm`].
+    pub(super) imm: u32,
+    /// Rows of the destination.
+    pub(super) rows: u8,
+    /// What to do with the lane mask.
+    pub(super) mask: Mask,
+    pub(super) sources: [Source; 4],
+    pub(super) general: General,
+}
+
+/// Destination of a lane mask; the scalar register is [`MicroOp::dst1`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mask {
+    /// There is one.
+    pub(super) write: bool,
+    /// It is complemented.
+    pub(super) negate: bool,
+    /// It goes to EXEC too.
+    pub(super) exec: bool,
+}
+
+impl Mask {
+    pub(super) const NONE: Self = Self { write: false, negate: false, exec: false };
+
+    /// Writes a mask, whose bits of inactive lanes are cleared.
+    #[inline(always)]
+    fn store(self, wave: &mut Wave<'_>, op: &MicroOp, mask: u64, exec: u64) {
+        let mask = if self.negate { !mask } else { mask } & exec;
+        wave.set_sgpr64(usize::from(op.dst1), mask);
+        if self.exec {
+            wave.set_sgpr64(EXEC, mask);
+        }
+    }
+}
+
+/// What only the general way needs.
+#[derive(Debug)]
+pub(super) struct General {
+    pub(super) prepare: [Prepare; 4],
+    pub(super) permutation: Option<Box<Permutation>>,
+    /// Kernel for the rounding modes other than the default, and where its mode is in MODE.
+    pub(super) round: Option<(LaneFn, u32)>,
+    pub(super) finish: Finish,
+    /// For operations on pairs of dwords, source and row of each operand of each half.
+    pub(super) pair: Option<Pair>,
+}
+
+/// Source and row of the operands of the two halves.
+pub(super) type Pair = [[(u8, u8); 3]; 2];
+
+/// A handler that is compiled for each vector level.
+trait Run {
+    /// # Safety
+    /// The host has the level, and `op` was lowered with this handler.
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow;
+}
+
+/// # Safety
+/// As for [`Run::run`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn run_avx2<R: Run>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+    // SAFETY: the caller's promise.
+    unsafe { R::run::<Avx2>(wave, op) }
+}
+
+/// # Safety
+/// As for [`Run::run`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn run_avx512<R: Run>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+    // SAFETY: the caller's promise.
+    unsafe { R::run::<Avx512>(wave, op) }
+}
+
+/// The handler for a level.
+fn at_level<R: Run>(level: SimdLevel) -> Handler {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY (here and below): a program takes no level above the host's, and `handler` is
+        // asked for the handler of an instruction only when that is lowered.
+        SimdLevel::Avx512 => |wave, op| unsafe { run_avx512::<R>(wave, op) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        SimdLevel::Avx2 => |wave, op| unsafe { run_avx2::<R>(wave, op) },
+        // SAFETY: as above.
+        _ => |wave, op| unsafe { R::run::<Portable>(wave, op) },
+    }
+}
+
+/// The fastest handler for an instruction.
+pub(super) fn handler(detail: &LaneDetail, level: SimdLevel) -> Handler {
+    let general = &detail.general;
+    let as_is = general.prepare.iter().all(Prepare::is_none) && general.finish.is_none();
+    if general.pair.is_some() {
+        let negated = general.prepare.iter().any(|prepare| prepare.invert != [0; 2]);
+        if negated || !general.finish.is_none() {
+            return at_level::<GeneralWay>(level);
+        }
+        return at_level::<Paired>(level);
+    }
+    if !as_is {
+        return at_level::<GeneralWay>(level);
+    }
+    let mut rows = detail.sources.iter();
+    let registers = rows.by_ref().take_while(|source| matches!(source, Source::Vector(_))).count();
+    let rest_is_empty = detail.sources[registers..].iter().all(|s| matches!(s, Source::None));
+    match (rest_is_empty && !detail.mask.write, registers) {
+        (true, 1) => at_level::<Registers<1>>(level),
+        (true, 2) => at_level::<Registers<2>>(level),
+        (true, 3) => at_level::<Registers<3>>(level),
+        _ => match detail.sources.iter().filter(|s| !matches!(s, Source::None)).count() {
+            1 => at_level::<Direct<1>>(level),
+            2 => at_level::<Direct<2>>(level),
+            3 => at_level::<Direct<3>>(level),
+            _ => at_level::<Direct<4>>(level),
+        },
+    }
+}
+
+/// Detail of an instruction of this family.
+#[inline(always)]
+fn detail(op: &MicroOp) -> &LaneDetail {
+    match &op.detail {
+        Detail::Lane(detail) => detail,
+        // SAFETY: lowering gives these handlers to instructions with this detail alone.
+        _ => unsafe { std::hint::unreachable_unchecked() },
+    }
+}
+
+/// All operands are vector registers and there is no mask.
+struct Registers<const N: usize>;
+
+impl<const N: usize> Run for Registers<N> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let detail = detail(op);
+        if wave.mode & detail.mode_mask != detail.mode_value {
+            // SAFETY: the caller's promise.
+            return unsafe { general::<L>(wave, op, detail) };
+        }
+        let rows = wave.rows();
+        // SAFETY: lowering has checked that all rows are inside the vector file.
+        unsafe {
+            let mut src = [rows.cast_const(); 4];
+            for (src, row) in src.iter_mut().zip(op.src).take(N) {
+                *src = rows.add(usize::from(row));
+            }
+            let dst = rows.add(usize::from(op.dst));
+            let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
+            LaneArgs { src, dst, exec, mode, imm }.call(detail.kernel);
+        }
+        Flow::Next
+    }
+}
+
+/// `N` operands that need no preparation.
+struct Direct<const N: usize>;
+
+impl<const N: usize> Run for Direct<N> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let detail = detail(op);
+        if wave.mode & detail.mode_mask != detail.mode_value {
+            // SAFETY: the caller's promise.
+            return unsafe { general::<L>(wave, op, detail) };
+        }
+        let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; N];
+        // SAFETY: the level is the caller's promise.
+        let src = unsafe { gather::<L, N>(wave, detail, &mut buffers) };
+        let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
+        // SAFETY: lowering has checked that all rows are inside the vector file.
+        let mask = unsafe {
+            let dst = wave.rows().add(usize::from(op.dst));
+            LaneArgs { src, dst, exec, mode, imm }.call(detail.kernel)
+        };
+        if detail.mask.write {
+            detail.mask.store(wave, op, mask, exec);
+        }
+        Flow::Next
+    }
+}
+
+/// Pointers to the rows of the first `N` operands; scalars are repeated in the buffers.
+///
+/// # Safety
+/// The host has the level.
+#[inline(always)]
+unsafe fn gather<L: Level, const N: usize>(
+    wave: &mut Wave<'_>,
+    detail: &LaneDetail,
+    buffers: &mut [MaybeUninit<Rows>; N],
+) -> [*const Lanes; 4] {
+    let mut src = [wave.rows().cast_const(); 4];
+    for ((src, source), buffer) in src.iter_mut().zip(&detail.sources).zip(buffers) {
+        // SAFETY: the caller's promise.
+        *src = unsafe { source.rows::<L>(wave, buffer) };
+    }
+    src
+}
+
+/// A pair of dwords per operand, which the kernel treats one by one.
+struct Paired;
+
+impl Run for Paired {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let detail = detail(op);
+        if wave.mode & detail.mode_mask != detail.mode_value {
+            // SAFETY: the caller's promise.
+            return unsafe { general::<L>(wave, op, detail) };
+        }
+        let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; 4];
+        // SAFETY: the level is the caller's promise.
+        let src = unsafe { gather::<L, 4>(wave, detail, &mut buffers) };
+        let mut results = MaybeUninit::<[Lanes; 2]>::uninit();
+        let results = results.as_mut_ptr().cast::<Lanes>();
+        let exec = wave.exec();
+        // SAFETY: lowering has checked that all rows are inside the vector file; `results` has the
+        // two rows that `run_halves` writes.
+        unsafe {
+            run_halves(detail.kernel, detail, src, results, wave.mode);
+            let dst = wave.rows().add(usize::from(op.dst));
+            write_rows::<L>(results, dst, 2, exec);
+        }
+        Flow::Next
+    }
+}
+
+/// Runs a kernel on both halves of the operands.
+///
+/// # Safety
+/// The rows of the operands are readable, two rows of `results` writable.
+#[inline(always)]
+unsafe fn run_halves(
+    kernel: LaneFn,
+    detail: &LaneDetail,
+    src: [*const Lanes; 4],
+    results: *mut Lanes,
+    mode: u32,
+) {
+    let Some(pair) = &detail.general.pair else { return };
+    for (half, operands) in pair.iter().enumerate() {
+        let mut args = LaneArgs { src, dst: results, exec: u64::MAX, mode, imm: detail.imm };
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (to, (source, row)) in args.src.iter_mut().zip(operands) {
+                *to = src[usize::from(source & 3)].add(usize::from(*row));
+            }
+            args.dst = results.add(half);
+            args.call(kernel);
+        }
+    }
+}
+
+/// Everything else.
+struct GeneralWay;
+
+impl Run for GeneralWay {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        // SAFETY: the caller's promise.
+        unsafe { general::<L>(wave, op, detail(op)) }
+    }
+}
+
+/// Prepares operands, computes, finishes and writes.
+///
+/// # Safety
+/// As for [`Run::run`].
+#[inline(always)]
+unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDetail) -> Flow {
+    let general = &detail.general;
+    let permutation = general.permutation.as_deref();
+    let (exec, mode) = (wave.exec(), wave.mode);
+    let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; 4];
+    // SAFETY: the level is the caller's promise.
+    let mut src = unsafe { gather::<L, 4>(wave, detail, &mut buffers) };
+    let mut prepared = [const { MaybeUninit::<Rows>::uninit() }; 4];
+    for (at, prepare) in general.prepare.iter().enumerate() {
+        if matches!(detail.sources[at], Source::None) || (prepare.is_none() && !prepare.flush) {
+            continue;
+        }
+        // SAFETY: a `Rows` is integers; `apply` writes the rows that the kernel reads. The rows
+        // of the operand are readable.
+        unsafe {
+            let buffer = &mut *prepared[at].as_mut_ptr();
+            prepare.apply::<L>(src[at], permutation, exec, mode, buffer);
+        }
+        src[at] = prepared[at].as_ptr().cast();
+    }
+    let kernel = match general.round {
+        Some((kernel, at)) if mode >> at & 3 != 0 => kernel,
+        _ => detail.kernel,
+    };
+    let rows = usize::from(detail.rows);
+    let mut results = MaybeUninit::<[Lanes; RESULT_ROWS]>::uninit();
+    let results = results.as_mut_ptr().cast::<Lanes>();
+    // SAFETY: the operands are readable, the results hold the largest result, and after the kernel
+    // has run `rows` of them are set. Lowering has checked the destination.
+    let mask = unsafe {
+        let mask = if general.pair.is_some() {
+            run_halves(kernel, detail, src, results, mode);
+            0
+        } else {
+            LaneArgs { src, dst: results, exec: u64::MAX, mode, imm: detail.imm }.call(kernel)
+        };
+        let dst = wave.rows().add(usize::from(op.dst));
+        let finished = std::slice::from_raw_parts_mut(results, rows);
+        general.finish.apply(finished, &*dst, mode);
+        let written = permutation.map_or(exec, |permutation| permutation.written(exec));
+        write_rows::<L>(results, dst, rows, written);
+        mask
+    };
+    if detail.mask.write {
+        detail.mask.store(wave, op, mask, exec);
+    }
+    Flow::Next
+}
