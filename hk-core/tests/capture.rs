@@ -1,0 +1,183 @@
+//! Launches captured to disk and replayed.
+
+#![cfg(feature = "sim")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{AXPY, AxpyArgs, compile};
+use hk_core::capture::replay;
+use hk_core::dtype::DType;
+use hk_core::metadata::CodeObjectInfo;
+use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor};
+
+/// Captures one launch of a kernel over the second half of two tensors, and returns its folder.
+fn capture(device: &Device, kernel: &str, parent: &Path) -> PathBuf {
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>(kernel).unwrap();
+    let host: Vec<f32> = (0..64).map(|i| i as f32).collect();
+    let x = Tensor::from_slice(&stream, &host, &[2, 32]).unwrap();
+    let y = Tensor::filled(&stream, &[2, 32], 1.0f32).unwrap();
+    let (x_half, mut y_half) = (x.slice(1..2).unwrap(), y.slice(1..2).unwrap());
+    let args = AxpyArgs { x: x_half.ptr(), y: y_half.ptr_mut(), a: 2.0, n: 32 };
+    let before = count(parent);
+    device.set_capture(Some(parent));
+    // SAFETY: the kernel stays within n elements of x and y.
+    unsafe { axpy.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap();
+    device.set_capture(None);
+    // SAFETY: as above.
+    unsafe { axpy.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap();
+    assert_eq!(count(parent), before + 1, "one launch was captured, one was not");
+    parent.join(format!("{:04}-{kernel}", before + 1))
+}
+
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+fn json(folder: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(folder.join("launch.json")).unwrap()).unwrap()
+}
+
+fn floats(path: &Path) -> Vec<f32> {
+    bytemuck::pod_collect_to_vec(&fs::read(path).unwrap())
+}
+
+#[test]
+fn a_captured_launch_is_complete() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi355x").unwrap();
+    let folder = capture(&device, "axpy", parent.path());
+    let record = json(&folder);
+    assert_eq!(
+        record,
+        serde_json::json!({
+            "format": 1,
+            "kernel": "axpy",
+            "arch": "gfx950",
+            "device": "sim:mi355x",
+            "grid": [1, 1, 1],
+            "block": [64, 1, 1],
+            "dynamic_lds_bytes": 0,
+            "kernarg_bytes": 24,
+            "args": [
+                {"name": "x", "kind": "pointer", "offset": 0, "size": 8,
+                 "buffer": "x", "buffer_offset": 128},
+                {"name": "y", "kind": "pointer", "offset": 8, "size": 8,
+                 "buffer": "y", "buffer_offset": 128},
+                {"name": "a", "kind": "f32", "offset": 16, "size": 4, "value": "00000040"},
+                {"name": "n", "kind": "i32", "offset": 20, "size": 4, "value": "20000000"},
+            ],
+            "buffers": [
+                {"name": "x", "bytes": 256, "dtype": "f32"},
+                {"name": "y", "bytes": 256, "dtype": "f32"},
+            ],
+        })
+    );
+    let x: Vec<f32> = (0..64).map(|i| i as f32).collect();
+    assert_eq!(floats(&folder.join("before/x.bin")), x);
+    assert_eq!(floats(&folder.join("after/x.bin")), x);
+    assert_eq!(floats(&folder.join("before/y.bin")), [1.0; 64]);
+    let y: Vec<f32> = (0..64).map(|i| if i < 32 { 1.0 } else { 1.0 + 2.0 * i as f32 }).collect();
+    assert_eq!(floats(&folder.join("after/y.bin")), y);
+    let code = CodeObjectInfo::read(&fs::read(folder.join("code.hsaco")).unwrap()).unwrap();
+    assert_eq!(code.kernel("axpy").unwrap().args.len(), 4);
+}
+
+#[test]
+fn replays_give_the_same_bits_on_every_product_of_the_architecture() {
+    let parent = tempfile::tempdir().unwrap();
+    let groups = [["sim:mi300x", "sim:mi325x"], ["sim:mi350x", "sim:mi355x"]];
+    for group in groups {
+        let devices = group.map(|name| Device::open(name).unwrap());
+        for kernel in ["axpy", "axpy_struct"] {
+            let folder = capture(&devices[0], kernel, parent.path());
+            for device in &devices {
+                let report = replay(&folder, device).unwrap();
+                assert!(report.is_identical() && report.is_within(0.0, 0.0), "{report:?}");
+                assert_eq!((report.kernel.as_str(), report.buffers.len()), (kernel, 2));
+                assert_eq!(report.captured_on, group[0]);
+                assert_eq!(report.buffers[1].dtype, Some(DType::F32));
+            }
+        }
+    }
+    assert_eq!(count(parent.path()), 4);
+    let first = replay(&parent.path().join("0001-axpy"), &Device::open("sim:mi355x").unwrap());
+    assert!(matches!(first, Err(Error::CodeObject { .. })), "{first:?}");
+}
+
+#[test]
+fn differences_are_found_and_weighed() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi355x").unwrap();
+    let folder = capture(&device, "axpy", parent.path());
+    let after = folder.join("after/y.bin");
+    let mut y = floats(&after);
+    y[40] += 0.5;
+    fs::write(&after, bytemuck::cast_slice(&y)).unwrap();
+    let report = replay(&folder, &device).unwrap();
+    assert!(!report.is_identical());
+    let first = report.buffers[1].first_difference().unwrap();
+    assert_eq!((report.buffers[0].first_difference(), first / 4), (None, 40));
+    assert!(report.is_within(0.5, 0.0) && report.is_within(0.0, 0.5 / 81.0));
+    assert!(!report.is_within(0.49, 0.0));
+    y[40] = f32::NAN;
+    fs::write(&after, bytemuck::cast_slice(&y)).unwrap();
+    assert!(!replay(&folder, &device).unwrap().is_within(1e30, 1.0));
+}
+
+#[test]
+fn a_launch_that_faults_leaves_a_capture_without_an_after() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi325x").unwrap();
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(&device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>("axpy").unwrap();
+    let x = Tensor::filled(&stream, &[64], 1.0f32).unwrap();
+    let args = AxpyArgs { x: x.ptr(), y: DevicePtr::new(0x1000), a: 1.0, n: 64 };
+    device.set_capture(Some(parent.path()));
+    // SAFETY: the simulator checks every access.
+    let error = unsafe { axpy.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap_err();
+    device.set_capture(None);
+    assert!(matches!(error, Error::Fault(_)), "{error}");
+    let folder = parent.path().join("0001-axpy");
+    assert!(folder.join("before/x.bin").exists() && !folder.join("after").exists());
+    // The pointer that led nowhere is kept as a value.
+    assert_eq!(json(&folder)["args"][1]["value"], "0010000000000000");
+    assert!(matches!(replay(&folder, &device), Err(Error::Io { .. })));
+}
+
+#[test]
+fn damaged_captures_are_errors() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi355x").unwrap();
+    let folder = capture(&device, "axpy", parent.path());
+    let good = json(&folder);
+    type Damage = fn(&mut serde_json::Value);
+    let damages: [(Damage, &str); 9] = [
+        (|r| r["format"] = 2.into(), "format 2"),
+        (|r| r["kernarg_bytes"] = 1_000_000_000.into(), "too many"),
+        (|r| r["kernarg_bytes"] = 22.into(), "n does not fit"),
+        (|r| r["args"][0]["buffer"] = "z".into(), "unknown buffer `z`"),
+        (|r| r["args"][0]["buffer_offset"] = 300.into(), "beyond the end of x"),
+        (|r| r["args"][2]["value"] = "0g".into(), "`0g`"),
+        (|r| r["args"][2]["offset"] = u64::MAX.into(), "a does not fit"),
+        (|r| r["buffers"][0]["name"] = "../x".into(), "no name of a buffer"),
+        (|r| r["buffers"][0]["bytes"] = 12.into(), "do not have 12 bytes"),
+    ];
+    for (damage, expected) in damages {
+        let mut record = good.clone();
+        damage(&mut record);
+        fs::write(folder.join("launch.json"), record.to_string()).unwrap();
+        let error = replay(&folder, &device).unwrap_err();
+        assert!(matches!(error, Error::Capture { .. }), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    fs::write(folder.join("launch.json"), "{").unwrap();
+    assert!(matches!(replay(&folder, &device), Err(Error::Capture { .. })));
+    fs::remove_file(folder.join("launch.json")).unwrap();
+    assert!(matches!(replay(&folder, &device), Err(Error::Io { .. })));
+}

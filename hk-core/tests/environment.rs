@@ -1,0 +1,136 @@
+//! What the environment variables do, each tried in a process of its own; among them the `hip:`
+//! devices, served by the simulator built as a shared library: the path that a GPU takes.
+
+#![cfg(feature = "sim")]
+
+mod common;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{AXPY, AxpyArgs, compile};
+use hk_core::{Device, Error, LaunchConfig, Module, Tensor, hip_library};
+
+/// The variables, all of which a child gets set, empty if not given.
+const VARIABLES: [&str; 4] =
+    ["HIPKITTENS_DEVICE", "HIPKITTENS_HIP_LIBRARY", "HIPKITTENS_CAPTURE", "HIPKITTENS_SIM_DEVICES"];
+
+/// Runs one of this file's ignored tests in another process with that environment.
+fn run(test: &str, environment: &[(&str, &Path)]) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.envs(VARIABLES.map(|name| (name, "")));
+    command.envs(environment.iter().copied());
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{test} failed: {text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// The shared library that cargo builds of the simulator, beside this test's own program.
+fn shared_library() -> PathBuf {
+    let program = env::current_exe().unwrap();
+    let name = format!("{}hk_sim{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let path = program.parent().unwrap().join(name);
+    assert!(path.exists(), "{} was not built", path.display());
+    path
+}
+
+/// Launches `y += a x` there and checks the result.
+fn launch(device: &Device) {
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>("axpy").unwrap();
+    let x = Tensor::filled(&stream, &[300], 1.5f32).unwrap();
+    let mut y = Tensor::filled(&stream, &[300], 1.0f32).unwrap();
+    let args = AxpyArgs { x: x.ptr(), y: y.ptr_mut(), a: 2.0, n: 300 };
+    // SAFETY: the kernel stays within n elements of x and y.
+    unsafe { axpy.launch(&stream, LaunchConfig::for_elements(300, 256), &args) }.unwrap();
+    assert_eq!(y.to_vec().unwrap(), [4.0; 300]);
+}
+
+#[test]
+fn gpus_of_a_library_are_listed_opened_and_preferred() {
+    let library = shared_library();
+    let devices = Path::new("mi355x,mi300x");
+    run(
+        "child_uses_the_library",
+        &[("HIPKITTENS_HIP_LIBRARY", &library), ("HIPKITTENS_SIM_DEVICES", devices)],
+    );
+}
+
+#[test]
+#[ignore = "run by gpus_of_a_library_are_listed_opened_and_preferred"]
+fn child_uses_the_library() {
+    let library = hip_library().unwrap();
+    assert_eq!((library.path, library.devices), (shared_library(), 2));
+    let names: Vec<_> = Device::list().into_iter().map(|info| info.name).collect();
+    assert_eq!(names[..2], ["hip:0", "hip:1"]);
+    assert!(matches!(Device::open("hip:2"), Err(Error::NoDevice { .. })));
+
+    let device = Device::auto().unwrap();
+    assert_eq!((device.name(), device.arch().name()), ("hip:0", "gfx950"));
+    assert!(!device.is_simulated());
+    assert_ne!(device, Device::open("sim:mi355x").unwrap());
+    launch(&device);
+}
+
+#[test]
+fn a_library_that_does_not_exist_is_named() {
+    let missing = Path::new("/nowhere/libamdhip64.so");
+    run("child_names_the_missing_library", &[("HIPKITTENS_HIP_LIBRARY", missing)]);
+}
+
+#[test]
+#[ignore = "run by a_library_that_does_not_exist_is_named"]
+fn child_names_the_missing_library() {
+    let error = Device::open("hip:0").unwrap_err();
+    let Error::Library { tried, .. } = error else { panic!("{error}") };
+    assert_eq!(tried.len(), 1);
+    assert_eq!(tried[0].path, PathBuf::from("/nowhere/libamdhip64.so"));
+    // Without a GPU, the simulator is chosen.
+    assert_eq!(Device::auto().unwrap().name(), "sim:mi355x");
+}
+
+#[test]
+fn the_device_can_be_named() {
+    run("child_takes_the_named_device", &[("HIPKITTENS_DEVICE", Path::new("sim:mi300x"))]);
+    run("child_refuses_the_named_device", &[("HIPKITTENS_DEVICE", Path::new("sim:mi3"))]);
+}
+
+#[test]
+#[ignore = "run by the_device_can_be_named"]
+fn child_takes_the_named_device() {
+    assert_eq!(Device::auto().unwrap().name(), "sim:mi300x");
+}
+
+#[test]
+#[ignore = "run by the_device_can_be_named"]
+fn child_refuses_the_named_device() {
+    let error = Device::auto().unwrap_err();
+    assert!(matches!(&error, Error::NoDevice { wanted, .. } if wanted == "sim:mi3"), "{error}");
+}
+
+#[test]
+fn launches_can_be_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    run("child_launches_twice", &[("HIPKITTENS_CAPTURE", folder.path())]);
+    for name in ["0001-axpy", "0002-axpy"] {
+        let device = Device::open("sim:mi355x").unwrap();
+        assert!(
+            hk_core::capture::replay(&folder.path().join(name), &device).unwrap().is_identical()
+        );
+    }
+}
+
+#[test]
+#[ignore = "run by launches_can_be_captured"]
+fn child_launches_twice() {
+    let device = Device::open("sim:mi355x").unwrap();
+    launch(&device);
+    launch(&device);
+}
