@@ -21,7 +21,7 @@
 //! | `HIPKITTENS_DEVICE` | the device of [`Device::auto`], such as `hip:0` or `sim:mi355x` |
 //! | `HIPKITTENS_HIP_LIBRARY` | path of `libamdhip64.so`; else ROCm's usual places are searched |
 //! | `HIPKITTENS_CAPTURE` | folder into which every launch is [captured](capture) |
-//! | `HIPKITTENS_TILES` | file that overrides the choice of [tile configurations](kernel::overrides) |
+//! | `HIPKITTENS_TILES` | file that overrides the choice of [tiles](kernel::overrides) |
 
 mod arch;
 pub mod capture;

@@ -47,7 +47,8 @@ impl Stream {
     /// Uses a `hipStream_t` that other code created and will destroy.
     ///
     /// # Safety
-    /// The handle is a stream of that device, of the same HIP library, and outlives this stream and the tensors on it.
+    /// The handle is a stream of that device, of the same HIP library, and outlives this stream and
+    /// the tensors on it.
     pub unsafe fn from_raw(device: &Device, raw: *mut std::ffi::c_void) -> Self {
         Self::wrap(device, raw, false)
     }
@@ -172,7 +173,8 @@ impl Event {
     /// Waits for `later` and returns the time between the two.
     ///
     /// # Errors
-    /// As [`Stream::synchronize`], and [`Error::Hip`](crate::Error::Hip) if either was not recorded.
+    /// As [`Stream::synchronize`], and [`Error::Hip`](crate::Error::Hip) if either was not
+    /// recorded.
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
         later.synchronize()?;
         let ms = self.device.bind()?.elapsed_ms(self.raw, later.raw)?;

@@ -18,7 +18,10 @@ struct Spec {
 }
 
 macro_rules! spec {
-    ($ty:ident, $bits:literal, $mantissa:literal, $bias:literal, $overflow:literal, $special:expr) => {
+    (
+        $ty:ident, $bits:literal, $mantissa:literal, $bias:literal, $overflow:literal,
+        $special:expr
+    ) => {
         Spec {
             name: stringify!($ty),
             bits: $bits,

@@ -1,8 +1,8 @@
 //! Launches written to disk, and replayed elsewhere.
 //!
 //! With the environment variable `HIPKITTENS_CAPTURE` set to a folder, or after
-//! [`Device::set_capture`](crate::Device::set_capture), each launch is written to a folder of its own in it,
-//! `NNNN-KERNEL`, numbered from 0001 in the order of launches:
+//! [`Device::set_capture`](crate::Device::set_capture), each launch is written to a folder of its
+//! own in it, `NNNN-KERNEL`, numbered from 0001 in the order of launches:
 //!
 //! | file | holds |
 //! |---|---|

@@ -52,7 +52,7 @@ macro_rules! for_each_element {
             F8E5M2: F8E5M2 = "F8E5M2", "OCP e5m2, the flavour of gfx950.";
             F8E4M3Fnuz: F8E4M3Fnuz = "F8E4M3Fnuz", "FNUZ e4m3, the flavour of gfx942.";
             F8E5M2Fnuz: F8E5M2Fnuz = "F8E5M2Fnuz", "FNUZ e5m2, the flavour of gfx942.";
-            F4x2E2M1: F4x2E2M1 = "F4x2E2M1", "Two packed e2m1 numbers, the even one in the low nibble.";
+            F4x2E2M1: F4x2E2M1 = "F4x2E2M1", "Two packed e2m1 numbers, the even one low.";
             E8M0: E8M0 = "E8M0", "Power-of-two block scale.";
         }
     };

@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-/// OCP MX block scale: byte `b` stands for `2^(b - 127)`, 255 for NaN. There is no zero and no sign.
+/// OCP MX block scale: byte `b` stands for `2^(b - 127)`, 255 for NaN. There is neither zero nor
+/// sign.
 ///
 /// ```
 /// use hk_core::dtype::E8M0;
