@@ -106,8 +106,8 @@ const fn quad_word<const DIM: usize>(quad: usize) -> usize {
 
 /// Where the accumulation starts: C in registers, or the same word everywhere.
 #[derive(Clone, Copy)]
-struct Addend {
-    registers: *const u32,
+pub(super) struct Addend {
+    pub(super) registers: *const u32,
     constant: u32,
 }
 
@@ -117,7 +117,7 @@ struct Addend {
 ///
 /// `args.c`, if not null, and `args.d` must be valid for `registers` registers.
 #[inline(always)]
-unsafe fn addend(args: &MfmaArgs, registers: usize) -> Addend {
+pub(super) unsafe fn addend(args: &MfmaArgs, registers: usize) -> Addend {
     let mut c = args.c;
     let distance = c.addr().abs_diff(args.d.addr());
     if !c.is_null() && distance != 0 && distance < registers * size_of::<Lanes>() {

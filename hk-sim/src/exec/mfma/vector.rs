@@ -43,6 +43,12 @@ pub(super) trait Vector: Copy {
     unsafe fn mul(self, factor: Self) -> Self;
     /// Whether any bit is set.
     unsafe fn any_bit(self) -> bool;
+    /// The `f64` whose low words are in `self` and high words in `high`, in order.
+    unsafe fn join(self, high: Self) -> [Self; 2];
+    /// The low and the high words of `f64`: the inverse of [`Vector::join`].
+    unsafe fn split(pair: [Self; 2]) -> [Self; 2];
+    /// Adds the pairs of lanes where the `f64` is a NaN.
+    unsafe fn note_double_nans(self, seen: Self::Nans) -> Self::Nans;
     /// The same `f64` in every pair of lanes.
     unsafe fn splat_double(value: f64) -> Self;
     /// `self * factor + addend` of `f64` in pairs of lanes.
@@ -165,6 +171,23 @@ impl Vector for Portable {
     #[inline(always)]
     unsafe fn any_bit(self) -> bool {
         self.0 != [0; 4]
+    }
+
+    #[inline(always)]
+    unsafe fn join(self, high: Self) -> [Self; 2] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, high.0);
+        [Self([a, e, b, f]), Self([c, g, d, h])]
+    }
+
+    #[inline(always)]
+    unsafe fn split([first, second]: [Self; 2]) -> [Self; 2] {
+        let ([a, e, b, f], [c, g, d, h]) = (first.0, second.0);
+        [Self([a, b, c, d]), Self([e, f, g, h])]
+    }
+
+    #[inline(always)]
+    unsafe fn note_double_nans(self, seen: bool) -> bool {
+        seen | self.doubles().into_iter().any(f64::is_nan)
     }
 
     #[inline(always)]
@@ -315,6 +338,38 @@ mod x86 {
         }
 
         #[inline(always)]
+        unsafe fn join(self, high: Self) -> [Self; 2] {
+            unsafe {
+                let even = _mm256_unpacklo_ps(self.0, high.0);
+                let odd = _mm256_unpackhi_ps(self.0, high.0);
+                let first = _mm256_permute2f128_ps::<0x20>(even, odd);
+                [Self(first), Self(_mm256_permute2f128_ps::<0x31>(even, odd))]
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn split([first, second]: [Self; 2]) -> [Self; 2] {
+            unsafe {
+                let in_order = |words: __m256| {
+                    let words = _mm256_castps_pd(words);
+                    Self(_mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(words)))
+                };
+                [
+                    in_order(_mm256_shuffle_ps::<0x88>(first.0, second.0)),
+                    in_order(_mm256_shuffle_ps::<0xdd>(first.0, second.0)),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn note_double_nans(self, seen: i32) -> i32 {
+            unsafe {
+                let value = _mm256_castps_pd(self.0);
+                seen | _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(value, value))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn splat_double(value: f64) -> Self {
             Self(unsafe { _mm256_castpd_ps(_mm256_set1_pd(value)) })
         }
@@ -448,6 +503,40 @@ mod x86 {
             unsafe {
                 let bits = _mm512_castps_si512(self.0);
                 _mm512_test_epi32_mask(bits, bits) != 0
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn join(self, high: Self) -> [Self; 2] {
+            unsafe {
+                let low_half =
+                    _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+                let high_half = _mm512_add_epi32(low_half, _mm512_set1_epi32(8));
+                [
+                    Self(_mm512_permutex2var_ps(self.0, low_half, high.0)),
+                    Self(_mm512_permutex2var_ps(self.0, high_half, high.0)),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn split([first, second]: [Self; 2]) -> [Self; 2] {
+            unsafe {
+                let even =
+                    _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+                let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+                [
+                    Self(_mm512_permutex2var_ps(first.0, even, second.0)),
+                    Self(_mm512_permutex2var_ps(first.0, odd, second.0)),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn note_double_nans(self, seen: __mmask16) -> __mmask16 {
+            unsafe {
+                let value = _mm512_castps_pd(self.0);
+                seen | __mmask16::from(_mm512_cmp_pd_mask::<_CMP_UNORD_Q>(value, value))
             }
         }
 
