@@ -238,6 +238,37 @@ fn narrow_encoding_takes_the_nearest_value() {
 }
 
 #[test]
+fn quick_encoding_agrees_with_the_general_one() {
+    let mut random = Random(9);
+    let formats = [FloatFormat::F16, FloatFormat::BF16];
+    let formats = formats.into_iter().chain(listed().into_iter().map(|listed| listed.format));
+    for format in formats {
+        let edges = [0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc0_0001, 0, 1 << 31, 0x7f7f_ffff];
+        let some: Vec<u32> = (0..300_000).map(|_| random.word()).collect();
+        // Around every code boundary of every exponent.
+        let near =
+            (0..1 << 17).flat_map(|upper: u32| [0_u32, 1, 0x7fff].map(|low| upper << 15 | low));
+        for bits in edges.into_iter().chain(some).chain(near) {
+            let x = f32::from_bits(bits);
+            // The sign of a NaN need not survive the conversion to f64.
+            let exact = if x.is_nan() { f64::NAN.copysign(x.into()) } else { x.into() };
+            for saturate in [false, true] {
+                let got = format.encode_nearest(x, saturate);
+                let expected = format.encode(exact, Rounding::NEAREST, saturate);
+                assert_eq!(got, expected, "{format:?} {bits:#010x} saturate {saturate}");
+            }
+            if format != FloatFormat::BF16 {
+                for scale in [0, 1, random.word() as u8, 127, 253, 254, 255] {
+                    let got = format.encode_scaled_nearest(x, scale, bits & 1 == 0);
+                    let expected = format.encode_scaled(x, scale, Rounding::NEAREST, bits & 1 == 0);
+                    assert_eq!(got, expected, "{format:?} {bits:#010x} / {scale}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn infinities_and_nans_have_their_codes() {
     for listed in listed() {
         for saturate in [false, true] {

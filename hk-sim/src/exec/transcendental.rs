@@ -59,7 +59,8 @@ const MAX_REVOLUTIONS: f64 = 256.0;
 
 #[inline(always)]
 fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
-    coefficients.iter().rev().fold(0.0, |sum, c| fused(sum, x, *c))
+    let [rest @ .., last] = coefficients.as_slice() else { return 0.0 };
+    rest.iter().rev().fold(*last, |sum, c| fused(sum, x, *c))
 }
 
 /// `a * b + c`, fused: the accuracy of the cores relies on it.

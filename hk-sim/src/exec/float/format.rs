@@ -97,23 +97,22 @@ impl FloatFormat {
     }
 
     /// Value of a code, exactly; bits above the code's width are ignored.
-    pub fn decode(self, code: u32) -> f32 {
-        let negative = code & self.sign_bit() != 0;
-        let sign = if negative { -1.0_f32 } else { 1.0 };
+    ///
+    /// Branch-free, so that a loop over lanes with a constant format becomes vector code.
+    #[inline(always)]
+    pub const fn decode(self, code: u32) -> f32 {
+        let sign = (code & self.sign_bit()) << (32 - self.bits());
         let magnitude = code & (self.sign_bit() - 1);
-        if self.specials == Specials::NanAtMinusZero && magnitude == 0 && negative {
-            return f32::NAN;
-        }
-        if magnitude > self.max_code() {
-            let infinity = self.max_code() + 1;
-            let is_infinite = self.specials == Specials::Ieee && magnitude == infinity;
-            return if is_infinite { sign * f32::INFINITY } else { f32::NAN };
-        }
-        let exponent = magnitude >> self.mantissa_bits;
-        let mantissa = magnitude & ((1 << self.mantissa_bits) - 1);
-        let hidden = u32::from(exponent != 0) << self.mantissa_bits;
-        let quantum = self.min_quantum() + exponent.max(1) as i32 - 1;
-        sign * (f64::from(mantissa | hidden) * power_of_two(quantum)) as f32
+        // With the fields in their `f32` places the value is wrong by a power of two only.
+        let scale = f32::from_bits(((254 - self.bias) as u32) << 23);
+        let finite = f32::from_bits(magnitude << (23 - self.mantissa_bits)) * scale;
+        let infinite = matches!(self.specials, Specials::Ieee) && magnitude == self.max_code() + 1;
+        let special = if infinite { f32::INFINITY } else { f32::NAN };
+        let minus_zero =
+            matches!(self.specials, Specials::NanAtMinusZero) && magnitude == 0 && sign != 0;
+        let is_special = magnitude > self.max_code() || minus_zero;
+        let value = if is_special { special } else { finite };
+        f32::from_bits(value.to_bits() | sign)
     }
 
     /// Value of a code times the E8M0 scale, exactly; NaN if either is.
@@ -159,6 +158,63 @@ impl FloatFormat {
             Specials::NanAtMinusZero if code == 0 => 0,
             _ => sign | code as u32,
         }
+    }
+
+    /// [`FloatFormat::encode`] of an `f32` to nearest, for formats narrower than `f32`.
+    ///
+    /// Branch-free, so that a loop over lanes with a constant format becomes vector code.
+    #[inline(always)]
+    pub const fn encode_nearest(self, value: f32, saturate: bool) -> u32 {
+        let bits = value.to_bits();
+        let sign = (bits >> 31) << (self.bits() - 1);
+        let magnitude = bits & 0x7fff_ffff;
+        let dropped = 23 - self.mantissa_bits;
+        let rebias = ((127 - self.bias) as u32) << 23;
+        let odd = magnitude >> dropped & 1;
+        let rounded = magnitude.wrapping_add((1 << (dropped - 1)) - 1 + odd);
+        let normal = rounded.wrapping_sub(rebias) >> dropped;
+        // Adding a number whose last place is that of the format's denormals rounds to them, and
+        // leaves the code in the mantissa.
+        let unit = rebias + ((dropped + 1) << 23);
+        let denormal = (f32::from_bits(magnitude) + f32::from_bits(unit)).to_bits();
+        let denormal = denormal.wrapping_sub(unit);
+        let code = if magnitude < rebias + (1 << 23) { denormal } else { normal };
+        let nan = match self.specials {
+            Specials::NanAtMinusZero => self.sign_bit(),
+            _ => sign | (self.sign_bit() - 1),
+        };
+        let beyond = match self.specials {
+            Specials::Ieee => sign | (self.max_code() + 1),
+            Specials::NanAtMax | Specials::NanAtMinusZero => nan,
+            Specials::Finite => sign | self.max_code(),
+        };
+        let overflow = if saturate { sign | self.max_code() } else { beyond };
+        let unsigned_zero = matches!(self.specials, Specials::NanAtMinusZero) && code == 0;
+        let finite = if unsigned_zero { 0 } else { sign | code };
+        let number = if code > self.max_code() { overflow } else { finite };
+        let number = if magnitude == 0x7f80_0000 { beyond } else { number };
+        if magnitude > 0x7f80_0000 { nan } else { number }
+    }
+
+    /// [`FloatFormat::encode_scaled`] to nearest, for formats narrower than `f32` except `bf16`.
+    ///
+    /// Branch-free like [`FloatFormat::encode_nearest`].
+    #[inline(always)]
+    pub fn encode_scaled_nearest(self, value: f32, scale: u8, saturate: bool) -> u32 {
+        // 2^(127 - scale), which is denormal for 254 and a NaN for 255.
+        let factor = match scale {
+            254 => 1 << 22,
+            255 => 0x7fc0_0000,
+            _ => (254 - u32::from(scale)) << 23,
+        };
+        let quotient = value * f32::from_bits(factor);
+        // Below the normal range the product is rounded, but so is everything there to zero. Above
+        // it must stay finite, since infinities do not saturate.
+        let largest = f32::MAX.copysign(value);
+        let overflows = quotient.is_infinite() && value.is_finite();
+        let quotient = if overflows { largest } else { quotient };
+        let nan = f32::NAN.copysign(value);
+        self.encode_nearest(if quotient.is_nan() { nan } else { quotient }, saturate)
     }
 
     /// [`FloatFormat::encode`] of `value` divided by the E8M0 scale, with one rounding.
@@ -243,20 +299,9 @@ pub fn e8m0_of_f32(scale: f32) -> u8 {
 /// Branch-free, so that a loop over lanes becomes vector code.
 #[inline(always)]
 pub fn f16_from_f32_nearest(x: f32) -> u16 {
-    /// `f32` whose unit in the last place is that of denormal `f16`.
-    const DENORMAL_UNIT: u32 = 126 << 23;
     let bits = x.to_bits();
-    let magnitude = bits & 0x7fff_ffff;
-    let odd = magnitude >> 13 & 1;
-    let normal = magnitude.wrapping_add(0xfff + odd).wrapping_sub(112 << 23) >> 13;
-    // The addition rounds to that unit and leaves the code in the mantissa.
-    let denormal = (f32::from_bits(magnitude) + f32::from_bits(DENORMAL_UNIT)).to_bits();
-    let denormal = denormal.wrapping_sub(DENORMAL_UNIT);
-    let finite = if magnitude < 113 << 23 { denormal } else { normal };
-    let nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    let special = if magnitude > 0x7f80_0000 { nan } else { 0x7c00 };
-    let code = if magnitude >= 0x477f_f000 { special } else { finite };
-    (bits >> 16 & 0x8000 | code) as u16
+    let nan = bits >> 16 & 0x8000 | 0x7e00 | bits >> 13 & 0x3ff;
+    (if x.is_nan() { nan } else { FloatFormat::F16.encode_nearest(x, false) }) as u16
 }
 
 /// `f16` that the rounding mode chooses for `x`; NaNs are quieted and keep the upper payload bits.

@@ -78,7 +78,8 @@ struct Operand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Permutation {
     Identity,
-    /// A: block `abid` of every `2^cbsz` neighbouring blocks, for blocks of `dim` lanes.
+    /// A: block `abid` of every `2^cbsz` neighbouring blocks, for blocks of `dim` lanes (as AMD's
+    /// matrix instruction calculator has it).
     Broadcast {
         dim: u8,
         cbsz: u8,
