@@ -1,11 +1,11 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 
 use super::access::{
-    Access, Addresses, Atomic, AtomicOp, Hits, Space, check_regions, each, handler, transfer,
-    vector_op, violation,
+    Access, Addresses, Atomic, AtomicOp, Hits, Space, check_regions, each, handler, spread,
+    transfer, vector_op, violation,
 };
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
-use super::{Flow, MicroOp, Program, Unsupported, Wave};
+use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
 use crate::isa::{Format, Inst};
 
 /// Value of `src[3]` where the instruction has no scalar address.
@@ -104,7 +104,11 @@ impl Space for Flat {
     ) -> Result<Hits, Flow> {
         flat_addresses(wave, usize::from(op.src[0]), u64::from(op.imm), at);
         let exec = wave.exec();
-        let in_aperture = each(exec).fold(false, |any, lane| any | aperture(at.0[lane]).is_some());
+        // Inactive lanes may only cost time here.
+        let in_aperture = at.0.iter().fold(false, |any, &address| {
+            let high = address >> 32;
+            any | (high == SHARED_APERTURE >> 32) | (high == PRIVATE_APERTURE >> 32)
+        });
         let mut global = exec;
         if in_aperture {
             for lane in each(exec) {
@@ -183,16 +187,21 @@ impl Space for Scratch {
         let size = u64::from(wave.scratch_per_lane);
         let base = wave.scratch.as_mut_ptr().expose_provenance() as u64;
         let exec = wave.exec();
-        let vector = op.flags & SVE != 0;
-        for lane in each(exec) {
-            let offset = if vector { wave.row(usize::from(op.src[0]))[lane] } else { 0 };
-            let offset = u64::from(uniform.wrapping_add(offset));
-            if offset + u64::from(bytes) > size {
-                let address = PRIVATE_APERTURE | offset;
-                return Err(violation(wave, Some(lane), address, bytes, access));
+        let mut offsets = [uniform; WAVE];
+        if op.flags & SVE != 0 {
+            for (offset, &vector) in offsets.iter_mut().zip(wave.row(usize::from(op.src[0]))) {
+                *offset = offset.wrapping_add(vector);
             }
-            at.0[lane] = base + lane as u64 * size + offset;
         }
-        Ok(Hits::all_or_nothing(exec))
+        let limit = size.wrapping_sub(bytes.into()).cast_signed();
+        if at.set_offsets(base, &offsets, limit, exec) {
+            for (lane, address) in at.0.iter_mut().enumerate() {
+                *address += (lane as u64 * size) & spread(exec, lane);
+            }
+            return Ok(Hits::all_or_nothing(exec));
+        }
+        let stray = each(exec).find(|&lane| i64::from(offsets[lane]) > limit);
+        let address = stray.map_or(0, |lane| PRIVATE_APERTURE | u64::from(offsets[lane]));
+        Err(violation(wave, stray, address, bytes, access))
     }
 }

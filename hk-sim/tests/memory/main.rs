@@ -337,7 +337,6 @@ fn scratch() {
         for level in SimdLevel::available() {
             for _ in 0..24 {
                 let mut world = World::new(&mut rng);
-                let bytes = bytes_of(row);
                 world.exec = random_exec(&mut rng);
                 let mut case = Case::new(row);
                 case.sve = rng.random();
@@ -365,7 +364,6 @@ fn scratch() {
                         cases.push(back);
                     }
                 }
-                let _ = bytes;
                 run_all(&mut world, &cases, level, |_| {});
             }
         }
@@ -470,6 +468,36 @@ fn buffer_case(
         _ => world.v[ADDR] = offsets,
     }
     run(&mut world, &case, level, sharp_words);
+}
+
+/// Published kernels set stride, cache swizzle and swizzle bits for plain offsets, which the
+/// hardware serves linearly with the range check of a raw buffer.
+#[test]
+fn buffers_with_swizzle_bits_but_without_lane_numbers_are_linear() {
+    let row = rows(&[Format::Mubuf]).find(|row| row.mnemonic == "buffer_load_dwordx4");
+    let mut case = Case::new(row.expect("a load"));
+    case.offen = true;
+    let mut world = World::new(&mut StdRng::seed_from_u64(12));
+    world.v[ADDR] = std::array::from_fn(|lane| 32 * lane as u32);
+    let records = 32 * 60 + 8;
+    let mut wave = world.wave(Arch::Gfx950, &case.encode(), SimdLevel::detect(), |w| {
+        w.s[SOFFSET] = 0;
+        w.s[RSRC] = w.base as u32;
+        w.s[RSRC + 1] = (w.base >> 32) as u32 | 3 << 30 | 256 << 16;
+        w.s[RSRC + 2] = records;
+        w.s[RSRC + 3] = 0x0011_0000;
+    });
+    wave.run().expect("no fault");
+    for lane in 0..WAVE {
+        for index in 0..4 {
+            let at = 32 * lane + 4 * index;
+            let expected = match at + 4 <= records as usize {
+                true => u32::from_le_bytes(world.mem[at..at + 4].try_into().expect("4 bytes")),
+                false => 0,
+            };
+            assert_eq!(wave.vgpr(DATA + index)[lane], expected, "lane {lane} dword {index}");
+        }
+    }
 }
 
 /// Values near the limits of a format.

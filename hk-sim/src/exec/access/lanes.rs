@@ -91,6 +91,16 @@ pub(super) unsafe fn with_avx2<B: Body>(wave: &mut Wave<'_>, op: &MicroOp) -> Fl
     B::run::<Avx2>(wave, op)
 }
 
+/// Runs a body compiled for AVX-512. Its blocks are those of AVX2, addresses and masks are faster.
+///
+/// # Safety
+/// The host must have AVX-512 F, BW, DQ and VL.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) unsafe fn with_avx512<B: Body>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+    B::run::<Avx2>(wave, op)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
@@ -293,7 +303,9 @@ mod avx2 {
                     _mm_or_si128(even, _mm_slli_epi16(odd, 4))
                 };
                 for half in 0..2 {
-                    let [a, b, c, d] = [0, 1, 2, 3].map(|index| row(4 * half + index));
+                    let first = 4 * half;
+                    let (a, b) = (row(first), row(first + 1));
+                    let (c, d) = (row(first + 2), row(first + 3));
                     let to = out.add(half * WAVE + group);
                     let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
                     _mm_storeu_si128(to.cast(), _mm_unpacklo_epi16(ab, cd));

@@ -44,6 +44,34 @@ impl Addresses {
         (&raw const ZEROS).expose_provenance() as u64
     }
 
+    /// Sets the active lanes to `base` plus their offset and says whether all these offsets are at
+    /// most `limit`, which may be negative.
+    #[inline(always)]
+    pub(super) fn set_offsets(
+        &mut self,
+        base: u64,
+        offsets: &Lanes,
+        limit: i64,
+        exec: u64,
+    ) -> bool {
+        // Negative as soon as one distance to the limit is.
+        let mut signs = 0;
+        if exec == u64::MAX {
+            for (address, &offset) in self.0.iter_mut().zip(offsets) {
+                signs |= limit - i64::from(offset);
+                *address = base.wrapping_add(offset.into());
+            }
+        } else {
+            let nowhere = Self::nowhere();
+            for (lane, (address, &offset)) in self.0.iter_mut().zip(offsets).enumerate() {
+                let active = spread(exec, lane);
+                signs |= (limit - i64::from(offset)) & active.cast_signed();
+                *address = base.wrapping_add(offset.into()) & active | nowhere & !active;
+            }
+        }
+        signs >= 0
+    }
+
     /// Pointer of a lane.
     #[inline(always)]
     pub(super) fn pointer(&self, lane: usize) -> *mut u8 {
@@ -111,8 +139,13 @@ pub(super) trait Body: 'static {
 pub(super) fn handler<B: Body>(level: SimdLevel) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx2 | SimdLevel::Avx512 => |wave, op| {
+        SimdLevel::Avx512 => |wave, op| {
             // SAFETY: a program is only lowered for a level that the host has.
+            unsafe { lanes::with_avx512::<B>(wave, op) }
+        },
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx2 => |wave, op| {
+            // SAFETY: as above.
             unsafe { lanes::with_avx2::<B>(wave, op) }
         },
         _ => B::run::<Portable>,
@@ -180,9 +213,13 @@ pub(super) fn write_rows(wave: &mut Wave<'_>, first: u16, rows: &[Lanes], mask: 
             *out = *row;
             continue;
         }
-        for lane in 0..WAVE {
-            let keep = spread(mask, lane) as u32;
-            out[lane] = row[lane] & keep | out[lane] & !keep;
+        for half in 0..2 {
+            let bits = (mask >> (32 * half)) as u32;
+            for bit in 0..32 {
+                let keep = 0u32.wrapping_sub(bits >> bit & 1);
+                let lane = 32 * half + bit;
+                out[lane] = row[lane] & keep | out[lane] & !keep;
+            }
         }
     }
 }
@@ -308,7 +345,7 @@ impl<S: Space, const N: usize> Body for Load<S, N> {
             // the result are in the file.
             unsafe { L::gather::<N>(&at, wave.rows().add(usize::from(op.dst))) };
         } else {
-            load_some::<N>(wave, op.dst, &at, exec, &hits);
+            load_some::<L, N>(wave, op.dst, &at, exec, &hits);
         }
         order(op);
         Flow::Next
@@ -316,8 +353,8 @@ impl<S: Space, const N: usize> Body for Load<S, N> {
 }
 
 /// Loads where some lanes are inactive or out of range.
-#[inline(never)]
-pub(super) fn load_some<const N: usize>(
+#[inline(always)]
+pub(super) fn load_some<L: Level, const N: usize>(
     wave: &mut Wave<'_>,
     dst: u16,
     at: &Addresses,
@@ -327,7 +364,7 @@ pub(super) fn load_some<const N: usize>(
     let mut rows = [[0; WAVE]; N];
     if hits.whole == exec {
         // SAFETY: `locate` checked the lanes of `whole`; the others point at zeros.
-        unsafe { Portable::gather::<N>(at, rows.as_mut_ptr()) };
+        unsafe { L::gather::<N>(at, rows.as_mut_ptr()) };
     } else {
         for (index, row) in rows.iter_mut().enumerate() {
             for lane in each(hits.parts[index]) {
@@ -368,6 +405,15 @@ impl<S: Space, const N: usize> Body for Store<S, N> {
 /// Stores where some lanes are inactive or out of range.
 #[inline(never)]
 pub(super) fn store_some<const N: usize>(wave: &Wave<'_>, src: u16, at: &Addresses, hits: &Hits) {
+    if hits.whole == wave.exec() {
+        for lane in each(hits.whole) {
+            let value: [u32; N] =
+                std::array::from_fn(|index| wave.row(usize::from(src) + index)[lane]);
+            // SAFETY: `locate` checked the lanes of `whole`.
+            unsafe { at.pointer(lane).cast::<[u32; N]>().write_unaligned(value) };
+        }
+        return;
+    }
     for lane in each(hits.parts[..N].iter().fold(0, |any, part| any | part)) {
         for index in 0..N {
             if hits.parts[index] >> lane & 1 != 0 {

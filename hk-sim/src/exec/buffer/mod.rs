@@ -122,23 +122,18 @@ impl Space for Buffer {
     ) -> Result<Hits, Flow> {
         let buffer = Descriptor::of(wave, op);
         let exec = wave.exec();
-        let fast = exec == u64::MAX && op.flags & IDXEN == 0 && !buffer.add_tid;
-        if fast && !buffer.is_unbound() {
+        if op.flags & IDXEN == 0 && !buffer.add_tid && !buffer.is_unbound() {
             let soffset = u64::from(wave.scalar(op.src[3], 0)).wrapping_add(op.imm.into());
             let base = buffer.base.wrapping_add(soffset);
             // Last legal offset of a lane; negative if there is none.
-            let limit = buffer.records.wrapping_sub(soffset + u64::from(bytes)) as i64;
-            let mut signs = limit;
-            if op.flags & OFFEN != 0 {
-                let row = wave.row(usize::from(op.src[0]));
-                for (address, &offset) in at.0.iter_mut().zip(row) {
-                    signs |= limit - i64::from(offset);
-                    *address = base.wrapping_add(offset.into());
-                }
+            let limit = buffer.records.wrapping_sub(soffset + u64::from(bytes)).cast_signed();
+            let inside = if op.flags & OFFEN != 0 {
+                at.set_offsets(base, wave.row(usize::from(op.src[0])), limit, exec)
             } else {
                 at.0 = [base; WAVE];
-            }
-            if signs >= 0 {
+                limit >= 0
+            };
+            if inside {
                 check_regions(wave, at, exec, bytes, access)?;
                 return Ok(Hits::all_or_nothing(exec));
             }

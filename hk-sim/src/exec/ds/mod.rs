@@ -144,7 +144,8 @@ fn unit_of(op: Op) -> Option<u32> {
     }
 }
 
-/// LDS at the address in a VGPR plus `imm`.
+/// LDS at the address in a VGPR plus `imm`. The manual lets `m0` clamp the address; compilers do not
+/// set it for these chips, so it does not.
 struct Lds;
 
 impl Space for Lds {
@@ -170,20 +171,13 @@ fn locate(wave: &Wave<'_>, row: u16, offset: u32, bytes: u32, at: &mut Addresses
     let limit = i64::from(wave.lds_len) - i64::from(bytes) - i64::from(offset);
     let row = wave.row(usize::from(row));
     let exec = wave.exec();
-    if exec == u64::MAX {
-        let mut signs = 0;
-        for (address, &offset) in at.0.iter_mut().zip(row) {
-            signs |= limit - i64::from(offset);
-            *address = base.wrapping_add(offset.into());
-        }
-        if signs >= 0 {
-            return Hits::all_or_nothing(exec);
-        }
+    if at.set_offsets(base, row, limit, exec) {
+        return Hits::all_or_nothing(exec);
     }
     locate_some(row, base, limit, exec, at)
 }
 
-/// [`locate`] where some lanes are inactive or out of range.
+/// [`locate`] where some lanes are out of range.
 #[inline(never)]
 fn locate_some(row: &[u32; WAVE], base: u64, limit: i64, exec: u64, at: &mut Addresses) -> Hits {
     let mut whole = 0;
@@ -251,8 +245,8 @@ impl<const N: usize> Body for Load2<N> {
                 L::gather::<N>(&second, out.add(N));
             }
         } else {
-            load_some::<N>(wave, op.dst, &first, exec, &hits[0]);
-            load_some::<N>(wave, op.dst + N as u16, &second, exec, &hits[1]);
+            load_some::<L, N>(wave, op.dst, &first, exec, &hits[0]);
+            load_some::<L, N>(wave, op.dst + N as u16, &second, exec, &hits[1]);
         }
         Flow::Next
     }

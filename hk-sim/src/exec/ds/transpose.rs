@@ -53,13 +53,22 @@ impl<const BITS: usize> Body for Transpose<BITS> {
 #[inline(always)]
 fn columns<const BITS: usize>(matrix: &[u8; 12 * GROUP], group: usize, out: &mut [Lanes; 3]) {
     if BITS == 6 {
-        for column in 0..GROUP {
-            let mut value = 0u128;
-            for row in 0..16 {
-                value |= six_bits(&matrix[12 * row..][..12], column) << (6 * row);
+        let mut rows = [[0; GROUP]; GROUP];
+        for (row, bytes) in rows.iter_mut().zip(matrix.chunks_exact(12)) {
+            *row = six_bits(bytes);
+        }
+        let mut add = |index: usize, row: usize, shift: u32, drop: u32| {
+            let lanes = &mut out[index][group..group + GROUP];
+            for (lane, &element) in lanes.iter_mut().zip(&rows[row]) {
+                *lane |= u32::from(element) >> drop << shift;
             }
-            for (index, out) in out.iter_mut().enumerate() {
-                out[group + column] = (value >> (32 * index)) as u32;
+        };
+        for row in 0..GROUP {
+            let (index, at) = (6 * row / 32, 6 * row as u32 % 32);
+            add(index, row, at, 0);
+            if at > 26 {
+                // The element hangs over into the next dword.
+                add(index + 1, row, 0, 32 - at);
             }
         }
         return;
@@ -84,9 +93,19 @@ fn columns<const BITS: usize>(matrix: &[u8; 12 * GROUP], group: usize, out: &mut
     }
 }
 
-/// Element of a row of 6-bit elements.
-fn six_bits(row: &[u8], column: usize) -> u128 {
-    let bit = 6 * column;
-    let pair = u32::from(row[bit / 8]) | u32::from(*row.get(bit / 8 + 1).unwrap_or(&0)) << 8;
-    (pair >> (bit % 8) & 63).into()
+/// Elements of a row of sixteen 6-bit elements.
+#[inline(always)]
+fn six_bits(row: &[u8]) -> [u8; GROUP] {
+    let mut elements = [0; GROUP];
+    for (half, bytes) in elements.chunks_exact_mut(8).zip(row.chunks_exact(6)) {
+        // Eight elements: halve the fields until each is in a byte.
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(bytes);
+        let mut word = u64::from_le_bytes(word);
+        word = word & 0xff_ffff | (word & 0xffff_ff00_0000) << 8;
+        word = word & 0x0fff_0000_0fff | (word & 0x00ff_f000_00ff_f000) << 4;
+        word = word & 0x003f_003f_003f_003f | (word & 0x0fc0_0fc0_0fc0_0fc0) << 2;
+        half.copy_from_slice(&word.to_le_bytes());
+    }
+    elements
 }
