@@ -30,6 +30,10 @@ pub(super) fn lower(program: &Program, inst: &Inst, index: usize) -> Result<Micr
     if micro.dst >= 128 {
         return Err(Unsupported::Operands("the destination is no scalar register"));
     }
+    if op == Op::s_set_gpr_idx_on {
+        // The operand selection stands in the field of the second source.
+        micro.imm = inst.raw[0] >> 8 & 0xf;
+    }
     if is_branch(op) {
         let target = program
             .branch_target(index, micro.dwords, inst.simm16 as i16)
@@ -568,7 +572,7 @@ fn sopc(op: Op) -> Result<Handler, Unsupported> {
         // `m0` takes the index in its low byte and the operand selection in bits 15:12.
         s_set_gpr_idx_on => |w, op| {
             let index = a32(w, op) & 0xff;
-            w.sgpr[M0] = w.sgpr[M0] & !0xf0ff | index | u32::from(op.src[1] & 0xf) << 12;
+            w.sgpr[M0] = w.sgpr[M0] & !0xf0ff | index | op.imm << 12;
             w.mode |= MODE_GPR_INDEX;
             mode_flow(w)
         },
