@@ -16,8 +16,14 @@ use crate::isa::Operand;
 
 /// Instructions that a wave executes before another wave of its workgroup gets its turn.
 const WAVE_SLICE: u32 = 1 << 13;
-/// Turns of all waves before a workgroup that has not finished gives way to others.
-const GROUP_SLICE: u32 = 1 << 9;
+/// Instructions that a workgroup executes before it is set aside for the first time. Almost every
+/// workgroup ends before, so that few are alive at once.
+const FIRST_SLICE: u64 = 1 << 18;
+/// Instructions of a workgroup's further turns. One that was set aside may be waiting for another,
+/// so its turns are short.
+const NEXT_SLICE: u64 = 1 << 14;
+/// Workgroups that are alive at once without need; more are started when none of them ends.
+const LIVE_GROUPS: usize = 64;
 /// Time slices that workgroups below a faulting one still get, so that the report names the first
 /// faulting workgroup whatever the number of threads.
 const GRACE_SLICES: usize = 64;
@@ -52,6 +58,7 @@ pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<F
         groups,
         next: AtomicU64::new(0),
         live: AtomicUsize::new(0),
+        idle_turns: AtomicUsize::new(0),
         suspended: Mutex::new(VecDeque::new()),
         first_fault: AtomicU64::new(u64::MAX),
         grace: AtomicUsize::new(GRACE_SLICES),
@@ -121,6 +128,8 @@ struct Queue<'a> {
     next: AtomicU64,
     /// Workgroups that were started and have not ended.
     live: AtomicUsize,
+    /// Turns that ended no workgroup since one has ended or begun.
+    idle_turns: AtomicUsize,
     suspended: Mutex<VecDeque<Box<Group<'a>>>>,
     /// Lowest workgroup that has faulted.
     first_fault: AtomicU64,
@@ -139,10 +148,12 @@ impl<'a> Queue<'a> {
     /// Runs workgroups until none is left.
     fn work(&self) {
         let mut spare: Option<Box<Group<'a>>> = None;
-        let mut prefer_fresh = true;
         loop {
-            let resumed = if prefer_fresh { None } else { self.resume() };
-            let group = resumed.or_else(|| self.start(&mut spare)).or_else(|| self.resume());
+            let group = if self.start_first() {
+                self.start(&mut spare).or_else(|| self.resume())
+            } else {
+                self.resume().or_else(|| self.start(&mut spare))
+            };
             let Some(mut group) = group else {
                 if self.live.load(Ordering::Acquire) == 0 && self.exhausted() {
                     return;
@@ -158,12 +169,12 @@ impl<'a> Queue<'a> {
             match group.slice(self.options) {
                 Slice::Done => {
                     spare = Some(group);
+                    self.idle_turns.store(0, Ordering::Relaxed);
                     self.live.fetch_sub(1, Ordering::Release);
-                    prefer_fresh = true;
                 }
                 Slice::Suspended => {
+                    self.idle_turns.fetch_add(1, Ordering::Relaxed);
                     self.lock_suspended().push_back(group);
-                    prefer_fresh = !prefer_fresh;
                 }
                 Slice::Fault(report) => {
                     self.record(group.linear, report);
@@ -190,6 +201,19 @@ impl<'a> Queue<'a> {
                     .grace
                     .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
                     .is_err())
+    }
+
+    /// Whether the next workgroup should be a new one: while few are alive, and when a turn of each
+    /// that is alive has ended none, because then all of them may wait for one that has not begun.
+    fn start_first(&self) -> bool {
+        let live = self.live.load(Ordering::Relaxed);
+        live < LIVE_GROUPS
+            || self
+                .idle_turns
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |turns| {
+                    (turns > live).then_some(0)
+                })
+                .is_ok()
     }
 
     fn resume(&self) -> Option<Box<Group<'a>>> {
@@ -279,8 +303,9 @@ impl<'a> Group<'a> {
     /// Runs the waves in turns until all have ended or the time slice is over.
     fn slice(&mut self, options: &ExecOptions) -> Slice {
         let ops = self.env.program.ops();
-        let before: u64 = self.waves.iter().map(|wave| wave.executed).sum();
-        for _ in 0..GROUP_SLICE {
+        let before = self.executed();
+        let limit = if before == 0 { FIRST_SLICE } else { NEXT_SLICE };
+        while self.executed() - before < limit {
             let mut progress = false;
             let count = self.waves.len();
             let start = self.random.as_mut().map_or(0, |random| random.below(count));
@@ -334,9 +359,14 @@ impl<'a> Group<'a> {
         Slice::Suspended
     }
 
+    /// Instructions of all waves of the workgroup so far.
+    fn executed(&self) -> u64 {
+        self.waves.iter().map(|wave| wave.executed).sum()
+    }
+
     /// Adds the instructions since `before` to the launch and returns its total.
     fn account(&self, before: u64) -> u64 {
-        let now: u64 = self.waves.iter().map(|wave| wave.executed).sum();
+        let now = self.executed();
         self.env.executed.fetch_add(now - before, Ordering::Relaxed) + (now - before)
     }
 

@@ -1,5 +1,7 @@
 //! What the tests of the C API share.
 
+#![allow(dead_code, reason = "not every test uses every helper")]
+
 use std::ffi::c_void;
 
 use hk_sim::HipError;
