@@ -83,9 +83,22 @@ struct Kernel {
     #[serde(default)]
     dims: Vec<String>,
     #[serde(default)]
+    choose: Choose,
+    #[serde(default)]
     params: BTreeMap<String, Param>,
     threads: Option<u32>,
     tile: Vec<Tile>,
+}
+
+/// Which of the tiles that serve a problem the host takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Choose {
+    /// The first.
+    #[default]
+    First,
+    /// The one that the kernel crate finds best.
+    Best,
 }
 
 /// One of several variants that share everything else, tiles included.
@@ -170,8 +183,18 @@ pub(crate) fn parse(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
 }
 
 fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
-    let Kernel { family, variant, variants: _, entry, args, dims, params, threads, tile: tiles } =
-        kernel;
+    let Kernel {
+        family,
+        variant,
+        variants: _,
+        entry,
+        args,
+        dims,
+        choose,
+        params,
+        threads,
+        tile: tiles,
+    } = kernel;
     check_name("family", &family)?;
     if !variant.is_empty() {
         check_name("variant", &variant)?;
@@ -187,7 +210,9 @@ fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
     for tile in tiles {
         let at = |problem: String| format!("tile `{}`: {problem}", tile.name);
         check_name("name", &tile.name).map_err(at)?;
-        if let Some(earlier) = units.iter().find(|unit| unit.when.is_empty()) {
+        if choose == Choose::First
+            && let Some(earlier) = units.iter().find(|unit| unit.when.is_empty())
+        {
             let earlier = &earlier.tile;
             return Err(at(format!("is never chosen, since tile `{earlier}` serves everything")));
         }
@@ -436,6 +461,10 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         assert_eq!(units[3].params["VEC"], Param::Int(4));
         // A tile's parameter goes before a variant's.
         assert_eq!(units[2].params["VEC"], Param::Int(16));
+
+        let best = FILE.replace("threads = 256", "threads = 256\nchoose = \"best\"");
+        let best = best.replace("when = {", "when = {} #");
+        assert_eq!(parse(&best, Arch::Gfx942).unwrap().len(), 2);
 
         let both = FILE.replace("variant =", "variants = [{ name = \"f16\" }]\nvariant =");
         let error = parse(&both, Arch::Gfx942).unwrap_err();

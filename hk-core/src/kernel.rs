@@ -270,18 +270,76 @@ impl KernelSet {
         variant: &str,
         problem: &[(&str, u64)],
     ) -> Result<&'static TileConfig, SelectError> {
-        let Some(kernel) = self.kernel(arch, family, variant) else {
+        self.select_or(arch, family, variant, problem, |kernel| kernel.select(problem))
+    }
+
+    /// The tile configuration with the highest `score` of those whose conditions all hold, for
+    /// kernels whose choice depends on more than ranges of dimensions; the earlier one if two are
+    /// equal. A user's file goes before it, as in [`select`](Self::select).
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](Self::select).
+    pub fn select_best(
+        &self,
+        arch: &str,
+        family: &str,
+        variant: &str,
+        problem: &[(&str, u64)],
+        score: impl Fn(&TileConfig) -> f64,
+    ) -> Result<&'static TileConfig, SelectError> {
+        self.select_or(arch, family, variant, problem, |kernel| {
+            let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
+            let serves = |tile: &&TileConfig| {
+                tile.when.iter().all(|(dim, range)| value(dim).is_some_and(|v| range.contains(v)))
+            };
+            let mut best: Option<(f64, &'static TileConfig)> = None;
+            for tile in kernel.tiles.iter().filter(serves) {
+                let score = score(tile);
+                if best.is_none_or(|(highest, _)| score > highest) {
+                    best = Some((score, tile));
+                }
+            }
+            // Without a tile, `select` says why.
+            best.map_or_else(|| kernel.select(problem), |(_, tile)| Ok(tile))
+        })
+    }
+
+    /// The kernel of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError::NoArch`] or [`SelectError::NoKernel`] if there is none.
+    pub fn require(
+        &self,
+        arch: &str,
+        family: &str,
+        variant: &str,
+    ) -> Result<&'static Kernel, SelectError> {
+        self.kernel(arch, family, variant).ok_or_else(|| {
             let kernel = kernel_name(family, variant);
-            return Err(if self.kernels.iter().any(|known| known.arch == arch) {
+            if self.kernels.iter().any(|known| known.arch == arch) {
                 SelectError::NoKernel { package: self.package, arch: arch.to_owned(), kernel }
             } else {
                 SelectError::NoArch { package: self.package, arch: arch.to_owned(), kernel }
-            });
+            }
+        })
+    }
+
+    fn select_or(
+        &self,
+        arch: &str,
+        family: &str,
+        variant: &str,
+        problem: &[(&str, u64)],
+        built_in: impl FnOnce(&'static Kernel) -> Result<&'static TileConfig, SelectError>,
+    ) -> Result<&'static TileConfig, SelectError> {
+        let kernel = self.require(arch, family, variant)?;
+        let chosen = match overrides::from_env()? {
+            Some(overrides) => overrides.select(self, kernel, problem)?,
+            None => None,
         };
-        match overrides::from_env()? {
-            Some(overrides) => overrides.select(self, kernel, problem),
-            None => kernel.select(problem),
-        }
+        chosen.map_or_else(|| built_in(kernel), Ok)
     }
 }
 

@@ -1,1 +1,32 @@
-//! GEMM kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! GEMM kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! Weights are `(n, k)`, the transpose is implicit: `y = x w^T`. Build with the feature `cdna3` or
+//! `cdna4`, or both, to have code for the chips.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_core::{Device, Tensor, dtype::bf16};
+//! use hk_gemm::{Activation, GemmOptions, gemm_a16w16};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! let x = Tensor::from_slice(&stream, &[1.0, 2.0].map(bf16::from_f32), &[1, 2])?;
+//! let w = Tensor::from_slice(&stream, &[3.0, 4.0, -5.0, 1.0].map(bf16::from_f32), &[2, 2])?;
+//! let options = GemmOptions::default().activation(Activation::Relu);
+//! let y: Tensor<f32> = gemm_a16w16(&x, &w, &options)?;
+//! assert_eq!(y.to_vec()?, [11.0, 0.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+pub mod a16w16;
+pub mod epilogue;
+mod tiling;
+
+pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
+pub use epilogue::{Activation, Epilogue, Operand};
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

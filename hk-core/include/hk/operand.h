@@ -68,8 +68,9 @@ struct operand {
       constexpr auto bit = [](int i) { return log2_exact(Map::lane_row(1 << i)); };
       const swizzle reads =
           spread<read_access>({bit(0), bit(1), bit(2), bit(3)}, line_bytes, 0);
-      // Transposing writes go to lines whose numbers differ in these bits.
-      return write_transposes ? also_spread(reads, {3, 4, 5}, span) : reads;
+      // Transposing writes go to lines whose numbers differ in these bits. Lines of less than all
+      // banks have no places for them.
+      return write_transposes && line_bytes >= 128 ? also_spread(reads, {3, 4, 5}, span) : reads;
     }
   }
   static constexpr swizzle layout = make_swizzle();

@@ -179,6 +179,13 @@ impl Real for f32 {
     const CODE: u32 = 2;
 }
 
+/// The 16-bit element types that the matrix units multiply: bf16 and f16.
+pub trait Real16: Real {}
+
+impl Real16 for bf16 {}
+
+impl Real16 for f16 {}
+
 macro_rules! scalar {
     ($($ty:ident, $variant:ident: $to:expr, $from:expr;)*) => {$(
         impl Element for $ty {

@@ -191,14 +191,13 @@ impl Overrides {
         Ok(())
     }
 
-    /// The tile for a problem: by the file's rules if it lists the kernel, else by the built-in
-    /// table.
+    /// The tile for a problem by the file's rules, if it lists the kernel.
     pub(super) fn select(
         &self,
         set: &KernelSet,
         kernel: &'static Kernel,
         problem: &[(&str, u64)],
-    ) -> Result<&'static TileConfig, SelectError> {
+    ) -> Result<Option<&'static TileConfig>, SelectError> {
         self.check(set)?;
         let entry = self.kernels.iter().find(|entry| {
             entry.package == set.package
@@ -206,7 +205,7 @@ impl Overrides {
                 && entry.family == kernel.family
                 && entry.variant == kernel.variant
         });
-        let Some(entry) = entry else { return kernel.select(problem) };
+        let Some(entry) = entry else { return Ok(None) };
         let whens: Vec<Vec<(&str, Range)>> = entry
             .tile
             .iter()
@@ -217,7 +216,7 @@ impl Overrides {
             .iter()
             .zip(&whens)
             .filter_map(|(rule, when)| Some((kernel.tile(&rule.name)?, when.as_slice())));
-        kernel.first_serving(rules, problem)
+        kernel.first_serving(rules, problem).map(Some)
     }
 
     fn unknown(&self, set: &KernelSet, what: String, known: Vec<String>) -> TileFileError {

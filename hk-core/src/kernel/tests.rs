@@ -113,14 +113,15 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
         "{HEAD}[[kernel.tile]]\nname = \"small\"\nwhen = {{ m = {{ max = 5000 }} }}\n"
     ))
     .unwrap();
-    let name =
-        |m, n| file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]).map(|tile| tile.name);
+    let name = |m, n| {
+        file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]).map(|tile| tile.unwrap().name)
+    };
     assert_eq!(name(4096, 512), Ok("small"));
     // `large` would serve it, but the file does not list it.
     assert!(matches!(name(8192, 512), Err(SelectError::NoTile { .. })));
     let elsewhere = HEAD.replace("hk-gemm", "hk-norm") + "tile = []\n";
     let file = overrides(&elsewhere).unwrap();
-    let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]).unwrap();
+    let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]).unwrap().unwrap();
     assert_eq!(chosen.name, "large");
 }
 

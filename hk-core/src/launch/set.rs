@@ -33,8 +33,52 @@ impl KernelSet {
             .select(arch.name(), family, variant, problem)
             .map_err(|error| selection_error(op, arch, error))?;
         tracing::debug!(op, kernel = tile.symbol, ?problem, "kernel selected");
-        let function = Module::embedded(device, tile.image.bytes)?.function(tile.symbol)?;
-        Ok(TileFunction { function, tile })
+        TileFunction::open(device, tile)
+    }
+
+    /// As [`function`](Self::function), in the tile configuration with the highest `score`; see
+    /// [`select_best`](Self::select_best).
+    ///
+    /// # Errors
+    /// As [`function`](Self::function).
+    pub fn best_function<A: KernelArgs>(
+        &self,
+        device: &Device,
+        op: &'static str,
+        family: &str,
+        variant: &str,
+        problem: &[(&str, u64)],
+        score: impl Fn(&TileConfig) -> f64,
+    ) -> Result<TileFunction<A>> {
+        let arch = device.arch();
+        let tile = self
+            .select_best(arch.name(), family, variant, problem, score)
+            .map_err(|error| selection_error(op, arch, error))?;
+        tracing::debug!(op, kernel = tile.symbol, ?problem, "kernel selected");
+        TileFunction::open(device, tile)
+    }
+
+    /// As [`function`](Self::function), in the tile configuration of that name.
+    ///
+    /// # Errors
+    /// As [`function`](Self::function); [`Error::NoTile`] names those that there are.
+    pub fn named_function<A: KernelArgs>(
+        &self,
+        device: &Device,
+        op: &'static str,
+        family: &str,
+        variant: &str,
+        tile: &str,
+    ) -> Result<TileFunction<A>> {
+        let arch = device.arch();
+        let kernel = self
+            .require(arch.name(), family, variant)
+            .map_err(|error| selection_error(op, arch, error))?;
+        let config = kernel.tile(tile).ok_or_else(|| {
+            let names: Vec<_> = kernel.tiles.iter().map(|tile| tile.name).collect();
+            Error::NoTile { op, problem: format!("`{tile}`"), arch, nearest: names.join(", ") }
+        })?;
+        TileFunction::open(device, config)
     }
 }
 
@@ -55,6 +99,12 @@ fn selection_error(op: &'static str, arch: Arch, error: SelectError) -> Error {
 }
 
 impl<A: KernelArgs> TileFunction<A> {
+    /// Loads the code object of a tile configuration, at its first use on the device.
+    fn open(device: &Device, tile: &'static TileConfig) -> Result<Self> {
+        let function = Module::embedded(device, tile.image.bytes)?.function(tile.symbol)?;
+        Ok(Self { function, tile })
+    }
+
     /// The tile configuration.
     pub fn tile(&self) -> &'static TileConfig {
         self.tile

@@ -1,0 +1,411 @@
+//! What happens to a product before it is stored: an ordered list of steps on the f32 accumulator,
+//! then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
+
+use hk_core::dtype::{Real, bf16, f16};
+use hk_core::kernel::{ArgKind, ArgType};
+use hk_core::{ArgBytes, DevicePtr, Error, Result, Tensor};
+
+/// Most steps of an epilogue.
+pub const MAX_STEPS: usize = 8;
+
+/// Most tensors among the operands of an epilogue's steps.
+pub const MAX_TENSORS: usize = 8;
+
+/// A function that is applied to every element. `x` is the f32 value; NaN stays NaN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Activation {
+    /// `max(0, x)`
+    Relu,
+    /// `min(max(0, x), 6)`
+    Relu6,
+    /// `x` if `x >= 0`, else the given slope times `x`
+    LeakyRelu(f32),
+    /// `x (1 + erf(x / sqrt 2)) / 2`
+    Gelu,
+    /// `x (1 + tanh(0.7978845608 (x + 0.044715 x^3))) / 2`
+    GeluTanh,
+    /// `x / (1 + e^-x)`
+    Silu,
+    /// The same function as [`Silu`](Self::Silu), computed as `x / (1 + 2^(-1.44269504089 x))`
+    SiluExp2,
+    /// `1 / (1 + e^-x)`
+    Sigmoid,
+    /// `tanh x`
+    Tanh,
+    /// `x tanh(ln(1 + e^x))`
+    Mish,
+}
+
+impl Activation {
+    /// Its number in `hk/math.h`, and its parameter.
+    const fn code(self) -> (u32, f32) {
+        match self {
+            Self::Relu => (1, 0.0),
+            Self::Relu6 => (2, 0.0),
+            Self::LeakyRelu(slope) => (3, slope),
+            Self::Gelu => (4, 0.0),
+            Self::GeluTanh => (5, 0.0),
+            Self::Silu => (6, 0.0),
+            Self::SiluExp2 => (7, 0.0),
+            Self::Sigmoid => (8, 0.0),
+            Self::Tanh => (9, 0.0),
+            Self::Mish => (10, 0.0),
+        }
+    }
+}
+
+/// An operand of a step: a number, or a tensor of bf16, f16 or f32.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    /// A number.
+    Number(f32),
+    /// A tensor of bf16.
+    Bf16(&'a Tensor<bf16>),
+    /// A tensor of f16.
+    F16(&'a Tensor<f16>),
+    /// A tensor of f32.
+    F32(&'a Tensor<f32>),
+}
+
+impl From<f32> for Operand<'_> {
+    fn from(number: f32) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<'a> From<&'a Tensor<bf16>> for Operand<'a> {
+    fn from(tensor: &'a Tensor<bf16>) -> Self {
+        Self::Bf16(tensor)
+    }
+}
+
+impl<'a> From<&'a Tensor<f16>> for Operand<'a> {
+    fn from(tensor: &'a Tensor<f16>) -> Self {
+        Self::F16(tensor)
+    }
+}
+
+impl<'a> From<&'a Tensor<f32>> for Operand<'a> {
+    fn from(tensor: &'a Tensor<f32>) -> Self {
+        Self::F32(tensor)
+    }
+}
+
+/// Along which axes of the result an operand extends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One number for all.
+    One,
+    /// A number per row, `(m)`.
+    Rows,
+    /// A number per column, `(n)`.
+    Columns,
+    /// A number per element, `(m, n)`.
+    Full,
+    /// A number, a tensor of one element, or one of `(m, n)`.
+    OneOrFull,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Multiply(Operand<'a>, Extent),
+    Divide(f32),
+    Add(Operand<'a>, Extent, f32),
+    AddProduct(Operand<'a>, Operand<'a>),
+    ScaleAddSelf(f32),
+    Activate(Activation),
+}
+
+/// A list of steps that act on each element `v` of the result, at row `m` and column `n`.
+#[derive(Debug, Clone, Default)]
+pub struct Epilogue<'a> {
+    steps: Vec<Step<'a>>,
+}
+
+impl<'a> Epilogue<'a> {
+    fn step(mut self, step: Step<'a>) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// `v *= s`
+    #[must_use]
+    pub fn mul_scalar(self, s: f32) -> Self {
+        self.step(Step::Multiply(s.into(), Extent::One))
+    }
+
+    /// `v *= s`, with `s` in a tensor of one element.
+    #[must_use]
+    pub fn mul_scalar_tensor(self, s: &'a Tensor<f32>) -> Self {
+        self.step(Step::Multiply(s.into(), Extent::One))
+    }
+
+    /// `v /= d`, computed as a multiplication by the rounded reciprocal.
+    #[must_use]
+    pub fn div_scalar(self, d: f32) -> Self {
+        self.step(Step::Divide(d))
+    }
+
+    /// `v *= t[m]`
+    #[must_use]
+    pub fn mul_rows(self, t: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::Multiply(t.into(), Extent::Rows))
+    }
+
+    /// `v *= t[n]`
+    #[must_use]
+    pub fn mul_columns(self, t: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::Multiply(t.into(), Extent::Columns))
+    }
+
+    /// `v *= t[m, n]`. The tensor may be the output.
+    #[must_use]
+    pub fn mul_tensor(self, t: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::Multiply(t.into(), Extent::Full))
+    }
+
+    /// `v += t[m]`
+    #[must_use]
+    pub fn add_rows(self, t: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::Add(t.into(), Extent::Rows, 1.0))
+    }
+
+    /// `v += t[n]`: a bias.
+    #[must_use]
+    pub fn add_columns(self, t: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::Add(t.into(), Extent::Columns, 1.0))
+    }
+
+    /// `v = fma(beta, t[m, n], v)`. The tensor may be the output.
+    #[must_use]
+    pub fn add_tensor(self, t: impl Into<Operand<'a>>, beta: f32) -> Self {
+        self.step(Step::Add(t.into(), Extent::Full, beta))
+    }
+
+    /// `v = fma(a, b, v)`, where each of a and b is a number, a tensor of one element, or a tensor
+    /// of the result's shape.
+    #[must_use]
+    pub fn add_product(self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Self {
+        self.step(Step::AddProduct(a.into(), b.into()))
+    }
+
+    /// `v = fma(v, s, v)`: scales, then adds what was there before.
+    #[must_use]
+    pub fn scale_add_self(self, s: f32) -> Self {
+        self.step(Step::ScaleAddSelf(s))
+    }
+
+    /// `v = activation(v)`
+    #[must_use]
+    pub fn act(self, activation: Activation) -> Self {
+        self.step(Step::Activate(activation))
+    }
+
+    /// The steps of `self`, then those of `later`.
+    pub(crate) fn then(mut self, later: &Self) -> Self {
+        self.steps.extend(&later.steps);
+        self
+    }
+
+    /// Checks the steps against the output and puts them into the kernel's form.
+    pub(crate) fn lower<T: Real>(
+        &self,
+        op: &'static str,
+        y: &Tensor<T>,
+        size: [usize; 2],
+    ) -> Result<Lowered> {
+        if self.steps.len() > MAX_STEPS {
+            let constraint = format!("of at most {MAX_STEPS} steps");
+            return Err(Error::value(op, "epilogue", constraint, self.steps.len()));
+        }
+        let mut lowered = Lowered::default();
+        for (i, step) in self.steps.iter().enumerate() {
+            let mut operand = |operand, extent| lowered.operand(op, y, size, operand, extent);
+            let arg = match *step {
+                Step::Multiply(a, extent) => {
+                    StepArg { kind: 0, a: operand(a, extent)?, ..StepArg::NONE }
+                }
+                Step::Divide(0.0) => {
+                    return Err(Error::value(op, "epilogue divisor", "other than 0", 0.0));
+                }
+                Step::Divide(d) => {
+                    StepArg { kind: 0, a: OperandArg::number(1.0 / d), ..StepArg::NONE }
+                }
+                Step::Add(a, extent, parameter) => {
+                    StepArg { kind: 1, parameter, a: operand(a, extent)?, ..StepArg::NONE }
+                }
+                Step::AddProduct(a, b) => StepArg {
+                    kind: 2,
+                    a: operand(a, Extent::OneOrFull)?,
+                    b: operand(b, Extent::OneOrFull)?,
+                    ..StepArg::NONE
+                },
+                Step::ScaleAddSelf(parameter) => StepArg { kind: 3, parameter, ..StepArg::NONE },
+                Step::Activate(activation) => {
+                    let (activation, parameter) = activation.code();
+                    StepArg { kind: 4, activation, parameter, ..StepArg::NONE }
+                }
+            };
+            lowered.steps[i] = arg;
+            lowered.count += 1;
+        }
+        Ok(lowered)
+    }
+}
+
+/// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct OperandArg {
+    row_stride: i64,
+    column_stride: i64,
+    number: f32,
+    tensor: i32,
+    dtype: u32,
+    wide: u32,
+}
+
+impl OperandArg {
+    const fn number(number: f32) -> Self {
+        Self { row_stride: 0, column_stride: 0, number, tensor: -1, dtype: 0, wide: 0 }
+    }
+}
+
+/// A step as the kernel takes it: `EpilogueStep` in `hk/epilogue.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct StepArg {
+    kind: u32,
+    activation: u32,
+    parameter: f32,
+    reserved: u32,
+    a: OperandArg,
+    b: OperandArg,
+}
+
+impl StepArg {
+    pub(crate) const NONE: Self = Self {
+        kind: 0,
+        activation: 0,
+        parameter: 0.0,
+        reserved: 0,
+        a: OperandArg::number(0.0),
+        b: OperandArg::number(0.0),
+    };
+}
+
+impl ArgType for StepArg {
+    const KIND: ArgKind = ArgKind::Bytes;
+}
+
+impl ArgBytes for StepArg {
+    fn write_to(&self, bytes: &mut [u8]) {
+        let words = |operand: &OperandArg| {
+            let OperandArg { row_stride, column_stride, number, tensor, dtype, wide } = *operand;
+            let [row, column] = [row_stride.cast_unsigned(), column_stride.cast_unsigned()];
+            [
+                row,
+                column,
+                u64::from(number.to_bits()) | u64::from(tensor.cast_unsigned()) << 32,
+                u64::from(dtype) | u64::from(wide) << 32,
+            ]
+        };
+        let head = [
+            u64::from(self.kind) | u64::from(self.activation) << 32,
+            u64::from(self.parameter.to_bits()) | u64::from(self.reserved) << 32,
+        ];
+        let all = head.into_iter().chain(words(&self.a)).chain(words(&self.b));
+        for (word, to) in all.zip(bytes.chunks_exact_mut(8)) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// An epilogue in the kernel's form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lowered {
+    pub(crate) count: u32,
+    pub(crate) steps: [StepArg; MAX_STEPS],
+    pub(crate) tensors: [DevicePtr<u8>; MAX_TENSORS],
+    used: usize,
+}
+
+impl Default for Lowered {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            steps: [StepArg::NONE; MAX_STEPS],
+            tensors: [DevicePtr::NULL; MAX_TENSORS],
+            used: 0,
+        }
+    }
+}
+
+impl Lowered {
+    fn operand<T: Real>(
+        &mut self,
+        op: &'static str,
+        y: &Tensor<T>,
+        size: [usize; 2],
+        operand: Operand<'_>,
+        extent: Extent,
+    ) -> Result<OperandArg> {
+        match operand {
+            Operand::Number(number) => Ok(OperandArg::number(number)),
+            Operand::Bf16(tensor) => self.tensor(op, y, size, tensor, extent),
+            Operand::F16(tensor) => self.tensor(op, y, size, tensor, extent),
+            Operand::F32(tensor) => self.tensor(op, y, size, tensor, extent),
+        }
+    }
+
+    fn tensor<T: Real, U: Real>(
+        &mut self,
+        op: &'static str,
+        y: &Tensor<T>,
+        [m, n]: [usize; 2],
+        tensor: &Tensor<U>,
+        extent: Extent,
+    ) -> Result<OperandArg> {
+        const ARG: &str = "epilogue operand";
+        let shape = tensor.shape();
+        let one = tensor.len() == 1 && !(extent == Extent::Full);
+        let expected: &[usize] = match extent {
+            Extent::One => &[1],
+            Extent::Rows => &[m],
+            Extent::Columns => &[n],
+            Extent::Full | Extent::OneOrFull => &[m, n],
+        };
+        let single = matches!(extent, Extent::One | Extent::OneOrFull) && one;
+        if !single && shape != expected {
+            let why = format!("the result has {m} rows and {n} columns");
+            return Err(Error::shape(op, ARG, expected, shape, why));
+        }
+        y.check_same_stream(op, "y", tensor, ARG)?;
+        y.check_in_place(op, "y", tensor, ARG)?;
+        if self.used == MAX_TENSORS {
+            let constraint = format!("of at most {MAX_TENSORS} tensors");
+            return Err(Error::value(op, "epilogue", constraint, self.used + 1));
+        }
+        let (row_stride, column_stride) = match extent {
+            _ if single => (0, 0),
+            Extent::Rows => (1, 0),
+            Extent::Columns => (0, 1),
+            _ => (tensor.check_rows(op, ARG)? as i64, 1),
+        };
+        let address = tensor.ptr().address();
+        let aligned = |bytes: u64| bytes.is_multiple_of(16);
+        let row_bytes = row_stride.unsigned_abs() * size_of::<U>() as u64;
+        let arg = OperandArg {
+            row_stride,
+            column_stride,
+            number: 0.0,
+            tensor: self.used as i32,
+            dtype: U::CODE,
+            wide: u32::from(column_stride == 1 && aligned(address) && aligned(row_bytes)),
+        };
+        self.tensors[self.used] = DevicePtr::new(address);
+        self.used += 1;
+        Ok(arg)
+    }
+}
