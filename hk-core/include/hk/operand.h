@@ -166,14 +166,17 @@ struct operand {
   __device__ static i64 origin_bytes(i64 stride, i64 row, i64 k) {
     return (along_k ? row * stride + k : k * stride + row) * element;
   }
-  // Size of the buffer that holds `rows` x `depth` elements of a tile and nothing behind them.
-  // Elements of other rows or columns may lie in between; they do no harm, because a row past the
-  // end of the matrix only affects results that are not stored.
+  // Size of the buffer that holds `rows` x `depth` elements of a tile. What is contiguous is whole
+  // chunks in memory, filled up with zeros if need be. Elements of other rows or columns may lie in
+  // between; they do no harm, because a row past the end of the matrix only affects results that
+  // are not stored.
   __device__ static u32 tile_bytes(u32 stride, int rows, int depth) {
     if (rows <= 0 || depth <= 0) return 0;
     rows = rows < Rows ? rows : Rows;
     depth = depth < Depth ? depth : Depth;
-    return ((along_k ? rows - 1 : depth - 1) * stride + (along_k ? depth : rows)) * element;
+    const u32 lines = along_k ? rows : depth;
+    const u32 width = ((along_k ? depth : rows) + 7) / 8 * 8;
+    return ((lines - 1) * stride + width) * element;
   }
 
   u32 thread;
