@@ -114,15 +114,16 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
     ))
     .unwrap();
     let name = |m, n| {
-        file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]).map(|tile| tile.unwrap().name)
+        let tile = file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]);
+        tile.map(|tile| tile.map(|tile| tile.name))
     };
-    assert_eq!(name(4096, 512), Ok("small"));
+    assert_eq!(name(4096, 512), Ok(Some("small")));
     // `large` would serve it, but the file does not list it.
     assert!(matches!(name(8192, 512), Err(SelectError::NoTile { .. })));
     let elsewhere = HEAD.replace("hk-gemm", "hk-norm") + "tile = []\n";
     let file = overrides(&elsewhere).unwrap();
-    let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]).unwrap().unwrap();
-    assert_eq!(chosen.name, "large");
+    let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]);
+    assert_eq!(chosen, Ok(None));
 }
 
 #[test]
@@ -162,7 +163,7 @@ const CHILD: &str = "HIPKITTENS_TEST_CHILD";
 #[test]
 fn the_environment_names_the_users_file() {
     if std::env::var_os(CHILD).is_some() {
-        assert_eq!(name(4096, 512), Ok("small"));
+        assert_eq!(name(4096, 512), Ok(Some("small")));
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -181,4 +182,21 @@ fn the_environment_names_the_users_file() {
     assert!(passed && text.contains("1 passed"), "{text}");
     let (passed, text) = run("kernel = 1");
     assert!(!passed && text.contains("tiles.toml"), "{text}");
+}
+
+fn is(tile: &TileConfig, name: &str) -> f64 {
+    f64::from(u8::from(tile.name == name))
+}
+
+#[test]
+fn the_best_of_the_tiles_that_serve_is_taken() {
+    let best = |m, score: fn(&TileConfig) -> f64| {
+        let problem = [("m", m), ("n", 512)];
+        SET.select_best("gfx950", "a16w16", "bf16", &problem, score).map(|tile| tile.name)
+    };
+    assert_eq!(best(2048, |tile| is(tile, "small")), Ok("small"));
+    assert_eq!(best(2048, |tile| is(tile, "large")), Ok("large"));
+    // The earlier one if they are equal, and none that does not serve.
+    assert_eq!(best(2048, |_| 0.0), Ok("large"));
+    assert_eq!(best(1, |tile| is(tile, "large")), Ok("small"));
 }
