@@ -1,4 +1,9 @@
-//! Prints how many vector instructions per second one core simulates.
+//! Prints the time that one core takes for a vector instruction, in nanoseconds: for each vector
+//! level of the host, with all lanes active and with some inactive. An argument selects the
+//! instructions whose name contains it.
+
+#![expect(clippy::print_stdout, reason = "it is a program for the terminal")]
+
 use hk_sim::exec::SingleWave;
 use hk_sim::exec::simd::SimdLevel;
 use hk_sim::isa::Arch;

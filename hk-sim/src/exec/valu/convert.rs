@@ -33,7 +33,7 @@ fn value_of(format: FloatFormat, code: u32) -> f32 {
     let infinite = format.specials == Specials::Ieee && magnitude == format.max_code() + 1;
     let nan = match format.specials {
         Specials::NanAtMinusZero => sign != 0 && magnitude == 0,
-        _ => magnitude > format.max_code(),
+        _ => magnitude > format.max_code() && !infinite,
     };
     let value = if nan { f32::NAN } else { finite };
     let value = if infinite { f32::INFINITY } else { value };
@@ -119,13 +119,21 @@ fn source_half<T: Copy>(cx: Context, pair: [T; 2]) -> T {
 
 /// Nearest code of a value over a scale.
 fn encode(format: FloatFormat, x: f32, scale: f32, cx: Context) -> u32 {
-    format.encode_scaled(x, e8m0_of_f32(scale), Rounding::NEAREST, cx.saturate_overflow())
+    encode_by(format, x, scale, Rounding::NEAREST, cx)
 }
 
 /// Stochastically rounded code of a value over a scale.
 fn encode_random(format: FloatFormat, x: f32, random: u32, scale: f32, cx: Context) -> u32 {
-    let rounding = stochastic(format, random);
-    format.encode_scaled(x, e8m0_of_f32(scale), rounding, cx.saturate_overflow())
+    encode_by(format, x, scale, stochastic(format, random), cx)
+}
+
+fn encode_by(format: FloatFormat, x: f32, scale: f32, rounding: Rounding, cx: Context) -> u32 {
+    let scale = e8m0_of_f32(scale);
+    if x.is_nan() || scale == u8::MAX {
+        // The sign of a NaN that the host computes is not specified.
+        return format.encode(f64::NAN.copysign(x.into()), rounding, false);
+    }
+    format.encode_scaled(x, scale, rounding, cx.saturate_overflow())
 }
 
 /// Two codes, with a fresh random number for the second.
@@ -142,7 +150,8 @@ fn encode_random_pair(
 
 /// Value of a code times a scale.
 fn decode(format: FloatFormat, code: u32, scale: f32) -> f64 {
-    format.decode_scaled(code, e8m0_of_f32(scale))
+    let value = format.decode_scaled(code, e8m0_of_f32(scale));
+    if value.is_nan() { f64::NAN } else { value }
 }
 
 fn half_of(x: f64) -> Half {

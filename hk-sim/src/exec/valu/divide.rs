@@ -27,8 +27,8 @@ macro_rules! scaling {
             let exponent = |x: $float| (x.to_bits() >> $mantissa) as i32 & $max_exponent;
             let distance = exponent(numerator) - exponent(denominator);
             let magnitude = denominator.abs();
-            // The product is exact: 1 / (4 * SMALLEST) is a power of two.
-            let inverse_denormal = magnitude > 0.25 / SMALLEST && magnitude < <$float>::INFINITY;
+            // The quotient is exact, as SMALLEST is a power of two.
+            let inverse_denormal = magnitude > 1.0 / SMALLEST && magnitude < <$float>::INFINITY;
             let quotient_denormal =
                 (numerator / denominator).abs() < SMALLEST && magnitude < <$float>::INFINITY;
             let same = |y: $float| x.to_bits() == y.to_bits();
@@ -66,7 +66,9 @@ macro_rules! scaling {
             let (bottom, top) = (denominator.abs(), numerator.abs());
             let infinity = <$float>::INFINITY;
             let vanishes = exponent(numerator) - exponent(denominator) < $vanish;
-            let result = if vanishes { 0.0 } else { quotient.abs() };
+            // Of ordinary operands, only a quotient that overflows ends up as a NaN.
+            let result = if quotient.is_nan() { infinity } else { quotient.abs() };
+            let result = if vanishes { 0.0 } else { result };
             let result = if bottom == infinity || top == 0.0 { 0.0 } else { result };
             let result = if bottom == 0.0 || top == infinity { infinity } else { result };
             let result = signed(result);
@@ -99,7 +101,7 @@ fn fixup16(quotient: Half, denominator: Half, numerator: Half) -> Half {
     const INFINITY: u16 = 0x7c00;
     let sign = (denominator.0 ^ numerator.0) & 0x8000;
     let (bottom, top) = (denominator.0 & 0x7fff, numerator.0 & 0x7fff);
-    let result = quotient.0 & 0x7fff;
+    let result = if quotient.is_nan() { INFINITY } else { quotient.0 & 0x7fff };
     let result = if bottom == INFINITY || top == 0 { 0 } else { result };
     let result = if bottom == 0 || top == INFINITY { INFINITY } else { result };
     let undefined = (bottom == 0 && top == 0) || (bottom == INFINITY && top == INFINITY);
@@ -118,6 +120,10 @@ where
     let wide = |x: T| x.convert(&mut false).value;
     // Rounded to odd, the wide result still says on which side of a boundary it is.
     let sum = wide(a).mul_add_r(wide(b), wide(c), Round::TowardZero);
+    if sum.value.is_zero() {
+        // Exactly zero; only its sign depends on the rounding mode.
+        return a.mul_add_r(b, c, round).value;
+    }
     let inexact = sum.status.contains(Status::INEXACT);
     let odd = W::from_bits(sum.value.to_bits() | u128::from(inexact));
     odd.scalbn(exponent).convert_r(round, &mut false).value

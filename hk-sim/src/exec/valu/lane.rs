@@ -18,8 +18,8 @@ use crate::isa::Op;
 /// Runs a kernel and returns its lane mask (0 if it has none, otherwise inactive lanes included).
 ///
 /// The arguments are the first row of the destination and of three sources, the lanes to write,
-/// MODE and the immediate in its upper half, and the first row of a fourth source. They are not in a structure because all
-/// but the last travel in registers.
+/// MODE with the immediate in its upper half, and the first row of a fourth source. They are not in
+/// a structure because all but the last travel in registers.
 ///
 /// # Safety
 /// The rows of every source that the kernel has are readable, the rows of its destination
@@ -140,7 +140,9 @@ unsafe fn set_word(rows: *mut Lanes, row: usize, lane: usize, value: u32) {
 
 /// Elements that are a function of one word.
 macro_rules! word_elem {
-    ($($type:ty: |$word:ident| $from:expr, |$value:ident| $to:expr $(, mask = $mask:literal)?;)*) => {$(
+    ($(
+        $type:ty: |$word:ident| $from:expr, |$value:ident| $to:expr $(, mask = $mask:literal)?;
+    )*) => {$(
         impl Elem for $type {
             const ROWS: usize = 1;
             $(const IS_MASK: bool = $mask;)?

@@ -91,7 +91,7 @@ pub(in crate::exec) fn lower(
         general: General {
             prepare,
             permutation,
-            round: core.round.map(|kernel| (kernel, round_field(finish.elem))),
+            round: core.round.map(|kernel| (kernel, mode_mask & MODE_ROUND)),
             finish,
             pair,
         },
@@ -290,17 +290,18 @@ fn prepare_packed(
 /// Operands of the two halves of an operation on pairs of dwords.
 fn pair(inst: &Inst) -> Option<Pair> {
     let sel = |at: u8| inst.op_sel >> at & 1;
+    let sel_hi = |at: u8| inst.op_sel_hi >> at & 1;
+    let each =
+        |row: &dyn Fn(u8, u8) -> u8| [0, 1].map(|half| [0, 1, 2].map(|at| (at, row(half, at))));
     match inst.info.op {
-        // After preparation, and in the default selection, row `n` belongs to half `n`.
-        Op::v_pk_fma_f32 | Op::v_pk_mul_f32 | Op::v_pk_add_f32 => {
-            let negated = inst.neg | inst.abs != 0;
-            let row = |half: u8, at: u8| {
-                let selected = if half == 0 { sel(at) } else { inst.op_sel_hi >> at & 1 };
-                if negated { half } else { selected }
-            };
-            Some([0, 1].map(|half| [0, 1, 2].map(|at| (at, row(half, at)))))
+        Op::v_pk_fma_f32 | Op::v_pk_mul_f32 | Op::v_pk_add_f32 => Some(Pair {
+            direct: each(&|half, at| if half == 0 { sel(at) } else { sel_hi(at) }),
+            prepared: each(&|half, _| half),
+        }),
+        Op::v_pk_mov_b32 => {
+            let operands = [0, 1].map(|half| [(half, sel(half)); 3]);
+            Some(Pair { direct: operands, prepared: operands })
         }
-        Op::v_pk_mov_b32 => Some([0, 1].map(|half| [(half, sel(half)); 3])),
         _ => None,
     }
 }
@@ -346,10 +347,8 @@ fn preserves_half(inst: &Inst) -> bool {
         && !inst.info.op.name().contains("_legacy_")
 }
 
-/// Position in MODE of the rounding mode of results of a type.
-fn round_field(elem: Elem) -> u32 {
-    if elem == Elem::F32 { 0 } else { 2 }
-}
+/// The rounding modes in MODE.
+const MODE_ROUND: u32 = 0xf;
 
 /// Mask and value of the MODE fields that must have their default for the direct way.
 fn mode_requirement(inst: &Inst, core: &Core) -> (u32, u32) {

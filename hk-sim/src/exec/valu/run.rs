@@ -61,15 +61,21 @@ impl Mask {
 pub(super) struct General {
     pub(super) prepare: [Prepare; 4],
     pub(super) permutation: Option<Box<Permutation>>,
-    /// Kernel for the rounding modes other than the default, and where its mode is in MODE.
+    /// Kernel for the rounding modes other than the default, and the bits of MODE that hold them.
     pub(super) round: Option<(LaneFn, u32)>,
     pub(super) finish: Finish,
-    /// For operations on pairs of dwords, source and row of each operand of each half.
+    /// For operations on pairs of dwords.
     pub(super) pair: Option<Pair>,
 }
 
-/// Source and row of the operands of the two halves.
-pub(super) type Pair = [[(u8, u8); 3]; 2];
+/// Source and row of the operands of each half of an operation on pairs of dwords.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// In the registers.
+    pub(super) direct: [[(u8, u8); 3]; 2],
+    /// In the prepared operands, where each half has its own row.
+    pub(super) prepared: [[(u8, u8); 3]; 2],
+}
 
 /// A handler that is compiled for each vector level.
 trait Run {
@@ -100,14 +106,20 @@ unsafe fn run_avx512<R: Run>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
 fn at_level<R: Run>(level: SimdLevel) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY (here and below): a program takes no level above the host's, and `handler` is
-        // asked for the handler of an instruction only when that is lowered.
-        SimdLevel::Avx512 => |wave, op| unsafe { run_avx512::<R>(wave, op) },
+        SimdLevel::Avx512 => |wave, op| {
+            // SAFETY: a program takes no level above the host's, and lowering pairs an instruction
+            // with its handler.
+            unsafe { run_avx512::<R>(wave, op) }
+        },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        SimdLevel::Avx2 => |wave, op| unsafe { run_avx2::<R>(wave, op) },
-        // SAFETY: as above.
-        _ => |wave, op| unsafe { R::run::<Portable>(wave, op) },
+        SimdLevel::Avx2 => |wave, op| {
+            // SAFETY: as above.
+            unsafe { run_avx2::<R>(wave, op) }
+        },
+        _ => |wave, op| {
+            // SAFETY: as above.
+            unsafe { R::run::<Portable>(wave, op) }
+        },
     }
 }
 
@@ -242,7 +254,9 @@ impl Run for Paired {
         // SAFETY: lowering has checked that all rows are inside the vector file; `results` has the
         // two rows that `run_halves` writes.
         unsafe {
-            run_halves(detail.kernel, detail, src, results, wave.mode);
+            if let Some(pair) = &detail.general.pair {
+                run_halves(detail, detail.kernel, &pair.direct, src, results, wave.mode);
+            }
             let dst = wave.rows().add(usize::from(op.dst));
             write_rows::<L>(results, dst, 2, exec);
         }
@@ -256,13 +270,13 @@ impl Run for Paired {
 /// The rows of the operands are readable, two rows of `results` writable.
 #[inline(always)]
 unsafe fn run_halves(
-    kernel: LaneFn,
     detail: &LaneDetail,
+    kernel: LaneFn,
+    pair: &[[(u8, u8); 3]; 2],
     src: [*const Lanes; 4],
     results: *mut Lanes,
     mode: u32,
 ) {
-    let Some(pair) = &detail.general.pair else { return };
     for (half, operands) in pair.iter().enumerate() {
         let mut args = LaneArgs { src, dst: results, exec: u64::MAX, mode, imm: detail.imm };
         // SAFETY: the caller's promise.
@@ -313,7 +327,7 @@ unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDeta
         src[at] = prepared[at].as_ptr().cast();
     }
     let kernel = match general.round {
-        Some((kernel, at)) if mode >> at & 3 != 0 => kernel,
+        Some((kernel, mask)) if mode & mask != 0 => kernel,
         _ => detail.kernel,
     };
     let rows = usize::from(detail.rows);
@@ -322,8 +336,8 @@ unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDeta
     // SAFETY: the operands are readable, the results hold the largest result, and after the kernel
     // has run `rows` of them are set. Lowering has checked the destination.
     let mask = unsafe {
-        let mask = if general.pair.is_some() {
-            run_halves(kernel, detail, src, results, mode);
+        let mask = if let Some(pair) = &general.pair {
+            run_halves(detail, kernel, &pair.prepared, src, results, mode);
             0
         } else {
             LaneArgs { src, dst: results, exec: u64::MAX, mode, imm: detail.imm }.call(kernel)

@@ -141,7 +141,8 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_sub_u16(_, a: u16, b: u16) -> u16 = a.wrapping_sub(b), clamp = a.saturating_sub(b);
     bits v_subrev_u16(_, a: u16, b: u16) -> u16 = b.wrapping_sub(a),
         clamp = b.saturating_sub(a);
-    bits v_mul_lo_u16(_, a: u16, b: u16) -> u16 = a.wrapping_mul(b);
+    bits v_mul_lo_u16(_, a: u16, b: u16) -> u16 = a.wrapping_mul(b),
+        clamp = a.saturating_mul(b);
     bits v_lshlrev_b16(_, a: u16, b: u16) -> u16 = b << (a & 15);
     bits v_lshrrev_b16(_, a: u16, b: u16) -> u16 = b >> (a & 15);
     bits v_ashrrev_i16(_, a: u16, b: i16) -> i16 = b >> (a & 15);
