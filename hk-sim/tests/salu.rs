@@ -130,7 +130,7 @@ fn model(op: Op, s: State) -> Option<After> {
         s_nor_b64 => two64(|a, b| !(a || b)),
         s_xnor_b32 => two32(|a, b| a == b),
         s_xnor_b64 => two64(|a, b| a == b),
-        s_lshl_b32 => nonzero((0..b & 31).fold(ua, |v, _| v * 2 & 0xffff_ffff), 32),
+        s_lshl_b32 => nonzero((0..b & 31).fold(ua, |v, _| (v * 2) & 0xffff_ffff), 32),
         s_lshl_b64 => nonzero((0..b & 63).fold(s.a, |v, _| v.wrapping_mul(2)), 64),
         s_lshr_b32 => nonzero((0..b & 31).fold(ua, |v, _| v / 2), 32),
         s_lshr_b64 => nonzero((0..b & 63).fold(s.a, |v, _| v / 2), 64),
@@ -139,8 +139,8 @@ fn model(op: Op, s: State) -> Option<After> {
         s_bfm_b32 => keep32((0..a & 31).map(|at| 1u64 << (at + (b & 31))).sum::<u64>() as u32),
         s_bfm_b64 => keep64((0..a & 63).map(|at| 1u128 << (at + (b & 63))).sum::<u128>() as u64),
         s_mul_i32 => keep32((i128::from(ia) * i128::from(ib)) as u32),
-        s_mul_hi_u32 => keep32((u128::from(ua) * u128::from(ub) >> 32) as u32),
-        s_mul_hi_i32 => keep32((i128::from(ia) * i128::from(ib) >> 32) as u32),
+        s_mul_hi_u32 => keep32(((u128::from(ua) * u128::from(ub)) >> 32) as u32),
+        s_mul_hi_i32 => keep32(((i128::from(ia) * i128::from(ib)) >> 32) as u32),
         s_bfe_u32 => nonzero(extract(ua.into(), field.0, field.2, false), 32),
         s_bfe_i32 => nonzero(extract(ia.into(), field.0, field.2, true), 32),
         s_bfe_u64 => nonzero(extract(s.a.into(), field.1, field.2, false), 64),
@@ -435,7 +435,8 @@ fn relative_scalar_moves_add_m0() {
 #[test]
 fn branches_follow_their_condition() {
     // Each branch skips one s_mov_b32 s20, 1.
-    let cases: [(Op, fn(&mut SingleWave), bool); 13] = [
+    type Prepare = fn(&mut SingleWave);
+    let cases: [(Op, Prepare, bool); 13] = [
         (Op::s_branch, |_| (), true),
         (Op::s_cbranch_scc0, |wave| wave.set_scc(false), true),
         (Op::s_cbranch_scc0, |wave| wave.set_scc(true), false),
@@ -476,7 +477,7 @@ fn vector_register_indexing_moves_the_selected_operands() {
     assert_eq!(wave.vgpr(3), &[2; 64]);
     // s_set_gpr_idx_idx changes the index while the mode is on.
     let index = word(Op::s_set_gpr_idx_idx, 0) & !(0x7f << 16);
-    let wave = run(&[on, index & !0xff | 128 + 20, mov(1, 2), 0xbf9c_0000], |wave| {
+    let wave = run(&[on, index & !0xff | (128 + 20), mov(1, 2), 0xbf9c_0000], |wave| {
         wave.set_sgpr(A as usize, 10);
         wave.set_vgpr(22, [22; 64]);
     });

@@ -6,7 +6,7 @@ use super::matrix::{self, Matrix};
 use super::simd::SimdLevel;
 use super::valu::{self, LaneDetail};
 use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
-use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, decode};
+use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, Op, decode};
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
 /// instruction.
@@ -262,6 +262,12 @@ fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupp
         F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),
         F::Mai | F::Vop3px2 if MfmaInfo::get(inst.info.op, program.arch()).is_some() => {
             matrix::lower(program, inst)
+        }
+        _ if inst.info.op == Op::v_mfma_ld_scale_b32 => Err(Unsupported::Operation(
+            "it is the first half of a scaled matrix instruction, which is executed as a whole",
+        )),
+        _ if matches!(inst.info.op, Op::v_mfma_f32_16x16x8_xf32 | Op::v_mfma_f32_32x32x4_xf32) => {
+            Err(Unsupported::Operation("the matrix units of gfx950 have no xf32"))
         }
         F::Smem => smem::lower(program, inst),
         F::Ds => ds::lower(program, inst),

@@ -241,7 +241,7 @@ impl<'a> Wave<'a> {
     }
 
     /// Start of the vector file, for handlers that work on several rows at once: row `n` is at
-    /// offset `n`. [`super::lower`] has checked that all rows of all operands are inside the file.
+    /// offset `n`. Lowering has checked that all rows of all operands are inside the file.
     #[inline(always)]
     pub fn rows(&mut self) -> *mut Lanes {
         self.vector.0.as_mut_ptr()

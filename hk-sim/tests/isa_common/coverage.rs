@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use hk_sim::exec::Program;
 use hk_sim::isa::{Arch, Class, Ext, Format, Forms, Implicit, Inst, Mods, OPS, OpInfo, Operand};
 
 /// Forms that the table gives a row on `arch`.
@@ -236,5 +237,64 @@ pub(crate) fn decode_section(coverages: &[Coverage], vendor_only: &[&str]) -> St
          and print, and have no second opinion."
     )
     .expect("writing to a string");
+    out
+}
+
+/// Executed and refused instructions of one chip.
+pub(crate) struct Execution {
+    arch: Arch,
+    executed: BTreeSet<(u8, u16)>,
+    /// Reasons by mnemonic.
+    refused: BTreeMap<&'static str, String>,
+}
+
+impl Execution {
+    pub(crate) fn new(arch: Arch) -> Self {
+        Self { arch, executed: BTreeSet::new(), refused: BTreeMap::new() }
+    }
+
+    /// Asks the engine whether it executes the instruction; one refused form refuses its opcode.
+    pub(crate) fn note(&mut self, inst: &Inst) {
+        match Program::supports(self.arch, inst) {
+            Ok(()) => {
+                self.executed.insert((inst.info.format as u8, inst.info.opcode));
+            }
+            Err(reason) => {
+                self.refused.insert(inst.info.mnemonic, reason.to_string());
+            }
+        }
+    }
+
+    /// Opcodes of the chip that are executed in every form, and all opcodes.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let rows = || OPS.iter().filter(|row| row.archs.has(self.arch));
+        let executed = rows().filter(|row| {
+            self.executed.contains(&(row.format as u8, row.opcode))
+                && !self.refused.contains_key(row.mnemonic)
+        });
+        (executed.count(), rows().count())
+    }
+}
+
+/// Section of a report on what is executed, and why the rest is not.
+pub(crate) fn execution_section(executions: &[Execution]) -> String {
+    let mut out = String::from(
+        "## Execution\n\nAn opcode counts as executed if the engine executes it in every form that \
+         the decoder is verified on.\n\n| chip | opcodes executed | opcodes | not executed |\n\
+         |---|---|---|---|\n",
+    );
+    let mut reasons: BTreeMap<&str, &str> = BTreeMap::new();
+    for execution in executions {
+        let (executed, all) = execution.counts();
+        let share = 100.0 * (all - executed) as f64 / all as f64;
+        writeln!(out, "| {} | {executed} | {all} | {share:.2} % |", execution.arch)
+            .expect("writing to a string");
+        reasons.extend(execution.refused.iter().map(|(name, why)| (*name, why.as_str())));
+    }
+    out.push_str("\n| not executed | reason |\n|---|---|\n");
+    for (name, reason) in reasons {
+        let reason = reason.trim_start_matches("not executed: ");
+        writeln!(out, "| `{name}` | {reason} |").expect("writing to a string");
+    }
     out
 }
