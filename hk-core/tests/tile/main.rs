@@ -1,0 +1,12 @@
+//! The device headers on both simulated chips, one module per header.
+
+mod gpu;
+mod lds;
+mod math;
+mod memory;
+mod mma;
+mod operand;
+mod order;
+mod row;
+mod types;
+mod wave;

@@ -1,0 +1,134 @@
+//! `hk/operand.h`: tiles arrive in fragments, whatever the order, swizzle and way.
+
+use hk_core::dtype::f16;
+
+use crate::gpu::{Program, noise, programs};
+
+/// Brings a tile of `n` k from a matrix of `rows` existing rows into LDS and fragments, and writes
+/// the fragments to a plain Rows x Depth matrix.
+const SOURCE: &str = r"
+template <class Order, int Rows, int Depth, int Threads, class Map, int Parts>
+__device__ void round_trip(const Io& io) {
+  using tile = operand<Order, Rows, Depth, Threads, Map, Parts>;
+  __shared__ __attribute__((aligned(256))) char memory[tile::slot_bytes];
+  const u32* size = static_cast<const u32*>(io.b);
+  const u32 stride = size[0], rows = size[1];
+  tile x(lds_start(memory), stride, 0);
+  const buffer from(io.a, tile::tile_bytes(stride, rows, io.n));
+  static_for<Parts>([&](auto part) {
+    static_for<tile::loads>([&](auto i) { x.template load<part, i>(from, 0, io.n); });
+  });
+  if constexpr (tile::direct) wait_global<0>();
+  static_for<Parts>([&](auto part) {
+    static_for<tile::pieces>([&](auto i) { x.template write<part, i>(0); });
+  });
+  sync_threads();
+  if (wave_id() != 0) return;
+
+  u16* out = static_cast<u16*>(io.out);
+  const u32 lane = lane_id();
+  constexpr atom_layout atom = atom_of<Map::dim>();
+  static_for<Parts>([&](auto part) {
+    static_for<tile::part_rows / Map::dim>([&](auto f) {
+      static_for<Depth / atom.depth>([&](auto s) {
+        typename tile::fragment fragment = x.template read<part, f, s>(0);
+        arch::lds_wait();
+        arch::lds_tie(fragment);
+        const auto values = bit_cast<vec<u16, 8>>(bits128(fragment));
+        const u32 row = part * tile::part_rows + Map::base_row(f) + Map::lane_row(atom.row(lane));
+        for (int e = 0; e < 8; ++e) {
+          out[row * Depth + s * atom.depth + atom.first_k(lane) + e] = values[e];
+        }
+      });
+    });
+  });
+}
+";
+
+/// One shape of operand.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    order: &'static str,
+    rows: usize,
+    depth: usize,
+    threads: u32,
+    dim: usize,
+    paired: bool,
+    parts: usize,
+}
+
+impl Shape {
+    fn kernel(&self, index: usize) -> String {
+        let Self { order, rows, depth, threads, dim, paired, parts } = self;
+        format!(
+            "KERNEL(shape_{index}, {threads}) {{ round_trip<{order}, {rows}, {depth}, {threads}, \
+             row_map<{dim}, {paired}>, {parts}>(io); }}\n"
+        )
+    }
+
+    /// Brings a tile with `rows` and `k` that exist through the kernel.
+    fn check(&self, program: &Program, index: usize, rows: usize, k: usize) {
+        let along_k = self.order == "k_major";
+        let (lines, width) = if along_k { (rows, k) } else { (k, rows) };
+        // Rows end with other data, which must not be taken for the tile's.
+        let stride = width + 8;
+        let bits = noise(index as u64).take(lines * stride);
+        let matrix: Vec<f16> = bits.map(|x| f16::from_bits(x as u16)).collect();
+        let size = [stride as u32, rows as u32];
+        let len = self.rows * self.depth;
+        let kernel = format!("shape_{index}");
+        let inputs = (matrix.as_slice(), &size[..]);
+        let got = program.run(&kernel, self.threads, inputs, k as u32, (len, f16::ONE));
+        for row in 0..rows {
+            for i in 0..self.depth {
+                let at = if along_k { row * stride + i } else { i * stride + row };
+                let want = if i < k { matrix[at].to_bits() } else { 0 };
+                let found = got[row * self.depth + i].to_bits();
+                assert_eq!(
+                    found,
+                    want,
+                    "{} {self:?} of {rows} x {k}: row {row}, k {i}",
+                    program.chip()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_arrive_in_fragments() {
+    let plain = Shape {
+        order: "k_major",
+        rows: 64,
+        depth: 64,
+        threads: 256,
+        dim: 16,
+        paired: false,
+        parts: 1,
+    };
+    let wide = Shape { order: "mn_major", ..plain };
+    let shapes = [
+        plain,
+        Shape { paired: true, ..plain },
+        Shape { dim: 32, ..plain },
+        Shape { dim: 32, paired: true, ..plain },
+        Shape { rows: 128, parts: 2, threads: 512, ..plain },
+        Shape { rows: 16, depth: 256, ..plain },
+        Shape { rows: 32, depth: 128, threads: 128, ..plain },
+        wide,
+        Shape { rows: 128, parts: 2, threads: 512, ..wide },
+        Shape { rows: 16, depth: 128, ..wide },
+        Shape { rows: 32, depth: 64, threads: 128, ..wide },
+        Shape { rows: 256, depth: 32, ..wide },
+    ];
+    let kernels: String =
+        shapes.iter().enumerate().map(|(index, shape)| shape.kernel(index)).collect();
+    for program in programs(&["operand.h"], &(SOURCE.to_owned() + &kernels)) {
+        for (index, shape) in shapes.iter().enumerate() {
+            let Shape { rows, depth, .. } = *shape;
+            shape.check(&program, index, rows, depth);
+            shape.check(&program, index, rows - 8, depth - 24);
+            shape.check(&program, index, 8, 8);
+        }
+    }
+}
