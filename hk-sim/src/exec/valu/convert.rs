@@ -6,8 +6,8 @@
 use super::half::Half;
 use super::lane::{Brain, Context, Core, Wide, cores};
 use crate::exec::float::{
-    FloatFormat, RoundMode, Rounding, Specials, bf16_from_f32, bf16_from_f64, e8m0_of_f32,
-    f16_from_f64, next_random, sr_bf16_from_f32, sr_f16_from_f32, stochastic,
+    FloatFormat, Specials, bf16_from_f32, e8m0_of_f32, next_random, sr_bf16_from_f32,
+    sr_f16_from_f32, stochastic,
 };
 
 /// The 8-bit format with the longer mantissa.
@@ -22,7 +22,27 @@ fn bf8_format(cx: Context) -> FloatFormat {
     if cx.ocp() { FloatFormat::E5M2 } else { FloatFormat::E5M2_FNUZ }
 }
 
-/// Value of an 8-bit code in the low bits, without branches.
+/// [`encode`] to fp8 without a scale; the format is a constant on each side of the branch.
+#[inline(always)]
+fn encode_fp8(x: f32, cx: Context) -> u32 {
+    if cx.ocp() {
+        encode(FloatFormat::E4M3, x, ONE, cx)
+    } else {
+        encode(FloatFormat::E4M3_FNUZ, x, ONE, cx)
+    }
+}
+
+/// [`encode`] to bf8 without a scale.
+#[inline(always)]
+fn encode_bf8(x: f32, cx: Context) -> u32 {
+    if cx.ocp() {
+        encode(FloatFormat::E5M2, x, ONE, cx)
+    } else {
+        encode(FloatFormat::E5M2_FNUZ, x, ONE, cx)
+    }
+}
+
+/// Value of a code in the low bits, without branches; it must have no bits beyond.
 #[inline(always)]
 fn value_of(format: FloatFormat, code: u32) -> f32 {
     let sign = code & format.sign_bit();
@@ -37,7 +57,7 @@ fn value_of(format: FloatFormat, code: u32) -> f32 {
     };
     let value = if nan { f32::NAN } else { finite };
     let value = if infinite { f32::INFINITY } else { value };
-    f32::from_bits(value.to_bits() | if nan { 0 } else { sign << 24 })
+    f32::from_bits(value.to_bits() | if nan { 0 } else { sign << (32 - format.bits()) })
 }
 
 /// Value of an fp8 code in the low byte.
@@ -117,17 +137,71 @@ fn source_half<T: Copy>(cx: Context, pair: [T; 2]) -> T {
     if cx.op_sel() & 1 == 0 { pair[0] } else { pair[1] }
 }
 
-/// Nearest code of a value over a scale.
+/// Nearest code of a value over a scale, without branches.
+#[inline(always)]
 fn encode(format: FloatFormat, x: f32, scale: f32, cx: Context) -> u32 {
-    encode_by(format, x, scale, Rounding::NEAREST, cx)
+    // The quotient is exact, unless it is so small that it becomes zero, or so large that it
+    // counts as infinite; then it must not lose the right to saturate.
+    let quotient = x * inverse_power(scale);
+    let quotient =
+        if x.abs() < f32::INFINITY { quotient.clamp(-f32::MAX, f32::MAX) } else { quotient };
+    let nan = x.is_nan() | (scale.to_bits() & EXPONENT == EXPONENT);
+    nearest_code(format, quotient, x.is_sign_negative(), nan, cx.saturate_overflow())
+}
+
+/// Exponent field of an `f32`.
+const EXPONENT: u32 = 0x7f80_0000;
+
+/// `2^(127 - e)` where `e` is the exponent field of `scale`; fields of 255 are not provided for.
+#[inline(always)]
+fn inverse_power(scale: f32) -> f32 {
+    let field = (254 << 23) - (scale.to_bits() & EXPONENT).min(254 << 23);
+    // A field of 0 would be 2^-127, which is denormal.
+    f32::from_bits(if field == 0 { 1 << 22 } else { field })
+}
+
+/// `2^(e - 127)` where `e` is the exponent field of `scale`; NaN for 255.
+#[inline(always)]
+fn power(scale: f32) -> f32 {
+    let field = scale.to_bits() & EXPONENT;
+    let nan = if field == EXPONENT { 1 << 22 } else { 0 };
+    f32::from_bits(if field == 0 { 1 << 22 } else { field | nan })
+}
+
+/// The code nearest to `x`, ties to even, without branches; see [`FloatFormat::encode`].
+#[inline(always)]
+fn nearest_code(format: FloatFormat, x: f32, negative: bool, nan: bool, saturate: bool) -> u32 {
+    let shift = 23 - format.mantissa_bits;
+    let magnitude = x.to_bits() & !(1 << 31);
+    let rounded = magnitude + ((1 << (shift - 1)) - 1) + (magnitude >> shift & 1);
+    let normal =
+        (rounded >> shift).wrapping_sub(((127 - format.bias) as u32) << format.mantissa_bits);
+    // The unit in the last place of this number is the smallest magnitude of the format.
+    let unit = ((127 + 23 + format.min_quantum()) as u32) << 23;
+    let denormal = (f32::from_bits(magnitude) + f32::from_bits(unit)).to_bits().wrapping_sub(unit);
+    let smallest_normal = ((128 - format.bias) as u32) << 23;
+    let code = if magnitude < smallest_normal { denormal } else { normal };
+    let sign = if negative { format.sign_bit() } else { 0 };
+    let all = format.sign_bit() - 1;
+    let nan_code = match format.specials {
+        Specials::NanAtMinusZero => format.sign_bit(),
+        _ => sign | all,
+    };
+    let beyond = match format.specials {
+        Specials::Ieee => sign | (format.max_code() + 1),
+        Specials::NanAtMax | Specials::NanAtMinusZero => nan_code,
+        Specials::Finite => sign | format.max_code(),
+    };
+    let largest = if saturate & (magnitude < EXPONENT) { sign | format.max_code() } else { beyond };
+    let zero = format.specials == Specials::NanAtMinusZero && code == 0;
+    let finite = if zero { 0 } else { sign | code };
+    let number = if code > format.max_code() { largest } else { finite };
+    if nan { nan_code } else { number }
 }
 
 /// Stochastically rounded code of a value over a scale.
 fn encode_random(format: FloatFormat, x: f32, random: u32, scale: f32, cx: Context) -> u32 {
-    encode_by(format, x, scale, stochastic(format, random), cx)
-}
-
-fn encode_by(format: FloatFormat, x: f32, scale: f32, rounding: Rounding, cx: Context) -> u32 {
+    let rounding = stochastic(format, random);
     let scale = e8m0_of_f32(scale);
     if x.is_nan() || scale == u8::MAX {
         // The sign of a NaN that the host computes is not specified.
@@ -148,18 +222,17 @@ fn encode_random_pair(
     [encode_random(format, a, random, scale, cx), encode_random(format, b, next, scale, cx)]
 }
 
-/// Value of a code times a scale.
-fn decode(format: FloatFormat, code: u32, scale: f32) -> f64 {
-    let value = format.decode_scaled(code, e8m0_of_f32(scale));
-    if value.is_nan() { f64::NAN } else { value }
+/// Value of a code times a scale. No format has so small values that the product would not fit
+/// into an `f32`.
+#[inline(always)]
+fn decode(format: FloatFormat, code: u32, scale: f32) -> f32 {
+    let value = value_of(format, code) * power(scale);
+    if value.is_nan() { f32::NAN } else { value }
 }
 
-fn half_of(x: f64) -> Half {
-    Half(f16_from_f64(x, RoundMode::NearestEven))
-}
-
-fn brain_of(x: f64) -> Brain {
-    Brain(bf16_from_f64(x))
+#[inline(always)]
+fn brain_of(x: f32) -> Brain {
+    Brain(bf16_from_f32(x))
 }
 
 /// 6-bit codes of 32 values, the first in the lowest bits.
@@ -207,6 +280,9 @@ fn halves(half: impl Fn(usize) -> u16) -> Wide<u32, 16> {
     Wide(std::array::from_fn(|at| u32::from(half(2 * at)) | u32::from(half(2 * at + 1)) << 16))
 }
 
+// The scaled conversions exist on the chip with the formats of OCP alone.
+const E4M3: FloatFormat = FloatFormat::E4M3;
+const E5M2: FloatFormat = FloatFormat::E5M2;
 const E2M1: FloatFormat = FloatFormat::E2M1;
 const E2M3: FloatFormat = FloatFormat::E2M3;
 const E3M2: FloatFormat = FloatFormat::E3M2;
@@ -218,10 +294,10 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_cvt_f32_bf8(cx, a: u32) -> f32 = bf8(cx, a);
     bits v_cvt_pk_f32_fp8(cx, a: u32) -> Wide<f32, 2> = Wide([fp8(cx, a), fp8(cx, a >> 8)]);
     bits v_cvt_pk_f32_bf8(cx, a: u32) -> Wide<f32, 2> = Wide([bf8(cx, a), bf8(cx, a >> 8)]);
-    scalar v_cvt_pk_fp8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(fp8_format(cx), x, ONE, cx)));
-    scalar v_cvt_pk_bf8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(bf8_format(cx), x, ONE, cx)));
+    bits v_cvt_pk_fp8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
+        bytes(cx, old, [a, b].map(|x| encode_fp8(x, cx)));
+    bits v_cvt_pk_bf8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
+        bytes(cx, old, [a, b].map(|x| encode_bf8(x, cx)));
     scalar v_cvt_sr_fp8_f32(cx, a: f32, r: u32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(fp8_format(cx), a, r, ONE, cx));
     scalar v_cvt_sr_bf8_f32(cx, a: f32, r: u32, old: u32) -> u32 =
@@ -232,35 +308,35 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_cvt_pk_bf16_f32(_, a: f32, b: f32) -> [Brain; 2] =
         [a, b].map(|x| Brain(bf16_from_f32(x)));
 
-    scalar v_cvt_scalef32_pk_fp8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(fp8_format(cx), x, s, cx)));
-    scalar v_cvt_scalef32_pk_bf8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(bf8_format(cx), x, s, cx)));
+    bits v_cvt_scalef32_pk_fp8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
+        bytes(cx, old, [a, b].map(|x| encode(E4M3, x, s, cx)));
+    bits v_cvt_scalef32_pk_bf8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
+        bytes(cx, old, [a, b].map(|x| encode(E5M2, x, s, cx)));
     scalar v_cvt_scalef32_sr_fp8_f32(cx, a: f32, r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(fp8_format(cx), a, r, s, cx));
+        in_byte(cx, old, encode_random(E4M3, a, r, s, cx));
     scalar v_cvt_scalef32_sr_bf8_f32(cx, a: f32, r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(bf8_format(cx), a, r, s, cx));
-    scalar v_cvt_scalef32_pk_fp8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(fp8_format(cx), x.to_f32(), s, cx)));
-    scalar v_cvt_scalef32_pk_bf8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(bf8_format(cx), x.to_f32(), s, cx)));
-    scalar v_cvt_scalef32_pk_fp8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(fp8_format(cx), x.to_f32(), s, cx)));
-    scalar v_cvt_scalef32_pk_bf8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(bf8_format(cx), x.to_f32(), s, cx)));
+        in_byte(cx, old, encode_random(E5M2, a, r, s, cx));
+    bits v_cvt_scalef32_pk_fp8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
+        bytes(cx, old, a.map(|x| encode(E4M3, x.to_f32(), s, cx)));
+    bits v_cvt_scalef32_pk_bf8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
+        bytes(cx, old, a.map(|x| encode(E5M2, x.to_f32(), s, cx)));
+    bits v_cvt_scalef32_pk_fp8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
+        bytes(cx, old, a.map(|x| encode(E4M3, x.to_f32(), s, cx)));
+    bits v_cvt_scalef32_pk_bf8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
+        bytes(cx, old, a.map(|x| encode(E5M2, x.to_f32(), s, cx)));
     scalar v_cvt_scalef32_sr_fp8_f16(cx, a: [Half; 2], r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(fp8_format(cx), source_half(cx, a).to_f32(), r, s, cx));
+        in_byte(cx, old, encode_random(E4M3, source_half(cx, a).to_f32(), r, s, cx));
     scalar v_cvt_scalef32_sr_bf8_f16(cx, a: [Half; 2], r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(bf8_format(cx), source_half(cx, a).to_f32(), r, s, cx));
+        in_byte(cx, old, encode_random(E5M2, source_half(cx, a).to_f32(), r, s, cx));
     scalar v_cvt_scalef32_sr_fp8_bf16(cx, a: [Brain; 2], r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(fp8_format(cx), source_half(cx, a).to_f32(), r, s, cx));
+        in_byte(cx, old, encode_random(E4M3, source_half(cx, a).to_f32(), r, s, cx));
     scalar v_cvt_scalef32_sr_bf8_bf16(cx, a: [Brain; 2], r: u32, s: f32, old: u32) -> u32 =
-        in_byte(cx, old, encode_random(bf8_format(cx), source_half(cx, a).to_f32(), r, s, cx));
-    scalar v_cvt_scalef32_pk_fp4_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
+        in_byte(cx, old, encode_random(E5M2, source_half(cx, a).to_f32(), r, s, cx));
+    bits v_cvt_scalef32_pk_fp4_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
         nibbles(cx, old, [a, b].map(|x| encode(E2M1, x, s, cx)));
-    scalar v_cvt_scalef32_pk_fp4_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
+    bits v_cvt_scalef32_pk_fp4_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
         nibbles(cx, old, a.map(|x| encode(E2M1, x.to_f32(), s, cx)));
-    scalar v_cvt_scalef32_pk_fp4_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
+    bits v_cvt_scalef32_pk_fp4_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
         nibbles(cx, old, a.map(|x| encode(E2M1, x.to_f32(), s, cx)));
     scalar v_cvt_scalef32_sr_pk_fp4_f32(cx, a: Wide<f32, 2>, r: u32, s: f32, old: u32) -> u32 =
         nibbles(cx, old, encode_random_pair(E2M1, a.0, r, s, cx));
@@ -269,31 +345,31 @@ pub(super) const CORES: &[Core] = cores! {
     scalar v_cvt_scalef32_sr_pk_fp4_bf16(cx, a: [Brain; 2], r: u32, s: f32, old: u32) -> u32 =
         nibbles(cx, old, encode_random_pair(E2M1, a.map(Brain::to_f32), r, s, cx));
 
-    scalar v_cvt_scalef32_f32_fp8(cx, a: u32, s: f32) -> f32 =
-        decode(fp8_format(cx), source_byte(cx, a), s) as f32;
-    scalar v_cvt_scalef32_f32_bf8(cx, a: u32, s: f32) -> f32 =
-        decode(bf8_format(cx), source_byte(cx, a), s) as f32;
-    scalar v_cvt_scalef32_f16_fp8(cx, a: u32, s: f32, old: u32) -> u32 =
-        in_half(cx, old, half_of(decode(fp8_format(cx), source_byte(cx, a), s)).0.into());
-    scalar v_cvt_scalef32_f16_bf8(cx, a: u32, s: f32, old: u32) -> u32 =
-        in_half(cx, old, half_of(decode(bf8_format(cx), source_byte(cx, a), s)).0.into());
-    scalar v_cvt_scalef32_pk_f32_fp8(cx, a: u32, s: f32) -> Wide<f32, 2> =
-        Wide(source_bytes(cx, a).map(|code| decode(fp8_format(cx), code, s) as f32));
-    scalar v_cvt_scalef32_pk_f32_bf8(cx, a: u32, s: f32) -> Wide<f32, 2> =
-        Wide(source_bytes(cx, a).map(|code| decode(bf8_format(cx), code, s) as f32));
-    scalar v_cvt_scalef32_pk_f32_fp4(cx, a: u32, s: f32) -> Wide<f32, 2> =
-        Wide(source_nibbles(cx, a).map(|code| decode(E2M1, code, s) as f32));
-    scalar v_cvt_scalef32_pk_f16_fp8(cx, a: u32, s: f32) -> [Half; 2] =
-        source_bytes(cx, a).map(|code| half_of(decode(fp8_format(cx), code, s)));
-    scalar v_cvt_scalef32_pk_f16_bf8(cx, a: u32, s: f32) -> [Half; 2] =
-        source_bytes(cx, a).map(|code| half_of(decode(bf8_format(cx), code, s)));
-    scalar v_cvt_scalef32_pk_f16_fp4(cx, a: u32, s: f32) -> [Half; 2] =
-        source_nibbles(cx, a).map(|code| half_of(decode(E2M1, code, s)));
-    scalar v_cvt_scalef32_pk_bf16_fp8(cx, a: u32, s: f32) -> [Brain; 2] =
-        source_bytes(cx, a).map(|code| brain_of(decode(fp8_format(cx), code, s)));
-    scalar v_cvt_scalef32_pk_bf16_bf8(cx, a: u32, s: f32) -> [Brain; 2] =
-        source_bytes(cx, a).map(|code| brain_of(decode(bf8_format(cx), code, s)));
-    scalar v_cvt_scalef32_pk_bf16_fp4(cx, a: u32, s: f32) -> [Brain; 2] =
+    bits v_cvt_scalef32_f32_fp8(cx, a: u32, s: f32) -> f32 =
+        decode(E4M3, source_byte(cx, a), s);
+    bits v_cvt_scalef32_f32_bf8(cx, a: u32, s: f32) -> f32 =
+        decode(E5M2, source_byte(cx, a), s);
+    bits v_cvt_scalef32_f16_fp8(cx, a: u32, s: f32, old: u32) -> u32 =
+        in_half(cx, old, Half::from_f32(decode(E4M3, source_byte(cx, a), s)).0.into());
+    bits v_cvt_scalef32_f16_bf8(cx, a: u32, s: f32, old: u32) -> u32 =
+        in_half(cx, old, Half::from_f32(decode(E5M2, source_byte(cx, a), s)).0.into());
+    bits v_cvt_scalef32_pk_f32_fp8(cx, a: u32, s: f32) -> Wide<f32, 2> =
+        Wide(source_bytes(cx, a).map(|code| decode(E4M3, code, s)));
+    bits v_cvt_scalef32_pk_f32_bf8(cx, a: u32, s: f32) -> Wide<f32, 2> =
+        Wide(source_bytes(cx, a).map(|code| decode(E5M2, code, s)));
+    bits v_cvt_scalef32_pk_f32_fp4(cx, a: u32, s: f32) -> Wide<f32, 2> =
+        Wide(source_nibbles(cx, a).map(|code| decode(E2M1, code, s)));
+    bits v_cvt_scalef32_pk_f16_fp8(cx, a: u32, s: f32) -> [Half; 2] =
+        source_bytes(cx, a).map(|code| Half::from_f32(decode(E4M3, code, s)));
+    bits v_cvt_scalef32_pk_f16_bf8(cx, a: u32, s: f32) -> [Half; 2] =
+        source_bytes(cx, a).map(|code| Half::from_f32(decode(E5M2, code, s)));
+    bits v_cvt_scalef32_pk_f16_fp4(cx, a: u32, s: f32) -> [Half; 2] =
+        source_nibbles(cx, a).map(|code| Half::from_f32(decode(E2M1, code, s)));
+    bits v_cvt_scalef32_pk_bf16_fp8(cx, a: u32, s: f32) -> [Brain; 2] =
+        source_bytes(cx, a).map(|code| brain_of(decode(E4M3, code, s)));
+    bits v_cvt_scalef32_pk_bf16_bf8(cx, a: u32, s: f32) -> [Brain; 2] =
+        source_bytes(cx, a).map(|code| brain_of(decode(E5M2, code, s)));
+    bits v_cvt_scalef32_pk_bf16_fp4(cx, a: u32, s: f32) -> [Brain; 2] =
         source_nibbles(cx, a).map(|code| brain_of(decode(E2M1, code, s)));
 
     // Of two tuples of 16, the elements of the first come at even places.
@@ -322,13 +398,13 @@ pub(super) const CORES: &[Core] = cores! {
     scalar v_cvt_scalef32_sr_pk32_bf6_bf16(cx, a: Wide<u32, 16>, r: u32, s: f32) -> Wide<u32, 6> =
         pack6_random(r, |at, r| encode_random(E3M2, brain_at(&a, at), r, s, cx));
     scalar v_cvt_scalef32_pk32_f32_fp6(_, a: Wide<u32, 6>, s: f32) -> Wide<f32, 32> =
-        Wide(std::array::from_fn(|at| decode(E2M3, code6(&a, at), s) as f32));
+        Wide(std::array::from_fn(|at| decode(E2M3, code6(&a, at), s)));
     scalar v_cvt_scalef32_pk32_f32_bf6(_, a: Wide<u32, 6>, s: f32) -> Wide<f32, 32> =
-        Wide(std::array::from_fn(|at| decode(E3M2, code6(&a, at), s) as f32));
+        Wide(std::array::from_fn(|at| decode(E3M2, code6(&a, at), s)));
     scalar v_cvt_scalef32_pk32_f16_fp6(_, a: Wide<u32, 6>, s: f32) -> Wide<u32, 16> =
-        halves(|at| half_of(decode(E2M3, code6(&a, at), s)).0);
+        halves(|at| Half::from_f32(decode(E2M3, code6(&a, at), s)).0);
     scalar v_cvt_scalef32_pk32_f16_bf6(_, a: Wide<u32, 6>, s: f32) -> Wide<u32, 16> =
-        halves(|at| half_of(decode(E3M2, code6(&a, at), s)).0);
+        halves(|at| Half::from_f32(decode(E3M2, code6(&a, at), s)).0);
     scalar v_cvt_scalef32_pk32_bf16_fp6(_, a: Wide<u32, 6>, s: f32) -> Wide<u32, 16> =
         halves(|at| brain_of(decode(E2M3, code6(&a, at), s)).0);
     scalar v_cvt_scalef32_pk32_bf16_bf6(_, a: Wide<u32, 6>, s: f32) -> Wide<u32, 16> =

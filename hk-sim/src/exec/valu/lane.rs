@@ -300,7 +300,7 @@ outputs! {
     u32, 1; i32, 1; f32, 1; u16, 1; i16, 1; Half, 1; Brain, 1;
     [u16; 2], 1; [i16; 2], 1; [Half; 2], 1; [Brain; 2], 1;
     u64, 2; i64, 2; f64, 2;
-    Wide<f32, 2>, 2; Wide<u32, 4>, 4; Wide<u32, 6>, 6; Wide<u32, 16>, 16; Wide<f32, 32>, 32;
+    Wide<f32, 2>, 2; Wide<u32, 2>, 2; Wide<u32, 4>, 4; Wide<u32, 6>, 6; Wide<u32, 16>, 16; Wide<f32, 32>, 32;
 }
 
 impl Output for bool {
@@ -395,6 +395,17 @@ nan_rules! {
     f32: f32::is_nan, quiet32, f32::from_bits(0x7fc0_0000);
     f64: f64::is_nan, quiet64, f64::from_bits(0x7ff8 << 48);
     Half: Half::is_nan, Half::quiet, Half(0x7e00);
+}
+
+impl NanRule for Wide<f32, 2> {
+    #[inline(always)]
+    fn nan_bits(self) -> u32 {
+        self.0[0].nan_bits() | self.0[1].nan_bits()
+    }
+
+    fn resolve(self, operands: impl Iterator<Item = Self> + Clone) -> Self {
+        Self(std::array::from_fn(|row| self.0[row].resolve(operands.clone().map(|x| x.0[row]))))
+    }
 }
 
 impl NanRule for [Half; 2] {

@@ -13,7 +13,7 @@ use crate::exec::{MicroOp, Unsupported, VCC};
 use crate::isa::{Arch, Elem, Ext, Format, Inst, Op, Operand, Slot};
 
 /// Operations with a lane kernel, by operation.
-fn core(op: Op) -> Option<&'static Core> {
+fn core_of(op: Op) -> Option<&'static Core> {
     static INDEX: OnceLock<Vec<Option<&'static Core>>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let mut index = vec![None; Op::ALL.len()];
@@ -45,8 +45,11 @@ pub(in crate::exec) fn lower(
     }
     let op = inst.info.op;
     let comparison = vopc::comparison(op);
-    let core = comparison.as_ref().map(|comparison| comparison.core).or_else(|| core(op));
-    let core = core.ok_or(Unsupported::Operation("no vector instruction of the simulator"))?;
+    let whole_pair = whole_pair_core(inst);
+    let core = comparison.as_ref().map(|comparison| comparison.core).or(whole_pair);
+    let core = core
+        .or_else(|| core_of(op))
+        .ok_or(Unsupported::Operation("no vector instruction of the simulator"))?;
 
     let operands = operands(inst, core)?;
     let mut sources = [const { Source::None }; 4];
@@ -78,7 +81,7 @@ pub(in crate::exec) fn lower(
         _ => core.kernel(level),
     };
     let (mode_mask, mode_value) = mode_requirement(inst, core);
-    let pair = pair(inst);
+    let pair = if whole_pair.is_some() { None } else { pair(inst) };
     let rows = if pair.is_some() { 2 } else { core.rows };
     let detail = LaneDetail {
         kernel,
@@ -285,6 +288,12 @@ fn prepare_packed(
         _ => {}
     }
     prepare
+}
+
+/// Kernel for an operation on pairs of dwords without modifiers.
+fn whole_pair_core(inst: &Inst) -> Option<&'static Core> {
+    let plain = inst.op_sel == 0 && inst.op_sel_hi == 7 && inst.neg | inst.abs == 0;
+    vop3p::WHOLE_PAIR_CORES.iter().find(|core| plain && core.op == inst.info.op)
 }
 
 /// Operands of the two halves of an operation on pairs of dwords.

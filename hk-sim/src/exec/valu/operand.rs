@@ -52,10 +52,15 @@ impl Source {
         // SAFETY: lowering has checked that the tuple is inside the vector file, a `Rows` has two
         // rows, and the level is the caller's promise.
         unsafe {
+            // The common kinds first, by comparisons rather than by a jump table.
+            if let Self::Vector(row) = self {
+                return wave.rows().add(usize::from(*row));
+            }
+            if let Self::Constant(rows) = self {
+                return rows.0.as_ptr();
+            }
             match self {
-                Self::Vector(row) => return wave.rows().add(usize::from(*row)),
-                Self::Constant(rows) => return rows.0.as_ptr(),
-                Self::None => {}
+                Self::Vector(_) | Self::Constant(_) | Self::None => {}
                 Self::Scalar(code) => L::splat(wave.scalar(*code, 0), &mut *rows),
                 Self::Scalar64(code) => {
                     let value = wave.scalar64(*code, 0, false);
@@ -181,6 +186,28 @@ impl Prepare {
             Shape::Double => true,
         };
         shape && self.clear == [0; 2] && self.invert == [0; 2] && !self.permute
+    }
+
+    /// Whether at most signs have to change under the default MODE.
+    pub(super) fn is_signs(&self) -> bool {
+        Self { clear: [0; 2], invert: [0; 2], ..*self }.is_none()
+    }
+
+    /// Changes the signs of an operand as [`Prepare::apply`] would.
+    ///
+    /// # Safety
+    /// As for [`Prepare::apply`], of an operand for which [`Prepare::is_signs`].
+    #[inline(always)]
+    pub(super) unsafe fn apply_signs(&self, from: *const Lanes, buffer: *mut Lanes) {
+        let rows = if matches!(self.shape, Shape::Double | Shape::Dwords(_)) { 2 } else { 1 };
+        for row in 0..rows {
+            // SAFETY: the caller's promise.
+            let (from, to) = unsafe { (&*from.add(row), &mut *buffer.add(row)) };
+            let (keep, invert) = (!self.clear[row], self.invert[row]);
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = *from & keep ^ invert;
+            }
+        }
     }
 
     /// Prepares the operand in `buffer`.

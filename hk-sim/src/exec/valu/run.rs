@@ -134,8 +134,15 @@ pub(super) fn handler(detail: &LaneDetail, level: SimdLevel) -> Handler {
         }
         return at_level::<Paired>(level);
     }
+    let count = detail.sources.iter().filter(|s| !matches!(s, Source::None)).count();
     if !as_is {
-        return at_level::<GeneralWay>(level);
+        let signs = general.prepare.iter().all(Prepare::is_signs) && general.finish.is_none();
+        return match count {
+            1 if signs => at_level::<Signed<1>>(level),
+            2 if signs => at_level::<Signed<2>>(level),
+            3 if signs => at_level::<Signed<3>>(level),
+            _ => at_level::<GeneralWay>(level),
+        };
     }
     let mut rows = detail.sources.iter();
     let registers = rows.by_ref().take_while(|source| matches!(source, Source::Vector(_))).count();
@@ -144,7 +151,7 @@ pub(super) fn handler(detail: &LaneDetail, level: SimdLevel) -> Handler {
         (true, 1) => at_level::<Registers<1>>(level),
         (true, 2) => at_level::<Registers<2>>(level),
         (true, 3) => at_level::<Registers<3>>(level),
-        _ => match detail.sources.iter().filter(|s| !matches!(s, Source::None)).count() {
+        _ => match count {
             1 => at_level::<Direct<1>>(level),
             2 => at_level::<Direct<2>>(level),
             3 => at_level::<Direct<3>>(level),
@@ -203,6 +210,43 @@ impl<const N: usize> Run for Direct<N> {
         let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; N];
         // SAFETY: the level is the caller's promise.
         let src = unsafe { gather::<L, N>(wave, detail, &mut buffers) };
+        let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
+        // SAFETY: lowering has checked that all rows are inside the vector file.
+        let mask = unsafe {
+            let dst = wave.rows().add(usize::from(op.dst));
+            LaneArgs { src, dst, exec, mode, imm }.call(detail.kernel)
+        };
+        if detail.mask.write {
+            detail.mask.store(wave, op, mask, exec);
+        }
+        Flow::Next
+    }
+}
+
+/// `N` operands of which only signs change.
+struct Signed<const N: usize>;
+
+impl<const N: usize> Run for Signed<N> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let detail = detail(op);
+        if wave.mode & detail.mode_mask != detail.mode_value {
+            // SAFETY: the caller's promise.
+            return unsafe { general::<L>(wave, op, detail) };
+        }
+        let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; N];
+        let mut signed = [const { MaybeUninit::<Rows>::uninit() }; N];
+        // SAFETY: the level is the caller's promise.
+        let mut src = unsafe { gather::<L, N>(wave, detail, &mut buffers) };
+        let prepare = &detail.general.prepare;
+        for ((src, prepare), buffer) in src.iter_mut().zip(prepare).zip(&mut signed) {
+            if (prepare.clear, prepare.invert) != ([0; 2], [0; 2]) {
+                let buffer = buffer.as_mut_ptr().cast();
+                // SAFETY: the operand is readable and the buffer has two rows.
+                unsafe { prepare.apply_signs(*src, buffer) };
+                *src = buffer;
+            }
+        }
         let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
         // SAFETY: lowering has checked that all rows are inside the vector file.
         let mask = unsafe {

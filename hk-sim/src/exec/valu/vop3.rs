@@ -210,16 +210,31 @@ fn mad_i64(a: i32, b: i32, c: i64) -> (i64, bool) {
     (i64::from(a) * i64::from(b)).overflowing_add(c)
 }
 
-/// `v_lshl_add_u64` in 32-bit steps, which the vector units have more of.
+/// A 64-bit value as its two registers, in steps of 32 bits, which the vector units have more of.
+type Pair = Wide<u32, 2>;
+
+/// `x << count` for counts below 64.
 #[inline(always)]
-fn lshl_add_u64(a: u64, shift: u32, c: u64) -> u64 {
-    let shift = shift & 7;
-    let (low, high) = (a as u32, (a >> 32) as u32);
-    // A shift by 32 in two steps, each of which is legal.
-    let spill = low >> 1 >> (31 - shift);
-    let (sum, carry) = (low << shift).overflowing_add(c as u32);
-    let top = (high << shift | spill).wrapping_add((c >> 32) as u32).wrapping_add(carry.into());
-    u64::from(sum) | u64::from(top) << 32
+fn shl_pair(Wide([low, high]): Pair, count: u32) -> Pair {
+    let within = count & 31;
+    // The spilled bits are shifted by 32 - n in two steps, each of which is legal.
+    let spilled = high << within | low >> 1 >> (31 - within);
+    if count & 32 == 0 { Wide([low << within, spilled]) } else { Wide([0, low << within]) }
+}
+
+/// `x >> count` for counts below 64, with `fill` as the word above.
+#[inline(always)]
+fn shr_pair(Wide([low, high]): Pair, count: u32, fill: u32) -> Pair {
+    let within = count & 31;
+    let join = |low: u32, high: u32| low >> within | high << 1 << (31 - within);
+    let (low, high) = if count & 32 == 0 { (low, high) } else { (high, fill) };
+    Wide([join(low, high), join(high, fill)])
+}
+
+#[inline(always)]
+fn add_pair(Wide([a, b]): Pair, Wide([c, d]): Pair) -> Pair {
+    let (low, carry) = a.overflowing_add(c);
+    Wide([low, b.wrapping_add(d).wrapping_add(carry.into())])
 }
 
 pub(super) const CORES: &[Core] = cores! {
@@ -336,7 +351,7 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_lshl_or_b32(_, a: u32, b: u32, c: u32) -> u32 = a << (b & 31) | c;
     bits v_and_or_b32(_, a: u32, b: u32, c: u32) -> u32 = a & b | c;
     bits v_or3_b32(_, a: u32, b: u32, c: u32) -> u32 = a | b | c;
-    bits v_lshl_add_u64(_, a: u64, b: u32, c: u64) -> u64 = lshl_add_u64(a, b, c);
+    bits v_lshl_add_u64(_, a: Pair, b: u32, c: Pair) -> Pair = add_pair(shl_pair(a, b & 7), c);
     bits v_bitop3_b32(cx, a: u32, b: u32, c: u32) -> u32 = bitop3(cx.truth_table(), a, b, c);
     bits v_bitop3_b16(cx, a: u16, b: u16, c: u16) -> u16 =
         bitop3(cx.truth_table(), a.into(), b.into(), c.into()) as u16;
@@ -366,9 +381,10 @@ pub(super) const CORES: &[Core] = cores! {
         (a & ((1u64 << cx.lane.min(32)) - 1) as u32).count_ones().wrapping_add(b);
     bits v_mbcnt_hi_u32_b32(cx, a: u32, b: u32) -> u32 =
         (a & ((1u64 << cx.lane.saturating_sub(32)) - 1) as u32).count_ones().wrapping_add(b);
-    bits v_lshlrev_b64(_, a: u32, b: u64) -> u64 = b << (a & 63);
-    bits v_lshrrev_b64(_, a: u32, b: u64) -> u64 = b >> (a & 63);
-    bits v_ashrrev_i64(_, a: u32, b: i64) -> i64 = b >> (a & 63);
+    bits v_lshlrev_b64(_, a: u32, b: Pair) -> Pair = shl_pair(b, a & 63);
+    bits v_lshrrev_b64(_, a: u32, b: Pair) -> Pair = shr_pair(b, a & 63, 0);
+    bits v_ashrrev_i64(_, a: u32, b: Pair) -> Pair =
+        shr_pair(b, a & 63, (b.0[1] as i32 >> 31) as u32);
     bits v_add_i32(_, a: i32, b: i32) -> i32 = a.wrapping_add(b), clamp = a.saturating_add(b);
     bits v_sub_i32(_, a: i32, b: i32) -> i32 = a.wrapping_sub(b), clamp = a.saturating_sub(b);
     bits v_add_i16(_, a: i16, b: i16) -> i16 = a.wrapping_add(b), clamp = a.saturating_add(b);

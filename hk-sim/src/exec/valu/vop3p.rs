@@ -1,7 +1,7 @@
 //! Operations of VOP3P: packed arithmetic, dot products and mixed-precision fused operations.
 
 use super::half::Half;
-use super::lane::{Brain, Core, cores};
+use super::lane::{Brain, Core, Wide, cores};
 use super::numeric::*;
 use super::soft;
 use super::vop2::{sat_i32, sat_u32};
@@ -143,6 +143,19 @@ pub(super) const CORES: &[Core] = cores! {
     arith v_pk_mul_f32(_, a: f32, b: f32) -> f32 = a * b, round = |cx| soft::mul(cx, a, b);
     arith v_pk_add_f32(_, a: f32, b: f32) -> f32 = a + b, round = |cx| soft::add(cx, a, b);
     bits v_pk_mov_b32(_, a: u32) -> u32 = a;
+};
+
+/// The operations on pairs of dwords whose halves take the halves of their operands in order.
+pub(super) const WHOLE_PAIR_CORES: &[Core] = cores! {
+    arith v_pk_fma_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>, c: Wide<f32, 2>) -> Wide<f32, 2> =
+        Wide([0, 1].map(|row| a.0[row].mul_add(b.0[row], c.0[row]))),
+        round = |cx| Wide([0, 1].map(|row| soft::fma(cx, a.0[row], b.0[row], c.0[row])));
+    arith v_pk_mul_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>) -> Wide<f32, 2> =
+        Wide([0, 1].map(|row| a.0[row] * b.0[row])),
+        round = |cx| Wide([0, 1].map(|row| soft::mul(cx, a.0[row], b.0[row])));
+    arith v_pk_add_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>) -> Wide<f32, 2> =
+        Wide([0, 1].map(|row| a.0[row] + b.0[row])),
+        round = |cx| Wide([0, 1].map(|row| soft::add(cx, a.0[row], b.0[row])));
 };
 
 /// Nearest `i16`.
