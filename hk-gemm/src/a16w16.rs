@@ -206,12 +206,10 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         }
     };
     let grid = tile.blocks(problem) * split.count;
-    let Ok(grid) = u32::try_from(grid)
-        .map_err(|_| ())
-        .and_then(|grid| i32::try_from(grid).map(|_| grid).map_err(|_| ()))
-    else {
-        return Err(Error::value(OP, "y", "at most 2^31 - 1 tiles", grid));
-    };
+    if grid > MAX_SIZE {
+        return Err(Error::value(OP, "y", format!("at most {MAX_SIZE} tiles"), grid));
+    }
+    let grid = grid as u32;
 
     let x = aligned(x, "x", tile.m.max(tile.k))?;
     let w = aligned(w, "w", tile.n.max(tile.k))?;
@@ -228,7 +226,7 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         split_k: split.share as u32,
         splits: split.count as u32,
         y_type: Y::CODE,
-        y_wide: wide(y, y_stride),
+        y_wide: wide(y, y_stride, tile.m),
         ..A16w16Args::new(&steps)
     };
     let stream = y.stream();
@@ -404,10 +402,13 @@ fn elementwise_grid(
     [enough.clamp(1, compute_units.max(1) as usize * 8) as u32, 1, 1]
 }
 
-/// Whether every run of a row is aligned to 16 bytes or its size.
-fn wide<T: Element>(y: &Tensor<T>, stride: usize) -> u32 {
+/// Whether every run of a row is aligned to 16 bytes or its size, and rows of a tile are near enough
+/// for 32-bit offsets.
+fn wide<T: Element>(y: &Tensor<T>, stride: usize, rows: u64) -> u32 {
     let aligned = |bytes: u64| bytes.is_multiple_of(16);
-    u32::from(aligned(y.ptr().address()) && aligned((stride * size_of::<T>()) as u64))
+    let row_bytes = (stride * size_of::<T>()) as u64;
+    let near = row_bytes.saturating_mul(rows) < 1 << 31;
+    u32::from(aligned(y.ptr().address()) && aligned(row_bytes) && near)
 }
 
 /// A tensor's address without its type.
