@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{AXPY, AxpyArgs, compile};
-use hk_core::capture::replay;
+use hk_core::capture::{captured_arch, replay};
 use hk_core::dtype::DType;
 use hk_core::metadata::CodeObjectInfo;
 use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor};
@@ -124,6 +124,17 @@ fn differences_are_found_and_weighed() {
     assert_eq!((report.buffers[0].first_difference(), first / 4), (None, 40));
     assert!(report.is_within(0.5, 0.0) && report.is_within(0.0, 0.5 / 81.0));
     assert!(!report.is_within(0.49, 0.0));
+    assert_eq!(report.buffers[0].differences().count, 0);
+    let differences = report.buffers[1].differences();
+    assert_eq!((differences.count, differences.total), (1, 64));
+    let worst = differences.worst.unwrap();
+    assert_eq!((worst.index, worst.captured, worst.replayed), (40, 81.5, 81.0));
+    // Nothing is close to an infinity, however wide the bound.
+    y[40] = f32::INFINITY;
+    fs::write(&after, bytemuck::cast_slice(&y)).unwrap();
+    let report = replay(&folder, &device).unwrap();
+    assert!(!report.is_within(1e30, 1.0));
+    assert_eq!(report.buffers[1].differences().worst.unwrap().distance(), f64::INFINITY);
     y[40] = f32::NAN;
     fs::write(&after, bytemuck::cast_slice(&y)).unwrap();
     assert!(!replay(&folder, &device).unwrap().is_within(1e30, 1.0));
@@ -147,7 +158,17 @@ fn a_launch_that_faults_leaves_a_capture_without_an_after() {
     assert!(folder.join("before/x.bin").exists() && !folder.join("after").exists());
     // The pointer that led nowhere is kept as a value.
     assert_eq!(json(&folder)["args"][1]["value"], "0010000000000000");
-    assert!(matches!(replay(&folder, &device), Err(Error::Io { .. })));
+    // The replay meets the same fault.
+    let again = replay(&folder, &device).unwrap_err();
+    let (Error::Fault(first), Error::Fault(again)) = (&error, &again) else { panic!("{again}") };
+    assert_eq!((first.kind, first.address), (again.kind, again.address));
+
+    // Without the bad pointer it goes through, and there is nothing to compare with.
+    let mut record = json(&folder);
+    record["args"][3]["value"] = "00000000".into();
+    fs::write(folder.join("launch.json"), record.to_string()).unwrap();
+    let error = replay(&folder, &device).unwrap_err();
+    assert!(error.to_string().contains("its replay did not"), "{error}");
 }
 
 #[test]
@@ -157,7 +178,7 @@ fn damaged_captures_are_errors() {
     let folder = capture(&device, "axpy", parent.path());
     let good = json(&folder);
     type Damage = fn(&mut serde_json::Value);
-    let damages: [(Damage, &str); 9] = [
+    let damages: [(Damage, &str); 11] = [
         (|r| r["format"] = 2.into(), "format 2"),
         (|r| r["kernarg_bytes"] = 1_000_000_000.into(), "too many"),
         (|r| r["kernarg_bytes"] = 22.into(), "n does not fit"),
@@ -166,7 +187,16 @@ fn damaged_captures_are_errors() {
         (|r| r["args"][2]["value"] = "0g".into(), "`0g`"),
         (|r| r["args"][2]["offset"] = u64::MAX.into(), "a does not fit"),
         (|r| r["buffers"][0]["name"] = "../x".into(), "no name of a buffer"),
-        (|r| r["buffers"][0]["bytes"] = 12.into(), "do not have 12 bytes"),
+        (|r| r["buffers"][0]["bytes"] = 12.into(), "before/x.bin does not have 12 bytes"),
+        (|r| r["buffers"][1]["dtype"] = "f33".into(), "f33"),
+        (
+            |r| {
+                let x = r["args"][0].as_object_mut().unwrap();
+                x.retain(|key, _| !key.starts_with("buffer"));
+                x.insert("value".into(), "0100000000000000".into());
+            },
+            "x leads to memory that was not captured",
+        ),
     ];
     for (damage, expected) in damages {
         let mut record = good.clone();
@@ -176,7 +206,13 @@ fn damaged_captures_are_errors() {
         assert!(matches!(error, Error::Capture { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
+    let mut record = good;
+    assert_eq!(record["arch"], "gfx950");
+    record["arch"] = "gfx1".into();
+    fs::write(folder.join("launch.json"), record.to_string()).unwrap();
+    assert!(matches!(captured_arch(&folder), Err(Error::UnsupportedArch { .. })));
     fs::write(folder.join("launch.json"), "{").unwrap();
+    assert!(matches!(captured_arch(&folder), Err(Error::Capture { .. })));
     assert!(matches!(replay(&folder, &device), Err(Error::Capture { .. })));
     fs::remove_file(folder.join("launch.json")).unwrap();
     assert!(matches!(replay(&folder, &device), Err(Error::Io { .. })));

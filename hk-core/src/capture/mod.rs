@@ -9,7 +9,7 @@
 //! | `launch.json` | everything below |
 //! | `code.hsaco` | the code object, an ELF file |
 //! | `before/NAME.bin` | each buffer as it was before the launch |
-//! | `after/NAME.bin` | each buffer as it was afterwards; absent if the launch failed |
+//! | `after/NAME.bin` | each buffer as it was afterwards; no `after` if the launch failed |
 //!
 //! A buffer is a whole allocation that some pointer argument leads into, named after the first
 //! argument that does. Fields of `launch.json`:
@@ -31,6 +31,10 @@
 //! Pointers are known by the argument struct's types, whether the kernel takes the struct by value
 //! or its fields as parameters; pointers inside arrays are not found. While it captures, a launch
 //! waits for the device, so it cannot be part of a graph.
+//!
+//! A capture needs nothing but its folder: no file outside it is named, numbers are little-endian,
+//! and the format stays readable: a change that older readers cannot follow gets a new number in
+//! `format`. [`replay`] does the launch again, and so does `hipkittens replay FOLDER`.
 
 mod replay;
 
@@ -40,7 +44,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-pub use replay::{BufferComparison, ReplayReport, replay};
+pub use replay::{BufferComparison, Difference, Differences, ReplayReport, captured_arch, replay};
 
 use crate::dtype::DType;
 use crate::hip::Hip;

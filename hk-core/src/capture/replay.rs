@@ -1,12 +1,13 @@
 //! Doing a captured launch again, and comparing what comes out.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use super::{Content, FORMAT, Record, buffer_file, from_hex};
 use crate::dtype::DType;
 use crate::launch::Module;
-use crate::{Device, Error, LaunchConfig, Result, Tensor};
+use crate::{Arch, Device, Error, LaunchConfig, Result, Tensor};
 
 /// What a replay gave, beside what was captured.
 #[derive(Debug, Clone)]
@@ -66,17 +67,113 @@ impl BufferComparison {
         let (mut captured, mut replayed) = (Vec::new(), Vec::new());
         dtype.decode(&self.captured, &mut captured);
         dtype.decode(&self.replayed, &mut replayed);
+        // An infinity has no neighbours: a bound relative to it would let everything pass.
         let close = |(a, b): (&f64, &f64)| {
-            a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= absolute + relative * a.abs()
+            let near = || a.is_finite() && (a - b).abs() <= absolute + relative * a.abs();
+            a == b || a.is_nan() && b.is_nan() || near()
         };
         captured.len() == replayed.len()
             && self.captured[whole..] == self.replayed[whole..]
             && captured.iter().zip(&replayed).all(close)
     }
+
+    /// Which elements do not have the same bits: of the element type, or bytes if the capture does
+    /// not tell one.
+    pub fn differences(&self) -> Differences {
+        let dtype = self.dtype.unwrap_or(DType::U8);
+        let mut found = Differences {
+            count: 0,
+            total: self.captured.len().div_ceil(dtype.size()),
+            worst: None,
+        };
+        let pairs = self.captured.chunks(dtype.size()).zip(self.replayed.chunks(dtype.size()));
+        let (mut captured, mut replayed) = (Vec::new(), Vec::new());
+        for (index, (a, b)) in pairs.enumerate().filter(|(_, (a, b))| a != b) {
+            found.count += 1;
+            captured.clear();
+            replayed.clear();
+            dtype.decode(a, &mut captured);
+            dtype.decode(b, &mut replayed);
+            for (&captured, &replayed) in captured.iter().zip(&replayed) {
+                let difference = Difference { index, captured, replayed };
+                let distance = difference.distance();
+                if found.worst.is_none_or(|worst| distance > worst.distance()) {
+                    found.worst = Some(difference);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The elements of a buffer that a replay changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Differences {
+    /// Elements with other bits.
+    pub count: usize,
+    /// Elements of the buffer.
+    pub total: usize,
+    /// The first of those that are farthest apart.
+    pub worst: Option<Difference>,
+}
+
+/// One element that a replay changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Its index in the buffer.
+    pub index: usize,
+    /// Its value after the captured launch.
+    pub captured: f64,
+    /// Its value after the replay.
+    pub replayed: f64,
+}
+
+impl Difference {
+    /// How far apart the values are; a NaN is infinitely far from every number.
+    pub fn distance(&self) -> f64 {
+        let Self { captured, replayed, .. } = *self;
+        if captured == replayed || captured.is_nan() && replayed.is_nan() {
+            return 0.0;
+        }
+        let distance = (captured - replayed).abs();
+        if distance.is_nan() { f64::INFINITY } else { distance }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, captured, replayed } = self;
+        write!(f, "element {index}: {captured} was captured, {replayed} was replayed")
+    }
+}
+
+/// Architecture that a captured launch was made for: what a device must have to replay it.
+///
+/// # Errors
+/// [`Error::Io`] and [`Error::Capture`] if `launch.json` is missing or damaged,
+/// [`Error::UnsupportedArch`] if it names an architecture that is not known.
+pub fn captured_arch(folder: &Path) -> Result<Arch> {
+    read_record(&folder.join("launch.json"))?.arch.parse()
+}
+
+fn read_record(path: &Path) -> Result<Record> {
+    let damaged = |reason: String| Error::Capture { path: path.to_owned(), reason };
+    let record: Record =
+        serde_json::from_slice(&read(path)?).map_err(|error| damaged(error.to_string()))?;
+    if record.format == FORMAT {
+        Ok(record)
+    } else {
+        Err(damaged(format!("format {}, only {FORMAT} is known", record.format)))
+    }
 }
 
 /// Does a captured launch again on a device, which may be another than the one that was captured
 /// on, of the same architecture. `folder` is the launch's own, with `launch.json` in it.
+///
+/// A capture without `after` is of a launch that failed. Its replay returns the same failure, unless
+/// the launch succeeds this time, which is an error too, because there is nothing to compare with.
 ///
 /// A replay gives the device the captured code and arguments as they are: only replay captures from
 /// a source that you would run a program from.
@@ -87,11 +184,8 @@ impl BufferComparison {
 pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
     let path = folder.join("launch.json");
     let damaged = |reason: String| Error::Capture { path: path.clone(), reason };
-    let record: Record =
-        serde_json::from_slice(&read(&path)?).map_err(|error| damaged(error.to_string()))?;
-    if record.format != FORMAT {
-        return Err(damaged(format!("format {}, only {FORMAT} is known", record.format)));
-    }
+    let record = read_record(&path)?;
+    let completed = folder.join("after").is_dir();
     let module = Module::load(device, &read(&folder.join("code.hsaco"))?)?;
     let stream = device.default_stream();
 
@@ -101,23 +195,31 @@ pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
         if name.file_name() != Some(name.as_os_str()) {
             return Err(damaged(format!("`{}` is no name of a buffer", buffer.name)));
         }
-        let [before, after] =
-            ["before", "after"].map(|part| read(&buffer_file(&folder.join(part), &buffer.name)));
-        let (before, after) = (before?, after?);
-        if before.len() != buffer.bytes || after.len() != buffer.bytes {
-            let name = &buffer.name;
-            return Err(damaged(format!("the files of {name} do not have {} bytes", buffer.bytes)));
-        }
+        let contents = |part: &str| {
+            let contents = read(&buffer_file(&folder.join(part), &buffer.name))?;
+            if contents.len() == buffer.bytes {
+                return Ok(contents);
+            }
+            let (name, bytes) = (&buffer.name, buffer.bytes);
+            Err(damaged(format!("{part}/{name}.bin does not have {bytes} bytes")))
+        };
+        let before = contents("before")?;
+        let after = if completed { contents("after")? } else { Vec::new() };
         let tensor = Tensor::from_slice(&stream, &before, &[before.len()])?;
-        let dtype = buffer.dtype.as_deref().map(str::parse::<DType>).transpose()?;
+        let dtype = buffer.dtype.as_deref().map(str::parse::<DType>).transpose();
+        let dtype = dtype.map_err(|error| damaged(error.to_string()))?;
         buffers.push((&buffer.name, dtype, tensor, after));
     }
 
-    let addresses: Vec<_> = buffers
+    let places: Vec<_> = buffers
         .iter()
-        .map(|(name, _, tensor, after)| (name.as_str(), tensor.ptr().address(), after.len()))
+        .map(|(name, _, tensor, _)| Place {
+            name,
+            address: tensor.ptr().address(),
+            bytes: tensor.len(),
+        })
         .collect();
-    let kernarg = arguments(&record, &addresses).map_err(damaged)?;
+    let kernarg = arguments(&record, &places, completed).map_err(damaged)?;
     let config = LaunchConfig {
         grid: record.grid,
         block: record.block,
@@ -126,6 +228,10 @@ pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
     // SAFETY: the arguments are those of the captured launch with its buffers, so that the kernel
     // stays in memory that is allocated if it did so then; the caller vouches for the capture.
     unsafe { module.launch_bytes(&record.kernel, &stream, &config, &kernarg)? };
+    stream.synchronize()?;
+    if !completed {
+        return Err(damaged("the captured launch failed, its replay did not".into()));
+    }
 
     let compare = |(name, dtype, tensor, captured): (&String, _, Tensor<u8>, _)| {
         let replayed = tensor.to_vec()?;
@@ -135,8 +241,16 @@ pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
     Ok(ReplayReport { kernel: record.kernel, captured_on: record.device, buffers })
 }
 
-/// The argument bytes, with pointers to the buffers at their new addresses.
-fn arguments(record: &Record, buffers: &[(&str, u64, usize)]) -> Result<Vec<u8>, String> {
+/// Where a buffer is during a replay.
+struct Place<'b> {
+    name: &'b str,
+    address: u64,
+    bytes: usize,
+}
+
+/// The argument bytes, with pointers to the buffers at their new addresses. A pointer to memory that
+/// was not captured is refused, unless the launch failed, maybe because of it.
+fn arguments(record: &Record, buffers: &[Place<'_>], completed: bool) -> Result<Vec<u8>, String> {
     if record.kernarg_bytes > crate::launch::MAX_KERNARG_BYTES {
         return Err(format!("{} bytes of arguments are too many", record.kernarg_bytes));
     }
@@ -145,18 +259,18 @@ fn arguments(record: &Record, buffers: &[(&str, u64, usize)]) -> Result<Vec<u8>,
         let name = &arg.name;
         let bytes = match &arg.content {
             Content::Buffer { buffer, buffer_offset } => {
-                let (_, address, len) = buffers
+                let place = buffers
                     .iter()
-                    .find(|(name, ..)| name == buffer)
+                    .find(|place| place.name == buffer)
                     .ok_or_else(|| format!("{name} leads to an unknown buffer `{buffer}`"))?;
-                if *buffer_offset > *len as u64 {
+                if *buffer_offset > place.bytes as u64 {
                     return Err(format!("{name} leads beyond the end of {buffer}"));
                 }
-                (address + buffer_offset).to_le_bytes().to_vec()
+                (place.address + buffer_offset).to_le_bytes().to_vec()
             }
             Content::Value { value } => {
                 let bytes = from_hex(value).ok_or_else(|| format!("{name}: `{value}`"))?;
-                if arg.kind == "pointer" && bytes.iter().any(|byte| *byte != 0) {
+                if completed && arg.kind == "pointer" && bytes.iter().any(|byte| *byte != 0) {
                     return Err(format!("{name} leads to memory that was not captured"));
                 }
                 bytes

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod inspect;
+mod replay;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,12 +31,18 @@ enum Command {
         #[arg(long)]
         disasm: bool,
     },
+    /// Do a captured launch again and compare its buffers with what was captured.
+    ///
+    /// Launches are captured with HIPKITTENS_CAPTURE=DIR, each into a folder of its own. Exits with
+    /// 1 if a buffer differs. A replay runs the captured code: treat captures like programs.
+    Replay(replay::Request),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Doctor => doctor::run(),
         Command::Inspect { file, disasm } => inspect::run(&file, disasm),
+        Command::Replay(request) => replay::run(&request),
     };
     match result {
         Ok(code) => code,
