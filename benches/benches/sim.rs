@@ -216,9 +216,39 @@ fn product(criterion: &mut Criterion) {
     hk_sim::set_exec_options(ExecOptions::default());
 }
 
+/// What the sanitizer costs: the same product with and without it, in one run.
+fn sanitizer(criterion: &mut Criterion) {
+    const N: usize = 512;
+    let row = |device: &str, checks: &str, seconds: f64, plain: f64| {
+        println!("{device:<12} {checks:<28} {seconds:>10.4} {:>10.2}", seconds / plain);
+    };
+    println!("\n{:<12} {:<28} {:>10} {:>10}", "sanitizer", "checks", "s", "ratio");
+    let mut group = criterion.benchmark_group("sim/sanitizer");
+    group.sample_size(10);
+    for name in ["sim:mi325x", "sim:mi355x"] {
+        let device = Device::open(name).expect("it opens");
+        let mut plain = None;
+        for checks in ["none", "memory,lds,async,uninit", "all"] {
+            let sanitize = checks.parse().expect("these are checks");
+            hk_sim::set_exec_options(ExecOptions { sanitize, ..ExecOptions::default() });
+            // The operands are made anew, so that the sanitizer knows what was written.
+            let mut gemm = Gemm::new(&device, N);
+            gemm.run();
+            let time = best(5, || gemm.run()).as_secs_f64();
+            row(name, checks, time, *plain.get_or_insert(time));
+            group.bench_function(format!("{name}/{checks}"), |bencher| {
+                bencher.iter(|| gemm.run());
+            });
+        }
+    }
+    group.finish();
+    hk_sim::set_exec_options(ExecOptions::default());
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     instructions(&mut criterion);
     product(&mut criterion);
+    sanitizer(&mut criterion);
     criterion.final_summary();
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::sanitize::Kind;
+
 /// Class of a kernel fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -22,6 +24,8 @@ pub enum FaultKind {
     InstructionBudget,
     /// All waves that are left wait for something that cannot happen.
     Deadlock,
+    /// A finding of the sanitizer.
+    Sanitizer(Kind),
 }
 
 impl FaultKind {
@@ -36,6 +40,7 @@ impl FaultKind {
             Self::Trap => "trap",
             Self::InstructionBudget => "instruction-budget",
             Self::Deadlock => "deadlock",
+            Self::Sanitizer(kind) => kind.word(),
         }
     }
 }

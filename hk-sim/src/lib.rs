@@ -8,6 +8,7 @@ pub mod mem;
 pub mod object;
 mod product;
 mod runtime;
+pub mod sanitize;
 
 pub use fault::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};

@@ -6,12 +6,13 @@
 //! kernel cannot harm the host process.
 
 use std::alloc::{self, Layout};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::exec;
+use crate::sanitize::Written;
 
 /// Granularity of device memory mappings.
 pub const PAGE: u64 = 4096;
@@ -160,12 +161,19 @@ struct Entry {
     allocation: Allocation,
     /// `None` for registered memory, which belongs to the caller.
     backing: Option<Arc<Backing>>,
+    /// Which bytes were ever written, where somebody wants to know.
+    written: Option<Arc<Written>>,
 }
+
+/// Freed bytes that [`Memory::watch`] keeps from being used again.
+const QUARANTINE: u64 = 256 << 20;
 
 /// The regions that kernels of one device may access, kept alive.
 #[derive(Clone)]
 pub struct Snapshot {
     regions: Arc<[exec::Region]>,
+    freed: Arc<[exec::Region]>,
+    written: Arc<[(u64, Arc<Written>)]>,
     _backings: Arc<[Arc<Backing>]>,
 }
 
@@ -173,6 +181,16 @@ impl Snapshot {
     /// Regions in ascending order of address; they do not overlap.
     pub fn regions(&self) -> &Arc<[exec::Region]> {
         &self.regions
+    }
+
+    /// Regions that were freed and not used again since; none unless [`Memory::watch`] is on.
+    pub fn freed(&self) -> &Arc<[exec::Region]> {
+        &self.freed
+    }
+
+    /// Which bytes of the watched regions were ever written, by their first addresses.
+    pub fn written(&self) -> &Arc<[(u64, Arc<Written>)]> {
+        &self.written
     }
 }
 
@@ -189,6 +207,10 @@ struct State {
     /// (device, owner of the memory it may access besides its own)
     peers: BTreeSet<(usize, usize)>,
     snapshots: HashMap<usize, Snapshot>,
+    /// Whether new allocations are watched.
+    watch: bool,
+    /// Freed allocations whose addresses are not used again, oldest first.
+    quarantine: VecDeque<Entry>,
 }
 
 impl State {
@@ -202,7 +224,10 @@ impl State {
     fn insert(&mut self, mut allocation: Allocation, backing: Option<Arc<Backing>>) {
         allocation.region.serial = self.next_serial;
         self.next_serial += 1;
-        self.entries.insert(allocation.region.base, Entry { allocation, backing });
+        let Region { base, len, kind, .. } = allocation.region;
+        let written = (self.watch && kind == RegionKind::Device && !allocation.managed)
+            .then(|| Arc::new(Written::new(len)));
+        self.entries.insert(base, Entry { allocation, backing, written });
         self.snapshots.clear();
     }
 
@@ -213,6 +238,18 @@ impl State {
         }
         self.snapshots.clear();
         self.entries.remove(&base).ok_or(MemoryError::NotFound(base))
+    }
+
+    /// Keeps the address of a freed allocation from being used again for a while.
+    fn retire(&mut self, entry: Entry) {
+        self.quarantine.push_back(entry);
+        let mapped = |entry: &Entry| entry.allocation.region.mapped;
+        let mut kept: u64 = self.quarantine.iter().map(mapped).sum();
+        while kept > QUARANTINE
+            && let Some(oldest) = self.quarantine.pop_front()
+        {
+            kept -= mapped(&oldest);
+        }
     }
 
     /// Entry with the greatest base at or below `address`.
@@ -283,11 +320,15 @@ impl Memory {
     pub fn free(&self, base: u64) -> Result<Allocation, MemoryError> {
         let mut state = self.state();
         let entry = state.remove(base, false)?;
-        let Allocation { region, device, .. } = entry.allocation;
+        let allocation = entry.allocation;
+        let Allocation { region, device, .. } = allocation;
         if region.kind != RegionKind::HostPinned {
             *state.used(device) -= region.mapped;
         }
-        Ok(entry.allocation)
+        if state.watch {
+            state.retire(entry);
+        }
+        Ok(allocation)
     }
 
     /// Makes host memory of the caller accessible to devices.
@@ -341,6 +382,27 @@ impl Memory {
         (address - region.base < region.len).then(|| (entry.allocation, Pin(entry.backing.clone())))
     }
 
+    /// From now on (or no longer), notes which bytes of new allocations are written and keeps the
+    /// addresses of freed ones from being used again soon.
+    pub fn watch(&self, on: bool) {
+        let mut state = self.state();
+        state.watch = on;
+        if !on {
+            state.quarantine.clear();
+        }
+        state.snapshots.clear();
+    }
+
+    /// Notes that the host or a copy writes `len` bytes at an address.
+    pub fn note_write(&self, address: u64, len: u64) {
+        let state = self.state();
+        if let Some(entry) = state.below(address)
+            && let Some(written) = &entry.written
+        {
+            written.mark(address - entry.allocation.region.base, len);
+        }
+    }
+
     /// Bytes charged to the device.
     pub fn used(&self, device: usize) -> u64 {
         *self.state().used(device)
@@ -388,6 +450,16 @@ impl Memory {
         };
         let snapshot = Snapshot {
             regions: visible().map(|entry| entry.allocation.region.for_engine()).collect(),
+            freed: state
+                .quarantine
+                .iter()
+                .map(|entry| entry.allocation.region.for_engine())
+                .collect(),
+            written: visible()
+                .filter_map(|entry| {
+                    Some((entry.allocation.region.base, Arc::clone(entry.written.as_ref()?)))
+                })
+                .collect(),
             _backings: visible().filter_map(|entry| entry.backing.clone()).collect(),
         };
         state.snapshots.insert(device, snapshot.clone());
@@ -478,6 +550,30 @@ mod tests {
         assert_eq!(bases(1), BTreeSet::from([theirs, host]));
         assert!(memory.revoke(0, 1) && !memory.revoke(0, 1));
         assert_eq!(bases(0), BTreeSet::from([own, host]));
+    }
+
+    #[test]
+    fn watched_memory_knows_what_was_written_and_freed() {
+        let memory = Memory::new();
+        let before = memory.allocate(request(100), LIMIT).expect("fits");
+        memory.watch(true);
+        let a = memory.allocate(request(100), LIMIT).expect("fits");
+        let b = memory.allocate(request(100), LIMIT).expect("fits");
+        memory.note_write(a + 8, 4);
+        memory.note_write(before, 4);
+        let snapshot = memory.snapshot(0);
+        let written: HashMap<u64, Arc<Written>> = snapshot.written().iter().cloned().collect();
+        assert_eq!(written.len(), 2, "memory of before counts as written");
+        assert!(written[&a].is_written(8, 4) && !written[&a].is_written(8, 5));
+        memory.free(b).expect("allocated");
+        assert!((0..10).all(|_| memory.allocate(request(100), LIMIT).expect("fits") != b));
+        let freed = |memory: &Memory| {
+            let snapshot = memory.snapshot(0);
+            snapshot.freed().iter().map(|region| region.base).collect::<Vec<_>>()
+        };
+        assert_eq!(freed(&memory), [b]);
+        memory.watch(false);
+        assert!(freed(&memory).is_empty());
     }
 
     #[test]

@@ -25,7 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
-pub use schedule::run;
+pub(crate) use schedule::nearest_region;
+pub use schedule::{Checked, check, run};
 pub use single::SingleWave;
 pub use wave::{
     EXEC, Fault, Flow, INLINE_F32, M0, POISON, PRIVATE_APERTURE, SHARED_APERTURE, VCC, VECTOR_ROWS,
@@ -34,6 +35,7 @@ pub use wave::{
 
 use crate::isa::Arch;
 use crate::product::Product;
+use crate::sanitize::{Checks, Launch, Notes};
 
 /// The 64 lanes of one 32-bit vector register.
 pub type Lanes = [u32; WAVE];
@@ -80,6 +82,8 @@ pub struct Dispatch {
     pub scratch_bytes: u32,
     /// All memory that the kernel may touch, sorted by address.
     pub regions: Arc<[Region]>,
+    /// What the sanitizer is told beyond that.
+    pub notes: Notes,
 }
 
 /// What the kernel descriptor says about the registers of a new wave.
@@ -120,11 +124,13 @@ pub struct ExecOptions {
     pub seed: Option<u64>,
     /// Wave instructions that a launch may execute.
     pub max_instructions: u64,
+    /// Checks of the sanitizer.
+    pub sanitize: Checks,
 }
 
 impl Default for ExecOptions {
     fn default() -> Self {
-        Self { threads: 0, seed: None, max_instructions: 1 << 44 }
+        Self { threads: 0, seed: None, max_instructions: 1 << 44, sanitize: Checks::NONE }
     }
 }
 
@@ -153,4 +159,6 @@ pub struct Env<'a> {
     pub executed: AtomicU64,
     /// Start of the launch, the zero of `s_memrealtime`.
     pub start: std::time::Instant,
+    /// The sanitizer, where it is on.
+    pub(crate) sanitizer: Option<&'a Launch<'a>>,
 }

@@ -7,6 +7,7 @@ use super::simd::SimdLevel;
 use super::valu::{self, LaneDetail};
 use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
 use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, Op, decode};
+use crate::sanitize::FactTable;
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
 /// instruction.
@@ -108,6 +109,8 @@ pub struct Program {
     /// One entry per dword, so that a jump to any dword finds its instruction; behind each section
     /// stand [`GAP`] entries that fault, so that running off its end is caught.
     ops: OnceLock<Vec<MicroOp>>,
+    /// What the sanitizer knows of each entry.
+    facts: OnceLock<FactTable>,
 }
 
 #[derive(Debug)]
@@ -137,7 +140,7 @@ impl Program {
             })
             .collect();
         let level = level.min(SimdLevel::best());
-        Self { arch, level, sections, ops: OnceLock::new() }
+        Self { arch, level, sections, ops: OnceLock::new(), facts: OnceLock::new() }
     }
 
     /// Chip.
@@ -168,6 +171,11 @@ impl Program {
             }
             ops
         })
+    }
+
+    /// What the sanitizer knows of the instructions.
+    pub(crate) fn facts(&self) -> &FactTable {
+        self.facts.get_or_init(|| FactTable::new(self.ops().len()))
     }
 
     /// Index of the instruction at an address.

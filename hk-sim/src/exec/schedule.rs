@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::salu::{MODE_GPR_INDEX, MODE_VSKIP};
 use super::wave::{POISON, PRIVATE_APERTURE};
-use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, RunStats, WAVE, Wave};
+use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, Region, RunStats, WAVE, Wave};
 use crate::fault::{FaultKind, FaultReport};
 use crate::isa::Operand;
+use crate::sanitize::{self, Finding, GroupChecker, Launch};
 
 /// Instructions that a wave executes before another wave of its workgroup gets its turn.
 const WAVE_SLICE: u32 = 1 << 13;
@@ -28,12 +29,46 @@ const LIVE_GROUPS: usize = 64;
 /// faulting workgroup whatever the number of threads.
 const GRACE_SLICES: usize = 64;
 
-/// Executes a launch to its end.
+/// Executes a launch to its end. With [`ExecOptions::sanitize`], findings of the sanitizer are
+/// printed to the standard error stream and appended to the file that `HIPKITTENS_SANITIZE_REPORT`
+/// names, and the launch fails with the first of them.
 ///
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    let env = environment(dispatch);
+    if options.sanitize.is_empty() {
+        return execute(dispatch, options, None);
+    }
+    let Checked { outcome, findings } = check(dispatch, options);
+    sanitize::publish(&findings);
+    match findings.first() {
+        Some(finding) => Err(Box::new(finding.into())),
+        None => outcome,
+    }
+}
+
+/// What a launch did and what the sanitizer found.
+#[derive(Debug)]
+pub struct Checked {
+    /// Result of the launch itself.
+    pub outcome: Result<RunStats, Box<FaultReport>>,
+    /// Findings, in the order of their workgroups.
+    pub findings: Vec<Finding>,
+}
+
+/// Executes a launch to its end with the checks of [`ExecOptions::sanitize`].
+pub fn check(dispatch: &Dispatch, options: &ExecOptions) -> Checked {
+    let launch = Launch::new(dispatch, options.sanitize);
+    let outcome = execute(dispatch, options, Some(&launch));
+    Checked { outcome, findings: launch.into_findings() }
+}
+
+fn execute(
+    dispatch: &Dispatch,
+    options: &ExecOptions,
+    sanitizer: Option<&Launch<'_>>,
+) -> Result<RunStats, Box<FaultReport>> {
+    let env = environment(dispatch, sanitizer);
     let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
     let Some(entry) = dispatch.program.index_of(dispatch.entry) else {
         return Err(Box::new(FaultReport {
@@ -92,7 +127,7 @@ pub(super) fn run_alone(
     options: &ExecOptions,
     mut exchange: impl FnMut(&mut Wave<'_>, bool),
 ) -> Result<RunStats, Box<FaultReport>> {
-    let env = environment(dispatch);
+    let env = environment(dispatch, None);
     let mut group = Group::new(&env);
     group.reset(0, 0, None);
     exchange(&mut group.waves[0], false);
@@ -107,7 +142,7 @@ pub(super) fn run_alone(
     end.map(|()| RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: 1 })
 }
 
-fn environment(dispatch: &Dispatch) -> Env<'_> {
+fn environment<'a>(dispatch: &'a Dispatch, sanitizer: Option<&'a Launch<'a>>) -> Env<'a> {
     Env {
         program: &dispatch.program,
         regions: &dispatch.regions,
@@ -116,6 +151,7 @@ fn environment(dispatch: &Dispatch) -> Env<'_> {
         dispatch,
         executed: AtomicU64::new(0),
         start: std::time::Instant::now(),
+        sanitizer,
     }
 }
 
@@ -261,6 +297,7 @@ struct Group<'a> {
     /// LDS, in 16-byte units so that its start is aligned.
     lds: Vec<u128>,
     random: Option<Random>,
+    checker: Option<Box<GroupChecker<'a>>>,
 }
 
 // SAFETY: the only field that is not `Send` is `Wave::lds`, which points into `Group::lds`; both
@@ -279,6 +316,7 @@ impl<'a> Group<'a> {
             states: vec![State::Ready; waves],
             lds,
             random: None,
+            checker: env.sanitizer.map(|launch| Box::new(GroupChecker::new(launch, waves))),
         }
     }
 
@@ -297,6 +335,9 @@ impl<'a> Group<'a> {
             wave.lds = lds;
             wave.lds_len = dispatch.lds_bytes;
             reset_wave(wave, dispatch, index as u32, linear, id, entry);
+        }
+        if let Some(checker) = &mut self.checker {
+            checker.reset(linear, &self.waves);
         }
     }
 
@@ -319,7 +360,10 @@ impl<'a> Group<'a> {
                     .as_mut()
                     .map_or(WAVE_SLICE, |random| 1 + random.below(WAVE_SLICE as usize / 16) as u32);
                 let wave = &mut self.waves[index];
-                let flow = run_wave(wave, ops, limit);
+                let flow = match &mut self.checker {
+                    None => run_wave(wave, ops, limit),
+                    Some(checker) => run_checked(wave, ops, limit, checker),
+                };
                 progress |= flow != Flow::Yield;
                 match flow {
                     Flow::Next | Flow::Relative | Flow::Yield => {}
@@ -332,6 +376,10 @@ impl<'a> Group<'a> {
                 if !self.states.contains(&State::Barrier) {
                     self.account(before);
                     return Slice::Done;
+                }
+                if let Some(checker) = &mut self.checker {
+                    let mask = |state| waves_in(&self.states, state);
+                    checker.barrier(mask(State::Barrier), mask(State::Ended));
                 }
                 for state in &mut self.states {
                     if *state == State::Barrier {
@@ -393,31 +441,35 @@ impl<'a> Group<'a> {
             wave: wave.index,
             lane,
             address,
-            allocation: address.and_then(|address| self.nearest(address)),
+            allocation: address.and_then(|address| nearest_region(self.env.regions, address)),
             source: None,
         })
     }
+}
 
-    /// Names the region nearest to an address.
-    fn nearest(&self, address: u64) -> Option<String> {
-        let distance = |base: u64, end: u64| {
-            if address < base { base - address } else { address.saturating_sub(end - 1) }
-        };
-        let region = self
-            .env
-            .regions
-            .iter()
-            .min_by_key(|region| distance(region.base, region.base + region.len.max(1)))?;
-        let (base, end) = (region.base, region.base + region.len);
-        let place = if address < base {
-            format!("{} bytes before", base - address)
-        } else if address >= end {
-            format!("{} bytes past the end of", address - end)
-        } else {
-            format!("{} bytes into", address - base)
-        };
-        Some(format!("{place} {} [{base:#x}, {end:#x})", region.name))
-    }
+/// Waves in a state, as a mask.
+fn waves_in(states: &[State], state: State) -> u64 {
+    let bits = states.iter().enumerate().filter(|(_, found)| **found == state);
+    bits.fold(0, |mask, (wave, _)| mask | 1 << wave)
+}
+
+/// Names the region nearest to an address.
+pub(crate) fn nearest_region(regions: &[Region], address: u64) -> Option<String> {
+    let distance = |base: u64, end: u64| {
+        if address < base { base - address } else { address.saturating_sub(end - 1) }
+    };
+    let region = regions
+        .iter()
+        .min_by_key(|region| distance(region.base, region.base + region.len.max(1)))?;
+    let (base, end) = (region.base, region.base + region.len);
+    let place = if address < base {
+        format!("{} bytes before", base - address)
+    } else if address >= end {
+        format!("{} bytes past the end of", address - end)
+    } else {
+        format!("{} bytes into", address - base)
+    };
+    Some(format!("{place} {} [{base:#x}, {end:#x})", region.name))
 }
 
 /// Registers of a new wave, as the packet processor and the dispatcher set them.
@@ -535,8 +587,31 @@ fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     flow
 }
 
-/// Runs one instruction while MODE asks for relative register numbers or skips vector code.
-#[cold]
+/// [`run_wave`] with the sanitizer at each instruction.
+#[inline(never)]
+fn run_checked(
+    wave: &mut Wave<'_>,
+    ops: &[MicroOp],
+    limit: u32,
+    checker: &mut GroupChecker<'_>,
+) -> Flow {
+    for executed in 0..limit {
+        let pc = wave.pc;
+        let op = &ops[pc];
+        checker.before(wave, pc);
+        wave.pc = pc + usize::from(op.dwords);
+        let flow = run_relative(wave, op, pc);
+        if !matches!(flow, Flow::Next | Flow::Relative) {
+            wave.fault_pc = pc;
+            wave.executed += u64::from(executed) + 1;
+            return flow;
+        }
+    }
+    wave.executed += u64::from(limit);
+    Flow::Next
+}
+
+/// Runs one instruction, also while MODE asks for relative register numbers or skips vector code.
 fn run_relative(wave: &mut Wave<'_>, op: &MicroOp, index: usize) -> Flow {
     if wave.mode & (MODE_GPR_INDEX | MODE_VSKIP) == 0 {
         return (op.run)(wave, op);

@@ -12,6 +12,7 @@ use super::{
 use crate::fault::FaultReport;
 use crate::isa::Arch;
 use crate::product::PRODUCTS;
+use crate::sanitize::Notes;
 
 /// Unit of mapping, as on the hardware.
 const PAGE: usize = 4096;
@@ -80,6 +81,7 @@ impl SingleWave {
             lds_bytes: 0,
             scratch_bytes: 0,
             regions: Arc::new([]),
+            notes: Notes::default(),
         };
         let mut wave = Self {
             dispatch,

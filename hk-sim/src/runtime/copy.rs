@@ -114,6 +114,7 @@ impl Copy2d {
                     std::ptr::with_exposed_provenance_mut::<u8>(to)
                         .copy_from(std::ptr::with_exposed_provenance(from), width as usize);
                 }
+                memory().note_write(to.address + row * dst_pitch, width);
             }
             Ok(())
         });
@@ -170,6 +171,7 @@ impl Fill {
                         }
                     }
                 }
+                memory().note_write(start as u64, width);
             }
             Ok(())
         })))

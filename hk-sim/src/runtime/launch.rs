@@ -1,5 +1,6 @@
 //! Kernel launches: checks, kernel arguments, dispatch packet.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,10 +9,11 @@ use super::module::Function;
 use super::occupancy::{MAX_WORKGROUP, occupancy};
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
-use crate::exec::{self, Dispatch, ExecOptions};
+use crate::exec::{self, Dispatch, ExecOptions, Region};
 use crate::fault::{FaultKind, FaultReport};
-use crate::mem::{PAGE, RegionKind, Request};
+use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
+use crate::sanitize::{Checks, Notes, SourceLines};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -151,6 +153,7 @@ impl Launch {
         worker.arena.write(0, &packet);
         worker.arena.write(KERNARG_OFFSET, &kernarg);
         let snapshot = memory().snapshot(self.function.module.device);
+        let options = runtime().exec_options();
         let dispatch = Dispatch {
             product,
             program: Arc::clone(&self.function.module.program),
@@ -165,12 +168,52 @@ impl Launch {
             lds_bytes: self.lds_bytes,
             scratch_bytes,
             regions: Arc::clone(snapshot.regions()),
+            notes: if options.sanitize.is_empty() {
+                Notes::default()
+            } else {
+                self.notes(&snapshot)
+            },
         };
-        let options = runtime().exec_options();
         match exec::run(&dispatch, &options) {
             Ok(_) => Ok(()),
             Err(report) => Err(self.failure(*report)),
         }
+    }
+
+    /// What the sanitizer is told.
+    fn notes(&self, snapshot: &Snapshot) -> Notes {
+        let module = Arc::clone(&self.function.module);
+        let lines = SourceLines::new(move |pc| {
+            let line = module.object.source_line(pc.wrapping_sub(module.base))?;
+            Some(line.to_string())
+        });
+        Notes {
+            lines: Some(lines),
+            freed: Arc::clone(snapshot.freed()),
+            read_only: self.read_only(snapshot.regions()),
+            written: Arc::clone(snapshot.written()),
+        }
+    }
+
+    /// Allocations that only arguments point to through which the kernel does not write.
+    fn read_only(&self, regions: &[Region]) -> Vec<Range<u64>> {
+        let region_of = |word: &[u8]| {
+            let address = u64::from_le_bytes(word.try_into().ok()?);
+            regions.iter().find(|region| address.wrapping_sub(region.base) < region.len)
+        };
+        let (mut inputs, mut others) = (Vec::new(), Vec::new());
+        for arg in self.function.kernel().explicit_args() {
+            let bytes = self.kernarg.iter().copied().skip(arg.offset as usize);
+            let bytes: Vec<u8> = bytes.take(arg.size as usize).collect();
+            let input = arg.is_const || arg.access.as_deref() == Some("read_only");
+            let targets = bytes.chunks_exact(8).filter_map(region_of).map(|region| region.base);
+            if input { inputs.extend(targets) } else { others.extend(targets) }
+        }
+        regions
+            .iter()
+            .filter(|region| inputs.contains(&region.base) && !others.contains(&region.base))
+            .map(|region| region.base..region.base + region.len)
+            .collect()
     }
 
     /// Scratch of a work-item: what the descriptor states, or more where the kernel calls functions
@@ -219,7 +262,10 @@ impl Launch {
             let location = self.function.module.object.source_line(vaddr);
             report.source = location.map(|location| location.to_string());
         }
-        eprintln!("hk-sim: {report}");
+        // The sanitizer prints what it finds itself.
+        if !matches!(report.kind, FaultKind::Sanitizer(_)) {
+            eprintln!("hk-sim: {report}");
+        }
         let error = match report.kind {
             FaultKind::ReadViolation | FaultKind::WriteViolation => HipError::ILLEGAL_ADDRESS,
             FaultKind::InstructionBudget | FaultKind::Deadlock => HipError::LAUNCH_TIME_OUT,
@@ -327,8 +373,19 @@ impl Drop for Arena {
     }
 }
 
+/// The checks that `HIPKITTENS_SANITIZE` asks for.
+fn checks_from_environment() -> Checks {
+    let Ok(text) = std::env::var("HIPKITTENS_SANITIZE") else { return Checks::NONE };
+    text.parse().unwrap_or_else(|error| {
+        // Whoever asks for checks must not believe that they were made.
+        eprintln!("hk-sim: HIPKITTENS_SANITIZE: {error}; all checks are on");
+        Checks::ALL
+    })
+}
+
 /// How launches are executed, from the environment:
-/// `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS`.
+/// `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS`,
+/// `HIPKITTENS_SANITIZE`.
 pub(crate) fn options_from_environment() -> ExecOptions {
     fn read<T: std::str::FromStr>(variable: &str) -> Option<T> {
         let text = std::env::var(variable).ok()?;
@@ -344,5 +401,6 @@ pub(crate) fn options_from_environment() -> ExecOptions {
         seed: read("HIPKITTENS_SIM_SEED").or(defaults.seed),
         max_instructions: read("HIPKITTENS_SIM_MAX_INSTRUCTIONS")
             .unwrap_or(defaults.max_instructions),
+        sanitize: checks_from_environment(),
     }
 }

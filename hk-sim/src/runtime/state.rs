@@ -16,6 +16,7 @@ use crate::exec::ExecOptions;
 use crate::fault::FaultReport;
 use crate::mem::Memory;
 use crate::product::Product;
+use crate::sanitize::Kind;
 
 /// Objects that the program holds by opaque pointers.
 pub(crate) struct HandleTable<T>(Mutex<HashMap<usize, Arc<T>>>);
@@ -77,16 +78,20 @@ pub(crate) struct Runtime {
 /// The runtime, initialised by whoever asks first.
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| Runtime {
-        devices: Devices::from_environment(),
-        streams: HandleTable::new(),
-        events: HandleTable::new(),
-        modules: HandleTable::new(),
-        functions: HandleTable::new(),
-        graphs: HandleTable::new(),
-        executables: HandleTable::new(),
-        captures: Mutex::default(),
-        exec_options: Mutex::new(options_from_environment()),
+    RUNTIME.get_or_init(|| {
+        let options = options_from_environment();
+        memory().watch(options.sanitize.has(Kind::Memory));
+        Runtime {
+            devices: Devices::from_environment(),
+            streams: HandleTable::new(),
+            events: HandleTable::new(),
+            modules: HandleTable::new(),
+            functions: HandleTable::new(),
+            graphs: HandleTable::new(),
+            executables: HandleTable::new(),
+            captures: Mutex::default(),
+            exec_options: Mutex::new(options),
+        }
     })
 }
 
@@ -98,9 +103,11 @@ pub(crate) fn memory() -> &'static Memory {
 
 /// How launches are executed from now on.
 ///
-/// Initially from `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED` and
-/// `HIPKITTENS_SIM_MAX_INSTRUCTIONS`.
+/// Initially from `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`,
+/// `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and `HIPKITTENS_SANITIZE`. What the sanitizer knows of memory
+/// begins when the check `memory` is turned on.
 pub fn set_exec_options(options: ExecOptions) {
+    memory().watch(options.sanitize.has(Kind::Memory));
     *runtime().options() = options;
 }
 

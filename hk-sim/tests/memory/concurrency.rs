@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hk_sim::PRODUCTS;
 use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, Region, WaveSetup, run};
 use hk_sim::isa::Arch;
+use hk_sim::sanitize::Notes;
 
 const S_ENDPGM: u32 = 0xbf81_0000;
 
@@ -35,6 +36,7 @@ fn launch(words: Vec<u32>, groups: u32, memory: &[AtomicU64]) {
         lds_bytes: 0,
         scratch_bytes: 0,
         regions: Arc::new([Region { base, len, mapped: len, name: "counters".into() }]),
+        notes: Notes::default(),
     };
     let options = ExecOptions { threads: 4, ..ExecOptions::default() };
     run(&dispatch, &options).expect("no fault");

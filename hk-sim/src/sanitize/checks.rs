@@ -1,0 +1,169 @@
+//! Which checks are on.
+
+use std::fmt;
+use std::ops::BitOr;
+use std::str::FromStr;
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Device memory out of bounds, freed, misaligned, read-only or never written.
+    Memory,
+    /// LDS out of bounds or never written.
+    Lds,
+    /// Something asynchronous that was not waited for.
+    Async,
+    /// Two accesses that nothing orders.
+    Race,
+    /// A register or private memory that was never written.
+    Uninit,
+    /// Work-items that do not meet where they must.
+    Divergence,
+    /// NaN or infinity out of finite operands.
+    Float,
+    /// An address computed in 32 bits that needs more.
+    Index,
+}
+
+impl Kind {
+    /// All kinds, in the order of their words in the documentation.
+    pub const ALL: [Self; 8] = [
+        Self::Memory,
+        Self::Lds,
+        Self::Async,
+        Self::Race,
+        Self::Uninit,
+        Self::Divergence,
+        Self::Float,
+        Self::Index,
+    ];
+
+    /// Stable lower-case word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Lds => "lds",
+            Self::Async => "async",
+            Self::Race => "race",
+            Self::Uninit => "uninit",
+            Self::Divergence => "divergence",
+            Self::Float => "float",
+            Self::Index => "index",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A set of kinds of checks; the default is none.
+///
+/// ```
+/// use hk_sim::sanitize::{Checks, Kind};
+///
+/// let checks: Checks = "race,async".parse()?;
+/// assert!(checks.has(Kind::Race) && !checks.has(Kind::Float));
+/// assert_eq!(checks.to_string(), "async,race");
+/// # Ok::<(), hk_sim::sanitize::UnknownCheck>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Checks(u8);
+
+impl Checks {
+    /// No check: the engine runs as if the sanitizer did not exist.
+    pub const NONE: Self = Self(0);
+    /// Every check.
+    pub const ALL: Self = Self(0xff);
+
+    /// The set of one kind.
+    pub const fn of(kind: Kind) -> Self {
+        Self(1 << kind as u8)
+    }
+
+    /// The set with one more kind.
+    #[must_use]
+    pub const fn with(self, kind: Kind) -> Self {
+        Self(self.0 | 1 << kind as u8)
+    }
+
+    /// Whether a kind is in the set.
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u8 & 1 != 0
+    }
+
+    /// Whether the sets have a kind in common.
+    pub const fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether there is no kind in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl BitOr for Checks {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl From<Kind> for Checks {
+    fn from(kind: Kind) -> Self {
+        Self::of(kind)
+    }
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = Kind::ALL.iter().filter(|kind| self.has(**kind)).map(|kind| kind.word());
+        f.write_str(&words.collect::<Vec<_>>().join(","))
+    }
+}
+
+/// A word that names no check.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no check (they are memory, lds, async, race, uninit, divergence, float, index)")]
+pub struct UnknownCheck(pub String);
+
+/// `all`, `none`, or kinds separated by commas.
+impl FromStr for Checks {
+    type Err = UnknownCheck;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCheck> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.into_iter().try_fold(Self::NONE, |set, word| match word {
+            "all" => Ok(Self::ALL),
+            "none" => Ok(set),
+            _ => Kind::ALL
+                .iter()
+                .find(|kind| kind.word() == word)
+                .map(|kind| set | Self::of(*kind))
+                .ok_or_else(|| UnknownCheck(word.to_owned())),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_read_and_printed() {
+        assert_eq!("all".parse(), Ok(Checks::ALL));
+        assert_eq!("".parse(), Ok(Checks::NONE));
+        assert_eq!(" race , lds,".parse(), Ok(Checks::of(Kind::Race) | Kind::Lds.into()));
+        assert_eq!("race,speed".parse::<Checks>(), Err(UnknownCheck("speed".into())));
+        for kind in Kind::ALL {
+            let set = Checks::of(kind);
+            assert_eq!(set.to_string().parse(), Ok(set));
+            assert_eq!(Kind::ALL.iter().filter(|other| set.has(**other)).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,587 @@
+//! What the checks know of an instruction before it is executed.
+
+use std::sync::OnceLock;
+
+use super::undefined::{ScalarRule, Selection, SwapLanes};
+use crate::exec::Program;
+use crate::isa::{Dpp, Ext, Format, Inst, Op, Operand};
+
+/// A set of rows of the vector file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RowSet([u64; 8]);
+
+impl RowSet {
+    #[inline(always)]
+    pub(super) fn insert(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+
+    #[inline(always)]
+    pub(super) fn remove(&mut self, row: usize) {
+        self.0[row / 64] &= !(1 << (row % 64));
+    }
+
+    #[inline(always)]
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let mut any = 0;
+        for (a, b) in self.0.iter().zip(&other.0) {
+            any |= a & b;
+        }
+        any != 0
+    }
+
+    /// Rows of the set, ascending.
+    pub(super) fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..8).flat_map(|word| ones(self.0[word]).map(move |bit| 64 * word + bit))
+    }
+
+    /// Rows of both sets.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    fn insert_tuple(&mut self, operand: Operand) {
+        if let Some(first) = operand.vector_index() {
+            for row in first..(first + usize::from(operand.dwords)).min(512) {
+                self.insert(row);
+            }
+        }
+    }
+}
+
+/// Numbers of the bits that are set, ascending.
+#[inline(always)]
+pub(super) fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            bit
+        })
+    })
+}
+
+/// Bits of the scalar file that an operand covers.
+pub(super) fn scalar_bits(operand: Operand) -> u128 {
+    operand.scalar_index().map_or(0, |first| {
+        let width = u32::from(operand.dwords).min(128 - first as u32);
+        (u128::MAX >> (128 - width)) << first
+    })
+}
+
+/// Where a memory instruction finds its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    /// LDS at a VGPR.
+    Lds,
+    /// LDS at `m0` and the lane number.
+    LdsByLane,
+    /// Global memory.
+    Global,
+    /// Generic addresses.
+    Flat,
+    /// Private memory.
+    Scratch,
+    /// Memory behind a descriptor.
+    Buffer,
+    /// Scalar memory.
+    Scalar,
+    /// Scalar memory behind a descriptor.
+    ScalarBuffer,
+    /// No memory: a permute through the LDS crossbar, or one whose addresses are not followed
+    /// (typed buffers, whose element size the descriptor decides, and GWS).
+    None,
+}
+
+/// What a memory instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Load,
+    Store,
+    Atomic,
+    /// Direct-to-LDS load; lanes are this many bytes apart.
+    ToLds {
+        slot: u32,
+    },
+}
+
+/// Counter that a memory instruction increments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// `vmcnt`.
+    Vector,
+    /// `lgkmcnt`, in order.
+    Lds,
+    /// `lgkmcnt`, in any order.
+    Scalar,
+    /// Both, decided by where the addresses point.
+    Flat,
+}
+
+/// A memory instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub(super) space: Space,
+    pub(super) access: Access,
+    pub(super) queue: Queue,
+    /// Bytes per lane and address.
+    pub(super) bytes: u32,
+    /// Byte offset of the (first) address.
+    pub(super) offset: i32,
+    /// Byte offset of the second address of two-address LDS operations.
+    pub(super) second: Option<i32>,
+    /// First row of the data that is stored.
+    pub(super) data: Option<usize>,
+    /// Rows of the data at each address.
+    pub(super) data_rows: usize,
+    /// First row of the data at the second address.
+    pub(super) second_data: Option<usize>,
+    /// Device scope or wider.
+    #[expect(dead_code, reason = "for races between workgroups")]
+    pub(super) device_scope: bool,
+    /// A transposing LDS read of elements of this many bits.
+    pub(super) transpose: Option<u32>,
+    /// A load in a loop that does nothing but load and test.
+    pub(super) polls: bool,
+}
+
+/// What kind of step an instruction is for the checks.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// Only registers are concerned.
+    Plain,
+    /// `s_waitcnt`; a counter that is not waited for is `None`.
+    Wait { vector: Option<u32>, lgkm: Option<u32> },
+    /// `s_barrier`.
+    Barrier,
+    /// A memory instruction.
+    Memory(Box<Memory>),
+    /// `buffer_wbl2` of device scope or wider.
+    WriteBack,
+    /// `buffer_inv` of device scope or wider.
+    Invalidate,
+}
+
+/// Which lanes of its vector operands an instruction reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneRule {
+    /// Those that EXEC enables.
+    Active,
+    /// Others as well.
+    All,
+    /// One, which a scalar operand or EXEC selects.
+    One,
+}
+
+/// What the checks need to know of one instruction.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) inst: Inst,
+    /// Rows read.
+    pub(super) reads: RowSet,
+    /// Rows written.
+    pub(super) writes: RowSet,
+    /// Rows read or written.
+    pub(super) touches: RowSet,
+    /// Scalar registers read.
+    pub(super) scalar_reads: u128,
+    /// Scalar registers written.
+    pub(super) scalar_writes: u128,
+    pub(super) reads_scc: bool,
+    pub(super) writes_scc: bool,
+    /// A branch whose direction or target is computed.
+    pub(super) ends_block: bool,
+    pub(super) lanes: LaneRule,
+    pub(super) rule: Rule,
+    pub(super) action: Action,
+}
+
+/// How an ALU instruction passes on undefined values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Lane by lane from all sources, with a mask of lanes among them, and from the destination if
+    /// it accumulates.
+    Lanewise { mask: Option<Operand>, accumulates: bool },
+    /// `v_readlane`, `v_readfirstlane`.
+    ReadLane,
+    /// `v_writelane`.
+    WriteLane,
+    /// Two registers exchange lanes.
+    Swap(SwapLanes),
+    /// Dword by dword.
+    Rows(Selection),
+    /// MFMA and SMFMAC.
+    Matrix,
+    /// Scalar instructions.
+    Scalar(ScalarRule),
+}
+
+fn rule(inst: &Inst) -> Rule {
+    let base = inst.info.base();
+    if !inst.info.format.is_vector() {
+        return Rule::Scalar(ScalarRule::of(base));
+    }
+    if inst.is_matrix() {
+        return Rule::Matrix;
+    }
+    let vcc = Operand { code: Operand::VCC, dwords: 2 };
+    let mask = match base {
+        "v_cndmask_b32" | "v_addc_co_u32" | "v_subb_co_u32" | "v_subbrev_co_u32" => {
+            Some(inst.src[2])
+        }
+        "v_div_fmas_f32" | "v_div_fmas_f64" => Some(vcc),
+        _ => None,
+    };
+    match base {
+        "v_readlane_b32" | "v_readfirstlane_b32" => Rule::ReadLane,
+        "v_writelane_b32" => Rule::WriteLane,
+        "v_swap_b32" => Rule::Swap(SwapLanes::Same),
+        "v_permlane16_swap_b32" => Rule::Swap(SwapLanes::Halves(16)),
+        "v_permlane32_swap_b32" => Rule::Swap(SwapLanes::Halves(32)),
+        "v_mov_b64" if inst.ext == Ext::None => Rule::Rows(Selection::Copy),
+        "v_pk_mov_b32" => Rule::Rows(Selection::PackedMove),
+        "v_pk_fma_f32" | "v_pk_mul_f32" | "v_pk_add_f32" => Rule::Rows(Selection::Packed),
+        _ => Rule::Lanewise { mask, accumulates: inst.info.dst[0].rw },
+    }
+}
+
+impl Facts {
+    fn new(program: &Program, index: usize, inst: Inst) -> Self {
+        let (mut reads, mut writes) = (RowSet::default(), RowSet::default());
+        let (mut scalar_reads, mut scalar_writes) = (0, 0);
+        inst.reads(&mut |operand| {
+            reads.insert_tuple(operand);
+            scalar_reads |= scalar_bits(operand);
+        });
+        inst.writes(&mut |operand| {
+            writes.insert_tuple(operand);
+            scalar_writes |= scalar_bits(operand);
+        });
+        let touches = RowSet(std::array::from_fn(|word| reads.0[word] | writes.0[word]));
+        Self {
+            reads,
+            writes,
+            touches,
+            scalar_reads,
+            scalar_writes,
+            reads_scc: inst.reads_scc(),
+            writes_scc: inst.writes_scc(),
+            ends_block: inst.info.base().starts_with("s_cbranch")
+                || matches!(inst.info.op, Op::s_setpc_b64 | Op::s_swappc_b64),
+            lanes: lane_rule(&inst),
+            rule: rule(&inst),
+            action: action(program, index, &inst),
+            inst,
+        }
+    }
+
+    /// The memory instruction that this is.
+    pub(super) fn memory(&self) -> Option<&Memory> {
+        match &self.action {
+            Action::Memory(memory) => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// DPP control of the instruction.
+    pub(super) fn dpp(&self) -> Option<Dpp> {
+        match self.inst.ext {
+            Ext::Dpp(dpp) => Some(dpp),
+            _ => None,
+        }
+    }
+}
+
+fn lane_rule(inst: &Inst) -> LaneRule {
+    match inst.info.op {
+        Op::v_readlane_b32 | Op::v_readfirstlane_b32 | Op::v_writelane_b32 => LaneRule::One,
+        Op::v_permlane16_swap_b32
+        | Op::v_permlane32_swap_b32
+        | Op::ds_bpermute_b32
+        | Op::ds_permute_b32
+        | Op::ds_swizzle_b32 => LaneRule::All,
+        _ if matches!(inst.ext, Ext::Dpp(_)) || inst.is_matrix() => LaneRule::All,
+        _ => LaneRule::Active,
+    }
+}
+
+impl Inst {
+    /// Whether this is an MFMA or SMFMAC instruction, which ignores EXEC.
+    pub(super) fn is_matrix(&self) -> bool {
+        let name = self.info.base();
+        name.starts_with("v_mfma") || name.starts_with("v_smfmac")
+    }
+}
+
+fn action(program: &Program, index: usize, inst: &Inst) -> Action {
+    match inst.info.op {
+        Op::s_waitcnt => {
+            let simm = u32::from(inst.simm16);
+            let (vector, lgkm) = (simm & 15 | simm >> 10 & 0x30, simm >> 8 & 15);
+            return Action::Wait {
+                vector: (vector < 63).then_some(vector),
+                lgkm: (lgkm < 15).then_some(lgkm),
+            };
+        }
+        Op::s_barrier => return Action::Barrier,
+        Op::buffer_wbl2 if inst.mem.sc1 => return Action::WriteBack,
+        Op::buffer_inv if inst.mem.sc1 => return Action::Invalidate,
+        Op::buffer_wbl2 | Op::buffer_inv => return Action::Plain,
+        _ => {}
+    }
+    let memory = match inst.info.format {
+        Format::Ds => ds(inst),
+        Format::Global | Format::Flat | Format::Scratch => vector_memory(inst),
+        Format::Mubuf | Format::Mtbuf => vector_memory(inst),
+        Format::Smem => smem(inst),
+        _ => None,
+    };
+    let Some(mut memory) = memory else { return Action::Plain };
+    memory.polls = memory.access == Access::Load && polls(program, index, inst);
+    Action::Memory(Box::new(memory))
+}
+
+/// Bytes per lane that the mnemonic of a memory instruction says.
+fn bytes_of(name: &str) -> u32 {
+    const SIZES: [(&str, u32); 14] = [
+        ("byte", 1),
+        ("short", 2),
+        ("dwordx16", 64),
+        ("dwordx8", 32),
+        ("dwordx4", 16),
+        ("dwordx3", 12),
+        ("dwordx2", 8),
+        ("dword", 4),
+        ("b128", 16),
+        ("b96", 12),
+        ("64", 8),
+        ("_x2", 8),
+        ("16", 2),
+        ("8", 1),
+    ];
+    SIZES.iter().find(|(word, _)| name.contains(word)).map_or(4, |&(_, bytes)| bytes)
+}
+
+fn ds(inst: &Inst) -> Option<Memory> {
+    let name = inst.info.base();
+    let mut memory = Memory {
+        space: Space::Lds,
+        access: Access::Load,
+        queue: Queue::Lds,
+        bytes: 0,
+        offset: inst.offset,
+        second: None,
+        data: inst.src[1].vector_index(),
+        data_rows: usize::from(inst.src[1].dwords),
+        second_data: None,
+        device_scope: false,
+        transpose: None,
+        polls: false,
+    };
+    if name == "ds_nop" {
+        return None;
+    }
+    if name.starts_with("ds_gws") || name.ends_with("permute_b32") || name == "ds_swizzle_b32" {
+        memory.space = Space::None;
+        return Some(memory);
+    }
+    let pair = name.contains("2st64")
+        || name.contains("read2_")
+        || name.contains("write2_")
+        || name.contains("xchg2_");
+    if let Some(bits) = name.split_once("_tr_b").and_then(|(_, bits)| bits.parse().ok()) {
+        memory.transpose = Some(bits);
+        memory.bytes = 4 * u32::from(inst.dst[0].dwords);
+    } else if pair {
+        memory.bytes = if name.ends_with("64") { 8 } else { 4 };
+        let unit = memory.bytes as i32 * if name.contains("st64") { 64 } else { 1 };
+        memory.offset = inst.offset * unit;
+        memory.second = Some(i32::from(inst.offset1) * unit);
+        memory.second_data = inst.src[2].vector_index();
+    } else {
+        // The element size stands at the end: `ds_read_u8_d16`, `ds_add_rtn_u64`.
+        let tail = name.trim_end_matches("_hi").trim_end_matches("_d16");
+        let tail = tail.rsplit('_').next().unwrap_or(tail);
+        memory.bytes = match tail {
+            "f16" | "bf16" => 4,
+            _ => bytes_of(tail),
+        };
+    }
+    if name.contains("addtid") {
+        memory.space = Space::LdsByLane;
+        memory.data = inst.src[0].vector_index().filter(|_| name.contains("write"));
+        memory.data_rows = 1;
+    } else if matches!(inst.info.op, Op::ds_append | Op::ds_consume) {
+        // One dword for the whole wave, at `m0`.
+        memory.space = Space::None;
+    }
+    memory.access = if name.starts_with("ds_read") {
+        Access::Load
+    } else if name.starts_with("ds_write") {
+        Access::Store
+    } else {
+        Access::Atomic
+    };
+    Some(memory)
+}
+
+fn vector_memory(inst: &Inst) -> Option<Memory> {
+    let name = inst.info.base();
+    let typed = name.contains("format");
+    let space = match inst.info.format {
+        Format::Flat => Space::Flat,
+        Format::Scratch => Space::Scratch,
+        Format::Global => Space::Global,
+        _ if typed => Space::None,
+        _ => Space::Buffer,
+    };
+    let access = if name.contains("atomic") {
+        Access::Atomic
+    } else if name.contains("store") {
+        Access::Store
+    } else if inst.mem.lds {
+        let slot = if bytes_of(name) > 4 { 16 } else { 4 };
+        Access::ToLds { slot }
+    } else {
+        Access::Load
+    };
+    let bytes = match (access, name.contains("f64") || name.ends_with("_x2")) {
+        (Access::Atomic, true) => 8,
+        (Access::Atomic, false) => 4,
+        _ => bytes_of(name.trim_end_matches("_hi").trim_end_matches("_d16")),
+    };
+    Some(Memory {
+        space,
+        access,
+        queue: if space == Space::Flat { Queue::Flat } else { Queue::Vector },
+        bytes,
+        offset: inst.offset,
+        second: None,
+        data: inst.src[1].vector_index(),
+        data_rows: usize::from(inst.src[1].dwords),
+        second_data: None,
+        device_scope: inst.mem.sc1 || access == Access::Atomic,
+        transpose: None,
+        polls: false,
+    })
+}
+
+fn smem(inst: &Inst) -> Option<Memory> {
+    let name = inst.info.base();
+    let clock = matches!(inst.info.op, Op::s_memtime | Op::s_memrealtime);
+    if !clock && !["load", "store", "atomic"].iter().any(|word| name.contains(word)) {
+        return None;
+    }
+    let access = if name.contains("atomic") {
+        Access::Atomic
+    } else if name.contains("store") {
+        Access::Store
+    } else {
+        Access::Load
+    };
+    let space = if clock {
+        Space::None
+    } else if inst.src[0].dwords == 4 {
+        Space::ScalarBuffer
+    } else {
+        Space::Scalar
+    };
+    let bytes = match access {
+        Access::Atomic if name.ends_with("_x2") => 8,
+        Access::Atomic => 4,
+        _ => bytes_of(name),
+    };
+    Some(Memory {
+        space,
+        access,
+        queue: Queue::Scalar,
+        bytes,
+        offset: inst.offset,
+        second: None,
+        data: None,
+        data_rows: 0,
+        second_data: None,
+        device_scope: inst.mem.glc,
+        transpose: None,
+        polls: false,
+    })
+}
+
+/// Longest way in dwords from a polling load to the branch behind it, and from there back.
+const POLL_REACH: usize = 48;
+
+/// Whether the load at `index` waits for another wave: it is in a loop that loads from the same
+/// address again and again and has no effect (no store, barrier or matrix instruction). Such a
+/// load reads a flag even if no bit of its encoding says so, as is the case in LDS.
+fn polls(program: &Program, index: usize, load: &Inst) -> bool {
+    let Some((start, end)) = loop_around(program, index) else { return false };
+    let (mut rows, mut scalars) = (RowSet::default(), 0);
+    for operand in load.src.iter().filter(|operand| operand.is_some()) {
+        rows.insert_tuple(*operand);
+        scalars |= scalar_bits(*operand);
+    }
+    let mut at = start;
+    while at < end {
+        let Ok(inst) = program.inst_at(at) else { return false };
+        let mut moves = false;
+        inst.writes(&mut |operand| {
+            let mut written = RowSet::default();
+            written.insert_tuple(operand);
+            moves |= written.meets(&rows) || scalar_bits(operand) & scalars != 0;
+        });
+        if moves || has_effect(&inst) {
+            return false;
+        }
+        at += usize::from(inst.size / 4);
+    }
+    at == end
+}
+
+fn has_effect(inst: &Inst) -> bool {
+    const EFFECTS: [&str; 8] =
+        ["store", "write", "atomic", "mfma", "barrier", "endpgm", "setpc", "swappc"];
+    inst.mem.lds || EFFECTS.iter().any(|word| inst.info.base().contains(word))
+}
+
+/// Start and end of the innermost loop around an instruction: the first backward branch behind it
+/// that reaches it, found without following any other branch.
+fn loop_around(program: &Program, index: usize) -> Option<(usize, usize)> {
+    let mut at = index;
+    while at < index + POLL_REACH {
+        let inst = program.inst_at(at).ok()?;
+        let next = at + usize::from(inst.size / 4);
+        let conditional = inst.info.base().starts_with("s_cbranch");
+        if conditional || inst.info.op == Op::s_branch {
+            let target = next.checked_add_signed(isize::from(inst.simm16 as i16))?;
+            if target <= index {
+                return (index - target <= POLL_REACH).then_some((target, next));
+            }
+            if !conditional {
+                return None;
+            }
+        }
+        at = next;
+    }
+    None
+}
+
+/// Facts of the instructions of a program, each found when it is first executed.
+#[derive(Debug)]
+pub(crate) struct FactTable(Vec<OnceLock<Option<Box<Facts>>>>);
+
+impl FactTable {
+    pub(crate) fn new(entries: usize) -> Self {
+        Self((0..entries).map(|_| OnceLock::new()).collect())
+    }
+
+    /// Facts of the instruction at an index; `None` if it does not decode.
+    #[inline(always)]
+    pub(super) fn get(&self, program: &Program, index: usize) -> Option<&Facts> {
+        self.0[index]
+            .get_or_init(|| {
+                let inst = program.inst_at(index).ok()?;
+                Some(Box::new(Facts::new(program, index, inst)))
+            })
+            .as_deref()
+    }
+}

@@ -1,0 +1,210 @@
+//! What the sanitizer reports, and how.
+
+use std::fmt;
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Kind;
+use crate::fault::{FaultKind, FaultReport};
+
+/// The earlier access that a finding conflicts with, or the instruction where an undefined value
+/// mattered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// What it did, such as `write`.
+    pub what: &'static str,
+    /// Address of the instruction.
+    pub pc: u64,
+    /// Disassembled instruction.
+    pub instruction: String,
+    /// Source file and line, where the code object has line tables.
+    pub source: Option<String>,
+    /// Workgroup id.
+    pub workgroup: [u32; 3],
+    /// Wave within the workgroup.
+    pub wave: u32,
+}
+
+/// One defect that the sanitizer saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Kind.
+    pub kind: Kind,
+    /// One sentence of detail.
+    pub detail: String,
+    /// Kernel name.
+    pub kernel: String,
+    /// Address of the instruction.
+    pub pc: u64,
+    /// Offset of the instruction from the kernel's entry.
+    pub offset: i64,
+    /// Disassembled instruction.
+    pub instruction: String,
+    /// Source file and line, where the code object has line tables.
+    pub source: Option<String>,
+    /// Workgroup id.
+    pub workgroup: [u32; 3],
+    /// Wave within the workgroup.
+    pub wave: u32,
+    /// Lane, where one is concerned.
+    pub lane: Option<u32>,
+    /// Device address or LDS offset, where one is concerned.
+    pub address: Option<u64>,
+    /// Allocation that the address belongs to or is nearest to.
+    pub allocation: Option<String>,
+    /// The other instruction, where two are concerned.
+    pub other: Option<Other>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", FaultReport::from(self))?;
+        if let Some(other) = &self.other {
+            let Other { what, pc, instruction, source, workgroup: [x, y, z], wave } = other;
+            write!(f, "\n  {what} at pc {pc:#x}: {instruction}")?;
+            if let Some(source) = source {
+                write!(f, "\n    source {source}")?;
+            }
+            write!(f, "\n    workgroup ({x}, {y}, {z}), wave {wave}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<&Finding> for FaultReport {
+    fn from(finding: &Finding) -> Self {
+        let Finding { kind, detail, kernel, pc, offset, instruction, source, .. } = finding.clone();
+        Self {
+            kind: FaultKind::Sanitizer(kind),
+            detail,
+            kernel,
+            pc,
+            offset,
+            instruction,
+            workgroup: finding.workgroup,
+            wave: finding.wave,
+            lane: finding.lane,
+            address: finding.address,
+            allocation: finding.allocation.clone(),
+            source,
+        }
+    }
+}
+
+impl Finding {
+    /// One line of JSON with the documented keys; numbers are numbers, absent values are `null`.
+    pub fn to_json(&self) -> String {
+        let other = self.other.as_ref().map(|other| {
+            json!({
+                "what": other.what,
+                "pc": other.pc,
+                "instruction": other.instruction,
+                "source": other.source,
+                "workgroup": other.workgroup,
+                "wave": other.wave,
+            })
+        });
+        json!({
+            "kind": self.kind.word(),
+            "kernel": self.kernel,
+            "pc": self.pc,
+            "instruction": self.instruction,
+            "source": self.source,
+            "workgroup": self.workgroup,
+            "wave": self.wave,
+            "lane": self.lane,
+            "address": self.address,
+            "allocation": self.allocation,
+            "other": other,
+        })
+        .to_string()
+    }
+}
+
+/// Names the file that [`publish`] appends to.
+const REPORT_FILE: &str = "HIPKITTENS_SANITIZE_REPORT";
+
+/// Prints findings, and appends them to the file that the environment asks for.
+pub(crate) fn publish(findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    for finding in findings {
+        eprintln!("hk-sim: sanitizer: {finding}");
+    }
+    if let Some(file) = std::env::var_os(REPORT_FILE).filter(|file| !file.is_empty())
+        && let Err(error) = append_json(file.as_ref(), findings)
+    {
+        eprintln!("hk-sim: {REPORT_FILE}: cannot write {}: {error}", file.display());
+    }
+}
+
+/// Appends findings to a file, one line of JSON each.
+///
+/// # Errors
+/// Those of opening and writing the file.
+pub fn append_json(path: &Path, findings: &[Finding]) -> std::io::Result<()> {
+    let lines: String = findings.iter().map(|finding| finding.to_json() + "\n").collect();
+    // One write in append mode, so that the lines of several processes do not mix.
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(lines.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_exactly_the_documented_keys() {
+        let finding = Finding {
+            kind: Kind::Race,
+            detail: "a \"quoted\" detail".into(),
+            kernel: "gemm".into(),
+            pc: 0x7f00_0000_1234,
+            offset: 0x34,
+            instruction: "ds_read_b32 v0, v1".into(),
+            source: Some("a\\b.hip:12:3".into()),
+            workgroup: [1, 2, 3],
+            wave: 4,
+            lane: Some(5),
+            address: None,
+            allocation: None,
+            other: Some(Other {
+                what: "write",
+                pc: 0x7f00_0000_1000,
+                instruction: "ds_write_b32 v1, v0".into(),
+                source: None,
+                workgroup: [1, 2, 3],
+                wave: 0,
+            }),
+        };
+        let line = finding.to_json();
+        assert!(!line.contains('\n'));
+        let value: serde_json::Value = serde_json::from_str(&line).expect("valid JSON");
+        let object = value.as_object().expect("an object");
+        let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        let mut documented = [
+            "kind",
+            "kernel",
+            "pc",
+            "instruction",
+            "source",
+            "workgroup",
+            "wave",
+            "lane",
+            "address",
+            "allocation",
+            "other",
+        ];
+        documented.sort_unstable();
+        assert_eq!(keys, documented);
+        assert_eq!(value["kind"], "race");
+        assert_eq!(value["pc"], 0x7f00_0000_1234u64);
+        assert_eq!(value["workgroup"], json!([1, 2, 3]));
+        assert_eq!(value["address"], json!(null));
+        assert_eq!(value["other"]["wave"], 0);
+    }
+}

@@ -1,0 +1,289 @@
+//! The checker of one workgroup: what happens at each instruction and at each barrier.
+
+use super::clock::{Class, Clock, Epoch, Foreign, MAX_WAVES, Strength};
+use super::counters::Counters;
+use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
+use super::global::LastRegion;
+use super::lanes::{Reach, locate, locate_slots};
+use super::launch::{Draft, Launch, Who};
+use super::lds::LdsShadow;
+use super::memory::Bytes;
+use super::undefined::{Origin, Origins, Taint, Undefined};
+use super::uses::is_permute;
+use super::{Checks, Kind};
+use crate::exec::{WAVE, Wave};
+
+/// Checks that follow undefined values.
+const TRACKING: Checks =
+    Checks::of(Kind::Memory).with(Kind::Lds).with(Kind::Uninit).with(Kind::Divergence);
+
+/// What the checker knows of one wave.
+#[derive(Default)]
+pub(super) struct WaveState {
+    pub(super) counters: Counters,
+    /// What the wave knows of its workgroup; its own entry is kept up to date.
+    pub(super) clock: Clock,
+    /// What the wave knows of other workgroups.
+    pub(super) foreign: Foreign,
+    /// What of the registers is undefined.
+    pub(super) undefined: Undefined,
+    /// Private memory that was written, lane after lane.
+    private: Bytes,
+}
+
+/// Checks of a workgroup.
+pub(crate) struct GroupChecker<'a> {
+    pub(super) launch: &'a Launch<'a>,
+    /// Linear number of the workgroup.
+    pub(super) group: u64,
+    pub(super) waves: Vec<WaveState>,
+    pub(super) lds: LdsShadow,
+    pub(super) origins: Origins,
+    /// Whether undefined values are followed.
+    pub(super) tracks: bool,
+    pub(super) last_region: LastRegion,
+    /// Addresses of the current instruction; kept to save its initialisation.
+    reach: Option<Box<Reach>>,
+}
+
+impl<'a> GroupChecker<'a> {
+    pub(crate) fn new(launch: &'a Launch<'a>, waves: usize) -> Self {
+        Self {
+            launch,
+            group: 0,
+            waves: (0..waves.min(MAX_WAVES)).map(|_| WaveState::default()).collect(),
+            lds: LdsShadow::new(launch.dispatch.lds_bytes),
+            origins: Origins::default(),
+            tracks: launch.checks.any(TRACKING),
+            last_region: LastRegion::default(),
+            reach: Some(Box::new(Reach::new())),
+        }
+    }
+
+    /// Prepares for the workgroup with this linear number, whose waves are about to start.
+    pub(crate) fn reset(&mut self, group: u64, waves: &[Wave<'_>]) {
+        let dispatch = self.launch.dispatch;
+        self.group = group;
+        self.lds.reset(dispatch.lds_bytes);
+        self.origins.reset();
+        let uninit = self.launch.checks.has(Kind::Uninit);
+        for (state, wave) in self.waves.iter_mut().zip(waves) {
+            state.counters.reset();
+            state.clock = Clock::default();
+            state.foreign = Foreign::default();
+            if uninit {
+                state.undefined.reset(&dispatch.setup, wave.exec());
+                state.private.reset(u64::from(dispatch.scratch_bytes) * WAVE as u64);
+            } else {
+                state.undefined.clear();
+                state.private.reset(0);
+            }
+        }
+    }
+
+    pub(super) fn who(&self, wave: usize) -> Who {
+        Who { group: self.group, wave }
+    }
+
+    /// Called before each instruction, with the registers that it reads.
+    #[inline]
+    pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) {
+        let launch = self.launch;
+        let Some(facts) = launch.table.get(&launch.dispatch.program, index) else { return };
+        let at = wave.index as usize;
+        if launch.checks.has(Kind::Async)
+            && let Some((load, read)) = self.waves[at].counters.misuse(facts, wave.exec())
+        {
+            self.report_misuse(at, index, load.index, read);
+        }
+        match &facts.action {
+            Action::Plain => {
+                if self.tracks {
+                    self.follow(wave, facts, index);
+                }
+            }
+            Action::Wait { vector, lgkm } => self.wait(at, *vector, *lgkm),
+            Action::Memory(memory) => self.memory(wave, facts, memory, index),
+            Action::Barrier | Action::WriteBack | Action::Invalidate => {}
+        }
+    }
+
+    /// Called when the waves of `arrived` (a mask) leave a barrier; those of `ended` no longer
+    /// count.
+    pub(crate) fn barrier(&mut self, arrived: u64, ended: u64) {
+        let mut all = Clock::default();
+        let mut foreign = Foreign::default();
+        for (index, wave) in self.waves.iter().enumerate() {
+            if (arrived | ended) >> index & 1 != 0 {
+                all.join(&wave.clock);
+                foreign.join(&wave.foreign);
+            }
+        }
+        for (index, wave) in self.waves.iter_mut().enumerate() {
+            if arrived >> index & 1 != 0 {
+                wave.clock.join(&all);
+                wave.foreign.join(&foreign);
+            }
+        }
+    }
+
+    fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {
+        let wave = &mut self.waves[at];
+        wave.counters.wait(vector, lgkm);
+        wave.clock.0[at].done = wave.counters.done;
+    }
+
+    #[cold]
+    fn report_misuse(&self, at: usize, index: usize, load: u32, read: bool) {
+        let detail = if read {
+            "a register is read before the load that fills it is waited for"
+        } else {
+            "a register is overwritten while a load that fills it is not waited for"
+        };
+        let who = self.who(at);
+        let mut draft = Draft::new(Kind::Async, who, index, detail);
+        draft.other = Some(("load", load as usize, who));
+        self.launch.report(draft);
+    }
+
+    fn memory(&mut self, wave: &Wave<'_>, facts: &Facts, memory: &Memory, index: usize) {
+        let at = wave.index as usize;
+        if self.tracks {
+            self.follow_addresses(wave, facts, memory, index);
+            if is_permute(facts) {
+                self.follow_permute(wave, facts, index);
+            } else {
+                self.waves[at].undefined.define_writes(wave, facts);
+            }
+        }
+        if memory.queue == Queue::Scalar {
+            let counters = &mut self.waves[at].counters;
+            counters.issue(Class::Scalar);
+            counters.expect(Class::Scalar, facts.inst.dst[0], u64::MAX, index as u32);
+            if memory.space != Space::None {
+                self.scalar_access(wave, facts, index);
+            }
+            return;
+        }
+        // The buffer is moved out while `self` is used as a whole.
+        if let Some(mut reach) = self.reach.take() {
+            self.vector_memory(wave, facts, memory, index, &mut reach);
+            self.reach = Some(reach);
+        }
+    }
+
+    fn vector_memory(
+        &mut self,
+        wave: &Wave<'_>,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+        reach: &mut Reach,
+    ) {
+        let at = wave.index as usize;
+        let exec = wave.exec();
+        locate(wave, &facts.inst, memory, false, reach);
+        self.count(at, facts, memory, index, exec, reach);
+        let mut unwritten = Taint::default();
+        if reach.global != 0 {
+            unwritten = self.global_access(wave, facts, memory, index, reach);
+        }
+        if reach.private != 0 && self.tracks {
+            self.private_access(wave, facts, memory, index, reach);
+        }
+        if reach.lds != 0 {
+            self.lds_access(wave, memory, index, reach, Class::Lds, memory.access);
+            if self.tracks {
+                self.lds_follow(wave, facts, memory, index, false, reach);
+            }
+            if memory.second.is_some() {
+                locate(wave, &facts.inst, memory, true, reach);
+                self.lds_access(wave, memory, index, reach, Class::Lds, memory.access);
+                if self.tracks {
+                    self.lds_follow(wave, facts, memory, index, true, reach);
+                }
+            }
+        }
+        if let Access::ToLds { slot } = memory.access
+            && memory.space != Space::None
+        {
+            locate_slots(wave, memory, slot, exec, reach);
+            self.lds_access(wave, memory, index, reach, Class::Vector, memory.access);
+            if self.tracks {
+                self.lds_fill(reach, unwritten.lanes, unwritten.origin);
+            }
+        }
+    }
+
+    /// Counts an instruction in the counters that it increments.
+    fn count(
+        &mut self,
+        at: usize,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+        exec: u64,
+        reach: &Reach,
+    ) {
+        let (in_memory, in_lds) = match memory.queue {
+            Queue::Vector => (exec, None),
+            // Generic addresses count where they point, or in memory if no lane is active.
+            Queue::Flat => {
+                (reach.global | reach.private, Some(reach.lds).filter(|_| reach.lds != 0))
+            }
+            Queue::Lds | Queue::Scalar => (0, Some(exec)),
+        };
+        let dst = facts.inst.dst[0];
+        let state = &mut self.waves[at];
+        if memory.queue == Queue::Vector || in_lds.is_none() || in_memory != 0 {
+            state.clock.0[at].visible = state.counters.issue(Class::Vector);
+            state.counters.expect(Class::Vector, dst, in_memory, index as u32);
+        }
+        if let Some(lanes) = in_lds {
+            state.counters.issue(Class::Lds);
+            state.counters.expect(Class::Lds, dst, lanes, index as u32);
+        }
+    }
+
+    /// Follows undefined values into and out of private memory.
+    fn private_access(
+        &mut self,
+        wave: &Wave<'_>,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+        reach: &Reach,
+    ) {
+        let at = wave.index as usize;
+        let per_lane = u64::from(wave.scratch_per_lane);
+        let stored = self.stored(at, memory, false);
+        let dwords = reach.bytes.div_ceil(4) as usize;
+        let mut missing = Vec::new();
+        let private = &mut self.waves[at].private;
+        for lane in ones(reach.private) {
+            let start = lane as u64 * per_lane + reach.at[lane];
+            if memory.access == Access::Store {
+                private.set(start, reach.bytes.into(), stored.lanes >> lane & 1 == 0);
+                continue;
+            }
+            for dword in 0..dwords {
+                if !private.all(start + 4 * dword as u64, reach.bytes.min(4).into()) {
+                    missing.push((lane, dword));
+                }
+            }
+        }
+        if let (Some(&(lane, _)), Some(first)) = (missing.first(), facts.inst.dst[0].vector_index())
+        {
+            let (lane, address) = (Some(lane as u32), Some(reach.at[lane]));
+            let kind = Kind::Uninit;
+            let origin = self.origins.add(Origin { kind, index, lane, address, wave: at });
+            self.load_undefined(at, first, dwords, &missing, origin);
+        }
+    }
+
+    /// The current instruction of a wave as an access of a class.
+    pub(super) fn epoch(&self, at: usize, class: Class, strength: Strength) -> Epoch {
+        let sequence = self.waves[at].counters.issued[class as usize];
+        Epoch::new(self.group, at, class, strength, sequence)
+    }
+}

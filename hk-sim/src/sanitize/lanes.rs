@@ -1,0 +1,302 @@
+//! Effective addresses of memory instructions, computed from the registers before the instruction
+//! is executed and without any help from its handler.
+
+use super::facts::{Access, Memory, Space, ones};
+use crate::exec::{M0, PRIVATE_APERTURE, SHARED_APERTURE, WAVE, Wave};
+use crate::isa::Inst;
+
+/// What each lane of an instruction accesses.
+pub(super) struct Reach {
+    /// Global address, or offset in LDS or in the lane's private memory.
+    pub(super) at: [u64; WAVE],
+    /// Bytes per lane.
+    pub(super) bytes: u32,
+    /// Lanes that access global memory.
+    pub(super) global: u64,
+    /// Lanes that access LDS.
+    pub(super) lds: u64,
+    /// Lanes that access private memory.
+    pub(super) private: u64,
+    /// Lanes of which a descriptor cuts the access off; `cut` has their bytes.
+    pub(super) short: u64,
+    pub(super) cut: [u8; WAVE],
+}
+
+impl Reach {
+    pub(super) fn new() -> Self {
+        Self { at: [0; WAVE], bytes: 0, global: 0, lds: 0, private: 0, short: 0, cut: [0; WAVE] }
+    }
+
+    /// Bytes that a lane accesses.
+    #[inline(always)]
+    pub(super) fn len(&self, lane: usize) -> u32 {
+        if self.short >> lane & 1 == 0 { self.bytes } else { self.cut[lane].into() }
+    }
+
+    /// Merges the accesses of `lanes` into ranges.
+    #[inline]
+    pub(super) fn ranges(&self, lanes: u64) -> Ranges {
+        let mut ranges = Ranges { list: [Range::default(); WAVE], count: 0 };
+        let bytes = u64::from(self.bytes);
+        if lanes == u64::MAX && self.short == 0 {
+            // Most accesses are one run of memory.
+            let first = self.at[0];
+            let mut different = 0;
+            for (lane, &at) in self.at.iter().enumerate() {
+                different |= at.wrapping_sub(first) ^ (bytes * lane as u64);
+            }
+            if different == 0 {
+                ranges.push(Range { start: first, len: 64 * self.bytes, lane: 0 });
+                return ranges;
+            }
+        }
+        let mut open = Range::default();
+        for lane in ones(lanes) {
+            let (at, len) = (self.at[lane], self.len(lane));
+            if at == open.start + u64::from(open.len) && open.len != 0 {
+                open.len += len;
+            } else if at == open.start && len == open.len {
+                // Lanes that share an address.
+            } else {
+                ranges.push(open);
+                open = Range { start: at, len, lane: lane as u32 };
+            }
+        }
+        ranges.push(open);
+        ranges
+    }
+}
+
+/// Bytes that consecutive lanes access.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Range {
+    pub(super) start: u64,
+    pub(super) len: u32,
+    /// First lane.
+    pub(super) lane: u32,
+}
+
+impl Range {
+    pub(super) fn end(self) -> u64 {
+        self.start.saturating_add(self.len.into())
+    }
+}
+
+/// Up to one range per lane.
+pub(super) struct Ranges {
+    list: [Range; WAVE],
+    count: usize,
+}
+
+impl Ranges {
+    #[inline(always)]
+    fn push(&mut self, range: Range) {
+        if range.len != 0 {
+            // At most one range per lane is pushed.
+            self.list[self.count & 63] = range;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[Range] {
+        &self.list[..self.count.min(WAVE)]
+    }
+}
+
+/// Finds what the lanes of a vector memory or LDS instruction access; with `second` at the second
+/// address of a two-address operation. For a direct-to-LDS load this is the side that it reads.
+#[inline]
+pub(super) fn locate(
+    wave: &Wave<'_>,
+    inst: &Inst,
+    memory: &Memory,
+    second: bool,
+    reach: &mut Reach,
+) {
+    let exec = wave.exec();
+    reach.bytes = memory.bytes;
+    (reach.global, reach.lds, reach.private, reach.short) = (0, 0, 0, 0);
+    if exec == 0 {
+        return;
+    }
+    let offset = if second { memory.second.unwrap_or(0) } else { memory.offset };
+    let vaddr = inst.src[0].vector_index();
+    match memory.space {
+        Space::Lds => {
+            let Some(row) = vaddr else { return };
+            for (at, &base) in reach.at.iter_mut().zip(wave.row(row)) {
+                *at = u64::from(base) + u64::from(offset as u32);
+            }
+            reach.lds = exec;
+        }
+        Space::LdsByLane => {
+            let start = u64::from(wave.sgpr[M0] & 0x3_ffff) + u64::from(offset as u32);
+            for (lane, at) in reach.at.iter_mut().enumerate() {
+                *at = start + 4 * lane as u64;
+            }
+            reach.lds = exec;
+        }
+        Space::Global | Space::Flat => {
+            let offset = i64::from(offset);
+            let Some(row) = vaddr else { return };
+            if let Some(saddr) = inst.src[2].scalar_index() {
+                let base = wave.sgpr64(saddr).wrapping_add_signed(offset);
+                for (at, &low) in reach.at.iter_mut().zip(wave.row(row)) {
+                    *at = base.wrapping_add(low.into());
+                }
+            } else {
+                let (low, high) = (wave.row(row), wave.row((row + 1) & 511));
+                for (lane, at) in reach.at.iter_mut().enumerate() {
+                    let address = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+                    *at = address.wrapping_add_signed(offset);
+                }
+            }
+            reach.global = exec;
+            if memory.space == Space::Flat {
+                split_apertures(reach);
+            }
+        }
+        Space::Scratch => {
+            let scalar = inst.src[2].scalar_index().map_or(0, |index| wave.sgpr[index]);
+            let uniform = scalar.wrapping_add_signed(offset);
+            for (lane, at) in reach.at.iter_mut().enumerate() {
+                let vector = vaddr.map_or(0, |row| wave.row(row)[lane]);
+                *at = uniform.wrapping_add(vector).into();
+            }
+            reach.private = exec;
+        }
+        Space::Buffer => buffer(wave, inst, memory, exec, reach),
+        Space::Scalar | Space::ScalarBuffer | Space::None => {}
+    }
+}
+
+/// Moves the lanes of a generic access that are in an aperture to where they belong.
+fn split_apertures(reach: &mut Reach) {
+    for lane in ones(reach.global) {
+        let bit = 1 << lane;
+        let at = &mut reach.at[lane];
+        match *at >> 32 << 32 {
+            SHARED_APERTURE => reach.lds |= bit,
+            PRIVATE_APERTURE => reach.private |= bit,
+            _ => continue,
+        }
+        *at &= 0xffff_ffff;
+        reach.global &= !bit;
+    }
+}
+
+/// The range check of buffers (CDNA4 ISA, 9.1.5).
+fn buffer(wave: &Wave<'_>, inst: &Inst, memory: &Memory, exec: u64, reach: &mut Reach) {
+    let Some(descriptor) = inst.src[2].scalar_index() else { return };
+    let low = wave.sgpr64(descriptor);
+    let records = u64::from(wave.sgpr[(descriptor + 2) & 127]);
+    let word = wave.sgpr[(descriptor + 3) & 127];
+    let format = word >> 15 & 15;
+    let add_tid = word >> 23 & 1 != 0;
+    if !add_tid && format == 0 {
+        return;
+    }
+    let base = low & 0xffff_ffff_ffff;
+    let stride = low >> 48 & 0x3fff | if add_tid { u64::from(format) << 14 } else { 0 };
+    let swizzle = (low >> 63 != 0 && add_tid).then_some(8u64 << (word >> 21 & 3));
+    let soffset = u64::from(wave.scalar(inst.src[3].code, inst.literal));
+    let (idxen, offen) = (inst.mem.idxen, inst.mem.offen);
+    let first = inst.src[0].vector_index().unwrap_or(0);
+    let index_row = idxen.then(|| wave.row(first));
+    let offset_row = offen.then(|| wave.row(first + usize::from(idxen)));
+    let bytes = u64::from(memory.bytes);
+    for lane in ones(exec) {
+        let record = index_row.map_or(0, |row| u64::from(row[lane]));
+        let offset = offset_row.map_or(0, |row| u64::from(row[lane])) + memory.offset as u64;
+        let index = record + if add_tid { lane as u64 } else { 0 };
+        let inside = match swizzle {
+            None => index * stride + offset,
+            Some(group) => {
+                let row = index / group * stride + offset / 4 * 4;
+                row * group + index % group * 4 + offset % 4
+            }
+        };
+        let left = if add_tid && !idxen {
+            u64::MAX
+        } else if idxen && stride != 0 {
+            if record < records { u64::MAX } else { 0 }
+        } else {
+            records.saturating_sub(soffset + offset)
+        };
+        reach.at[lane] = base.wrapping_add(soffset).wrapping_add(inside);
+        let bit = 1 << lane;
+        if left >= bytes {
+            reach.global |= bit;
+        } else if left >= 4 && memory.access != Access::Atomic {
+            // The check is made for each dword.
+            reach.global |= bit;
+            reach.short |= bit;
+            reach.cut[lane] = (left / 4 * 4) as u8;
+        }
+    }
+}
+
+/// The LDS side of a direct-to-LDS load: every active lane fills its slot.
+pub(super) fn locate_slots(
+    wave: &Wave<'_>,
+    memory: &Memory,
+    slot: u32,
+    exec: u64,
+    reach: &mut Reach,
+) {
+    let start = i64::from(wave.sgpr[M0] & 0x3_fffc) + i64::from(memory.offset);
+    reach.bytes = memory.bytes.max(4);
+    (reach.global, reach.lds, reach.private, reach.short) = (0, exec, 0, 0);
+    for (lane, at) in reach.at.iter_mut().enumerate() {
+        *at = start.wrapping_add(i64::from(slot) * lane as i64) as u64;
+    }
+}
+
+/// Address and bytes of a scalar memory instruction; what a descriptor cuts off is left out.
+pub(super) fn locate_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> (u64, u32) {
+    let Some(sbase) = inst.src[0].scalar_index() else { return (0, 0) };
+    let soffset = inst.src[1].scalar_index().map_or(0, |index| u64::from(wave.sgpr[index]));
+    let scaled = inst.info.base().contains("scratch");
+    let soffset = if scaled { 64 * soffset } else { soffset };
+    let offset = i64::from(memory.offset).wrapping_add_unsigned(soffset);
+    let base = wave.sgpr64(sbase);
+    if memory.space != Space::ScalarBuffer {
+        return (base.wrapping_add_signed(offset) & !3, memory.bytes);
+    }
+    let stride = base >> 48 & 0x3fff;
+    let records = u64::from(wave.sgpr[(sbase + 2) & 127]);
+    let size = if stride == 0 { records } else { records * stride };
+    let offset = (offset & !3) as u64;
+    let left = size.saturating_sub(offset) & !3;
+    let start = (base & 0xffff_ffff_fffc).wrapping_add(offset);
+    (start, u64::from(memory.bytes).min(left) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(bytes: u32, at: impl Fn(u64) -> u64) -> Reach {
+        Reach { bytes, at: std::array::from_fn(|lane| at(lane as u64)), ..Reach::new() }
+    }
+
+    fn merged(reach: &Reach, lanes: u64) -> Vec<(u64, u32, u32)> {
+        let ranges = reach.ranges(lanes);
+        ranges.as_slice().iter().map(|range| (range.start, range.len, range.lane)).collect()
+    }
+
+    #[test]
+    fn accesses_of_neighbours_are_merged() {
+        assert_eq!(merged(&reach(4, |lane| 100 + 4 * lane), u64::MAX), [(100, 256, 0)]);
+        assert_eq!(merged(&reach(4, |_| 8), u64::MAX), [(8, 4, 0)]);
+        assert_eq!(merged(&reach(4, |lane| 4 * lane), 0b1011), [(0, 8, 0), (12, 4, 3)]);
+        assert_eq!(merged(&reach(4, |lane| 4 * lane), 0), []);
+        let rows = reach(16, |lane| lane / 32 * 4096 + lane % 32 * 16);
+        assert_eq!(merged(&rows, u64::MAX), [(0, 512, 0), (4096, 512, 32)]);
+        let scattered = merged(&reach(4, |lane| 1000 - 8 * lane), u64::MAX);
+        assert_eq!(scattered.len(), WAVE);
+        let mut cut = reach(16, |lane| 16 * lane);
+        (cut.short, cut.cut[1]) = (2, 4);
+        assert_eq!(merged(&cut, 0b111), [(0, 20, 0), (32, 16, 2)]);
+    }
+}

@@ -1,0 +1,55 @@
+//! The sanitizer: a wrong kernel cannot look right.
+//!
+//! The engine executes waves in some order, and every memory instruction at once. That hides what
+//! breaks on silicon: a barrier or a wait that is missing, a value that was never written. With
+//! [`ExecOptions::sanitize`](crate::exec::ExecOptions::sanitize) a checker sees each instruction
+//! before it is executed. It computes what the instruction reads, writes and addresses from the
+//! decoded form and the registers, independently of the handlers, and keeps shadow state:
+//!
+//! - *Counters* (`counters`): memory instructions of each wave that `s_waitcnt` has not covered,
+//!   with the registers that they will fill. Vector memory and LDS complete in order, scalar loads
+//!   in any order.
+//! - *Vector clocks* (`clock`): what each wave knows to be complete of the others'. An access counts
+//!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
+//!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.
+//! - *Shadow memory* (`shadow`): the last write of each dword (of each byte where parts of dwords
+//!   are accessed) and the reads since. An access that does not come after an earlier one in every
+//!   execution is a race, whether or not this schedule went well.
+//! - *Undefined values* (`undefined`): lanes of vector registers, bits of scalar ones, bytes of LDS
+//!   and memory that nobody wrote. They may be copied and computed with; they are reported where
+//!   they reach an address, a branch, the execution mask or device memory.
+//!
+//! | kind | what is found |
+//! |---|---|
+//! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned, writes to inputs; values of memory that nobody wrote |
+//! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
+//! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between |
+//! | `race` | LDS accesses of two waves that nothing orders |
+//! | `uninit` | values of registers and private memory that were never written |
+//! | `divergence` | values of lanes that do not take part in a permute |
+//!
+//! Findings do not stop a launch; it fails at its end with the first of them.
+mod checks;
+mod clock;
+mod counters;
+pub(crate) mod facts;
+mod finding;
+mod global;
+mod group;
+mod lanes;
+mod launch;
+mod lds;
+mod matrix;
+mod memory;
+mod shadow;
+mod undefined;
+mod uses;
+
+pub use checks::{Checks, Kind, UnknownCheck};
+pub(crate) use facts::FactTable;
+pub(crate) use finding::publish;
+pub use finding::{Finding, Other, append_json};
+pub(crate) use group::GroupChecker;
+pub(crate) use launch::Launch;
+pub use launch::{Notes, SourceLines};
+pub use memory::Written;

@@ -1,0 +1,137 @@
+; Device memory.
+
+; case past_the_end args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v0, s[4:5] offset:4 ;-!memory
+  global_store_dword v0, v0, s[4:5]         ;+
+
+; case before_the_start args=in:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[4:5] offset:-4 ;-!memory
+  global_load_dword v1, v0, s[4:5]          ;+
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[6:7]
+
+; The last dword of a wide access is outside.
+; case partly_outside args=in:1024,out:1024
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 4, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dwordx4 v[4:7], v0, s[4:5] offset:4 ;-!memory
+  global_load_dwordx4 v[4:7], v0, s[4:5]    ;+
+  s_waitcnt vmcnt(0)
+  global_store_dwordx4 v0, v[4:7], s[6:7]
+
+; case used_after_free args=freed:256,in:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dwordx2 s[8:9], s[0:1], 0x10
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[4:5]          ;-!memory
+  global_load_dword v1, v0, s[6:7]          ;+
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[8:9]
+
+; case misaligned args=in:512,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[4:5] offset:2 ;-!memory
+  global_load_dword v1, v0, s[4:5] offset:4 ;+
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[6:7]
+
+; case write_to_input args=const:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[4:5]
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[4:5]         ;-!memory
+  global_store_dword v0, v1, s[6:7]         ;+
+
+; case unwritten_to_output args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v0, s[4:5]         ;+
+  global_load_dword v1, v0, s[4:5]          ;!memory
+  s_waitcnt vmcnt(0)
+  v_add_u32_e32 v1, 1, v1
+  global_store_dword v0, v1, s[6:7]
+
+; case unwritten_to_branch args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s8, s[4:5], 0x0              ;-!memory
+  s_load_dword s8, s[0:1], 0x0              ;+
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 7
+  s_cbranch_scc1 @end
+  v_lshlrev_b32_e32 v0, 2, v0
+  global_store_dword v0, v0, s[6:7]
+@end:
+
+; case unwritten_to_address args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v3, 0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]         ;+
+  global_load_dword v1, v0, s[4:5]          ;!memory
+  s_waitcnt vmcnt(0)
+  v_and_b32_e32 v1, 0xfc, v1
+  global_store_dword v1, v0, s[6:7]
+
+; Half of the vector is never written, but its value does not matter.
+; case unwritten_and_unused args=out:1024,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 3, v0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v0, s[4:5]
+  global_load_dwordx2 v[2:3], v1, s[4:5]    ;!memory
+  s_waitcnt vmcnt(0)
+  v_add_u32_e32 v4, v2, v3
+  global_store_dword v0, v4, s[6:7]         ;-
+  global_store_dword v0, v2, s[6:7]         ;+
+
+; A descriptor that is too large lets through what it should cut off.
+; case buffer_records args=in:200,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_mov_b32 s10, 256                        ;-
+  s_mov_b32 s10, 200                        ;+
+  s_mov_b32 s11, 0x27000
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  buffer_load_dword v1, v0, s[8:11], 0 offen ;!memory
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[6:7]
+
+; case atomic_on_unwritten args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, 1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v1, s[4:5]         ;+
+  global_atomic_add v2, v0, v1, s[4:5] sc0  ;!memory
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v2, s[6:7]
+
+; case unwritten_through_lds lds=256 args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_mov_b32 m0, 0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v0, s[4:5]         ;+
+  global_load_lds_dword v0, s[4:5]          ;!memory
+  s_waitcnt vmcnt(0)
+  ds_read_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v1, s[6:7]

@@ -1,0 +1,102 @@
+//! The sanitizer against a corpus of kernels, each in a wrong and a right version.
+
+mod corpus;
+mod machine;
+
+use corpus::{Case, Version, cases};
+use hk_sim::exec::{Checked, ExecOptions};
+use hk_sim::isa::Arch;
+use hk_sim::sanitize::{Checks, Finding};
+use machine::Code;
+
+const FILES: &[(&str, &str)] = &[
+    ("async.s", include_str!("cases/async.s")),
+    ("memory.s", include_str!("cases/memory.s")),
+    ("lds.s", include_str!("cases/lds.s")),
+    ("uninit.s", include_str!("cases/uninit.s")),
+    ("race.s", include_str!("cases/race.s")),
+];
+
+/// Schedules that every case runs in: the default one and permutations.
+const SEEDS: [Option<u64>; 4] = [None, Some(1), Some(2), Some(3)];
+
+fn options(case: &Case, seed: Option<u64>) -> ExecOptions {
+    let sanitize: Checks = case.checks.parse().expect("the case names checks");
+    ExecOptions { threads: 1, seed, max_instructions: 1 << 20, sanitize }
+}
+
+fn matches(case: &Case, finding: &Finding) -> bool {
+    let lines = case.expected.1.iter().map(|line| format!("{}:{line}", case.file));
+    let at = |source: &Option<String>| lines.clone().any(|line| Some(&line) == source.as_ref());
+    finding.kind == case.expected.0
+        && (at(&finding.source) || finding.other.as_ref().is_some_and(|other| at(&other.source)))
+}
+
+/// What is wrong with the result of a version.
+fn verdict(case: &Case, version: Version, checked: &Checked) -> Result<(), String> {
+    let findings = &checked.findings;
+    let list = || findings.iter().map(|finding| format!("\n{finding}")).collect::<String>();
+    match version {
+        Version::Right if !findings.is_empty() => Err(format!("false alarms:{}", list())),
+        Version::Right => match &checked.outcome {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(format!("fault: {fault}")),
+        },
+        Version::Wrong if !findings.iter().any(|finding| matches(case, finding)) => Err(format!(
+            "expected {} at lines {:?}, found:{}\n{:?}",
+            case.expected.0,
+            case.expected.1,
+            list(),
+            checked.outcome
+        )),
+        Version::Wrong => {
+            let stray = |finding: &&Finding| {
+                finding.kind != case.expected.0 && !case.also.contains(&finding.kind)
+            };
+            match findings.iter().find(stray) {
+                Some(finding) => Err(format!("a finding of another kind: {finding}")),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+fn check_file(file: &'static str, text: &'static str, arch: Arch) -> Vec<String> {
+    let all = cases(file, text);
+    let some: Vec<&Case> =
+        all.iter().filter(|case| case.arch.is_none_or(|only| only == arch)).collect();
+    if some.is_empty() {
+        return Vec::new();
+    }
+    let code = Code::build(file, text, &some, arch);
+    let mut wrong = Vec::new();
+    for case in some {
+        for version in [Version::Wrong, Version::Right] {
+            for seed in SEEDS {
+                let checked = code.run(case, version, &options(case, seed));
+                if let Err(why) = verdict(case, version, &checked) {
+                    let name = case.symbol(version);
+                    wrong.push(format!("{arch} {name} (seed {seed:?}): {why}"));
+                    break;
+                }
+            }
+        }
+    }
+    wrong
+}
+
+fn check_all(arch: Arch) {
+    let wrong: Vec<String> =
+        FILES.iter().flat_map(|(file, text)| check_file(file, text, arch)).collect();
+    assert!(wrong.is_empty(), "{} of the runs:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn the_corpus_on_gfx942() {
+    check_all(Arch::Gfx942);
+}
+
+#[test]
+fn the_corpus_on_gfx950() {
+    check_all(Arch::Gfx950);
+}
