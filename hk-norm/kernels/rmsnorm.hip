@@ -30,16 +30,6 @@ struct RmsnormArgs {
 
 namespace {
 
-// Calls `with` with the weights as a pointer to their type.
-template <class F>
-__device__ inline void with_weight(const RmsnormArgs& args, F with) {
-  switch (static_cast<dtype>(args.weight_type)) {
-    case dtype::bf16: with(static_cast<const bf16*>(args.weight)); break;
-    case dtype::f16: with(static_cast<const f16*>(args.weight)); break;
-    case dtype::f32: with(static_cast<const f32*>(args.weight)); break;
-  }
-}
-
 template <class T>
 struct rmsnorm_row {
   const T* x;
@@ -59,9 +49,9 @@ __device__ inline f32 scale_of(const RmsnormArgs& args, f32 squares) {
   return rsqrt(squares / static_cast<f32>(args.width) + args.eps);
 }
 
-// Rows that fit into registers.
-template <class Tile>
-__device__ inline void rmsnorm_in_registers(const RmsnormArgs& args) {
+// Rows that fit into registers. Weights of type W stay there as they were loaded.
+template <class Tile, class W>
+__device__ inline void rmsnorm_in_registers(const RmsnormArgs& args, f32* scratch) {
   using T = typename Tile::T;
   constexpr int lanes = Tile::LANES, chunks = Tile::CHUNKS;
   constexpr bool per_workgroup = lanes == Tile::threads;
@@ -69,16 +59,12 @@ __device__ inline void rmsnorm_in_registers(const RmsnormArgs& args) {
   static_assert(per_workgroup || lanes <= wave_size);
   using share = row_share<T, lanes, chunks>;
 
-  // Two sets, used in turn, make one barrier per row enough.
-  __shared__ f32 scratch[2][waves];
   u32 turn = 0;
-
   const u32 width = args.width;
   const u32 lane = thread_idx().x % lanes;
-  row_values<lanes, chunks> weight;
-  with_weight(args, [&](auto* from) { weight.load(from, width, lane); });
-  for (auto& values : weight.body) values += args.weight_offset;
-  weight.tail += args.weight_offset;
+  const f32 offset = args.weight_offset;
+  row_share<W, lanes, chunks> weight;
+  weight.load(static_cast<const W*>(args.weight), width, lane);
 
   // Every wave takes every turn, so that reductions find all lanes present. The rows of a wave past
   // the end are empty.
@@ -98,7 +84,7 @@ __device__ inline void rmsnorm_in_registers(const RmsnormArgs& args) {
     }
     f32 squares = h.squares();
     if constexpr (per_workgroup) {
-      squares = workgroup_reduce<add, waves>(squares, scratch[turn]);
+      squares = workgroup_reduce<add, waves>(squares, scratch + turn * waves);
       turn ^= 1;
     } else {
       squares = wave_reduce<add, lanes>(squares);
@@ -106,26 +92,28 @@ __device__ inline void rmsnorm_in_registers(const RmsnormArgs& args) {
     const f32 scale = scale_of(args, squares);
     // Stores come last: outputs may be the inputs.
     if constexpr (Tile::FUSED) h.store(at.residual_out, row_width, lane);
-    h.map([&](chunk_values v, int i) { return v * scale * weight.body[i]; },
-          [&](f32 v) { return v * scale * weight.tail; });
+    h.map([&](chunk_values v, int i) {
+            return v * scale * (to_f32<W, chunk>(weight.body[i]) + offset);
+          },
+          [&](f32 v) { return v * scale * (to_f32(weight.tail) + offset); });
     h.store(at.y, row_width, lane);
     if (args.rstd != nullptr && lane == 0 && row < args.rows) args.rstd[row] = scale;
   }
 }
 
 // Rows of any width, a workgroup each.
-template <class Tile>
-__device__ inline void rmsnorm_in_two_passes(const RmsnormArgs& args) {
+template <class Tile, class W>
+__device__ inline void rmsnorm_in_two_passes(const RmsnormArgs& args, f32* scratch) {
   using T = typename Tile::T;
   constexpr int lanes = Tile::LANES;
   constexpr int waves = lanes / wave_size;
   static_assert(lanes == Tile::threads);
   using share = row_share<T, lanes, 1>;
 
-  __shared__ f32 scratch[2][waves];
   u32 turn = 0;
   const u32 width = args.width;
   const u32 lane = thread_idx().x;
+  const f32 offset = args.weight_offset;
   // What a workgroup takes of a row at once. The last piece may be shorter.
   constexpr u32 piece = lanes * chunk;
 
@@ -153,7 +141,7 @@ __device__ inline void rmsnorm_in_two_passes(const RmsnormArgs& args) {
         partial = 0;
       }
     }
-    squares = workgroup_reduce<add, waves>(squares + partial, scratch[turn]);
+    squares = workgroup_reduce<add, waves>(squares + partial, scratch + turn * waves);
     turn ^= 1;
     const f32 scale = scale_of(args, squares);
     for (u32 column = 0; column < width; column += piece) {
@@ -161,26 +149,35 @@ __device__ inline void rmsnorm_in_two_passes(const RmsnormArgs& args) {
       // Each element is loaded by the lane that stores it: outputs may be the inputs.
       share h = load(column);
       if constexpr (Tile::FUSED) h.store(at.residual_out + column, left, lane);
-      with_weight(args, [&](auto* from) {
-        row_values<lanes, 1> weight;
-        weight.load(from + column, left, lane);
-        h.map([&](chunk_values v, int) {
-                return v * scale * (weight.body[0] + args.weight_offset);
-              },
-              [&](f32 v) { return v * scale * (weight.tail + args.weight_offset); });
-      });
+      row_share<W, lanes, 1> weight;
+      weight.load(static_cast<const W*>(args.weight) + column, left, lane);
+      h.map([&](chunk_values v, int) {
+              return v * scale * (to_f32<W, chunk>(weight.body[0]) + offset);
+            },
+            [&](f32 v) { return v * scale * (to_f32(weight.tail) + offset); });
       h.store(at.y + column, left, lane);
     }
     if (args.rstd != nullptr && lane == 0) args.rstd[row] = scale;
   }
 }
 
+template <class Tile, class W>
+__device__ inline void rmsnorm_weighted(const RmsnormArgs& args, f32* scratch) {
+  if constexpr (Tile::CHUNKS == 0) {
+    rmsnorm_in_two_passes<Tile, W>(args, scratch);
+  } else {
+    rmsnorm_in_registers<Tile, W>(args, scratch);
+  }
+}
+
 template <class Tile>
 __device__ inline void rmsnorm(const RmsnormArgs& args) {
-  if constexpr (Tile::CHUNKS == 0) {
-    rmsnorm_in_two_passes<Tile>(args);
-  } else {
-    rmsnorm_in_registers<Tile>(args);
+  // A number per wave; two sets, used in turn, make one barrier per row enough.
+  __shared__ f32 scratch[2 * Tile::threads / wave_size];
+  switch (static_cast<dtype>(args.weight_type)) {
+    case dtype::bf16: rmsnorm_weighted<Tile, bf16>(args, scratch); break;
+    case dtype::f16: rmsnorm_weighted<Tile, f16>(args, scratch); break;
+    case dtype::f32: rmsnorm_weighted<Tile, f32>(args, scratch); break;
   }
 }
 

@@ -82,19 +82,4 @@ struct row_share {
   }
 };
 
-// A lane's share of a row of numbers that stay in f32, such as weights.
-template <int Lanes, int Chunks>
-struct row_values {
-  chunk_values body[Chunks];
-  f32 tail;
-
-  template <class T>
-  __device__ void load(const T* row, u32 width, u32 lane) {
-    row_share<T, Lanes, Chunks> share;
-    share.load(row, width, lane);
-    for (int i = 0; i < Chunks; ++i) body[i] = to_f32<T, chunk>(share.body[i]);
-    tail = to_f32(share.tail);
-  }
-};
-
 }  // namespace hk
