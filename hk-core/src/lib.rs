@@ -40,7 +40,9 @@ pub use arch::Arch;
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
 pub use fault::FaultReport;
-pub use launch::{ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction};
+pub use launch::{
+    ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction, record_tiles,
+};
 pub use stream::{Event, Stream};
 pub use tensor::{MAX_RANK, Tensor};
 

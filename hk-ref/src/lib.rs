@@ -1,1 +1,27 @@
-//! CPU references and the parity harness.
+//! CPU references in f64 and the parity harness.
+//!
+//! Each op has a module here, named after the file of its kernel: what it computes, in the plainest
+//! way, from the same rounded inputs that the device gets, and the error that its specification
+//! allows. A kernel crate binds its ops to these in `parity.rs`, as a list of [`Case`]s; its tests
+//! and the command `hipkittens check` run that list.
+//!
+//! What [`Case::run`] does with a case:
+//!
+//! 1. draws the inputs from the case's [seed](Draw), and computes the reference;
+//! 2. three times: fills outputs, and the memory around them, with a bit pattern that is another
+//!    one each time, runs the op under another schedule of waves (on the simulator), and demands
+//!    that the memory around is untouched and the outputs have the same bits as the first time;
+//! 3. compares with the reference, each element within its own tolerance and, where the op's
+//!    specification says so, all together.
+
+pub mod draw;
+pub mod expected;
+pub mod gemm;
+pub mod guarded;
+pub mod harness;
+pub mod norm;
+
+pub use draw::Draw;
+pub use expected::{Expected, Statistics, unit_roundoff};
+pub use guarded::{Guarded, Placement};
+pub use harness::{Case, CaseInfo, Prepared, Report, Size, devices, run_all};

@@ -1,10 +1,24 @@
 //! From a kernel crate's embedded tables to a function that can be launched.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use super::{Function, KernelArgs, LaunchConfig, Module};
 use crate::kernel::{KernelSet, SelectError, TileConfig};
 use crate::{Arch, Device, Error, Result, Stream};
+
+thread_local! {
+    /// What [`record_tiles`] has seen on this thread so far, while it runs.
+    static RECORD: RefCell<Option<Vec<&'static TileConfig>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, and tells which tile configurations this thread launched meanwhile, in order. For
+/// reports about what an op chose; of nested calls, the inner one takes its launches for itself.
+pub fn record_tiles<R>(work: impl FnOnce() -> R) -> (R, Vec<&'static TileConfig>) {
+    let outer = RECORD.replace(Some(Vec::new()));
+    let result = work();
+    (result, RECORD.replace(outer).unwrap_or_default())
+}
 
 /// A kernel in the tile configuration that serves a problem, ready to be launched.
 pub struct TileFunction<A> {
@@ -124,7 +138,13 @@ impl<A: KernelArgs> TileFunction<A> {
             dynamic_lds_bytes: self.tile.dynamic_lds,
         };
         // SAFETY: passed on to the caller.
-        unsafe { self.function.launch(stream, config, args) }
+        unsafe { self.function.launch(stream, config, args) }?;
+        RECORD.with_borrow_mut(|record| {
+            if let Some(record) = record {
+                record.push(self.tile);
+            }
+        });
+        Ok(())
     }
 }
 

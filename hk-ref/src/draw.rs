@@ -1,0 +1,136 @@
+//! Seeded inputs: the same numbers on every machine and in every version of this crate.
+
+use hk_core::dtype::{DType, Scalar};
+
+/// A distribution of inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draw {
+    /// Gaussian, mean 0, deviation 1.
+    Normal,
+    /// Uniform in [0, 1): sums grow without cancelling.
+    Uniform,
+    /// Uniform in [0.5, 1.5) with alternating sign: sums cancel.
+    Alternating,
+    /// Gaussian, but one in 61 is 100 times larger, as activations of language models are.
+    Outliers,
+    /// Subnormal numbers of the element type, or next to them.
+    Denormal,
+    /// All zero.
+    Zeros,
+}
+
+/// The generator: splitmix64.
+#[derive(Debug, Clone)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// Starts the sequence that the seed stands for.
+    pub const fn new(seed: u64) -> Self {
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+
+    /// The next 64 random bits.
+    pub const fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in 0 to `limit - 1`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.unit() * limit as f64) as usize
+    }
+
+    /// Two independent Gaussian numbers, by the method of Box and Muller.
+    pub fn normal_pair(&mut self) -> [f64; 2] {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * self.unit()).sin_cos();
+        [radius * cos, radius * sin]
+    }
+}
+
+impl Draw {
+    /// Draws `count` numbers, rounded to `T`.
+    pub fn values<T: Scalar>(self, seed: u64, count: usize) -> Vec<T> {
+        let mut random = Random::new(seed);
+        let least = match T::DTYPE {
+            DType::F16 => 2f64.powi(-14),
+            _ => 2f64.powi(-126),
+        };
+        let mut spare = None;
+        let mut normal = |random: &mut Random| {
+            spare.take().unwrap_or_else(|| {
+                let [now, later] = random.normal_pair();
+                spare = Some(later);
+                now
+            })
+        };
+        (0..count)
+            .map(|i| match self {
+                Self::Normal => normal(&mut random),
+                Self::Uniform => random.unit(),
+                Self::Alternating => (random.unit() + 0.5) * if i % 2 == 0 { 1.0 } else { -1.0 },
+                Self::Outliers => {
+                    let scale = if random.below(61) == 0 { 100.0 } else { 1.0 };
+                    scale * normal(&mut random)
+                }
+                Self::Denormal => 0.5 * least * normal(&mut random),
+                Self::Zeros => 0.0,
+            })
+            .map(T::from_f64)
+            .collect()
+    }
+
+    /// The name in that of a case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Uniform => "uniform",
+            Self::Alternating => "alternating",
+            Self::Outliers => "outliers",
+            Self::Denormal => "denormal",
+            Self::Zeros => "zeros",
+        }
+    }
+}
+
+/// The numbers as `f64`.
+pub fn to_f64<T: Scalar>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|value| value.to_f64()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_for_ever() {
+        // The first outputs of splitmix64 with the state 0, as its author's program prints them.
+        let mut random = Random::new(0);
+        assert_eq!(random.bits(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.bits(), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn normal_numbers_have_mean_0_and_deviation_1() {
+        let values: Vec<f64> = Draw::Normal.values(7, 100_000);
+        let mean = values.iter().sum::<f64>() / 1e5;
+        let variance = values.iter().map(|v| v * v).sum::<f64>() / 1e5;
+        assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+    }
+
+    #[test]
+    fn denormal_numbers_are_subnormal_or_next_to_it() {
+        let values: Vec<f32> = Draw::Denormal.values(7, 1000);
+        assert!(values.iter().filter(|v| v.is_subnormal()).count() > 800);
+    }
+}

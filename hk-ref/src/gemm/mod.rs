@@ -1,0 +1,3 @@
+//! References of `hk-gemm`.
+
+pub mod a16w16;

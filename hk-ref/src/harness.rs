@@ -1,0 +1,369 @@
+//! Cases, and how they are run.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use hk_core::dtype::{Element, Scalar};
+use hk_core::kernel::TileConfig;
+use hk_core::{Arch, Device, Error, Result, Stream, record_tiles};
+use serde::Serialize;
+
+use crate::expected::{Expected, Statistics};
+use crate::guarded::Guarded;
+
+/// Bit patterns of outputs and their surroundings before each run: NaN, an unlikely number, zero.
+/// As each run must give the same bits, an element that the op does not write is noticed.
+const PATTERNS: [u8; 3] = [0xff, 0x5a, 0x00];
+
+/// Seeds of the simulator's schedule in each run: in turns, and two permutations.
+#[cfg(feature = "sim")]
+const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(0x5eed)];
+
+/// The simulator's schedule is one for the whole process, so cases run one after another.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// How much work a case is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// Part of `cargo test`: milliseconds on the simulator.
+    Quick,
+    /// Part of `hipkittens check`: up to seconds on the simulator.
+    Core,
+    /// For `hipkittens check --full`: shapes of real models. Minutes on the simulator.
+    Large,
+}
+
+/// What a case is called and how large it is.
+#[derive(Debug, Clone)]
+pub struct CaseInfo {
+    /// The module of the catalogue, such as `rmsnorm`.
+    pub module: &'static str,
+    /// The op, such as `fused_add_rmsnorm`.
+    pub op: &'static str,
+    /// The name, unique for its op, dtype and shape.
+    pub case: String,
+    /// Element types: of the inputs, then `->` and that of the output if it is another.
+    pub dtype: String,
+    /// The sizes that the op's documentation speaks of, in its order.
+    pub shape: Vec<usize>,
+    /// How much work it is.
+    pub size: Size,
+}
+
+impl CaseInfo {
+    /// Everything that tells it from others, in one line.
+    pub fn title(&self) -> String {
+        format!("{} {} {:?} {}", self.op, self.dtype, self.shape, self.case)
+    }
+}
+
+type Prepare = dyn Fn(&Stream) -> Result<Prepared> + Send + Sync;
+
+/// A call of an op, with seeded inputs and a reference.
+pub struct Case {
+    /// Name and size.
+    pub info: CaseInfo,
+    prepare: Box<Prepare>,
+}
+
+/// A case on a device: its inputs are uploaded, its reference is computed.
+pub struct Prepared {
+    outputs: Vec<Box<dyn Output>>,
+    launch: Box<dyn FnMut() -> Result<()>>,
+}
+
+/// What a case gave on a device.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The module of the catalogue.
+    pub module: String,
+    /// The op.
+    pub op: String,
+    /// The architecture, such as `gfx950`.
+    pub arch: String,
+    /// The case.
+    pub case: String,
+    /// Element types.
+    pub dtype: String,
+    /// Sizes.
+    pub shape: Vec<usize>,
+    /// Absolute error of the worst element: the one whose error is the largest part, or multiple,
+    /// of its tolerance. Absent if nothing could be compared.
+    pub max_abs_err: Option<f64>,
+    /// Relative error of all elements together, by the Frobenius norm: of the worst output.
+    pub rel_err: Option<f64>,
+    /// Tolerance of the worst element.
+    pub tolerance: Option<f64>,
+    /// Whether every element is within its tolerance, all together are, nothing else was written,
+    /// and every run gave the same bits.
+    pub pass: bool,
+    /// Bytes of LDS of a workgroup of the kernel. Of a case that launches several kernels, this and
+    /// what follows are about the one with the most registers and LDS.
+    pub lds_bytes: u32,
+    /// Vector registers of a lane, both kinds together.
+    pub vgprs: u32,
+    /// The accumulation registers among them.
+    pub agprs: u32,
+    /// Registers that the compiler spilled.
+    pub spills: u32,
+    /// The kernel's symbol; empty if the case launches none.
+    pub kernel: String,
+    /// The tile configuration's name.
+    pub tile: String,
+    /// Why it did not pass.
+    #[serde(skip)]
+    pub failure: Option<String>,
+}
+
+impl Case {
+    /// A case that `prepare` draws.
+    pub fn new(
+        info: CaseInfo,
+        prepare: impl Fn(&Stream) -> Result<Prepared> + Send + Sync + 'static,
+    ) -> Self {
+        Self { info, prepare: Box::new(prepare) }
+    }
+
+    /// Runs it three times on the device and compares.
+    pub fn run(&self, device: &Device) -> Report {
+        let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let (outcome, tiles) = record_tiles(|| self.outcome(device));
+        #[cfg(feature = "sim")]
+        schedule(device, None);
+        let worst = outcome.worst.as_ref();
+        let tile = tiles.into_iter().max_by_key(|tile| footprint(tile));
+        let resources = tile.map(|tile| tile.resources).unwrap_or_default();
+        Report {
+            module: self.info.module.to_owned(),
+            op: self.info.op.to_owned(),
+            arch: device.arch().name().to_owned(),
+            case: self.info.case.clone(),
+            dtype: self.info.dtype.clone(),
+            shape: self.info.shape.clone(),
+            max_abs_err: worst.map(|worst| worst.error),
+            rel_err: outcome.relative,
+            tolerance: worst.map(|worst| worst.allowed),
+            pass: outcome.failure.is_none(),
+            lds_bytes: tile.map_or(0, TileConfig::lds),
+            vgprs: resources.vgprs,
+            agprs: resources.agprs,
+            spills: resources.vgpr_spills + resources.sgpr_spills,
+            kernel: tile.map_or("", |tile| tile.symbol).to_owned(),
+            tile: tile.map_or("", |tile| tile.name).to_owned(),
+            failure: outcome.failure,
+        }
+    }
+
+    fn outcome(&self, device: &Device) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Err(error) = self.judge(device, &mut outcome) {
+            outcome.failure = Some(format!("error: {error}"));
+        }
+        outcome
+    }
+
+    fn judge(&self, device: &Device, outcome: &mut Outcome) -> Result<()> {
+        let mut prepared = (self.prepare)(&device.default_stream())?;
+        for (run, pattern) in PATTERNS.into_iter().enumerate() {
+            for output in &mut prepared.outputs {
+                output.reset(pattern)?;
+            }
+            #[cfg(feature = "sim")]
+            schedule(device, SCHEDULES[run]);
+            (prepared.launch)()?;
+            for output in &mut prepared.outputs {
+                let complaint = output.take(pattern)?;
+                if let Some(complaint) = complaint {
+                    outcome.failure = Some(format!("run {}: {complaint}", run + 1));
+                    return Ok(());
+                }
+            }
+        }
+        for output in &prepared.outputs {
+            output.judge(outcome);
+        }
+        Ok(())
+    }
+}
+
+/// Chooses the schedule of a simulated device.
+#[cfg(feature = "sim")]
+fn schedule(device: &Device, seed: Option<u64>) {
+    if device.is_simulated() {
+        hk_sim::set_exec_options(hk_sim::exec::ExecOptions { seed, ..hk_sim::exec_options() });
+    }
+}
+
+fn footprint(tile: &TileConfig) -> u64 {
+    u64::from(tile.lds()) + 4 * u64::from(tile.resources.vgprs) * u64::from(tile.threads)
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Case").field(&self.info).finish()
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Prepared with {} outputs", self.outputs.len())
+    }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Outcome {
+    failure: Option<String>,
+    worst: Option<Statistics>,
+    relative: Option<f64>,
+}
+
+impl Prepared {
+    /// A call that writes the outputs that are added next. It may be made several times.
+    pub fn new(launch: impl FnMut() -> Result<()> + 'static) -> Self {
+        Self { outputs: Vec::new(), launch: Box::new(launch) }
+    }
+
+    /// Adds an output. With `initial`, its rows hold that before each run, as those of an op that
+    /// works in place; otherwise nothing of value.
+    #[must_use]
+    pub fn output<T: Scalar>(
+        mut self,
+        name: &'static str,
+        memory: Guarded<T>,
+        initial: Option<Vec<T>>,
+        expected: Expected,
+    ) -> Self {
+        self.outputs.push(Box::new(Checked { name, memory, initial, expected, first: None }));
+        self
+    }
+}
+
+/// An output, whatever its element type.
+trait Output {
+    fn reset(&mut self, pattern: u8) -> Result<()>;
+    /// Reads the output of a run; tells what is wrong with it, other than its values.
+    fn take(&mut self, pattern: u8) -> Result<Option<String>>;
+    /// Compares with the reference.
+    fn judge(&self, outcome: &mut Outcome);
+}
+
+struct Checked<T: Element> {
+    name: &'static str,
+    memory: Guarded<T>,
+    initial: Option<Vec<T>>,
+    expected: Expected,
+    first: Option<Vec<T>>,
+}
+
+impl<T: Scalar> Output for Checked<T> {
+    fn reset(&mut self, pattern: u8) -> Result<()> {
+        self.memory.write(self.initial.as_deref().unwrap_or(&[]), pattern)
+    }
+
+    fn take(&mut self, pattern: u8) -> Result<Option<String>> {
+        let name = self.name;
+        let (values, spoilt) = self.memory.read(pattern)?;
+        if let Some(place) = spoilt {
+            return Ok(Some(format!("{name}: written {place}")));
+        }
+        let Some(first) = &self.first else {
+            self.first = Some(values);
+            return Ok(None);
+        };
+        let bits = bytemuck::bytes_of::<T>;
+        let different = first.iter().zip(&values).position(|(a, b)| bits(a) != bits(b));
+        Ok(different.map(|at| {
+            let (a, b) = (first[at], values[at]);
+            format!("{name}[{at}] is {b:?} but was {a:?} in the first run")
+        }))
+    }
+
+    fn judge(&self, outcome: &mut Outcome) {
+        let name = self.name;
+        let Some(got) = &self.first else { return };
+        let found = self.expected.compare(got);
+        if !self.expected.accepts(&found) && outcome.failure.is_none() {
+            outcome.failure = Some(if found.failures > 0 {
+                format!(
+                    "{name}: {} elements beyond their tolerance; worst {name}[{}] = {:e}, \
+                     expected {:e}, error {:.3e}, tolerance {:.3e}",
+                    found.failures,
+                    found.index,
+                    found.got,
+                    found.expected,
+                    found.error,
+                    found.allowed,
+                )
+            } else {
+                let most = self.expected.frobenius.unwrap_or_default();
+                format!("{name}: relative error {:.3e}, tolerance {most:.3e}", found.relative)
+            });
+        }
+        if self.expected.values.is_empty() {
+            return;
+        }
+        let share = |s: &Statistics| if s.error == 0.0 { 0.0 } else { s.error / s.allowed };
+        if outcome.worst.as_ref().is_none_or(|worst| share(&found) > share(worst)) {
+            outcome.worst = Some(found);
+        }
+        outcome.relative = Some(outcome.relative.unwrap_or(0.0).max(found.relative));
+    }
+}
+
+/// One simulated device of each architecture among `archs`.
+///
+/// # Errors
+/// [`Error::NoDevice`] if this crate was built without the feature `sim`.
+pub fn devices(archs: &[Arch]) -> Result<Vec<Device>> {
+    archs
+        .iter()
+        .map(|arch| {
+            Device::open(match arch {
+                Arch::Gfx942 => "sim:mi325x",
+                _ => "sim:mi355x",
+            })
+        })
+        .collect()
+}
+
+/// Runs the [quick](Size::Quick) cases on each device. For tests.
+///
+/// # Panics
+/// If a case does not pass, after all were run; the message has every failure. If there is no case
+/// or no device.
+pub fn run_all(cases: &[Case], devices: &[Device]) {
+    let quick: Vec<_> = cases.iter().filter(|case| case.info.size == Size::Quick).collect();
+    assert!(!quick.is_empty() && !devices.is_empty(), "there is nothing to run");
+    let mut failures = String::new();
+    for device in devices {
+        for case in &quick {
+            if let Some(failure) = case.run(device).failure {
+                failures += &format!("\n{} on {device}: {failure}", case.info.title());
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// Runs a call that must be refused, and requires that it leaves `output` as it was.
+///
+/// # Panics
+/// If the call succeeds, or the output was written.
+pub fn rejected<T: Element>(
+    output: &mut Guarded<T>,
+    call: impl FnOnce(&mut hk_core::Tensor<T>) -> Result<()>,
+) -> Error {
+    const PATTERN: u8 = 0x5a;
+    output.write(&[], PATTERN).expect("the output can be filled");
+    let mut tensor = output.matrix().expect("the output has rows");
+    let error = call(&mut tensor).expect_err("the call is refused");
+    let (values, spoilt) = output.read(PATTERN).expect("the output can be read");
+    assert_eq!(spoilt, None);
+    let untouched = bytemuck::cast_slice::<T, u8>(&values).iter().all(|byte| *byte == PATTERN);
+    assert!(untouched, "the refused call wrote its output: {error}");
+    error
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! References of `hk-norm`.
+
+pub mod rmsnorm;
