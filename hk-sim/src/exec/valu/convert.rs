@@ -295,9 +295,9 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_cvt_pk_f32_fp8(cx, a: u32) -> Wide<f32, 2> = Wide([fp8(cx, a), fp8(cx, a >> 8)]);
     bits v_cvt_pk_f32_bf8(cx, a: u32) -> Wide<f32, 2> = Wide([bf8(cx, a), bf8(cx, a >> 8)]);
     bits v_cvt_pk_fp8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode_fp8(x, cx)));
+        bytes(cx, old, [encode_fp8(a, cx), encode_fp8(b, cx)]);
     bits v_cvt_pk_bf8_f32(cx, a: f32, b: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode_bf8(x, cx)));
+        bytes(cx, old, [encode_bf8(a, cx), encode_bf8(b, cx)]);
     scalar v_cvt_sr_fp8_f32(cx, a: f32, r: u32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(fp8_format(cx), a, r, ONE, cx));
     scalar v_cvt_sr_bf8_f32(cx, a: f32, r: u32, old: u32) -> u32 =
@@ -306,24 +306,24 @@ pub(super) const CORES: &[Core] = cores! {
         Half(sr_f16_from_f32(a, r, cx.saturate_overflow()));
     scalar v_cvt_sr_bf16_f32(_, a: f32, r: u32) -> Brain = Brain(sr_bf16_from_f32(a, r));
     bits v_cvt_pk_bf16_f32(_, a: f32, b: f32) -> [Brain; 2] =
-        [a, b].map(|x| Brain(bf16_from_f32(x)));
+        [Brain(bf16_from_f32(a)), Brain(bf16_from_f32(b))];
 
     bits v_cvt_scalef32_pk_fp8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(E4M3, x, s, cx)));
+        bytes(cx, old, [encode(E4M3, a, s, cx), encode(E4M3, b, s, cx)]);
     bits v_cvt_scalef32_pk_bf8_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
-        bytes(cx, old, [a, b].map(|x| encode(E5M2, x, s, cx)));
+        bytes(cx, old, [encode(E5M2, a, s, cx), encode(E5M2, b, s, cx)]);
     scalar v_cvt_scalef32_sr_fp8_f32(cx, a: f32, r: u32, s: f32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(E4M3, a, r, s, cx));
     scalar v_cvt_scalef32_sr_bf8_f32(cx, a: f32, r: u32, s: f32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(E5M2, a, r, s, cx));
     bits v_cvt_scalef32_pk_fp8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(E4M3, x.to_f32(), s, cx)));
+        bytes(cx, old, [encode(E4M3, a[0].to_f32(), s, cx), encode(E4M3, a[1].to_f32(), s, cx)]);
     bits v_cvt_scalef32_pk_bf8_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(E5M2, x.to_f32(), s, cx)));
+        bytes(cx, old, [encode(E5M2, a[0].to_f32(), s, cx), encode(E5M2, a[1].to_f32(), s, cx)]);
     bits v_cvt_scalef32_pk_fp8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(E4M3, x.to_f32(), s, cx)));
+        bytes(cx, old, [encode(E4M3, a[0].to_f32(), s, cx), encode(E4M3, a[1].to_f32(), s, cx)]);
     bits v_cvt_scalef32_pk_bf8_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
-        bytes(cx, old, a.map(|x| encode(E5M2, x.to_f32(), s, cx)));
+        bytes(cx, old, [encode(E5M2, a[0].to_f32(), s, cx), encode(E5M2, a[1].to_f32(), s, cx)]);
     scalar v_cvt_scalef32_sr_fp8_f16(cx, a: [Half; 2], r: u32, s: f32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(E4M3, source_half(cx, a).to_f32(), r, s, cx));
     scalar v_cvt_scalef32_sr_bf8_f16(cx, a: [Half; 2], r: u32, s: f32, old: u32) -> u32 =
@@ -333,11 +333,11 @@ pub(super) const CORES: &[Core] = cores! {
     scalar v_cvt_scalef32_sr_bf8_bf16(cx, a: [Brain; 2], r: u32, s: f32, old: u32) -> u32 =
         in_byte(cx, old, encode_random(E5M2, source_half(cx, a).to_f32(), r, s, cx));
     bits v_cvt_scalef32_pk_fp4_f32(cx, a: f32, b: f32, s: f32, old: u32) -> u32 =
-        nibbles(cx, old, [a, b].map(|x| encode(E2M1, x, s, cx)));
+        nibbles(cx, old, [encode(E2M1, a, s, cx), encode(E2M1, b, s, cx)]);
     bits v_cvt_scalef32_pk_fp4_f16(cx, a: [Half; 2], s: f32, old: u32) -> u32 =
-        nibbles(cx, old, a.map(|x| encode(E2M1, x.to_f32(), s, cx)));
+        nibbles(cx, old, [encode(E2M1, a[0].to_f32(), s, cx), encode(E2M1, a[1].to_f32(), s, cx)]);
     bits v_cvt_scalef32_pk_fp4_bf16(cx, a: [Brain; 2], s: f32, old: u32) -> u32 =
-        nibbles(cx, old, a.map(|x| encode(E2M1, x.to_f32(), s, cx)));
+        nibbles(cx, old, [encode(E2M1, a[0].to_f32(), s, cx), encode(E2M1, a[1].to_f32(), s, cx)]);
     scalar v_cvt_scalef32_sr_pk_fp4_f32(cx, a: Wide<f32, 2>, r: u32, s: f32, old: u32) -> u32 =
         nibbles(cx, old, encode_random_pair(E2M1, a.0, r, s, cx));
     scalar v_cvt_scalef32_sr_pk_fp4_f16(cx, a: [Half; 2], r: u32, s: f32, old: u32) -> u32 =

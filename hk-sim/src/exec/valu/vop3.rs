@@ -403,6 +403,6 @@ pub(super) const CORES: &[Core] = cores! {
     bits v_cvt_pk_i16_i32(_, a: i32, b: i32) -> [i16; 2] = [a, b].map(sat_i16);
     scalar_float v_cvt_pkrtz_f16_f32(_, a: f32, b: f32) -> [Half; 2] =
         [a, b].map(|x| Half(float::f16_from_f32(x, float::RoundMode::TowardZero)));
-    float v_cvt_pk_f16_f32(_, a: f32, b: f32) -> [Half; 2] = [a, b].map(Half::from_f32),
+    float v_cvt_pk_f16_f32(_, a: f32, b: f32) -> [Half; 2] = [Half::from_f32(a), Half::from_f32(b)],
         round = |cx| [soft::convert(cx, a), soft::convert(cx, b)];
 };

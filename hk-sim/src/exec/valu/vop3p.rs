@@ -61,11 +61,15 @@ fn dot_unsigned<const WIDTH: u32>(a: u32, b: u32, c: u32) -> u64 {
     u64::from(c) + u64::from(sum)
 }
 
-/// The same operation on both halves.
+/// The same operation on both halves. It is written out twice, since a closure that is called twice
+/// may stay a function and keep the loop over lanes from becoming vector code.
 macro_rules! both {
-    (|$($x:ident),+| $body:expr) => {{
-        let f = |half: usize| { $(let $x = $x[half];)+ $body };
-        [f(0), f(1)]
+    (|$($x:ident),+| $body:expr) => {
+        [both!(@half 0, ($($x),+), $body), both!(@half 1, ($($x),+), $body)]
+    };
+    (@half $half:literal, ($($x:ident),+), $body:expr) => {{
+        $(let $x = $x[$half];)+
+        $body
     }};
 }
 
@@ -148,13 +152,13 @@ pub(super) const CORES: &[Core] = cores! {
 /// The operations on pairs of dwords whose halves take the halves of their operands in order.
 pub(super) const WHOLE_PAIR_CORES: &[Core] = cores! {
     arith v_pk_fma_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>, c: Wide<f32, 2>) -> Wide<f32, 2> =
-        Wide([0, 1].map(|row| a.0[row].mul_add(b.0[row], c.0[row]))),
+        Wide([a.0[0].mul_add(b.0[0], c.0[0]), a.0[1].mul_add(b.0[1], c.0[1])]),
         round = |cx| Wide([0, 1].map(|row| soft::fma(cx, a.0[row], b.0[row], c.0[row])));
     arith v_pk_mul_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>) -> Wide<f32, 2> =
-        Wide([0, 1].map(|row| a.0[row] * b.0[row])),
+        Wide([a.0[0] * b.0[0], a.0[1] * b.0[1]]),
         round = |cx| Wide([0, 1].map(|row| soft::mul(cx, a.0[row], b.0[row])));
     arith v_pk_add_f32(_, a: Wide<f32, 2>, b: Wide<f32, 2>) -> Wide<f32, 2> =
-        Wide([0, 1].map(|row| a.0[row] + b.0[row])),
+        Wide([a.0[0] + b.0[0], a.0[1] + b.0[1]]),
         round = |cx| Wide([0, 1].map(|row| soft::add(cx, a.0[row], b.0[row])));
 };
 
