@@ -6,7 +6,7 @@
 use super::half::Half;
 use super::lane::{Brain, Context, Core, Wide, cores};
 use crate::exec::float::{
-    FloatFormat, Specials, bf16_from_f32, e8m0_of_f32, next_random, sr_bf16_from_f32,
+    FloatFormat, bf16_from_f32, e8m0_decode, e8m0_of_f32, next_random, sr_bf16_from_f32,
     sr_f16_from_f32, stochastic,
 };
 
@@ -42,31 +42,21 @@ fn encode_bf8(x: f32, cx: Context) -> u32 {
     }
 }
 
-/// Value of a code in the low bits, without branches; it must have no bits beyond.
+/// Value of a code in the low bits times the scale; a NaN has no sign.
 #[inline(always)]
-fn value_of(format: FloatFormat, code: u32) -> f32 {
-    let sign = code & format.sign_bit();
-    let magnitude = code & (format.sign_bit() - 1);
-    // With the fields at their `f32` places only the exponent bias is wrong.
-    let scale = f32::from_bits(((254 - format.bias) as u32) << 23);
-    let finite = f32::from_bits(magnitude << (23 - format.mantissa_bits)) * scale;
-    let infinite = format.specials == Specials::Ieee && magnitude == format.max_code() + 1;
-    let nan = match format.specials {
-        Specials::NanAtMinusZero => sign != 0 && magnitude == 0,
-        _ => magnitude > format.max_code() && !infinite,
-    };
-    let value = if nan { f32::NAN } else { finite };
-    let value = if infinite { f32::INFINITY } else { value };
-    f32::from_bits(value.to_bits() | if nan { 0 } else { sign << (32 - format.bits()) })
+fn decode(format: FloatFormat, code: u32, scale: f32) -> f32 {
+    // No format has so small values that the product would not fit into an `f32`.
+    let value = format.decode(code) * e8m0_decode(e8m0_of_f32(scale));
+    if value.is_nan() { f32::NAN } else { value }
 }
 
 /// Value of an fp8 code in the low byte.
 #[inline(always)]
 pub(super) fn fp8(cx: Context, code: u32) -> f32 {
     if cx.ocp() {
-        value_of(FloatFormat::E4M3, code)
+        decode(FloatFormat::E4M3, code, ONE)
     } else {
-        value_of(FloatFormat::E4M3_FNUZ, code)
+        decode(FloatFormat::E4M3_FNUZ, code, ONE)
     }
 }
 
@@ -74,9 +64,9 @@ pub(super) fn fp8(cx: Context, code: u32) -> f32 {
 #[inline(always)]
 pub(super) fn bf8(cx: Context, code: u32) -> f32 {
     if cx.ocp() {
-        value_of(FloatFormat::E5M2, code)
+        decode(FloatFormat::E5M2, code, ONE)
     } else {
-        value_of(FloatFormat::E5M2_FNUZ, code)
+        decode(FloatFormat::E5M2_FNUZ, code, ONE)
     }
 }
 
@@ -137,77 +127,16 @@ fn source_half<T: Copy>(cx: Context, pair: [T; 2]) -> T {
     if cx.op_sel() & 1 == 0 { pair[0] } else { pair[1] }
 }
 
-/// Nearest code of a value over a scale, without branches.
+/// Nearest code of a value over a scale.
 #[inline(always)]
 fn encode(format: FloatFormat, x: f32, scale: f32, cx: Context) -> u32 {
-    // The quotient is exact, unless it is so small that it becomes zero, or so large that it
-    // counts as infinite; then it must not lose the right to saturate.
-    let quotient = x * inverse_power(scale);
-    let quotient =
-        if x.abs() < f32::INFINITY { quotient.clamp(-f32::MAX, f32::MAX) } else { quotient };
-    let nan = x.is_nan() | (scale.to_bits() & EXPONENT == EXPONENT);
-    nearest_code(format, quotient, x.is_sign_negative(), nan, cx.saturate_overflow())
-}
-
-/// Exponent field of an `f32`.
-const EXPONENT: u32 = 0x7f80_0000;
-
-/// `2^(127 - e)` where `e` is the exponent field of `scale`; fields of 255 are not provided for.
-#[inline(always)]
-fn inverse_power(scale: f32) -> f32 {
-    let field = (254 << 23) - (scale.to_bits() & EXPONENT).min(254 << 23);
-    // A field of 0 would be 2^-127, which is denormal.
-    f32::from_bits(if field == 0 { 1 << 22 } else { field })
-}
-
-/// `2^(e - 127)` where `e` is the exponent field of `scale`; NaN for 255.
-#[inline(always)]
-fn power(scale: f32) -> f32 {
-    let field = scale.to_bits() & EXPONENT;
-    let nan = if field == EXPONENT { 1 << 22 } else { 0 };
-    f32::from_bits(if field == 0 { 1 << 22 } else { field | nan })
-}
-
-/// The code nearest to `x`, ties to even, without branches; see [`FloatFormat::encode`].
-#[inline(always)]
-fn nearest_code(format: FloatFormat, x: f32, negative: bool, nan: bool, saturate: bool) -> u32 {
-    let shift = 23 - format.mantissa_bits;
-    let magnitude = x.to_bits() & !(1 << 31);
-    let rounded = magnitude + ((1 << (shift - 1)) - 1) + (magnitude >> shift & 1);
-    let normal =
-        (rounded >> shift).wrapping_sub(((127 - format.bias) as u32) << format.mantissa_bits);
-    // The unit in the last place of this number is the smallest magnitude of the format.
-    let unit = ((127 + 23 + format.min_quantum()) as u32) << 23;
-    let denormal = (f32::from_bits(magnitude) + f32::from_bits(unit)).to_bits().wrapping_sub(unit);
-    let smallest_normal = ((128 - format.bias) as u32) << 23;
-    let code = if magnitude < smallest_normal { denormal } else { normal };
-    let sign = if negative { format.sign_bit() } else { 0 };
-    let all = format.sign_bit() - 1;
-    let nan_code = match format.specials {
-        Specials::NanAtMinusZero => format.sign_bit(),
-        _ => sign | all,
-    };
-    let beyond = match format.specials {
-        Specials::Ieee => sign | (format.max_code() + 1),
-        Specials::NanAtMax | Specials::NanAtMinusZero => nan_code,
-        Specials::Finite => sign | format.max_code(),
-    };
-    let largest = if saturate & (magnitude < EXPONENT) { sign | format.max_code() } else { beyond };
-    let zero = format.specials == Specials::NanAtMinusZero && code == 0;
-    let finite = if zero { 0 } else { sign | code };
-    let number = if code > format.max_code() { largest } else { finite };
-    if nan { nan_code } else { number }
+    format.encode_scaled_nearest(x, e8m0_of_f32(scale), cx.saturate_overflow())
 }
 
 /// Stochastically rounded code of a value over a scale.
 fn encode_random(format: FloatFormat, x: f32, random: u32, scale: f32, cx: Context) -> u32 {
     let rounding = stochastic(format, random);
-    let scale = e8m0_of_f32(scale);
-    if x.is_nan() || scale == u8::MAX {
-        // The sign of a NaN that the host computes is not specified.
-        return format.encode(f64::NAN.copysign(x.into()), rounding, false);
-    }
-    format.encode_scaled(x, scale, rounding, cx.saturate_overflow())
+    format.encode_scaled(x, e8m0_of_f32(scale), rounding, cx.saturate_overflow())
 }
 
 /// Two codes, with a fresh random number for the second.
@@ -220,14 +149,6 @@ fn encode_random_pair(
 ) -> [u32; 2] {
     let next = next_random(random);
     [encode_random(format, a, random, scale, cx), encode_random(format, b, next, scale, cx)]
-}
-
-/// Value of a code times a scale. No format has so small values that the product would not fit
-/// into an `f32`.
-#[inline(always)]
-fn decode(format: FloatFormat, code: u32, scale: f32) -> f32 {
-    let value = value_of(format, code) * power(scale);
-    if value.is_nan() { f32::NAN } else { value }
 }
 
 #[inline(always)]

@@ -18,6 +18,11 @@ pub(super) fn lower(inst: &Inst) -> Option<Result<MicroOp, Unsupported>> {
                 "it maps screen tiles to shader engines, which a compute device does not have",
             )));
         }
+        Op::v_mfma_ld_scale_b32 => {
+            return Some(Err(Unsupported::Operation(
+                "it is the first half of a scaled matrix instruction, whose second half is missing",
+            )));
+        }
         _ => return None,
     };
     let code = |operand: Operand| match operand.vector_index() {
