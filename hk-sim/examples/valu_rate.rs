@@ -105,6 +105,7 @@ fn main() {
                 }
                 let loops = if level == SimdLevel::best() { LOOPS } else { LOOPS / 10 };
                 wave.set_exec(exec);
+                wave.set_sgpr(5, 1.0_f32.to_bits());
                 wave.set_sgpr(0, 10);
                 wave.run().unwrap();
                 wave.set_sgpr(0, loops);
