@@ -20,6 +20,8 @@
 
 pub mod a16w16;
 pub mod epilogue;
+#[cfg(feature = "parity")]
+pub mod parity;
 mod tiling;
 
 pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};

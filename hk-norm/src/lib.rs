@@ -16,6 +16,8 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+#[cfg(feature = "parity")]
+pub mod parity;
 pub mod rmsnorm;
 
 pub use rmsnorm::{

@@ -48,9 +48,16 @@ pub struct CaseInfo {
     pub shape: Vec<usize>,
     /// How much work it is.
     pub size: Size,
+    /// The only architecture that it is for, such as that of a tile configuration; all if absent.
+    pub arch: Option<Arch>,
 }
 
 impl CaseInfo {
+    /// Whether the case is for the device.
+    pub fn fits(&self, device: &Device) -> bool {
+        self.arch.is_none_or(|arch| arch == device.arch())
+    }
+
     /// Everything that tells it from others, in one line.
     pub fn title(&self) -> String {
         format!("{} {} {:?} {}", self.op, self.dtype, self.shape, self.case)
@@ -337,7 +344,7 @@ pub fn run_all(cases: &[Case], devices: &[Device]) {
     assert!(!quick.is_empty() && !devices.is_empty(), "there is nothing to run");
     let mut failures = String::new();
     for device in devices {
-        for case in &quick {
+        for case in quick.iter().filter(|case| case.info.fits(device)) {
             if let Some(failure) = case.run(device).failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }

@@ -1,1 +1,305 @@
-//! GEMM
+//! Products of 16-bit matrices with an epilogue.
+
+use hk_core::dtype::DType;
+use ndarray::ArrayView2;
+
+use crate::draw::Random;
+use crate::expected::{Expected, half_subnormal, unit_roundoff};
+
+/// A function of the epilogue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Activation {
+    /// `max(0, x)`
+    Relu,
+    /// `min(max(0, x), 6)`
+    Relu6,
+    /// `x` if `x >= 0`, else the slope times `x`
+    LeakyRelu(f32),
+    /// `x (1 + erf(x / sqrt 2)) / 2`
+    Gelu,
+    /// `x (1 + tanh(0.7978845608 (x + 0.044715 x^3))) / 2`
+    GeluTanh,
+    /// `x / (1 + e^-x)`
+    Silu,
+    /// `x / (1 + 2^(-1.44269504089 x))`
+    SiluExp2,
+    /// `1 / (1 + e^-x)`
+    Sigmoid,
+    /// `tanh x`
+    Tanh,
+    /// `x tanh(ln(1 + e^x))`
+    Mish,
+}
+
+impl Activation {
+    /// The function.
+    pub fn apply(self, x: f64) -> f64 {
+        // max and min of f64 drop NaN.
+        let keep_nan = |y: f64| if x.is_nan() { x } else { y };
+        match self {
+            Self::Relu => keep_nan(x.max(0.0)),
+            Self::Relu6 => keep_nan(x.clamp(0.0, 6.0)),
+            Self::LeakyRelu(slope) => {
+                if x >= 0.0 {
+                    x
+                } else {
+                    f64::from(slope) * x
+                }
+            }
+            Self::Gelu => 0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
+            Self::GeluTanh => {
+                0.5 * x * (1.0 + (0.797_884_560_8 * (x + 0.044_715 * x * x * x)).tanh())
+            }
+            Self::Silu => x / (1.0 + (-x).exp()),
+            Self::SiluExp2 => x / (1.0 + (-1.442_695_040_89 * x).exp2()),
+            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Self::Tanh => x.tanh(),
+            Self::Mish => x * x.exp().ln_1p().tanh(),
+        }
+    }
+
+    /// The steepest slope of the function: an error of x grows by no more.
+    fn slope(self) -> f64 {
+        match self {
+            Self::Relu | Self::Relu6 | Self::Tanh | Self::Sigmoid => 1.0,
+            Self::LeakyRelu(slope) => f64::from(slope).abs().max(1.0),
+            _ => 1.13,
+        }
+    }
+}
+
+/// `1 - erf(x)`, to a few units in the last place: the power series where it converges fast and
+/// does not cancel, else the continued fraction.
+pub fn erfc(x: f64) -> f64 {
+    let a = x.abs();
+    if a < 2.0 {
+        let mut term = a;
+        let mut sum = a;
+        for n in 1..80 {
+            let n = f64::from(n);
+            term *= 2.0 * a * a / (2.0 * n + 1.0);
+            sum += term;
+        }
+        let erf = 2.0 / std::f64::consts::PI.sqrt() * (-a * a).exp() * sum;
+        if x < 0.0 { 1.0 + erf } else { 1.0 - erf }
+    } else {
+        let fraction = (1..=120).rev().fold(a, |f, i| a + f64::from(i) / 2.0 / f);
+        let erfc = (-a * a).exp() / (fraction * std::f64::consts::PI.sqrt());
+        if x < 0.0 { 2.0 - erfc } else { erfc }
+    }
+}
+
+/// An operand of a step, which extends along the rows, the columns, both or neither.
+#[derive(Debug, Clone)]
+pub struct Term {
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// Distance between rows.
+    pub row_stride: usize,
+    /// Distance between columns.
+    pub column_stride: usize,
+}
+
+impl Term {
+    /// One number for all.
+    pub fn number(value: f32) -> Self {
+        Self { values: vec![f64::from(value)], row_stride: 0, column_stride: 0 }
+    }
+
+    fn at(&self, m: usize, n: usize) -> f64 {
+        self.values[m * self.row_stride + n * self.column_stride]
+    }
+}
+
+/// A step of the epilogue, on each element `v`.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// `v *= t`
+    Multiply(Term),
+    /// `v /= d`
+    Divide(f32),
+    /// `v += beta t`
+    Add(Term, f32),
+    /// `v += a b`
+    AddProduct(Term, Term),
+    /// `v += s v`
+    ScaleAddSelf(f32),
+    /// `v = activation(v)`
+    Activate(Activation),
+}
+
+/// An element on its way through the epilogue.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    value: f64,
+    /// How far off the f32 accumulator's errors may have put it.
+    error: f64,
+    /// The largest number that appeared on the way.
+    largest: f64,
+}
+
+impl Element {
+    fn apply(&mut self, step: &Step, m: usize, n: usize) {
+        match step {
+            Step::Multiply(t) => {
+                self.value *= t.at(m, n);
+                self.error *= t.at(m, n).abs();
+            }
+            Step::Divide(d) => {
+                self.value /= f64::from(*d);
+                self.error /= f64::from(d.abs());
+            }
+            Step::Add(t, beta) => self.add(f64::from(*beta) * t.at(m, n)),
+            Step::AddProduct(a, b) => self.add(a.at(m, n) * b.at(m, n)),
+            Step::ScaleAddSelf(s) => {
+                self.error *= 1.0 + f64::from(s.abs());
+                self.add(f64::from(*s) * self.value);
+            }
+            Step::Activate(activation) => {
+                self.value = activation.apply(self.value);
+                self.error *= activation.slope();
+            }
+        }
+        self.largest = self.largest.max(self.value.abs());
+    }
+
+    fn add(&mut self, addend: f64) {
+        self.value += addend;
+        self.largest = self.largest.max(addend.abs());
+    }
+}
+
+/// The operands of a product as matrices of f64: x `(m, k)`, w `(n, k)`.
+#[derive(Debug, Clone, Copy)]
+pub struct Operands<'a> {
+    /// x
+    pub x: ArrayView2<'a, f64>,
+    /// w
+    pub w: ArrayView2<'a, f64>,
+}
+
+/// Rows or columns that stand for all when a product is too large to be computed on the CPU.
+const SAMPLES: usize = 64;
+
+/// `epilogue(x w^T)` with its tolerance as an output of type `dtype`: of all elements, or, if
+/// `sampled`, of 64 rows and 64 columns, the last of them included.
+///
+/// With `R = |sum x w|` and `T = sqrt(sum (x w)^2)` of an element, the accumulator's error is at
+/// most `2^-22 sqrt(k / 16 + 16) (R + T)`; the epilogue's steps carry it on.
+pub fn expect(operands: Operands<'_>, steps: &[Step], dtype: DType, sampled: bool) -> Expected {
+    let Operands { x, w } = operands;
+    let ([m, n], k) = ([x.nrows(), w.nrows()], x.ncols());
+    let mut expected = Expected::default();
+    if sampled {
+        let mut random = Random::new((m + n + k) as u64);
+        let mut choose = |count: usize| -> Vec<usize> {
+            let mut chosen: Vec<_> = (0..SAMPLES - 2).map(|_| random.below(count)).collect();
+            chosen.extend([0, count - 1]);
+            chosen.sort_unstable();
+            chosen.dedup();
+            chosen
+        };
+        let (rows, columns) = (choose(m), choose(n));
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        extend(&mut expected, operands, [&rows, &all(n)], steps, dtype);
+        extend(&mut expected, operands, [&all(m), &columns], steps, dtype);
+    } else {
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype);
+        expected.at = None;
+    }
+    let frobenius = match dtype {
+        DType::Bf16 => 2.5e-3,
+        DType::F16 => 3.5e-4,
+        _ => 2e-6 * (k as f64 / 4096.0).max(1.0).sqrt(),
+    };
+    expected.frobenius = Some(frobenius).filter(|_| m * n >= 1024);
+    expected
+}
+
+/// Appends the elements where the rows and the columns meet.
+fn extend(
+    expected: &mut Expected,
+    Operands { x, w }: Operands<'_>,
+    [rows, columns]: [&[usize]; 2],
+    steps: &[Step],
+    dtype: DType,
+) {
+    let (n, k) = (w.nrows(), x.ncols() as f64);
+    let growth = 2f64.powi(-22) * (k / 16.0 + 16.0).sqrt();
+    let x = x.select(ndarray::Axis(0), rows);
+    let w = w.select(ndarray::Axis(0), columns);
+    let sums = x.dot(&w.t());
+    let squares = x.mapv_into(|x| x * x).dot(&w.mapv_into(|w| w * w).t());
+    let at = expected.at.get_or_insert_default();
+    for (i, &row) in rows.iter().enumerate() {
+        for (j, &column) in columns.iter().enumerate() {
+            let value = sums[[i, j]];
+            let error = growth * (value.abs() + squares[[i, j]].sqrt());
+            let mut element = Element { value, error, largest: value.abs() };
+            for step in steps {
+                element.apply(step, row, column);
+            }
+            let Element { value, error, largest } = element;
+            let mut allowed = 1.02 * unit_roundoff(dtype) * value.abs() + error;
+            match dtype {
+                DType::F32 if steps.is_empty() => {}
+                DType::F32 => allowed += 2f64.powi(-23) * largest,
+                _ => allowed += half_subnormal(dtype),
+            }
+            at.push(row * n + column);
+            expected.values.push(value);
+            expected.allowed.push(allowed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn erfc_has_the_values_of_tables() {
+        // Abramowitz and Stegun, table 7.1, and erfc(5) of Wolfram's functions site.
+        for (x, erf) in [(0.5, 0.520_499_877_8), (1.0, 0.842_700_792_9), (2.0, 0.995_322_265_0)] {
+            assert!((erfc(x) - (1.0 - erf)).abs() < 1e-10, "{x}");
+            assert!((erfc(-x) - (1.0 + erf)).abs() < 1e-10, "-{x}");
+        }
+        assert!((erfc(5.0) / 1.537_459_794_428_034_8e-12 - 1.0).abs() < 1e-12);
+        // Both methods meet.
+        assert!((erfc(2.0 - 1e-12) / erfc(2.0) - 1.0).abs() < 1e-10);
+    }
+
+    #[test]
+    fn steps_run_in_order() {
+        let (x, w) = (array![[1.0, 2.0]], array![[3.0, 4.0], [-5.0, 1.0]]);
+        let operands = Operands { x: x.view(), w: w.view() };
+        let bias = Term { values: vec![1.0, 2.0], row_stride: 0, column_stride: 1 };
+        let steps = [
+            Step::Add(bias, 1.0),
+            Step::Activate(Activation::LeakyRelu(0.5)),
+            Step::ScaleAddSelf(0.5),
+        ];
+        // Products 11 and -3.
+        let expected = expect(operands, &steps, DType::F32, false);
+        assert_eq!(expected.values, [18.0, -0.75]);
+        assert!(expected.at.is_none() && expected.frobenius.is_none());
+    }
+
+    #[test]
+    fn samples_are_elements_of_the_whole() {
+        let count = |r: usize, c: usize| (r * 7 + c * 3) as f64 % 11.0 - 5.0;
+        let x = ndarray::Array2::from_shape_fn((90, 3), |(r, c)| count(r, c));
+        let w = ndarray::Array2::from_shape_fn((100, 3), |(r, c)| count(r + 1, c));
+        let operands = Operands { x: x.view(), w: w.view() };
+        let whole = expect(operands, &[], DType::F32, false);
+        let some = expect(operands, &[], DType::F32, true);
+        let at = some.at.unwrap();
+        assert!(at.contains(&(90 * 100 - 1)) && at.len() > 64 * 100);
+        for (at, value) in at.into_iter().zip(some.values) {
+            assert_eq!(whole.values[at], value);
+        }
+    }
+}

@@ -9,6 +9,7 @@ fn info() -> CaseInfo {
         dtype: "f32".into(),
         shape: vec![4],
         size: Size::Quick,
+        arch: None,
     }
 }
 

@@ -1,0 +1,344 @@
+//! How a case of `gemm_a16w16` is drawn and run.
+
+use std::sync::Arc;
+
+use hk_core::dtype::{DType, Real, Real16, bf16, f16};
+use hk_core::{Arch, Result, Stream, Tensor};
+use hk_ref::draw::to_f64;
+use hk_ref::gemm::a16w16 as reference;
+use hk_ref::gemm::a16w16::{Operands, Term};
+use hk_ref::{Case, CaseInfo, Draw, Guarded, Placement, Prepared, Size};
+use ndarray::ArrayView2;
+
+use crate::{Activation, Epilogue, GemmOptions, Layout, Operand, gemm_a16w16_into};
+
+/// A step of the epilogue as data. Operands are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    MulScalar(f32),
+    MulScalarTensor,
+    DivScalar(f32),
+    MulRows,
+    MulColumns,
+    MulTensor,
+    AddRows,
+    AddColumns,
+    AddTensor(f32),
+    /// `AddTensor` with the output's previous content.
+    AddOutput(f32),
+    /// Of two tensors of the result's shape.
+    AddProduct,
+    /// Of a number and a tensor of one element.
+    AddProductScalars(f32),
+    ScaleAddSelf(f32),
+    Act(Activation),
+}
+
+/// A case as data.
+#[derive(Debug, Clone)]
+pub(crate) struct Spec {
+    pub(crate) name: String,
+    /// m, n, k.
+    pub(crate) shape: [usize; 3],
+    pub(crate) layout: Layout,
+    pub(crate) draw: [Draw; 2],
+    pub(crate) steps: Vec<Step>,
+    /// Passes the steps `AddColumns`, `Act`, `AddTensor` as the options of those names.
+    pub(crate) by_options: bool,
+    /// Element type of the epilogue's operands.
+    pub(crate) operand: DType,
+    pub(crate) splits: Option<u32>,
+    pub(crate) tile: Option<(Arch, &'static str)>,
+    pub(crate) place: Placement,
+    /// Puts a NaN into row 1 of x and an infinity into row 2 of w.
+    pub(crate) special: bool,
+    pub(crate) size: Size,
+}
+
+impl Spec {
+    pub(crate) fn new(name: impl Into<String>, shape: [usize; 3]) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            layout: Layout::Tn,
+            draw: [Draw::Normal; 2],
+            steps: Vec::new(),
+            by_options: false,
+            operand: DType::F32,
+            splits: None,
+            tile: None,
+            place: Placement::default(),
+            special: false,
+            size: Size::Quick,
+        }
+    }
+
+    pub(crate) fn steps(self, steps: &[Step]) -> Self {
+        Self { steps: steps.to_vec(), ..self }
+    }
+
+    fn seed(&self) -> u64 {
+        let [m, n, k] = self.shape.map(|size| size as u64);
+        m.wrapping_mul(1_000_003).wrapping_add(n).wrapping_mul(1_000_003).wrapping_add(k)
+    }
+}
+
+/// The case with operands of type `T` and a result of type `Y`.
+pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
+    let mut info = info::<T, Y>(&spec.name, spec.shape, spec.layout, spec.size);
+    info.arch = spec.tile.map(|(arch, _)| arch);
+    Case::new(info, move |stream| {
+        let [m, n, k] = spec.shape;
+        let mut x: Vec<T> = spec.draw[0].values(spec.seed(), m * k);
+        let mut w: Vec<T> = spec.draw[1].values(spec.seed() + 1, n * k);
+        if spec.special {
+            x[k + k / 2] = T::from_f64(f64::NAN);
+            w[2 * k + k / 3] = T::from_f64(f64::INFINITY);
+        }
+        prepare::<T, Y>(stream, &spec, &x, &w)
+    })
+}
+
+fn info<T: Real16, Y: Real>(name: &str, shape: [usize; 3], layout: Layout, size: Size) -> CaseInfo {
+    let dtype = if T::DTYPE == Y::DTYPE {
+        T::DTYPE.name().to_owned()
+    } else {
+        format!("{}->{}", T::DTYPE, Y::DTYPE)
+    };
+    CaseInfo {
+        module: "gemm_a16w16",
+        op: "gemm_a16w16",
+        case: format!("{name}, {}", layout.name()),
+        dtype,
+        shape: shape.to_vec(),
+        size,
+        arch: None,
+    }
+}
+
+/// A case on given matrices, such as a model's weight and rows of its embedding table: x `(m, k)`,
+/// w `(n, k)`, both row-major; the layout says how they are stored on the device.
+pub fn tensor_case<T: Real16>(
+    name: String,
+    x: Arc<Vec<T>>,
+    w: Arc<Vec<T>>,
+    shape: [usize; 3],
+    layout: Layout,
+) -> Case {
+    let info = info::<T, T>(&name, shape, layout, Size::Core);
+    Case::new(info, move |stream| {
+        let spec = Spec { layout, ..Spec::new("", shape) };
+        prepare::<T, T>(stream, &spec, &x, &w)
+    })
+}
+
+/// More multiplications than this are not computed in full on the CPU.
+const SAMPLED: usize = 1 << 30;
+
+fn prepare<T: Real16, Y: Real>(stream: &Stream, spec: &Spec, x: &[T], w: &[T]) -> Result<Prepared> {
+    let [m, n, k] = spec.shape;
+    let (terms, initial, held) = operands::<Y>(stream, spec)?;
+    let expected = {
+        let (x, w) = (to_f64(x), to_f64(w));
+        let matrix = |values, rows| {
+            ArrayView2::from_shape((rows, k), values).expect("the case draws rows of k elements")
+        };
+        let operands = Operands { x: matrix(&x, m), w: matrix(&w, n) };
+        reference::expect(operands, &terms, Y::DTYPE, m * n * k > SAMPLED)
+    };
+
+    let x_memory = upload(stream, x, [m, k], spec.layout.x_is_transposed(), spec.place)?;
+    let w_memory = upload(stream, w, [n, k], spec.layout.w_is_transposed(), spec.place)?;
+    let gap = if spec.place.gap > 0 { spec.place.gap + 8 } else { 0 };
+    let y_memory = Guarded::<Y>::new(stream, m, n, Placement { gap, ..spec.place })?;
+    let (x, w, mut y) = (x_memory.matrix()?, w_memory.matrix()?, y_memory.matrix()?);
+    let previous = Held::of(&y)?;
+    let spec = spec.clone();
+    let launch = move || {
+        let mut options = GemmOptions::default().layout(spec.layout);
+        let mut epilogue = Epilogue::default();
+        for (step, held) in spec.steps.iter().zip(&held) {
+            match (*step, held.as_slice()) {
+                (Step::AddColumns, [a]) if spec.by_options => options = options.bias(a),
+                (Step::Act(kind), _) if spec.by_options => options = options.activation(kind),
+                (Step::AddTensor(_), [a]) if spec.by_options => options = options.residual(a),
+                (step, held) => epilogue = push(epilogue, step, held, &previous),
+            }
+        }
+        options = options.epilogue(epilogue);
+        if let Some(splits) = spec.splits {
+            options = options.splits(splits);
+        }
+        if let Some((_, tile)) = spec.tile {
+            options = options.tile(tile);
+        }
+        gemm_a16w16_into(&x, &w, &options, &mut y)
+    };
+    Ok(Prepared::new(launch).output("y", y_memory, initial, expected))
+}
+
+/// Uploads a matrix of `[rows, k]`, stored transposed if asked.
+fn upload<T: Real16>(
+    stream: &Stream,
+    values: &[T],
+    [rows, k]: [usize; 2],
+    transposed: bool,
+    place: Placement,
+) -> Result<Guarded<T>> {
+    if !transposed {
+        return Guarded::input(stream, values, rows, k, place);
+    }
+    let values: Vec<T> =
+        (0..k).flat_map(|at| (0..rows).map(move |row| values[row * k + at])).collect();
+    Guarded::input(stream, &values, k, rows, place)
+}
+
+/// An operand of a step on the device.
+enum Held {
+    Bf16(Tensor<bf16>),
+    F16(Tensor<f16>),
+    F32(Tensor<f32>),
+}
+
+impl Held {
+    /// A view of a tensor whose element type is one of the three.
+    fn of<T: Real>(tensor: &Tensor<T>) -> Result<Self> {
+        Ok(match T::DTYPE {
+            DType::Bf16 => Self::Bf16(tensor.bitcast()?),
+            DType::F16 => Self::F16(tensor.bitcast()?),
+            _ => Self::F32(tensor.bitcast()?),
+        })
+    }
+}
+
+impl<'a> From<&'a Held> for Operand<'a> {
+    fn from(held: &'a Held) -> Self {
+        match held {
+            Held::Bf16(tensor) => tensor.into(),
+            Held::F16(tensor) => tensor.into(),
+            Held::F32(tensor) => tensor.into(),
+        }
+    }
+}
+
+fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) -> Epilogue<'a> {
+    match (step, held) {
+        (Step::MulScalar(s), _) => to.mul_scalar(s),
+        (Step::MulScalarTensor, [Held::F32(s)]) => to.mul_scalar_tensor(s),
+        (Step::DivScalar(d), _) => to.div_scalar(d),
+        (Step::MulRows, [t]) => to.mul_rows(t),
+        (Step::MulColumns, [t]) => to.mul_columns(t),
+        (Step::MulTensor, [t]) => to.mul_tensor(t),
+        (Step::AddRows, [t]) => to.add_rows(t),
+        (Step::AddColumns, [t]) => to.add_columns(t),
+        (Step::AddTensor(beta), [t]) => to.add_tensor(t, beta),
+        (Step::AddOutput(beta), _) => to.add_tensor(previous, beta),
+        (Step::AddProduct, [a, b]) => to.add_product(a, b),
+        (Step::AddProductScalars(a), [b]) => to.add_product(a, b),
+        (Step::ScaleAddSelf(s), _) => to.scale_add_self(s),
+        (Step::Act(activation), _) => to.act(activation),
+        _ => unreachable!("`operands` holds what each step needs"),
+    }
+}
+
+/// The steps with drawn operands, for the reference and, by step, on the device; and what the
+/// output holds before, if a step reads it.
+#[expect(clippy::type_complexity, reason = "three parts of one thing, taken apart at once")]
+fn operands<Y: Real>(
+    stream: &Stream,
+    spec: &Spec,
+) -> Result<(Vec<reference::Step>, Option<Vec<Y>>, Vec<Vec<Held>>)> {
+    let [m, n, _] = spec.shape;
+    let mut seed = spec.seed() + 2;
+    let mut draw = |[rows, columns]: [usize; 2], full: bool, dtype| {
+        seed += 1;
+        draw_operand(stream, seed, [rows, columns], full, dtype)
+    };
+    let (mut steps, mut initial, mut held) = (Vec::new(), None, Vec::new());
+    for step in &spec.steps {
+        let mut tensors = Vec::new();
+        let mut operand = |shape, full| {
+            let (term, tensor) = draw(shape, full, spec.operand)?;
+            tensors.push(tensor);
+            Ok::<_, hk_core::Error>(term)
+        };
+        steps.push(match *step {
+            Step::MulScalar(s) => reference::Step::Multiply(Term::number(s)),
+            Step::MulScalarTensor => {
+                let (term, tensor) = draw([1, 1], false, DType::F32)?;
+                tensors.push(tensor);
+                reference::Step::Multiply(term)
+            }
+            Step::DivScalar(d) => reference::Step::Divide(d),
+            Step::MulRows => reference::Step::Multiply(operand([m, 1], false)?),
+            Step::MulColumns => reference::Step::Multiply(operand([1, n], false)?),
+            Step::MulTensor => reference::Step::Multiply(operand([m, n], true)?),
+            Step::AddRows => reference::Step::Add(operand([m, 1], false)?, 1.0),
+            Step::AddColumns => reference::Step::Add(operand([1, n], false)?, 1.0),
+            Step::AddTensor(beta) => reference::Step::Add(operand([m, n], true)?, beta),
+            Step::AddOutput(beta) => {
+                let values: Vec<Y> = Draw::Normal.values(spec.seed() + 1000, m * n);
+                let term = Term { values: to_f64(&values), row_stride: n, column_stride: 1 };
+                initial = Some(values);
+                reference::Step::Add(term, beta)
+            }
+            Step::AddProduct => {
+                reference::Step::AddProduct(operand([m, n], true)?, operand([m, n], true)?)
+            }
+            Step::AddProductScalars(a) => {
+                reference::Step::AddProduct(Term::number(a), operand([1, 1], false)?)
+            }
+            Step::ScaleAddSelf(s) => reference::Step::ScaleAddSelf(s),
+            Step::Act(activation) => reference::Step::Activate(reference_of(activation)),
+        });
+        held.push(tensors);
+    }
+    Ok((steps, initial, held))
+}
+
+/// A Gaussian operand of `[rows, columns]`, on the device a vector unless `full`.
+fn draw_operand(
+    stream: &Stream,
+    seed: u64,
+    [rows, columns]: [usize; 2],
+    full: bool,
+    dtype: DType,
+) -> Result<(Term, Held)> {
+    fn of<T: Real>(
+        stream: &Stream,
+        seed: u64,
+        [rows, columns]: [usize; 2],
+        full: bool,
+    ) -> Result<(Vec<f64>, Held)> {
+        let values: Vec<T> = Draw::Normal.values(seed, rows * columns);
+        let place = Placement { gap: if full { 4 } else { 0 }, shift: 0 };
+        let memory = Guarded::input(stream, &values, rows, columns, place)?;
+        let tensor = if full { memory.matrix()? } else { memory.vector()? };
+        Ok((to_f64(&values), Held::of(&tensor)?))
+    }
+    let shape = [rows, columns];
+    let (values, held) = match dtype {
+        DType::Bf16 => of::<bf16>(stream, seed, shape, full)?,
+        DType::F16 => of::<f16>(stream, seed, shape, full)?,
+        _ => of::<f32>(stream, seed, shape, full)?,
+    };
+    let stride = |extent: usize, stride| if extent > 1 { stride } else { 0 };
+    let term =
+        Term { values, row_stride: stride(rows, columns), column_stride: stride(columns, 1) };
+    Ok((term, held))
+}
+
+fn reference_of(activation: Activation) -> reference::Activation {
+    match activation {
+        Activation::Relu => reference::Activation::Relu,
+        Activation::Relu6 => reference::Activation::Relu6,
+        Activation::LeakyRelu(slope) => reference::Activation::LeakyRelu(slope),
+        Activation::Gelu => reference::Activation::Gelu,
+        Activation::GeluTanh => reference::Activation::GeluTanh,
+        Activation::Silu => reference::Activation::Silu,
+        Activation::SiluExp2 => reference::Activation::SiluExp2,
+        Activation::Sigmoid => reference::Activation::Sigmoid,
+        Activation::Tanh => reference::Activation::Tanh,
+        Activation::Mish => reference::Activation::Mish,
+    }
+}

@@ -1,0 +1,263 @@
+//! Cases of `gemm_a16w16`.
+
+use hk_core::Arch;
+use hk_core::dtype::{DType, bf16, f16};
+use hk_ref::{Case, Draw, Placement, Size};
+
+use super::a16w16::{Spec, Step, case};
+use crate::{Activation, Layout};
+
+/// m, n, k of every remainder that there is, within 50 MFLOP.
+const SHAPES: [[usize; 3]; 16] = [
+    [1, 1, 1],
+    [3, 5, 2],
+    [16, 16, 16],
+    [17, 33, 70],
+    [1, 256, 512],
+    [31, 48, 96],
+    [64, 64, 64],
+    [129, 127, 65],
+    [64, 192, 320],
+    [257, 255, 131],
+    [32, 256, 512],
+    [128, 128, 256],
+    [256, 256, 256],
+    [7, 1000, 96],
+    [16, 16, 16_384],
+    [5, 2, 131_072],
+];
+
+const ACTIVATIONS: [Activation; 10] = [
+    Activation::Relu,
+    Activation::Relu6,
+    Activation::LeakyRelu(0.1),
+    Activation::Gelu,
+    Activation::GeluTanh,
+    Activation::Silu,
+    Activation::SiluExp2,
+    Activation::Sigmoid,
+    Activation::Tanh,
+    Activation::Mish,
+];
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    shapes(&mut cases);
+    epilogues(&mut cases);
+    inputs(&mut cases);
+    tiles(&mut cases);
+    kernel_bench(&mut cases);
+    models(&mut cases);
+    cases
+}
+
+fn shapes(cases: &mut Vec<Case>) {
+    for shape in SHAPES {
+        for layout in Layout::ALL {
+            let size = if layout == Layout::Tn { Size::Quick } else { Size::Core };
+            let spec = Spec { layout, size, ..Spec::new("plain", shape) };
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<f16, f16>(Spec { size: Size::Core, ..spec }));
+        }
+    }
+    for layout in Layout::ALL {
+        let spec = Spec { layout, ..Spec::new("plain", [65, 40, 100]) };
+        cases.push(case::<bf16, f16>(spec.clone()));
+        cases.push(case::<bf16, f32>(spec.clone()));
+        cases.push(case::<f16, bf16>(spec.clone()));
+        cases.push(case::<f16, f32>(spec.clone()));
+        let gap = |gap, shift| Spec { place: Placement { gap, shift }, ..spec.clone() };
+        cases.push(case::<bf16, bf16>(Spec { name: "rows of wider tensors".into(), ..gap(24, 0) }));
+        cases.push(case::<bf16, bf16>(Spec { name: "rows off alignment".into(), ..gap(5, 3) }));
+        for splits in [2, 3, 7] {
+            let name = format!("{splits} splits");
+            let spec = Spec { layout, splits: Some(splits), ..Spec::new(name, [33, 40, 1800]) };
+            cases.push(case::<bf16, f32>(spec));
+        }
+    }
+    cases.push(case::<bf16, bf16>(Spec::new("no rows", [0, 64, 64])));
+}
+
+fn epilogues(cases: &mut Vec<Case>) {
+    for activation in ACTIVATIONS {
+        // The products are Gaussian with deviation 8; divided, they are where the function bends.
+        let steps = [Step::DivScalar(4.0), Step::Act(activation)];
+        let spec = Spec::new(format!("{activation:?}"), [40, 72, 64]).steps(&steps);
+        cases.push(case::<bf16, f32>(spec.clone()));
+        cases.push(case::<bf16, bf16>(spec));
+    }
+    let options = [Step::AddColumns, Step::Act(Activation::Gelu), Step::AddTensor(1.0)];
+    let long = [
+        Step::MulRows,
+        Step::MulColumns,
+        Step::AddRows,
+        Step::AddColumns,
+        Step::MulTensor,
+        Step::AddTensor(0.5),
+        Step::MulScalarTensor,
+        Step::ScaleAddSelf(0.5),
+    ];
+    let products = [Step::AddProduct, Step::AddProductScalars(2.0), Step::MulScalar(0.25)];
+    let lists: [(&str, &[Step], bool); 5] = [
+        ("bias, activation, residual", &options, true),
+        ("eight steps", &long, false),
+        ("products", &products, false),
+        ("onto the output", &[Step::AddOutput(0.5)], false),
+        ("bias", &[Step::AddColumns], true),
+    ];
+    for shape in [[50, 70, 192], [64, 128, 256], [256, 256, 256]] {
+        for (name, steps, by_options) in lists {
+            for (operand, splits) in
+                [(DType::F32, None), (DType::Bf16, Some(2)), (DType::F16, None)]
+            {
+                let name =
+                    format!("{name}, {operand}{}", if splits.is_some() { ", split" } else { "" });
+                let spec = Spec { by_options, operand, splits, ..Spec::new(name, shape) };
+                let size = if shape[0] == 256 { Size::Core } else { Size::Quick };
+                let spec = Spec { size, ..spec.steps(steps) };
+                cases.push(case::<bf16, bf16>(spec.clone()));
+                cases.push(case::<f16, f32>(spec));
+            }
+        }
+    }
+}
+
+fn inputs(cases: &mut Vec<Case>) {
+    let normal = Draw::Normal;
+    for (draw, name) in [
+        ([Draw::Uniform, Draw::Uniform], "uniform"),
+        ([Draw::Alternating, Draw::Uniform], "alternating"),
+        ([Draw::Outliers, normal], "outliers"),
+        ([Draw::Denormal, normal], "denormal"),
+        ([Draw::Zeros, normal], "zeros"),
+    ] {
+        let spec = Spec { draw, ..Spec::new(name, [48, 80, 200]) };
+        cases.push(case::<bf16, bf16>(spec.clone()));
+        cases.push(case::<f16, f32>(spec));
+    }
+    let special = Spec { special: true, ..Spec::new("special values", [20, 30, 100]) };
+    cases.push(case::<bf16, bf16>(special.clone()));
+    cases.push(case::<f16, f16>(special));
+    // Accuracy of long sums.
+    for i in 0..8 {
+        for (draw, name) in [
+            ([normal, normal], "long sum, normal"),
+            ([Draw::Uniform, Draw::Uniform], "long sum, uniform"),
+            ([Draw::Alternating, Draw::Uniform], "long sum, alternating"),
+        ] {
+            let spec = Spec { draw, size: Size::Core, ..Spec::new(name, [32, 32, 4096 << i]) };
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<bf16, f32>(spec));
+        }
+    }
+}
+
+/// Every tile configuration, whether it would be chosen or not: one to four steps along k, and
+/// remainders.
+fn tiles(cases: &mut Vec<Case>) {
+    for kernel in crate::KERNELS.kernels {
+        let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
+        let Some((dtype, layout)) = kernel.variant.split_once('_') else { continue };
+        let Some(layout) = Layout::ALL.into_iter().find(|known| known.name() == layout) else {
+            continue;
+        };
+        for tile in kernel.tiles {
+            let int = |name| tile.int(name).and_then(|size| usize::try_from(size).ok());
+            let (Some(m), Some(n), Some(k)) = (int("BM"), int("BN"), int("BK")) else { continue };
+            let plain = (dtype, layout) == ("bf16", Layout::Tn);
+            let mut shapes = vec![[m + 5, n + 9, 3 * k + 7]];
+            if plain {
+                shapes.extend([1, 2, 3, 4].map(|steps| [m, n, steps * k]));
+            }
+            for (i, shape) in shapes.into_iter().enumerate() {
+                let size = if plain && i == 0 { Size::Quick } else { Size::Core };
+                let name = format!("tile {}", tile.name);
+                let tile = Some((arch, tile.name));
+                let spec = Spec { tile, layout, size, splits: Some(1), ..Spec::new(name, shape) };
+                cases.push(match dtype {
+                    "bf16" => case::<bf16, bf16>(spec),
+                    _ => case::<f16, f16>(spec),
+                });
+            }
+        }
+    }
+}
+
+/// The matrix products of KernelBench, levels 1 and 2, in the sizes of its first revision and, where
+/// later ones are larger, in those too.
+fn kernel_bench(cases: &mut Vec<Case>) {
+    let mish = Step::Act(Activation::Mish);
+    let leaky = Step::Act(Activation::LeakyRelu(0.1));
+    let relu = Step::Act(Activation::Relu);
+    let gelu = Step::Act(Activation::Gelu);
+    let bias = Step::AddColumns;
+    let problems: [(&str, [usize; 3], Layout, &[Step]); 19] = [
+        ("1.1 square", [2048, 2048, 2048], Layout::Tt, &[]),
+        ("1.1 square, later", [4096, 4096, 4096], Layout::Tt, &[]),
+        ("1.2 standard", [1024, 2048, 4096], Layout::Tt, &[]),
+        ("1.6 large k", [256, 256, 131_072], Layout::Tt, &[]),
+        ("1.6 large k, later", [256, 256, 524_288], Layout::Tt, &[]),
+        ("1.7 small k", [16_384, 16_384, 32], Layout::Tt, &[]),
+        ("1.8 irregular", [8205, 5921, 2949], Layout::Tt, &[]),
+        ("1.9 tall and skinny", [16_384, 16_384, 16], Layout::Tt, &[]),
+        ("1.9 tall and skinny, later", [16_384, 16_384, 32], Layout::Tt, &[]),
+        ("1.16 A transposed", [1024, 2048, 4096], Layout::Nt, &[]),
+        ("1.17 B transposed", [1024, 2048, 4096], Layout::Tn, &[]),
+        (
+            "2.12 multiply, leaky ReLU",
+            [128, 512, 1024],
+            Layout::Tn,
+            &[bias, Step::MulScalar(2.0), leaky],
+        ),
+        ("2.29 mish of mish", [128, 20, 10], Layout::Tn, &[bias, mish, mish]),
+        ("2.40 scale and add itself", [128, 128, 64], Layout::Tn, &[bias, Step::ScaleAddSelf(0.5)]),
+        (
+            "2.40 scale and add a residual",
+            [128, 128, 64],
+            Layout::Tn,
+            &[bias, Step::MulScalar(0.5), Step::AddTensor(1.0)],
+        ),
+        ("2.76 bias, ReLU", [128, 512, 1024], Layout::Tn, &[bias, relu]),
+        ("2.86 divide, GELU", [128, 1024, 512], Layout::Tn, &[bias, Step::DivScalar(10.0), gelu]),
+        ("1.6 large k, in small", [16, 16, 131_072], Layout::Tt, &[]),
+        ("1.8 irregular, in small", [205, 121, 149], Layout::Tt, &[]),
+    ];
+    for (name, shape, layout, steps) in problems {
+        let work: usize = shape.iter().product();
+        let size = match work {
+            0..10_000_000 => Size::Quick,
+            10_000_000..100_000_000 => Size::Core,
+            _ => Size::Large,
+        };
+        let name = format!("KernelBench {name}");
+        let spec = Spec { layout, size, ..Spec::new(name, shape).steps(steps) };
+        cases.push(case::<bf16, bf16>(spec.clone()));
+        cases.push(case::<f16, f16>(spec));
+    }
+}
+
+/// Products of language models, `(n, k)` of the weight with a batch each of decoding and prefill,
+/// and the sizes that other libraries' lists single out.
+fn models(cases: &mut Vec<Case>) {
+    for [n, k] in [
+        [10_240, 8192],
+        [8192, 28_672],
+        [7168, 2048],
+        [2112, 7168],
+        [24_576, 1536],
+        [12_288, 2048],
+        [64, 2048],
+        [5120, 2880],
+        [128, 2880],
+    ] {
+        for m in [1, 64, 2048] {
+            let spec = Spec { size: Size::Large, ..Spec::new("model", [m, n, k]) };
+            cases.push(case::<bf16, bf16>(spec));
+        }
+    }
+    for shape in [[159, 17_389, 597], [2048, 2048, 2049], [4864, 8192, 4160], [1, 8192, 1024]] {
+        let spec = Spec { size: Size::Large, ..Spec::new("irregular", shape) };
+        cases.push(case::<bf16, bf16>(spec));
+    }
+}

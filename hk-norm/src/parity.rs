@@ -1,0 +1,19 @@
+//! The cases by which the ops of this crate are compared with their references, for tests and the
+//! command `hipkittens check`.
+
+mod rmsnorm;
+
+use hk_core::kernel::KernelSet;
+use hk_ref::Case;
+
+pub use rmsnorm::tensor_case as rmsnorm_tensor_case;
+
+/// Every case of every op.
+pub fn cases() -> Vec<Case> {
+    rmsnorm::cases()
+}
+
+/// The kernels that were built into this crate.
+pub fn kernels() -> &'static KernelSet {
+    &crate::KERNELS
+}

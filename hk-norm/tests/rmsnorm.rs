@@ -1,0 +1,132 @@
+//! `rmsnorm` and `fused_add_rmsnorm` against their references, and what they refuse.
+
+#[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
+compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
+
+use hk_core::dtype::bf16;
+use hk_core::{Arch, Device, Error, Stream, Tensor};
+use hk_norm::{RmsnormOptions, fused_add_rmsnorm_into, parity, rmsnorm_into, rmsnorm_with};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
+
+/// A simulated device of each architecture that there are kernels for.
+fn devices() -> Vec<Device> {
+    let enabled = |arch: &Arch| match arch.feature() {
+        "cdna3" => cfg!(feature = "cdna3"),
+        _ => cfg!(feature = "cdna4"),
+    };
+    let archs: Vec<_> = Arch::ALL.into_iter().filter(enabled).collect();
+    hk_ref::devices(&archs).unwrap()
+}
+
+#[test]
+fn rmsnorm_has_parity() {
+    hk_ref::run_all(&parity::cases(), &devices());
+}
+
+/// Arguments that fit: x `[3, 64]` and its weight.
+fn fitting(stream: &Stream) -> (Tensor<bf16>, Tensor<bf16>, Guarded<bf16>) {
+    let x = Tensor::filled(stream, &[3, 64], bf16::ONE).unwrap();
+    let weight = Tensor::filled(stream, &[64], bf16::ONE).unwrap();
+    (x, weight, Guarded::new(stream, 3, 64, Placement { gap: 8, shift: 0 }).unwrap())
+}
+
+#[test]
+fn rmsnorm_rejects_wrong_weight_length_and_leaves_output() {
+    for device in devices() {
+        let (x, _, mut y) = fitting(&device.default_stream());
+        let weight = Tensor::filled(x.stream(), &[63], bf16::ONE).unwrap();
+        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, y));
+        assert!(matches!(error, Error::Shape { arg: "weight", .. }), "{error}");
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_empty_rows_and_leaves_output() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = Tensor::<f32>::zeros(&stream, &[4, 0]).unwrap();
+        let weight = Tensor::<f32>::zeros(&stream, &[0]).unwrap();
+        let mut y = Guarded::new(&stream, 4, 1, Placement::default()).unwrap();
+        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.narrow(1, 0..0)?));
+        assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_eps_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        for eps in [0.0, -1e-6, f32::NAN, f32::INFINITY] {
+            let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, eps, y));
+            assert!(matches!(error, Error::Value { arg: "eps", .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
+    for device in devices() {
+        let (_, weight, mut y) = fitting(&device.default_stream());
+        let x = y.matrix().unwrap().slice(1..3).unwrap();
+        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        assert!(matches!(error, Error::Alias { a: "y", b: "x", .. }), "{error}");
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_wrong_output_shape_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        assert!(matches!(error, Error::Shape { arg: "y", .. }), "{error}");
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_wrong_rstd_length_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        let mut rstd = Tensor::zeros(x.stream(), &[4]).unwrap();
+        let error = rejected(&mut y, |y| {
+            rmsnorm_with(&x, &weight, 1e-6, RmsnormOptions::default().rstd(&mut rstd), y)
+        });
+        assert!(matches!(error, Error::Shape { arg: "rstd", .. }), "{error}");
+        assert_eq!(rstd.to_vec().unwrap(), [0.0; 4]);
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_another_stream_and_leaves_output() {
+    for device in devices() {
+        let (x, _, mut y) = fitting(&device.default_stream());
+        let other = device.new_stream().unwrap();
+        let weight = Tensor::filled(&other, &[64], bf16::ONE).unwrap();
+        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, y));
+        assert!(matches!(error, Error::Stream { .. }), "{error}");
+    }
+}
+
+#[test]
+fn fused_add_rmsnorm_rejects_wrong_residual_shape_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        let residual = Tensor::filled(x.stream(), &[2, 64], bf16::ONE).unwrap();
+        let mut sum = Tensor::filled(x.stream(), &[3, 64], bf16::ONE).unwrap();
+        let error =
+            rejected(&mut y, |y| fused_add_rmsnorm_into(&x, &residual, &weight, 1e-6, y, &mut sum));
+        assert!(matches!(error, Error::Shape { arg: "residual", .. }), "{error}");
+        assert_eq!(sum.to_vec().unwrap(), [bf16::ONE; 192]);
+    }
+}
+
+#[test]
+fn fused_add_rmsnorm_rejects_one_output_for_both_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        let mut sum = y.matrix().unwrap();
+        let error =
+            rejected(&mut y, |y| fused_add_rmsnorm_into(&x, &x, &weight, 1e-6, y, &mut sum));
+        assert!(matches!(error, Error::Alias { .. }), "{error}");
+    }
+}
