@@ -127,3 +127,43 @@ fn doctor_reports_compiler_library_and_devices() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("mi999"));
 }
+
+/// What the doctor says with that HIP library.
+fn doctor_with(library: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+        .arg("doctor")
+        .env("HIPKITTENS_HIP_LIBRARY", library)
+        .env("HIPKITTENS_DEVICE", "")
+        .output()
+        .expect("the command starts");
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("default: sim:mi355x (simulated; "), "{shown}");
+    shown
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn doctor_says_why_a_hip_library_does_not_serve() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../hk-core/tests/library_fixture/hip.rs");
+    for (cfg, said) in [
+        ("complete", "it sees no GPU: hipGetDeviceCount failed: hipErrorNoDevice"),
+        ("complete", "/dev/kfd"),
+        ("old", "is HIP 4.3.21422, older than 5.0.0; install a newer ROCm"),
+        ("incomplete", "has no function `hipMallocAsync`; install ROCm"),
+    ] {
+        let library = folder.path().join(format!("{cfg}.so"));
+        let output = Command::new("rustc")
+            .args(["--edition=2024", "--crate-type=cdylib", "-Anon-snake-case", "--cfg", cfg, "-o"])
+            .arg(&library)
+            .arg(source)
+            .output()
+            .expect("rustc starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let shown = doctor_with(&library);
+        assert!(shown.contains(said), "{said} is not in {shown}");
+    }
+    let shown = doctor_with(&folder.path().join("none.so"));
+    assert!(shown.contains("none.so: cannot open shared object file"), "{shown}");
+}

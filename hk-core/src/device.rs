@@ -65,6 +65,8 @@ pub struct HipLibrary {
     pub version: HipVersion,
     /// GPUs that it sees.
     pub devices: u32,
+    /// What it says when asked for GPUs, if it sees none.
+    pub refusal: Option<String>,
 }
 
 /// Finds the HIP library, without which only simulated devices exist.
@@ -73,11 +75,33 @@ pub struct HipLibrary {
 /// [`Error::Library`], [`Error::Symbol`] or [`Error::Version`] say what is missing.
 pub fn hip_library() -> Result<HipLibrary> {
     let hip = Hip::library()?;
-    Ok(HipLibrary {
-        path: hip.path().map(Path::to_owned).unwrap_or_default(),
-        version: hip.version()?,
-        devices: hip.device_count().unwrap_or(0).max(0).cast_unsigned(),
-    })
+    let (devices, refusal) = match hip.device_count() {
+        Ok(count) if count > 0 => (count.cast_unsigned(), None),
+        Ok(_) => (0, Some("it counts none".into())),
+        Err(error) => (0, Some(error.to_string())),
+    };
+    let path = hip.path().map(Path::to_owned).unwrap_or_default();
+    Ok(HipLibrary { path, version: hip.version()?, devices, refusal })
+}
+
+/// Why none of the devices is a GPU of one of the architectures.
+fn without_gpu(devices: &[DeviceInfo], archs: &[Arch]) -> String {
+    let gpus: Vec<_> = devices
+        .iter()
+        .filter(|info| info.name.starts_with("hip:"))
+        .map(|info| format!("{} is {}", info.name, info.target))
+        .collect();
+    if !gpus.is_empty() {
+        let wanted: Vec<_> = archs.iter().map(|arch| arch.name()).collect();
+        return format!("no GPU is {}: {}", wanted.join(" or "), gpus.join(", "));
+    }
+    match hip_library() {
+        Ok(HipLibrary { path, refusal, .. }) => {
+            let refusal = refusal.unwrap_or_else(|| "its GPUs do not answer".into());
+            format!("{} sees no GPU: {refusal}", path.display())
+        }
+        Err(error) => error.to_string(),
+    }
 }
 
 impl Device {
@@ -86,7 +110,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NoDevice`] if there is none of that name, [`Error::UnsupportedArch`] if no kernel
-    /// could run on it; for `hip:` also what [`hip_library`] returns.
+    /// could run on it; for `hip:` also what [`hip_library`] returns, and [`Error::Hip`] if the
+    /// library sees no GPU at all.
     pub fn open(name: &str) -> Result<Self> {
         let no_device = || Error::NoDevice {
             wanted: name.to_owned(),
@@ -96,7 +121,7 @@ impl Device {
             Some(("hip", ordinal)) => {
                 let ordinal: i32 = ordinal.parse().map_err(|_| no_device())?;
                 let hip = Hip::library()?;
-                if !(0..hip.device_count().unwrap_or(0)).contains(&ordinal) {
+                if !(0..hip.device_count()?).contains(&ordinal) {
                     return Err(no_device());
                 }
                 Self::new(hip, ordinal, name.to_owned())
@@ -120,7 +145,8 @@ impl Device {
 
     /// Opens the device that the environment variable `HIPKITTENS_DEVICE` names, else the first GPU
     /// of an architecture that kernels exist for, else a simulated one. Says which in a `tracing`
-    /// event.
+    /// event; as a simulated device is far slower than a GPU, it is a warning if one takes a GPU's
+    /// place, and says why.
     ///
     /// # Errors
     /// Those of [`open`](Self::open); [`Error::NoDevice`] where there is neither GPU nor simulator.
@@ -133,28 +159,39 @@ impl Device {
     /// # Errors
     /// As [`auto`](Self::auto).
     pub fn auto_for(archs: &[Arch]) -> Result<Self> {
-        let (device, why) = match std::env::var(DEVICE_VARIABLE) {
-            Ok(name) if !name.is_empty() => (Self::open(&name)?, DEVICE_VARIABLE),
-            _ => Self::choose(&Self::list(), archs)?,
+        let named = std::env::var(DEVICE_VARIABLE).ok().filter(|name| !name.is_empty());
+        let device = match &named {
+            Some(name) => Self::open(name)?,
+            None => {
+                let devices = Self::list();
+                let device = Self::choose(&devices, archs)?;
+                if device.is_simulated() {
+                    let why = without_gpu(&devices, archs);
+                    tracing::warn!(device = device.name(), why, "no GPU can be used: simulated");
+                    return Ok(device);
+                }
+                device
+            }
         };
+        let why = if named.is_some() { DEVICE_VARIABLE } else { "first supported GPU" };
         tracing::info!(device = device.name(), arch = device.arch().name(), why, "device chosen");
         Ok(device)
     }
 
     /// The first GPU, else the newest simulated product, of an architecture in the list.
-    fn choose(devices: &[DeviceInfo], archs: &[Arch]) -> Result<(Self, &'static str)> {
+    fn choose(devices: &[DeviceInfo], archs: &[Arch]) -> Result<Self> {
         let usable = |kind: &'static str| {
             let of_kind = devices.iter().filter(move |info| info.name.starts_with(kind));
             of_kind.filter(|info| info.arch.is_some_and(|arch| archs.contains(&arch)))
         };
         if let Some(gpu) = usable("hip:").next() {
-            return Ok((Self::open(&gpu.name)?, "first supported GPU"));
+            return Self::open(&gpu.name);
         }
         let simulated = usable("sim:").next_back().ok_or_else(|| Error::NoDevice {
             wanted: "auto".into(),
             available: devices.iter().map(|info| info.name.clone()).collect(),
         })?;
-        Ok((Self::open(&simulated.name)?, "no supported GPU"))
+        Self::open(&simulated.name)
     }
 
     /// Every device that exists: the GPUs of the HIP library, supported or not, then the simulated
@@ -317,6 +354,8 @@ mod tests {
         let error = Device::choose(&devices, &[Arch::Gfx950]).unwrap_err();
         let Error::NoDevice { wanted, available } = error else { panic!("{error}") };
         assert_eq!((wanted.as_str(), available.len()), ("auto", 2));
+        let why = without_gpu(&[info("hip:0", None)], &Arch::ALL);
+        assert_eq!(why, "no GPU is gfx942 or gfx950: hip:0 is ");
     }
 
     #[test]
@@ -324,7 +363,7 @@ mod tests {
     fn the_newest_simulated_product_of_a_wanted_architecture_is_chosen() {
         let simulated: Vec<_> =
             Device::list().into_iter().filter(|info| info.name.starts_with("sim:")).collect();
-        let chosen = |archs: &[Arch]| Device::choose(&simulated, archs).unwrap().0;
+        let chosen = |archs: &[Arch]| Device::choose(&simulated, archs).unwrap();
         assert_eq!(chosen(&[Arch::Gfx942]).name(), "sim:mi325x");
         assert_eq!(chosen(&Arch::ALL).name(), "sim:mi355x");
     }

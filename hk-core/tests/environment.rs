@@ -7,29 +7,9 @@ mod common;
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use common::{AXPY, AxpyArgs, compile};
+use common::{AXPY, AxpyArgs, compile, run};
 use hk_core::{Device, Error, LaunchConfig, Module, Tensor, hip_library};
-
-/// The variables, all of which a child gets set, empty if not given.
-const VARIABLES: [&str; 4] =
-    ["HIPKITTENS_DEVICE", "HIPKITTENS_HIP_LIBRARY", "HIPKITTENS_CAPTURE", "HIPKITTENS_SIM_DEVICES"];
-
-/// Runs one of this file's ignored tests in another process with that environment.
-fn run(test: &str, environment: &[(&str, &Path)]) {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", test, "--ignored", "--nocapture"]);
-    command.envs(VARIABLES.map(|name| (name, "")));
-    command.envs(environment.iter().copied());
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{test} failed: {text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
 
 /// The shared library that cargo builds of the simulator, beside this test's own program.
 fn shared_library() -> PathBuf {

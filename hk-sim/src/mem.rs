@@ -415,6 +415,11 @@ impl Memory {
         state.peers.insert((device, owner))
     }
 
+    /// Whether [`Memory::grant`] let kernels of `device` access memory of `owner`.
+    pub fn is_granted(&self, device: usize, owner: usize) -> bool {
+        self.state().peers.contains(&(device, owner))
+    }
+
     /// Undoes [`Memory::grant`]; false if there was no such grant.
     pub fn revoke(&self, device: usize, owner: usize) -> bool {
         let mut state = self.state();

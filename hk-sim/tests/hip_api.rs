@@ -555,3 +555,104 @@ fn modules_that_do_not_load_say_why() {
         assert_eq!(hipModuleUnload(garbage.as_ptr() as HipModule), HipError::INVALID_HANDLE);
     }
 }
+
+/// An attribute of a pool that has 64 bits.
+unsafe fn pool_bytes(pool: HipMemPool, attribute: c_int) -> u64 {
+    get(|value: *mut u64| unsafe { hipMemPoolGetAttribute(pool, attribute, value.cast()) })
+}
+
+#[test]
+fn memory_comes_from_pools() {
+    const REUSE: c_int = 1;
+    const THRESHOLD: c_int = 4;
+    const RESERVED: c_int = 5;
+    const USED: c_int = 7;
+    const PEAK: c_int = 8;
+    let _alone = alone();
+    unsafe {
+        use_product("mi325x");
+        let device = get(|device| hipGetDevice(device));
+        assert_eq!(get(|value| hipDeviceGetAttribute(value, 88, device)), 1);
+        let default = get(|pool| hipDeviceGetDefaultMemPool(pool, device));
+        assert_eq!(get(|pool| hipDeviceGetMemPool(pool, device)), default);
+        assert_eq!(hipMemPoolDestroy(default), INVALID);
+        assert_eq!(hipDeviceGetDefaultMemPool(null_mut(), device), INVALID);
+
+        let location = HipMemLocation { kind: 1, id: device };
+        let props = HipMemPoolProps {
+            alloc_type: 1,
+            handle_types: 0,
+            location,
+            security_attributes: null_mut(),
+            max_size: 0,
+            reserved: [0; 56],
+        };
+        let pool = get(|pool| hipMemPoolCreate(pool, &props));
+        let exported = HipMemPoolProps { handle_types: 1, ..props };
+        let mut none = null_mut();
+        assert_eq!(hipMemPoolCreate(&mut none, &exported), HipError::NOT_SUPPORTED);
+
+        // Settings are kept, with the type of each.
+        let (mut off, mut all) = (0i32, u64::MAX);
+        ok(hipMemPoolSetAttribute(pool, REUSE, (&raw mut off).cast()));
+        ok(hipMemPoolSetAttribute(pool, THRESHOLD, (&raw mut all).cast()));
+        let reuse: i32 = get(|value: *mut i32| hipMemPoolGetAttribute(pool, REUSE, value.cast()));
+        assert_eq!((reuse, pool_bytes(pool, THRESHOLD)), (0, u64::MAX));
+        for (attribute, value) in [(0, &raw mut all), (9, &raw mut all), (USED, &raw mut all)] {
+            assert_eq!(hipMemPoolSetAttribute(pool, attribute, value.cast()), INVALID);
+        }
+
+        // Allocations are accounted to the pool that they come from.
+        let stream = stream();
+        let first: *mut c_void = get(|p| hipMallocFromPoolAsync(p, 5000, pool, stream));
+        ok(hipDeviceSetMemPool(device, pool));
+        let second: *mut c_void = get(|p| hipMallocAsync(p, 300, stream));
+        assert_eq!((pool_bytes(pool, USED), pool_bytes(pool, RESERVED)), (5300, 5300));
+        assert_eq!(pool_bytes(default, USED), 0);
+        ok(hipMemsetAsync(first, 7, 5000, stream));
+        let mut byte = 0u8;
+        ok(hipMemcpyAsync((&raw mut byte).cast(), first, 1, 2, stream));
+        ok(hipFreeAsync(first, stream));
+        ok(hipStreamSynchronize(stream));
+        assert_eq!((byte, pool_bytes(pool, USED), pool_bytes(pool, PEAK)), (7, 300, 5300));
+        let mut zero = 0u64;
+        ok(hipMemPoolSetAttribute(pool, PEAK, (&raw mut zero).cast()));
+        assert_eq!(pool_bytes(pool, PEAK), 300);
+        ok(hipMemPoolTrimTo(pool, 0));
+
+        // A pool belongs to one device; others can be given access.
+        let other = hk_sim::device_ordinal("mi350x").unwrap();
+        assert_eq!(hipDeviceSetMemPool(other, pool), HipError::INVALID_DEVICE);
+        let mut of_other = HipMemLocation { kind: 1, id: other };
+        assert_eq!(get(|flags| hipMemPoolGetAccess(flags, pool, &mut of_other)), 0);
+        let access = HipMemAccessDesc { location: of_other, flags: 3 };
+        ok(hipMemPoolSetAccess(pool, &access, 1));
+        assert_eq!(get(|flags| hipMemPoolGetAccess(flags, pool, &mut of_other)), 3);
+        ok(hipSetDevice(other));
+        ok(hipDeviceDisablePeerAccess(device));
+        ok(hipSetDevice(device));
+
+        // What was allocated outlives the pool; the device goes back to its own.
+        ok(hipMemPoolDestroy(pool));
+        assert_eq!(hipMemPoolTrimTo(pool, 0), INVALID);
+        assert_eq!(get(|pool| hipDeviceGetMemPool(pool, device)), default);
+        ok(hipMemset(second, 1, 300));
+        ok(hipFreeAsync(second, stream));
+        ok(hipStreamDestroy(stream));
+    }
+}
+
+#[test]
+fn stream_ordered_memory_is_of_the_streams_device() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi300x");
+        let device = get(|device| hipGetDevice(device));
+        let stream = stream();
+        use_product("mi355x");
+        let buffer: *mut c_void = get(|p| hipMallocAsync(p, 64, stream));
+        assert_eq!(get(|attributes| hipPointerGetAttributes(attributes, buffer)).device, device);
+        ok(hipFreeAsync(buffer, stream));
+        ok(hipStreamDestroy(stream));
+    }
+}

@@ -26,6 +26,25 @@ extern "C" __global__ void saxpy(float* y, const float* x, float a, int n) {
   if (i < n) y[i] += a * x[i];
 }
 
+// Position in the workgroup and work-items of the workgroup, counted across its waves.
+extern "C" __global__ void ragged(unsigned* out, unsigned* sizes) {
+  static __attribute__((shared)) unsigned count;
+  unsigned x = __builtin_amdgcn_workitem_id_x(), y = __builtin_amdgcn_workitem_id_y();
+  if (x == 0 && y == 0) count = 0;
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
+  __builtin_amdgcn_s_barrier();
+  unsigned gx = __builtin_amdgcn_workgroup_id_x() * 16 + x;
+  unsigned gy = __builtin_amdgcn_workgroup_id_y() * 8 + y;
+  unsigned z = __builtin_amdgcn_workgroup_id_z();
+  __atomic_fetch_add(out + (z * 16 + gy) * 64 + gx, 1 + x | y << 8 | count << 16, __ATOMIC_RELAXED);
+  auto hidden = (const unsigned*)__builtin_amdgcn_implicitarg_ptr();
+  if (gx == 0 && gy == 0 && z == 0) {
+    for (int i = 0; i < 3; ++i) sizes[i] = hidden[i], sizes[3 + i] = ((const unsigned short*)hidden)[9 + i];
+  }
+}
+
 // What the runtime tells a kernel, one value per word.
 extern "C" __global__ void facts(unsigned* out) {
   auto* packet = (const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_dispatch_ptr();
@@ -220,6 +239,51 @@ fn both_forms_of_arguments_reach_the_kernel() {
 }
 
 #[test]
+fn the_last_workgroup_of_a_dimension_may_be_partial() {
+    const WIDTH: usize = 64;
+    // Across waves: 128 work-items in a full workgroup, 40, 48 and 15 in the partial ones.
+    let (global, block) = ([37, 11, 2], [16, 8, 1]);
+    for (product, arch) in CHIPS {
+        let module = load(product, arch);
+        let mut out = upload(&[0u32; 2 * 16 * WIDTH]);
+        let mut sizes = upload(&[0u32; 6]);
+        let mut args = [pointer_to(&mut out), pointer_to(&mut sizes)];
+        ok(unsafe {
+            hipExtModuleLaunchKernel(
+                kernel(module, c"ragged"),
+                global[0],
+                global[1],
+                global[2],
+                block[0],
+                block[1],
+                block[2],
+                0,
+                null_mut(),
+                args.as_mut_ptr(),
+                null_mut(),
+                null_mut(),
+                null_mut(),
+                0,
+            )
+        });
+        // Full workgroups, and the size of the partial one, which z does not have.
+        assert_eq!(download::<u32>(sizes, 6), [2, 1, 2, 5, 3, 0]);
+        let found = download::<u32>(out, 2 * 16 * WIDTH);
+        for (index, &found) in found.iter().enumerate() {
+            let (x, y) = (index % WIDTH, index / WIDTH % 16);
+            // Each work-item adds its own position, and how many are in its workgroup.
+            let (wide, high) = (if x < 32 { 16 } else { 5 }, if y < 8 { 8 } else { 3 });
+            let here = x < 37 && y < 11;
+            let expected = 1 + (x % 16) | (y % 8) << 8 | (wide * high) << 16;
+            assert_eq!(found as usize, if here { expected } else { 0 }, "{x} {y}");
+        }
+        free(out);
+        free(sizes);
+        ok(unsafe { hipModuleUnload(module) });
+    }
+}
+
+#[test]
 fn hidden_arguments_and_packet_describe_the_launch() {
     for (product, arch) in CHIPS {
         let module = load(product, arch);
@@ -251,7 +315,6 @@ fn hidden_arguments_and_packet_describe_the_launch() {
                 0,
             )
         };
-        assert_eq!(extended(100), HipError::INVALID_VALUE);
         ok(extended(128));
         ok(unsafe { hipEventSynchronize(stop) });
         let mut ms = -1.0;

@@ -1,5 +1,6 @@
 //! The table of entry points: filled from a library opened at run time, or from the simulator.
 
+use std::error::Error as _;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 
@@ -165,7 +166,9 @@ pub(super) fn open(candidates: &[PathBuf]) -> Result<(Table, PathBuf)> {
                 return Ok((table, path.clone()));
             }
             Err(error) => {
-                tried.push(crate::Tried { path: path.clone(), reason: error.to_string() });
+                // The error itself only names the call that failed.
+                let reason = error.source().map_or(error.to_string(), ToString::to_string);
+                tried.push(crate::Tried { path: path.clone(), reason });
             }
         }
     }
@@ -211,6 +214,8 @@ mod tests {
         };
         assert_eq!(tried.iter().map(|t| t.path.clone()).collect::<Vec<_>>(), missing);
         assert!(tried.iter().all(|t| !t.reason.is_empty()) && !hint.is_empty());
+        // The loader's own words.
+        assert!(tried[0].reason.contains("/nowhere/libamdhip64.so"), "{}", tried[0].reason);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use std::path::Path;
+use std::process::Command;
+
 use hk_core::{Arch, Device, DevicePtr, kernel_args};
 
 /// One simulated product of each architecture.
@@ -49,4 +52,24 @@ kernel_args! {
         pub(crate) a: f32,
         pub(crate) n: i32,
     }
+}
+
+/// The variables, all of which a child gets set, empty if not given.
+const VARIABLES: [&str; 4] =
+    ["HIPKITTENS_DEVICE", "HIPKITTENS_HIP_LIBRARY", "HIPKITTENS_CAPTURE", "HIPKITTENS_SIM_DEVICES"];
+
+/// Runs one of the file's ignored tests in another process with that environment.
+#[track_caller]
+pub(crate) fn run(test: &str, environment: &[(&str, &Path)]) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.envs(VARIABLES.map(|name| (name, "")));
+    command.envs(environment.iter().copied());
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{test} failed: {text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

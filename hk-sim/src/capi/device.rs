@@ -150,6 +150,8 @@ api! {
         runtime().events.remove_where(|event| event.device == ordinal);
         runtime().functions.remove_where(|function| function.module.device == ordinal);
         runtime().modules.remove_where(|module| module.device == ordinal);
+        device.set_pool(None);
+        runtime().pools.remove_where(|pool| pool.device == ordinal);
         memory().release_device(ordinal);
         device.flags.store(0, Ordering::Relaxed);
         Ok(())

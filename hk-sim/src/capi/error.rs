@@ -67,6 +67,19 @@ api! {
         if found.is_some() { Ok(()) } else { Err(HipError::INVALID_VALUE) }
     }
 
+    /// Address of a function of this API, as the newest callers know it.
+    fn hipGetDriverEntryPoint(
+        symbol: *const c_char,
+        function: *mut *mut c_void,
+        flags: u64,
+        status: *mut c_int,
+    ) {
+        match hipGetProcAddress(symbol, function, VERSION / 100_000, flags, status) {
+            HipError::SUCCESS => Ok(()),
+            error => Err(error),
+        }
+    }
+
     /// Profiling is not offered; starting it is harmless.
     fn hipProfilerStart() {
         Ok(())
@@ -81,6 +94,12 @@ api! {
 /// Last error of the calling thread, which is forgotten.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipGetLastError() -> HipError {
+    take_error()
+}
+
+/// Last error of the calling thread, which is forgotten.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipExtGetLastError() -> HipError {
     take_error()
 }
 

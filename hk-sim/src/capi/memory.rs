@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::types::{HipDeviceptr, HipError, HipMemoryType, HipPointerAttribute, HipStream};
 use super::{api, check_flags, enqueue, put};
 use crate::mem::{Allocation, MemoryError, RegionKind, Request};
-use crate::runtime::{HipResult, current_device, memory, runtime};
+use crate::runtime::{HipResult, Pool, Stream, current_device, memory, runtime};
 
 /// Rows of pitched memory are a multiple of this.
 const PITCH: usize = 256;
@@ -42,19 +42,46 @@ fn allocate(
     flags: c_uint,
     managed: bool,
 ) -> HipResult {
+    let device = current_device()?.ordinal;
+    allocate_on(device, pointer, Request { len: size as u64, kind, device, flags, managed })
+}
+
+/// Allocates what is asked for on a device; no bytes give a null pointer.
+fn allocate_on(device: usize, pointer: *mut *mut c_void, request: Request) -> HipResult {
     if pointer.is_null() {
         return Err(HipError::INVALID_VALUE);
     }
     runtime().refuse_during_capture()?;
-    let device = current_device()?;
+    let device = runtime().devices.get(device).ok_or(HipError::INVALID_DEVICE)?;
     let mut allocated = std::ptr::null_mut();
-    if size != 0 {
-        let request = Request { len: size as u64, kind, device: device.ordinal, flags, managed };
+    if request.len != 0 {
         let limit = device.product.memory_bytes;
         allocated = as_pointer(memory().allocate(request, limit).map_err(hip_error)?);
     }
     // SAFETY: it is not null; the API demands that it is valid then.
     unsafe { put(pointer, allocated) }
+}
+
+/// Allocates device memory from a pool in the order of a stream; it is there at once.
+///
+/// # Safety
+///
+/// `pointer` is null or valid for a write.
+pub(super) unsafe fn allocate_in_order(
+    pointer: *mut *mut c_void,
+    size: usize,
+    pool: &Pool,
+    stream: &Stream,
+) -> HipResult {
+    if stream.capture().is_some() {
+        return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    let (kind, device) = (RegionKind::Device, pool.device);
+    let request = Request { len: size as u64, kind, device, flags: 0, managed: false };
+    allocate_on(device, pointer, request)?;
+    // SAFETY: the allocation wrote it.
+    pool.add(address(unsafe { pointer.read_unaligned() }));
+    Ok(())
 }
 
 /// Frees an allocation of the kinds that `accepts` holds for, once all work is done.
@@ -105,12 +132,11 @@ api! {
         free(pointer, is_device_or_managed)
     }
 
-    /// Allocates device memory; it is there at once.
+    /// Allocates memory of the stream's device; it is there at once.
     fn hipMallocAsync(pointer: *mut *mut c_void, size: usize, stream: HipStream) {
-        if runtime().stream(stream)?.capture().is_some() {
-            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
-        }
-        allocate(pointer, size, RegionKind::Device, 0, false)
+        let stream = runtime().stream(stream)?;
+        let device = runtime().devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
+        allocate_in_order(pointer, size, &device.pool(), &stream)
     }
 
     /// Frees device memory once the stream gets there.
@@ -181,8 +207,18 @@ api! {
         allocate(pointer, size, RegionKind::HostPinned, 0, false)
     }
 
+    /// Allocates pinned host memory, by its old name.
+    fn hipMallocHost(pointer: *mut *mut c_void, size: usize) {
+        allocate(pointer, size, RegionKind::HostPinned, 0, false)
+    }
+
     /// Frees pinned host memory after all work is done.
     fn hipHostFree(pointer: *mut c_void) {
+        free(pointer, is_host)
+    }
+
+    /// Frees pinned host memory after all work is done, by its old name.
+    fn hipFreeHost(pointer: *mut c_void) {
         free(pointer, is_host)
     }
 

@@ -15,6 +15,7 @@ mod fatbin;
 mod graph;
 mod memory;
 mod module;
+mod pool;
 mod stream;
 mod transfer;
 pub mod types;
@@ -31,6 +32,7 @@ pub use fatbin::*;
 pub use graph::*;
 pub use memory::*;
 pub use module::*;
+pub use pool::*;
 pub use stream::*;
 pub use transfer::*;
 
@@ -161,7 +163,7 @@ pub fn lookup(symbol: &str, hip_version: c_int) -> Option<*const c_void> {
         "hipChooseDevice" if hip_version >= 600 => "hipChooseDeviceR0600",
         other => other,
     };
-    const TABLES: [fn(&str) -> Option<*const c_void>; 10] = [
+    const TABLES: [fn(&str) -> Option<*const c_void>; 11] = [
         context_entry,
         device_entry,
         error_entry,
@@ -170,11 +172,13 @@ pub fn lookup(symbol: &str, hip_version: c_int) -> Option<*const c_void> {
         graph_entry,
         memory_entry,
         module_entry,
+        pool_entry,
         stream_entry,
         transfer_entry,
     ];
     TABLES.iter().find_map(|table| table(symbol)).or(match symbol {
         "hipGetLastError" => Some(hipGetLastError as *const c_void),
+        "hipExtGetLastError" => Some(hipExtGetLastError as *const c_void),
         "hipPeekAtLastError" => Some(hipPeekAtLastError as *const c_void),
         "hipGetErrorName" => Some(hipGetErrorName as *const c_void),
         "hipGetErrorString" => Some(hipGetErrorString as *const c_void),

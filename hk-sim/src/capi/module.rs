@@ -347,11 +347,7 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let shape = Shape {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            dynamic_lds: shared_bytes,
-        };
+        let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
         launch(&*function(kernel)?, shape, stream, params, extra, HipError::INVALID_VALUE)
     }
 
@@ -400,11 +396,7 @@ api! {
         stream: HipStream,
         params: *mut *mut c_void,
     ) {
-        let shape = Shape {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            dynamic_lds: shared_bytes,
-        };
+        let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
         let kernel = function(kernel)?;
         check_cooperative(&kernel, &shape)?;
         let none = std::ptr::null_mut();
@@ -422,11 +414,7 @@ api! {
             return Err(HipError::INVALID_VALUE);
         }
         let config = config.read_unaligned();
-        let shape = Shape {
-            grid: config.grid.into(),
-            block: config.block.into(),
-            dynamic_lds: config.shared_mem_bytes,
-        };
+        let shape = Shape::new(config.grid.into(), config.block.into(), config.shared_mem_bytes);
         let kernel = function(kernel)?;
         if is_cooperative(config.attributes, config.attribute_count)? {
             check_cooperative(&kernel, &shape)?;
@@ -446,7 +434,7 @@ api! {
         let config = config.read_unaligned();
         let dynamic_lds =
             u32::try_from(config.dynamic_smem_bytes).map_err(|_| HipError::INVALID_VALUE)?;
-        let shape = Shape { grid: config.grid.into(), block: config.block.into(), dynamic_lds };
+        let shape = Shape::new(config.grid.into(), config.block.into(), dynamic_lds);
         let kernel = function_of(host)?;
         if is_cooperative(config.attributes, config.attribute_count)? {
             check_cooperative(&kernel, &shape)?;
@@ -465,7 +453,7 @@ api! {
         stream: HipStream,
     ) {
         let dynamic_lds = u32::try_from(shared_bytes).map_err(|_| HipError::INVALID_VALUE)?;
-        let shape = Shape { grid: grid.into(), block: block.into(), dynamic_lds };
+        let shape = Shape::new(grid.into(), block.into(), dynamic_lds);
         let kernel = registered_function(host)?;
         let none = std::ptr::null_mut();
         launch(&kernel, shape, stream, args, none, HipError::INVALID_CONFIGURATION)
@@ -504,7 +492,7 @@ api! {
         stream: HipStream,
     ) {
         let shape =
-            Shape { grid: grid.into(), block: block.into(), dynamic_lds: shared_bytes };
+            Shape::new(grid.into(), block.into(), shared_bytes);
         let kernel = registered_function(host)?;
         check_cooperative(&kernel, &shape)?;
         let none = std::ptr::null_mut();
@@ -514,7 +502,7 @@ api! {
     /// Keeps the configuration of a `<<<...>>>` launch for its stub.
     fn __hipPushCallConfiguration(grid: Dim3, block: Dim3, shared_bytes: usize, stream: HipStream) {
         let dynamic_lds = u32::try_from(shared_bytes).map_err(|_| HipError::INVALID_VALUE)?;
-        push_call(Shape { grid: grid.into(), block: block.into(), dynamic_lds }, stream);
+        push_call(Shape::new(grid.into(), block.into(), dynamic_lds), stream);
         Ok(())
     }
 

@@ -22,6 +22,8 @@ pub type HipCtx = *mut c_void;
 pub type HipGraph = *mut c_void;
 /// `hipGraphExec_t`.
 pub type HipGraphExec = *mut c_void;
+/// `hipMemPool_t`.
+pub type HipMemPool = *mut c_void;
 /// `hipHostFn_t`.
 pub type HipHostFn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 /// `hipStreamCallback_t`.
@@ -84,6 +86,44 @@ pub struct HipPointerAttribute {
     pub is_managed: c_int,
     /// Flags of the allocation.
     pub allocation_flags: c_uint,
+}
+
+/// `hipMemLocation`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipMemLocation {
+    /// `hipMemLocationType`: 1 for a device.
+    pub kind: c_int,
+    /// Ordinal of the device.
+    pub id: c_int,
+}
+
+/// `hipMemAccessDesc`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipMemAccessDesc {
+    /// Who accesses.
+    pub location: HipMemLocation,
+    /// `hipMemAccessFlags`: 0 none, 3 read and write.
+    pub flags: c_int,
+}
+
+/// `hipMemPoolProps`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HipMemPoolProps {
+    /// `hipMemAllocationType`: 1, pinned.
+    pub alloc_type: c_int,
+    /// `hipMemAllocationHandleType`s that the memory can be exported as.
+    pub handle_types: c_int,
+    /// Where the memory is.
+    pub location: HipMemLocation,
+    /// For Windows.
+    pub security_attributes: *mut c_void,
+    /// Most bytes of the pool, 0 for no limit.
+    pub max_size: usize,
+    /// Zero.
+    pub reserved: [u8; 56],
 }
 
 /// `hipFuncAttributes`.
@@ -396,6 +436,7 @@ const _: () = {
     assert!(offset_of!(Old, gcn_arch_name) == 396);
     assert!(size_of::<HipPointerAttribute>() == 32);
     assert!(size_of::<HipFuncAttributes>() == 56);
+    assert!(size_of::<HipMemPoolProps>() == 88);
     assert!(size_of::<HipMemcpy2D>() == 128);
     assert!(size_of::<HipLaunchAttribute>() == 72);
     assert!(size_of::<HipDrvLaunchConfig>() == 56);

@@ -70,6 +70,9 @@ pub struct Dispatch {
     pub grid: [u32; 3],
     /// Work-items of a workgroup in x, y, z.
     pub block: [u32; 3],
+    /// Work-items of the last workgroup in x, y, z: less than `block` where the grid, counted in
+    /// work-items, is not a multiple of it.
+    pub tail: [u32; 3],
     /// Address of the kernarg segment.
     pub kernarg: u64,
     /// Address of the 64-byte dispatch packet.

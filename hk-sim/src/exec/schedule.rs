@@ -331,10 +331,21 @@ impl<'a> Group<'a> {
         self.random =
             seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let lds = self.lds.as_mut_ptr().cast::<u8>();
+        let block = std::array::from_fn(|axis| {
+            let is_last = id[axis] + 1 == dispatch.grid[axis];
+            if is_last { dispatch.tail[axis] } else { dispatch.block[axis] }
+        });
+        let items: u32 = block.iter().product();
         for (index, wave) in self.waves.iter_mut().enumerate() {
             wave.lds = lds;
             wave.lds_len = dispatch.lds_bytes;
-            reset_wave(wave, dispatch, index as u32, linear, id, entry);
+            if index * WAVE < items as usize {
+                reset_wave(wave, dispatch, index as u32, linear, id, block, entry);
+            } else {
+                // A partial workgroup does not need it.
+                self.states[index] = State::Ended;
+                wave.executed = 0;
+            }
         }
         if let Some(checker) = &mut self.checker {
             checker.reset(linear, &self.waves);
@@ -479,6 +490,7 @@ fn reset_wave(
     index: u32,
     linear: u64,
     id: [u32; 3],
+    block: [u32; 3],
     entry: usize,
 ) {
     let setup = &dispatch.setup;
@@ -541,7 +553,7 @@ fn reset_wave(
     wave.set_sgpr64(102, PRIVATE_APERTURE);
     wave.set_sgpr64(super::VCC, 0);
 
-    let [bx, by, bz] = dispatch.block;
+    let [bx, by, bz] = block;
     let items = bx * by * bz;
     let first = index * WAVE as u32;
     let live = (items - first).min(WAVE as u32);

@@ -75,6 +75,7 @@ impl SingleWave {
             setup: WaveSetup { mode: DEFAULT_MODE, ..WaveSetup::default() },
             grid: [1; 3],
             block: [WAVE as u32, 1, 1],
+            tail: [WAVE as u32, 1, 1],
             kernarg: 0,
             dispatch_packet: 0,
             queue: 0,

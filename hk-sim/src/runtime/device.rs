@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
+use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::product::Product;
 
@@ -20,6 +21,9 @@ pub(crate) struct Device {
     streams: Mutex<Vec<Weak<Stream>>>,
     /// Ends of destroyed streams that may still have work.
     retired: Mutex<Vec<Marker>>,
+    default_pool: OnceLock<Arc<Pool>>,
+    /// Pool that took the place of the default one.
+    chosen_pool: Mutex<Option<Arc<Pool>>>,
     /// `hipSetDeviceFlags`.
     pub(crate) flags: AtomicU32,
     /// Retained primary contexts.
@@ -36,6 +40,8 @@ impl Device {
             null_stream: OnceLock::new(),
             streams: Mutex::default(),
             retired: Mutex::default(),
+            default_pool: OnceLock::new(),
+            chosen_pool: Mutex::default(),
             flags: AtomicU32::new(0),
             primary_context: AtomicI32::new(0),
             stack_limit: AtomicU64::new(1024),
@@ -46,6 +52,22 @@ impl Device {
     /// The null stream.
     pub(crate) fn null_stream(&self) -> &Arc<Stream> {
         self.null_stream.get_or_init(|| Arc::new(Stream::new(self.ordinal, StreamKind::Null, 0, 0)))
+    }
+
+    /// The pool that the device starts with.
+    pub(crate) fn default_pool(&self) -> &Arc<Pool> {
+        self.default_pool.get_or_init(|| Arc::new(Pool::new(self.ordinal)))
+    }
+
+    /// The pool that stream-ordered allocations come from.
+    pub(crate) fn pool(&self) -> Arc<Pool> {
+        let chosen = self.chosen_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(chosen.as_ref().unwrap_or_else(|| self.default_pool()))
+    }
+
+    /// Chooses that pool; `None` for the default one.
+    pub(crate) fn set_pool(&self, pool: Option<Arc<Pool>>) {
+        *self.chosen_pool.lock().unwrap_or_else(PoisonError::into_inner) = pool;
     }
 
     /// Creates a stream on the device.

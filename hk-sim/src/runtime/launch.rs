@@ -28,32 +28,57 @@ pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     /// Work-items of a workgroup.
     pub(crate) block: [u32; 3],
+    /// Work-items of the last workgroup of each dimension.
+    tail: [u32; 3],
     /// Dynamic LDS bytes.
     pub(crate) dynamic_lds: u32,
 }
 
 impl Shape {
+    /// The shape of a launch that counts its grid in workgroups.
+    pub(crate) fn new(grid: [u32; 3], block: [u32; 3], dynamic_lds: u32) -> Self {
+        Self { grid, block, tail: block, dynamic_lds }
+    }
+
     /// Work-items of a workgroup.
     pub(crate) fn block_size(&self) -> u64 {
         self.block.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// The shape of a launch that counts its grid in work-items.
+    /// The shape of a launch that counts its grid in work-items. Where that is not a multiple of
+    /// the workgroup, the last workgroup is a partial one.
     pub(crate) fn from_global(
         global: [u32; 3],
         block: [u32; 3],
         dynamic_lds: u32,
     ) -> HipResult<Self> {
-        let mut grid = [0; 3];
-        for ((grid, global), block) in grid.iter_mut().zip(global).zip(block) {
-            if block == 0 || !global.is_multiple_of(block) {
-                // Partial workgroups are for OpenCL; HIP compiles for uniform ones.
-                set_message(format!("a grid of {global} work-items in workgroups of {block}"));
+        let mut shape = Self::new([0; 3], block, dynamic_lds);
+        for (axis, (global, block)) in global.into_iter().zip(block).enumerate() {
+            if block == 0 {
                 return Err(HipError::INVALID_VALUE);
             }
-            *grid = global / block;
+            shape.grid[axis] = global.div_ceil(block);
+            if !global.is_multiple_of(block) {
+                shape.tail[axis] = global % block;
+            }
         }
-        Ok(Self { grid, block, dynamic_lds })
+        Ok(shape)
+    }
+
+    /// Work-items of the grid in a dimension; `check` made sure that they can be counted.
+    fn global(&self, axis: usize) -> u32 {
+        (self.grid[axis] - 1) * self.block[axis] + self.tail[axis]
+    }
+
+    /// Work-items of the partial workgroup of a dimension, 0 if there is none.
+    fn remainder(&self, axis: usize) -> u32 {
+        self.tail[axis] % self.block[axis]
+    }
+
+    /// Dimensions of the grid that are not 1, at least one.
+    fn dimensions(&self) -> u16 {
+        let used = (0..3).rev().find(|&axis| self.global(axis) > 1);
+        used.map_or(1, |axis| axis as u16 + 1)
     }
 
     /// Checks that do not depend on the kernel; `zero` is the error for an empty dimension.
@@ -162,6 +187,7 @@ impl Launch {
             setup: kernel.descriptor.wave_setup(),
             grid: self.shape.grid,
             block: self.shape.block,
+            tail: self.shape.tail,
             kernarg: kernarg_address,
             dispatch_packet: base,
             queue,
@@ -234,7 +260,7 @@ impl Launch {
     fn packet(&self, kernarg: u64, scratch_bytes: u32) -> [u8; PACKET_BYTES as usize] {
         /// `HSA_PACKET_TYPE_KERNEL_DISPATCH`, with system-scope acquire and release fences.
         const HEADER: u16 = 2 | 2 << 9 | 2 << 11;
-        let Shape { grid, block, .. } = self.shape;
+        let block = self.shape.block;
         let function = &self.function;
         let kernel = function.kernel();
         let mut packet = [0; PACKET_BYTES as usize];
@@ -242,11 +268,11 @@ impl Launch {
             packet[offset..offset + bytes.len()].copy_from_slice(bytes);
         };
         field(0, &HEADER.to_le_bytes());
-        field(2, &dimensions(&grid, &block).to_le_bytes());
+        field(2, &self.shape.dimensions().to_le_bytes());
         for axis in 0..3 {
             // A workgroup has at most 1024 work-items; the product was checked.
             field(4 + 2 * axis, &(block[axis] as u16).to_le_bytes());
-            field(12 + 4 * axis, &(grid[axis] * block[axis]).to_le_bytes());
+            field(12 + 4 * axis, &self.shape.global(axis).to_le_bytes());
         }
         field(24, &scratch_bytes.to_le_bytes());
         field(28, &self.lds_bytes.to_le_bytes());
@@ -276,12 +302,6 @@ impl Launch {
     }
 }
 
-/// Dimensions of the grid that are not 1, at least one.
-fn dimensions(grid: &[u32; 3], block: &[u32; 3]) -> u16 {
-    let used = (0..3).rev().find(|&axis| grid[axis] * block[axis] > 1);
-    used.map_or(1, |axis| axis as u16 + 1)
-}
-
 /// The kernarg segment: the caller's bytes, then the hidden arguments (but the queue pointer).
 fn kernarg(kernel: &Kernel, shape: &Shape, explicit: &[u8]) -> Vec<u8> {
     let metadata_size = kernel.metadata.as_ref().map_or(0, |found| found.kernarg_segment_size);
@@ -292,17 +312,19 @@ fn kernarg(kernel: &Kernel, shape: &Shape, explicit: &[u8]) -> Vec<u8> {
     for arg in kernel.args() {
         let ValueKind::Hidden(hidden) = arg.value_kind else { continue };
         let value = match hidden {
-            HiddenArg::BlockCount(axis) => shape.grid[usize::from(axis)].into(),
+            // Partial workgroups are not counted.
+            HiddenArg::BlockCount(axis) => {
+                let axis = usize::from(axis);
+                (shape.grid[axis] - u32::from(shape.remainder(axis) != 0)).into()
+            }
+            HiddenArg::Remainder(axis) => shape.remainder(usize::from(axis)).into(),
             HiddenArg::GroupSize(axis) => shape.block[usize::from(axis)].into(),
-            HiddenArg::GridDims => dimensions(&shape.grid, &shape.block).into(),
+            HiddenArg::GridDims => shape.dimensions().into(),
             HiddenArg::DynamicLdsSize => shape.dynamic_lds.into(),
             HiddenArg::SharedBase => exec::SHARED_APERTURE >> 32,
             HiddenArg::PrivateBase => exec::PRIVATE_APERTURE >> 32,
-            // Workgroups are uniform and start at 0; the rest is not offered, or known later.
-            HiddenArg::Remainder(_)
-            | HiddenArg::GlobalOffset(_)
-            | HiddenArg::Null
-            | HiddenArg::QueuePtr => 0,
+            // Grids start at 0; the rest is not offered, or known later.
+            HiddenArg::GlobalOffset(_) | HiddenArg::Null | HiddenArg::QueuePtr => 0,
         };
         put(&mut bytes, arg.offset, arg.size, value);
     }

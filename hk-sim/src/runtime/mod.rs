@@ -8,6 +8,7 @@ mod event;
 mod launch;
 mod module;
 pub mod occupancy;
+mod pool;
 mod properties;
 mod state;
 mod stream;
@@ -21,6 +22,7 @@ pub(crate) use device::Device;
 pub(crate) use event::{Event, EventState};
 pub(crate) use launch::{Launch, Shape};
 pub(crate) use module::{Function, Module};
+pub(crate) use pool::{Pool, PoolValue};
 pub(crate) use properties::{Properties, attribute};
 pub(crate) use state::{
     capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,

@@ -112,6 +112,7 @@ impl Properties {
         prop.ecc_enabled = 1;
         prop.pci_bus_id = self.pci_bus();
         prop.async_engine_count = 8;
+        prop.memory_pools_supported = 1;
         prop.unified_addressing = 1;
         prop.memory_clock_rate = product.memory_clock_khz as c_int;
         prop.memory_bus_width = product.memory_bus_bits as c_int;

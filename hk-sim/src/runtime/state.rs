@@ -11,6 +11,7 @@ use super::error::{HipError, HipResult};
 use super::event::Event;
 use super::launch::{Shape, options_from_environment};
 use super::module::{Function, Module};
+use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::exec::ExecOptions;
 use crate::fault::FaultReport;
@@ -70,6 +71,7 @@ pub(crate) struct Runtime {
     pub(crate) functions: HandleTable<Function>,
     pub(crate) graphs: HandleTable<Mutex<Graph>>,
     pub(crate) executables: HandleTable<Graph>,
+    pub(crate) pools: HandleTable<Pool>,
     /// Captures that are going on.
     captures: Mutex<Vec<Arc<Capture>>>,
     exec_options: Mutex<ExecOptions>,
@@ -89,6 +91,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             functions: HandleTable::new(),
             graphs: HandleTable::new(),
             executables: HandleTable::new(),
+            pools: HandleTable::new(),
             captures: Mutex::default(),
             exec_options: Mutex::new(options),
         }

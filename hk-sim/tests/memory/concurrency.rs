@@ -30,6 +30,7 @@ fn launch(words: Vec<u32>, groups: u32, memory: &[AtomicU64]) {
         },
         grid: [groups, 1, 1],
         block: [1, 1, 1],
+        tail: [1, 1, 1],
         kernarg: base,
         dispatch_packet: 0,
         queue: 0,

@@ -1,6 +1,7 @@
 //! `hipkittens doctor`: what was found on this machine, and what to do about what is missing.
 
 use std::error::Error;
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -38,6 +39,10 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
         Ok(library) => {
             let path = library.path.display();
             writeln!(out, "  {path}, version {}, {} GPUs", library.version, library.devices)?;
+            if let Some(refusal) = library.refusal {
+                writeln!(out, "  it sees no GPU: {}", indent(&refusal))?;
+                writeln!(out, "  {}", driver())?;
+            }
         }
         Err(error) => writeln!(out, "  none: {}", indent(&error.to_string()))?,
     }
@@ -55,12 +60,29 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
     }
     match Device::auto() {
         Ok(device) => {
-            writeln!(out, "  default: {} (HIPKITTENS_DEVICE chooses another)", device.name())?;
+            let note = if device.is_simulated() { "simulated; " } else { "" };
+            let name = device.name();
+            writeln!(out, "  default: {name} ({note}HIPKITTENS_DEVICE chooses another)")?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
             writeln!(out, "  default: none: {}", indent(&error.to_string()))?;
             Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// What the kernel driver, without which the library sees no GPU, lets this process do.
+fn driver() -> &'static str {
+    const NODE: &str = "/dev/kfd";
+    match OpenOptions::new().read(true).write(true).open(NODE) {
+        Ok(_) => "the driver's /dev/kfd can be opened: is the GPU one that this release supports?",
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            "no permission for the driver's /dev/kfd: add the user to the groups render and video"
+        }
+        Err(_) => {
+            "the driver's /dev/kfd is not there: load amdgpu; a container needs \
+             --device=/dev/kfd --device=/dev/dri"
         }
     }
 }
