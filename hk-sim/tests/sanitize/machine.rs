@@ -151,6 +151,7 @@ impl Code {
             setup: kernel.setup,
             grid: [case.grid, 1, 1],
             block: [case.block, 1, 1],
+            tail: [case.block, 1, 1],
             kernarg: kernarg_address,
             dispatch_packet: 0,
             queue: 0,
