@@ -260,7 +260,6 @@ impl Launch {
     fn packet(&self, kernarg: u64, scratch_bytes: u32) -> [u8; PACKET_BYTES as usize] {
         /// `HSA_PACKET_TYPE_KERNEL_DISPATCH`, with system-scope acquire and release fences.
         const HEADER: u16 = 2 | 2 << 9 | 2 << 11;
-        let block = self.shape.block;
         let function = &self.function;
         let kernel = function.kernel();
         let mut packet = [0; PACKET_BYTES as usize];
@@ -269,9 +268,9 @@ impl Launch {
         };
         field(0, &HEADER.to_le_bytes());
         field(2, &self.shape.dimensions().to_le_bytes());
-        for axis in 0..3 {
+        for (axis, items) in self.shape.block.into_iter().enumerate() {
             // A workgroup has at most 1024 work-items; the product was checked.
-            field(4 + 2 * axis, &(block[axis] as u16).to_le_bytes());
+            field(4 + 2 * axis, &(items as u16).to_le_bytes());
             field(12 + 4 * axis, &self.shape.global(axis).to_le_bytes());
         }
         field(24, &scratch_bytes.to_le_bytes());
