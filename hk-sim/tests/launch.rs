@@ -274,7 +274,7 @@ fn the_last_workgroup_of_a_dimension_may_be_partial() {
             // Each work-item adds its own position, and how many are in its workgroup.
             let (wide, high) = (if x < 32 { 16 } else { 5 }, if y < 8 { 8 } else { 3 });
             let here = x < 37 && y < 11;
-            let expected = 1 + (x % 16) | (y % 8) << 8 | (wide * high) << 16;
+            let expected = (1 + (x % 16)) | ((y % 8) << 8) | ((wide * high) << 16);
             assert_eq!(found as usize, if here { expected } else { 0 }, "{x} {y}");
         }
         free(out);
