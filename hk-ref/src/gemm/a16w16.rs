@@ -51,7 +51,7 @@ impl Activation {
                 0.5 * x * (1.0 + (0.797_884_560_8 * (x + 0.044_715 * x * x * x)).tanh())
             }
             Self::Silu => x / (1.0 + (-x).exp()),
-            Self::SiluExp2 => x / (1.0 + (-1.442_695_040_89 * x).exp2()),
+            Self::SiluExp2 => x / (1.0 + (-std::f64::consts::LOG2_E * x).exp2()),
             Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
             Self::Tanh => x.tanh(),
             Self::Mish => x * x.exp().ln_1p().tanh(),
