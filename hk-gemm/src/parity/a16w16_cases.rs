@@ -106,7 +106,8 @@ fn epilogues(cases: &mut Vec<Case>) {
         ("onto the output", &[Step::AddOutput(0.5)], false),
         ("bias", &[Step::AddColumns], true),
     ];
-    for shape in [[50, 70, 192], [64, 128, 256], [256, 256, 256]] {
+    // k is long enough for two splits of any tile.
+    for shape in [[50, 70, 192], [64, 128, 256], [256, 256, 768]] {
         for (name, steps, by_options) in lists {
             for (operand, splits) in
                 [(DType::F32, None), (DType::Bf16, Some(2)), (DType::F16, None)]
