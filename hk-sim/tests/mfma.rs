@@ -2,7 +2,8 @@
 //!
 //! The expectation shares nothing with the implementation: shapes and types come from the
 //! mnemonic, register positions from the layout formulas of the vendor's documentation, element
-//! values from field arithmetic in `f64`, and each result is one chain of fused multiply-adds.
+//! values from field arithmetic in `f64`, and each result is one chain of fused multiply-adds, from C
+//! on for `f32` and `f64` elements, added to C for narrower ones.
 
 use std::fmt::Write as _;
 
@@ -443,9 +444,12 @@ fn reference(shape: &Shape, modifiers: &Modifiers, before: &Registers, c: usize)
                     }
                     single(sum)
                 } else {
-                    single(products.fold(f32::from_bits(addend as u32), |sum, (a, b)| {
-                        (a as f32).mul_add(b as f32, sum)
-                    }))
+                    let addend = f32::from_bits(addend as u32);
+                    let chain = |start: f32| {
+                        products.fold(start, |sum, (a, b)| (a as f32).mul_add(b as f32, sum))
+                    };
+                    let wide = shape.a.bits == 32 && !shape.a.xf32;
+                    single(if wide { chain(addend) } else { addend + chain(-0.0) })
                 };
                 after.set_bits(D + register, lane, 0, width, code);
             }

@@ -25,6 +25,8 @@ pub(super) trait Kernel {
 pub(super) trait Product {
     /// Whether results can be NaN.
     const FLOAT: bool;
+    /// Whether the products are summed among themselves, and C is added to their sum.
+    const C_LAST: bool = false;
 
     /// # Safety
     ///
@@ -32,11 +34,25 @@ pub(super) trait Product {
     unsafe fn step<V: Vector>(a: V, b: V, sum: V) -> V;
 }
 
-/// Fused `f32` multiply-add.
+/// Fused `f32` multiply-add, onto C.
 pub(super) struct Float;
 
 impl Product for Float {
     const FLOAT: bool = true;
+
+    #[inline(always)]
+    unsafe fn step<V: Vector>(a: V, b: V, sum: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { a.mul_add(b, sum) }
+    }
+}
+
+/// Fused `f32` multiply-add of elements of less than 32 bits, whose products are exact.
+pub(super) struct Narrow;
+
+impl Product for Narrow {
+    const FLOAT: bool = true;
+    const C_LAST: bool = true;
 
     #[inline(always)]
     unsafe fn step<V: Vector>(a: V, b: V, sum: V) -> V {
@@ -111,6 +127,52 @@ pub(super) struct Addend {
     constant: u32,
 }
 
+impl Addend {
+    /// C at a word of its registers.
+    ///
+    /// # Safety
+    ///
+    /// The registers, if there are any, must have a vector at `word`; the host must have the
+    /// instructions of `V`.
+    #[inline(always)]
+    unsafe fn at<V: Vector>(self, word: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.registers.is_null() {
+                true => V::splat(self.constant),
+                false => V::load(self.registers.add(word)),
+            }
+        }
+    }
+
+    /// Where the sum at a word starts.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Addend::at`].
+    #[inline(always)]
+    unsafe fn start<V: Vector, P: Product>(self, word: usize) -> V {
+        // The zero that keeps the sign of a sum of zeros.
+        const NEGATIVE_ZERO: u32 = 1 << 31;
+        // SAFETY: the caller's promise.
+        unsafe { if P::C_LAST { V::splat(NEGATIVE_ZERO) } else { self.at(word) } }
+    }
+
+    /// D from the sum at a word.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Addend::at`].
+    #[inline(always)]
+    unsafe fn finish<V: Vector, P: Product>(self, sum: V, word: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let one = V::splat(1.0_f32.to_bits());
+            if P::C_LAST { sum.mul_add(one, self.at(word)) } else { sum }
+        }
+    }
+}
+
 /// C of the instruction, moved onto D if the two overlap without being the same.
 ///
 /// # Safety
@@ -175,13 +237,11 @@ unsafe fn block<
             };
             // SAFETY: every offset stays within the block's registers or the decoded rows.
             unsafe {
-                let mut sums = [[[V::splat(addend.constant); C]; 4]; Q];
-                if !addend.registers.is_null() {
-                    for (q, sums) in sums.iter_mut().enumerate() {
-                        for (r, sums) in sums.iter_mut().enumerate() {
-                            for (v, sum) in sums.iter_mut().enumerate() {
-                                *sum = V::load(addend.registers.add(word(q, r, v)));
-                            }
+                let mut sums = [[[V::splat(0); C]; 4]; Q];
+                for (q, sums) in sums.iter_mut().enumerate() {
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        for (v, sum) in sums.iter_mut().enumerate() {
+                            *sum = addend.start::<V, P>(word(q, r, v));
                         }
                     }
                 }
@@ -203,9 +263,10 @@ unsafe fn block<
                     }
                     a = a.add(stride);
                 }
-                for (q, sums) in sums.iter().enumerate() {
-                    for (r, sums) in sums.iter().enumerate() {
-                        for (v, sum) in sums.iter().enumerate() {
+                for (q, sums) in sums.iter_mut().enumerate() {
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        for (v, sum) in sums.iter_mut().enumerate() {
+                            *sum = addend.finish::<V, P>(*sum, word(q, r, v));
                             sum.store(d.add(word(q, r, v)));
                         }
                     }
@@ -308,14 +369,12 @@ impl<P: Product> FourByFour<P> {
         for column in (0..64).step_by(V::LANES) {
             // SAFETY: the caller's promise; rows and registers have 64 words.
             unsafe {
-                let mut sum = V::splat(addend.constant);
-                if !addend.registers.is_null() {
-                    sum = V::load(addend.registers.add(first + column));
-                }
+                let mut sum = addend.start::<V, P>(first + column);
                 for k in 0..rows {
                     let factor = V::load(a.add(k * 64 + column)).quad::<PATTERN>();
                     sum = P::step(factor, V::load(b.add(k * 64 + column)), sum);
                 }
+                let sum = addend.finish::<V, P>(sum, first + column);
                 sum.store(d.add(first + column));
                 if P::FLOAT && V::any(sum.note_nans(sum, V::NO_NANS)) {
                     canonicalize(d.add(first + column), V::LANES);

@@ -2,9 +2,12 @@
 //!
 //! `D[b][i][j] = C[b][i][j] + sum_k A[b][i][k] B[b][k][j]`, by the whole wave whatever EXEC says.
 //! Inner indices are taken in order, each by one fused multiply-add in `f32`, rounding to nearest
-//! even and keeping denormals; integers are exact modulo 2^32; NaN results are canonical. The
-//! hardware documents neither its order nor its intermediate precision, so this is one legal
-//! choice, the one of the vendor's emulator.
+//! even and keeping denormals; integers are exact modulo 2^32; NaN results are canonical. A sum of
+//! `f32` and `f64` products starts from C. Products of narrower elements are summed first, and C is
+//! added to their sum: vendors document neither the order nor the intermediate precision, but
+//! probing found that CDNA3 adds 4 (xf32), 8 (16-bit) or 16 (8-bit) products and C with one rounding
+//! (Xie et al., Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units, arXiv 2511.10909), so
+//! that errors do not grow with every single product as those of one chain onto C would.
 
 mod double;
 mod kernel;
@@ -12,7 +15,7 @@ mod operand;
 mod vector;
 
 use double::Double;
-use kernel::{Dense, Exponents, Float, FourByFour, Integer, Kernel, Scaled, Sparse};
+use kernel::{Dense, Exponents, Float, FourByFour, Integer, Kernel, Narrow, Scaled, Sparse};
 use operand::{DecodeFn, Element, Layout, decoder};
 use vector::Vector;
 
@@ -264,16 +267,22 @@ impl Scale {
 
 fn function(info: &MfmaInfo, inst: &Inst, level: SimdLevel) -> Option<MfmaFn> {
     let scaled = inst.info.format == Format::Vop3px2;
+    let wide = info.a == MatType::F32;
     Some(match (info.cd, info.sparse, info.m, info.blocks) {
         (MatType::F32, false, 32, 1) if scaled => at_level::<Scaled<32>>(level),
         (MatType::F32, false, 16, 1) if scaled => at_level::<Scaled<16>>(level),
-        (MatType::F32, false, 32, 1) => at_level::<Dense<Float, 32, 1>>(level),
-        (MatType::F32, false, 32, 2) => at_level::<Dense<Float, 32, 2>>(level),
-        (MatType::F32, false, 16, 1) => at_level::<Dense<Float, 16, 1>>(level),
-        (MatType::F32, false, 16, 4) => at_level::<Dense<Float, 16, 4>>(level),
-        (MatType::F32, false, 4, 16) => at_level::<FourByFour<Float>>(level),
-        (MatType::F32, true, 32, 1) => at_level::<Sparse<Float, 32>>(level),
-        (MatType::F32, true, 16, 1) => at_level::<Sparse<Float, 16>>(level),
+        (MatType::F32, false, 32, 1) if wide => at_level::<Dense<Float, 32, 1>>(level),
+        (MatType::F32, false, 32, 1) => at_level::<Dense<Narrow, 32, 1>>(level),
+        (MatType::F32, false, 32, 2) if wide => at_level::<Dense<Float, 32, 2>>(level),
+        (MatType::F32, false, 32, 2) => at_level::<Dense<Narrow, 32, 2>>(level),
+        (MatType::F32, false, 16, 1) if wide => at_level::<Dense<Float, 16, 1>>(level),
+        (MatType::F32, false, 16, 1) => at_level::<Dense<Narrow, 16, 1>>(level),
+        (MatType::F32, false, 16, 4) if wide => at_level::<Dense<Float, 16, 4>>(level),
+        (MatType::F32, false, 16, 4) => at_level::<Dense<Narrow, 16, 4>>(level),
+        (MatType::F32, false, 4, 16) if wide => at_level::<FourByFour<Float>>(level),
+        (MatType::F32, false, 4, 16) => at_level::<FourByFour<Narrow>>(level),
+        (MatType::F32, true, 32, 1) => at_level::<Sparse<Narrow, 32>>(level),
+        (MatType::F32, true, 16, 1) => at_level::<Sparse<Narrow, 16>>(level),
         (MatType::I32, false, 32, 1) => at_level::<Dense<Integer, 32, 1>>(level),
         (MatType::I32, false, 32, 2) => at_level::<Dense<Integer, 32, 2>>(level),
         (MatType::I32, false, 16, 1) => at_level::<Dense<Integer, 16, 1>>(level),
