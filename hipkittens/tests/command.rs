@@ -103,11 +103,11 @@ fn inspect_says_why_a_file_cannot_be_read() {
     ] {
         let output = inspect(folder.path(), name, image, false);
         let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(reason) && said.contains(name), "{said}");
     }
     let output = hipkittens(&["inspect", "/no/such/file"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/no/such/file"));
 }
 

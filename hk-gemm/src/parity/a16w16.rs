@@ -1,7 +1,5 @@
 //! How a case of `gemm_a16w16` is drawn and run.
 
-use std::sync::Arc;
-
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_core::{Arch, Result, Stream, Tensor};
 use hk_ref::draw::to_f64;
@@ -116,17 +114,18 @@ fn info<T: Real16, Y: Real>(name: &str, shape: [usize; 3], layout: Layout, size:
     }
 }
 
-/// A case on given matrices, such as a model's weight and rows of its embedding table: x `(m, k)`,
-/// w `(n, k)`, both row-major; the layout says how they are stored on the device.
+/// A case on given matrices, such as a model's weight and rows of its embedding table. `operands`
+/// yields x `(m, k)` and w `(n, k)`, both row-major, when the case is run; `shape` is `[m, n, k]`, and
+/// the layout says how they are stored on the device.
 pub fn tensor_case<T: Real16>(
-    name: String,
-    x: Arc<Vec<T>>,
-    w: Arc<Vec<T>>,
+    name: &str,
     shape: [usize; 3],
     layout: Layout,
+    operands: impl Fn() -> [Vec<T>; 2] + Send + Sync + 'static,
 ) -> Case {
-    let info = info::<T, T>(&name, shape, layout, Size::Core);
+    let info = info::<T, T>(name, shape, layout, Size::Core);
     Case::new(info, move |stream| {
+        let [x, w] = operands();
         let spec = Spec { layout, ..Spec::new("", shape) };
         prepare::<T, T>(stream, &spec, &x, &w)
     })

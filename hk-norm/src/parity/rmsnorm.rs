@@ -1,7 +1,5 @@
 //! Cases of `rmsnorm` and `fused_add_rmsnorm`.
 
-use std::sync::Arc;
-
 use hk_core::dtype::{DType, Real, bf16, f16};
 use hk_core::{Result, Stream};
 use hk_ref::draw::to_f64;
@@ -170,15 +168,16 @@ fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
     })
 }
 
-/// A case on given rows, such as those of a model's embedding table, and its weight.
+/// A case on given rows, such as those of a model's embedding table, and a weight. `operands` yields
+/// them when the case is run; `shape` is `[rows, width]`.
 pub fn tensor_case<T: Real, W: Real>(
-    name: String,
-    rows: Arc<Vec<T>>,
-    weight: Arc<Vec<W>>,
+    name: &str,
+    shape: [usize; 2],
     fused: bool,
+    operands: impl Fn() -> (Vec<T>, Vec<W>) + Send + Sync + 'static,
 ) -> Case {
-    let shape = [rows.len() / weight.len().max(1), weight.len()];
-    Case::new(info::<T, W>(shape, fused, name, Size::Core), move |stream| {
+    Case::new(info::<T, W>(shape, fused, name.to_owned(), Size::Core), move |stream| {
+        let (rows, weight) = operands();
         let spec = Spec { fused, ..Spec::new(shape, "") };
         let residual: Option<Vec<T>> = fused.then(|| rows.iter().rev().copied().collect());
         prepare(stream, spec, &rows, residual, &weight)

@@ -1,46 +1,74 @@
 //! `hipkittens check`: every op against its reference.
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use hk_core::{Arch, Device};
 use hk_ref::{Case, Report, Size};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 
-use crate::tensors;
+use crate::{registry, tensors};
 
-/// Which cases to run.
-pub(crate) struct What {
-    /// Text that a case's title contains.
-    pub(crate) filter: String,
-    /// Large ones too.
-    pub(crate) full: bool,
-    /// A model's tensors too.
-    pub(crate) tensors: Option<PathBuf>,
+/// What `hipkittens check` is asked to do.
+#[derive(Args)]
+pub(crate) struct Request {
+    /// Run only cases whose module, op, element types, shape and name contain this text, such as
+    /// `rmsnorm`, `bf16` or `[1, 4]`; --list prints what it is compared with.
+    filter: Option<String>,
+    /// Device, such as hip:0 or sim:mi355x; may be given several times [default: a simulated
+    /// chip of each architecture that there are kernels for]
+    #[arg(long, value_name = "NAME")]
+    device: Vec<String>,
+    /// Print an object of JSON per case, one per line.
+    #[arg(long)]
+    json: bool,
+    /// List the cases, and run none.
+    #[arg(long)]
+    list: bool,
+    /// Run large shapes too: those of models, and benchmarks in full size. For GPUs; hours on
+    /// the simulator.
+    #[arg(long)]
+    full: bool,
+    /// Run every op that fits on the tensors of a model too: its matrices and norms, with 64 rows of
+    /// its embedding table.
+    #[arg(long, value_name = "FILE.safetensors")]
+    tensors: Option<PathBuf>,
 }
 
+/// Where a case's numbers come from, as the table says it.
+const SEEDED: &str = "seeded";
+const TENSORS: &str = "tensors";
+
 /// Runs the cases on the devices and prints what came out.
-pub(crate) fn run(what: &What, devices: &[String], json: bool) -> Result<ExitCode, Box<dyn Error>> {
-    let devices = open(devices)?;
-    let mut cases = hk_norm::parity::cases();
-    cases.extend(hk_gemm::parity::cases());
-    if let Some(file) = &what.tensors {
-        cases.extend(tensors::cases(file)?);
+///
+/// # Errors
+/// What is wrong with the request; nothing was run.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let devices = open(&request.device)?;
+    let with = |input| move |case: Case| (input, case);
+    let mut cases: Vec<_> = registry::cases().into_iter().map(with(SEEDED)).collect();
+    if let Some(file) = &request.tensors {
+        cases.extend(tensors::cases(file)?.into_iter().map(with(TENSORS)));
     }
-    let chosen = |case: &&Case| {
-        let title = format!("{} {}", case.info.module, case.info.title());
-        title.contains(&what.filter) && (what.full || case.info.size < Size::Large)
-    };
-    let cases: Vec<_> = cases.iter().filter(chosen).collect();
+    let filter = request.filter.as_deref().unwrap_or_default();
+    cases.retain(|(_, case)| {
+        title(case).contains(filter) && (request.full || case.info.size < Size::Large)
+    });
     let runs: Vec<_> = devices
         .iter()
-        .flat_map(|device| cases.iter().map(move |case| (device, case)))
-        .filter(|(device, case)| case.info.fits(device))
+        .flat_map(|device| cases.iter().map(move |(input, case)| (device, *input, case)))
+        .filter(|(device, _, case)| case.info.fits(device))
         .collect();
     if runs.is_empty() {
-        return Err(format!("no case matches `{}`", what.filter).into());
+        return Err(format!("no case matches `{filter}`; --list prints all").into());
+    }
+    if request.list {
+        list(&runs, request.json)?;
+        return Ok(ExitCode::SUCCESS);
     }
 
     // Hidden by itself where the standard error is no terminal.
@@ -50,7 +78,7 @@ pub(crate) fn run(what: &What, devices: &[String], json: bool) -> Result<ExitCod
     }
     let mut rows: Vec<Row> = Vec::new();
     let mut failures = 0;
-    for (device, case) in runs {
+    for (device, input, case) in runs {
         progress.set_message(format!("{device} {}", case.info.title()));
         let report = case.run(device);
         if let Some(failure) = &report.failure {
@@ -58,19 +86,46 @@ pub(crate) fn run(what: &What, devices: &[String], json: bool) -> Result<ExitCod
             let title = case.info.title();
             progress.suspend(|| eprintln!("hipkittens: {title} on {device}: {failure}"));
         }
-        if json {
+        if request.json {
             let line = serde_json::to_string(&report)?;
             progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
         } else {
-            Row::add(&mut rows, device, &report);
+            Row::add(&mut rows, device, input, &report);
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
-    if !json {
+    if !request.json {
         print(&rows)?;
     }
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the filter is compared with.
+fn title(case: &Case) -> String {
+    format!("{} {}", case.info.module, case.info.title())
+}
+
+fn list(runs: &[(&Device, &str, &Case)], json: bool) -> Result<(), Box<dyn Error>> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for (device, input, case) in runs {
+        if json {
+            let info = &case.info;
+            let line = json!({
+                "module": info.module,
+                "op": info.op,
+                "arch": device.arch().name(),
+                "case": info.case,
+                "dtype": info.dtype,
+                "shape": info.shape,
+            });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{:<12} {input:<8} {}", device.name(), title(case))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// The devices of those names, or a simulated one of each architecture that there are kernels for.
@@ -105,10 +160,11 @@ fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
     Ok(devices)
 }
 
-/// The cases of one op, device and choice of element types.
+/// The cases of one op, device, choice of element types and kind of input.
 struct Row {
     device: String,
     op: String,
+    input: &'static str,
     dtype: String,
     cases: usize,
     passed: usize,
@@ -121,15 +177,19 @@ struct Row {
 }
 
 impl Row {
-    fn add(rows: &mut Vec<Self>, device: &Device, report: &Report) {
+    fn add(rows: &mut Vec<Self>, device: &Device, input: &'static str, report: &Report) {
         let known = rows.iter().position(|row| {
-            row.device == device.name() && row.op == report.op && row.dtype == report.dtype
+            row.device == device.name()
+                && row.op == report.op
+                && row.dtype == report.dtype
+                && row.input == input
         });
         let index = known.unwrap_or(rows.len());
         if known.is_none() {
             rows.push(Self {
                 device: device.name().to_owned(),
                 op: report.op.clone(),
+                input,
                 dtype: report.dtype.clone(),
                 cases: 0,
                 passed: 0,
@@ -160,9 +220,10 @@ fn print(rows: &[Row]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "{:<12} {:<18} {:<18} {:>9} {:>10} {:>10} {:>9} {:>7} {:>6} {:>6}  verdict",
+        "{:<12} {:<18} {:<8} {:<18} {:>9} {:>10} {:>10} {:>9} {:>7} {:>6} {:>6}  verdict",
         "device",
         "op",
+        "input",
         "types",
         "passed",
         "error",
@@ -177,10 +238,11 @@ fn print(rows: &[Row]) -> io::Result<()> {
         let passed = format!("{}/{}", row.passed, row.cases);
         writeln!(
             out,
-            "{:<12} {:<18} {:<18} {passed:>9} {error:>10.2e} {allowed:>10.2e} {:>9.2e} {:>7} \
+            "{:<12} {:<18} {:<8} {:<18} {passed:>9} {error:>10.2e} {allowed:>10.2e} {:>9.2e} {:>7} \
              {:>6} {:>6}  {}",
             row.device,
             row.op,
+            row.input,
             row.dtype,
             row.relative,
             row.lds,

@@ -4,69 +4,106 @@ use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use hk_core::kernel::KernelSet;
+use clap::Args;
+use hk_core::kernel::{Kernel, TileConfig};
+use serde_json::json;
 
-/// The kernels of every crate that has some.
-pub(crate) fn sets() -> [&'static KernelSet; 2] {
-    [hk_gemm::parity::kernels(), hk_norm::parity::kernels()]
+use crate::registry;
+
+/// What `hipkittens kernels` is asked to do.
+#[derive(Args)]
+pub(crate) struct Request {
+    /// List only kernels whose crate, architecture, name and tile contain this text.
+    filter: Option<String>,
+    /// Print an object of JSON per tile configuration, one per line.
+    #[arg(long)]
+    json: bool,
 }
 
-/// Prints a row per tile configuration; fails if there is none.
-pub(crate) fn run(filter: &str) -> Result<ExitCode, Box<dyn Error>> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut count = 0;
-    for set in sets() {
+/// Prints a row per tile configuration.
+///
+/// # Errors
+/// That there is none.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let filter = request.filter.as_deref().unwrap_or_default();
+    let mut rows = Vec::new();
+    for set in registry::kernels() {
         for kernel in set.kernels {
-            let title = format!("{} {} {}", set.package, kernel.arch, kernel.name());
-            if !title.contains(filter) {
-                continue;
-            }
             for tile in kernel.tiles {
-                if count == 0 {
-                    writeln!(
-                        out,
-                        "{:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  \
-                         waves/SIMD",
-                        "crate",
-                        "arch",
-                        "kernel",
-                        "tile",
-                        "threads",
-                        "LDS B",
-                        "VGPRs",
-                        "AGPRs",
-                        "SGPRs",
-                        "spills",
-                        "scratch",
-                    )?;
+                let (arch, name) = (kernel.arch, kernel.name());
+                if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
+                    rows.push((set.package, kernel, tile));
                 }
-                count += 1;
-                let r = &tile.resources;
-                writeln!(
-                    out,
-                    "{:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  {}",
-                    set.package,
-                    kernel.arch,
-                    kernel.name(),
-                    tile.name,
-                    tile.threads,
-                    tile.lds(),
-                    r.vgprs,
-                    r.agprs,
-                    r.sgprs,
-                    r.vgpr_spills + r.sgpr_spills,
-                    r.scratch,
-                    r.waves_per_simd,
-                )?;
             }
         }
     }
-    out.flush()?;
-    if count == 0 {
-        return Err(format!(
-            "no kernel matches `{filter}`; features cdna3 and cdna4 build kernels"
-        )
-        .into());
+    if rows.is_empty() {
+        let why = "features cdna3 and cdna4 build kernels";
+        return Err(format!("no kernel matches `{filter}`; {why}").into());
     }
+    let mut out = BufWriter::new(io::stdout().lock());
+    if request.json {
+        for (package, kernel, tile) in rows {
+            writeln!(out, "{}", object(package, kernel, tile))?;
+        }
+    } else {
+        table(&mut out, &rows)?;
+    }
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn object(package: &str, kernel: &Kernel, tile: &TileConfig) -> serde_json::Value {
+    let r = &tile.resources;
+    json!({
+        "crate": package,
+        "arch": kernel.arch,
+        "kernel": kernel.name(),
+        "tile": tile.name,
+        "threads": tile.threads,
+        "lds_bytes": tile.lds(),
+        "vgprs": r.vgprs,
+        "agprs": r.agprs,
+        "sgprs": r.sgprs,
+        "spills": r.vgpr_spills + r.sgpr_spills,
+        "scratch_bytes": r.scratch,
+        "waves_per_simd": r.waves_per_simd,
+    })
+}
+
+fn table(out: &mut impl Write, rows: &[(&str, &Kernel, &TileConfig)]) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  waves/SIMD",
+        "crate",
+        "arch",
+        "kernel",
+        "tile",
+        "threads",
+        "LDS B",
+        "VGPRs",
+        "AGPRs",
+        "SGPRs",
+        "spills",
+        "scratch",
+    )?;
+    for (package, kernel, tile) in rows {
+        let r = &tile.resources;
+        writeln!(
+            out,
+            "{package:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  {}",
+            kernel.arch,
+            kernel.name(),
+            tile.name,
+            tile.threads,
+            tile.lds(),
+            r.vgprs,
+            r.agprs,
+            r.sgprs,
+            r.vgpr_spills + r.sgpr_spills,
+            r.scratch,
+            r.waves_per_simd,
+        )?;
+    }
+    Ok(())
 }

@@ -4,17 +4,22 @@ mod check;
 mod doctor;
 mod inspect;
 mod kernels;
+mod registry;
 mod replay;
 mod tensors;
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+const STATUS: &str = "Exit status: 0 if all is well; 1 if a case fails, a buffer differs, an \
+    instruction is unknown or there is no device; 2 if the request cannot be done.";
+
 /// GPU kernels for AMD CDNA3 and CDNA4, proven on a simulator.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version, about, after_help = STATUS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -24,33 +29,11 @@ struct Cli {
 enum Command {
     /// Compare every op with its reference on each device, under several schedules.
     ///
-    /// Prints a table of what was run; exits with 1 if a case does not pass, or none was run. Each
-    /// case runs three times, on the simulator under three schedules of waves, and must give the
-    /// same bits.
-    Check {
-        /// Run only cases whose module, op, element types, shape and name contain this text.
-        filter: Option<String>,
-        /// Device, such as hip:0 or sim:mi355x; may be given several times [default: a simulated
-        /// chip of each architecture that there are kernels for]
-        #[arg(long)]
-        device: Vec<String>,
-        /// Print an object of JSON per case, one per line.
-        #[arg(long)]
-        json: bool,
-        /// Run large shapes too: those of models, and benchmarks in full size. For GPUs; hours on
-        /// the simulator.
-        #[arg(long)]
-        full: bool,
-        /// Run every op that fits on the tensors of a model too: its weights, and rows of its
-        /// embedding table.
-        #[arg(long, value_name = "FILE.safetensors")]
-        tensors: Option<PathBuf>,
-    },
+    /// Prints a table of what was run; exits with 1 if a case does not pass. Each case runs three
+    /// times, on the simulator under three schedules of waves, and must give the same bits.
+    Check(check::Request),
     /// List the kernels that were built, with their resources and occupancy.
-    Kernels {
-        /// List only kernels whose crate, architecture and name contain this text.
-        filter: Option<String>,
-    },
+    Kernels(kernels::Request),
     /// Say which compiler, devices and code objects were found, and what to do about what is missing.
     Doctor,
     /// Show the kernels of a code object: resources, occupancy and, on request, instructions.
@@ -70,22 +53,24 @@ enum Command {
     Replay(replay::Request),
 }
 
+/// Exit status of a request that cannot be done, as that of arguments that clap refuses.
+const UNUSABLE: u8 = 2;
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Check { filter, device, json, full, tensors } => {
-            let what = check::What { filter: filter.unwrap_or_default(), full, tensors };
-            check::run(&what, &device, json)
-        }
-        Command::Kernels { filter } => kernels::run(&filter.unwrap_or_default()),
+        Command::Check(request) => check::run(&request),
+        Command::Kernels(request) => kernels::run(&request),
         Command::Doctor => doctor::run(),
         Command::Inspect { file, disasm } => inspect::run(&file, disasm),
         Command::Replay(request) => replay::run(&request),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("hipkittens: {error}");
-            ExitCode::FAILURE
+    result.unwrap_or_else(|error| {
+        // Whoever closes the pipe early, such as `head`, has what they want.
+        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        if error.downcast_ref().is_some_and(closed) {
+            return ExitCode::FAILURE;
         }
-    }
+        eprintln!("hipkittens: {error}");
+        ExitCode::from(UNUSABLE)
+    })
 }

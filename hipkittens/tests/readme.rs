@@ -1,0 +1,141 @@
+//! The README's table of modules: those of the catalogue, and what the command says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::process::Command;
+
+use serde_json::Value;
+
+const BEGIN: &str =
+    "<!-- Written by the test `readme` of hipkittens with HIPKITTENS_BLESS=1. -->\n";
+const END: &str = "<!-- End of what the test writes. -->\n";
+
+/// What `hipkittens` prints with `--json`; it must succeed.
+fn objects(args: &[&str]) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+        .args(args)
+        .arg("--json")
+        .output()
+        .expect("the command starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    shown.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// Modules with their crates, in the catalogue's order.
+fn catalogue() -> Vec<(&'static str, &'static str)> {
+    let mut lines = include_str!("../catalog.csv").lines();
+    assert_eq!(lines.next(), Some("module,crate"));
+    lines.map(|line| line.split_once(',').expect("two columns")).collect()
+}
+
+/// The product of a case's sizes.
+fn work(case: &Value) -> u64 {
+    case["shape"].as_array().expect("a shape").iter().filter_map(Value::as_u64).product()
+}
+
+/// The ops of each module that pass their smallest case, by architecture.
+fn working(device: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut smallest: BTreeMap<(String, String), Value> = BTreeMap::new();
+    for case in objects(&["check", "--list", "--device", device]) {
+        let text = |key: &str| case[key].as_str().expect("a string").to_owned();
+        let key = (text("module"), text("op"));
+        let known = smallest.get(&key).map_or(u64::MAX, work);
+        if (1..known).contains(&work(&case)) {
+            smallest.insert(key, case);
+        }
+    }
+    let mut working: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for ((module, op), case) in smallest {
+        let text = |key: &str| case[key].as_str().expect("a string");
+        let shape: Vec<_> = case["shape"].as_array().expect("a shape").iter().collect();
+        let shape = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let title = format!("{module} {op} {} [{shape}] {}", text("dtype"), text("case"));
+        assert!(objects(&["check", &title, "--device", device]).iter().all(|r| r["pass"] == true));
+        working.entry(module).or_default().insert(op);
+    }
+    working
+}
+
+fn section() -> String {
+    let chips = [("gfx942", "sim:mi325x"), ("gfx950", "sim:mi355x")];
+    let chips = chips.map(|(arch, device)| (arch, working(device)));
+    let catalogue = catalogue();
+    let kernels = objects(&["kernels"]);
+    for (arch, working) in &chips {
+        for module in working.keys() {
+            let entry = catalogue.iter().find(|(name, _)| name == module);
+            let (_, package) = entry.unwrap_or_else(|| panic!("{module} is not in the catalogue"));
+            let built = |kernel: &Value| kernel["crate"] == *package && kernel["arch"] == *arch;
+            assert!(kernels.iter().any(built), "{package} has no kernels for {arch}");
+        }
+    }
+    let exists = |module: &str| chips.iter().any(|(_, working)| working.contains_key(module));
+    let (present, absent): (Vec<_>, Vec<_>) =
+        catalogue.iter().partition(|(module, _)| exists(module));
+
+    let mut text = format!(
+        "{} of the {} modules exist:\n\n| module | crate | ops | MI300X, MI325X (gfx942) | MI350X, \
+         MI355X (gfx950) |\n|---|---|---|---|---|\n",
+        present.len(),
+        catalogue.len(),
+    );
+    for (module, package) in present {
+        let works = |(_, working): &(_, BTreeMap<String, BTreeSet<String>>)| {
+            working.get(module).cloned().unwrap_or_default()
+        };
+        let [cdna3, cdna4] = [works(&chips[0]), works(&chips[1])];
+        let all: Vec<_> = cdna3.union(&cdna4).map(|op| format!("`{op}`")).collect();
+        let verdict = |ops: &BTreeSet<String>| match ops.len() {
+            n if n == all.len() => "works",
+            0 => "does not exist",
+            _ => "works in part",
+        };
+        let (ops, cdna3, cdna4) = (all.join(", "), verdict(&cdna3), verdict(&cdna4));
+        let _ = writeln!(text, "| `{module}` | `{package}` | {ops} | {cdna3} | {cdna4} |");
+    }
+    let _ = write!(
+        text,
+        "\n<details><summary>The other {} do not exist yet, on any chip.</summary>\n\n| crate | \
+         modules |\n|---|---|\n",
+        absent.len(),
+    );
+    let mut by_crate: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (module, package) in absent {
+        match by_crate.iter_mut().find(|(known, _)| *known == package) {
+            Some((_, modules)) => modules.push(module),
+            None => by_crate.push((package, vec![module])),
+        }
+    }
+    for (package, modules) in by_crate {
+        let modules: Vec<_> = modules.iter().map(|module| format!("`{module}`")).collect();
+        let _ = writeln!(text, "| `{package}` | {} |", modules.join(", "));
+    }
+    text + "\n</details>\n"
+}
+
+#[test]
+fn the_table_of_modules_is_what_the_command_says() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(file).expect("there is a README");
+    let (before, rest) = readme.split_once(BEGIN).expect("the README has the table's place");
+    let (written, after) = rest.split_once(END).expect("the table's place has an end");
+    let section = section();
+    if std::env::var_os("HIPKITTENS_BLESS").is_some() {
+        std::fs::write(file, format!("{before}{BEGIN}{section}{END}{after}"))
+            .expect("the README is writable");
+    } else {
+        assert!(written == section, "README.md is out of date; HIPKITTENS_BLESS=1 writes it");
+    }
+}
+
+#[test]
+fn the_catalogue_has_95_modules_each_once_in_crates_that_exist() {
+    let catalogue = catalogue();
+    let names: BTreeSet<_> = catalogue.iter().map(|(module, _)| module).collect();
+    assert_eq!((catalogue.len(), names.len()), (95, 95));
+    for (module, package) in catalogue {
+        let manifest = format!("{}/../{package}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::fs::exists(&manifest).unwrap_or(false), "{module}: no crate {package}");
+    }
+}
