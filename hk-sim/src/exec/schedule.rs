@@ -357,7 +357,8 @@ impl<'a> Group<'a> {
         let ops = self.env.program.ops();
         let before = self.executed();
         let limit = if before == 0 { FIRST_SLICE } else { NEXT_SLICE };
-        while self.executed() - before < limit {
+        let mut pauses = false;
+        while !pauses && self.executed() - before < limit {
             let mut progress = false;
             let count = self.waves.len();
             let start = self.random.as_mut().map_or(0, |random| random.below(count));
@@ -373,7 +374,7 @@ impl<'a> Group<'a> {
                 let wave = &mut self.waves[index];
                 let flow = match &mut self.checker {
                     None => run_wave(wave, ops, limit),
-                    Some(checker) => run_checked(wave, ops, limit, checker),
+                    Some(checker) => run_checked(wave, ops, limit, checker, &mut pauses),
                 };
                 progress |= flow != Flow::Yield;
                 match flow {
@@ -599,21 +600,26 @@ fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     flow
 }
 
-/// [`run_wave`] with the sanitizer at each instruction.
+/// [`run_wave`] with the sanitizer at each instruction. Sets `pauses` where the workgroup should
+/// give way.
 #[inline(never)]
 fn run_checked(
     wave: &mut Wave<'_>,
     ops: &[MicroOp],
     limit: u32,
     checker: &mut GroupChecker<'_>,
+    pauses: &mut bool,
 ) -> Flow {
     for executed in 0..limit {
         let pc = wave.pc;
         let op = &ops[pc];
-        checker.before(wave, pc);
+        let held = checker.before(wave, pc);
+        let pause = held.as_ref().is_some_and(|held| checker.pauses(held));
         wave.pc = pc + usize::from(op.dwords);
         let flow = run_relative(wave, op, pc);
-        if !matches!(flow, Flow::Next | Flow::Relative) {
+        drop(held);
+        *pauses |= pause;
+        if pause || !matches!(flow, Flow::Next | Flow::Relative) {
             wave.fault_pc = pc;
             wave.executed += u64::from(executed) + 1;
             return flow;

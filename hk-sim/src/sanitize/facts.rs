@@ -105,6 +105,15 @@ pub(super) enum Access {
     },
 }
 
+/// Scope that the encoding of a memory instruction asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    Wave,
+    Group,
+    /// The device or the system.
+    Device,
+}
+
 /// Counter that a memory instruction increments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
@@ -136,9 +145,8 @@ pub(super) struct Memory {
     pub(super) data_rows: usize,
     /// First row of the data at the second address.
     pub(super) second_data: Option<usize>,
-    /// Device scope or wider.
-    #[expect(dead_code, reason = "for races between workgroups")]
-    pub(super) device_scope: bool,
+    /// Who is meant to see the access at once.
+    pub(super) scope: Scope,
     /// A transposing LDS read of elements of this many bits.
     pub(super) transpose: Option<u32>,
     /// A load in a loop that does nothing but load and test.
@@ -337,7 +345,12 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
         _ => None,
     };
     let Some(mut memory) = memory else { return Action::Plain };
-    memory.polls = memory.access == Access::Load && polls(program, index, inst);
+    if memory.access == Access::Load {
+        memory.polls = polls(program, index, inst);
+        if is_guess(program, index, inst) {
+            memory.scope = Scope::Device;
+        }
+    }
     Action::Memory(Box::new(memory))
 }
 
@@ -374,7 +387,7 @@ fn ds(inst: &Inst) -> Option<Memory> {
         data: inst.src[1].vector_index(),
         data_rows: usize::from(inst.src[1].dwords),
         second_data: None,
-        device_scope: false,
+        scope: Scope::Wave,
         transpose: None,
         polls: false,
     };
@@ -460,7 +473,11 @@ fn vector_memory(inst: &Inst) -> Option<Memory> {
         data: inst.src[1].vector_index(),
         data_rows: usize::from(inst.src[1].dwords),
         second_data: None,
-        device_scope: inst.mem.sc1 || access == Access::Atomic,
+        scope: match (inst.mem.sc1, inst.mem.sc0 && access != Access::Atomic) {
+            (true, _) => Scope::Device,
+            (false, true) => Scope::Group,
+            (false, false) => Scope::Wave,
+        },
         transpose: None,
         polls: false,
     })
@@ -501,7 +518,7 @@ fn smem(inst: &Inst) -> Option<Memory> {
         data: None,
         data_rows: 0,
         second_data: None,
-        device_scope: inst.mem.glc,
+        scope: if inst.mem.glc { Scope::Device } else { Scope::Wave },
         transpose: None,
         polls: false,
     })
@@ -535,6 +552,48 @@ fn polls(program: &Program, index: usize, load: &Inst) -> bool {
         at += usize::from(inst.size / 4);
     }
     at == end
+}
+
+/// Longest way in dwords from a load to the compare and swap that checks its value.
+const GUESS_REACH: usize = 96;
+
+/// Whether the load at `index` only guesses what a compare and swap behind it finds: compilers make
+/// the first load of a loop around one without any scope, since an old value costs one more turn.
+fn is_guess(program: &Program, index: usize, load: &Inst) -> bool {
+    let rows = |operand: Operand| {
+        let mut rows = RowSet::default();
+        rows.insert_tuple(operand);
+        rows
+    };
+    let mut held = rows(load.dst[0]);
+    let mut at = index + usize::from(load.size / 4);
+    while at < index + GUESS_REACH && held != RowSet::default() {
+        let Ok(inst) = program.inst_at(at) else { return false };
+        if inst.info.base().contains("atomic_cmpswap") {
+            // The value to compare with is the second half of the data.
+            let data = inst.src[1];
+            let half = data.dwords / 2;
+            let compared = rows(Operand { code: data.code + u16::from(half), dwords: half });
+            return half != 0 && held.and(&compared) == compared;
+        }
+        if matches!(inst.info.op, Op::s_branch | Op::s_endpgm | Op::s_setpc_b64) {
+            return false;
+        }
+        let copies = inst.info.op == Op::v_mov_b32
+            && inst.ext == Ext::None
+            && rows(inst.src[0]).meets(&held);
+        inst.writes(&mut |operand| {
+            for row in rows(operand).rows() {
+                if copies {
+                    held.insert(row);
+                } else {
+                    held.remove(row);
+                }
+            }
+        });
+        at += usize::from(inst.size / 4);
+    }
+    false
 }
 
 fn has_effect(inst: &Inst) -> bool {

@@ -1,6 +1,6 @@
 //! The checker of one workgroup: what happens at each instruction and at each barrier.
 
-use super::clock::{Class, Clock, Epoch, Foreign, MAX_WAVES, Strength};
+use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
 use super::global::LastRegion;
@@ -8,6 +8,7 @@ use super::lanes::{Reach, locate, locate_slots};
 use super::launch::{Draft, Launch, Who};
 use super::lds::LdsShadow;
 use super::memory::Bytes;
+use super::race::{Held, InFlight};
 use super::undefined::{Origin, Origins, Taint, Undefined};
 use super::uses::is_permute;
 use super::{Checks, Kind};
@@ -21,10 +22,10 @@ const TRACKING: Checks =
 #[derive(Default)]
 pub(super) struct WaveState {
     pub(super) counters: Counters,
-    /// What the wave knows of its workgroup; its own entry is kept up to date.
-    pub(super) clock: Clock,
-    /// What the wave knows of other workgroups.
-    pub(super) foreign: Foreign,
+    /// What the wave knows of others.
+    pub(super) known: Knowledge,
+    /// What will add to that.
+    pub(super) in_flight: InFlight,
     /// What of the registers is undefined.
     pub(super) undefined: Undefined,
     /// Private memory that was written, lane after lane.
@@ -44,7 +45,13 @@ pub(crate) struct GroupChecker<'a> {
     pub(super) last_region: LastRegion,
     /// Addresses of the current instruction; kept to save its initialisation.
     reach: Option<Box<Reach>>,
+    /// Flags that the workgroup wrote.
+    flags: u32,
 }
+
+/// Flags of a workgroup behind which it may give way to others: few enough for not too many
+/// workgroups to be alive at once.
+const PAUSES: u32 = 32;
 
 impl<'a> GroupChecker<'a> {
     pub(crate) fn new(launch: &'a Launch<'a>, waves: usize) -> Self {
@@ -57,6 +64,7 @@ impl<'a> GroupChecker<'a> {
             tracks: launch.checks.any(TRACKING),
             last_region: LastRegion::default(),
             reach: Some(Box::new(Reach::new())),
+            flags: 0,
         }
     }
 
@@ -64,13 +72,14 @@ impl<'a> GroupChecker<'a> {
     pub(crate) fn reset(&mut self, group: u64, waves: &[Wave<'_>]) {
         let dispatch = self.launch.dispatch;
         self.group = group;
+        self.flags = 0;
         self.lds.reset(dispatch.lds_bytes);
         self.origins.reset();
         let uninit = self.launch.checks.has(Kind::Uninit);
         for (state, wave) in self.waves.iter_mut().zip(waves) {
             state.counters.reset();
-            state.clock = Clock::default();
-            state.foreign = Foreign::default();
+            state.known = Knowledge::default();
+            state.in_flight.reset();
             if uninit {
                 state.undefined.reset(&dispatch.setup, wave.exec());
                 state.private.reset(u64::from(dispatch.scratch_bytes) * WAVE as u64);
@@ -81,15 +90,29 @@ impl<'a> GroupChecker<'a> {
         }
     }
 
+    /// Whether others should run now that a flag was written. An order that only comes from running
+    /// workgroups to their end, or in step, would hide races, so about every other flag is one to
+    /// stop at.
+    pub(crate) fn pauses(&mut self, held: &Held<'_>) -> bool {
+        if !held.wrote || self.flags == PAUSES {
+            return false;
+        }
+        self.flags += 1;
+        let mixed = (self.group * u64::from(PAUSES) + u64::from(self.flags))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed >> 63 != 0
+    }
+
     pub(super) fn who(&self, wave: usize) -> Who {
         Who { group: self.group, wave }
     }
 
-    /// Called before each instruction, with the registers that it reads.
+    /// Called before each instruction, with the registers that it reads. The result is to be kept
+    /// until the instruction has been executed.
     #[inline]
-    pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) {
+    pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) -> Option<Held<'a>> {
         let launch = self.launch;
-        let Some(facts) = launch.table.get(&launch.dispatch.program, index) else { return };
+        let facts = launch.table.get(&launch.dispatch.program, index)?;
         let at = wave.index as usize;
         if launch.checks.has(Kind::Async)
             && let Some((load, read)) = self.waves[at].counters.misuse(facts, wave.exec())
@@ -103,26 +126,26 @@ impl<'a> GroupChecker<'a> {
                 }
             }
             Action::Wait { vector, lgkm } => self.wait(at, *vector, *lgkm),
-            Action::Memory(memory) => self.memory(wave, facts, memory, index),
-            Action::Barrier | Action::WriteBack | Action::Invalidate => {}
+            Action::Memory(memory) => return self.memory(wave, facts, memory, index),
+            Action::WriteBack => self.write_back(at),
+            Action::Invalidate => self.invalidate(at),
+            Action::Barrier => {}
         }
+        None
     }
 
     /// Called when the waves of `arrived` (a mask) leave a barrier; those of `ended` no longer
     /// count.
     pub(crate) fn barrier(&mut self, arrived: u64, ended: u64) {
-        let mut all = Clock::default();
-        let mut foreign = Foreign::default();
+        let mut all = Knowledge::default();
         for (index, wave) in self.waves.iter().enumerate() {
             if (arrived | ended) >> index & 1 != 0 {
-                all.join(&wave.clock);
-                foreign.join(&wave.foreign);
+                all.join(&wave.known);
             }
         }
         for (index, wave) in self.waves.iter_mut().enumerate() {
             if arrived >> index & 1 != 0 {
-                wave.clock.join(&all);
-                wave.foreign.join(&foreign);
+                wave.known.join(&all);
             }
         }
     }
@@ -130,7 +153,8 @@ impl<'a> GroupChecker<'a> {
     fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {
         let wave = &mut self.waves[at];
         wave.counters.wait(vector, lgkm);
-        wave.clock.0[at].done = wave.counters.done;
+        wave.known.clock.0[at].done = wave.counters.done;
+        wave.in_flight.complete(self.group, wave.counters.done, &mut wave.known);
     }
 
     #[cold]
@@ -146,7 +170,13 @@ impl<'a> GroupChecker<'a> {
         self.launch.report(draft);
     }
 
-    fn memory(&mut self, wave: &Wave<'_>, facts: &Facts, memory: &Memory, index: usize) {
+    fn memory(
+        &mut self,
+        wave: &Wave<'_>,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+    ) -> Option<Held<'a>> {
         let at = wave.index as usize;
         if self.tracks {
             self.follow_addresses(wave, facts, memory, index);
@@ -160,16 +190,20 @@ impl<'a> GroupChecker<'a> {
             let counters = &mut self.waves[at].counters;
             counters.issue(Class::Scalar);
             counters.expect(Class::Scalar, facts.inst.dst[0], u64::MAX, index as u32);
-            if memory.space != Space::None {
-                self.scalar_access(wave, facts, index);
+            if memory.space == Space::None {
+                return None;
             }
-            return;
+            self.scalar_access(wave, facts, index);
+            return match self.launch.device {
+                Some(_) => self.scalar_device_access(wave, facts, memory, index),
+                None => None,
+            };
         }
         // The buffer is moved out while `self` is used as a whole.
-        if let Some(mut reach) = self.reach.take() {
-            self.vector_memory(wave, facts, memory, index, &mut reach);
-            self.reach = Some(reach);
-        }
+        let mut reach = self.reach.take()?;
+        let held = self.vector_memory(wave, facts, memory, index, &mut reach);
+        self.reach = Some(reach);
+        held
     }
 
     fn vector_memory(
@@ -179,14 +213,17 @@ impl<'a> GroupChecker<'a> {
         memory: &Memory,
         index: usize,
         reach: &mut Reach,
-    ) {
+    ) -> Option<Held<'a>> {
         let at = wave.index as usize;
         let exec = wave.exec();
         locate(wave, &facts.inst, memory, false, reach);
         self.count(at, facts, memory, index, exec, reach);
-        let mut unwritten = Taint::default();
+        let (mut unwritten, mut held) = (Taint::default(), None);
         if reach.global != 0 {
             unwritten = self.global_access(wave, facts, memory, index, reach);
+            if self.launch.device.is_some() {
+                held = self.device_access(wave, facts, memory, index, reach);
+            }
         }
         if reach.private != 0 && self.tracks {
             self.private_access(wave, facts, memory, index, reach);
@@ -213,6 +250,7 @@ impl<'a> GroupChecker<'a> {
                 self.lds_fill(reach, unwritten.lanes, unwritten.origin);
             }
         }
+        held
     }
 
     /// Counts an instruction in the counters that it increments.
@@ -236,7 +274,7 @@ impl<'a> GroupChecker<'a> {
         let dst = facts.inst.dst[0];
         let state = &mut self.waves[at];
         if memory.queue == Queue::Vector || in_lds.is_none() || in_memory != 0 {
-            state.clock.0[at].visible = state.counters.issue(Class::Vector);
+            state.known.clock.0[at].issued = state.counters.issue(Class::Vector);
             state.counters.expect(Class::Vector, dst, in_memory, index as u32);
         }
         if let Some(lanes) = in_lds {

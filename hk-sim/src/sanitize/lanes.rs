@@ -33,6 +33,15 @@ impl Reach {
         if self.short >> lane & 1 == 0 { self.bytes } else { self.cut[lane].into() }
     }
 
+    /// The first of `lanes` that accesses a byte.
+    pub(super) fn lane_at(&self, lanes: u64, byte: u64) -> Option<u32> {
+        let covers = |lane: &usize| {
+            let start = self.at[*lane];
+            start <= byte && byte - start < self.len(*lane).into()
+        };
+        ones(lanes).find(covers).map(|lane| lane as u32)
+    }
+
     /// Merges the accesses of `lanes` into ranges.
     #[inline]
     pub(super) fn ranges(&self, lanes: u64) -> Ranges {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::facts::FactTable;
+use super::race::DeviceShadow;
 use super::{Checks, Finding, Kind, Other};
 use crate::exec::{Dispatch, Region, nearest_region};
 
@@ -32,8 +33,8 @@ impl std::fmt::Debug for SourceLines {
     }
 }
 
-/// One wave, for reports.
-#[derive(Clone, Copy, Debug)]
+/// One wave of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     /// Linear number of the workgroup.
     pub(super) group: u64,
@@ -83,6 +84,8 @@ pub(crate) struct Launch<'a> {
     pub(super) table: &'a FactTable,
     /// What was written of each region of the dispatch, where that is known.
     pub(super) written: Vec<Option<Arc<super::Written>>>,
+    /// Where races are looked for.
+    pub(super) device: Option<DeviceShadow>,
     collected: Mutex<Collected>,
 }
 
@@ -93,7 +96,8 @@ impl<'a> Launch<'a> {
             dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
         let written = regions.map(|region| known.get(&region.base).copied().cloned()).collect();
-        Self { dispatch, checks, table, written, collected: Mutex::default() }
+        let device = checks.has(Kind::Race).then(DeviceShadow::new);
+        Self { dispatch, checks, table, written, device, collected: Mutex::default() }
     }
 
     /// The findings, in the order of their workgroups.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Kind;
-use super::clock::{Class, Clock, Strength, View};
+use super::clock::{Class, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach};
@@ -26,7 +26,7 @@ pub(super) struct LdsShadow {
     /// Where the undefined values come from that were stored, by the offset of the dword.
     origins: HashMap<u64, OriginId>,
     /// What the last wave to release a word knew then, by the word's offset.
-    flags: HashMap<u64, Clock>,
+    flags: HashMap<u64, Knowledge>,
 }
 
 impl LdsShadow {
@@ -114,6 +114,7 @@ impl GroupChecker<'_> {
         }
         let writes = access != Access::Load;
         let mode = match (race, writes) {
+            (true, true) if access == Access::Atomic => Mode::Update,
             (true, true) => Mode::Write,
             (true, false) => Mode::Read,
             // Only what direct-to-LDS loads write is of interest.
@@ -130,8 +131,8 @@ impl GroupChecker<'_> {
             _ => None,
         };
         let strength = match access {
-            Access::Atomic => Strength::Atomic,
-            Access::Load if memory.polls => Strength::Atomic,
+            Access::Atomic => Strength::Group,
+            Access::Load if memory.polls => Strength::Group,
             Access::Store if single.is_some() => Strength::Flag,
             _ => Strength::Plain,
         };
@@ -140,8 +141,8 @@ impl GroupChecker<'_> {
         }
         let epoch = self.epoch(at, class, strength);
         let Self { launch, waves, lds, group, .. } = self;
-        let state = &waves[at];
-        let view = View { epoch, clock: &state.clock, foreign: &state.foreign, lds: true };
+        let Knowledge { clock, foreign, .. } = &waves[at].known;
+        let view = View { epoch, clock, foreign, lds: true };
         let mut report = |address: u64, found: Conflict| {
             // A direct-to-LDS load may write whenever it is not waited for.
             let asynchronous = direct || found.epoch.class() == Class::Vector;
@@ -153,11 +154,7 @@ impl GroupChecker<'_> {
             let who = Who { group: *group, wave: at };
             let mut draft = Draft::new(kind, who, index, describe(writes, asynchronous, &found));
             draft.address = Some(address);
-            draft.lane = ranges
-                .as_slice()
-                .iter()
-                .find(|range| (range.start..range.end()).contains(&address))
-                .map(|range| lane_of(reach, *range, address));
+            draft.lane = reach.lane_at(reach.lds, address);
             draft.allocation = Some("LDS".to_owned());
             let verb = match (found.write, found.epoch.class()) {
                 (true, Class::Vector) => "direct-to-LDS load",
@@ -181,19 +178,19 @@ impl GroupChecker<'_> {
     /// acquire.
     fn lds_flag(&mut self, at: usize, word: u64, access: Access, strength: Strength) {
         let flags = &mut self.lds.flags;
-        let clock = &mut self.waves[at].clock;
+        let known = &mut self.waves[at].known;
         match (access, strength) {
             (Access::Store, _) => {
-                flags.insert(word, clock.clone());
+                flags.insert(word, known.clone());
             }
             (Access::Atomic, _) => {
                 let flag = flags.entry(word).or_default();
-                clock.join(flag);
-                flag.join(clock);
+                known.join(flag);
+                flag.join(known);
             }
-            (_, Strength::Atomic) => {
+            (_, Strength::Group) => {
                 if let Some(flag) = flags.get(&word) {
-                    clock.join(flag);
+                    known.join(flag);
                 }
             }
             _ => {}
@@ -313,16 +310,6 @@ impl GroupChecker<'_> {
         draft.allocation = Some("LDS".to_owned());
         self.launch.report(draft);
     }
-}
-
-fn lane_of(reach: &Reach, range: Range, address: u64) -> u32 {
-    let lanes = (range.lane as usize..64).filter(|lane| reach.lds >> lane & 1 != 0);
-    lanes
-        .into_iter()
-        .find(|lane| {
-            (reach.at[*lane]..reach.at[*lane] + u64::from(reach.len(*lane))).contains(&address)
-        })
-        .map_or(range.lane, |lane| lane as u32)
 }
 
 fn describe(writes: bool, asynchronous: bool, earlier: &Conflict) -> &'static str {

@@ -12,6 +12,7 @@
 //! - *Vector clocks* (`clock`): what each wave knows to be complete of the others'. An access counts
 //!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
 //!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.
+//!   `race` says what counts as a flag in device memory, and which caches stand in between.
 //! - *Shadow memory* (`shadow`): the last write of each dword (of each byte where parts of dwords
 //!   are accessed) and the reads since. An access that does not come after an earlier one in every
 //!   execution is a race, whether or not this schedule went well.
@@ -24,7 +25,7 @@
 //! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
 //! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between |
-//! | `race` | LDS accesses of two waves that nothing orders |
+//! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo |
 //! | `uninit` | values of registers and private memory that were never written |
 //! | `divergence` | values of lanes that do not take part in a permute |
 //!
@@ -41,6 +42,7 @@ mod launch;
 mod lds;
 mod matrix;
 mod memory;
+mod race;
 mod shadow;
 mod undefined;
 mod uses;

@@ -11,14 +11,17 @@ struct Cell {
     write: Epoch,
     /// Index of the instruction that wrote.
     writer: u32,
-    /// Number of the set of reads since then; 0 is the empty set.
-    reads: u32,
+    /// Number of the set of accesses since then; 0 is the empty set.
+    since: u32,
 }
 
+/// An access behind the last write.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct Later {
     epoch: Epoch,
-    reader: u32,
+    index: u32,
+    /// Whether it is an atomic operation, not a read.
+    updates: bool,
 }
 
 /// Two accesses that nothing orders.
@@ -41,35 +44,55 @@ pub(super) enum Mode {
     Compare,
     /// Compares with writes and is remembered as a read.
     Read,
-    /// Compares with writes and reads and is remembered as a write.
+    /// Compares with writes and reads and takes the place of both.
     Write,
+    /// Compares with writes and reads and is remembered beside them: another atomic operation need
+    /// not come after this one, but must come after them.
+    Update,
 }
+
+impl Mode {
+    fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Update)
+    }
+}
+
+/// Accesses by waves of other workgroups that a set keeps, the latest ones. Memory that everybody
+/// reads would collect all waves of the launch; a write that is ordered behind these and not
+/// behind an older one is missed.
+const FOREIGN_KEPT: usize = 4;
 
 /// Shadow of [`PAGE`] bytes.
 ///
-/// The unit is a dword until an access touches part of one. Reads are kept as numbered sets, since
-/// the units that an instruction reads mostly have the same history.
+/// The unit is as large as the accesses allow. The accesses since a write are kept as numbered
+/// sets, since the units that an instruction reads mostly have the same history.
 #[derive(Debug)]
 pub(super) struct ShadowPage {
     /// Logarithm of the bytes of a unit.
     shift: u32,
     cells: Vec<Cell>,
-    sets: Vec<Vec<Read>>,
+    /// Start and end of each set in `later`.
+    sets: Vec<(u32, u32)>,
+    /// Accesses of a set in the order in which they were made.
+    later: Vec<Later>,
 }
+
+/// Logarithm of the bytes of a unit at first: a dword of each lane.
+const COARSEST: u32 = 8;
 
 impl Default for ShadowPage {
     fn default() -> Self {
-        Self { shift: 2, cells: vec![Cell::default(); PAGE as usize / 4], sets: vec![Vec::new()] }
+        let cells = vec![Cell::default(); PAGE as usize >> COARSEST];
+        Self { shift: COARSEST, cells, sets: vec![(0, 0)], later: Vec::new() }
     }
 }
 
 impl ShadowPage {
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.shift = 2;
-        self.cells.clear();
-        self.cells.resize(PAGE as usize / 4, Cell::default());
+        self.cells.fill(Cell::default());
         self.sets.truncate(1);
+        self.later.clear();
     }
 
     /// Notes an access to the bytes `from..to` of the page by the instruction `index`, and calls
@@ -90,41 +113,45 @@ impl ShadowPage {
         let offset = |unit: usize| (unit as u64) << shift;
         // Neighbours mostly have the same history: what was found for the last one is kept.
         let mut ordered_write = Epoch::default();
-        let mut ordered_reads = 0;
+        let mut ordered_set = 0;
         let mut extended = None;
         for unit in units {
             let cell = self.cells[unit];
             if cell.write != ordered_write && cell.write.is_some() {
-                if view.after(cell.write) {
+                let later = self.set(cell.since);
+                if view.after(cell.write, true) || observed(view, cell.write, later) {
                     ordered_write = cell.write;
                 } else {
                     let (epoch, index) = (cell.write, cell.writer);
                     conflict(Conflict { epoch, index, write: true, offset: offset(unit) });
                 }
             }
+            if cell.since != ordered_set && cell.since != 0 {
+                ordered_set = cell.since;
+                let set = self.set(cell.since);
+                for (at, later) in set.iter().enumerate() {
+                    if (mode.writes() || later.updates)
+                        && !view.after(later.epoch, later.updates)
+                        && !(later.updates && observed(view, later.epoch, &set[at + 1..]))
+                    {
+                        ordered_set = 0;
+                        let Later { epoch, index, updates: write } = *later;
+                        conflict(Conflict { epoch, index, write, offset: offset(unit) });
+                    }
+                }
+            }
             match mode {
                 Mode::Compare => {}
-                Mode::Read => {
-                    let reads = match extended {
-                        Some((before, after)) if before == cell.reads => after,
-                        _ => self.extend(cell.reads, view, index),
+                Mode::Read | Mode::Update => {
+                    let since = match extended {
+                        Some((before, after)) if before == cell.since => after,
+                        _ => self.extend(cell.since, view, index, mode == Mode::Update),
                     };
-                    extended = Some((cell.reads, reads));
-                    self.cells[unit].reads = reads;
+                    extended = Some((cell.since, since));
+                    self.cells[unit].since = since;
                 }
                 Mode::Write => {
-                    if cell.reads != ordered_reads {
-                        ordered_reads = cell.reads;
-                        for read in &self.sets[cell.reads as usize] {
-                            if !view.after(read.epoch) {
-                                ordered_reads = 0;
-                                let (epoch, index) = (read.epoch, read.reader);
-                                let offset = offset(unit);
-                                conflict(Conflict { epoch, index, write: false, offset });
-                            }
-                        }
-                    }
-                    self.cells[unit] = Cell { write: view.epoch, writer: index, reads: 0 };
+                    self.cells[unit] = Cell { write: view.epoch, writer: index, since: 0 };
                 }
             }
         }
@@ -133,15 +160,45 @@ impl ShadowPage {
         }
     }
 
-    /// The set with the access of `view` added. Reads that are ordered before it are dropped: who
-    /// comes after this access comes after them as well.
-    fn extend(&mut self, set: u32, view: &View<'_>, index: u32) -> u32 {
-        let old = &self.sets[set as usize];
-        let mut new: Vec<Read> = Vec::with_capacity(old.len() + 1);
-        new.extend(old.iter().filter(|read| !supersedes(view, read.epoch)));
-        new.push(Read { epoch: view.epoch, reader: index });
-        self.sets.push(new);
+    fn set(&self, number: u32) -> &[Later] {
+        let (start, end) = self.sets[number as usize];
+        &self.later[start as usize..end as usize]
+    }
+
+    /// Closes the set of the accesses behind `start` and returns its number.
+    fn close(&mut self, start: usize) -> u32 {
+        self.sets.push((start as u32, self.later.len() as u32));
         (self.sets.len() - 1) as u32
+    }
+
+    /// The set with the access of `view` added, and without those that it supersedes.
+    fn extend(&mut self, set: u32, view: &View<'_>, index: u32, updates: bool) -> u32 {
+        let (old, start) = (self.sets[set as usize], self.later.len());
+        let group = view.epoch.group();
+        let mut foreign = 0;
+        for at in old.0 as usize..old.1 as usize {
+            let later = self.later[at];
+            if !supersedes(view, updates, &later) {
+                foreign += usize::from(later.epoch.group() != group);
+                self.later.push(later);
+            }
+        }
+        if foreign > FOREIGN_KEPT {
+            let mut kept = start;
+            for at in start..self.later.len() {
+                let later = self.later[at];
+                let is_foreign = later.epoch.group() != group;
+                if !is_foreign || foreign <= FOREIGN_KEPT {
+                    self.later[kept] = later;
+                    kept += 1;
+                } else {
+                    foreign -= 1;
+                }
+            }
+            self.later.truncate(kept);
+        }
+        self.later.push(Later { epoch: view.epoch, index, updates });
+        self.close(start)
     }
 
     /// Halves the unit.
@@ -153,47 +210,59 @@ impl ShadowPage {
     /// Drops the sets that no unit has.
     fn compact(&mut self) {
         let mut numbers = vec![0; self.sets.len()];
-        let mut kept = vec![Vec::new()];
-        for cell in &mut self.cells {
-            if cell.reads != 0 {
-                let number = &mut numbers[cell.reads as usize];
-                if *number == 0 {
-                    *number = kept.len() as u32;
-                    kept.push(std::mem::take(&mut self.sets[cell.reads as usize]));
-                }
-                cell.reads = *number;
+        let old = (std::mem::take(&mut self.sets), std::mem::take(&mut self.later));
+        self.sets.push((0, 0));
+        for at in 0..self.cells.len() {
+            let since = self.cells[at].since as usize;
+            if since == 0 {
+                continue;
             }
+            if numbers[since] == 0 {
+                let ((from, to), start) = (old.0[since], self.later.len());
+                self.later.extend_from_slice(&old.1[from as usize..to as usize]);
+                numbers[since] = self.close(start);
+            }
+            self.cells[at].since = numbers[since];
         }
-        self.sets = kept;
     }
 }
 
-/// Whether a later access need not be compared with `earlier` once it is compared with the access
-/// of `view`. An atomic access is compared with less than a plain one, so it does not replace one.
-fn supersedes(view: &View<'_>, earlier: Epoch) -> bool {
-    if earlier.same_stream(view.epoch) {
-        return earlier.is_atomic() || view.epoch.is_plain();
+/// Whether the access of `view` comes after one of `later`, which was atomic and saw the atomic
+/// write `earlier`: such a write is in place before anybody sees it, whether or not it carried
+/// something else along.
+#[cold]
+fn observed(view: &View<'_>, earlier: Epoch, later: &[Later]) -> bool {
+    later.iter().any(|seen| seen.epoch.may_meet(earlier) && view.after(seen.epoch, seen.updates))
+}
+
+/// Whether who is compared with the access of `view` need not be compared with `earlier`: a read
+/// or an update stands for the same by its wave before, and a plain read for the reads that it
+/// comes after.
+fn supersedes(view: &View<'_>, updates: bool, earlier: &Later) -> bool {
+    if earlier.updates != updates {
+        return false;
     }
-    view.epoch.is_plain() && view.after(earlier)
+    if earlier.epoch.same_stream(view.epoch) {
+        return view.epoch.as_strict_as(earlier.epoch);
+    }
+    view.epoch.is_plain() && view.after(earlier.epoch, updates)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::{Class, Clock, Foreign, Known, Strength};
+    use super::super::clock::{Class, Knowledge, Known, Strength};
     use super::*;
 
     struct Waves {
         page: ShadowPage,
-        clocks: [Clock; 3],
-        foreign: Foreign,
+        known: [Knowledge; 3],
         issued: [u32; 3],
     }
 
     impl Waves {
         fn new() -> Self {
-            let clocks = std::array::from_fn(|_| Clock::default());
-            let foreign = Foreign::default();
-            Self { page: ShadowPage::default(), clocks, foreign, issued: [0; 3] }
+            let known = std::array::from_fn(|_| Knowledge::default());
+            Self { page: ShadowPage::default(), known, issued: [0; 3] }
         }
 
         /// Makes an access and returns the waves, offsets and directions of its conflicts.
@@ -205,7 +274,7 @@ mod tests {
         ) -> Vec<(usize, u64, bool)> {
             self.issued[wave] += 1;
             let epoch = Epoch::new(0, wave, Class::Lds, Strength::Plain, self.issued[wave]);
-            let (clock, foreign) = (&self.clocks[wave], &self.foreign);
+            let Knowledge { clock, foreign, .. } = &self.known[wave];
             let view = View { epoch, clock, foreign, lds: true };
             let mut found = Vec::new();
             self.page.access(range, &view, 0, mode, &mut |conflict| {
@@ -216,12 +285,12 @@ mod tests {
 
         /// All waves wait and meet.
         fn barrier(&mut self) {
-            let mut all = Clock::default();
+            let mut all = Knowledge::default();
             for wave in 0..3 {
-                all.0[wave] = Known { done: [0, self.issued[wave], 0], visible: 0 };
+                all.clock.0[wave] = Known { done: [0, self.issued[wave], 0], ..Known::default() };
             }
-            for clock in &mut self.clocks {
-                clock.join(&all);
+            for known in &mut self.known {
+                known.join(&all);
             }
         }
     }
@@ -264,7 +333,7 @@ mod tests {
             }
         }
         assert!(waves.page.sets.len() <= 2 * 1024 + 1);
-        assert!(waves.page.sets.iter().all(|set| set.len() <= 3));
+        assert!(waves.page.sets.iter().all(|(start, end)| end - start <= 3));
         let conflicts = waves.access(0, (0, 4096), Mode::Write);
         assert!(conflicts.iter().all(|(wave, _, write)| *wave != 0 && !write));
         assert!(!conflicts.is_empty());

@@ -15,14 +15,17 @@ const FILES: &[(&str, &str)] = &[
     ("lds.s", include_str!("cases/lds.s")),
     ("uninit.s", include_str!("cases/uninit.s")),
     ("race.s", include_str!("cases/race.s")),
+    ("race_global.s", include_str!("cases/race_global.s")),
+    ("race_global.hip", include_str!("cases/race_global.hip")),
 ];
 
-/// Schedules that every case runs in: the default one and permutations.
-const SEEDS: [Option<u64>; 4] = [None, Some(1), Some(2), Some(3)];
+/// Threads and schedules that every case runs with: the default schedule and permutations.
+const RUNS: [(usize, Option<u64>); 5] =
+    [(1, None), (1, Some(1)), (1, Some(2)), (1, Some(3)), (4, None)];
 
-fn options(case: &Case, seed: Option<u64>) -> ExecOptions {
+fn options(case: &Case, (threads, seed): (usize, Option<u64>)) -> ExecOptions {
     let sanitize: Checks = case.checks.parse().expect("the case names checks");
-    ExecOptions { threads: 1, seed, max_instructions: 1 << 20, sanitize }
+    ExecOptions { threads, seed, max_instructions: 1 << 26, sanitize }
 }
 
 fn matches(case: &Case, finding: &Finding) -> bool {
@@ -72,11 +75,11 @@ fn check_file(file: &'static str, text: &'static str, arch: Arch) -> Vec<String>
     let mut wrong = Vec::new();
     for case in some {
         for version in [Version::Wrong, Version::Right] {
-            for seed in SEEDS {
-                let checked = code.run(case, version, &options(case, seed));
+            for run in RUNS {
+                let checked = code.run(case, version, &options(case, run));
                 if let Err(why) = verdict(case, version, &checked) {
                     let name = case.symbol(version);
-                    wrong.push(format!("{arch} {name} (seed {seed:?}): {why}"));
+                    wrong.push(format!("{arch} {name} (threads and seed {run:?}): {why}"));
                     break;
                 }
             }

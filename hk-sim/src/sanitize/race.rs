@@ -1,0 +1,421 @@
+//! Races in device memory, between all waves of a launch.
+//!
+//! A wave that writes a flag (with an atomic operation, or a store whose encoding has a scope)
+//! leaves what it knows there, and one that reads the flag (with an atomic operation that returns
+//! the old value, a load that has a scope, or one that polls) knows it too once it has waited for
+//! the value. Atomic operations on a flag add to what is there, stores replace it.
+//!
+//! Inside of a workgroup nothing more is needed, since its waves share a vector cache that serves
+//! them in order. Between workgroups the caches are not coherent:
+//!
+//! - A plain store reaches the others when `buffer_wbl2` behind it, by its wave or by one of the
+//!   workgroup that knows of it, has completed before the flag is written. A store of device scope
+//!   has to be complete.
+//! - A plain load sees what others stored only if the vector cache was invalidated (`buffer_inv`)
+//!   since the flag was read; until then it may find an old line there. A load of device scope
+//!   does not use the cache.
+//! - Atomic operations and accesses of device scope to one address are in no race among themselves;
+//!   those of workgroup scope are in one with other workgroups. The encoding does not tell atomic
+//!   operations of workgroup scope from those of device scope. A plain store is no flag.
+//!
+//! Which write of a flag a wave sees is that of the schedule, so a wait for the wrong value is
+//! found only if the value was seen too early. Workgroups give way to others behind their flags to
+//! make that likely.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Kind;
+use super::clock::{Class, Clock, Foreign, Knowledge, Strength, View};
+use super::facts::{Access, Facts, Memory, Scope, ones};
+use super::group::GroupChecker;
+use super::lanes::{Range, Reach, locate_scalar};
+use super::launch::{Draft, Who};
+use super::shadow::{Conflict, Mode, PAGE, ShadowPage};
+use crate::exec::Wave;
+
+/// Locks that pages share, a power of two.
+const SHARDS: u64 = 64;
+
+/// Writers of a flag whose knowledge is kept apart.
+const WRITERS_KEPT: usize = 8;
+
+type Pages = HashMap<u64, ShadowPage, BuildHasherDefault<Mixer>>;
+
+/// Hasher of page numbers.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+/// What a wave knew when it wrote a flag.
+#[derive(Debug)]
+pub(super) struct Release {
+    /// The wave; `None` for several.
+    writer: Option<Who>,
+    /// Clocks of all workgroups, its own among them.
+    known: Foreign,
+    /// What its vector cache has seen.
+    fresh: Foreign,
+}
+
+/// What is left at each flag, by the address of the dword.
+#[derive(Debug, Default)]
+struct Flags(HashMap<u64, Vec<Arc<Release>>, BuildHasherDefault<Mixer>>);
+
+impl Flags {
+    fn store(&mut self, word: u64, release: &Arc<Release>) {
+        self.0.insert(word, vec![Arc::clone(release)]);
+    }
+
+    fn update(&mut self, word: u64, release: &Arc<Release>) {
+        let releases = self.0.entry(word).or_default();
+        // A wave knows what it knew before.
+        releases.retain(|old| old.writer != release.writer);
+        releases.push(Arc::clone(release));
+        if releases.len() > WRITERS_KEPT {
+            let (mut known, mut fresh) = (Foreign::default(), Foreign::default());
+            for old in &*releases {
+                known.join(&old.known);
+                fresh.join(&old.fresh);
+            }
+            *releases = vec![Arc::new(Release { writer: None, known, fresh })];
+        }
+    }
+
+    fn get(&self, word: u64) -> &[Arc<Release>] {
+        self.0.get(&word).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Shadow of device memory for one launch; only what is accessed takes room.
+#[derive(Debug, Default)]
+pub(super) struct DeviceShadow {
+    shards: Box<[Mutex<Pages>]>,
+    flags: Mutex<Flags>,
+}
+
+/// Keeps others from the flags of a launch, so that an instruction sees the value of the flag that
+/// belongs to what is noted there.
+pub(crate) struct Held<'a> {
+    flags: MutexGuard<'a, Flags>,
+    /// Whether the instruction writes a flag.
+    pub(super) wrote: bool,
+}
+
+impl DeviceShadow {
+    pub(super) fn new() -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, flags: Mutex::default() }
+    }
+
+    fn hold(&self) -> Held<'_> {
+        let flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { flags, wrote: false }
+    }
+
+    fn access(
+        &self,
+        ranges: &[Range],
+        view: &View<'_>,
+        index: u32,
+        mode: Mode,
+        conflict: &mut dyn FnMut(u64, Conflict),
+    ) {
+        let mut held: Option<(u64, MutexGuard<'_, Pages>)> = None;
+        for range in ranges {
+            let mut start = range.start;
+            while start < range.end() {
+                let page = start / PAGE;
+                let base = page * PAGE;
+                let end = range.end().min(base.saturating_add(PAGE));
+                let shard = page & (SHARDS - 1);
+                let pages = match &mut held {
+                    Some((locked, pages)) if *locked == shard => pages,
+                    _ => {
+                        // One lock at a time.
+                        held = None;
+                        let lock = &self.shards[shard as usize];
+                        let pages = lock.lock().unwrap_or_else(PoisonError::into_inner);
+                        &mut held.insert((shard, pages)).1
+                    }
+                };
+                pages.entry(page).or_default().access(
+                    (start - base, end - base),
+                    view,
+                    index,
+                    mode,
+                    &mut |found| conflict(base + found.offset, found),
+                );
+                start = end;
+            }
+        }
+    }
+}
+
+/// Instructions of a wave for which the checks of flags wait.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    /// What was found at flags, with the instruction that reads them.
+    reads: Vec<(Class, u32, Arc<Release>)>,
+    /// Numbers of `buffer_wbl2` with what was issued before.
+    write_backs: Vec<(u32, Box<Clock>)>,
+}
+
+impl InFlight {
+    /// Forgets everything.
+    pub(super) fn reset(&mut self) {
+        self.reads.clear();
+        self.write_backs.clear();
+    }
+
+    fn read(&mut self, class: Class, sequence: u32, release: &Arc<Release>) {
+        let known = self.reads.iter_mut().find(|(_, _, old)| Arc::ptr_eq(old, release));
+        match known {
+            // Classes complete apart from each other; the last of one is enough.
+            Some(read) if read.0 == class => read.1 = sequence,
+            _ => self.reads.push((class, sequence, Arc::clone(release))),
+        }
+    }
+
+    /// Adds what instructions of a wave brought that are now complete.
+    #[inline]
+    pub(super) fn complete(&mut self, group: u64, done: [u32; 3], known: &mut Knowledge) {
+        if self.reads.is_empty() && self.write_backs.is_empty() {
+            return;
+        }
+        self.write_backs.retain(|(sequence, issued)| {
+            let left = *sequence > done[Class::Vector as usize];
+            if !left {
+                for (mine, then) in known.clock.0.iter_mut().zip(&issued.0) {
+                    mine.visible = mine.visible.max(then.issued);
+                }
+            }
+            left
+        });
+        self.reads.retain(|(class, sequence, release)| {
+            let left = *sequence > done[*class as usize];
+            if !left {
+                known.foreign.join(&release.known);
+                if let Some(own) = release.known.get(group as u32) {
+                    known.clock.join(own);
+                }
+                if release.writer.is_some_and(|writer| writer.group == group) {
+                    known.fresh.join(&release.fresh);
+                }
+            }
+            left
+        });
+    }
+}
+
+impl<'a> GroupChecker<'a> {
+    /// `buffer_wbl2` of device scope: when it has completed, all that was issued before is in
+    /// memory. The workgroup has one vector cache and one L2, so this holds for what the wave knows
+    /// of its workgroup as well.
+    pub(super) fn write_back(&mut self, at: usize) {
+        let state = &mut self.waves[at];
+        let sequence = state.counters.issue(Class::Vector);
+        state.known.clock.0[at].issued = sequence;
+        if self.launch.device.is_some() {
+            let issued = Box::new(state.known.clock.clone());
+            state.in_flight.write_backs.push((sequence, issued));
+        }
+    }
+
+    /// `buffer_inv` of device scope: from here on loads see all that the wave knows of.
+    pub(super) fn invalidate(&mut self, at: usize) {
+        let known = &mut self.waves[at].known;
+        known.fresh = known.foreign.clone();
+    }
+
+    /// Checks an access to device memory. The result is to be kept until the instruction has been
+    /// executed.
+    pub(super) fn device_access(
+        &mut self,
+        wave: &Wave<'_>,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+        reach: &Reach,
+    ) -> Option<Held<'a>> {
+        let at = wave.index as usize;
+        let strength = strength(memory);
+        let held = self.synchronise(at, facts, memory, Class::Vector, strength, || {
+            let words = |lane: usize| {
+                let first = reach.at[lane] & !3;
+                (first..reach.at[lane] + u64::from(reach.bytes)).step_by(4)
+            };
+            ones(reach.global).flat_map(words)
+        });
+        let ranges = reach.ranges(reach.global);
+        self.race(at, memory, index, (Class::Vector, strength), ranges.as_slice(), Some(reach));
+        held
+    }
+
+    /// The same for scalar memory instructions.
+    pub(super) fn scalar_device_access(
+        &mut self,
+        wave: &Wave<'_>,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+    ) -> Option<Held<'a>> {
+        let at = wave.index as usize;
+        let (start, len) = locate_scalar(wave, &facts.inst, memory);
+        let strength = strength(memory);
+        let held = self.synchronise(at, facts, memory, Class::Scalar, strength, || {
+            (start..start + u64::from(len)).step_by(4)
+        });
+        let range = Range { start, len, lane: 0 };
+        self.race(at, memory, index, (Class::Scalar, strength), &[range], None);
+        held
+    }
+
+    /// Reads and writes the flags at `words` if the instruction may do that.
+    fn synchronise<I: Iterator<Item = u64>>(
+        &mut self,
+        at: usize,
+        facts: &Facts,
+        memory: &Memory,
+        class: Class,
+        strength: Strength,
+        words: impl Fn() -> I,
+    ) -> Option<Held<'a>> {
+        let direct = matches!(memory.access, Access::ToLds { .. });
+        if strength == Strength::Plain || memory.bytes > 8 || direct {
+            return None;
+        }
+        let mut held = self.launch.device.as_ref()?.hold();
+        let reads = match memory.access {
+            Access::Atomic => facts.inst.dst[0].is_some(),
+            access => access == Access::Load,
+        };
+        let state = &mut self.waves[at];
+        if reads {
+            let sequence = state.counters.issued[class as usize];
+            // Lanes often read the same word.
+            let mut last = None;
+            for word in words() {
+                if last.replace(word) != Some(word) {
+                    for release in held.flags.get(word) {
+                        state.in_flight.read(class, sequence, release);
+                    }
+                }
+            }
+        }
+        held.wrote = memory.access != Access::Load;
+        if held.wrote {
+            let Knowledge { clock, foreign, fresh } = &state.known;
+            let release = Arc::new(Release {
+                writer: Some(Who { group: self.group, wave: at }),
+                known: foreign.with(self.group as u32, clock),
+                fresh: fresh.clone(),
+            });
+            for word in words() {
+                if memory.access == Access::Atomic {
+                    held.flags.update(word, &release);
+                } else {
+                    held.flags.store(word, &release);
+                }
+            }
+        }
+        Some(held)
+    }
+
+    fn race(
+        &self,
+        at: usize,
+        memory: &Memory,
+        index: usize,
+        (class, strength): (Class, Strength),
+        ranges: &[Range],
+        reach: Option<&Reach>,
+    ) {
+        let Self { launch, waves, group, .. } = self;
+        let Some(device) = &launch.device else { return };
+        let known = &waves[at].known;
+        let mode = match memory.access {
+            Access::Load | Access::ToLds { .. } => Mode::Read,
+            Access::Store => Mode::Write,
+            Access::Atomic => Mode::Update,
+        };
+        let cached = mode == Mode::Read && strength != Strength::Device;
+        let view = View {
+            epoch: self.epoch(at, class, strength),
+            clock: &known.clock,
+            foreign: if cached { &known.fresh } else { &known.foreign },
+            lds: false,
+        };
+        let mut report = |address: u64, found: Conflict| {
+            let other = found.index as usize;
+            if !launch.is_new(Kind::Race, index, Some(other)) {
+                return;
+            }
+            let who = Who { group: *group, wave: at };
+            let detail = describe(mode, &view, known, &found);
+            let mut draft = Draft::new(Kind::Race, who, index, detail);
+            draft.address = Some(address);
+            draft.lane = reach.and_then(|reach| reach.lane_at(reach.global, address));
+            draft.allocation = launch.allocation(address);
+            let other_who = Who { group: found.epoch.group().into(), wave: found.epoch.wave() };
+            let verb = if found.write { "write" } else { "read" };
+            draft.other = Some((verb, other, other_who));
+            launch.report(draft);
+        };
+        device.access(ranges, &view, index as u32, mode, &mut report);
+    }
+}
+
+/// How an access to device memory takes part in synchronisation.
+fn strength(memory: &Memory) -> Strength {
+    match (memory.access, memory.scope) {
+        (Access::Atomic, _) | (_, Scope::Device) => Strength::Device,
+        (_, Scope::Group) => Strength::Group,
+        _ if memory.polls => Strength::Group,
+        _ => Strength::Plain,
+    }
+}
+
+fn describe(mode: Mode, view: &View<'_>, known: &Knowledge, earlier: &Conflict) -> String {
+    let epoch = earlier.epoch;
+    let same_group = epoch.group() == view.epoch.group();
+    let other = if same_group { "wave of the workgroup" } else { "workgroup" };
+    let what = match (mode, earlier.write) {
+        (Mode::Read | Mode::Compare, _) => {
+            format!("device memory is read that another {other} wrote")
+        }
+        (_, false) => format!("device memory is written that another {other} read"),
+        (_, true) => format!("device memory is written that another {other} wrote"),
+    };
+    let completed = known.foreign.get(epoch.group()).is_some_and(|clock| {
+        clock.0[epoch.wave()].done[epoch.class() as usize] >= epoch.sequence()
+    });
+    let flags = View { epoch: view.epoch, clock: view.clock, foreign: &known.foreign, lds: false };
+    let why = if flags.after(epoch, earlier.write) {
+        "a flag orders the two, but the caches may still hold an old value: no buffer_inv of \
+         device scope since"
+    } else if !same_group && completed {
+        "a flag orders the two, but the write may not have left its caches: no buffer_wbl2 of \
+         device scope in between"
+    } else {
+        "nothing orders the two"
+    };
+    format!("{what}, and {why}")
+}
