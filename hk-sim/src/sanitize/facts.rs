@@ -151,6 +151,9 @@ pub(super) struct Memory {
     pub(super) transpose: Option<u32>,
     /// A load in a loop that does nothing but load and test.
     pub(super) polls: bool,
+    /// What it accesses may be a flag in device memory: a word, with a scope or an atomic
+    /// operation, but not one that adds floats up.
+    pub(super) flag: bool,
 }
 
 /// What kind of step an instruction is for the checks.
@@ -351,6 +354,11 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
             memory.scope = Scope::Device;
         }
     }
+    memory.flag = match memory.access {
+        Access::Atomic => !["_f", "_bf"].iter().any(|word| inst.info.base().contains(word)),
+        Access::ToLds { .. } => false,
+        _ => memory.bytes <= 8 && (memory.scope != Scope::Wave || memory.polls),
+    };
     Action::Memory(Box::new(memory))
 }
 
@@ -390,6 +398,7 @@ fn ds(inst: &Inst) -> Option<Memory> {
         scope: Scope::Wave,
         transpose: None,
         polls: false,
+        flag: false,
     };
     if name == "ds_nop" {
         return None;
@@ -480,6 +489,7 @@ fn vector_memory(inst: &Inst) -> Option<Memory> {
         },
         transpose: None,
         polls: false,
+        flag: false,
     })
 }
 
@@ -521,6 +531,7 @@ fn smem(inst: &Inst) -> Option<Memory> {
         scope: if inst.mem.glc { Scope::Device } else { Scope::Wave },
         transpose: None,
         polls: false,
+        flag: false,
     })
 }
 

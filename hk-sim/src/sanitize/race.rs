@@ -257,7 +257,7 @@ impl<'a> GroupChecker<'a> {
     ) -> Option<Held<'a>> {
         let at = wave.index as usize;
         let strength = strength(memory);
-        let held = self.synchronise(at, facts, memory, Class::Vector, strength, || {
+        let held = self.synchronise(at, facts, memory, Class::Vector, || {
             let words = |lane: usize| {
                 let first = reach.at[lane] & !3;
                 (first..reach.at[lane] + u64::from(reach.bytes)).step_by(4)
@@ -280,7 +280,7 @@ impl<'a> GroupChecker<'a> {
         let at = wave.index as usize;
         let (start, len) = locate_scalar(wave, &facts.inst, memory);
         let strength = strength(memory);
-        let held = self.synchronise(at, facts, memory, Class::Scalar, strength, || {
+        let held = self.synchronise(at, facts, memory, Class::Scalar, || {
             (start..start + u64::from(len)).step_by(4)
         });
         let range = Range { start, len, lane: 0 };
@@ -295,11 +295,9 @@ impl<'a> GroupChecker<'a> {
         facts: &Facts,
         memory: &Memory,
         class: Class,
-        strength: Strength,
         words: impl Fn() -> I,
     ) -> Option<Held<'a>> {
-        let direct = matches!(memory.access, Access::ToLds { .. });
-        if strength == Strength::Plain || memory.bytes > 8 || direct {
+        if !memory.flag {
             return None;
         }
         let mut held = self.launch.device.as_ref()?.hold();
@@ -307,33 +305,34 @@ impl<'a> GroupChecker<'a> {
             Access::Atomic => facts.inst.dst[0].is_some(),
             access => access == Access::Load,
         };
-        let state = &mut self.waves[at];
-        if reads {
-            let sequence = state.counters.issued[class as usize];
-            // Lanes often read the same word.
-            let mut last = None;
-            for word in words() {
-                if last.replace(word) != Some(word) {
-                    for release in held.flags.get(word) {
-                        state.in_flight.read(class, sequence, release);
-                    }
-                }
-            }
-        }
         held.wrote = memory.access != Access::Load;
-        if held.wrote {
+        let sequence = self.waves[at].counters.issued[class as usize];
+        let state = &mut self.waves[at];
+        let release = held.wrote.then(|| {
             let Knowledge { clock, foreign, fresh } = &state.known;
-            let release = Arc::new(Release {
+            Arc::new(Release {
                 writer: Some(Who { group: self.group, wave: at }),
                 known: foreign.with(self.group as u32, clock),
                 fresh: fresh.clone(),
-            });
-            for word in words() {
-                if memory.access == Access::Atomic {
-                    held.flags.update(word, &release);
-                } else {
-                    held.flags.store(word, &release);
+            })
+        });
+        let mut last = None;
+        for word in words() {
+            // Lanes often share a word.
+            if last.replace(word) == Some(word) {
+                continue;
+            }
+            if reads {
+                for release in held.flags.get(word) {
+                    state.in_flight.read(class, sequence, release);
                 }
+            }
+            match &release {
+                Some(release) if memory.access == Access::Atomic => {
+                    held.flags.update(word, release);
+                }
+                Some(release) => held.flags.store(word, release),
+                None => {}
             }
         }
         Some(held)
