@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::hazards::Stalls;
 use super::undefined::{ScalarRule, Selection, SwapLanes};
 use crate::exec::Program;
 use crate::isa::{Dpp, Ext, Format, Inst, Op, Operand};
@@ -21,6 +22,10 @@ impl RowSet {
         self.0[row / 64] &= !(1 << (row % 64));
     }
 
+    pub(super) fn has(&self, row: usize) -> bool {
+        self.0[(row / 64) & 7] >> (row % 64) & 1 != 0
+    }
+
     #[inline(always)]
     pub(super) fn meets(&self, other: &Self) -> bool {
         let mut any = 0;
@@ -38,6 +43,16 @@ impl RowSet {
     /// Rows of both sets.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    /// Rows of either set.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// Rows of this set that are not in the other.
+    pub(super) fn without(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
     fn insert_tuple(&mut self, operand: Operand) {
@@ -165,6 +180,8 @@ pub(super) enum Action {
     Wait { vector: Option<u32>, lgkm: Option<u32> },
     /// `s_barrier`.
     Barrier,
+    /// `s_endpgm`.
+    End,
     /// A memory instruction.
     Memory(Box<Memory>),
     /// `buffer_wbl2` of device scope or wider.
@@ -205,6 +222,7 @@ pub(super) struct Facts {
     pub(super) lanes: LaneRule,
     pub(super) rule: Rule,
     pub(super) action: Action,
+    pub(super) stalls: Stalls,
 }
 
 /// How an ALU instruction passes on undefined values.
@@ -252,6 +270,7 @@ fn rule(inst: &Inst) -> Rule {
         "v_mov_b64" if inst.ext == Ext::None => Rule::Rows(Selection::Copy),
         "v_pk_mov_b32" => Rule::Rows(Selection::PackedMove),
         "v_pk_fma_f32" | "v_pk_mul_f32" | "v_pk_add_f32" => Rule::Rows(Selection::Packed),
+        "v_mad_u64_u32" | "v_mad_i64_i32" | "v_lshl_add_u64" => Rule::Rows(Selection::Carried),
         _ => Rule::Lanewise { mask, accumulates: inst.info.dst[0].rw },
     }
 }
@@ -268,8 +287,8 @@ impl Facts {
             writes.insert_tuple(operand);
             scalar_writes |= scalar_bits(operand);
         });
-        let touches = RowSet(std::array::from_fn(|word| reads.0[word] | writes.0[word]));
-        Self {
+        let touches = reads.or(&writes);
+        let mut facts = Self {
             reads,
             writes,
             touches,
@@ -282,8 +301,11 @@ impl Facts {
             lanes: lane_rule(&inst),
             rule: rule(&inst),
             action: action(program, index, &inst),
+            stalls: Stalls::NONE,
             inst,
-        }
+        };
+        facts.stalls = Stalls::of(&facts, program.arch());
+        facts
     }
 
     /// The memory instruction that this is.
@@ -335,6 +357,7 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
             };
         }
         Op::s_barrier => return Action::Barrier,
+        Op::s_endpgm | Op::s_endpgm_saved | Op::s_endpgm_ordered_ps_done => return Action::End,
         Op::buffer_wbl2 if inst.mem.sc1 => return Action::WriteBack,
         Op::buffer_inv if inst.mem.sc1 => return Action::Invalidate,
         Op::buffer_wbl2 | Op::buffer_inv => return Action::Plain,

@@ -4,6 +4,7 @@ use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
 use super::global::LastRegion;
+use super::hazards::{History, TooNear};
 use super::lanes::{Reach, locate, locate_slots};
 use super::launch::{Draft, Launch, Who};
 use super::lds::LdsShadow;
@@ -30,6 +31,12 @@ pub(super) struct WaveState {
     pub(super) undefined: Undefined,
     /// Private memory that was written, lane after lane.
     private: Bytes,
+    /// Instructions that later ones must keep a distance from.
+    history: History,
+    /// The barrier that the wave waits at, or did last.
+    barrier: usize,
+    /// Where the wave ended.
+    ended: Option<usize>,
 }
 
 /// Checks of a workgroup.
@@ -80,6 +87,8 @@ impl<'a> GroupChecker<'a> {
             state.counters.reset();
             state.known = Knowledge::default();
             state.in_flight.reset();
+            state.history = History::default();
+            state.ended = None;
             if uninit {
                 state.undefined.reset(&dispatch.setup, wave.exec());
                 state.private.reset(u64::from(dispatch.scratch_bytes) * WAVE as u64);
@@ -114,10 +123,17 @@ impl<'a> GroupChecker<'a> {
         let launch = self.launch;
         let facts = launch.table.get(&launch.dispatch.program, index)?;
         let at = wave.index as usize;
-        if launch.checks.has(Kind::Async)
-            && let Some((load, read)) = self.waves[at].counters.misuse(facts, wave.exec())
-        {
-            self.report_misuse(at, index, load.index, read);
+        if launch.checks.has(Kind::Async) {
+            let state = &mut self.waves[at];
+            if let Some((load, read)) = state.counters.misuse(facts, wave.exec()) {
+                self.report_misuse(at, index, load.index, read);
+            }
+            let program = &launch.dispatch.program;
+            let facts_at = |index| launch.table.get(program, index);
+            let history = &mut self.waves[at].history;
+            if let Some(found) = history.step(facts, index, program.arch(), facts_at) {
+                self.report_too_near(at, index, &found);
+            }
         }
         match &facts.action {
             Action::Plain => {
@@ -129,7 +145,8 @@ impl<'a> GroupChecker<'a> {
             Action::Memory(memory) => return self.memory(wave, facts, memory, index),
             Action::WriteBack => self.write_back(at),
             Action::Invalidate => self.invalidate(at),
-            Action::Barrier => {}
+            Action::Barrier => self.waves[at].barrier = index,
+            Action::End => self.waves[at].ended = Some(index),
         }
         None
     }
@@ -137,6 +154,9 @@ impl<'a> GroupChecker<'a> {
     /// Called when the waves of `arrived` (a mask) leave a barrier; those of `ended` no longer
     /// count.
     pub(crate) fn barrier(&mut self, arrived: u64, ended: u64) {
+        if self.launch.checks.has(Kind::Divergence) {
+            self.check_attendance(arrived, ended);
+        }
         let mut all = Knowledge::default();
         for (index, wave) in self.waves.iter().enumerate() {
             if (arrived | ended) >> index & 1 != 0 {
@@ -148,6 +168,19 @@ impl<'a> GroupChecker<'a> {
                 wave.known.join(&all);
             }
         }
+    }
+
+    /// Every wave of a workgroup must come to each of its barriers. Waves that ended do not count
+    /// for the hardware, but the kernel cannot know when they do. Which `s_barrier` instructions
+    /// meet is of no concern: compilers copy them.
+    fn check_attendance(&self, arrived: u64, ended: u64) {
+        let missing = ones(ended).find_map(|at| Some((at, self.waves.get(at)?.ended?)));
+        let Some((absent, end)) = missing else { return };
+        let Some(at) = ones(arrived).next() else { return };
+        let detail = "a wave of the workgroup ended and never comes to the barrier";
+        let mut draft = Draft::new(Kind::Divergence, self.who(at), self.waves[at].barrier, detail);
+        draft.other = Some(("end", end, self.who(absent)));
+        self.launch.report(draft);
     }
 
     fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {
@@ -167,6 +200,14 @@ impl<'a> GroupChecker<'a> {
         let who = self.who(at);
         let mut draft = Draft::new(Kind::Async, who, index, detail);
         draft.other = Some(("load", load as usize, who));
+        self.launch.report(draft);
+    }
+
+    #[cold]
+    fn report_too_near(&self, at: usize, index: usize, found: &TooNear) {
+        let who = self.who(at);
+        let mut draft = Draft::new(Kind::Async, who, index, found.detail());
+        draft.other = Some(("producer", found.first, who));
         self.launch.report(draft);
     }
 

@@ -16,6 +16,8 @@
 //! - *Shadow memory* (`shadow`): the last write of each dword (of each byte where parts of dwords
 //!   are accessed) and the reads since. An access that does not come after an earlier one in every
 //!   execution is a race, whether or not this schedule went well.
+//! - *Wait states* (`hazards`): the last instructions of each wave, for those that must keep a
+//!   distance.
 //! - *Undefined values* (`undefined`): lanes of vector registers, bits of scalar ones, bytes of LDS
 //!   and memory that nobody wrote. They may be copied and computed with; they are reported where
 //!   they reach an address, a branch, the execution mask or device memory.
@@ -24,10 +26,10 @@
 //! |---|---|
 //! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
-//! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between |
+//! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between; too few wait states between two instructions |
 //! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo |
 //! | `uninit` | values of registers and private memory that were never written |
-//! | `divergence` | values of lanes that do not take part in a permute |
+//! | `divergence` | barriers that a wave which has ended does not come to; values of lanes that do not take part in a permute |
 //!
 //! Findings do not stop a launch; it fails at its end with the first of them.
 mod checks;
@@ -37,6 +39,7 @@ pub(crate) mod facts;
 mod finding;
 mod global;
 mod group;
+mod hazards;
 mod lanes;
 mod launch;
 mod lds;

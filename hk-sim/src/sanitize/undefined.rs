@@ -323,9 +323,11 @@ impl Undefined {
                         name(taint)
                     })
                     .collect();
+                let carry = new.iter().fold(Taint::default(), |taint, part| taint.or(*part));
                 for (dword, taint) in new.into_iter().enumerate() {
                     self.write_row(first + dword, exec, taint);
                 }
+                self.set_scalars(inst.dst[1], carry.map(|lanes| lanes & exec));
             }
             Rule::Lanewise { mask, accumulates } => {
                 let taint = name(self.lanewise(wave, inst, facts.dpp(), mask, accumulates));
@@ -537,6 +539,8 @@ pub(super) enum Selection {
     PackedMove,
     /// Of every source the dword that `op_sel` or `op_sel_hi` picks.
     Packed,
+    /// The same dword of every source and those below, for sums and products of integers.
+    Carried,
 }
 
 impl Selection {
@@ -551,7 +555,14 @@ impl Selection {
             let bits = if dword == 0 { inst.op_sel } else { inst.op_sel_hi };
             part(source, usize::from(bits >> source & 1))
         };
+        let carried = |source: usize| {
+            let operand = inst.src[source];
+            let dwords = operand.dwords.min(dword as u8 + 1);
+            let is_register = operand.is_vector() || operand.scalar_index().is_some();
+            is_register.then_some(Operand { dwords, ..operand })
+        };
         match self {
+            Self::Carried => [carried(0), carried(1), carried(2)],
             Self::Copy => [part(0, dword), None, None],
             Self::PackedMove => {
                 let half = usize::from(inst.op_sel >> dword & 1);

@@ -17,6 +17,8 @@ const FILES: &[(&str, &str)] = &[
     ("race.s", include_str!("cases/race.s")),
     ("race_global.s", include_str!("cases/race_global.s")),
     ("race_global.hip", include_str!("cases/race_global.hip")),
+    ("hazards.s", include_str!("cases/hazards.s")),
+    ("divergence.s", include_str!("cases/divergence.s")),
 ];
 
 /// Threads and schedules that every case runs with: the default schedule and permutations.

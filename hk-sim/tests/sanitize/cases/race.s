@@ -132,6 +132,7 @@
   ds_write_b32 v0, v0                       ;!race
   s_waitcnt lgkmcnt(0)
   s_barrier
+  s_barrier                                 ;+
 @end:
   global_store_dword v0, v2, s[4:5]
 

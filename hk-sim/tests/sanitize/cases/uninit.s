@@ -105,6 +105,7 @@
   s_nop 1
   v_readlane_b32 s8, v1, 8                  ;-!uninit
   v_readlane_b32 s8, v1, 7                  ;+
+  s_nop 1
   v_mov_b32_e32 v2, s8
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v2, s[4:5]
@@ -138,5 +139,16 @@
   v_lshlrev_b32_e32 v0, 2, v0
   v_xor_b32_e32 v1, v2, v1                  ;-!uninit
   v_xor_b32_e32 v1, v1, v1                  ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v1, s[4:5]
+
+; The low dword of a sum does not depend on the high dwords.
+; case low_dword args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v4, 0
+  v_mad_u64_u32 v[2:3], s[6:7], v0, 4, v[4:5] ;!uninit
+  v_mov_b32_e32 v1, v3                      ;-
+  v_mov_b32_e32 v1, v2                      ;+
+  v_lshlrev_b32_e32 v0, 2, v0
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v1, s[4:5]
