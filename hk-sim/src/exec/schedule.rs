@@ -618,6 +618,7 @@ fn run_checked(
         wave.pc = pc + usize::from(op.dwords);
         let flow = run_relative(wave, op, pc);
         drop(held);
+        checker.after(wave, pc);
         *pauses |= pause;
         if pause || !matches!(flow, Flow::Next | Flow::Relative) {
             wave.fault_pc = pc;

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
+use super::float::Floats;
 use super::hazards::Stalls;
+use super::index::Form;
 use super::undefined::{ScalarRule, Selection, SwapLanes};
 use crate::exec::Program;
 use crate::isa::{Dpp, Ext, Format, Inst, Op, Operand};
@@ -223,6 +225,9 @@ pub(super) struct Facts {
     pub(super) rule: Rule,
     pub(super) action: Action,
     pub(super) stalls: Stalls,
+    pub(super) form: Form,
+    /// Floating-point operands and results.
+    pub(super) floats: Option<Box<Floats>>,
 }
 
 /// How an ALU instruction passes on undefined values.
@@ -302,6 +307,8 @@ impl Facts {
             rule: rule(&inst),
             action: action(program, index, &inst),
             stalls: Stalls::NONE,
+            form: Form::of(program, index, &inst),
+            floats: Floats::of(&inst, program.arch()).map(Box::new),
             inst,
         };
         facts.stalls = Stalls::of(&facts, program.arch());

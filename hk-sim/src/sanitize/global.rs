@@ -95,9 +95,12 @@ impl GroupChecker<'_> {
         launch.report(draft);
     }
 
+    /// Drivers let loads and stores begin at any byte; atomics must be aligned.
     fn alignment(&self, at: usize, index: usize, memory: &Memory, reach: &Reach) {
-        let align = if memory.access == Access::Atomic { reach.bytes } else { reach.bytes.min(4) };
-        let align = if align.is_power_of_two() { u64::from(align) } else { 4 };
+        if memory.access != Access::Atomic {
+            return;
+        }
+        let align = u64::from(reach.bytes.next_power_of_two());
         let odd = |lane: &usize| reach.at[*lane] & (align - 1) != 0;
         let Some(lane) = ones(reach.global).find(odd) else { return };
         let address = reach.at[lane];

@@ -3,8 +3,10 @@
 use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
+use super::float::Finite;
 use super::global::LastRegion;
 use super::hazards::{History, TooNear};
+use super::index::Marks;
 use super::lanes::{Reach, locate, locate_slots};
 use super::launch::{Draft, Launch, Who};
 use super::lds::LdsShadow;
@@ -37,6 +39,8 @@ pub(super) struct WaveState {
     barrier: usize,
     /// Where the wave ended.
     ended: Option<usize>,
+    /// What does not fit into 32 bits, if that is checked.
+    pub(super) marks: Option<Box<Marks>>,
 }
 
 /// Checks of a workgroup.
@@ -50,6 +54,8 @@ pub(crate) struct GroupChecker<'a> {
     /// Whether undefined values are followed.
     pub(super) tracks: bool,
     pub(super) last_region: LastRegion,
+    /// What the operands of the current instruction were.
+    pub(super) finite: Finite,
     /// Addresses of the current instruction; kept to save its initialisation.
     reach: Option<Box<Reach>>,
     /// Flags that the workgroup wrote.
@@ -62,14 +68,17 @@ const PAUSES: u32 = 32;
 
 impl<'a> GroupChecker<'a> {
     pub(crate) fn new(launch: &'a Launch<'a>, waves: usize) -> Self {
+        let follows_index = launch.checks.has(Kind::Index);
+        let wave = || WaveState { marks: follows_index.then(Box::default), ..WaveState::default() };
         Self {
             launch,
             group: 0,
-            waves: (0..waves.min(MAX_WAVES)).map(|_| WaveState::default()).collect(),
+            waves: (0..waves.min(MAX_WAVES)).map(|_| wave()).collect(),
             lds: LdsShadow::new(launch.dispatch.lds_bytes),
             origins: Origins::default(),
             tracks: launch.checks.any(TRACKING),
             last_region: LastRegion::default(),
+            finite: Finite::new(),
             reach: Some(Box::new(Reach::new())),
             flags: 0,
         }
@@ -82,13 +91,16 @@ impl<'a> GroupChecker<'a> {
         self.flags = 0;
         self.lds.reset(dispatch.lds_bytes);
         self.origins.reset();
-        let uninit = self.launch.checks.has(Kind::Uninit);
+        let uninit = self.launch.checks.any(Checks::of(Kind::Uninit).with(Kind::Divergence));
         for (state, wave) in self.waves.iter_mut().zip(waves) {
             state.counters.reset();
             state.known = Knowledge::default();
             state.in_flight.reset();
             state.history = History::default();
             state.ended = None;
+            if let Some(marks) = &mut state.marks {
+                marks.clear();
+            }
             if uninit {
                 state.undefined.reset(&dispatch.setup, wave.exec());
                 state.private.reset(u64::from(dispatch.scratch_bytes) * WAVE as u64);
@@ -134,6 +146,12 @@ impl<'a> GroupChecker<'a> {
             if let Some(found) = history.step(facts, index, program.arch(), facts_at) {
                 self.report_too_near(at, index, &found);
             }
+        }
+        if launch.checks.has(Kind::Index) {
+            self.follow_index(wave, facts, index);
+        }
+        if launch.checks.has(Kind::Float) {
+            self.note_operands(wave, facts);
         }
         match &facts.action {
             Action::Plain => {

@@ -24,24 +24,35 @@ pub(super) fn pass_on(
     } else {
         c
     };
-    let moves_a = shape.broadcast && inst.cbsz != 0;
-    let moves_b = shape.blgp == Blgp::Permute && inst.blgp != 0;
     let mut result = vec![Taint::default(); count];
     if let Some(row) = accumulator.vector_index() {
         for (dword, taint) in result.iter_mut().enumerate() {
             *taint = name(state.row(row + dword));
         }
     }
+    spread(shape, inst, rows, columns, &mut result);
+    for (dword, taint) in result.into_iter().enumerate() {
+        state.set_row(first + dword, taint);
+    }
+}
+
+/// Marks what the elements that some lanes of A and B hold spoil of D.
+pub(super) fn spread(
+    shape: &MfmaInfo,
+    inst: &Inst,
+    rows: Taint,
+    columns: Taint,
+    result: &mut [Taint],
+) {
+    let moves_a = shape.broadcast && inst.cbsz != 0;
+    let moves_b = shape.blgp == Blgp::Permute && inst.blgp != 0;
     if moves_a && rows.lanes != 0 || moves_b && columns.lanes != 0 {
         // Which blocks are spoilt depends on the broadcast; none of the compilers' kernels mixes
         // it with partial data.
         result.fill(Taint::new(u64::MAX, rows.or(columns).origin));
     } else {
-        spoil(shape, rows, true, &mut result);
-        spoil(shape, columns, false, &mut result);
-    }
-    for (dword, taint) in result.into_iter().enumerate() {
-        state.set_row(first + dword, taint);
+        spoil(shape, rows, true, result);
+        spoil(shape, columns, false, result);
     }
 }
 

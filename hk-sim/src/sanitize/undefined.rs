@@ -230,7 +230,7 @@ impl Undefined {
         &mut self,
         wave: &Wave<'_>,
         facts: &Facts,
-        never: &mut dyn FnMut() -> OriginId,
+        never: &mut dyn FnMut(Kind) -> OriginId,
     ) {
         if self.concerns(facts) {
             self.pass_on(wave, facts, never);
@@ -263,13 +263,14 @@ impl Undefined {
     }
 
     #[inline(never)]
-    fn pass_on(&mut self, wave: &Wave<'_>, facts: &Facts, never: &mut dyn FnMut() -> OriginId) {
+    fn pass_on(&mut self, wave: &Wave<'_>, facts: &Facts, never: &mut dyn FnMut(Kind) -> OriginId) {
         let inst = &facts.inst;
         let exec = wave.exec();
-        let mut name = |taint: Taint| match taint {
-            Taint { lanes: 1.., origin: 0 } => Taint { origin: never(), ..taint },
+        let mut name_as = |kind: Kind, taint: Taint| match taint {
+            Taint { lanes: 1.., origin: 0 } => Taint { origin: never(kind), ..taint },
             _ => taint,
         };
+        let mut name = |taint: Taint| name_as(Kind::Uninit, taint);
         match facts.rule {
             Rule::Scalar(rule) => self.pass_on_scalar(wave, inst, rule, &mut name),
             Rule::Matrix => super::matrix::pass_on(self, wave, inst, &mut name),
@@ -280,7 +281,10 @@ impl Undefined {
                 };
                 let selector = self.value(inst.src[1]);
                 let value = self.value(inst.src[0]).map(|lanes| lanes & 1 << lane);
-                self.set_scalars(inst.dst[0], name(value.or(selector).spread()));
+                let inactive = exec >> lane & 1 == 0;
+                let value = name_as(if inactive { Kind::Divergence } else { Kind::Uninit }, value);
+                let taint = name_as(Kind::Uninit, value.or(selector).spread());
+                self.set_scalars(inst.dst[0], taint);
             }
             Rule::WriteLane => {
                 let lane = wave.scalar(inst.src[1].code, inst.literal) as usize % WAVE;
@@ -294,19 +298,23 @@ impl Undefined {
                 else {
                     return;
                 };
-                let (old_a, old_b) = (name(self.row(a)), name(self.row(b)));
+                let (old_a, old_b) = (self.row(a), self.row(b));
                 // Which lanes of each register come from the other one, and from where.
                 let (mut new_a, mut new_b) = (old_a.lanes, old_b.lanes);
+                let mut inactive = false;
                 for lane in ones(exec) {
                     let (a_from_b, b_from_a) = source.lanes(lane);
-                    if let Some(from) = a_from_b {
-                        new_a = new_a & !(1 << lane) | (old_b.lanes >> from & 1) << lane;
-                    }
-                    if let Some(from) = b_from_a {
-                        new_b = new_b & !(1 << lane) | (old_a.lanes >> from & 1) << lane;
+                    for (from, old, new) in
+                        [(a_from_b, old_b, &mut new_a), (b_from_a, old_a, &mut new_b)]
+                    {
+                        let Some(from) = from else { continue };
+                        let undefined = old.lanes >> from & 1;
+                        *new = *new & !(1 << lane) | undefined << lane;
+                        inactive |= undefined & !(exec >> from) & 1 != 0;
                     }
                 }
-                let origin = old_a.or(old_b).origin;
+                let kind = if inactive { Kind::Divergence } else { Kind::Uninit };
+                let origin = name_as(kind, old_a.or(old_b)).origin;
                 self.set_row(a, Taint::new(new_a, origin));
                 self.set_row(b, Taint::new(new_b, origin));
             }
@@ -330,6 +338,17 @@ impl Undefined {
                 self.set_scalars(inst.dst[1], carry.map(|lanes| lanes & exec));
             }
             Rule::Lanewise { mask, accumulates } => {
+                if let Some(dpp) = facts.dpp() {
+                    // The register is kept where the lane that would be read takes no part.
+                    let stale = exec & dpp_stale(dpp, exec);
+                    for row in self.any.and(&facts.writes).rows() {
+                        let old = self.row(row);
+                        if old.lanes & stale != 0 {
+                            self.set_row(row, name_as(Kind::Divergence, old));
+                        }
+                    }
+                }
+                let mut name = |taint: Taint| name_as(Kind::Uninit, taint);
                 let taint = name(self.lanewise(wave, inst, facts.dpp(), mask, accumulates));
                 self.write_lanewise(wave, facts, taint);
             }
@@ -594,8 +613,15 @@ pub(super) fn dpp_source(ctrl: u16, lane: usize) -> Option<usize> {
     }
 }
 
+/// Lanes that a DPP instruction leaves as they are because the lane to be read is inactive.
+fn dpp_stale(dpp: Dpp, exec: u64) -> u64 {
+    let exists = |lane: usize| dpp_source(dpp.ctrl, lane).is_some();
+    let exists = (0..WAVE).fold(0, |lanes, lane| lanes | u64::from(exists(lane)) << lane);
+    exists & dpp_written(dpp, u64::MAX) & !dpp_written(dpp, exec)
+}
+
 /// Lanes that a DPP instruction writes, as far as its control decides.
-fn dpp_written(dpp: Dpp, exec: u64) -> u64 {
+pub(super) fn dpp_written(dpp: Dpp, exec: u64) -> u64 {
     let writes = |lane: usize| {
         let enabled =
             dpp.row_mask >> (lane / 16) & 1 != 0 && dpp.bank_mask >> (lane % 16 / 4) & 1 != 0;

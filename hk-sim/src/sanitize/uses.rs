@@ -37,6 +37,10 @@ impl GroupChecker<'_> {
     /// Reports that an undefined value reached the instruction `index`.
     #[cold]
     pub(super) fn report_use(&self, at: usize, index: usize, taint: Taint, reached: Use) {
+        let kind = self.origins.get(taint.origin).map_or(Kind::Uninit, |origin| origin.kind);
+        if !self.launch.checks.has(kind) {
+            return;
+        }
         let words = reached.words();
         let lane = (reached != Use::Branch && reached != Use::ExecMask)
             .then(|| taint.lanes.trailing_zeros());
@@ -75,11 +79,12 @@ impl GroupChecker<'_> {
         if facts.ends_block {
             self.check_branch(wave, facts, index);
         }
-        let Self { waves, origins, .. } = self;
+        let Self { waves, origins, launch, .. } = self;
         let state = &mut waves[at].undefined;
-        state.step(wave, facts, &mut || {
+        state.step(wave, facts, &mut |kind| {
             let (lane, address) = (None, None);
-            origins.add(Origin { kind: Kind::Uninit, index, lane, address, wave: at })
+            let kind = if launch.checks.has(kind) { kind } else { Kind::Uninit };
+            origins.add(Origin { kind, index, lane, address, wave: at })
         });
         if facts.scalar_writes >> EXEC & 3 != 0 {
             let taint = state.scalar(EXEC_PAIR);

@@ -19,6 +19,8 @@ const FILES: &[(&str, &str)] = &[
     ("race_global.hip", include_str!("cases/race_global.hip")),
     ("hazards.s", include_str!("cases/hazards.s")),
     ("divergence.s", include_str!("cases/divergence.s")),
+    ("index.s", include_str!("cases/index.s")),
+    ("float.s", include_str!("cases/float.s")),
 ];
 
 /// Threads and schedules that every case runs with: the default schedule and permutations.

@@ -36,3 +36,64 @@
   s_barrier
   s_barrier                                 ;-!divergence
 @end:
+
+; case lane_that_never_wrote args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 8, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  s_nop 1
+  v_readlane_b32 s8, v1, 9                  ;-!divergence
+  v_readlane_b32 s8, v1, 7                  ;+
+  s_waitcnt lgkmcnt(0)
+  s_nop 1
+  v_mov_b32_e32 v3, s8
+  global_store_dword v2, v3, s[4:5]
+
+; The register is kept where the lane to the right takes no part.
+; case neighbour args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 8, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  v_mov_b32_e32 v3, 0                       ;+
+  s_nop 1
+  v_mov_b32_dpp v3, v1 row_shl:1 row_mask:0xf bank_mask:0xf ;!divergence
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; case swap arch=gfx950 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 32, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v1, 3                       ;+
+  v_mov_b32_e32 v3, 4
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  s_nop 1
+  v_permlane32_swap_b32_e32 v1, v3          ;!divergence
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; case permute args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 8, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_xor_b32_e32 v1, 32, v2                  ;-
+  v_xor_b32_e32 v1, 16, v2                  ;+
+  s_and_saveexec_b64 s[6:7], vcc
+  ds_bpermute_b32 v3, v1, v2                ;!divergence
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; case swizzle args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 8, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  ds_swizzle_b32 v3, v2 offset:swizzle(SWAP,8) ;-!divergence
+  ds_swizzle_b32 v3, v2 offset:swizzle(SWAP,4) ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]

@@ -36,13 +36,16 @@
   s_waitcnt vmcnt(0)
   global_store_dword v0, v1, s[8:9]
 
-; case misaligned args=in:512,out:256
+; Loads and stores may begin at any byte, atomics may not.
+; case misaligned_atomic args=zero:512,out:256
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v2, 1
   s_waitcnt lgkmcnt(0)
-  global_load_dword v1, v0, s[4:5] offset:2 ;-!memory
-  global_load_dword v1, v0, s[4:5] offset:4 ;+
+  global_load_dword v1, v0, s[4:5] offset:2
   s_waitcnt vmcnt(0)
+  global_atomic_add v0, v2, s[4:5] offset:2 ;-!memory
+  global_atomic_add v0, v2, s[4:5] offset:4 ;+
   global_store_dword v0, v1, s[6:7]
 
 ; case write_to_input args=const:256,out:256
