@@ -21,15 +21,18 @@
 //! - *Undefined values* (`undefined`): lanes of vector registers, bits of scalar ones, bytes of LDS
 //!   and memory that nobody wrote. They may be copied and computed with; they are reported where
 //!   they reach an address, a branch, the execution mask or device memory.
+//! - *Marks* (`index`): registers whose 32 bits are not the number that they stand for.
 //!
 //! | kind | what is found |
 //! |---|---|
-//! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned, writes to inputs; values of memory that nobody wrote |
+//! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned atomics, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
 //! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between; too few wait states between two instructions |
 //! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo |
 //! | `uninit` | values of registers and private memory that were never written |
-//! | `divergence` | barriers that a wave which has ended does not come to; values of lanes that do not take part in a permute |
+//! | `divergence` | barriers that a wave which has ended does not come to; values of lanes that do not take part, read by a permute, a lane access or a DPP operation |
+//! | `float` | NaN and infinity out of finite operands; only if it is named, `all` leaves it out |
+//! | `index` | addresses computed in 32 bits that need more |
 //!
 //! Findings do not stop a launch; it fails at its end with the first of them.
 mod checks;
