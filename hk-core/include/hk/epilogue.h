@@ -107,15 +107,15 @@ struct epilogue {
   constant_pointer<Args> args;
   u32 rows, columns;
 
-  // A run of an operand. Rows and columns past the end give the last one's values.
+  // A run of an operand; zeros past the end, where nothing is stored. Another wave may be writing
+  // the last elements there are, if the operand is the output.
   template <int Run>
   __device__ vec<f32, Run> operand(constant_pointer<EpilogueOperand> of, u32 row,
                                    u32 column) const {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
     const char* base = reinterpret_cast<const char* const __attribute__((address_space(4)))*>(
         &args->tensor0)[of->tensor];
-    row = row < rows ? row : rows - 1;
-    column = column < columns ? column : columns - 1;
+    if (row >= rows || column >= columns) return vec<f32, Run>(0.0f);
     const u32 left = columns - column;
     const i64 offset = row * of->row_stride + column * of->column_stride;
     const bool whole = of->wide && left >= Run;
