@@ -65,13 +65,13 @@ impl Hasher for Mixer {
 }
 
 /// What a wave knew when it wrote a flag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Release {
     /// The wave; `None` for several.
     writer: Option<Who>,
     /// Clocks of all workgroups, its own among them.
     known: Foreign,
-    /// What its vector cache has seen.
+    /// What the vector cache of its workgroup has seen.
     fresh: Foreign,
 }
 
@@ -90,12 +90,9 @@ impl Flags {
         releases.retain(|old| old.writer != release.writer);
         releases.push(Arc::clone(release));
         if releases.len() > WRITERS_KEPT {
-            let (mut known, mut fresh) = (Foreign::default(), Foreign::default());
-            for old in &*releases {
-                known.join(&old.known);
-                fresh.join(&old.fresh);
-            }
-            *releases = vec![Arc::new(Release { writer: None, known, fresh })];
+            let mut all = Release::default();
+            releases.iter().for_each(|old| all.known.join(&old.known));
+            *releases = vec![Arc::new(all)];
         }
     }
 

@@ -66,7 +66,7 @@ const FOREIGN_KEPT: usize = 4;
 ///
 /// The unit is as large as the accesses allow. The accesses since a write are kept as numbered
 /// sets, since the units that an instruction reads mostly have the same history.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ShadowPage {
     /// Logarithm of the bytes of a unit.
     shift: u32,
@@ -75,6 +75,20 @@ pub(super) struct ShadowPage {
     sets: Vec<(u32, u32)>,
     /// Accesses of a set in the order in which they were made.
     later: Vec<Later>,
+    recent: Recent,
+}
+
+/// What was found out for an instruction. The units that it accesses mostly have the same history.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    /// The instruction.
+    epoch: Epoch,
+    /// A write that it comes after.
+    write: Epoch,
+    /// A set that it comes after.
+    set: u32,
+    /// A set and the same with its access; both are 0 at first.
+    extended: (u32, u32),
 }
 
 /// Logarithm of the bytes of a unit at first: a dword of each lane.
@@ -83,7 +97,8 @@ const COARSEST: u32 = 8;
 impl Default for ShadowPage {
     fn default() -> Self {
         let cells = vec![Cell::default(); PAGE as usize >> COARSEST];
-        Self { shift: COARSEST, cells, sets: vec![(0, 0)], later: Vec::new() }
+        let (sets, later, recent) = (vec![(0, 0)], Vec::new(), Recent::default());
+        Self { shift: COARSEST, cells, sets, later, recent }
     }
 }
 
@@ -93,6 +108,7 @@ impl ShadowPage {
         self.cells.fill(Cell::default());
         self.sets.truncate(1);
         self.later.clear();
+        self.recent = Recent::default();
     }
 
     /// Notes an access to the bytes `from..to` of the page by the instruction `index`, and calls
@@ -111,30 +127,30 @@ impl ShadowPage {
         let shift = self.shift;
         let units = (from >> shift) as usize..(to >> shift) as usize;
         let offset = |unit: usize| (unit as u64) << shift;
-        // Neighbours mostly have the same history: what was found for the last one is kept.
-        let mut ordered_write = Epoch::default();
-        let mut ordered_set = 0;
-        let mut extended = None;
+        let mut recent = self.recent;
+        if recent.epoch != view.epoch {
+            recent = Recent { epoch: view.epoch, ..Recent::default() };
+        }
         for unit in units {
             let cell = self.cells[unit];
-            if cell.write != ordered_write && cell.write.is_some() {
+            if cell.write != recent.write && cell.write.is_some() {
                 let later = self.set(cell.since);
                 if view.after(cell.write, true) || observed(view, cell.write, later) {
-                    ordered_write = cell.write;
+                    recent.write = cell.write;
                 } else {
                     let (epoch, index) = (cell.write, cell.writer);
                     conflict(Conflict { epoch, index, write: true, offset: offset(unit) });
                 }
             }
-            if cell.since != ordered_set && cell.since != 0 {
-                ordered_set = cell.since;
+            if cell.since != recent.set && cell.since != 0 {
+                recent.set = cell.since;
                 let set = self.set(cell.since);
                 for (at, later) in set.iter().enumerate() {
                     if (mode.writes() || later.updates)
                         && !view.after(later.epoch, later.updates)
                         && !(later.updates && observed(view, later.epoch, &set[at + 1..]))
                     {
-                        ordered_set = 0;
+                        recent.set = 0;
                         let Later { epoch, index, updates: write } = *later;
                         conflict(Conflict { epoch, index, write, offset: offset(unit) });
                     }
@@ -143,18 +159,20 @@ impl ShadowPage {
             match mode {
                 Mode::Compare => {}
                 Mode::Read | Mode::Update => {
-                    let since = match extended {
-                        Some((before, after)) if before == cell.since => after,
-                        _ => self.extend(cell.since, view, index, mode == Mode::Update),
-                    };
-                    extended = Some((cell.since, since));
-                    self.cells[unit].since = since;
+                    let (before, after) = recent.extended;
+                    if before != cell.since || after == 0 {
+                        let updates = mode == Mode::Update;
+                        let after = self.extend(cell.since, view, index, updates);
+                        recent.extended = (cell.since, after);
+                    }
+                    self.cells[unit].since = recent.extended.1;
                 }
                 Mode::Write => {
                     self.cells[unit] = Cell { write: view.epoch, writer: index, since: 0 };
                 }
             }
         }
+        self.recent = recent;
         if self.sets.len() > 2 * self.cells.len() {
             self.compact();
         }
@@ -212,6 +230,7 @@ impl ShadowPage {
         let mut numbers = vec![0; self.sets.len()];
         let old = (std::mem::take(&mut self.sets), std::mem::take(&mut self.later));
         self.sets.push((0, 0));
+        self.recent = Recent::default();
         for at in 0..self.cells.len() {
             let since = self.cells[at].since as usize;
             if since == 0 {
@@ -307,6 +326,62 @@ mod tests {
         assert_eq!(waves.access(0, (8, 12), Mode::Write), [(1, 8, false), (2, 8, false)]);
         waves.barrier();
         assert_eq!(waves.access(2, (0, 20), Mode::Write), []);
+    }
+
+    /// A page of device memory and workgroups of one wave each, which know nothing of each other.
+    #[derive(Clone, Default)]
+    struct Groups {
+        page: ShadowPage,
+        known: Knowledge,
+        issued: u32,
+    }
+
+    impl Groups {
+        /// Makes an access and returns the workgroups of its conflicts.
+        fn access(&mut self, group: u64, strength: Strength, mode: Mode) -> Vec<u32> {
+            self.issued += 1;
+            let epoch = Epoch::new(group, 0, Class::Vector, strength, self.issued);
+            let Knowledge { clock, foreign, .. } = &self.known;
+            let view = View { epoch, clock, foreign, lds: false };
+            let mut found = Vec::new();
+            self.page.access((64, 68), &view, 0, mode, &mut |conflict| {
+                found.push(conflict.epoch.group());
+            });
+            found
+        }
+    }
+
+    #[test]
+    fn atomic_operations_do_not_hide_a_plain_write() {
+        let mut groups = Groups::default();
+        assert!(groups.access(1, Strength::Plain, Mode::Write).is_empty());
+        assert!(groups.access(1, Strength::Device, Mode::Update).is_empty());
+        assert_eq!(groups.access(2, Strength::Device, Mode::Update), [1]);
+        // A plain read is to come after both of the others' accesses.
+        assert_eq!(groups.access(3, Strength::Plain, Mode::Read), [1, 1, 2]);
+        assert_eq!(groups.access(2, Strength::Device, Mode::Read), [1]);
+    }
+
+    #[test]
+    fn who_sees_an_atomic_write_comes_after_it() {
+        let mut groups = Groups::default();
+        for group in 1..4 {
+            assert!(groups.access(group, Strength::Device, Mode::Update).is_empty());
+        }
+        // The third saw the first two; the second did not see the third.
+        let again = |group| groups.clone().access(group, Strength::Plain, Mode::Write);
+        assert!(again(3).is_empty());
+        assert_eq!(again(2), [3]);
+        assert_eq!(again(4), [1, 2, 3]);
+    }
+
+    #[test]
+    fn few_readers_of_other_workgroups_are_kept() {
+        let mut groups = Groups::default();
+        for group in 1..100 {
+            assert!(groups.access(group, Strength::Plain, Mode::Read).is_empty());
+        }
+        assert_eq!(groups.access(99, Strength::Plain, Mode::Write), [95, 96, 97, 98]);
     }
 
     #[test]

@@ -72,7 +72,7 @@ KERNEL(u32* counter, u32* out) {
 }
 
 // Split-K: the last workgroup to arrive adds the parts.
-// case split_k_release block=128 grid=4 args=zero:2048,zero:4,out:512
+// case split_k_release block=128 grid=12 args=zero:6144,zero:4,out:512
 KERNEL(float* parts, u32* arrivals, float* out) {
     __shared__ u32 before;
     parts[GROUP * 128 + THREAD] = GROUP + THREAD;   // !race
@@ -82,9 +82,9 @@ KERNEL(float* parts, u32* arrivals, float* out) {
         before = ADD(arrivals, 1, ACQUIRE);         // -
     }
     barrier();
-    if (before != 3) return;
+    if (before != 11) return;
     float sum = 0;
-    for (u32 part = 0; part < 4; ++part)
+    for (u32 part = 0; part < 12; ++part)
         sum += parts[part * 128 + THREAD];          // !race
     out[THREAD] = sum;
 }
