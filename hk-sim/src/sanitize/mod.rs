@@ -13,8 +13,8 @@
 //!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
 //!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.
 //!   `race` says what counts as a flag in device memory, and which caches stand in between.
-//! - *Shadow memory* (`shadow`): the last write of each dword (of each byte where parts of dwords
-//!   are accessed) and the reads since. An access that does not come after an earlier one in every
+//! - *Shadow memory* (`shadow`): the last write of each unit of memory, which is as small as the
+//!   accesses are, and the reads since. An access that does not come after an earlier one in every
 //!   execution is a race, whether or not this schedule went well.
 //! - *Wait states* (`hazards`): the last instructions of each wave, for those that must keep a
 //!   distance.
