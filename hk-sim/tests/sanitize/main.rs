@@ -6,7 +6,7 @@ mod machine;
 use corpus::{Case, Version, cases};
 use hk_sim::exec::{Checked, ExecOptions};
 use hk_sim::isa::Arch;
-use hk_sim::sanitize::{Checks, Finding};
+use hk_sim::sanitize::{Checks, Finding, Kind};
 use machine::Code;
 
 const FILES: &[(&str, &str)] = &[
@@ -57,6 +57,15 @@ fn verdict(case: &Case, version: Version, checked: &Checked) -> Result<(), Strin
             checked.outcome
         )),
         Version::Wrong => {
+            // A race has two sides and a place.
+            let bare = |finding: &&Finding| {
+                let Finding { kind, other, address, allocation, .. } = finding;
+                *kind == Kind::Race
+                    && (other.is_none() || address.is_none() || allocation.is_none())
+            };
+            if let Some(finding) = findings.iter().find(bare) {
+                return Err(format!("a race without its place or other side: {finding}"));
+            }
             let stray = |finding: &&Finding| {
                 finding.kind != case.expected.0 && !case.also.contains(&finding.kind)
             };
