@@ -42,6 +42,7 @@ pub use error::{Error, HipVersion, Result, Tried};
 pub use fault::FaultReport;
 pub use launch::{
     ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction, record_tiles,
+    with_code,
 };
 pub use stream::{Event, Stream};
 pub use tensor::{MAX_RANK, Tensor};

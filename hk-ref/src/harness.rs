@@ -169,8 +169,17 @@ impl Case {
         outcome
     }
 
+    /// Uploads the inputs and computes the reference, to make the call with
+    /// [`Prepared::attempt`].
+    ///
+    /// # Errors
+    /// If the device has no room for it.
+    pub fn prepare(&self, device: &Device) -> Result<Prepared> {
+        (self.prepare)(&device.default_stream())
+    }
+
     fn judge(&self, device: &Device, outcome: &mut Outcome) -> Result<()> {
-        let mut prepared = (self.prepare)(&device.default_stream())?;
+        let mut prepared = self.prepare(device)?;
         for (run, pattern) in PATTERNS.into_iter().enumerate() {
             for output in &mut prepared.outputs {
                 output.reset(pattern)?;
@@ -231,6 +240,30 @@ impl Prepared {
         Self { outputs: Vec::new(), launch: Box::new(launch) }
     }
 
+    /// Makes the call once, and tells what is wrong with what it gave.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn attempt(&mut self) -> Result<Option<String>> {
+        let pattern = PATTERNS[0];
+        for output in &mut self.outputs {
+            output.forget();
+            output.reset(pattern)?;
+        }
+        (self.launch)()?;
+        for output in &mut self.outputs {
+            let complaint = output.take(pattern)?;
+            if complaint.is_some() {
+                return Ok(complaint);
+            }
+        }
+        let mut outcome = Outcome::default();
+        for output in &self.outputs {
+            output.judge(&mut outcome);
+        }
+        Ok(outcome.failure)
+    }
+
     /// Adds an output. With `initial`, its rows hold that before each run, as those of an op that
     /// works in place; otherwise nothing of value.
     #[must_use]
@@ -249,6 +282,8 @@ impl Prepared {
 /// An output, whatever its element type.
 trait Output {
     fn reset(&mut self, pattern: u8) -> Result<()>;
+    /// Forgets the runs so far.
+    fn forget(&mut self);
     /// Reads the output of a run; tells what is wrong with it, other than its values.
     fn take(&mut self, pattern: u8) -> Result<Option<String>>;
     /// Compares with the reference.
@@ -266,6 +301,10 @@ struct Checked<T: Element> {
 impl<T: Scalar> Output for Checked<T> {
     fn reset(&mut self, pattern: u8) -> Result<()> {
         self.memory.write(self.initial.as_deref().unwrap_or(&[]), pattern)
+    }
+
+    fn forget(&mut self) {
+        self.first = None;
     }
 
     fn take(&mut self, pattern: u8) -> Result<Option<String>> {

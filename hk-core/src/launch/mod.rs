@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use args::Binding;
 pub use args::{ArgBytes, DevicePtr, KernelArgs};
-pub use set::{TileFunction, record_tiles};
+pub use set::{TileFunction, record_tiles, with_code};
 
 use crate::hip::{Handle, Hip};
 use crate::metadata::{CodeObjectInfo, KernelInfo};

@@ -4,12 +4,42 @@ use std::cell::RefCell;
 use std::fmt;
 
 use super::{Function, KernelArgs, LaunchConfig, Module};
-use crate::kernel::{KernelSet, SelectError, TileConfig};
+use crate::kernel::{CodeObjectImage, KernelSet, SelectError, TileConfig};
 use crate::{Arch, Device, Error, Result, Stream};
 
 thread_local! {
     /// What [`record_tiles`] has seen on this thread so far, while it runs.
     static RECORD: RefCell<Option<Vec<&'static TileConfig>>> = const { RefCell::new(None) };
+    /// A module that launches on this thread take instead of the embedded code at this address.
+    static SUBSTITUTE: RefCell<Option<(*const u8, Module)>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; what this thread launches meanwhile on `device` of the kernels in `image` takes the
+/// code object `code` instead. For experiments with changed code; of nested calls, the inner one
+/// counts.
+///
+/// # Errors
+/// As [`Module::load`] with `code`; `work` was not run then.
+pub fn with_code<R>(
+    device: &Device,
+    image: CodeObjectImage,
+    code: &[u8],
+    work: impl FnOnce() -> R,
+) -> Result<R> {
+    let module = Module::load(device, code)?;
+    let outer = SUBSTITUTE.replace(Some((image.bytes.as_ptr(), module)));
+    let result = work();
+    SUBSTITUTE.set(outer);
+    Ok(result)
+}
+
+/// The module that is to be taken instead of an embedded one.
+fn substitute(device: &Device, tile: &TileConfig) -> Option<Module> {
+    SUBSTITUTE.with_borrow(|substitute| {
+        let (image, module) = substitute.as_ref()?;
+        let is_it = *image == tile.image.bytes.as_ptr() && module.device() == device;
+        is_it.then(|| module.clone())
+    })
 }
 
 /// Runs `work`, and tells which tile configurations this thread launched meanwhile, in order. For
@@ -115,8 +145,11 @@ fn selection_error(op: &'static str, arch: Arch, error: SelectError) -> Error {
 impl<A: KernelArgs> TileFunction<A> {
     /// Loads the code object of a tile configuration, at its first use on the device.
     fn open(device: &Device, tile: &'static TileConfig) -> Result<Self> {
-        let function = Module::embedded(device, tile.image.bytes)?.function(tile.symbol)?;
-        Ok(Self { function, tile })
+        let module = match substitute(device, tile) {
+            Some(module) => module,
+            None => Module::embedded(device, tile.image.bytes)?,
+        };
+        Ok(Self { function: module.function(tile.symbol)?, tile })
     }
 
     /// The tile configuration.

@@ -29,6 +29,10 @@ const SHAPES: [[usize; 2]; 14] = [
     [512, 128],
 ];
 
+/// Shapes that are run with weights of every type: one for each tile configuration.
+const TILES: [[usize; 2]; 8] =
+    [[5, 101], [3, 203], [2, 509], [2, 2005], [2, 3501], [1, 7003], [1, 16_379], [1, 17_003]];
+
 /// Shapes of models, and of the seed's only test.
 const LARGE: [[usize; 2]; 8] = [
     [4096, 128],
@@ -117,6 +121,13 @@ pub(crate) fn cases() -> Vec<Case> {
     for spec in variants() {
         add_dtypes(&mut cases, spec, Size::Quick);
     }
+    for shape in TILES {
+        let spec = Spec { rstd: true, ..Spec::new(shape, "tile") };
+        for spec in [spec, spec.fused()] {
+            add_dtypes(&mut cases, spec, Size::Quick);
+            add_mixed(&mut cases, spec);
+        }
+    }
     let decode = LARGE.iter().flat_map(|[_, width]| DECODE.map(|rows| [rows, *width]));
     for shape in LARGE.into_iter().chain(decode) {
         let spec = Spec::new(shape, "model");
@@ -126,20 +137,28 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The three element types, each with a weight of its own type; and those with another that are
-/// in use.
+/// The three element types, each with a weight of its own type, and with the others off alignment.
 fn add_dtypes(cases: &mut Vec<Case>, spec: Spec, size: Size) {
     cases.push(case::<bf16, bf16>(spec, size));
     let [rows, width] = spec.shape;
     let size = if rows * width < 50_000 { size } else { size.max(Size::Core) };
     cases.push(case::<f16, f16>(spec, size));
     cases.push(case::<f32, f32>(spec, size));
-    if spec.shape[1] == 1024 || spec.place.shift > 0 {
-        cases.push(case::<bf16, f32>(spec, size));
-        cases.push(case::<f16, f32>(spec, size));
-        cases.push(case::<f32, bf16>(spec, size));
-        cases.push(case::<f16, bf16>(spec, size));
+    if spec.place.shift > 0 {
+        add_mixed(cases, spec);
     }
+}
+
+/// The element types with a weight of each other type.
+fn add_mixed(cases: &mut Vec<Case>, spec: Spec) {
+    cases.extend([
+        case::<bf16, f16>(spec, Size::Quick),
+        case::<bf16, f32>(spec, Size::Quick),
+        case::<f16, bf16>(spec, Size::Quick),
+        case::<f16, f32>(spec, Size::Quick),
+        case::<f32, bf16>(spec, Size::Quick),
+        case::<f32, f16>(spec, Size::Quick),
+    ]);
 }
 
 fn info<T: Real, W: Real>(shape: [usize; 2], fused: bool, case: String, size: Size) -> CaseInfo {

@@ -35,7 +35,7 @@ pub use wave::{
 
 use crate::isa::Arch;
 use crate::product::Product;
-use crate::sanitize::{Checks, Launch, Notes};
+use crate::sanitize::{Audit, Checks, Coverage, Launch, Notes};
 
 /// The 64 lanes of one 32-bit vector register.
 pub type Lanes = [u32; WAVE];
@@ -129,11 +129,25 @@ pub struct ExecOptions {
     pub max_instructions: u64,
     /// Checks of the sanitizer.
     pub sanitize: Checks,
+    /// Whether findings are printed and appended to the report file.
+    pub publish: bool,
+    /// An instruction whose effect on the order of accesses is followed.
+    pub audit: Option<Arc<Audit>>,
+    /// Where executed instructions are noted.
+    pub coverage: Option<Arc<Coverage>>,
 }
 
 impl Default for ExecOptions {
     fn default() -> Self {
-        Self { threads: 0, seed: None, max_instructions: 1 << 44, sanitize: Checks::NONE }
+        Self {
+            threads: 0,
+            seed: None,
+            max_instructions: 1 << 44,
+            sanitize: Checks::NONE,
+            publish: true,
+            audit: None,
+            coverage: None,
+        }
     }
 }
 

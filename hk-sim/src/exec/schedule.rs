@@ -36,11 +36,13 @@ const GRACE_SLICES: usize = 64;
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    if options.sanitize.is_empty() {
+    if options.sanitize.is_empty() && options.audit.is_none() && options.coverage.is_none() {
         return execute(dispatch, options, None);
     }
     let Checked { outcome, findings } = check(dispatch, options);
-    sanitize::publish(&findings);
+    if options.publish {
+        sanitize::publish(&findings);
+    }
     match findings.first() {
         Some(finding) => Err(Box::new(finding.into())),
         None => outcome,
@@ -58,7 +60,7 @@ pub struct Checked {
 
 /// Executes a launch to its end with the checks of [`ExecOptions::sanitize`].
 pub fn check(dispatch: &Dispatch, options: &ExecOptions) -> Checked {
-    let launch = Launch::new(dispatch, options.sanitize);
+    let launch = Launch::new(dispatch, options);
     let outcome = execute(dispatch, options, Some(&launch));
     Checked { outcome, findings: launch.into_findings() }
 }
@@ -387,6 +389,9 @@ impl<'a> Group<'a> {
             if !self.states.contains(&State::Ready) {
                 if !self.states.contains(&State::Barrier) {
                     self.account(before);
+                    if let Some(checker) = &mut self.checker {
+                        checker.end();
+                    }
                     return Slice::Done;
                 }
                 if let Some(checker) = &mut self.checker {

@@ -423,5 +423,6 @@ pub(crate) fn options_from_environment() -> ExecOptions {
         max_instructions: read("HIPKITTENS_SIM_MAX_INSTRUCTIONS")
             .unwrap_or(defaults.max_instructions),
         sanitize: checks_from_environment(),
+        ..defaults
     }
 }

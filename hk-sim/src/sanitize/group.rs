@@ -1,5 +1,6 @@
 //! The checker of one workgroup: what happens at each instruction and at each barrier.
 
+use super::audit::{Executed, GroupAudit};
 use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
@@ -7,7 +8,7 @@ use super::float::Finite;
 use super::global::LastRegion;
 use super::hazards::{History, TooNear};
 use super::index::Marks;
-use super::lanes::{Reach, locate, locate_slots};
+use super::lanes::{Range, Reach, locate, locate_scalar, locate_slots};
 use super::launch::{Draft, Launch, Who};
 use super::lds::LdsShadow;
 use super::memory::Bytes;
@@ -60,6 +61,8 @@ pub(crate) struct GroupChecker<'a> {
     reach: Option<Box<Reach>>,
     /// Flags that the workgroup wrote.
     flags: u32,
+    audit: Option<GroupAudit<'a>>,
+    executed: Option<Executed<'a>>,
 }
 
 /// Flags of a workgroup behind which it may give way to others: few enough for not too many
@@ -81,6 +84,8 @@ impl<'a> GroupChecker<'a> {
             finite: Finite::new(),
             reach: Some(Box::new(Reach::new())),
             flags: 0,
+            executed: launch.coverage.map(|(coverage, entry)| Executed::new(coverage, entry)),
+            audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
         }
     }
 
@@ -135,6 +140,12 @@ impl<'a> GroupChecker<'a> {
         let launch = self.launch;
         let facts = launch.table.get(&launch.dispatch.program, index)?;
         let at = wave.index as usize;
+        if let Some(executed) = &mut self.executed {
+            executed.note(index);
+        }
+        if let Some(audit) = &mut self.audit {
+            audit.before(at, facts, index, wave.exec());
+        }
         if launch.checks.has(Kind::Async) {
             let state = &mut self.waves[at];
             if let Some((load, read)) = state.counters.misuse(facts, wave.exec()) {
@@ -175,6 +186,9 @@ impl<'a> GroupChecker<'a> {
         if self.launch.checks.has(Kind::Divergence) {
             self.check_attendance(arrived, ended);
         }
+        if let Some(audit) = &mut self.audit {
+            audit.barrier(arrived);
+        }
         let mut all = Knowledge::default();
         for (index, wave) in self.waves.iter().enumerate() {
             if (arrived | ended) >> index & 1 != 0 {
@@ -199,6 +213,16 @@ impl<'a> GroupChecker<'a> {
         let mut draft = Draft::new(Kind::Divergence, self.who(at), self.waves[at].barrier, detail);
         draft.other = Some(("end", end, self.who(absent)));
         self.launch.report(draft);
+    }
+
+    /// Called when all waves have ended.
+    pub(crate) fn end(&mut self) {
+        if let Some(executed) = &mut self.executed {
+            executed.end();
+        }
+        if let Some(audit) = &mut self.audit {
+            audit.end();
+        }
     }
 
     fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {
@@ -249,10 +273,14 @@ impl<'a> GroupChecker<'a> {
             let counters = &mut self.waves[at].counters;
             counters.issue(Class::Scalar);
             counters.expect(Class::Scalar, facts.inst.dst[0], u64::MAX, index as u32);
+            if let Some(audit) = &mut self.audit {
+                audit.issue(at, Class::Scalar, facts.inst.dst[0], u64::MAX);
+            }
             if memory.space == Space::None {
                 return None;
             }
             self.scalar_access(wave, facts, index);
+            self.audit_scalar(wave, facts, memory);
             return match self.launch.device {
                 Some(_) => self.scalar_device_access(wave, facts, memory, index),
                 None => None,
@@ -278,6 +306,8 @@ impl<'a> GroupChecker<'a> {
         locate(wave, &facts.inst, memory, false, reach);
         self.count(at, facts, memory, index, exec, reach);
         let (mut unwritten, mut held) = (Taint::default(), None);
+        self.audit_access(at, memory, Class::Vector, false, reach);
+        self.audit_access(at, memory, Class::Lds, true, reach);
         if reach.global != 0 {
             unwritten = self.global_access(wave, facts, memory, index, reach);
             if self.launch.device.is_some() {
@@ -294,6 +324,7 @@ impl<'a> GroupChecker<'a> {
             }
             if memory.second.is_some() {
                 locate(wave, &facts.inst, memory, true, reach);
+                self.audit_access(at, memory, Class::Lds, true, reach);
                 self.lds_access(wave, memory, index, reach, Class::Lds, memory.access);
                 if self.tracks {
                     self.lds_follow(wave, facts, memory, index, true, reach);
@@ -304,6 +335,7 @@ impl<'a> GroupChecker<'a> {
             && memory.space != Space::None
         {
             locate_slots(wave, memory, slot, exec, reach);
+            self.audit_access(at, memory, Class::Vector, true, reach);
             self.lds_access(wave, memory, index, reach, Class::Vector, memory.access);
             if self.tracks {
                 self.lds_fill(reach, unwritten.lanes, unwritten.origin);
@@ -335,10 +367,31 @@ impl<'a> GroupChecker<'a> {
         if memory.queue == Queue::Vector || in_lds.is_none() || in_memory != 0 {
             state.known.clock.0[at].issued = state.counters.issue(Class::Vector);
             state.counters.expect(Class::Vector, dst, in_memory, index as u32);
+            if let Some(audit) = &mut self.audit {
+                audit.issue(at, Class::Vector, dst, in_memory);
+            }
         }
         if let Some(lanes) = in_lds {
+            if let Some(audit) = &mut self.audit {
+                audit.issue(at, Class::Lds, dst, lanes);
+            }
             state.counters.issue(Class::Lds);
             state.counters.expect(Class::Lds, dst, lanes, index as u32);
+        }
+    }
+
+    fn audit_access(&mut self, at: usize, memory: &Memory, class: Class, lds: bool, reach: &Reach) {
+        if let Some(audit) = &mut self.audit {
+            let ranges = reach.ranges(if lds { reach.lds } else { reach.global });
+            audit.touch(at, class, memory, lds, ranges.as_slice());
+        }
+    }
+
+    fn audit_scalar(&mut self, wave: &Wave<'_>, facts: &Facts, memory: &Memory) {
+        if let Some(audit) = &mut self.audit {
+            let (start, len) = locate_scalar(wave, &facts.inst, memory);
+            let range = Range { start, len, lane: 0 };
+            audit.touch(wave.index as usize, Class::Scalar, memory, false, &[range]);
         }
     }
 

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::audit::{Audit, Coverage};
 use super::facts::FactTable;
 use super::race::DeviceShadow;
 use super::{Checks, Finding, Kind, Other};
-use crate::exec::{Dispatch, Region, nearest_region};
+use crate::exec::{Dispatch, ExecOptions, Region, nearest_region};
 
 /// Findings that a launch keeps; one defect rarely needs more than a few.
 const MAX_FINDINGS: usize = 100;
@@ -82,6 +83,10 @@ pub(crate) struct Launch<'a> {
     pub(super) dispatch: &'a Dispatch,
     pub(super) checks: Checks,
     pub(super) table: &'a FactTable,
+    /// Audit of an instruction of this kernel, and the instruction's index.
+    pub(super) audit: Option<(&'a Audit, usize)>,
+    /// Where the executed instructions of this kernel are noted, and its first one's index.
+    pub(super) coverage: Option<(&'a Coverage, usize)>,
     /// What was written of each region of the dispatch, where that is known.
     pub(super) written: Vec<Option<Arc<super::Written>>>,
     /// Where races are looked for.
@@ -90,14 +95,30 @@ pub(crate) struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn new(dispatch: &'a Dispatch, checks: Checks) -> Self {
+    pub(crate) fn new(dispatch: &'a Dispatch, options: &'a ExecOptions) -> Self {
+        let checks = options.sanitize;
         let table = dispatch.program.facts();
         let known: HashMap<u64, &Arc<super::Written>> =
             dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
         let written = regions.map(|region| known.get(&region.base).copied().cloned()).collect();
+        let coverage = options.coverage.as_deref().filter(|c| c.is_of(&dispatch.kernel));
+        let coverage = coverage.zip(dispatch.program.index_of(dispatch.entry));
+        let audit = options.audit.as_deref().and_then(|audit| {
+            let offset = audit.offset_in(&dispatch.kernel)?;
+            Some((audit, dispatch.program.index_of(dispatch.entry.wrapping_add(offset))?))
+        });
         let device = checks.has(Kind::Race).then(DeviceShadow::new);
-        Self { dispatch, checks, table, written, device, collected: Mutex::default() }
+        Self {
+            dispatch,
+            checks,
+            table,
+            audit,
+            coverage,
+            written,
+            device,
+            collected: Mutex::default(),
+        }
     }
 
     /// The findings, in the order of their workgroups.

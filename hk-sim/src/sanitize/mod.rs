@@ -35,6 +35,7 @@
 //! | `index` | addresses computed in 32 bits that need more |
 //!
 //! Findings do not stop a launch; it fails at its end with the first of them.
+mod audit;
 mod checks;
 mod clock;
 mod counters;
@@ -50,11 +51,13 @@ mod launch;
 mod lds;
 mod matrix;
 mod memory;
+mod mutant;
 mod race;
 mod shadow;
 mod undefined;
 mod uses;
 
+pub use audit::{Audit, Coverage, Verdict, Weakened};
 pub use checks::{Checks, Kind, UnknownCheck};
 pub(crate) use facts::FactTable;
 pub(crate) use finding::publish;
@@ -63,3 +66,4 @@ pub(crate) use group::GroupChecker;
 pub(crate) use launch::Launch;
 pub use launch::{Notes, SourceLines};
 pub use memory::Written;
+pub use mutant::{Mutant, mutants};

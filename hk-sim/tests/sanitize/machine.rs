@@ -127,6 +127,13 @@ impl Code {
         Self { program, lines, kernels }
     }
 
+    /// Offset from its entry of the code of a line in the right version of a case.
+    pub(crate) fn offset(&self, case: &Case, line: usize) -> Option<u64> {
+        let entry = self.kernels[&case.symbol(Version::Right)].entry;
+        let wanted = Some(format!("{}:{line}", case.file));
+        (0..4096).step_by(4).find(|offset| self.lines.find(entry + offset) == wanted)
+    }
+
     /// Runs a version of a case.
     pub(crate) fn run(&self, case: &Case, version: Version, options: &ExecOptions) -> Checked {
         let kernel = &self.kernels[&case.symbol(version)];

@@ -3,10 +3,12 @@
 mod corpus;
 mod machine;
 
+use std::sync::Arc;
+
 use corpus::{Case, Version, cases};
 use hk_sim::exec::{Checked, ExecOptions};
 use hk_sim::isa::Arch;
-use hk_sim::sanitize::{Checks, Finding, Kind};
+use hk_sim::sanitize::{Audit, Checks, Finding, Kind, Weakened};
 use machine::Code;
 
 const FILES: &[(&str, &str)] = &[
@@ -29,7 +31,7 @@ const RUNS: [(usize, Option<u64>); 5] =
 
 fn options(case: &Case, (threads, seed): (usize, Option<u64>)) -> ExecOptions {
     let sanitize: Checks = case.checks.parse().expect("the case names checks");
-    ExecOptions { threads, seed, max_instructions: 1 << 26, sanitize }
+    ExecOptions { threads, seed, max_instructions: 1 << 26, sanitize, ..Default::default() }
 }
 
 fn matches(case: &Case, finding: &Finding) -> bool {
@@ -87,6 +89,8 @@ fn check_file(file: &'static str, text: &'static str, arch: Arch) -> Vec<String>
     let code = Code::build(file, text, &some, arch);
     let mut wrong = Vec::new();
     for case in some {
+        let name = case.name;
+        assert!(!case.expected.1.is_empty(), "{name}: the wrong version is reported nowhere");
         for version in [Version::Wrong, Version::Right] {
             for run in RUNS {
                 let checked = code.run(case, version, &options(case, run));
@@ -115,4 +119,52 @@ fn the_corpus_on_gfx942() {
 #[test]
 fn the_corpus_on_gfx950() {
     check_all(Arch::Gfx950);
+}
+
+/// Cases whose right version has a wait or a barrier that orders nothing.
+const NEEDLESS: (&str, &str) = ("needless.s", include_str!("cases/needless.s"));
+
+/// Audits the wait or barrier that alone sets right versions apart; returns how many there were.
+fn audit_file(file: &'static str, text: &'static str, arch: Arch, needed: bool) -> usize {
+    let all = cases(file, text);
+    let here = |case: &&Case| case.arch.is_none_or(|only| only == arch);
+    let some: Vec<&Case> =
+        all.iter().filter(here).filter(|case| case.missing_order(text).is_some()).collect();
+    if some.is_empty() {
+        return 0;
+    }
+    let code = Code::build(file, text, &some, arch);
+    for case in &some {
+        let (line, order) = case.missing_order(text).expect("only such cases were kept");
+        let weakened = match order.starts_with("s_barrier") {
+            true => Weakened::Barrier,
+            false => Weakened::Wait { vector: None, lgkm: None },
+        };
+        let symbol = case.symbol(Version::Right);
+        let offset = code.offset(case, line).expect("the line has code");
+        let audit = Arc::new(Audit::new(&symbol, offset, weakened));
+        let options = ExecOptions { audit: Some(Arc::clone(&audit)), ..Default::default() };
+        let checked = code.run(case, Version::Right, &options);
+        assert!(checked.outcome.is_ok(), "{symbol}: {:?}", checked.outcome);
+        let verdict = audit.verdict();
+        assert!(verdict.executed > 0, "{arch} {symbol}: {order} was not executed");
+        assert_eq!(verdict.needed.is_some(), needed, "{arch} {symbol}: {order}: {verdict:?}");
+    }
+    some.len()
+}
+
+#[test]
+fn an_audit_proves_no_needed_order_needless() {
+    for arch in [Arch::Gfx942, Arch::Gfx950] {
+        let count: usize =
+            FILES.iter().map(|(file, text)| audit_file(file, text, arch, true)).sum();
+        assert!(count >= 15, "only {count} cases are about one wait or barrier");
+    }
+}
+
+#[test]
+fn an_audit_proves_needless_order_needless() {
+    for arch in [Arch::Gfx942, Arch::Gfx950] {
+        assert_eq!(audit_file(NEEDLESS.0, NEEDLESS.1, arch, false), 6);
+    }
 }

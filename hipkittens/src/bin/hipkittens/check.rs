@@ -102,7 +102,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// What the filter is compared with.
-fn title(case: &Case) -> String {
+pub(crate) fn title(case: &Case) -> String {
     format!("{} {}", case.info.module, case.info.title())
 }
 
@@ -129,7 +129,7 @@ fn list(runs: &[(&Device, &str, &Case)], json: bool) -> Result<(), Box<dyn Error
 }
 
 /// The devices of those names, or a simulated one of each architecture that there are kernels for.
-fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
+pub(crate) fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
     let built: Vec<_> = Arch::ALL
         .into_iter()
         .filter(|arch| match arch {

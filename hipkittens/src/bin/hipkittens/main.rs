@@ -4,6 +4,7 @@ mod check;
 mod doctor;
 mod inspect;
 mod kernels;
+mod mutate;
 mod registry;
 mod replay;
 mod tensors;
@@ -32,6 +33,12 @@ enum Command {
     /// Prints a table of what was run; exits with 1 if a case does not pass. Each case runs three
     /// times, on the simulator under three schedules of waves, and must give the same bits.
     Check(check::Request),
+    /// Drop or weaken each barrier and each wait of the kernels, and see whether it is noticed.
+    ///
+    /// Each mutant is reported as caught by the sanitizer, caught by parity only, equivalent (proved:
+    /// no access in flight that the instruction orders), survived, or unreached: no case executes the
+    /// instruction. Exits with 1 if one survived.
+    Mutate(mutate::Request),
     /// List the kernels that were built, with their resources and occupancy.
     Kernels(kernels::Request),
     /// Say which compiler, devices and code objects were found, and what to do about what is missing.
@@ -59,6 +66,7 @@ const UNUSABLE: u8 = 2;
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Check(request) => check::run(&request),
+        Command::Mutate(request) => mutate::run(&request),
         Command::Kernels(request) => kernels::run(&request),
         Command::Doctor => doctor::run(),
         Command::Inspect { file, disasm } => inspect::run(&file, disasm),

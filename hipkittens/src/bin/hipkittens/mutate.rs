@@ -1,0 +1,353 @@
+//! `hipkittens mutate`: whether kernels without a barrier or a wait are noticed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use hk_core::kernel::TileConfig;
+use hk_core::{Device, record_tiles, with_code};
+use hk_ref::{Case, Prepared, Size};
+use hk_sim::exec::ExecOptions;
+use hk_sim::object::CodeObject;
+use hk_sim::sanitize::{Audit, Checks, Coverage, Mutant, mutants};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::{check, registry};
+
+/// Instructions that a mutant may execute before it counts as caught.
+const MAX_INSTRUCTIONS: u64 = 1 << 26;
+
+/// What `hipkittens mutate` is asked to do.
+#[derive(Args)]
+pub(crate) struct Request {
+    /// Take only cases whose module, op, element types, shape and name contain this text.
+    filter: Option<String>,
+    /// Change only kernels whose symbol contains this text.
+    #[arg(long, value_name = "TEXT")]
+    kernel: Option<String>,
+    /// Simulated device; may be given several times [default: one of each architecture that there
+    /// are kernels for]
+    #[arg(long, value_name = "NAME")]
+    device: Vec<String>,
+    /// Cases to try on each mutant, of those that execute the instruction: the shortest, the longest,
+    /// and some between.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    cases: usize,
+    /// Print an object of JSON per mutant, one per line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The sanitizer reported it; the kind.
+    Sanitizer(String),
+    /// It faulted or gave a wrong result.
+    Parity(String),
+    /// Proved: no access in flight that the instruction orders.
+    Equivalent,
+    /// No case executes the instruction.
+    Unreached,
+    /// Not noticed, and not proved to be harmless; what stood in the way of the proof.
+    Survived(String),
+}
+
+impl Outcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Sanitizer(_) => "sanitizer",
+            Self::Parity(_) => "parity",
+            Self::Equivalent => "equivalent",
+            Self::Unreached => "unreached",
+            Self::Survived(_) => "survived",
+        }
+    }
+
+    fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Sanitizer(text) | Self::Parity(text) | Self::Survived(text) => Some(text),
+            Self::Equivalent | Self::Unreached => None,
+        }
+    }
+
+    fn is_defect(&self) -> bool {
+        matches!(self, Self::Survived(_))
+    }
+}
+
+/// A kernel in a tile configuration, with the cases that launch it, those with the least work first.
+struct Target<'a> {
+    tile: &'static TileConfig,
+    cases: Vec<&'a Case>,
+}
+
+/// Changes the kernels and prints what became of the mutants.
+///
+/// # Errors
+/// What is wrong with the request, or with an unchanged kernel.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let devices = check::open(&request.device)?;
+    let filter = request.filter.as_deref().unwrap_or_default();
+    let mut cases = registry::cases();
+    cases.retain(|case| case.info.size < Size::Large && check::title(case).contains(filter));
+    let before = hk_sim::exec_options();
+    let result = change_all(request, &devices, &cases);
+    hk_sim::set_exec_options(before);
+    result
+}
+
+fn change_all(
+    request: &Request,
+    devices: &[Device],
+    cases: &[Case],
+) -> Result<ExitCode, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    let mut defects = 0;
+    for device in devices {
+        if !device.is_simulated() {
+            return Err(format!("{device}: mutants run on simulated devices only").into());
+        }
+        let wanted = request.kernel.as_deref().unwrap_or_default();
+        for target in targets(device, cases, wanted)? {
+            let mut row =
+                Row { device: device.name().to_owned(), tile: target.tile, counts: [0; 5] };
+            defects += change(request, device, &target, &mut row)?;
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        return Err("no case launches such a kernel; `hipkittens check --list` prints all".into());
+    }
+    if !request.json {
+        print(&rows)?;
+    }
+    Ok(if defects == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The kernels that the cases launch.
+fn targets<'a>(
+    device: &Device,
+    cases: &'a [Case],
+    wanted: &str,
+) -> Result<Vec<Target<'a>>, Box<dyn Error>> {
+    let fitting: Vec<_> = cases.iter().filter(|case| case.info.fits(device)).collect();
+    let progress = bar(fitting.len());
+    let mut targets: Vec<Target<'_>> = Vec::new();
+    let mut by_symbol = HashMap::new();
+    for case in fitting {
+        progress.set_message(format!("{device} {}", case.info.title()));
+        let mut prepared = case.prepare(device)?;
+        hk_sim::set_exec_options(options(Checks::NONE));
+        let (outcome, tiles) = record_tiles(|| prepared.attempt());
+        if let Some(failure) = outcome? {
+            return Err(format!("{}: {failure}", case.info.title()).into());
+        }
+        for tile in tiles.into_iter().filter(|tile| tile.symbol.contains(wanted)) {
+            let number = *by_symbol.entry(tile.symbol).or_insert_with(|| {
+                targets.push(Target { tile, cases: Vec::new() });
+                targets.len() - 1
+            });
+            let cases = &mut targets[number].cases;
+            if cases.last().is_none_or(|last| !std::ptr::eq(*last, case)) {
+                cases.push(case);
+            }
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    for target in &mut targets {
+        target.cases.sort_by_key(|case| case.info.shape.iter().product::<usize>());
+    }
+    Ok(targets)
+}
+
+/// Leaves `count` of the trials: the first, the last, and some between.
+fn spread(trials: &mut Vec<&mut Trial>, count: usize) {
+    let (last, steps) = (trials.len().saturating_sub(1), count.saturating_sub(1).max(1));
+    let chosen: Vec<_> = (0..count.max(1)).map(|i| i * last / steps).collect();
+    let mut at = 0;
+    trials.retain(|_| {
+        at += 1;
+        chosen.contains(&(at - 1))
+    });
+}
+
+/// A case, ready to be run, and which instructions of the kernel it executes.
+struct Trial {
+    prepared: Prepared,
+    reached: BTreeSet<u64>,
+}
+
+/// Runs the cases of a kernel unchanged, which the sanitizer must let pass.
+fn trials(device: &Device, target: &Target<'_>) -> Result<Vec<Trial>, Box<dyn Error>> {
+    let progress = bar(target.cases.len());
+    let mut trials = Vec::new();
+    for case in &target.cases {
+        progress.set_message(format!("{device} {}", case.info.title()));
+        let mut prepared = case.prepare(device)?;
+        let coverage = Arc::new(Coverage::new(target.tile.symbol));
+        let noted = Some(Arc::clone(&coverage));
+        hk_sim::set_exec_options(ExecOptions { coverage: noted, ..options(Checks::ALL) });
+        if let Some(failure) = prepared.attempt()? {
+            return Err(format!("{}: {failure}", case.info.title()).into());
+        }
+        trials.push(Trial { prepared, reached: coverage.offsets() });
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(trials)
+}
+
+/// Makes the mutants of one kernel, and returns how many are defects.
+fn change(
+    request: &Request,
+    device: &Device,
+    target: &Target<'_>,
+    row: &mut Row,
+) -> Result<usize, Box<dyn Error>> {
+    let tile = target.tile;
+    let object = CodeObject::parse(tile.image.bytes)?;
+    let mutants = mutants(&object, tile.symbol);
+    let mut trials = trials(device, target)?;
+    let progress = bar(mutants.len());
+    progress.set_message(format!("{device} {}", tile.symbol));
+    let mut defects = 0;
+    for mutant in &mutants {
+        let mut reaching: Vec<_> =
+            trials.iter_mut().filter(|trial| trial.reached.contains(&mutant.offset)).collect();
+        spread(&mut reaching, request.cases);
+        let outcome = judge(device, tile, mutant, &mut reaching)?;
+        row.add(&outcome);
+        defects += usize::from(outcome.is_defect());
+        let Mutant { offset, instruction, replacement, source, .. } = mutant;
+        if request.json {
+            let line = json!({
+                "device": device.name(),
+                "kernel": tile.symbol,
+                "offset": offset,
+                "instruction": instruction,
+                "replacement": replacement,
+                "source": source,
+                "outcome": outcome.word(),
+                "detail": outcome.detail(),
+            });
+            progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
+        } else if outcome.is_defect() {
+            let why = outcome.detail().unwrap_or_default();
+            let line = format!(
+                "{device} {} +{offset:#x} survived: {instruction} -> {replacement}: {why}",
+                tile.symbol,
+            );
+            progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(defects)
+}
+
+/// Runs a mutant on the cases until one notices it, or else seeks the proof that it is harmless.
+fn judge(
+    device: &Device,
+    tile: &TileConfig,
+    mutant: &Mutant,
+    trials: &mut [&mut Trial],
+) -> Result<Outcome, Box<dyn Error>> {
+    if trials.is_empty() {
+        return Ok(Outcome::Unreached);
+    }
+    let code = mutant.apply(tile.image.bytes);
+    for trial in trials.iter_mut() {
+        hk_sim::set_exec_options(options(Checks::ALL));
+        match with_code(device, tile.image, &code, || trial.prepared.attempt())? {
+            Ok(None) => {}
+            Ok(Some(failure)) => return Ok(Outcome::Parity(failure)),
+            Err(hk_core::Error::Fault(fault)) => {
+                let by_sanitizer = fault.kind.parse::<Checks>().is_ok();
+                let text = format!("{}: {}", fault.kind, fault.detail);
+                let outcome = if by_sanitizer { Outcome::Sanitizer } else { Outcome::Parity };
+                return Ok(outcome(text));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for trial in trials {
+        let audit = Arc::new(Audit::new(tile.symbol, mutant.offset, mutant.weakened));
+        let audited = Some(Arc::clone(&audit));
+        hk_sim::set_exec_options(ExecOptions { audit: audited, ..options(Checks::NONE) });
+        if let Some(failure) = trial.prepared.attempt()? {
+            return Err(format!("{}: the unchanged kernel fails: {failure}", tile.symbol).into());
+        }
+        if let Some(why) = audit.verdict().needed {
+            return Ok(Outcome::Survived(why));
+        }
+    }
+    Ok(Outcome::Equivalent)
+}
+
+fn options(sanitize: Checks) -> ExecOptions {
+    ExecOptions {
+        sanitize,
+        publish: false,
+        max_instructions: MAX_INSTRUCTIONS,
+        ..ExecOptions::default()
+    }
+}
+
+fn bar(length: usize) -> ProgressBar {
+    // Hidden by itself where the standard error is no terminal.
+    let progress = ProgressBar::new(length as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        progress.set_style(style);
+    }
+    progress
+}
+
+/// The mutants of one kernel by outcome.
+struct Row {
+    device: String,
+    tile: &'static TileConfig,
+    counts: [usize; 5],
+}
+
+impl Row {
+    fn add(&mut self, outcome: &Outcome) {
+        self.counts[match outcome {
+            Outcome::Sanitizer(_) => 0,
+            Outcome::Parity(_) => 1,
+            Outcome::Equivalent => 2,
+            Outcome::Unreached => 3,
+            Outcome::Survived(_) => 4,
+        }] += 1;
+    }
+}
+
+fn print(rows: &[Row]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let width = rows.iter().map(|row| row.tile.symbol.len()).max().unwrap_or(0).max(6);
+    writeln!(
+        out,
+        "{:<12} {:<width$} {:>7} {:>9} {:>6} {:>10} {:>9} {:>8}",
+        "device", "kernel", "mutants", "sanitizer", "parity", "equivalent", "unreached", "survived",
+    )?;
+    let mut line = |device: &str, name: &str, counts: &[usize; 5]| {
+        let [sanitizer, parity, equivalent, unreached, survived] = counts;
+        let all: usize = counts.iter().sum();
+        writeln!(
+            out,
+            "{device:<12} {name:<width$} {all:>7} {sanitizer:>9} {parity:>6} {equivalent:>10} \
+             {unreached:>9} {survived:>8}",
+        )
+    };
+    let mut sum = [0; 5];
+    for row in rows {
+        line(&row.device, row.tile.symbol, &row.counts)?;
+        sum.iter_mut().zip(row.counts).for_each(|(sum, count)| *sum += count);
+    }
+    line("all", "", &sum)
+}
