@@ -1,0 +1,59 @@
+//! `hipkittens mutate` as a user calls it.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Runs the command on a simulated chip; returns its exit status and an object per mutant.
+fn mutate(args: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    let output = command.arg("mutate").args(args).arg("--json").output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let mutants = shown.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    (output.status.code(), mutants.collect())
+}
+
+fn count(mutants: &[Value], outcome: &str) -> usize {
+    mutants.iter().filter(|mutant| mutant["outcome"] == outcome).count()
+}
+
+#[test]
+fn no_mutant_of_a_row_wise_kernel_survives() {
+    for device in ["sim:mi325x", "sim:mi355x"] {
+        let (code, mutants) =
+            mutate(&["rmsnorm", "--kernel", "hk_rmsnorm_bf16_n4096", "--device", device]);
+        assert_eq!(code, Some(0));
+        assert_eq!(count(&mutants, "survived"), 0, "{mutants:?}");
+        assert!(count(&mutants, "sanitizer") >= 30, "{mutants:?}");
+        let barriers = mutants.iter().filter(|mutant| mutant["instruction"] == "s_barrier");
+        assert!(barriers.clone().count() > 0);
+        assert!(barriers.clone().all(|mutant| mutant["outcome"] == "sanitizer"), "{mutants:?}");
+    }
+}
+
+/// Direct-to-LDS loads fill LDS before the first product; without the barrier behind them, a wave
+/// reads what another has not loaded. The schedule of the simulator happens to be harmless.
+#[test]
+fn the_start_up_barrier_of_a_direct_to_lds_gemm_is_missed() {
+    let (code, mutants) =
+        mutate(&["gemm_a16w16 bf16 [1, 256, 512] plain, tn", "--device", "sim:mi355x"]);
+    assert_eq!(code, Some(0), "{mutants:?}");
+    let first = mutants
+        .iter()
+        .find(|mutant| mutant["instruction"] == "s_barrier")
+        .expect("the kernel has barriers");
+    assert_eq!(first["outcome"], "sanitizer", "{first}");
+    let detail = first["detail"].as_str().expect("it says why");
+    assert!(detail.starts_with("async") || detail.starts_with("race"), "{detail}");
+    assert!(first["replacement"].as_str().expect("an instruction").starts_with("s_nop"));
+}
+
+#[test]
+fn a_kernel_that_no_case_launches_is_an_error() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    let output = command.args(["mutate", "rmsnorm", "--kernel", "gemm"]).output().expect("starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no case launches such a kernel"));
+}
