@@ -110,6 +110,27 @@ fn what_cannot_be_done_is_said_and_makes_the_status_2() {
 }
 
 #[test]
+fn the_sanitizer_is_on_where_asked_for_and_needs_the_simulator() {
+    let reports = objects(&expect(&run(&["check", FEW, "--json", "--sanitize", "async,race"]), 0));
+    assert_eq!(reports.len(), 4);
+    assert!(
+        reports.iter().all(|report| report["sanitizer"] == json!([]) && report["pass"] == true)
+    );
+    refused(&run(&["check", FEW, "--sanitize", "speed"]), &["\"speed\" is no check", "race"]);
+
+    // The simulator as a HIP library is as good as a GPU to the command.
+    let library = std::env::current_exe().expect("a path").with_file_name("libhk_sim.so");
+    let on_gpu = |args: &[&str]| {
+        let mut command = hipkittens();
+        command.env("HIPKITTENS_HIP_LIBRARY", &library).env("HIPKITTENS_SIM_DEVICES", "mi355x");
+        command.args(["check", FEW, "--device", "hip:0"]).args(args);
+        command.output().expect("the command starts")
+    };
+    assert!(expect(&on_gpu(&[]), 0).contains("hip:0 "));
+    refused(&on_gpu(&["--sanitize"]), &["--sanitize needs a simulated device", "hip:0"]);
+}
+
+#[test]
 fn the_list_shows_what_the_filter_is_compared_with_and_runs_nothing() {
     let shown = expect(&run(&["check", "--list", FEW]), 0);
     let lines: Vec<_> = shown.lines().collect();

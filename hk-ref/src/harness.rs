@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use hk_core::dtype::{Element, Scalar};
 use hk_core::kernel::TileConfig;
-use hk_core::{Arch, Device, Error, Result, Stream, record_tiles};
+use hk_core::{Arch, Device, Error, FaultReport, Result, Stream, record_tiles};
+use hk_sim::exec::ExecOptions;
+use hk_sim::sanitize::{Checks, Kind};
 use serde::Serialize;
 
 use crate::expected::{Expected, Statistics};
@@ -16,7 +18,6 @@ use crate::guarded::Guarded;
 const PATTERNS: [u8; 3] = [0xff, 0x5a, 0x00];
 
 /// Seeds of the simulator's schedule in each run: in turns, and two permutations.
-#[cfg(feature = "sim")]
 const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(0x5eed)];
 
 /// The simulator's schedule is one for the whole process, so cases run one after another.
@@ -117,6 +118,9 @@ pub struct Report {
     pub kernel: String,
     /// The tile configuration's name.
     pub tile: String,
+    /// What the simulator's sanitizer found, a line each; absent if it was off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sanitizer: Option<Vec<String>>,
     /// Why it did not pass.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -133,10 +137,15 @@ impl Case {
 
     /// Runs it three times on the device and compares.
     pub fn run(&self, device: &Device) -> Report {
+        self.run_sanitized(device, Checks::NONE)
+    }
+
+    /// As [`run`](Self::run), on a simulated device with these checks of the sanitizer in the first
+    /// of the three runs. One is enough: the sanitizer judges what could happen under any schedule.
+    pub fn run_sanitized(&self, device: &Device, checks: Checks) -> Report {
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let (outcome, tiles) = record_tiles(|| self.outcome(device));
-        #[cfg(feature = "sim")]
-        schedule(device, None);
+        let setting = Setting::new(device, checks);
+        let (outcome, tiles) = record_tiles(|| self.outcome(device, &setting));
         let worst = outcome.worst.as_ref();
         let tile = tiles.into_iter().max_by_key(|tile| footprint(tile));
         let resources = tile.map(|tile| tile.resources).unwrap_or_default();
@@ -157,13 +166,15 @@ impl Case {
             spills: resources.vgpr_spills + resources.sgpr_spills,
             kernel: tile.map_or("", |tile| tile.symbol).to_owned(),
             tile: tile.map_or("", |tile| tile.name).to_owned(),
+            sanitizer: setting.sanitizes().then_some(outcome.findings),
             failure: outcome.failure,
         }
     }
 
-    fn outcome(&self, device: &Device) -> Outcome {
+    fn outcome(&self, device: &Device, setting: &Setting) -> Outcome {
         let mut outcome = Outcome::default();
-        if let Err(error) = self.judge(device, &mut outcome) {
+        if let Err(error) = self.judge(device, setting, &mut outcome) {
+            outcome.findings.extend(finding(&error));
             outcome.failure = Some(format!("error: {error}"));
         }
         outcome
@@ -178,14 +189,15 @@ impl Case {
         (self.prepare)(&device.default_stream())
     }
 
-    fn judge(&self, device: &Device, outcome: &mut Outcome) -> Result<()> {
+    fn judge(&self, device: &Device, setting: &Setting, outcome: &mut Outcome) -> Result<()> {
+        // Before anything is allocated, as the sanitizer watches memory from its allocation on.
+        setting.choose(0);
         let mut prepared = self.prepare(device)?;
         for (run, pattern) in PATTERNS.into_iter().enumerate() {
             for output in &mut prepared.outputs {
                 output.reset(pattern)?;
             }
-            #[cfg(feature = "sim")]
-            schedule(device, SCHEDULES[run]);
+            setting.choose(run);
             (prepared.launch)()?;
             for output in &mut prepared.outputs {
                 let complaint = output.take(pattern)?;
@@ -202,12 +214,50 @@ impl Case {
     }
 }
 
-/// Chooses the schedule of a simulated device.
-#[cfg(feature = "sim")]
-fn schedule(device: &Device, seed: Option<u64>) {
-    if device.is_simulated() {
-        hk_sim::set_exec_options(hk_sim::exec::ExecOptions { seed, ..hk_sim::exec_options() });
+/// How the simulator executes the runs of a case. Dropped, it leaves the simulator as it was.
+struct Setting {
+    /// As the environment or the program has chosen it; absent on a GPU.
+    preset: Option<ExecOptions>,
+    /// Checks of the first run.
+    checks: Checks,
+}
+
+impl Setting {
+    fn new(device: &Device, checks: Checks) -> Self {
+        Self { preset: device.is_simulated().then(hk_sim::exec_options), checks }
     }
+
+    fn choose(&self, run: usize) {
+        if let Some(preset) = &self.preset {
+            let checks = if run == 0 { self.checks } else { Checks::NONE };
+            let (seed, sanitize) = (SCHEDULES[run], preset.sanitize | checks);
+            hk_sim::set_exec_options(ExecOptions { seed, sanitize, ..preset.clone() });
+        }
+    }
+
+    fn sanitizes(&self) -> bool {
+        self.preset.as_ref().is_some_and(|preset| !(preset.sanitize | self.checks).is_empty())
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        if let Some(preset) = self.preset.take() {
+            hk_sim::set_exec_options(preset);
+        }
+    }
+}
+
+/// What the sanitizer found, if that is the error.
+fn finding(error: &Error) -> Option<String> {
+    if let Error::Fault(report) = error
+        && Kind::ALL.iter().any(|kind| kind.word() == report.kind)
+    {
+        let FaultReport { kind, detail, kernel, instruction, .. } = report.as_ref();
+        let source = report.line.as_deref().map(|line| format!(" ({line})")).unwrap_or_default();
+        return Some(format!("{kind}: {detail}: {kernel}: {instruction}{source}"));
+    }
+    None
 }
 
 fn footprint(tile: &TileConfig) -> u64 {
@@ -229,6 +279,7 @@ impl fmt::Debug for Prepared {
 /// What was found so far.
 #[derive(Default)]
 struct Outcome {
+    findings: Vec<String>,
     failure: Option<String>,
     worst: Option<Statistics>,
     relative: Option<f64>,
@@ -384,7 +435,8 @@ pub fn run_all(cases: &[Case], devices: &[Device]) {
     let mut failures = String::new();
     for device in devices {
         for case in quick.iter().filter(|case| case.info.fits(device)) {
-            if let Some(failure) = case.run(device).failure {
+            let report = case.run(device);
+            if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }
         }

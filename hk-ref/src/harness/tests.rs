@@ -72,3 +72,54 @@ fn an_error_of_the_op_is_reported() {
     });
     assert!(run(&refused).failure.unwrap().starts_with("error: "));
 }
+
+const RACE: &str = r#"
+#include "hk/hip.h"
+
+extern "C" __global__ void race(float* y) {
+  static __shared__ volatile float lds[4];
+  unsigned i = hk::global_idx();
+  lds[i % 4] = i % 4;
+  if (i < 4) y[i] = lds[i];
+}
+"#;
+
+hk_core::kernel_args! {
+    struct RaceArgs { y: hk_core::DevicePtr<f32> }
+}
+
+/// A case whose kernel is right under every schedule, and still wrong: its two waves write the same
+/// LDS, and nothing orders them.
+fn racing_case() -> Case {
+    Case::new(info(), |stream| {
+        let options = hk_build::CompileOptions::default().include(hk_core::INCLUDE);
+        let code = hk_build::compile_source(RACE, hk_build::Arch::Gfx950, &options).unwrap();
+        let module = hk_core::Module::load(stream.device(), &code.image)?;
+        let kernel = module.function::<RaceArgs>("race")?;
+        let memory = Guarded::<f32>::new(stream, 1, 4, Placement::default())?;
+        let (y, stream) = (memory.matrix()?, stream.clone());
+        let launch = move || {
+            let args = RaceArgs { y: y.ptr() };
+            let config = hk_core::LaunchConfig::for_elements(128, 128);
+            // SAFETY: the kernel writes the four elements of y.
+            unsafe { kernel.launch(&stream, config, &args) }
+        };
+        let expected = Expected::exact(vec![0.0, 1.0, 2.0, 3.0]);
+        Ok(Prepared::new(launch).output("y", memory, None, expected))
+    })
+}
+
+#[test]
+fn findings_of_the_sanitizer_fail_the_case_and_are_named() {
+    let device = &devices(&[Arch::Gfx950]).unwrap()[0];
+    let report = racing_case().run(device);
+    assert!(report.pass && report.sanitizer.is_none(), "{report:?}");
+    let report = racing_case().run_sanitized(device, Kind::Race.into());
+    assert!(!report.pass);
+    let found = report.sanitizer.unwrap();
+    assert!(found[0].starts_with("race: two waves write the same LDS"), "{found:?}");
+    // It was on for this case alone.
+    assert!(racing_case().run(device).pass);
+    let report = racing_case().run_sanitized(device, Kind::Async.into());
+    assert!(report.pass && report.sanitizer == Some(Vec::new()), "{report:?}");
+}

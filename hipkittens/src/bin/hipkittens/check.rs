@@ -1,5 +1,6 @@
 //! `hipkittens check`: every op against its reference.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hk_core::{Arch, Device};
 use hk_ref::{Case, Report, Size};
+use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -37,6 +39,10 @@ pub(crate) struct Request {
     /// its embedding table.
     #[arg(long, value_name = "FILE.safetensors")]
     tensors: Option<PathBuf>,
+    /// Turn on the simulator's sanitizer, whose findings make a case fail: all checks, or those
+    /// listed of memory, lds, async, race, uninit, divergence, float, index.
+    #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = "all")]
+    sanitize: Option<Checks>,
 }
 
 /// Where a case's numbers come from, as the table says it.
@@ -49,6 +55,11 @@ const TENSORS: &str = "tensors";
 /// What is wrong with the request; nothing was run.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let devices = open(&request.device)?;
+    if request.sanitize.is_some()
+        && let Some(device) = devices.iter().find(|device| !device.is_simulated())
+    {
+        return Err(format!("--sanitize needs a simulated device, and {device} is a GPU").into());
+    }
     let with = |input| move |case: Case| (input, case);
     let mut cases: Vec<_> = registry::cases().into_iter().map(with(SEEDED)).collect();
     if let Some(file) = &request.tensors {
@@ -80,7 +91,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let mut failures = 0;
     for (device, input, case) in runs {
         progress.set_message(format!("{device} {}", case.info.title()));
-        let report = case.run(device);
+        let report = case.run_sanitized(device, request.sanitize.unwrap_or_default());
         if let Some(failure) = &report.failure {
             failures += 1;
             let title = case.info.title();
@@ -174,6 +185,8 @@ struct Row {
     lds: u32,
     vgprs: u32,
     spills: u32,
+    /// Kinds of what the sanitizer found.
+    found: BTreeSet<String>,
 }
 
 impl Row {
@@ -198,6 +211,7 @@ impl Row {
                 lds: 0,
                 vgprs: 0,
                 spills: 0,
+                found: BTreeSet::new(),
             });
         }
         let row = &mut rows[index];
@@ -213,6 +227,8 @@ impl Row {
         row.lds = row.lds.max(report.lds_bytes);
         row.vgprs = row.vgprs.max(report.vgprs);
         row.spills = row.spills.max(report.spills);
+        let findings = report.sanitizer.iter().flatten();
+        row.found.extend(findings.filter_map(|found| Some(found.split_once(':')?.0.to_owned())));
     }
 }
 
@@ -234,21 +250,18 @@ fn print(rows: &[Row]) -> io::Result<()> {
         "spills",
     )?;
     for row in rows {
+        let mut verdict = if row.passed == row.cases { "pass" } else { "FAIL" }.to_owned();
+        if !row.found.is_empty() {
+            let found: Vec<_> = row.found.iter().map(String::as_str).collect();
+            verdict += &format!(" ({})", found.join(", "));
+        }
         let (error, allowed) = row.worst.unwrap_or_default();
         let passed = format!("{}/{}", row.passed, row.cases);
         writeln!(
             out,
             "{:<12} {:<18} {:<8} {:<18} {passed:>9} {error:>10.2e} {allowed:>10.2e} {:>9.2e} {:>7} \
-             {:>6} {:>6}  {}",
-            row.device,
-            row.op,
-            row.input,
-            row.dtype,
-            row.relative,
-            row.lds,
-            row.vgprs,
-            row.spills,
-            if row.passed == row.cases { "pass" } else { "FAIL" },
+             {:>6} {:>6}  {verdict}",
+            row.device, row.op, row.input, row.dtype, row.relative, row.lds, row.vgprs, row.spills,
         )?;
     }
     Ok(())
