@@ -146,6 +146,10 @@ __device__ void a16w16_reduce(const A16w16Args& args) {
     for (u32 split = 0; split < args.splits; ++split) {
       sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
     }
+    // Past the last column nobody wrote; the chain must not branch on that.
+    for (u32 j = 0; j < run; ++j) {
+      if (column + j >= args.n) sum[j] = 0;
+    }
     store_run(y, row, column, chain.apply(sum, row, column));
   }
 }

@@ -184,7 +184,7 @@ const TABLE: &[Row] = &[
         what: "the result of a dot product is used",
         chips: ArchSet::BOTH,
         first: is_dot,
-        then: reads_or_overwrites,
+        then: is_other_vector,
         depends: dot_passes,
         states: Always(3),
     },
@@ -200,7 +200,7 @@ const TABLE: &[Row] = &[
         what: "the result of a matrix instruction is read",
         chips: ArchSet::BOTH,
         first: is_matrix,
-        then: reads_or_overwrites,
+        then: is_other_vector,
         depends: vector_passes,
         states: After(|matrix, p| matrix.until_read(!is_valu(p.then))),
     },
@@ -208,7 +208,7 @@ const TABLE: &[Row] = &[
         what: "the result of a matrix instruction is overwritten",
         chips: ArchSet::BOTH,
         first: is_matrix,
-        then: reads_or_overwrites,
+        then: |f| is_valu(f) && !is_matrix(f),
         depends: is_overwritten,
         states: After(|matrix, _| matrix.until_overwritten()),
     },
@@ -232,7 +232,7 @@ const TABLE: &[Row] = &[
         what: "the C of a matrix instruction is overwritten",
         chips: ArchSet::BOTH,
         first: is_matrix,
-        then: reads_or_overwrites,
+        then: |f| is_valu(f) && !is_matrix(f),
         depends: |p| meets(accumulator(p.first), &p.then.writes),
         states: After(|matrix, _| match matrix.class {
             MfmaClass::Xdl => matrix.passes - 1,
@@ -258,8 +258,9 @@ fn is_vector_memory(f: &Facts) -> bool {
     f.inst.info.format.is_vector() && !is_valu(f) && f.inst.info.format != Format::Ds
 }
 
-/// Vector instructions that are subject to the rules of matrix results.
-fn reads_or_overwrites(f: &Facts) -> bool {
+/// Vector instructions that must not read results of matrix instructions or dot products too early.
+/// What loads overwrite is no mistake: they take longer than any of those.
+fn is_other_vector(f: &Facts) -> bool {
     f.inst.info.format.is_vector() && !is_matrix(f)
 }
 
@@ -348,7 +349,7 @@ fn dot_passes(pair: &Pair<'_>) -> bool {
     if pair.first.inst.info == pair.then.inst.info {
         return pair.then.inst.src[..2].iter().any(|operand| meets(*operand, &pair.written));
     }
-    vector_passes(pair) || is_overwritten(pair)
+    vector_passes(pair) || is_valu(pair.then) && is_overwritten(pair)
 }
 
 /// C, or D where that is accumulated on.
@@ -653,11 +654,14 @@ mod tests {
     }
 
     /// Whether the compiler adds a wait state between these for a reason of its own: it takes
-    /// `op_sel_hi` of packed operations for the bit that selects the upper half of the result, and
-    /// parts loads that could not be replayed together.
+    /// `op_sel_hi` of packed operations for the bit that selects the upper half of the result, parts
+    /// loads that could not be replayed together, and has loads wait to overwrite what a matrix
+    /// instruction uses, as if they were done at once.
     fn is_cautious(before: &Facts, behind: &Facts) -> bool {
+        let is_load = behind.inst.dst[0].is_vector() && behind.memory().is_some();
         before.inst.info.format == Format::Vop3p && is_valu(behind)
             || is_vector_memory(before) && is_vector_memory(behind)
+            || is_load
     }
 
     /// clang knows the same rules: its code leaves enough wait states everywhere, and not one of

@@ -214,6 +214,11 @@ impl Undefined {
         }
     }
 
+    /// Undefined lanes among those that are active.
+    fn active(&self, operand: Operand, exec: u64) -> Taint {
+        self.value(operand).map(|lanes| lanes & exec)
+    }
+
     /// Whether an instruction reads anything undefined, or may leave part of a destination.
     #[inline(always)]
     fn concerns(&self, facts: &Facts) -> bool {
@@ -324,10 +329,10 @@ impl Undefined {
                 let new: Vec<Taint> = (0..count)
                     .map(|dword| {
                         let sources = selection.sources(inst, dword);
-                        let taint = sources
-                            .into_iter()
-                            .flatten()
-                            .fold(Taint::default(), |taint, part| taint.or(self.value(part)));
+                        let taint =
+                            sources.into_iter().flatten().fold(Taint::default(), |taint, part| {
+                                taint.or(self.active(part, exec))
+                            });
                         name(taint)
                     })
                     .collect();
@@ -369,35 +374,35 @@ impl Undefined {
         if same && dpp.is_none() && (base.starts_with("v_xor") || base.starts_with("v_sub_")) {
             return Taint::default();
         }
-        let first = self.value(inst.src[0]);
+        let exec = wave.exec();
         let first = match dpp {
-            Some(dpp) => first.map(|lanes| {
+            Some(dpp) => self.value(inst.src[0]).map(|lanes| {
                 let moved = |lane: usize| match dpp_source(dpp.ctrl, lane) {
                     Some(from) => lanes >> from & 1,
                     None => 0,
                 };
                 (0..WAVE).fold(0, |bits, lane| bits | moved(lane) << lane)
             }),
-            None => first,
+            None => self.active(inst.src[0], exec),
         };
         if let Some(mask) = mask.filter(|_| base == "v_cndmask_b32") {
             // Only the chosen side matters; an undefined choice does in any case.
             let chosen = wave.sgpr64(mask.scalar_index().unwrap_or(VCC));
             let zero = first.map(|lanes| lanes & !chosen);
-            let one = self.value(inst.src[1]).map(|lanes| lanes & chosen);
+            let one = self.active(inst.src[1], exec).map(|lanes| lanes & chosen);
             return zero.or(one).or(self.scalar(mask));
         }
         let mut taint = first;
         for operand in &inst.src[1..] {
             if Some(*operand) != mask {
-                taint = taint.or(self.value(*operand));
+                taint = taint.or(self.active(*operand, exec));
             }
         }
         if let Some(mask) = mask {
             taint = taint.or(self.scalar(mask));
         }
         if accumulates {
-            taint = taint.or(self.value(inst.dst[0]));
+            taint = taint.or(self.active(inst.dst[0], exec));
         }
         taint
     }
