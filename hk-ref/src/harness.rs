@@ -424,7 +424,8 @@ pub fn devices(archs: &[Arch]) -> Result<Vec<Device>> {
         .collect()
 }
 
-/// Runs the [quick](Size::Quick) cases on each device. For tests.
+/// Runs the [quick](Size::Quick) cases on each device, with every check of the sanitizer that is
+/// on by default. For tests.
 ///
 /// # Panics
 /// If a case does not pass, after all were run; the message has every failure. If there is no case
@@ -435,7 +436,7 @@ pub fn run_all(cases: &[Case], devices: &[Device]) {
     let mut failures = String::new();
     for device in devices {
         for case in quick.iter().filter(|case| case.info.fits(device)) {
-            let report = case.run(device);
+            let report = case.run_sanitized(device, Checks::ALL);
             if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }

@@ -189,6 +189,8 @@ fn trials(device: &Device, target: &Target<'_>) -> Result<Vec<Trial>, Box<dyn Er
     let mut trials = Vec::new();
     for case in &target.cases {
         progress.set_message(format!("{device} {}", case.info.title()));
+        // What the sanitizer knows of memory begins with its allocation.
+        hk_sim::set_exec_options(options(Checks::ALL));
         let mut prepared = case.prepare(device)?;
         let coverage = Arc::new(Coverage::new(target.tile.symbol));
         let noted = Some(Arc::clone(&coverage));
