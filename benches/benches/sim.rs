@@ -218,7 +218,7 @@ fn product(criterion: &mut Criterion) {
 
 /// What the sanitizer costs: the same product with and without it, in one run.
 fn sanitizer(criterion: &mut Criterion) {
-    const N: usize = 512;
+    const N: usize = 1024;
     let row = |device: &str, checks: &str, seconds: f64, plain: f64| {
         println!("{device:<12} {checks:<28} {seconds:>10.4} {:>10.2}", seconds / plain);
     };

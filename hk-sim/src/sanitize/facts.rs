@@ -14,6 +14,8 @@ use crate::isa::{Dpp, Ext, Format, Inst, Op, Operand};
 pub(super) struct RowSet([u64; 8]);
 
 impl RowSet {
+    pub(super) const EMPTY: Self = Self([0; 8]);
+
     #[inline(always)]
     pub(super) fn insert(&mut self, row: usize) {
         self.0[row / 64] |= 1 << (row % 64);
@@ -57,7 +59,7 @@ impl RowSet {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    fn insert_tuple(&mut self, operand: Operand) {
+    pub(super) fn insert_tuple(&mut self, operand: Operand) {
         if let Some(first) = operand.vector_index() {
             for row in first..(first + usize::from(operand.dwords)).min(512) {
                 self.insert(row);

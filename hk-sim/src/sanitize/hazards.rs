@@ -21,6 +21,8 @@ struct Row {
     chips: ArchSet,
     first: fn(&Facts) -> bool,
     then: fn(&Facts) -> bool,
+    /// Whether they depend on each other through vector registers.
+    in_vectors: bool,
     /// Whether two such instructions depend on each other.
     depends: fn(&Pair<'_>) -> bool,
     states: States,
@@ -49,6 +51,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: |f| is_salu(f) && f.scalar_writes & M0_BIT != 0,
         then: uses_m0,
+        in_vectors: false,
         depends: |_| true,
         states: Always(1),
     },
@@ -57,6 +60,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_scalar,
         then: is_vector_memory,
+        in_vectors: false,
         depends: scalar_passes,
         states: Always(5),
     },
@@ -65,6 +69,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_scalar,
         then: |f| selects_lane(f) && f.inst.src[1].scalar_index().is_some(),
+        in_vectors: false,
         depends: |p| p.first.scalar_writes & scalar_bits(p.then.inst.src[1]) != 0,
         states: Always(4),
     },
@@ -73,6 +78,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_scalar,
         then: |f| matches!(f.inst.info.op, Op::v_div_fmas_f32 | Op::v_div_fmas_f64),
+        in_vectors: false,
         depends: |p| p.first.scalar_writes & VCC_BITS != 0,
         states: Always(4),
     },
@@ -81,6 +87,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_scalar,
         then: |f| is_valu(f) && f.scalar_reads & !EXEC_BITS != 0,
+        in_vectors: false,
         depends: scalar_passes,
         states: Always(2),
     },
@@ -89,6 +96,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_exec,
         then: |f| f.dpp().is_some(),
+        in_vectors: false,
         depends: |_| true,
         states: Always(5),
     },
@@ -97,6 +105,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_exec,
         then: |f| selects_lane(f) || f.inst.info.op == Op::v_readfirstlane_b32,
+        in_vectors: false,
         depends: |_| true,
         states: Always(4),
     },
@@ -105,6 +114,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_exec,
         then: is_matrix,
+        in_vectors: false,
         depends: |_| true,
         states: Always(4),
     },
@@ -113,6 +123,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::GFX950,
         first: writes_exec,
         then: is_lane_swap,
+        in_vectors: false,
         depends: |_| true,
         states: Always(4),
     },
@@ -121,6 +132,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_valu,
         then: |f| f.dpp().is_some(),
+        in_vectors: true,
         depends: vector_passes,
         states: Always(2),
     },
@@ -129,6 +141,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_valu,
         then: |f| matches!(f.inst.info.op, Op::v_readlane_b32 | Op::v_readfirstlane_b32),
+        in_vectors: true,
         depends: vector_passes,
         states: Always(1),
     },
@@ -137,6 +150,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::GFX950,
         first: is_valu,
         then: is_lane_swap,
+        in_vectors: true,
         depends: vector_passes,
         states: Always(2),
     },
@@ -145,6 +159,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: |f| is_valu(f) && !is_matrix(f) && !is_dot(f),
         then: is_matrix,
+        in_vectors: true,
         depends: vector_passes,
         states: Always(2),
     },
@@ -153,6 +168,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_transcendental,
         then: |f| is_valu(f) && !is_transcendental(f),
+        in_vectors: true,
         depends: vector_passes,
         states: Always(1),
     },
@@ -161,6 +177,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: writes_part,
         then: is_valu,
+        in_vectors: true,
         depends: |p| vector_passes(p) || writes_part(p.then) && is_overwritten(p),
         states: Always(1),
     },
@@ -169,6 +186,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_wide_store,
         then: is_valu,
+        in_vectors: true,
         depends: |p| meets(p.first.inst.src[1], &p.then.writes),
         states: Always(2),
     },
@@ -177,6 +195,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: sets_hardware_register,
         then: |f| sets_hardware_register(f) || f.inst.info.op == Op::s_getreg_b32,
+        in_vectors: false,
         depends: |p| (p.first.inst.simm16 ^ p.then.inst.simm16) & 63 == 0,
         states: Always(2),
     },
@@ -185,6 +204,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_dot,
         then: is_other_vector,
+        in_vectors: true,
         depends: dot_passes,
         states: Always(3),
     },
@@ -193,6 +213,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: |f| matches!(f.inst.info.op, Op::v_fma_f64 | Op::v_fmac_f64),
+        in_vectors: false,
         depends: |_| true,
         states: After(|matrix, _| if matrix.class == MfmaClass::Dgemm { 2 } else { 0 }),
     },
@@ -201,6 +222,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: is_other_vector,
+        in_vectors: true,
         depends: vector_passes,
         states: After(|matrix, p| matrix.until_read(!is_valu(p.then))),
     },
@@ -209,6 +231,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: |f| is_valu(f) && !is_matrix(f),
+        in_vectors: true,
         depends: is_overwritten,
         states: After(|matrix, _| matrix.until_overwritten()),
     },
@@ -217,6 +240,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: is_matrix,
+        in_vectors: true,
         depends: |p| factors(p.then).any(|operand| meets(operand, &p.written)),
         states: After(|matrix, _| matrix.until_read(false)),
     },
@@ -225,6 +249,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: is_matrix,
+        in_vectors: true,
         depends: |p| meets(accumulator(p.then), &p.written),
         states: After(|matrix, p| matrix.until_accumulated(p)),
     },
@@ -233,6 +258,7 @@ const TABLE: &[Row] = &[
         chips: ArchSet::BOTH,
         first: is_matrix,
         then: |f| is_valu(f) && !is_matrix(f),
+        in_vectors: true,
         depends: |p| meets(accumulator(p.first), &p.then.writes),
         states: After(|matrix, _| match matrix.class {
             MfmaClass::Xdl => matrix.passes - 1,
@@ -240,6 +266,16 @@ const TABLE: &[Row] = &[
         }),
     },
 ];
+
+/// Rows whose dependence is through vector registers.
+const IN_VECTORS: u32 = {
+    let (mut rows, mut at) = (0, 0);
+    while at < TABLE.len() {
+        rows |= (TABLE[at].in_vectors as u32) << at;
+        at += 1;
+    }
+    rows
+};
 
 fn is_valu(f: &Facts) -> bool {
     f.inst.info.format.is_valu()
@@ -432,7 +468,7 @@ impl Matrix {
 }
 
 /// What the table says of one instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stalls {
     /// Rows in which it comes first.
     first: u32,
@@ -442,10 +478,13 @@ pub(super) struct Stalls {
     reach: u32,
     /// Wait states that it takes.
     states: u32,
+    /// Vector registers that a later instruction may use too early.
+    exposed: RowSet,
 }
 
 impl Stalls {
-    pub(super) const NONE: Self = Self { first: 0, then: 0, reach: 0, states: 1 };
+    pub(super) const NONE: Self =
+        Self { first: 0, then: 0, reach: 0, states: 1, exposed: RowSet::EMPTY };
 
     pub(super) fn of(f: &Facts, arch: Arch) -> Self {
         let rows = || TABLE.iter().enumerate().filter(|(_, row)| row.chips.has(arch));
@@ -459,7 +498,15 @@ impl Stalls {
                 Always(states) => states,
                 After(_) => matrix.map_or(0, Matrix::most),
             });
+        let mut exposed = f.writes;
+        if matrix.is_some() {
+            exposed.insert_tuple(accumulator(f));
+        }
+        if is_wide_store(f) {
+            exposed.insert_tuple(f.inst.src[1]);
+        }
         Self {
+            exposed: if first & IN_VECTORS == 0 { RowSet::EMPTY } else { exposed },
             first,
             then: bits(|row| row.then),
             reach: reach.max().unwrap_or(0),
@@ -489,12 +536,22 @@ pub(super) struct History {
     now: u32,
     /// Rows whose first instruction may be near.
     armed: u32,
+    /// Wait state from which none is.
+    until: u32,
+    /// Vector registers that those expose, and maybe others.
+    exposed: RowSet,
     recent: [Recent; REMEMBERED],
 }
 
 impl Default for History {
     fn default() -> Self {
-        Self { now: 1, armed: 0, recent: [Recent::default(); REMEMBERED] }
+        Self {
+            now: 1,
+            armed: 0,
+            until: 0,
+            exposed: RowSet::EMPTY,
+            recent: [Recent::default(); REMEMBERED],
+        }
     }
 }
 
@@ -526,10 +583,16 @@ impl History {
         arch: Arch,
         facts_at: impl Fn(usize) -> Option<&'f Facts>,
     ) -> Option<TooNear> {
-        let Stalls { first, then, reach, states } = facts.stalls;
-        let found =
-            if self.armed & then != 0 { self.look_back(facts, arch, facts_at) } else { None };
+        let Stalls { first, then, reach, states, ref exposed } = facts.stalls;
+        if self.now >= self.until {
+            (self.armed, self.exposed) = (0, RowSet::EMPTY);
+        }
+        let rows = self.armed & then;
+        let concerned = rows & !IN_VECTORS != 0 || rows != 0 && self.exposed.meets(&facts.touches);
+        let found = if concerned { self.look_back(facts, arch, facts_at) } else { None };
         if first != 0 {
+            self.until = self.until.max(self.now + states + reach);
+            self.exposed = self.exposed.or(exposed);
             let recent = Recent { at: self.now, index: index as u32, first, reach };
             self.recent[self.now as usize % REMEMBERED] = recent;
             self.armed |= first;
@@ -547,7 +610,7 @@ impl History {
     ) -> Option<TooNear> {
         let mut result = None;
         let mut newer = RowSet::default();
-        self.armed = 0;
+        (self.armed, self.exposed) = (0, RowSet::EMPTY);
         for found in 0..LOOK_BACK {
             let at = self.now.wrapping_sub(found + 1);
             let recent = self.recent[at as usize % REMEMBERED];
@@ -555,15 +618,17 @@ impl History {
                 continue;
             }
             let is_near = found < recent.reach;
+            let first = facts_at(recent.index as usize)?;
             if is_near {
                 self.armed |= recent.first;
+                self.exposed = self.exposed.or(&first.stalls.exposed);
             }
             let rows = recent.first & facts.stalls.then;
             if rows == 0 || result.is_some() {
                 continue;
             }
-            let first = facts_at(recent.index as usize)?;
-            if is_near {
+            let elsewhere = rows & !IN_VECTORS != 0;
+            if is_near && (elsewhere || first.stalls.exposed.meets(&facts.touches)) {
                 let pair = Pair { first, then: facts, written: first.writes.without(&newer) };
                 result = violated(rows, &pair, arch, found).map(|(row, needed)| TooNear {
                     first: recent.index as usize,
