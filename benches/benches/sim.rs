@@ -9,10 +9,11 @@
 #![expect(clippy::print_stdout, reason = "the summary is the purpose of the bench")]
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 use half::bf16;
+use hk_benches::{best, sgemm};
 use hk_build::{CompileOptions, assemble, compile_hip};
 use hk_core::{Device, DevicePtr, Function, LaunchConfig, Module, Tensor, kernel_args};
 use hk_sim::exec::{ExecOptions, SingleWave};
@@ -79,16 +80,6 @@ fn looping(body: &str, turns: u32) -> impl FnMut() {
     };
     run(1);
     move || run(turns)
-}
-
-/// Shortest of a few runs.
-fn best(runs: usize, mut f: impl FnMut()) -> Duration {
-    let time = |_| {
-        let start = Instant::now();
-        f();
-        start.elapsed()
-    };
-    (0..runs).map(time).min().unwrap_or_default()
 }
 
 fn instructions(criterion: &mut Criterion) {
@@ -167,14 +158,6 @@ impl Gemm {
         let close = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= 0.01).count();
         assert_eq!(close, expected.len(), "elements of the product are wrong");
     }
-}
-
-/// `c = a * b^T` on the host, single-threaded.
-fn sgemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
-    let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-    let row = n as isize;
-    // SAFETY: all three matrices are n by n and row-major; b is read transposed.
-    unsafe { matrixmultiply::sgemm(n, n, n, 1.0, a, row, 1, b, 1, row, 0.0, c, row, 1) };
 }
 
 fn product(criterion: &mut Criterion) {
