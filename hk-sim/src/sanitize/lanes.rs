@@ -134,7 +134,7 @@ pub(super) fn locate(
         Space::Lds => {
             let Some(row) = vaddr else { return };
             for (at, &base) in reach.at.iter_mut().zip(wave.row(row)) {
-                *at = u64::from(base) + u64::from(offset as u32);
+                *at = base.wrapping_add_signed(offset).into();
             }
             reach.lds = exec;
         }

@@ -212,6 +212,11 @@ fn lds() {
                     }
                     _ => random_offsets(&mut rng, bytes, LDS as u32 - 1000, aligned, stray),
                 };
+                // A base below zero, which the offset of the instruction makes up for.
+                if stray && !aligned && rng.random() {
+                    let back = case.offset as u32;
+                    world.v[ADDR].iter_mut().step_by(3).for_each(|at| *at = at.wrapping_sub(back));
+                }
                 if matches!(row.mnemonic, "ds_consume" | "ds_append")
                     || row.mnemonic.contains("addtid")
                 {

@@ -66,7 +66,7 @@ fn places(w: &World, case: &Case, lane: usize, bytes: usize) -> Vec<Place> {
     let low = w.v[ADDR][lane];
     let pair = u64::from(low) | u64::from(w.v[ADDR + 1][lane]) << 32;
     match case.row.format {
-        Format::Ds => lds_places(i64::from(low) + offset, bytes),
+        Format::Ds => lds_places(i64::from((i64::from(low) + offset) as u32), bytes),
         Format::Global => {
             let address = if case.saddr { w.s64(SADDR).wrapping_add(low.into()) } else { pair };
             let start = address.wrapping_add_signed(offset);
@@ -356,7 +356,7 @@ fn special(w: &mut World, case: &Case) -> bool {
         }
         "ds_condxchg32_rtn_b64" => {
             for &lane in &lanes {
-                let start = (i64::from(address[lane]) + i64::from(case.offset)) / 8 * 8;
+                let start = i64::from(address[lane].wrapping_add(case.offset as u32) / 8 * 8);
                 let places = lds_places(start, 8);
                 for (index, word) in places.chunks(4).enumerate() {
                     w.v[dst + index][lane] = w.read_word(word) as u32;
@@ -392,7 +392,7 @@ fn two(w: &mut World, case: &Case, bytes: usize, unit: i64) {
         if name.contains("write") { by_address.collect() } else { by_lane.collect() };
     for (lane, which) in order.into_iter().filter(|&(lane, _)| before.active(lane)) {
         let start = i64::from(before.v[ADDR][lane]) + i64::from(offsets[which]) * unit;
-        let places = lds_places(start, bytes);
+        let places = lds_places(i64::from(start as u32), bytes);
         if !name.contains("write") {
             for (index, word) in places.chunks(4).enumerate() {
                 w.v[case.dst() + which * dwords + index][lane] = w.read_word(word) as u32;

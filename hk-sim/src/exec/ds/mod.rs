@@ -163,7 +163,8 @@ impl Space for Lds {
     }
 }
 
-/// Host addresses of LDS for the offsets in a row; lanes out of range are no hits.
+/// Host addresses of LDS for the offsets in a row; lanes out of range are no hits. Sums are modulo
+/// 2^32, and compilers fold a constant into the instruction where the rest is negative.
 #[inline(always)]
 fn locate(wave: &Wave<'_>, row: u16, offset: u32, bytes: u32, at: &mut Addresses) -> Hits {
     let base = (wave.lds.expose_provenance() as u64).wrapping_add(offset.into());
@@ -174,17 +175,25 @@ fn locate(wave: &Wave<'_>, row: u16, offset: u32, bytes: u32, at: &mut Addresses
     if at.set_offsets(base, row, limit, exec) {
         return Hits::all_or_nothing(exec);
     }
-    locate_some(row, base, limit, exec, at)
+    locate_some(wave, row, offset, bytes, at)
 }
 
-/// [`locate`] where some lanes are out of range.
+/// [`locate`] where some sums wrap, or some lanes are out of range.
 #[inline(never)]
-fn locate_some(row: &[u32; WAVE], base: u64, limit: i64, exec: u64, at: &mut Addresses) -> Hits {
+fn locate_some(
+    wave: &Wave<'_>,
+    row: &[u32; WAVE],
+    offset: u32,
+    bytes: u32,
+    at: &mut Addresses,
+) -> Hits {
+    let (base, exec) = (wave.lds.expose_provenance() as u64, wave.exec());
     let mut whole = 0;
-    for (lane, (address, &offset)) in at.0.iter_mut().zip(row).enumerate() {
-        let hit = (exec >> lane) & 1 != 0 && i64::from(offset) <= limit;
+    for (lane, (address, start)) in at.0.iter_mut().zip(row).enumerate() {
+        let start = u64::from(start.wrapping_add(offset));
+        let hit = (exec >> lane) & 1 != 0 && start + u64::from(bytes) <= wave.lds_len.into();
         whole |= u64::from(hit) << lane;
-        *address = if hit { base.wrapping_add(offset.into()) } else { Addresses::nowhere() };
+        *address = if hit { base + start } else { Addresses::nowhere() };
     }
     Hits::all_or_nothing(whole)
 }
