@@ -20,6 +20,7 @@
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rmsnorm;
+mod rows;
 
 pub use rmsnorm::{
     RmsnormOptions, fused_add_rmsnorm, fused_add_rmsnorm_into, fused_add_rmsnorm_with, rmsnorm,

@@ -11,10 +11,11 @@
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019) |
 
-use hk_core::dtype::{Element, Real};
+use hk_core::dtype::Real;
 use hk_core::{DevicePtr, Error, Result, Tensor, kernel_args};
 
 use crate::KERNELS;
+use crate::rows::{erased, small, stride};
 
 /// What [`rmsnorm_with`] and [`fused_add_rmsnorm_with`] do besides the default.
 #[derive(Debug, Default)]
@@ -258,20 +259,4 @@ fn launch<T: Real, W: Real>(
     let grid = (rows as usize).div_ceil(per_workgroup).min(most.max(1)) as u32;
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked above.
     unsafe { kernel.launch(x.stream(), [grid, 1, 1], &args) }
-}
-
-/// A tensor's address without its type.
-fn erased<T: Element>(tensor: &Tensor<T>) -> DevicePtr<u8> {
-    DevicePtr::new(tensor.ptr().address())
-}
-
-fn stride<T: Element>(op: &'static str, arg: &'static str, tensor: &Tensor<T>) -> Result<i64> {
-    Ok(tensor.check_rows(op, arg)? as i64)
-}
-
-fn small(op: &'static str, arg: &'static str, value: usize, limit: usize) -> Result<u32> {
-    if value > limit {
-        return Err(Error::value(op, arg, format!("at most {limit}"), value));
-    }
-    Ok(value as u32)
 }
