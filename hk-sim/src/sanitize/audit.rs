@@ -9,8 +9,8 @@
 //!   flight, up to the next wait that retires them. Meanwhile nothing may touch the registers that
 //!   they fill, no other wave may touch what they access once it is past a barrier that comes after
 //!   the wait, and nothing may be released to other workgroups.
-//! - Of a barrier, it compares the accesses of different waves that only this barrier keeps apart:
-//!   none of them may conflict.
+//! - Of a barrier, it counts the other barriers that each wave has passed. Whatever conflicts and was
+//!   ordered by all barriers must still be ordered by those.
 //!
 //! The proof holds for the launches that were audited. Where it does not succeed, the instruction
 //! may still be needless: [`Verdict::needed`] says what stood in the way.
@@ -163,6 +163,8 @@ struct WaveAudit {
     flights: Vec<Flight>,
     /// Whether the barrier at which it waits is the audited one.
     at_audited: bool,
+    /// Barriers but the audited one that it has passed, by the number of all that it has.
+    others: Vec<u32>,
 }
 
 /// Bytes that one instruction of one wave accesses.
@@ -216,8 +218,6 @@ pub(super) struct GroupAudit<'a> {
     /// Whether a wave wrote to LDS while a late access of its own was in flight there.
     told_in_lds: bool,
     generation: u32,
-    /// For each barrier of the workgroup, whether it is the audited one.
-    removed: Vec<bool>,
     executed: u64,
     needed: Option<String>,
 }
@@ -233,7 +233,6 @@ impl<'a> GroupAudit<'a> {
             lds_flags: false,
             told_in_lds: false,
             generation: 0,
-            removed: Vec::new(),
             executed: 0,
             needed: None,
         }
@@ -321,7 +320,7 @@ impl<'a> GroupAudit<'a> {
         let fills = matches!(memory.access, Access::ToLds { .. });
         let atomic = memory.access == Access::Atomic;
         let writes = atomic || memory.access == Access::Store || fills && lds;
-        if !lds && (atomic || memory.scope == Scope::Device || memory.polls) {
+        if !lds && (atomic || memory.scope == Scope::Device) {
             self.signal(at, memory.access != Access::Load);
         }
         if lds && !fills {
@@ -390,17 +389,12 @@ impl<'a> GroupAudit<'a> {
 
     /// Called when the waves of `arrived` leave a barrier.
     pub(super) fn barrier(&mut self, arrived: u64) {
-        let waves = self.waves.iter_mut().enumerate();
-        let (mut here, mut elsewhere) = (false, false);
-        for (_, wave) in waves.filter(|(at, _)| arrived >> at & 1 != 0) {
-            here |= wave.at_audited;
-            elsewhere |= !wave.at_audited;
+        for (at, wave) in self.waves.iter_mut().enumerate() {
+            let passed = wave.others.last().copied().unwrap_or(0);
+            let counts = arrived >> at & 1 != 0 && !wave.at_audited;
+            wave.others.push(passed + u32::from(counts));
             wave.at_audited = false;
         }
-        if self.audit.weakened == Weakened::Barrier && here && elsewhere {
-            self.need("waves meet there that have come to another barrier");
-        }
-        self.removed.push(here && self.audit.weakened == Weakened::Barrier);
         self.generation += 1;
     }
 
@@ -412,7 +406,6 @@ impl<'a> GroupAudit<'a> {
                     self.accesses[access].late = flight.late;
                 }
             }
-            *wave = WaveAudit::default();
         }
         if self.lds_flags && self.told_in_lds {
             self.need("an access to LDS is in flight when another wave may be told of it");
@@ -434,7 +427,7 @@ impl<'a> GroupAudit<'a> {
         drop(verdict);
         self.accesses.clear();
         self.signals.clear();
-        self.removed.clear();
+        self.waves.fill_with(WaveAudit::default);
         (self.lds_flags, self.told_in_lds) = (false, false);
         (self.generation, self.executed, self.needed) = (0, 0, None);
     }
@@ -459,32 +452,46 @@ impl<'a> GroupAudit<'a> {
         None
     }
 
-    /// Why the audited barrier matters: what only it keeps apart.
+    /// Why the audited barrier matters: what the others do not keep apart.
     fn kept_apart(&self) -> Option<&'static str> {
-        // Generations that become one without the barrier.
-        let mut merged = vec![0u32];
-        for removed in &self.removed {
-            let last = merged[merged.len() - 1];
-            merged.push(last + u32::from(!removed));
+        let last = |wave: &WaveAudit| wave.others.last().copied();
+        if self.waves.windows(2).any(|pair| last(&pair[0]) != last(&pair[1])) {
+            return Some("waves come to different numbers of other barriers");
         }
-        let of = |generation: u32| merged.get(generation as usize).copied().unwrap_or(u32::MAX);
-        let apart = |first: u32, second: u32| second > first && of(second) == of(first);
-        let mut by_generation: BTreeMap<u32, Vec<&Touched>> = BTreeMap::new();
+        // Barriers that are left and that a wave has passed in a generation.
+        let left = |wave: usize, generation: u32| match generation {
+            0 => 0,
+            // Not retired before the end.
+            u32::MAX => u32::MAX,
+            _ => self.waves[wave].others.get(generation as usize - 1).copied().unwrap_or(u32::MAX),
+        };
+        // Whether two points of two waves were in order, and are not any more.
+        let lost = |(first, at): (usize, u32), (second, then): (usize, u32)| {
+            at < then && left(first, at) >= left(second, then)
+        };
+        let mut by_left: BTreeMap<u32, Vec<&Touched>> = BTreeMap::new();
         for access in &self.accesses {
-            by_generation.entry(of(access.issued)).or_default().push(access);
+            by_left.entry(left(access.wave, access.issued)).or_default().push(access);
         }
         for access in &self.accesses {
             // The waves of a workgroup share the vector cache, which serves them in order.
-            let ordered = if access.lds { access.retired } else { access.issued };
-            let others = by_generation.get(&of(ordered)).map_or(&[][..], Vec::as_slice);
-            let conflict =
-                |other: &&Touched| apart(ordered, other.issued) && access.conflicts(other);
-            if others.iter().any(conflict) {
-                return Some("two waves access the same bytes before and behind it");
+            let done = if access.lds { access.retired } else { access.issued };
+            let point = (access.wave, done);
+            if done != u32::MAX {
+                let latest = left(access.wave, done);
+                let soonest = (0..self.waves.len()).map(|wave| left(wave, done + 1)).min();
+                let behind = by_left.range(soonest.unwrap_or(0).min(latest)..=latest);
+                let conflict = |other: &&&Touched| {
+                    lost(point, (other.wave, other.issued)) && access.conflicts(other)
+                };
+                if behind.flat_map(|(_, others)| others).any(|other| conflict(&other)) {
+                    return Some("two waves access the same bytes before and behind it");
+                }
             }
             let told = |signal: &Signal| {
+                let (told, begun) = ((signal.wave, signal.issued), (access.wave, access.issued));
                 signal.wave != access.wave
-                    && (apart(access.retired, signal.issued) || apart(signal.issued, access.issued))
+                    && (lost((access.wave, access.retired), told) || lost(told, begun))
             };
             if !access.lds && self.signals.iter().any(told) {
                 return Some("it orders accesses with what other workgroups are told");
