@@ -3,8 +3,12 @@
 //! Memory holds the dwords of a lane side by side, the register file the lanes of a dword. A level
 //! moves both ways; all levels give the same bytes and store the lanes in ascending order.
 
-use super::{Addresses, Body};
-use crate::exec::{Flow, Lanes, MicroOp, WAVE, Wave};
+use super::Addresses;
+#[cfg(target_arch = "x86_64")]
+use super::Body;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Flow, MicroOp, Wave};
+use crate::exec::{Lanes, WAVE};
 
 /// Vector level of the transfers.
 pub(in crate::exec) trait Level: 'static {
