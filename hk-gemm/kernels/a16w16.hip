@@ -43,24 +43,39 @@ namespace {
 using A16w16Epilogue = epilogue<A16w16Args>;
 
 __device__ inline A16w16Epilogue epilogue_of(const A16w16Args& args) {
-  return {kernel_arguments<A16w16Args>(), args.m, args.n};
+  return {kernel_arguments<A16w16Args>(), args.n};
 }
 
-// Stores a block that lies within y, when there is nothing to do but round, or a bias to add.
+// Whether there is nothing to do but add a bias that is aligned.
+__device__ inline bool only_bias(const A16w16Args& args) {
+  const EpilogueStep& step = args.steps[0];
+  return args.step_count == 1 && step.kind == static_cast<u32>(step_kind::add) &&
+         step.parameter == 1 && step.a.row_stride == 0 && step.a.wide;
+}
+
+// Reads the bias of a lane's columns of a block.
+template <class T, class Block>
+__device__ inline void read_bias(const void* from, u32 column,
+                                 vec<f32, Block::run> (&bias)[Block::runs_per_row]) {
+  static_for<Block::runs_per_row>([&](auto c) {
+    using values = vec<T, Block::run>;
+    const T* at = static_cast<const T*>(from) + column + Block::result_column(c);
+    bias[c] = to_f32<T, Block::run>(*reinterpret_cast<const values*>(at));
+  });
+}
+
+// Stores a block that lies within y, when there is nothing to do but add a bias and round.
 template <class T, class Block>
 __device__ inline void store_block(const Block& block, const result_matrix& y, u32 row, u32 column,
-                                   const A16w16Epilogue& steps, bool bias) {
+                                   const vec<f32, Block::run> (&bias)[Block::runs_per_row]) {
   char* base = y.base + (row * y.stride + column) * i64{sizeof(T)};
   const u32 bytes = ((Block::BM - 1) * y.stride + Block::BN) * sizeof(T);
   const buffer to(base, bytes);
   static_for<Block::runs_per_row>([&](auto c) {
     constexpr int run = Block::run;
-    vec<f32, run> add = 0;
-    if (bias) add = steps.template operand<run>(&steps.args->steps[0].a, 0,
-                                                column + block.result_column(c));
     static_for<Block::runs / Block::runs_per_row>([&](auto r) {
       constexpr int i = r * Block::runs_per_row + c;
-      const auto rounded = round_to<T, run>(block.template results<i>() + add);
+      const auto rounded = round_to<T, run>(block.template results<i>() + bias[c]);
       const u32 offset =
           (block.result_row(i) * static_cast<u32>(y.stride) + block.result_column(i)) * sizeof(T);
       constexpr int width = min(16, run * sizeof(T));
@@ -101,29 +116,31 @@ __device__ void a16w16(const A16w16Args& args) {
                                                       Tile::BK),
                  steps);
 
-  const A16w16Epilogue chain = epilogue_of(args);
   const auto type = static_cast<dtype>(args.y_type);
   const u32 size = type == dtype::f32 ? 4 : 2;
   const result_matrix y = {static_cast<char*>(args.y) + split * args.split_stride * size,
-                           args.y_stride, args.m, args.n, type, args.y_wide != 0};
+                           args.y_stride, args.n, type, args.y_wide != 0};
   const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
-  const bool bias = args.step_count == 1 &&
-                    args.steps[0].kind == static_cast<u32>(step_kind::add) &&
-                    args.steps[0].parameter == 1 && args.steps[0].a.row_stride == 0;
-  if (inside && y.wide && (args.step_count == 0 || bias)) {
-    switch (type) {
-      case dtype::bf16: store_block<bf16>(block, y, row, column, chain, bias); break;
-      case dtype::f16: store_block<f16>(block, y, row, column, chain, bias); break;
-      case dtype::f32: store_block<f32>(block, y, row, column, chain, bias); break;
+  if (inside && y.wide && (args.step_count == 0 || only_bias(args))) {
+    vec<f32, Block::run> bias[Block::runs_per_row] = {};
+    if (args.step_count > 0) {
+      with_type(static_cast<dtype>(args.steps[0].a.type), [&](auto zero) {
+        read_bias<decltype(zero), Block>(args.tensor0, column, bias);
+      });
     }
+    with_type(type, [&](auto zero) {
+      store_block<decltype(zero)>(block, y, row, column, bias);
+    });
     return;
   }
+  const A16w16Epilogue chain = epilogue_of(args);
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < Block::runs; ++i) {
-    vec<f32, Block::run> values;
-    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
     const u32 y_row = row + block.result_row(i);
     const u32 y_column = column + block.result_column(i);
+    if (y_row >= args.m || y_column >= args.n) continue;
+    vec<f32, Block::run> values;
+    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
     store_run(y, y_row, y_column, chain.apply(values, y_row, y_column));
   }
 }
@@ -133,7 +150,7 @@ template <class Tile>
 __device__ void a16w16_reduce(const A16w16Args& args) {
   constexpr int run = 8;
   const A16w16Epilogue chain = epilogue_of(args);
-  const result_matrix y = {static_cast<char*>(args.y), args.y_stride, args.m, args.n,
+  const result_matrix y = {static_cast<char*>(args.y), args.y_stride, args.n,
                            static_cast<dtype>(args.y_type), args.y_wide != 0};
   const u32 runs = (args.n + run - 1) / run;
   const u64 total = u64{runs} * args.m;

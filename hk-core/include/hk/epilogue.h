@@ -66,22 +66,21 @@ __device__ inline vec<f32, Run> fetch(const char* base, i64 offset, i64 column_s
 
 }  // namespace detail
 
-// A matrix of results: where it is, its size, and how its elements are rounded.
+// A matrix of results: where it is, its width, and how its elements are rounded.
 struct result_matrix {
   char* base;
   i64 stride;  // in elements
-  u32 rows, columns;
+  u32 columns;
   dtype type;
   bool wide;  // whether every run is aligned to its size, at most 16 bytes
 };
 
-// Stores a run of one row, rounded.
+// Stores a run of one row, rounded. Its first element is within y.
 template <int Run>
 __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
                                  vec<f32, Run> values) {
-  if (row >= y.rows || column >= y.columns) return;
   const i64 offset = row * y.stride + column;
-  const auto as = [&](auto zero) {
+  with_type(y.type, [&](auto zero) {
     using T = decltype(zero);
     T* to = reinterpret_cast<T*>(y.base) + offset;
     const vec<T, Run> rounded = round_to<T, Run>(values);
@@ -92,12 +91,7 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
         if (column + i < y.columns) to[i] = rounded[i];
       }
     }
-  };
-  switch (y.type) {
-    case dtype::bf16: as(bf16{}); break;
-    case dtype::f16: as(f16{}); break;
-    case dtype::f32: as(f32{}); break;
-  }
+  });
 }
 
 // A chain of steps. `Args` has the fields `step_count`, `steps` and the pointers `tensor0` to
@@ -105,31 +99,25 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
 template <class Args>
 struct epilogue {
   constant_pointer<Args> args;
-  u32 rows, columns;
+  u32 columns;
 
-  // A run of an operand; zeros past the end, where nothing is stored. Another wave may be writing
-  // the last elements there are, if the operand is the output.
+  // A run of an operand. Its first element belongs to a result.
   template <int Run>
   __device__ vec<f32, Run> operand(constant_pointer<EpilogueOperand> of, u32 row,
                                    u32 column) const {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
     const char* base = reinterpret_cast<const char* const __attribute__((address_space(4)))*>(
         &args->tensor0)[of->tensor];
-    if (row >= rows || column >= columns) return vec<f32, Run>(0.0f);
     const u32 left = columns - column;
     const i64 offset = row * of->row_stride + column * of->column_stride;
     const bool whole = of->wide && left >= Run;
-    switch (static_cast<dtype>(of->type)) {
-      case dtype::bf16:
-        return detail::fetch<bf16, Run>(base, offset, of->column_stride, whole, left);
-      case dtype::f16:
-        return detail::fetch<f16, Run>(base, offset, of->column_stride, whole, left);
-      default:
-        return detail::fetch<f32, Run>(base, offset, of->column_stride, whole, left);
-    }
+    return with_type(static_cast<dtype>(of->type), [&](auto zero) {
+      return detail::fetch<decltype(zero), Run>(base, offset, of->column_stride, whole, left);
+    });
   }
 
-  // The results of all steps on a run.
+  // The results of all steps on a run, of which the first element is a result. Lanes past the end
+  // must stay away: another wave may be writing what they would read, if an operand is the output.
   template <int Run>
   __device__ vec<f32, Run> apply(vec<f32, Run> v, u32 row, u32 column) const {
     const u32 count = args->step_count;

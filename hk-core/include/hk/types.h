@@ -26,6 +26,16 @@ using bits128 = vec<u32, 4>;
 // Element types as values; the numbers are the host's `Real::CODE`.
 enum class dtype : u32 { bf16 = 0, f16 = 1, f32 = 2 };
 
+// What `body` returns for a zero of the type that `type`, the same in all lanes, stands for.
+template <class F>
+__device__ inline auto with_type(dtype type, F&& body) {
+  switch (type) {
+    case dtype::bf16: return body(bf16{});
+    case dtype::f16: return body(f16{});
+    default: return body(f32{});
+  }
+}
+
 // The same bits as another type of the same size.
 template <class To, class From>
 __device__ inline To bit_cast(From from) {
