@@ -24,12 +24,19 @@ pub(crate) enum Step {
     AddTensor(f32),
     /// `AddTensor` with the output's previous content.
     AddOutput(f32),
-    /// Of two tensors of the result's shape.
-    AddProduct,
-    /// Of a number and a tensor of one element.
-    AddProductScalars(f32),
+    AddProduct(Factor, Factor),
     ScaleAddSelf(f32),
     Act(Activation),
+}
+
+/// What `AddProduct` multiplies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Factor {
+    Number(f32),
+    /// A tensor of one element.
+    One,
+    /// A tensor of the result's shape.
+    Full,
 }
 
 /// A case as data.
@@ -48,6 +55,8 @@ pub(crate) struct Spec {
     pub(crate) splits: Option<u32>,
     pub(crate) tile: Option<(Arch, &'static str)>,
     pub(crate) place: Placement,
+    /// Where the epilogue's operands of the result's shape are; the others have only the shift.
+    pub(crate) operand_place: Placement,
     /// Puts a NaN into row 1 of x and an infinity into row 2 of w.
     pub(crate) special: bool,
     pub(crate) size: Size,
@@ -66,6 +75,7 @@ impl Spec {
             splits: None,
             tile: None,
             place: Placement::default(),
+            operand_place: Placement { gap: 4, shift: 0 },
             special: false,
             size: Size::Quick,
         }
@@ -95,6 +105,18 @@ pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         }
         prepare::<T, Y>(stream, &spec, &x, &w)
     })
+}
+
+/// As [`case`], with the types as values: 16-bit operands, and a result of any type.
+pub(crate) fn case_of(operands: DType, result: DType, spec: Spec) -> Case {
+    match (operands, result) {
+        (DType::Bf16, DType::Bf16) => case::<bf16, bf16>(spec),
+        (DType::Bf16, DType::F16) => case::<bf16, f16>(spec),
+        (DType::Bf16, _) => case::<bf16, f32>(spec),
+        (_, DType::Bf16) => case::<f16, bf16>(spec),
+        (_, DType::F16) => case::<f16, f16>(spec),
+        (_, _) => case::<f16, f32>(spec),
+    }
 }
 
 fn info<T: Real16, Y: Real>(name: &str, shape: [usize; 3], layout: Layout, size: Size) -> CaseInfo {
@@ -232,8 +254,10 @@ fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) 
         (Step::AddColumns, [t]) => to.add_columns(t),
         (Step::AddTensor(beta), [t]) => to.add_tensor(t, beta),
         (Step::AddOutput(beta), _) => to.add_tensor(previous, beta),
-        (Step::AddProduct, [a, b]) => to.add_product(a, b),
-        (Step::AddProductScalars(a), [b]) => to.add_product(a, b),
+        (Step::AddProduct(Factor::Number(a), Factor::Number(b)), _) => to.add_product(a, b),
+        (Step::AddProduct(Factor::Number(a), _), [b]) => to.add_product(a, b),
+        (Step::AddProduct(_, Factor::Number(b)), [a]) => to.add_product(a, b),
+        (Step::AddProduct(..), [a, b]) => to.add_product(a, b),
         (Step::ScaleAddSelf(s), _) => to.scale_add_self(s),
         (Step::Act(activation), _) => to.act(activation),
         _ => unreachable!("`operands` holds what each step needs"),
@@ -251,7 +275,9 @@ fn operands<Y: Real>(
     let mut seed = spec.seed() + 2;
     let mut draw = |[rows, columns]: [usize; 2], full: bool, dtype| {
         seed += 1;
-        draw_operand(stream, seed, [rows, columns], full, dtype)
+        let Placement { gap, shift } = spec.operand_place;
+        let place = Placement { gap: if full { gap } else { 0 }, shift };
+        draw_operand(stream, seed, [rows, columns], place, full, dtype)
     };
     let (mut steps, mut initial, mut held) = (Vec::new(), None, Vec::new());
     for step in &spec.steps {
@@ -281,11 +307,13 @@ fn operands<Y: Real>(
                 initial = Some(values);
                 reference::Step::Add(term, beta)
             }
-            Step::AddProduct => {
-                reference::Step::AddProduct(operand([m, n], true)?, operand([m, n], true)?)
-            }
-            Step::AddProductScalars(a) => {
-                reference::Step::AddProduct(Term::number(a), operand([1, 1], false)?)
+            Step::AddProduct(a, b) => {
+                let mut factor = |factor| match factor {
+                    Factor::Number(number) => Ok(Term::number(number)),
+                    Factor::One => operand([1, 1], false),
+                    Factor::Full => operand([m, n], true),
+                };
+                reference::Step::AddProduct(factor(a)?, factor(b)?)
             }
             Step::ScaleAddSelf(s) => reference::Step::ScaleAddSelf(s),
             Step::Act(activation) => reference::Step::Activate(reference_of(activation)),
@@ -300,6 +328,7 @@ fn draw_operand(
     stream: &Stream,
     seed: u64,
     [rows, columns]: [usize; 2],
+    place: Placement,
     full: bool,
     dtype: DType,
 ) -> Result<(Term, Held)> {
@@ -307,19 +336,19 @@ fn draw_operand(
         stream: &Stream,
         seed: u64,
         [rows, columns]: [usize; 2],
+        place: Placement,
         full: bool,
     ) -> Result<(Vec<f64>, Held)> {
         let values: Vec<T> = Draw::Normal.values(seed, rows * columns);
-        let place = Placement { gap: if full { 4 } else { 0 }, shift: 0 };
         let memory = Guarded::input(stream, &values, rows, columns, place)?;
         let tensor = if full { memory.matrix()? } else { memory.vector()? };
         Ok((to_f64(&values), Held::of(&tensor)?))
     }
     let shape = [rows, columns];
     let (values, held) = match dtype {
-        DType::Bf16 => of::<bf16>(stream, seed, shape, full)?,
-        DType::F16 => of::<f16>(stream, seed, shape, full)?,
-        _ => of::<f32>(stream, seed, shape, full)?,
+        DType::Bf16 => of::<bf16>(stream, seed, shape, place, full)?,
+        DType::F16 => of::<f16>(stream, seed, shape, place, full)?,
+        _ => of::<f32>(stream, seed, shape, place, full)?,
     };
     let stride = |extent: usize, stride| if extent > 1 { stride } else { 0 };
     let term =

@@ -4,7 +4,7 @@ use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
 use hk_ref::{Case, Draw, Placement, Size};
 
-use super::a16w16::{Spec, Step, case};
+use super::a16w16::{Factor, Spec, Step, case, case_of};
 use crate::{Activation, Layout};
 
 /// m, n, k of every remainder that there is, within 50 MFLOP.
@@ -98,7 +98,11 @@ fn epilogues(cases: &mut Vec<Case>) {
         Step::MulScalarTensor,
         Step::ScaleAddSelf(0.5),
     ];
-    let products = [Step::AddProduct, Step::AddProductScalars(2.0), Step::MulScalar(0.25)];
+    let products = [
+        Step::AddProduct(Factor::Full, Factor::Full),
+        Step::AddProduct(Factor::Number(2.0), Factor::One),
+        Step::MulScalar(0.25),
+    ];
     let lists: [(&str, &[Step], bool); 5] = [
         ("bias, activation, residual", &options, true),
         ("eight steps", &long, false),
@@ -120,6 +124,20 @@ fn epilogues(cases: &mut Vec<Case>) {
                 cases.push(case::<bf16, bf16>(spec.clone()));
                 cases.push(case::<f16, f32>(spec));
             }
+        }
+    }
+    for ([result, operand], chain) in TYPES.into_iter().zip(&CHAINS) {
+        let spec = |what: &str, shape| {
+            let spec = Spec::new(format!("{what}, {operand}"), shape).steps(chain);
+            Spec { operand, ..spec }
+        };
+        let split = Spec { splits: Some(2), ..spec("chain, split", [35, 43, 771]) };
+        let split = Spec { place: RAGGED, operand_place: RAGGED, ..split };
+        cases.push(case_of(DType::Bf16, result, split));
+        for (what, steps) in [("chain", &chain[..]), ("bias", &[Step::AddColumns])] {
+            let off = spec(&format!("{what} off alignment"), [256, 256, 64]).steps(steps);
+            let operand_place = Placement { gap: 5, shift: 3 };
+            cases.push(case_of(DType::Bf16, result, Spec { operand_place, ..off }));
         }
     }
 }
@@ -154,8 +172,50 @@ fn inputs(cases: &mut Vec<Case>) {
     }
 }
 
-/// Every tile configuration, whether it would be chosen or not: one to four steps along k, and
-/// remainders.
+/// Chains of steps that between them have every function, and each of which reads, as each factor of
+/// a product, numbers, tensors of one element and rows of a tensor.
+const CHAINS: [[Step; 8]; 3] = [
+    [
+        Step::DivScalar(4.0),
+        Step::MulRows,
+        Step::Act(Activation::LeakyRelu(0.1)),
+        Step::AddProduct(Factor::Full, Factor::Full),
+        Step::Act(Activation::Gelu),
+        Step::AddColumns,
+        Step::Act(Activation::Tanh),
+        Step::AddProduct(Factor::One, Factor::One),
+    ],
+    [
+        Step::DivScalar(4.0),
+        Step::AddProduct(Factor::Full, Factor::Full),
+        Step::Act(Activation::Relu6),
+        Step::AddRows,
+        Step::Act(Activation::GeluTanh),
+        Step::ScaleAddSelf(0.5),
+        Step::Act(Activation::Silu),
+        Step::AddProduct(Factor::One, Factor::One),
+    ],
+    [
+        Step::AddProduct(Factor::Full, Factor::Full),
+        Step::Act(Activation::Mish),
+        Step::DivScalar(4.0),
+        Step::AddProduct(Factor::One, Factor::One),
+        Step::Act(Activation::SiluExp2),
+        Step::AddProduct(Factor::Full, Factor::Number(0.5)),
+        Step::Act(Activation::Relu),
+        Step::Act(Activation::Sigmoid),
+    ],
+];
+
+/// Element types of the result, each with one of the epilogue's operands.
+const TYPES: [[DType; 2]; 3] =
+    [[DType::F16, DType::F32], [DType::F32, DType::Bf16], [DType::Bf16, DType::F16]];
+
+/// Rows of as many elements and 3 more are aligned, though they end in the middle of a lane's run.
+const RAGGED: Placement = Placement { gap: 13, shift: 0 };
+
+/// Every tile configuration, whether it would be chosen or not: cases that between them execute all
+/// of its code.
 fn tiles(cases: &mut Vec<Case>) {
     for kernel in crate::KERNELS.kernels {
         let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
@@ -163,23 +223,37 @@ fn tiles(cases: &mut Vec<Case>) {
         let Some(layout) = Layout::ALL.into_iter().find(|known| known.name() == layout) else {
             continue;
         };
+        let plain = (dtype, layout) == ("bf16", Layout::Tn);
+        let dtype = if dtype == "bf16" { DType::Bf16 } else { DType::F16 };
         for tile in kernel.tiles {
             let int = |name| tile.int(name).and_then(|size| usize::try_from(size).ok());
             let (Some(m), Some(n), Some(k)) = (int("BM"), int("BN"), int("BK")) else { continue };
-            let plain = (dtype, layout) == ("bf16", Layout::Tn);
-            let mut shapes = vec![[m + 5, n + 9, 3 * k + 7]];
+            let Some(stages) = int("STAGES") else { continue };
+            let spec = |what: &str, shape| Spec {
+                layout,
+                splits: Some(1),
+                tile: Some((arch, tile.name)),
+                size: Size::Core,
+                ..Spec::new(format!("tile {}{what}", tile.name), shape)
+            };
+            // Twice around the loop over stages, and as many steps more as there can be.
+            let steps = (3 * stages - 1).max(4);
+            let remainders = spec("", [m + 5, n + 9, (steps - 1) * k + 7]);
+            let size = if plain { Size::Quick } else { Size::Core };
+            cases.push(case_of(dtype, dtype, Spec { size, ..remainders }));
             if plain {
-                shapes.extend([1, 2, 3, 4].map(|steps| [m, n, steps * k]));
+                cases.extend(
+                    [1, 2, 3, 4].map(|steps| case_of(dtype, dtype, spec("", [m, n, steps * k]))),
+                );
             }
-            for (i, shape) in shapes.into_iter().enumerate() {
-                let size = if plain && i == 0 { Size::Quick } else { Size::Core };
-                let name = format!("tile {}", tile.name);
-                let tile = Some((arch, tile.name));
-                let spec = Spec { tile, layout, size, splits: Some(1), ..Spec::new(name, shape) };
-                cases.push(match dtype {
-                    "bf16" => case::<bf16, bf16>(spec),
-                    _ => case::<f16, f16>(spec),
-                });
+            for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {
+                let bias = spec(&format!(", bias of {operand}"), [m, n, (i + 1) * k]);
+                let bias = Spec { operand, ..bias.steps(&[Step::AddColumns]) };
+                cases.push(case_of(dtype, result, bias));
+                let shape = [m / 2 + 3, n / 2 + 3, i * k + 3];
+                let chain = spec(&format!(", chain of {operand}"), shape).steps(chain);
+                let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
+                cases.push(case_of(dtype, result, chain));
             }
         }
     }
