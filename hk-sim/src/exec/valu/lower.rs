@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::finish::{Finish, Place};
 use super::lane::{Class as Influence, Core, IMM_OCP};
 use super::operand::{Permutation, Prepare, Select, Shape, Source, constant};
-use super::run::{General, LaneDetail, Mask, Pair, handler};
+use super::run::{General, LaneDetail, Mask, Pair, general_way, handler};
 use super::{convert, divide, special, vop1, vop2, vop3, vop3p, vopc};
 use crate::exec::program::Detail;
 use crate::exec::simd::SimdLevel;
@@ -85,6 +85,7 @@ pub(in crate::exec) fn lower(
     let rows = if pair.is_some() { 2 } else { core.rows };
     let detail = LaneDetail {
         kernel,
+        general_way: general_way(level),
         mode_mask,
         mode_value,
         imm: immediate(arch, inst),
@@ -99,7 +100,7 @@ pub(in crate::exec) fn lower(
             pair,
         },
     };
-    let mut micro = MicroOp::new(handler(&detail, level), inst);
+    let mut micro = MicroOp::new(handler(op, &detail, level), inst);
     for (row, source) in micro.src.iter_mut().zip(&detail.sources) {
         if let Source::Vector(vector) = source {
             *row = *vector;
@@ -167,13 +168,17 @@ impl KernelOperand {
         }
         // Inline constants follow the type that the slot has, whatever the modifiers act on.
         let elem = if inst.info.op == Op::v_cndmask_b32 { Elem::B32 } else { self.elem };
-        if code == Operand::LITERAL {
-            return Ok(Source::constant(literal(inst, elem, dwords)));
-        }
-        if let Some(value) = constant(code, self.constant_elem(inst, elem), dwords) {
-            return Ok(Source::constant(value));
-        }
-        Ok(if dwords == 2 { Source::Scalar64(code) } else { Source::Scalar(code) })
+        let value = if code == Operand::LITERAL {
+            Some(literal(inst, elem, dwords))
+        } else {
+            constant(code, self.constant_elem(inst, elem), dwords)
+        };
+        Ok(match (value, dwords) {
+            (Some(value), 2) => Source::Constant64(value),
+            (Some(value), _) => Source::Constant(value as u32),
+            (None, 2) => Source::Scalar64(code),
+            (None, _) => Source::Scalar(code),
+        })
     }
 
     /// Type of inline constants.

@@ -1,8 +1,9 @@
 //! Source operands: where their values come from and how modifiers change them.
 
-use super::level::Level;
+use std::hint::unreachable_unchecked;
 use std::mem::MaybeUninit;
 
+use super::level::Level;
 use crate::exec::float::f32_from_f16;
 use crate::exec::{INLINE_F32, Lanes, WAVE, Wave};
 use crate::isa::{Dpp, Elem};
@@ -22,8 +23,10 @@ pub(super) enum Source {
     None,
     /// Vector registers from this row on.
     Vector(u16),
-    /// A constant, the same in all lanes.
-    Constant(Box<Rows>),
+    /// A constant of 32 bits, the same in all lanes.
+    Constant(u32),
+    /// A constant of 64 bits.
+    Constant64(u64),
     /// Scalar register or special source, 32 bits.
     Scalar(u16),
     /// Scalar register pair or special source, 64 bits.
@@ -33,9 +36,38 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Constant of one or two words.
-    pub(super) fn constant(value: u64) -> Self {
-        Self::Constant(Box::new(Rows([[value as u32; WAVE], [(value >> 32) as u32; WAVE]])))
+    /// Whether [`Source::simple_rows`] serves the operand.
+    pub(super) fn is_simple(&self) -> bool {
+        match self {
+            Self::Vector(_) | Self::Constant(_) => true,
+            Self::Scalar(code) => *code < 128,
+            _ => false,
+        }
+    }
+
+    /// [`Source::rows`] of the operands that most instructions have, in a few machine instructions.
+    ///
+    /// # Safety
+    /// The host has the level, and the operand [is simple](Source::is_simple).
+    #[inline(always)]
+    pub(super) unsafe fn simple_rows<L: Level>(
+        &self,
+        wave: &mut Wave<'_>,
+        buffer: &mut MaybeUninit<Rows>,
+    ) -> *const Lanes {
+        // SAFETY: lowering has checked that the register is inside the vector file, a `Rows` has a
+        // row, and the rest is the caller's promise.
+        unsafe {
+            let value = match self {
+                Self::Vector(row) => return wave.rows().add(usize::from(*row)),
+                Self::Constant(value) => *value,
+                Self::Scalar(code) => wave.sgpr[usize::from(*code) & 127],
+                _ => unreachable_unchecked(),
+            };
+            let row = buffer.as_mut_ptr().cast::<Lanes>();
+            L::splat(value, &mut *row);
+            row
+        }
     }
 
     /// Rows that hold the operand; `buffer` is used where no such rows exist.
@@ -52,25 +84,30 @@ impl Source {
         // SAFETY: lowering has checked that the tuple is inside the vector file, a `Rows` has two
         // rows, and the level is the caller's promise.
         unsafe {
-            // The common kinds first, by comparisons rather than by a jump table.
-            if let Self::Vector(row) = self {
-                return wave.rows().add(usize::from(*row));
-            }
-            if let Self::Constant(rows) = self {
-                return rows.0.as_ptr();
-            }
             match self {
-                Self::Vector(_) | Self::Constant(_) | Self::None => {}
+                Self::None => {}
+                Self::Vector(row) => return wave.rows().add(usize::from(*row)),
+                Self::Constant(value) => L::splat(*value, &mut *rows),
                 Self::Scalar(code) => L::splat(wave.scalar(*code, 0), &mut *rows),
-                Self::Scalar64(code) => {
-                    let value = wave.scalar64(*code, 0, false);
-                    L::splat(value as u32, &mut *rows);
-                    L::splat((value >> 32) as u32, &mut *rows.add(1));
-                }
+                Self::Constant64(value) => splat_pair::<L>(*value, rows),
+                Self::Scalar64(code) => splat_pair::<L>(wave.scalar64(*code, 0, false), rows),
                 Self::Mask(code) => L::expand(wave.scalar64(*code, 0, false), &mut *rows),
             }
         }
         rows
+    }
+}
+
+/// Fills the first row with the low half and the second with the high half of a value.
+///
+/// # Safety
+/// The host has the level, and two rows are writable.
+#[inline(always)]
+unsafe fn splat_pair<L: Level>(value: u64, rows: *mut Lanes) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        L::splat(value as u32, &mut *rows);
+        L::splat((value >> 32) as u32, &mut *rows.add(1));
     }
 }
 

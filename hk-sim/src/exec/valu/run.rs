@@ -10,6 +10,7 @@ use super::operand::{Permutation, Prepare, Rows, Source};
 use crate::exec::program::Detail;
 use crate::exec::simd::SimdLevel;
 use crate::exec::{EXEC, Flow, Handler, Lanes, MicroOp, Wave};
+use crate::isa::Op;
 
 /// Rows of the largest result.
 const RESULT_ROWS: usize = 32;
@@ -18,6 +19,8 @@ const RESULT_ROWS: usize = 32;
 #[derive(Debug)]
 pub struct LaneDetail {
     pub(super) kernel: LaneFn,
+    /// Handler of the general way: not part of the other handlers, whose frames it would enlarge.
+    pub(super) general_way: Handler,
     /// Bits of MODE that must be `mode_value` for the direct way.
     pub(super) mode_mask: u32,
     pub(super) mode_value: u32,
@@ -29,6 +32,14 @@ pub struct LaneDetail {
     pub(super) mask: Mask,
     pub(super) sources: [Source; 4],
     pub(super) general: General,
+}
+
+impl LaneDetail {
+    /// Whether MODE allows the direct way.
+    #[inline(always)]
+    fn is_direct(&self, wave: &Wave<'_>) -> bool {
+        wave.mode & self.mode_mask == self.mode_value
+    }
 }
 
 /// Destination of a lane mask; the scalar register is [`MicroOp::dst1`].
@@ -123,14 +134,19 @@ fn at_level<R: Run>(level: SimdLevel) -> Handler {
     }
 }
 
+/// Handler of the general way.
+pub(super) fn general_way(level: SimdLevel) -> Handler {
+    at_level::<GeneralWay>(level)
+}
+
 /// The fastest handler for an instruction.
-pub(super) fn handler(detail: &LaneDetail, level: SimdLevel) -> Handler {
+pub(super) fn handler(op: Op, detail: &LaneDetail, level: SimdLevel) -> Handler {
     let general = &detail.general;
     let as_is = general.prepare.iter().all(Prepare::is_none) && general.finish.is_none();
     if general.pair.is_some() {
         let negated = general.prepare.iter().any(|prepare| prepare.invert != [0; 2]);
         if negated || !general.finish.is_none() {
-            return at_level::<GeneralWay>(level);
+            return detail.general_way;
         }
         return at_level::<Paired>(level);
     }
@@ -141,22 +157,26 @@ pub(super) fn handler(detail: &LaneDetail, level: SimdLevel) -> Handler {
             1 if signs => at_level::<Signed<1>>(level),
             2 if signs => at_level::<Signed<2>>(level),
             3 if signs => at_level::<Signed<3>>(level),
-            _ => at_level::<GeneralWay>(level),
+            _ => detail.general_way,
         };
     }
-    let mut rows = detail.sources.iter();
-    let registers = rows.by_ref().take_while(|source| matches!(source, Source::Vector(_))).count();
-    let rest_is_empty = detail.sources[registers..].iter().all(|s| matches!(s, Source::None));
-    match (rest_is_empty && !detail.mask.write, registers) {
-        (true, 1) => at_level::<Registers<1>>(level),
-        (true, 2) => at_level::<Registers<2>>(level),
-        (true, 3) => at_level::<Registers<3>>(level),
-        _ => match count {
-            1 => at_level::<Direct<1>>(level),
-            2 => at_level::<Direct<2>>(level),
-            3 => at_level::<Direct<3>>(level),
-            _ => at_level::<Direct<4>>(level),
-        },
+    if op == Op::v_cndmask_b32 {
+        return at_level::<Choose>(level);
+    }
+    let simple = detail.sources[..count].iter().all(Source::is_simple);
+    let registers = detail.sources.iter().filter(|s| matches!(s, Source::Vector(_))).count();
+    match (count, registers == count, detail.mask.write) {
+        (1, true, false) => at_level::<Registers<1, false>>(level),
+        (2, true, false) => at_level::<Registers<2, false>>(level),
+        (3, true, false) => at_level::<Registers<3, false>>(level),
+        (2, true, true) => at_level::<Registers<2, true>>(level),
+        (1, ..) if simple => at_level::<Direct<1, true>>(level),
+        (2, ..) if simple => at_level::<Direct<2, true>>(level),
+        (3, ..) if simple => at_level::<Direct<3, true>>(level),
+        (1, ..) => at_level::<Direct<1, false>>(level),
+        (2, ..) => at_level::<Direct<2, false>>(level),
+        (3, ..) => at_level::<Direct<3, false>>(level),
+        _ => at_level::<Direct<4, false>>(level),
     }
 }
 
@@ -170,46 +190,77 @@ fn detail(op: &MicroOp) -> &LaneDetail {
     }
 }
 
-/// All operands are vector registers and there is no mask.
-struct Registers<const N: usize>;
+/// All operands are vector registers; there is a lane mask if `MASK`.
+struct Registers<const N: usize, const MASK: bool>;
 
-impl<const N: usize> Run for Registers<N> {
+impl<const N: usize, const MASK: bool> Run for Registers<N, MASK> {
     #[inline(always)]
     unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         let detail = detail(op);
-        if wave.mode & detail.mode_mask != detail.mode_value {
-            // SAFETY: the caller's promise.
-            return unsafe { general::<L>(wave, op, detail) };
+        if !detail.is_direct(wave) {
+            return (detail.general_way)(wave, op);
         }
         let rows = wave.rows();
+        let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
         // SAFETY: lowering has checked that all rows are inside the vector file.
-        unsafe {
+        let mask = unsafe {
             let mut src = [rows.cast_const(); 4];
             for (src, row) in src.iter_mut().zip(op.src).take(N) {
                 *src = rows.add(usize::from(row));
             }
             let dst = rows.add(usize::from(op.dst));
-            let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
-            LaneArgs { src, dst, exec, mode, imm }.call(detail.kernel);
+            LaneArgs { src, dst, exec, mode, imm }.call(detail.kernel)
+        };
+        if MASK {
+            detail.mask.store(wave, op, mask, exec);
         }
         Flow::Next
     }
 }
 
-/// `N` operands that need no preparation.
-struct Direct<const N: usize>;
+/// `v_cndmask_b32`: no kernel, since the lane mask need not become a row.
+struct Choose;
 
-impl<const N: usize> Run for Direct<N> {
+impl Run for Choose {
     #[inline(always)]
     unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         let detail = detail(op);
-        if wave.mode & detail.mode_mask != detail.mode_value {
-            // SAFETY: the caller's promise.
-            return unsafe { general::<L>(wave, op, detail) };
+        let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; 2];
+        // SAFETY: the level is the caller's promise.
+        let [clear, set, ..] = unsafe { gather::<L, 2>(wave, detail, &mut buffers) };
+        let [_, _, Source::Mask(mask), _] = detail.sources else {
+            return (detail.general_way)(wave, op);
+        };
+        let (mask, exec) = (wave.scalar64(mask, 0, false), wave.exec());
+        // SAFETY: both operands are readable, and lowering has checked the destination.
+        unsafe {
+            let mut chosen = *clear;
+            L::blend(&*set, &mut chosen, mask);
+            write_rows::<L>(&chosen, wave.rows().add(usize::from(op.dst)), 1, exec);
+        }
+        Flow::Next
+    }
+}
+
+/// `N` operands that need no preparation; all [are simple](Source::is_simple) if `SIMPLE`.
+struct Direct<const N: usize, const SIMPLE: bool>;
+
+impl<const N: usize, const SIMPLE: bool> Run for Direct<N, SIMPLE> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+        let detail = detail(op);
+        if !detail.is_direct(wave) {
+            return (detail.general_way)(wave, op);
         }
         let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; N];
-        // SAFETY: the level is the caller's promise.
-        let src = unsafe { gather::<L, N>(wave, detail, &mut buffers) };
+        // SAFETY: the level is the caller's promise, and lowering has looked at the operands.
+        let src = unsafe {
+            if SIMPLE {
+                gather_simple::<L, N>(wave, detail, &mut buffers)
+            } else {
+                gather::<L, N>(wave, detail, &mut buffers)
+            }
+        };
         let (exec, mode, imm) = (wave.exec(), wave.mode, detail.imm);
         // SAFETY: lowering has checked that all rows are inside the vector file.
         let mask = unsafe {
@@ -230,9 +281,8 @@ impl<const N: usize> Run for Signed<N> {
     #[inline(always)]
     unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         let detail = detail(op);
-        if wave.mode & detail.mode_mask != detail.mode_value {
-            // SAFETY: the caller's promise.
-            return unsafe { general::<L>(wave, op, detail) };
+        if !detail.is_direct(wave) {
+            return (detail.general_way)(wave, op);
         }
         let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; N];
         let mut signed = [const { MaybeUninit::<Rows>::uninit() }; N];
@@ -260,6 +310,23 @@ impl<const N: usize> Run for Signed<N> {
     }
 }
 
+/// [`gather`] of operands that [are simple](Source::is_simple).
+///
+/// # Safety
+/// The host has the level, and the operands are simple.
+#[inline(always)]
+unsafe fn gather_simple<L: Level, const N: usize>(
+    wave: &mut Wave<'_>,
+    detail: &LaneDetail,
+    buffers: &mut [MaybeUninit<Rows>; N],
+) -> [*const Lanes; 4] {
+    std::array::from_fn(|at| match buffers.get_mut(at) {
+        // SAFETY: the caller's promise.
+        Some(buffer) => unsafe { detail.sources[at].simple_rows::<L>(wave, buffer) },
+        None => wave.rows().cast_const(),
+    })
+}
+
 /// Pointers to the rows of the first `N` operands; scalars are repeated in the buffers.
 ///
 /// # Safety
@@ -285,9 +352,8 @@ impl Run for Paired {
     #[inline(always)]
     unsafe fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         let detail = detail(op);
-        if wave.mode & detail.mode_mask != detail.mode_value {
-            // SAFETY: the caller's promise.
-            return unsafe { general::<L>(wave, op, detail) };
+        if !detail.is_direct(wave) {
+            return (detail.general_way)(wave, op);
         }
         let mut buffers = [const { MaybeUninit::<Rows>::uninit() }; 4];
         // SAFETY: the level is the caller's promise.
