@@ -24,6 +24,8 @@ const LOOPS: &[(&str, &str, f64)] = &[
     ("v_add_f32", "v_add_f32_e32 v{d}, v1, v2", 64.0),
     ("v_fma_f32", "v_fma_f32 v{d}, v1, v2, v3", 128.0),
     ("v_and_b32", "v_and_b32_e32 v{d}, v1, v2", 0.0),
+    ("v_mul_f32, scalar", "v_mul_f32_e32 v{d}, s1, v2", 64.0),
+    ("v_add_f32, negated", "v_add_f32_e64 v{d}, -v1, v2", 64.0),
     ("v_lshl_add_u32", "v_lshl_add_u32 v{d}, v1, 3, v2", 0.0),
     ("v_cndmask_b32", "v_cndmask_b32_e32 v{d}, v1, v2, vcc", 0.0),
     ("v_cmp_gt_f32", "v_cmp_gt_f32_e32 vcc, v1, v{d}", 0.0),
@@ -74,6 +76,7 @@ fn looping(body: &str, turns: u32) -> impl FnMut() {
     for row in 0..256 {
         wave.set_vgpr(row, [0x3c00_3c00; 64]);
     }
+    wave.set_sgpr(1, 1.5f32.to_bits());
     let mut run = move |turns| {
         wave.set_sgpr(0, turns);
         black_box(wave.run().expect("the loop runs"));

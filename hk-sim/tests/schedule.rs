@@ -306,6 +306,24 @@ fn endless_loops_end_at_the_instruction_budget() {
 }
 
 #[test]
+fn short_launches_end_at_the_instruction_budget_too() {
+    let _alone = alone();
+    let kernels = Kernels::load("mi355x");
+    let out = upload(&[0u32; 3]);
+    let run = |max_instructions| {
+        hk_sim::set_exec_options(ExecOptions { max_instructions, ..Default::default() });
+        kernels.run("leave_early", [3, 1, 1], [320, 1, 1], &[Arg::Buffer(out)])
+    };
+    // Each of the 15 waves executes an instruction at least.
+    assert_eq!(run(14), HipError::LAUNCH_TIME_OUT);
+    let report = hk_sim::last_fault().expect("a report");
+    assert_eq!(report.kind, FaultKind::InstructionBudget, "{report}");
+    ok(run(15 << 10));
+    hk_sim::set_exec_options(ExecOptions::default());
+    free(out);
+}
+
+#[test]
 fn a_trap_is_a_launch_failure() {
     let _alone = alone();
     for product in PRODUCTS {

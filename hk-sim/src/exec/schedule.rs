@@ -359,7 +359,7 @@ impl<'a> Group<'a> {
         let ops = self.env.program.ops();
         let before = self.executed();
         let limit = if before == 0 { FIRST_SLICE } else { NEXT_SLICE };
-        let mut pauses = false;
+        let (mut pauses, mut done) = (false, false);
         while !pauses && self.executed() - before < limit {
             let mut progress = false;
             let count = self.waves.len();
@@ -387,12 +387,9 @@ impl<'a> Group<'a> {
                 }
             }
             if !self.states.contains(&State::Ready) {
-                if !self.states.contains(&State::Barrier) {
-                    self.account(before);
-                    if let Some(checker) = &mut self.checker {
-                        checker.end();
-                    }
-                    return Slice::Done;
+                done = !self.states.contains(&State::Barrier);
+                if done {
+                    break;
                 }
                 if let Some(checker) = &mut self.checker {
                     let mask = |state| waves_in(&self.states, state);
@@ -408,8 +405,11 @@ impl<'a> Group<'a> {
             }
         }
         if self.account(before) > options.max_instructions {
-            let index = self.states.iter().position(|&state| state == State::Ready).unwrap_or(0);
-            self.waves[index].fault_pc = self.waves[index].pc;
+            let ready = self.states.iter().position(|&state| state == State::Ready);
+            if let Some(index) = ready {
+                self.waves[index].fault_pc = self.waves[index].pc;
+            }
+            let index = ready.unwrap_or(0);
             self.waves[index].raise(
                 FaultKind::InstructionBudget,
                 format!(
@@ -421,7 +421,13 @@ impl<'a> Group<'a> {
             );
             return Slice::Fault(self.fault(index));
         }
-        Slice::Suspended
+        if !done {
+            return Slice::Suspended;
+        }
+        if let Some(checker) = &mut self.checker {
+            checker.end();
+        }
+        Slice::Done
     }
 
     /// Instructions of all waves of the workgroup so far.
