@@ -139,7 +139,7 @@ fn the_list_shows_what_the_filter_is_compared_with_and_runs_nothing() {
     let all = expect(&run(&["check", "--list", "--device", "sim:mi355x", "--json"]), 0);
     let modules: BTreeSet<_> =
         objects(&all).iter().map(|case| case["module"].to_string()).collect();
-    assert_eq!(modules, ["\"gemm_a16w16\"", "\"rmsnorm\""].map(String::from).into());
+    assert!(modules.is_superset(&["\"gemm_a16w16\"", "\"rmsnorm\""].map(String::from).into()));
 }
 
 #[test]

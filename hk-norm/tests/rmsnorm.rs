@@ -4,24 +4,19 @@
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
 use hk_core::dtype::bf16;
-use hk_core::{Arch, Device, Error, Stream, Tensor};
+use hk_core::{Device, Error, Stream, Tensor};
 use hk_norm::{RmsnormOptions, fused_add_rmsnorm_into, parity, rmsnorm_into, rmsnorm_with};
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
 /// A simulated device of each architecture that there are kernels for.
 fn devices() -> Vec<Device> {
-    let enabled = |arch: &Arch| match arch.feature() {
-        "cdna3" => cfg!(feature = "cdna3"),
-        _ => cfg!(feature = "cdna4"),
-    };
-    let archs: Vec<_> = Arch::ALL.into_iter().filter(enabled).collect();
-    hk_ref::devices(&archs).unwrap()
+    hk_ref::devices_of(parity::kernels()).unwrap()
 }
 
 #[test]
 fn rmsnorm_has_parity() {
-    hk_ref::run_all(&parity::cases(), &devices());
+    hk_ref::run_module("rmsnorm", &parity::cases(), &devices());
 }
 
 /// Arguments that fit: x `[3, 64]` and its weight.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use hk_core::dtype::{Element, Scalar};
-use hk_core::kernel::TileConfig;
+use hk_core::kernel::{KernelSet, TileConfig};
 use hk_core::{Arch, Device, Error, FaultReport, Result, Stream, record_tiles};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::{Checks, Kind};
@@ -424,14 +424,24 @@ pub fn devices(archs: &[Arch]) -> Result<Vec<Device>> {
         .collect()
 }
 
-/// Runs the [quick](Size::Quick) cases on each device, with every check of the sanitizer that is
-/// on by default. For tests.
+/// As [`devices`], of each architecture that these kernels were built for.
+///
+/// # Errors
+/// As [`devices`].
+pub fn devices_of(kernels: &KernelSet) -> Result<Vec<Device>> {
+    let built = |arch: &Arch| kernels.kernels.iter().any(|kernel| kernel.arch == arch.name());
+    devices(&Arch::ALL.into_iter().filter(built).collect::<Vec<_>>())
+}
+
+/// Runs the [quick](Size::Quick) cases of a module on each device, with every check of the sanitizer
+/// that is on by default. For tests.
 ///
 /// # Panics
 /// If a case does not pass, after all were run; the message has every failure. If there is no case
 /// or no device.
-pub fn run_all(cases: &[Case], devices: &[Device]) {
-    let quick: Vec<_> = cases.iter().filter(|case| case.info.size == Size::Quick).collect();
+pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
+    let quick = |case: &&Case| case.info.module == module && case.info.size == Size::Quick;
+    let quick: Vec<_> = cases.iter().filter(quick).collect();
     assert!(!quick.is_empty() && !devices.is_empty(), "there is nothing to run");
     let mut failures = String::new();
     for device in devices {
