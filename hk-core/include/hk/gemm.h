@@ -321,7 +321,7 @@ struct gemm_block {
 
   // ---- Ping-pong schedules.
   //
-  // Eight waves, two on each SIMD. A step along k is four clusters, each a memory phase and a
+  // Eight waves, two on each SIMD. A step along k is a few clusters, each a memory phase and a
   // matrix phase with a barrier after each. The second row of waves runs one phase behind the
   // first, because it meets one barrier more at the start: on every SIMD one wave is in its memory
   // phase while the other multiplies.
@@ -433,13 +433,13 @@ struct gemm_block {
   }
 
   // With tiles staged in registers and a single slot: the next tile waits in registers until every
-  // wave has read the last of this one, which takes reading the last two slices at once.
+  // wave has read the last of this one. Slices are read in pairs, which is as much as registers hold,
+  // so that three clusters do.
   //
-  //   cluster   reads          multiplies   global memory
-  //   0         slice 0        slice 0      loads x of the next step
-  //   1         slice 1        slice 1      loads w of the next step
-  //   2         slices 2, 3    slice 2
-  //   3                        slice 3      writes the next step to LDS
+  //   cluster   reads          multiplies     global memory
+  //   0         slices 0, 1    slices 0, 1    loads the next step
+  //   1         slices 2, 3    slice 2
+  //   2                        slice 3        writes the next step to LDS
   __device__ void ping_pong_staged(x_operand& x, w_operand& w, tile_stream& x_tiles,
                                    tile_stream& w_tiles, i32 steps) {
     static_assert(WM == 2 && waves == 8 && stages == 1 && slices == 4);
@@ -448,10 +448,14 @@ struct gemm_block {
       static_for<fm>([&](auto f) { xs[slice % 2][f] = x.template read<0, f, slice>(0); });
       static_for<fn>([&](auto f) { ws[slice % 2][f] = w.template read<0, f, slice>(0); });
     };
-    const auto multiply = [&](auto slice) __attribute__((always_inline)) {
+    // Multiplies `count` slices from `first` on.
+    const auto multiply = [&](auto first, auto count) __attribute__((always_inline)) {
       matrix_phase([&] {
-        static_for<fm * fn>([&](auto i) {
-          mma(sum[i / fn][i % fn], xs[slice % 2][i / fn], ws[slice % 2][i % fn]);
+        static_for<count>([&](auto j) {
+          constexpr int set = (first + j) % 2;
+          static_for<fm * fn>([&](auto i) {
+            mma(sum[i / fn][i % fn], xs[set][i / fn], ws[set][i % fn]);
+          });
         });
       });
     };
@@ -465,27 +469,23 @@ struct gemm_block {
 
     for (i32 step = 0; step < steps; ++step) {
       read(constant<0>{});
-      load_all(x, x_tiles.take(), 0);
-      meet_with_lds();
-      multiply(constant<0>{});
-      meet_with_lds();
-
       read(constant<1>{});
+      load_all(x, x_tiles.take(), 0);
       load_all(w, w_tiles.take(), 0);
       meet_with_lds();
-      multiply(constant<1>{});
+      multiply(constant<0>{}, constant<2>{});
       meet_with_lds();
 
       read(constant<2>{});
       read(constant<3>{});
       meet_with_lds();
-      multiply(constant<2>{});
+      multiply(constant<2>{}, constant<1>{});
       meet_with_lds();
 
       write_all(x, 0);
       write_all(w, 0);
       meet_with_lds();
-      multiply(constant<3>{});
+      multiply(constant<3>{}, constant<1>{});
       meet_with_lds();
     }
     if (!behind) meet();
