@@ -433,8 +433,8 @@ struct gemm_block {
   }
 
   // With tiles staged in registers and a single slot: the next tile waits in registers until every
-  // wave has read the last of this one. Slices are read in pairs, which is as much as registers hold,
-  // so that three clusters do.
+  // wave has read the last of this one. Slices are read in pairs, which is as much as registers
+  // hold, so that three clusters do.
   //
   //   cluster   reads          multiplies     global memory
   //   0         slices 0, 1    slices 0, 1    loads the next step
