@@ -1,8 +1,7 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 
 use super::access::{
-    Access, Addresses, Atomic, AtomicOp, Hits, Space, check_regions, each, handler, spread,
-    transfer, vector_op, violation,
+    Access, Addresses, Hits, Space, check_regions, each, lower_access, spread, violation,
 };
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
@@ -24,23 +23,7 @@ pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupport
 }
 
 fn lower_in<S: Space>(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
-    let opcode = inst.info.opcode;
-    let mut micro = if let Some(atomic) = Atomic::of_vector_memory(opcode) {
-        let mut micro = vector_op(handler::<AtomicOp<S>>(program.level()), inst);
-        micro.flags |= atomic.flags(inst.dst[0].is_some());
-        if atomic.takes_two() {
-            // The new value is the low part of the data, the comparison the high one.
-            micro.src[2] = micro.src[1];
-            micro.src[1] += if atomic.wide { 2 } else { 1 };
-        }
-        micro
-    } else {
-        let (run, flags) = transfer::<S>(opcode, inst.mem.lds, program.level())
-            .ok_or(Unsupported::Operation("no such transfer"))?;
-        let mut micro = vector_op(run, inst);
-        micro.flags |= flags;
-        micro
-    };
+    let mut micro = lower_access::<S>(program, inst)?;
     micro.src[3] = inst.src[2].scalar_index().map_or(NO_SGPR, |sgpr| sgpr as u16);
     if inst.mem.sve {
         micro.flags |= SVE;

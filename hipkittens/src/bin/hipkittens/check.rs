@@ -31,8 +31,8 @@ pub(crate) struct Request {
     /// List the cases, and run none.
     #[arg(long)]
     list: bool,
-    /// Run large shapes too: those of models, and benchmarks in full size. For GPUs; hours on
-    /// the simulator.
+    /// Run large shapes too: those of models, and benchmarks in full size. For GPUs; on
+    /// the simulator some take minutes.
     #[arg(long)]
     full: bool,
     /// Run every op that fits on the tensors of a model too: its matrices and norms, with 64 rows of

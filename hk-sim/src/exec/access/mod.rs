@@ -20,7 +20,7 @@ use lanes::contiguous;
 pub(super) use lanes::{Level, Portable};
 
 use super::simd::SimdLevel;
-use super::{Flow, Handler, Lanes, M0, MicroOp, Region, WAVE, Wave};
+use super::{Flow, Handler, Lanes, M0, MicroOp, Program, Region, Unsupported, WAVE, Wave};
 use crate::fault::FaultKind;
 use crate::isa::{Inst, Operand};
 
@@ -179,6 +179,29 @@ pub(super) fn vector_op(run: Handler, inst: &Inst) -> MicroOp {
         micro.flags |= FENCE;
     }
     micro
+}
+
+/// Lowers an atomic operation on a space, or a transfer between it and registers or LDS.
+pub(super) fn lower_access<S: Space>(
+    program: &Program,
+    inst: &Inst,
+) -> Result<MicroOp, Unsupported> {
+    let opcode = inst.info.opcode;
+    let Some(atomic) = Atomic::of_vector_memory(opcode) else {
+        let (run, flags) = transfer::<S>(opcode, inst.mem.lds, program.level())
+            .ok_or(Unsupported::Operation("no such access to memory"))?;
+        let mut micro = vector_op(run, inst);
+        micro.flags |= flags;
+        return Ok(micro);
+    };
+    let mut micro = vector_op(handler::<AtomicOp<S>>(program.level()), inst);
+    micro.flags |= atomic.flags(inst.dst[0].is_some());
+    if atomic.takes_two() {
+        // The new value is the low part of the data, the comparison the high one.
+        micro.src[2] = micro.src[1];
+        micro.src[1] += if atomic.wide { 2 } else { 1 };
+    }
+    Ok(micro)
 }
 
 /// Row of a vector operand, 0 if it is absent.
@@ -675,11 +698,7 @@ pub(super) fn write_slots(wave: &Wave<'_>, op: &MicroOp, values: &Lanes, mask: u
 
 /// Handler and flags of the transfer with this opcode, which FLAT, GLOBAL, SCRATCH and MUBUF
 /// number alike.
-pub(super) fn transfer<S: Space>(
-    opcode: u16,
-    to_lds: bool,
-    level: SimdLevel,
-) -> Option<(Handler, u32)> {
+fn transfer<S: Space>(opcode: u16, to_lds: bool, level: SimdLevel) -> Option<(Handler, u32)> {
     let wide = |run| Some((run, 0));
     if let Some(narrow) = narrow(opcode) {
         let run = match opcode {

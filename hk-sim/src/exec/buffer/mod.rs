@@ -4,10 +4,7 @@ mod format;
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::access::{
-    Access, Addresses, Atomic, AtomicOp, Hits, Space, check_regions, each, handler, transfer,
-    vector_op,
-};
+use super::access::{Access, Addresses, Hits, Space, check_regions, each, lower_access, vector_op};
 use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
 use crate::isa::{Format, Inst};
 
@@ -34,21 +31,8 @@ pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupport
         micro.flags |= TYPED;
         micro.literal = typed.bits();
         micro
-    } else if let Some(atomic) = Atomic::of_vector_memory(opcode).filter(|_| !mtbuf) {
-        let mut micro = vector_op(handler::<AtomicOp<Buffer>>(program.level()), inst);
-        micro.flags |= atomic.flags(inst.dst[0].is_some());
-        if atomic.takes_two() {
-            // The new value is the low part of the data, the comparison the high one.
-            micro.src[2] = micro.src[1];
-            micro.src[1] += if atomic.wide { 2 } else { 1 };
-        }
-        micro
     } else {
-        let (run, flags) = transfer::<Buffer>(opcode, inst.mem.lds, program.level())
-            .ok_or(Unsupported::Operation("no such buffer operation"))?;
-        let mut micro = vector_op(run, inst);
-        micro.flags |= flags;
-        micro
+        lower_access::<Buffer>(program, inst)?
     };
     let Some(descriptor) = inst.src[2].scalar_index() else {
         return Err(Unsupported::Operands("the descriptor is no scalar register"));
