@@ -119,6 +119,8 @@ struct gemm_block {
   }
   // Row of the block that run i belongs to.
   __device__ static u32 result_row(u32 i) {
+    // Not memory of the device, as the member is.
+    constexpr atom_layout atom = gemm_block::atom;
     const u32 fragment = i / runs_per_row;
     return fragment / fm * (BM / parts) + wave_row() * (fm * atom.dim) +
            fragment % fm * atom.dim + atom.d_column(lane_id());

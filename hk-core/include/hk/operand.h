@@ -75,15 +75,22 @@ struct operand {
   }
   static constexpr swizzle layout = make_swizzle();
 
+  // By how much the chunks of a line are displaced. From a copy: the member itself is memory of the
+  // device, which the compiler would have to read.
+  __host__ __device__ static constexpr u32 displaced(u32 line) {
+    constexpr swizzle constants = layout;
+    return constants.of(line);
+  }
+
   // Address in an image from which the lane reads slice 0 of fragment 0.
   __host__ __device__ static constexpr u32 read_address(u32 lane, u32 first_row) {
     if constexpr (read_transposes) {
       const u32 line = lane / 16 * 8 + lane % 16 / 4;
       const u32 row = first_row + lane % 4 * 4;
-      return line * line_bytes + ((row / 8) ^ layout.of(line)) * 16 + row % 8 * element;
+      return line * line_bytes + ((row / 8) ^ displaced(line)) * 16 + row % 8 * element;
     } else {
       const u32 line = first_row + Map::lane_row(lane % Map::dim);
-      return line * line_bytes + ((lane / Map::dim) ^ layout.of(line)) * 16;
+      return line * line_bytes + ((lane / Map::dim) ^ displaced(line)) * 16;
     }
   }
   // What sets the address of slice s of fragment f apart: a part that is xored into the place of
@@ -93,7 +100,7 @@ struct operand {
   }
   static constexpr u32 read_xor(int f, int s) {
     const u32 place = chunk_of(f, s) % span;
-    return (read_transposes ? place : place ^ layout.of(Map::base_row(f))) * 16;
+    return (read_transposes ? place : place ^ displaced(Map::base_row(f))) * 16;
   }
   static constexpr u32 read_offset(int f, int s) {
     const u32 line = read_transposes ? s * slice_depth : Map::base_row(f);
@@ -137,16 +144,16 @@ struct operand {
       return {(q / group * line_blocks + inner % line_blocks) * 8, inner / line_blocks * block_k};
     } else {
       const u32 line = q / line_chunks;
-      const u32 chunk = q % line_chunks ^ layout.of(line);
+      const u32 chunk = q % line_chunks ^ displaced(line);
       if constexpr (along_k) return {line, chunk * 8};
       return {chunk * 8, line};
     }
   }
   // Where row 0 of a transposed block goes: 8 bytes. Its row j goes j lines on, in a chunk whose
-  // number is xored with layout.of(j), since blocks start at multiples of eight rows.
+  // number is xored with displaced(j), since blocks start at multiples of eight rows.
   __host__ __device__ static constexpr u32 block_address(u32 q) {
     const place at = source_place(q);
-    return at.row * line_bytes + ((at.k / 8) ^ layout.of(at.row)) * 16 + at.k % 8 * element;
+    return at.row * line_bytes + ((at.k / 8) ^ displaced(at.row)) * 16 + at.k % 8 * element;
   }
   static constexpr bool writes_are_conflict_free() {
     if constexpr (write_transposes) {
@@ -166,12 +173,11 @@ struct operand {
   __device__ static i64 origin_bytes(i64 stride, i64 row, i64 k) {
     return (along_k ? row * stride + k : k * stride + row) * element;
   }
-  // Size of the buffer that holds `rows` x `depth` elements of a tile. What is contiguous is whole
-  // chunks in memory, filled up with zeros if need be. Elements of other rows or columns may lie in
-  // between; they do no harm, because a row past the end of the matrix only affects results that
-  // are not stored.
+  // Size of the buffer that holds `rows` x `depth` elements of a tile, neither of them 0. What is
+  // contiguous is whole chunks in memory, filled up with zeros if need be. Elements of other rows
+  // or columns may lie in between; they do no harm, because a row past the end of the matrix only
+  // affects results that are not stored.
   __device__ static u32 tile_bytes(u32 stride, int rows, int depth) {
-    if (rows <= 0 || depth <= 0) return 0;
     rows = rows < Rows ? rows : Rows;
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
@@ -248,7 +254,7 @@ struct operand {
         static_for<8>([&](auto j) {
           // Byte selectors: the low or the high halves of two registers.
           constexpr u32 select = j % 2 == 0 ? 0x05040100 : 0x07060302;
-          const u32 address = writer[Piece] ^ (layout.of(j) * 16);
+          const u32 address = writer[Piece] ^ (displaced(j) * 16);
           *reinterpret_cast<pointer64>(part + address + j * line_bytes) =
               vec<u32, 2>{__builtin_amdgcn_perm(from[1][j / 2], from[0][j / 2], select),
                           __builtin_amdgcn_perm(from[3][j / 2], from[2][j / 2], select)};
