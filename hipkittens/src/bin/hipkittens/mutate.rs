@@ -34,7 +34,7 @@ pub(crate) struct Request {
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
     /// Cases to try on each mutant, of those that execute the instruction: the shortest, the longest,
-    /// and some between.
+    /// and some between. The proof that a mutant is harmless looks at all of them.
     #[arg(long, default_value_t = 3, value_name = "N")]
     cases: usize,
     /// Print an object of JSON per mutant, one per line.
@@ -166,15 +166,10 @@ fn targets<'a>(
     Ok(targets)
 }
 
-/// Leaves `count` of the trials: the first, the last, and some between.
-fn spread(trials: &mut Vec<&mut Trial>, count: usize) {
-    let (last, steps) = (trials.len().saturating_sub(1), count.saturating_sub(1).max(1));
-    let chosen: Vec<_> = (0..count.max(1)).map(|i| i * last / steps).collect();
-    let mut at = 0;
-    trials.retain(|_| {
-        at += 1;
-        chosen.contains(&(at - 1))
-    });
+/// At most `count` of `0..of`: the first, the last, and some between.
+fn spread(of: usize, count: usize) -> BTreeSet<usize> {
+    let (last, steps) = (of.saturating_sub(1), count.saturating_sub(1).max(1));
+    (0..count.max(1)).map(|i| i * last / steps).collect()
 }
 
 /// A case, ready to be run, and which instructions of the kernel it executes.
@@ -222,8 +217,7 @@ fn change(
     for mutant in &mutants {
         let mut reaching: Vec<_> =
             trials.iter_mut().filter(|trial| trial.reached.contains(&mutant.offset)).collect();
-        spread(&mut reaching, request.cases);
-        let outcome = judge(device, tile, mutant, &mut reaching)?;
+        let outcome = judge(device, tile, mutant, &mut reaching, request.cases)?;
         row.add(&outcome);
         defects += usize::from(outcome.is_defect());
         let Mutant { offset, instruction, replacement, source, .. } = mutant;
@@ -253,43 +247,67 @@ fn change(
     Ok(defects)
 }
 
-/// Runs a mutant on the cases until one notices it, or else seeks the proof that it is harmless.
+/// Runs a mutant on `count` of the cases until one notices it, or else seeks the proof that it is
+/// harmless in all of them.
 fn judge(
     device: &Device,
     tile: &TileConfig,
     mutant: &Mutant,
     trials: &mut [&mut Trial],
+    count: usize,
 ) -> Result<Outcome, Box<dyn Error>> {
     if trials.is_empty() {
         return Ok(Outcome::Unreached);
     }
     let code = mutant.apply(tile.image.bytes);
-    for trial in trials.iter_mut() {
-        hk_sim::set_exec_options(options(Checks::ALL));
-        match with_code(device, tile.image, &code, || trial.prepared.attempt())? {
-            Ok(None) => {}
-            Ok(Some(failure)) => return Ok(Outcome::Parity(failure)),
-            Err(hk_core::Error::Fault(fault)) => {
-                let by_sanitizer = fault.kind.parse::<Checks>().is_ok();
-                let text = format!("{}: {}", fault.kind, fault.detail);
-                let outcome = if by_sanitizer { Outcome::Sanitizer } else { Outcome::Parity };
-                return Ok(outcome(text));
-            }
-            Err(error) => return Err(error.into()),
+    let tried = spread(trials.len(), count);
+    for &at in &tried {
+        if let Some(outcome) = notice(device, tile, &code, trials[at])? {
+            return Ok(outcome);
         }
     }
-    for trial in trials {
-        let audit = Arc::new(Audit::new(tile.symbol, mutant.offset, mutant.weakened));
-        let audited = Some(Arc::clone(&audit));
-        hk_sim::set_exec_options(ExecOptions { audit: audited, ..options(Checks::NONE) });
-        if let Some(failure) = trial.prepared.attempt()? {
-            return Err(format!("{}: the unchanged kernel fails: {failure}", tile.symbol).into());
-        }
-        if let Some(why) = audit.verdict().needed {
-            return Ok(Outcome::Survived(why));
-        }
+    for (at, trial) in trials.iter_mut().enumerate() {
+        let Some(why) = need(tile, mutant, trial)? else { continue };
+        let noticed = if tried.contains(&at) { None } else { notice(device, tile, &code, trial)? };
+        return Ok(noticed.unwrap_or(Outcome::Survived(why)));
     }
     Ok(Outcome::Equivalent)
+}
+
+/// How a case notices changed code, if it does.
+fn notice(
+    device: &Device,
+    tile: &TileConfig,
+    code: &[u8],
+    trial: &mut Trial,
+) -> Result<Option<Outcome>, Box<dyn Error>> {
+    hk_sim::set_exec_options(options(Checks::ALL));
+    match with_code(device, tile.image, code, || trial.prepared.attempt())? {
+        Ok(failure) => Ok(failure.map(Outcome::Parity)),
+        Err(hk_core::Error::Fault(fault)) => {
+            let by_sanitizer = fault.kind.parse::<Checks>().is_ok();
+            let text = format!("{}: {}", fault.kind, fault.detail);
+            let outcome = if by_sanitizer { Outcome::Sanitizer } else { Outcome::Parity };
+            Ok(Some(outcome(text)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a case needs the unchanged instruction for; `None` if it is proved that it needs it for
+/// nothing.
+fn need(
+    tile: &TileConfig,
+    mutant: &Mutant,
+    trial: &mut Trial,
+) -> Result<Option<String>, Box<dyn Error>> {
+    let audit = Arc::new(Audit::new(tile.symbol, mutant.offset, mutant.weakened));
+    let audited = Some(Arc::clone(&audit));
+    hk_sim::set_exec_options(ExecOptions { audit: audited, ..options(Checks::NONE) });
+    if let Some(failure) = trial.prepared.attempt()? {
+        return Err(format!("{}: the unchanged kernel fails: {failure}", tile.symbol).into());
+    }
+    Ok(audit.verdict().needed)
 }
 
 fn options(sanitize: Checks) -> ExecOptions {
