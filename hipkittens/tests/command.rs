@@ -98,7 +98,7 @@ fn inspect_says_why_a_file_cannot_be_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, image, reason) in [
         ("text", b"hello, world".as_slice(), "neither an ELF code object"),
-        ("empty", b"".as_slice(), "neither an ELF code object"),
+        ("nothing", b"".as_slice(), "the file is empty"),
         ("elf", b"\x7fELF".as_slice(), "malformed"),
     ] {
         let output = inspect(folder.path(), name, image, false);
@@ -137,7 +137,9 @@ fn doctor_with(library: &Path) -> String {
         .output()
         .expect("the command starts");
     let shown = text(&output.stdout);
-    assert!(output.status.success(), "{shown}");
+    // Whoever names a library wants it, so other subcommands refuse one that cannot be opened.
+    let usable = !shown.contains("\nEnvironment");
+    assert_eq!(output.status.code(), Some(i32::from(!usable)), "{shown}");
     assert!(shown.contains("default: sim:mi355x (simulated; "), "{shown}");
     shown
 }
@@ -163,6 +165,7 @@ fn doctor_says_why_a_hip_library_does_not_serve() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let shown = doctor_with(&library);
         assert!(shown.contains(said), "{said} is not in {shown}");
+        assert_eq!(shown.contains("\nEnvironment"), cfg != "complete", "{shown}");
     }
     let shown = doctor_with(&folder.path().join("none.so"));
     assert!(shown.contains("none.so: cannot open shared object file"), "{shown}");

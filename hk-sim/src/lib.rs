@@ -1,6 +1,7 @@
 //! Functional simulator of AMD CDNA3 and CDNA4 GPUs behind the HIP C API.
 
 pub mod capi;
+mod environment;
 pub mod exec;
 mod fault;
 pub mod isa;
@@ -10,6 +11,7 @@ mod product;
 mod runtime;
 pub mod sanitize;
 
+pub use environment::environment_problems;
 pub use fault::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};
 pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};

@@ -2,6 +2,10 @@
 
 use std::sync::OnceLock;
 
+use cfg_if::cfg_if;
+
+use crate::environment;
+
 /// Vector instruction level of the host, from the least to the most capable.
 ///
 /// Every kernel gives the same bits at every level; the levels differ in speed alone.
@@ -22,40 +26,35 @@ impl SimdLevel {
     /// Level to use in this process, determined once.
     ///
     /// It is the best that the host supports. The environment variable `HIPKITTENS_SIM_SIMD`
-    /// (`portable`, `avx2` or `avx512`) lowers it; a level that the host lacks, or any other value,
-    /// leaves it as it is.
+    /// (`portable`, `avx2` or `avx512`) lowers it; a level that the host lacks leaves it as it is.
     pub fn detect() -> Self {
         static LEVEL: OnceLock<SimdLevel> = OnceLock::new();
         *LEVEL.get_or_init(|| {
-            let requested = std::env::var("HIPKITTENS_SIM_SIMD").ok();
-            requested
-                .and_then(|name| Self::by_name(&name))
-                .map_or(Self::best(), |level| level.min(Self::best()))
+            environment::simd_level().map_or(Self::best(), |level| level.min(Self::best()))
         })
     }
 
     /// Best level that the host supports.
-    #[cfg(target_arch = "x86_64")]
     pub fn best() -> Self {
-        let avx2 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c");
-        let avx512 = avx2
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match (avx2, avx512) {
-            (_, true) => Self::Avx512,
-            (true, false) => Self::Avx2,
-            (false, false) => Self::Portable,
+        cfg_if! {
+            if #[cfg(target_arch = "x86_64")] {
+                let avx2 = is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c");
+                let avx512 = avx2
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl");
+                match (avx2, avx512) {
+                    (_, true) => Self::Avx512,
+                    (true, false) => Self::Avx2,
+                    (false, false) => Self::Portable,
+                }
+            } else {
+                Self::Portable
+            }
         }
-    }
-
-    /// Best level that the host supports.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn best() -> Self {
-        Self::Portable
     }
 
     /// Levels that the host can run, ascending; tests run each.

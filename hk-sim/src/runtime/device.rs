@@ -5,12 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
+use crate::environment;
 use crate::product::Product;
-
-/// Variable that lists the visible devices.
-const DEVICES_VARIABLE: &str = "HIPKITTENS_SIM_DEVICES";
-/// Devices without that variable.
-const DEFAULT_DEVICES: &str = "mi325x,mi355x";
 
 /// One simulated accelerator.
 pub(crate) struct Device {
@@ -136,17 +132,7 @@ pub(crate) struct Devices(RwLock<Vec<Arc<Device>>>);
 impl Devices {
     /// The devices that the environment asks for.
     pub(crate) fn from_environment() -> Self {
-        let names = std::env::var(DEVICES_VARIABLE).unwrap_or_else(|_| DEFAULT_DEVICES.to_owned());
-        let products = parse_names(&names).unwrap_or_else(|unknown| {
-            let known: Vec<_> = crate::product::PRODUCTS.iter().map(|known| known.name).collect();
-            eprintln!(
-                "hk-sim: {DEVICES_VARIABLE} names {unknown:?}, which is not one of {}; \
-                 no device is visible",
-                known.join(", ")
-            );
-            Vec::new()
-        });
-        let devices = products.into_iter().enumerate();
+        let devices = environment::devices().into_iter().enumerate();
         Self(RwLock::new(
             devices.map(|(ordinal, product)| Arc::new(Device::new(ordinal, product))).collect(),
         ))
@@ -173,30 +159,5 @@ impl Devices {
         let ordinal = devices.len();
         devices.push(Arc::new(Device::new(ordinal, product)));
         ordinal
-    }
-}
-
-/// Products of a comma-separated list; the unknown name otherwise. An empty list is no device.
-fn parse_names(names: &str) -> Result<Vec<&'static Product>, String> {
-    names
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(|name| Product::by_name(name).ok_or_else(|| name.to_owned()))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn device_lists() {
-        let names = |list| {
-            parse_names(list).map(|products| products.iter().map(|p| p.name).collect::<Vec<_>>())
-        };
-        assert_eq!(names("mi300x, MI355X,mi300x"), Ok(vec!["mi300x", "mi355x", "mi300x"]));
-        assert_eq!(names(""), Ok(Vec::new()));
-        assert_eq!(names("mi325x,h100"), Err("h100".to_owned()));
     }
 }

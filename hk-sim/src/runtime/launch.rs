@@ -9,11 +9,11 @@ use super::module::Function;
 use super::occupancy::{MAX_WORKGROUP, occupancy};
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
-use crate::exec::{self, Dispatch, ExecOptions, Region};
+use crate::exec::{self, Dispatch, Region};
 use crate::fault::{FaultKind, FaultReport};
 use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
-use crate::sanitize::{Checks, Notes, SourceLines};
+use crate::sanitize::{Notes, SourceLines};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -391,38 +391,5 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         self.release();
-    }
-}
-
-/// The checks that `HIPKITTENS_SANITIZE` asks for.
-fn checks_from_environment() -> Checks {
-    let Ok(text) = std::env::var("HIPKITTENS_SANITIZE") else { return Checks::NONE };
-    text.parse().unwrap_or_else(|error| {
-        // Whoever asks for checks must not believe that they were made.
-        eprintln!("hk-sim: HIPKITTENS_SANITIZE: {error}; all checks are on");
-        Checks::ALL
-    })
-}
-
-/// How launches are executed, from the environment:
-/// `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS`,
-/// `HIPKITTENS_SANITIZE`.
-pub(crate) fn options_from_environment() -> ExecOptions {
-    fn read<T: std::str::FromStr>(variable: &str) -> Option<T> {
-        let text = std::env::var(variable).ok()?;
-        let value = text.trim().parse().ok();
-        if value.is_none() {
-            eprintln!("hk-sim: {variable} is {text:?}, not a number; it is ignored");
-        }
-        value
-    }
-    let defaults = ExecOptions::default();
-    ExecOptions {
-        threads: read("HIPKITTENS_SIM_THREADS").unwrap_or(defaults.threads),
-        seed: read("HIPKITTENS_SIM_SEED").or(defaults.seed),
-        max_instructions: read("HIPKITTENS_SIM_MAX_INSTRUCTIONS")
-            .unwrap_or(defaults.max_instructions),
-        sanitize: checks_from_environment(),
-        ..defaults
     }
 }

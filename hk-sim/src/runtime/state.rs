@@ -9,7 +9,7 @@ use super::capture::{Capture, CaptureMode, Graph};
 use super::device::{Device, Devices};
 use super::error::{HipError, HipResult};
 use super::event::Event;
-use super::launch::{Shape, options_from_environment};
+use super::launch::Shape;
 use super::module::{Function, Module};
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
@@ -81,7 +81,7 @@ pub(crate) struct Runtime {
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
-        let options = options_from_environment();
+        let options = crate::environment::options();
         memory().watch(options.sanitize.has(Kind::Memory));
         Runtime {
             devices: Devices::from_environment(),

@@ -124,7 +124,7 @@ impl Finding {
 }
 
 /// Names the file that [`publish`] appends to.
-const REPORT_FILE: &str = "HIPKITTENS_SANITIZE_REPORT";
+pub(crate) const REPORT_FILE: &str = "HIPKITTENS_SANITIZE_REPORT";
 
 /// Prints findings, and appends them to the file that the environment asks for.
 pub(crate) fn publish(findings: &[Finding]) {

@@ -1,6 +1,5 @@
 //! `hipkittens check`: every op against its reference.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -8,12 +7,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hk_core::{Arch, Device};
-use hk_ref::{Case, Report, Size};
+use hk_ref::{Case, Size};
 use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::{registry, tensors};
+use crate::table::Table;
+use crate::{is_closed, registry, tensors};
 
 /// What `hipkittens check` is asked to do.
 #[derive(Args)]
@@ -45,8 +45,7 @@ pub(crate) struct Request {
     sanitize: Option<Checks>,
 }
 
-/// Where a case's numbers come from, as the table says it.
-const SEEDED: &str = "seeded";
+/// Where the numbers of cases come from that draw none.
 const TENSORS: &str = "tensors";
 
 /// Runs the cases on the devices and prints what came out.
@@ -61,9 +60,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         return Err(format!("--sanitize needs a simulated device, and {device} is a GPU").into());
     }
     let with = |input| move |case: Case| (input, case);
-    let mut cases: Vec<_> = registry::cases().into_iter().map(with(SEEDED)).collect();
+    let mut cases: Vec<_> = registry::cases().into_iter().map(with(None)).collect();
     if let Some(file) = &request.tensors {
-        cases.extend(tensors::cases(file)?.into_iter().map(with(TENSORS)));
+        cases.extend(tensors::cases(file)?.into_iter().map(with(Some(TENSORS))));
     }
     let filter = request.filter.as_deref().unwrap_or_default();
     cases.retain(|(_, case)| {
@@ -87,7 +86,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
         progress.set_style(style);
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut table = Table::default();
     let mut failures = 0;
     for (device, input, case) in runs {
         progress.set_message(format!("{device} {}", case.info.title()));
@@ -99,15 +98,21 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         }
         if request.json {
             let line = serde_json::to_string(&report)?;
-            progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
+            match progress.suspend(|| writeln!(io::stdout().lock(), "{line}")) {
+                Err(error) if is_closed(&error) => break,
+                written => written?,
+            }
         } else {
-            Row::add(&mut rows, device, input, &report);
+            table.add(device.name(), input, &report);
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
     if !request.json {
-        print(&rows)?;
+        match table.print(&mut io::stdout().lock()) {
+            Err(error) if is_closed(&error) => {}
+            printed => printed?,
+        }
     }
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -117,7 +122,7 @@ pub(crate) fn title(case: &Case) -> String {
     format!("{} {}", case.info.module, case.info.title())
 }
 
-fn list(runs: &[(&Device, &str, &Case)], json: bool) -> Result<(), Box<dyn Error>> {
+fn list(runs: &[(&Device, Option<&str>, &Case)], json: bool) -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(io::stdout().lock());
     for (device, input, case) in runs {
         if json {
@@ -132,6 +137,7 @@ fn list(runs: &[(&Device, &str, &Case)], json: bool) -> Result<(), Box<dyn Error
             });
             writeln!(out, "{line}")?;
         } else {
+            let input = input.unwrap_or("seeded");
             writeln!(out, "{:<12} {input:<8} {}", device.name(), title(case))?;
         }
     }
@@ -169,100 +175,4 @@ pub(crate) fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
         devices.push(device);
     }
     Ok(devices)
-}
-
-/// The cases of one op, device, choice of element types and kind of input.
-struct Row {
-    device: String,
-    op: String,
-    input: &'static str,
-    dtype: String,
-    cases: usize,
-    passed: usize,
-    /// Error and tolerance of the worst element of all.
-    worst: Option<(f64, f64)>,
-    relative: f64,
-    lds: u32,
-    vgprs: u32,
-    spills: u32,
-    /// Kinds of what the sanitizer found.
-    found: BTreeSet<String>,
-}
-
-impl Row {
-    fn add(rows: &mut Vec<Self>, device: &Device, input: &'static str, report: &Report) {
-        let known = rows.iter().position(|row| {
-            row.device == device.name()
-                && row.op == report.op
-                && row.dtype == report.dtype
-                && row.input == input
-        });
-        let index = known.unwrap_or(rows.len());
-        if known.is_none() {
-            rows.push(Self {
-                device: device.name().to_owned(),
-                op: report.op.clone(),
-                input,
-                dtype: report.dtype.clone(),
-                cases: 0,
-                passed: 0,
-                worst: None,
-                relative: 0.0,
-                lds: 0,
-                vgprs: 0,
-                spills: 0,
-                found: BTreeSet::new(),
-            });
-        }
-        let row = &mut rows[index];
-        row.cases += 1;
-        row.passed += usize::from(report.pass);
-        let share = |(error, allowed): (f64, f64)| if error == 0.0 { 0.0 } else { error / allowed };
-        if let Some(worst) = report.max_abs_err.zip(report.tolerance)
-            && row.worst.is_none_or(|known| share(worst) > share(known))
-        {
-            row.worst = Some(worst);
-        }
-        row.relative = row.relative.max(report.rel_err.unwrap_or(0.0));
-        row.lds = row.lds.max(report.lds_bytes);
-        row.vgprs = row.vgprs.max(report.vgprs);
-        row.spills = row.spills.max(report.spills);
-        let findings = report.sanitizer.iter().flatten();
-        row.found.extend(findings.filter_map(|found| Some(found.split_once(':')?.0.to_owned())));
-    }
-}
-
-fn print(rows: &[Row]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "{:<12} {:<18} {:<8} {:<18} {:>9} {:>10} {:>10} {:>9} {:>7} {:>6} {:>6}  verdict",
-        "device",
-        "op",
-        "input",
-        "types",
-        "passed",
-        "error",
-        "tolerance",
-        "rel. all",
-        "LDS B",
-        "VGPRs",
-        "spills",
-    )?;
-    for row in rows {
-        let mut verdict = if row.passed == row.cases { "pass" } else { "FAIL" }.to_owned();
-        if !row.found.is_empty() {
-            let found: Vec<_> = row.found.iter().map(String::as_str).collect();
-            verdict += &format!(" ({})", found.join(", "));
-        }
-        let (error, allowed) = row.worst.unwrap_or_default();
-        let passed = format!("{}/{}", row.passed, row.cases);
-        writeln!(
-            out,
-            "{:<12} {:<18} {:<8} {:<18} {passed:>9} {error:>10.2e} {allowed:>10.2e} {:>9.2e} {:>7} \
-             {:>6} {:>6}  {verdict}",
-            row.device, row.op, row.input, row.dtype, row.relative, row.lds, row.vgprs, row.spills,
-        )?;
-    }
-    Ok(())
 }

@@ -7,11 +7,14 @@ use std::process::ExitCode;
 
 use hk_core::{Device, hip_library};
 
+use crate::environment;
+
 /// Architectures that kernels can be built for, with the feature that builds them.
 const ARCHITECTURES: [(&str, &str, bool); 2] =
     [("gfx942", "cdna3", cfg!(feature = "cdna3")), ("gfx950", "cdna4", cfg!(feature = "cdna4"))];
 
-/// Prints the report; fails if there is no device to run anything on.
+/// Prints the report; fails if nothing can run: no kernels, no device, or an environment that every
+/// other subcommand refuses.
 pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "hipkittens {}", env!("CARGO_PKG_VERSION"))?;
@@ -58,18 +61,26 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
             device.name, device.product, device.target, device.compute_units,
         )?;
     }
-    match Device::auto() {
+    let default = Device::auto();
+    match &default {
         Ok(device) => {
             let note = if device.is_simulated() { "simulated; " } else { "" };
             let name = device.name();
             writeln!(out, "  default: {name} ({note}HIPKITTENS_DEVICE chooses another)")?;
-            Ok(ExitCode::SUCCESS)
         }
-        Err(error) => {
-            writeln!(out, "  default: none: {}", indent(&error.to_string()))?;
-            Ok(ExitCode::FAILURE)
+        Err(error) => writeln!(out, "  default: none: {}", indent(&error.to_string()))?,
+    }
+
+    let problems = environment::problems();
+    if !problems.is_empty() {
+        writeln!(out, "\nEnvironment (other subcommands refuse it)")?;
+        for problem in &problems {
+            writeln!(out, "  {}", indent(problem))?;
         }
     }
+    let built = ARCHITECTURES.iter().any(|(_, _, built)| *built);
+    let works = built && default.is_ok() && problems.is_empty();
+    Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What the kernel driver, without which the library sees no GPU, lets this process do.

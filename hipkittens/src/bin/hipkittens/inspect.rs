@@ -14,6 +14,9 @@ use hk_sim::occupancy;
 pub(crate) fn run(file: &Path, disasm: bool) -> Result<ExitCode, Box<dyn Error>> {
     let name = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let bytes = std::fs::read(file).map_err(|error| name(&error))?;
+    if bytes.is_empty() {
+        return Err(name(&"the file is empty").into());
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let mut undecoded = 0;
     let mut found = false;

@@ -2,11 +2,13 @@
 
 mod check;
 mod doctor;
+mod environment;
 mod inspect;
 mod kernels;
 mod mutate;
 mod registry;
 mod replay;
+mod table;
 mod tensors;
 
 use std::io;
@@ -16,7 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 const STATUS: &str = "Exit status: 0 if all is well; 1 if a case fails, a buffer differs, an \
-    instruction is unknown or there is no device; 2 if the request cannot be done.";
+    instruction is unknown or nothing can run; 2 if the request cannot be done. Whoever closes the pipe \
+    early, as head does, ends the command with the status of what was done until then.";
 
 /// GPU kernels for AMD CDNA3 and CDNA4, proven on a simulator.
 #[derive(Parser)]
@@ -64,7 +67,16 @@ enum Command {
 const UNUSABLE: u8 = 2;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let problems = environment::problems();
+    // The doctor reports them among the rest.
+    if !problems.is_empty() && !matches!(command, Command::Doctor) {
+        for problem in problems {
+            eprintln!("hipkittens: {problem}");
+        }
+        return ExitCode::from(UNUSABLE);
+    }
+    let result = match command {
         Command::Check(request) => check::run(&request),
         Command::Mutate(request) => mutate::run(&request),
         Command::Kernels(request) => kernels::run(&request),
@@ -74,11 +86,15 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         // Whoever closes the pipe early, such as `head`, has what they want.
-        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-        if error.downcast_ref().is_some_and(closed) {
-            return ExitCode::FAILURE;
+        if error.downcast_ref().is_some_and(is_closed) {
+            return ExitCode::SUCCESS;
         }
         eprintln!("hipkittens: {error}");
         ExitCode::from(UNUSABLE)
     })
+}
+
+/// Whether writing failed because nobody reads any more.
+fn is_closed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }

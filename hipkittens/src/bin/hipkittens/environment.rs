@@ -1,0 +1,50 @@
+//! The variables that steer the command, judged before anything runs: a bad value is the user's
+//! mistake, and must not become a failed case, or pass for the default.
+
+use std::env;
+use std::path::Path;
+
+use hk_core::kernel::overrides;
+use hk_core::{Device, hip_library};
+
+use crate::registry;
+
+/// One message per variable whose value cannot serve; most runs have none.
+pub(crate) fn problems() -> Vec<String> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    let mut problems = hk_sim::environment_problems();
+    if let Some(name) = set("HIPKITTENS_DEVICE")
+        && let Err(error) = Device::open(&name.to_string_lossy())
+    {
+        problems.push(format!("HIPKITTENS_DEVICE: {error}"));
+    }
+    if set("HIPKITTENS_HIP_LIBRARY").is_some()
+        && let Err(error) = hip_library()
+    {
+        problems.push(format!("HIPKITTENS_HIP_LIBRARY: {error}"));
+    }
+    if let Some(folder) = set("HIPKITTENS_CAPTURE")
+        && let Err(error) = std::fs::create_dir_all(&folder)
+    {
+        let folder = Path::new(&folder).display();
+        problems.push(format!("HIPKITTENS_CAPTURE: {folder} is no folder for launches: {error}"));
+    }
+    if let Some(compiler) = set("HIPKITTENS_CLANG")
+        && !Path::new(&compiler).is_file()
+    {
+        let compiler = Path::new(&compiler).display();
+        problems.push(format!("HIPKITTENS_CLANG: {compiler} is no file"));
+    }
+    if let Some(value) = set("HIPKITTENS_OFFLINE")
+        && value != "0"
+        && value != "1"
+    {
+        problems.push(format!("HIPKITTENS_OFFLINE: {} is neither 0 nor 1", value.display()));
+    }
+    let tiles = overrides::from_env().and_then(|file| match file {
+        Some(file) => registry::kernels().into_iter().try_for_each(|set| file.check(set)),
+        None => Ok(()),
+    });
+    problems.extend(tiles.err().map(|error| error.to_string()));
+    problems
+}
