@@ -49,10 +49,36 @@ __device__ inline dim3 grid_size() {
           __builtin_amdgcn_grid_size_z()};
 }
 
+// Workgroups of the grid: the first three words behind the kernel's own arguments.
+__device__ inline dim3 grid_dim() {
+  using word = const __attribute__((address_space(4))) unsigned;
+  word* counts = (word*)__builtin_amdgcn_implicitarg_ptr();
+  return {counts[0], counts[1], counts[2]};
+}
+
 // Index of this work-item in the grid, along x.
 __device__ inline unsigned global_idx() {
   return block_idx().x * block_dim().x + thread_idx().x;
 }
+
+namespace detail {
+
+// What HIP's own headers call threadIdx and so on: values that are read from registers where they
+// are named.
+template <dim3 (*Read)()>
+struct coordinates {
+  template <unsigned dim3::*Component>
+  struct component {
+    __device__ operator unsigned() const { return Read().*Component; }
+  };
+  component<&dim3::x> x;
+  component<&dim3::y> y;
+  component<&dim3::z> z;
+
+  __device__ operator dim3() const { return Read(); }
+};
+
+}  // namespace detail
 
 // Waits until every work-item of the workgroup has come here; LDS and global writes made before
 // are visible to the workgroup afterwards.
@@ -63,3 +89,9 @@ __device__ inline void sync_threads() {
 }
 
 }  // namespace hk
+
+// The names that HIP programs use.
+inline constexpr __device__ hk::detail::coordinates<hk::thread_idx> threadIdx{};
+inline constexpr __device__ hk::detail::coordinates<hk::block_idx> blockIdx{};
+inline constexpr __device__ hk::detail::coordinates<hk::block_dim> blockDim{};
+inline constexpr __device__ hk::detail::coordinates<hk::grid_dim> gridDim{};

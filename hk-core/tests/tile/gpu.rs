@@ -1,7 +1,7 @@
 //! Compiling and running small kernels.
 
 use hk_core::dtype::Element;
-use hk_core::{Device, DevicePtr, LaunchConfig, Module, Tensor, kernel_args};
+use hk_core::{Device, DevicePtr, Function, LaunchConfig, Module, Tensor, kernel_args};
 
 kernel_args! {
     /// Arguments of every kernel here: two inputs, an output, a number.
@@ -59,6 +59,16 @@ impl Program {
         self.device.name()
     }
 
+    /// The device that it is loaded on.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// One of its kernels.
+    pub(crate) fn function(&self, kernel: &str) -> Function<Io> {
+        self.module.function(kernel).unwrap()
+    }
+
     /// Runs one workgroup; returns what it leaves in an output of `len` elements, which are `fill`
     /// before.
     pub(crate) fn run<A: Element, B: Element, T: Element>(
@@ -80,7 +90,7 @@ impl Program {
             out: pointer(out.ptr().address()),
             n,
         };
-        let function = self.module.function::<Io>(kernel).unwrap();
+        let function = self.function(kernel);
         // SAFETY: the kernels of these tests stay inside these three tensors.
         unsafe { function.launch(&stream, LaunchConfig::new(1, threads), &args) }.unwrap();
         out.to_vec().unwrap()

@@ -1,6 +1,7 @@
 //! The device headers on both simulated chips, one module per header.
 
 mod gpu;
+mod hip;
 mod lds;
 mod math;
 mod memory;
