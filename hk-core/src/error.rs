@@ -14,7 +14,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong. Each variant is one kind of mistake or failure; an op that returns one has
 /// launched nothing and left its outputs as they were, except for [`Error::Fault`] and
 /// [`Error::Hip`], which come from work that was already under way.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its `Debug` form is its message, so that `?` in `main` shows what a user can read.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument has the wrong shape.
@@ -296,6 +298,12 @@ impl Error {
         got: impl fmt::Display,
     ) -> Self {
         Self::Value { op, arg, constraint: constraint.into(), got: got.to_string() }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
