@@ -5,14 +5,13 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_core::{Device, Tensor};
+//! use hk_norm::{Device, Tensor};
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
 //! let x = Tensor::from_slice(&stream, &[3.0f32, 4.0], &[1, 2])?;
 //! let weight = Tensor::from_slice(&stream, &[1.0f32, 2.0], &[2])?;
 //! let y = hk_norm::rmsnorm(&x, &weight, 1e-12)?;
-//! let y = y.to_vec()?;
-//! assert!((y[0] - 0.848_528).abs() < 1e-6 && (y[1] - 2.262_742).abs() < 1e-6);
+//! approx::assert_abs_diff_eq!(y.to_vec()?[..], [0.848_528, 2.262_742], epsilon = 1e-6);
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```
@@ -26,6 +25,8 @@ pub use rmsnorm::{
     RmsnormOptions, fused_add_rmsnorm, fused_add_rmsnorm_into, fused_add_rmsnorm_with, rmsnorm,
     rmsnorm_into, rmsnorm_with,
 };
+
+pub use hk_core::prelude::*;
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));

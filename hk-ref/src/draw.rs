@@ -110,6 +110,8 @@ pub fn to_f64<T: Scalar>(values: &[T]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use approx::assert_abs_diff_eq;
+
     use super::*;
 
     #[test]
@@ -125,7 +127,8 @@ mod tests {
         let values: Vec<f64> = Draw::Normal.values(7, 100_000);
         let mean = values.iter().sum::<f64>() / 1e5;
         let variance = values.iter().map(|v| v * v).sum::<f64>() / 1e5;
-        assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+        assert_abs_diff_eq!(mean, 0.0, epsilon = 0.01);
+        assert_abs_diff_eq!(variance, 1.0, epsilon = 0.02);
     }
 
     #[test]
