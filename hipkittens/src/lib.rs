@@ -1,5 +1,7 @@
 //! GPU kernels for AMD CDNA3 and CDNA4: re-exports of every kernel crate.
 
+pub use hk_core::prelude::*;
+
 pub use hk_attn as attn;
 pub use hk_core as core;
 pub use hk_gdr as gdr;

@@ -33,6 +33,11 @@ mod hip;
 pub mod kernel;
 mod launch;
 pub mod metadata;
+/// What every user of a kernel crate needs; each kernel crate re-exports it.
+pub mod prelude {
+    pub use crate::dtype::{self, bf16, f16};
+    pub use crate::{Arch, Device, Error, Event, Result, Stream, Tensor};
+}
 mod stream;
 mod tensor;
 

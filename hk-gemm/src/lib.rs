@@ -5,8 +5,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_core::{Device, Tensor, dtype::bf16};
-//! use hk_gemm::{Activation, GemmOptions, gemm_a16w16};
+//! use hk_gemm::{Activation, Device, GemmOptions, Tensor, bf16, gemm_a16w16};
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
 //! let x = Tensor::from_slice(&stream, &[1.0, 2.0].map(bf16::from_f32), &[1, 2])?;
@@ -26,6 +25,8 @@ mod tiling;
 
 pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
 pub use epilogue::{Activation, Epilogue, Operand};
+
+pub use hk_core::prelude::*;
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
