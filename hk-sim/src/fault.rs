@@ -54,7 +54,7 @@ pub struct FaultReport {
     pub detail: String,
     /// Kernel name.
     pub kernel: String,
-    /// Address of the instruction.
+    /// Address of the instruction; 0 for a fault that is not one instruction's alone.
     pub pc: u64,
     /// Offset of the instruction from the kernel's entry.
     pub offset: i64,
@@ -79,16 +79,20 @@ impl fmt::Display for FaultReport {
         let Self { kernel, pc, offset, instruction, wave, detail, .. } = self;
         let [x, y, z] = self.workgroup;
         writeln!(f, "{}: {detail}", self.kind.word())?;
-        writeln!(f, "  kernel {kernel} at pc {pc:#x} (entry{offset:+#x}): {instruction}")?;
-        if let Some(source) = &self.source {
-            writeln!(f, "  source {source}")?;
-        }
-        write!(f, "  workgroup ({x}, {y}, {z}), wave {wave}")?;
-        if let Some(lane) = self.lane {
-            write!(f, ", lane {lane}")?;
-        }
-        if let Some(address) = self.address {
-            write!(f, ", address {address:#x}")?;
+        if *pc != 0 {
+            writeln!(f, "  kernel {kernel} at pc {pc:#x} (entry{offset:+#x}): {instruction}")?;
+            if let Some(source) = &self.source {
+                writeln!(f, "  source {source}")?;
+            }
+            write!(f, "  workgroup ({x}, {y}, {z}), wave {wave}")?;
+            if let Some(lane) = self.lane {
+                write!(f, ", lane {lane}")?;
+            }
+            if let Some(address) = self.address {
+                write!(f, ", address {address:#x}")?;
+            }
+        } else if let Some(address) = self.address {
+            write!(f, "  address {address:#x}")?;
         }
         if let Some(allocation) = &self.allocation {
             write!(f, "\n  {allocation}")?;

@@ -48,7 +48,7 @@ pub struct Region {
 
 impl Region {
     /// The region as the execution engine knows it.
-    fn for_engine(&self) -> exec::Region {
+    pub(crate) fn for_engine(&self) -> exec::Region {
         let Self { base, len, mapped, kind, serial } = *self;
         let name = match kind {
             RegionKind::Device => format!("device allocation {serial}"),
@@ -172,6 +172,7 @@ const QUARANTINE: u64 = 256 << 20;
 #[derive(Clone)]
 pub struct Snapshot {
     regions: Arc<[exec::Region]>,
+    allocations: Arc<[Region]>,
     freed: Arc<[exec::Region]>,
     written: Arc<[(u64, Arc<Written>)]>,
     _backings: Arc<[Arc<Backing>]>,
@@ -181,6 +182,11 @@ impl Snapshot {
     /// Regions in ascending order of address; they do not overlap.
     pub fn regions(&self) -> &Arc<[exec::Region]> {
         &self.regions
+    }
+
+    /// The same regions with what they are used for.
+    pub(crate) fn allocations(&self) -> &[Region] {
+        &self.allocations
     }
 
     /// Regions that were freed and not used again since; none unless [`Memory::watch`] is on.
@@ -209,6 +215,8 @@ struct State {
     snapshots: HashMap<usize, Snapshot>,
     /// Whether new allocations are watched.
     watch: bool,
+    /// Whether the addresses of freed allocations rest for a while.
+    rest: bool,
     /// Freed allocations whose addresses are not used again, oldest first.
     quarantine: VecDeque<Entry>,
 }
@@ -325,7 +333,7 @@ impl Memory {
         if region.kind != RegionKind::HostPinned {
             *state.used(device) -= region.mapped;
         }
-        if state.watch {
+        if state.rest {
             state.retire(entry);
         }
         Ok(allocation)
@@ -382,12 +390,13 @@ impl Memory {
         (address - region.base < region.len).then(|| (entry.allocation, Pin(entry.backing.clone())))
     }
 
-    /// From now on (or no longer), notes which bytes of new allocations are written and keeps the
-    /// addresses of freed ones from being used again soon.
-    pub fn watch(&self, on: bool) {
+    /// From now on (or no longer), notes which bytes of new allocations are `written`, and keeps the
+    /// addresses of `freed` ones from being used again soon.
+    pub fn watch(&self, written: bool, freed: bool) {
         let mut state = self.state();
-        state.watch = on;
-        if !on {
+        state.watch = written;
+        state.rest = freed;
+        if !freed {
             state.quarantine.clear();
         }
         state.snapshots.clear();
@@ -455,6 +464,7 @@ impl Memory {
         };
         let snapshot = Snapshot {
             regions: visible().map(|entry| entry.allocation.region.for_engine()).collect(),
+            allocations: visible().map(|entry| entry.allocation.region).collect(),
             freed: state
                 .quarantine
                 .iter()
@@ -561,7 +571,7 @@ mod tests {
     fn watched_memory_knows_what_was_written_and_freed() {
         let memory = Memory::new();
         let before = memory.allocate(request(100), LIMIT).expect("fits");
-        memory.watch(true);
+        memory.watch(true, true);
         let a = memory.allocate(request(100), LIMIT).expect("fits");
         let b = memory.allocate(request(100), LIMIT).expect("fits");
         memory.note_write(a + 8, 4);
@@ -577,7 +587,7 @@ mod tests {
             snapshot.freed().iter().map(|region| region.base).collect::<Vec<_>>()
         };
         assert_eq!(freed(&memory), [b]);
-        memory.watch(false);
+        memory.watch(false, false);
         assert!(freed(&memory).is_empty());
     }
 

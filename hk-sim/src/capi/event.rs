@@ -30,7 +30,7 @@ pub(super) fn record(event: HipEvent, stream: HipStream) -> HipResult {
         return Err(HipError::INVALID_HANDLE);
     }
     if let Some(capture) = stream.capture() {
-        event.set_captured(capture);
+        event.set_captured(capture, &stream);
         return Ok(());
     }
     let after = order(&stream)?;
@@ -70,7 +70,7 @@ api! {
     fn hipEventQuery(event: HipEvent) {
         match runtime().event(event)?.state() {
             EventState::Unrecorded => Ok(()),
-            EventState::Captured(_) => Err(HipError::CAPTURED_EVENT),
+            EventState::Captured(..) => Err(HipError::CAPTURED_EVENT),
             EventState::Recorded(record) if record.marker.is_done() => Ok(()),
             EventState::Recorded(_) => Err(HipError::NOT_READY),
         }
@@ -80,7 +80,7 @@ api! {
     fn hipEventSynchronize(event: HipEvent) {
         match runtime().event(event)?.state() {
             EventState::Unrecorded => Ok(()),
-            EventState::Captured(_) => Err(HipError::CAPTURED_EVENT),
+            EventState::Captured(..) => Err(HipError::CAPTURED_EVENT),
             EventState::Recorded(record) => {
                 record.marker.wait();
                 raise([record.marker.take_failure()])

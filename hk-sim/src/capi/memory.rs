@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::types::{HipDeviceptr, HipError, HipMemoryType, HipPointerAttribute, HipStream};
 use super::{api, check_flags, enqueue, put};
 use crate::mem::{Allocation, MemoryError, RegionKind, Request};
-use crate::runtime::{HipResult, Pool, Stream, current_device, memory, runtime};
+use crate::runtime::{
+    HipResult, Pool, Stream, What, Worker, current_device, memory, raise, runtime, whole,
+};
 
 /// Rows of pitched memory are a multiple of this.
 const PITCH: usize = 256;
@@ -71,7 +73,7 @@ pub(super) unsafe fn allocate_in_order(
     pointer: *mut *mut c_void,
     size: usize,
     pool: &Pool,
-    stream: &Stream,
+    stream: &Arc<Stream>,
 ) -> HipResult {
     if stream.capture().is_some() {
         return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
@@ -80,7 +82,13 @@ pub(super) unsafe fn allocate_in_order(
     let request = Request { len: size as u64, kind, device, flags: 0, managed: false };
     allocate_on(device, pointer, request)?;
     // SAFETY: the allocation wrote it.
-    pool.add(address(unsafe { pointer.read_unaligned() }));
+    let start = address(unsafe { pointer.read_unaligned() });
+    pool.add(start);
+    if let (Some(_), Some(found)) = (runtime().order(), memory().find(start)) {
+        let allocate =
+            move |worker: &mut Worker<'_>| worker.touch(|| (What::Allocate, [whole(found.region)]));
+        enqueue(stream, Arc::new(allocate))?;
+    }
     Ok(())
 }
 
@@ -97,7 +105,9 @@ fn free(pointer: *mut c_void, accepts: impl Fn(&Allocation) -> bool) -> HipResul
     if let Some(device) = runtime().devices.get(allocation.device) {
         device.wait();
     }
-    memory().free(start).map(drop).map_err(hip_error)
+    let in_order = runtime().order().map(|order| order.host_frees(allocation.region));
+    memory().free(start).map_err(hip_error)?;
+    raise([in_order.and_then(Result::err)])
 }
 
 fn is_device_or_managed(allocation: &Allocation) -> bool {
@@ -150,11 +160,12 @@ api! {
         }
         let start = address(pointer);
         let known = memory().find(start).filter(|found| found.region.base == start);
-        known.filter(is_device_or_managed).ok_or(HipError::INVALID_VALUE)?;
-        enqueue(&stream, Arc::new(move |_| {
+        let known = known.filter(is_device_or_managed).ok_or(HipError::INVALID_VALUE)?;
+        enqueue(&stream, Arc::new(move |worker| {
+            let in_order = worker.touch(|| (What::Free, [whole(known.region)]));
             // A second free of the same memory that was queued before this one finds nothing.
             let _ = memory().free(start);
-            Ok(())
+            in_order
         }))
         .map(drop)
     }

@@ -132,7 +132,7 @@ unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> HipResult {
 /// Appends work to a stream, or to the graph that it is capturing (then there is no marker).
 fn enqueue(stream: &Arc<Stream>, job: Job) -> HipResult<Option<Marker>> {
     if let Some(capture) = stream.capture() {
-        capture.push(job)?;
+        capture.push(stream, job)?;
         return Ok(None);
     }
     let after = order(stream)?;

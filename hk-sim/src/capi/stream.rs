@@ -108,12 +108,16 @@ api! {
                 capture.invalidate();
                 Err(HipError::STREAM_CAPTURE_ISOLATION)
             }
-            (EventState::Captured(capture), None) => {
+            (EventState::Captured(capture, steps), None) => {
                 capture.join(&stream);
+                capture.wait(&stream, &steps);
                 Ok(())
             }
-            (EventState::Captured(one), Some(other)) if one.id == other.id => Ok(()),
-            (EventState::Captured(one), Some(other)) => {
+            (EventState::Captured(one, steps), Some(other)) if one.id == other.id => {
+                one.wait(&stream, &steps);
+                Ok(())
+            }
+            (EventState::Captured(one, _), Some(other)) => {
                 one.invalidate();
                 other.invalidate();
                 Err(HipError::STREAM_CAPTURE_MERGE)
@@ -147,7 +151,8 @@ api! {
         let callback = callback.ok_or(HipError::INVALID_VALUE)?;
         let pointers = (UserData(stream), UserData(user_data));
         let stream = runtime().stream(stream)?;
-        enqueue(&stream, Arc::new(move |_| {
+        enqueue(&stream, Arc::new(move |worker| {
+            worker.tell_host();
             let (UserData(stream), UserData(user_data)) = &pointers;
             // SAFETY: the program gave the function and its argument for this call.
             unsafe { callback(*stream, HipError::SUCCESS, *user_data) };
@@ -161,7 +166,8 @@ api! {
         let function = function.ok_or(HipError::INVALID_VALUE)?;
         let user_data = UserData(user_data);
         let stream = runtime().stream(stream)?;
-        enqueue(&stream, Arc::new(move |_| {
+        enqueue(&stream, Arc::new(move |worker| {
+            worker.tell_host();
             let UserData(user_data) = &user_data;
             // SAFETY: the program gave the function and its argument for this call.
             unsafe { function(*user_data) };

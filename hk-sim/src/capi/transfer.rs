@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::memory::address;
 use super::types::{HipDeviceptr, HipError, HipMemcpy2D, HipStream};
 use super::{api, enqueue};
-use crate::runtime::{Copy2d, Fill, HipResult, Sides, Stream, current_device, runtime};
+use crate::runtime::{Copy2d, Fill, HipResult, Host, Sides, Stream, current_device, runtime};
 
 /// `hipMemcpyKind` values of the calls that fix the direction.
 const HOST_TO_DEVICE: c_int = 1;
@@ -30,10 +30,13 @@ fn null_stream() -> HipResult<Arc<Stream>> {
 }
 
 fn copy(copy: Copy2d, kind: c_int, stream: &Arc<Stream>, wait: Wait) -> HipResult {
-    let Some((job, pageable)) = copy.job(Sides::of_kind(kind)?)? else { return Ok(()) };
-    let marker = enqueue(stream, job)?;
-    if let Some(marker) = marker.filter(|_| pageable) {
-        marker.wait();
+    let Some((job, host)) = copy.job(Sides::of_kind(kind)?)? else { return Ok(()) };
+    if let Some(marker) = enqueue(stream, job)? {
+        match host {
+            Host::GoesOn => {}
+            Host::Stages => marker.block(),
+            Host::Waits => marker.wait(),
+        }
     }
     finish(stream, wait)
 }

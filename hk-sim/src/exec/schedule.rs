@@ -13,7 +13,7 @@ use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, Region, RunStats, WAVE, Wave};
 use crate::fault::{FaultKind, FaultReport};
 use crate::isa::Operand;
-use crate::sanitize::{self, Finding, GroupChecker, Launch};
+use crate::sanitize::{self, Finding, Footprint, GroupChecker, Launch};
 
 /// Instructions that a wave executes before another wave of its workgroup gets its turn.
 const WAVE_SLICE: u32 = 1 << 13;
@@ -39,14 +39,7 @@ pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<F
     if options.sanitize.is_empty() && options.audit.is_none() && options.coverage.is_none() {
         return execute(dispatch, options, None);
     }
-    let Checked { outcome, findings } = check(dispatch, options);
-    if options.publish {
-        sanitize::publish(&findings);
-    }
-    match findings.first() {
-        Some(finding) => Err(Box::new(finding.into())),
-        None => outcome,
-    }
+    check(dispatch, options).settle(options.publish)
 }
 
 /// What a launch did and what the sanitizer found.
@@ -56,13 +49,32 @@ pub struct Checked {
     pub outcome: Result<RunStats, Box<FaultReport>>,
     /// Findings, in the order of their workgroups.
     pub findings: Vec<Finding>,
+    /// What was accessed in device memory, with the check for races.
+    pub footprint: Footprint,
+}
+
+impl Checked {
+    /// Prints the findings, if they are to be published, and fails with the first of them.
+    ///
+    /// # Errors
+    /// The first finding, or the fault of the launch.
+    pub fn settle(self, publish: bool) -> Result<RunStats, Box<FaultReport>> {
+        if publish {
+            sanitize::publish(&self.findings);
+        }
+        match self.findings.first() {
+            Some(finding) => Err(Box::new(finding.into())),
+            None => self.outcome,
+        }
+    }
 }
 
 /// Executes a launch to its end with the checks of [`ExecOptions::sanitize`].
 pub fn check(dispatch: &Dispatch, options: &ExecOptions) -> Checked {
     let launch = Launch::new(dispatch, options);
     let outcome = execute(dispatch, options, Some(&launch));
-    Checked { outcome, findings: launch.into_findings() }
+    let (findings, footprint) = launch.finish();
+    Checked { outcome, findings, footprint }
 }
 
 fn execute(

@@ -1,10 +1,12 @@
 //! Stream capture: work is recorded into a graph instead of being done.
 //!
 //! The work of all streams that take part in a capture is kept in the order of submission. That
-//! order respects every dependency, so a graph launch does it one piece after the other.
+//! order respects every dependency, so a graph launch does it one piece after the other; which
+//! pieces depend on each other matters for finding races alone.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::ThreadId;
 
 use super::error::{HipError, HipResult};
@@ -40,6 +42,20 @@ impl CaptureMode {
     }
 }
 
+/// A piece of captured work.
+struct Step {
+    job: Job,
+    /// The steps that it comes after.
+    after: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Recorded {
+    steps: Vec<Step>,
+    /// The steps that the next one of each stream comes after, by the number of the stream.
+    ends: HashMap<u32, Vec<usize>>,
+}
+
 /// A capture that is going on.
 pub(crate) struct Capture {
     pub(crate) id: u64,
@@ -49,7 +65,7 @@ pub(crate) struct Capture {
     origin: Weak<Stream>,
     /// Streams that joined through an event.
     joined: Mutex<Vec<Weak<Stream>>>,
-    steps: Mutex<Vec<Job>>,
+    recorded: Mutex<Recorded>,
     invalid: AtomicBool,
 }
 
@@ -63,7 +79,7 @@ impl Capture {
             thread: std::thread::current().id(),
             origin: Arc::downgrade(stream),
             joined: Mutex::default(),
-            steps: Mutex::default(),
+            recorded: Mutex::default(),
             invalid: AtomicBool::new(false),
         });
         stream.set_capture(Some(Arc::clone(&capture)));
@@ -77,13 +93,35 @@ impl Capture {
         joined.push(Arc::downgrade(stream));
     }
 
-    /// Records a piece of work.
-    pub(crate) fn push(&self, job: Job) -> HipResult {
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        // Each update leaves the record whole, so a panic elsewhere does not matter.
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records a piece of work of a stream.
+    pub(crate) fn push(&self, stream: &Stream, job: Job) -> HipResult {
         if self.is_invalid() {
             return Err(HipError::STREAM_CAPTURE_INVALIDATED);
         }
-        self.steps.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+        let mut recorded = self.recorded();
+        let own = vec![recorded.steps.len()];
+        let after = recorded.ends.insert(stream.lane, own).unwrap_or_default();
+        recorded.steps.push(Step { job, after });
         Ok(())
+    }
+
+    /// The steps that the next one of a stream comes after.
+    pub(crate) fn ends(&self, stream: &Stream) -> Vec<usize> {
+        self.recorded().ends.get(&stream.lane).cloned().unwrap_or_default()
+    }
+
+    /// Makes the next step of a stream come after others, too.
+    pub(crate) fn wait(&self, stream: &Stream, steps: &[usize]) {
+        let mut recorded = self.recorded();
+        let ends = recorded.ends.entry(stream.lane).or_default();
+        ends.extend_from_slice(steps);
+        ends.sort_unstable();
+        ends.dedup();
     }
 
     pub(crate) fn invalidate(&self) {
@@ -110,15 +148,14 @@ impl Capture {
         if self.is_invalid() {
             return Err(HipError::STREAM_CAPTURE_INVALIDATED);
         }
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Graph { steps: std::mem::take(&mut *steps).into() })
+        Ok(Graph { steps: std::mem::take(&mut *self.recorded()).steps.into() })
     }
 }
 
 /// Captured work, which can be done any number of times.
 #[derive(Clone)]
 pub(crate) struct Graph {
-    steps: Arc<[Job]>,
+    steps: Arc<[Step]>,
 }
 
 impl Graph {
@@ -137,8 +174,9 @@ impl Graph {
         Arc::new(move |worker: &mut Worker<'_>| {
             let mut result: Result<(), Failure> = Ok(());
             for step in steps.iter() {
+                worker.begin_node(&step.after);
                 // As in a stream, later work is done whatever became of earlier work.
-                result = result.and(step(worker));
+                result = result.and((step.job)(worker));
             }
             result
         })

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::error::{HipError, HipResult};
 use super::memory;
+use super::order::What;
 use super::stream::Job;
-use crate::mem::Pin;
+use crate::mem::{Pin, Region};
+use crate::sanitize::{Footprint, Span, Touch};
 
 /// Which sides of a copy have to be memory that the runtime knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,8 @@ impl Sides {
 /// One checked side of a copy.
 pub(crate) struct Side {
     pub(crate) address: u64,
-    /// Keeps the allocation until the copy is done; `None` for pageable host memory.
-    pin: Option<Pin>,
+    /// The allocation, kept until the copy is done; `None` for pageable host memory.
+    allocation: Option<(Region, Pin)>,
 }
 
 impl Side {
@@ -53,17 +55,42 @@ impl Side {
                 if len > region.len - (address - region.base) {
                     return Err(HipError::INVALID_VALUE);
                 }
-                Ok(Self { address, pin: Some(pin) })
+                Ok(Self { address, allocation: Some((region, pin)) })
             }
             None if must_be_known => Err(HipError::INVALID_VALUE),
-            None => Ok(Self { address, pin: None }),
+            None => Ok(Self { address, allocation: None }),
         }
+    }
+
+    /// The allocation, if there is one, with the bytes of rows in it.
+    fn rows(
+        &self,
+        pitch: u64,
+        width: u64,
+        height: u64,
+        touch: Touch,
+    ) -> Option<(Region, Footprint)> {
+        let (region, _) = self.allocation.as_ref()?;
+        let rows = (0..height).map(|row| Span::new(self.address + row * pitch, width, touch));
+        Some((*region, rows.collect()))
     }
 
     /// Whether the memory is neither a device's nor pinned.
     pub(crate) fn is_pageable(&self) -> bool {
-        self.pin.is_none()
+        self.allocation.is_none()
     }
+}
+
+/// What the host does when it has submitted a copy that need not be over when the call returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    /// Nothing: both sides stay.
+    GoesOn,
+    /// It waits until its pageable memory was read. On a device that may be long before the copy is
+    /// over, so it says nothing about the destination.
+    Stages,
+    /// It waits until its pageable memory was written.
+    Waits,
 }
 
 /// Rows to copy.
@@ -83,9 +110,8 @@ impl Copy2d {
         Self { dst, dst_pitch: len, src, src_pitch: len, width: len, height: 1 }
     }
 
-    /// Checks the copy; `None` if it has no bytes. The flag tells whether a side is pageable host
-    /// memory, which may go away when the call returns.
-    pub(crate) fn job(self, sides: Sides) -> HipResult<Option<(Job, bool)>> {
+    /// Checks the copy; `None` if it has no bytes.
+    pub(crate) fn job(self, sides: Sides) -> HipResult<Option<(Job, Host)>> {
         let Self { dst, dst_pitch, src, src_pitch, width, height } = self;
         if width == 0 || height == 0 {
             return Ok(None);
@@ -99,9 +125,13 @@ impl Copy2d {
         };
         let to = Side::new(dst, span(dst_pitch)?, sides.dst_is_device)?;
         let from = Side::new(src, span(src_pitch)?, sides.src_is_device)?;
-        let pageable = to.is_pageable() || from.is_pageable();
+        let host = match (to.is_pageable(), from.is_pageable()) {
+            (true, _) => Host::Waits,
+            (false, true) => Host::Stages,
+            (false, false) => Host::GoesOn,
+        };
         let sides = (to, from);
-        let job: Job = Arc::new(move |_| {
+        let job: Job = Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
             let (to, from) = &sides;
             for row in 0..height {
@@ -116,9 +146,13 @@ impl Copy2d {
                 }
                 memory().note_write(to.address + row * dst_pitch, width);
             }
-            Ok(())
+            worker.touch(|| {
+                let written = to.rows(dst_pitch, width, height, Touch::WRITE);
+                let read = from.rows(src_pitch, width, height, Touch::READ);
+                (What::Copy { bytes: width * height }, read.into_iter().chain(written))
+            })
         });
-        Ok(Some((job, pageable)))
+        Ok(Some((job, host)))
     }
 }
 
@@ -153,7 +187,7 @@ impl Fill {
         }
         let rows = pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width));
         let side = Side::new(dst, rows.ok_or(HipError::INVALID_VALUE)?, true)?;
-        Ok(Some(Arc::new(move |_| {
+        Ok(Some(Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
             let side = &side;
             let bytes = value.to_le_bytes();
@@ -173,7 +207,10 @@ impl Fill {
                 }
                 memory().note_write(start as u64, width);
             }
-            Ok(())
+            worker.touch(|| {
+                let written = side.rows(pitch, width, height, Touch::WRITE);
+                (What::Fill { bytes: width * height }, written)
+            })
         })))
     }
 }

@@ -1,6 +1,6 @@
 //! Simulated devices and which of them are visible.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use super::pool::Pool;
@@ -15,8 +15,10 @@ pub(crate) struct Device {
     null_stream: OnceLock<Arc<Stream>>,
     /// Streams that programs created, and per-thread streams.
     streams: Mutex<Vec<Weak<Stream>>>,
+    /// How many there ever were.
+    created: AtomicU32,
     /// Ends of destroyed streams that may still have work.
-    retired: Mutex<Vec<Marker>>,
+    retired: Mutex<Vec<(StreamKind, Marker)>>,
     default_pool: OnceLock<Arc<Pool>>,
     /// Pool that took the place of the default one.
     chosen_pool: Mutex<Option<Arc<Pool>>>,
@@ -35,6 +37,7 @@ impl Device {
             product,
             null_stream: OnceLock::new(),
             streams: Mutex::default(),
+            created: AtomicU32::new(0),
             retired: Mutex::default(),
             default_pool: OnceLock::new(),
             chosen_pool: Mutex::default(),
@@ -47,7 +50,8 @@ impl Device {
 
     /// The null stream.
     pub(crate) fn null_stream(&self) -> &Arc<Stream> {
-        self.null_stream.get_or_init(|| Arc::new(Stream::new(self.ordinal, StreamKind::Null, 0, 0)))
+        let create = || Arc::new(Stream::new(self.ordinal, StreamKind::Null, 0, 0, 0));
+        self.null_stream.get_or_init(create)
     }
 
     /// The pool that the device starts with.
@@ -68,7 +72,8 @@ impl Device {
 
     /// Creates a stream on the device.
     pub(crate) fn new_stream(&self, kind: StreamKind, flags: u32, priority: i32) -> Arc<Stream> {
-        let stream = Arc::new(Stream::new(self.ordinal, kind, flags, priority));
+        let number = self.created.fetch_add(1, Ordering::Relaxed) + 1;
+        let stream = Arc::new(Stream::new(self.ordinal, kind, flags, priority, number));
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|other| other.strong_count() > 0);
         streams.push(Arc::downgrade(&stream));
@@ -76,17 +81,19 @@ impl Device {
     }
 
     /// Remembers the end of a stream that is being destroyed.
-    pub(crate) fn retire(&self, end: Marker) {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(end);
+    pub(crate) fn retire(&self, kind: StreamKind, end: Marker) {
+        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        retired.retain(|(_, end)| !end.is_over());
+        retired.push((kind, end));
     }
 
     /// The ends of all streams of the device. Those of destroyed streams are forgotten once they
     /// are done and `collect` is set.
     fn ends(&self, collect: bool) -> Vec<Marker> {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ends = retired.clone();
+        let mut ends: Vec<_> = retired.iter().map(|(_, end)| end.clone()).collect();
         if collect {
-            retired.retain(|end| !end.is_done());
+            retired.retain(|(_, end)| !end.is_done());
         }
         drop(retired);
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,8 +121,18 @@ impl Device {
             StreamKind::Blocking => {
                 self.null_stream.get().map(|null| null.marker()).into_iter().collect()
             }
-            StreamKind::Null => self.blocking_streams().map(|stream| stream.marker()).collect(),
+            StreamKind::Null => self.blocking_ends(),
         }
+    }
+
+    /// The ends of the streams that are ordered with the null stream, destroyed ones included.
+    pub(crate) fn blocking_ends(&self) -> Vec<Marker> {
+        let retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocking = retired.iter().filter(|(kind, _)| *kind == StreamKind::Blocking);
+        let mut ends: Vec<_> = blocking.map(|(_, end)| end.clone()).collect();
+        drop(retired);
+        ends.extend(self.blocking_streams().map(|stream| stream.marker()));
+        ends
     }
 
     /// Streams that are ordered with the null stream.

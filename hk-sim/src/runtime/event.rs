@@ -23,8 +23,8 @@ pub(crate) enum EventState {
     #[default]
     Unrecorded,
     Recorded(Record),
-    /// Recorded while the stream was capturing.
-    Captured(Arc<Capture>),
+    /// Recorded while the stream was capturing, behind these steps.
+    Captured(Arc<Capture>, Vec<usize>),
 }
 
 /// An event.
@@ -47,8 +47,9 @@ impl Event {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    pub(crate) fn set_captured(&self, capture: Arc<Capture>) {
-        self.set(EventState::Captured(capture));
+    pub(crate) fn set_captured(&self, capture: Arc<Capture>, stream: &Stream) {
+        let steps = capture.ends(stream);
+        self.set(EventState::Captured(capture, steps));
     }
 
     /// Records the event in a stream behind `after`.
@@ -73,7 +74,7 @@ impl Event {
         }
         let time = |event: &Self| match event.state() {
             EventState::Unrecorded => Err(HipError::INVALID_HANDLE),
-            EventState::Captured(_) => Err(HipError::CAPTURED_EVENT),
+            EventState::Captured(..) => Err(HipError::CAPTURED_EVENT),
             EventState::Recorded(record) => record.time.get().copied().ok_or(HipError::NOT_READY),
         };
         let (from, to) = (time(self)?, time(end)?);

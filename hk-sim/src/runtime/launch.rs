@@ -7,13 +7,14 @@ use std::sync::atomic::Ordering;
 use super::error::{HipError, HipResult};
 use super::module::Function;
 use super::occupancy::{MAX_WORKGROUP, occupancy};
+use super::order::What;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
 use crate::exec::{self, Dispatch, Region};
 use crate::fault::{FaultKind, FaultReport};
 use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
-use crate::sanitize::{Notes, SourceLines};
+use crate::sanitize::{Kind, Notes, SourceLines};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -200,10 +201,21 @@ impl Launch {
                 self.notes(&snapshot)
             },
         };
-        match exec::run(&dispatch, &options) {
-            Ok(_) => Ok(()),
-            Err(report) => Err(self.failure(*report)),
+        if !options.sanitize.has(Kind::Race) {
+            return exec::run(&dispatch, &options)
+                .map(drop)
+                .map_err(|report| self.failure(*report));
         }
+        let mut checked = exec::check(&dispatch, &options);
+        let footprint = std::mem::take(&mut checked.footprint);
+        let in_order = worker.touch_any(&footprint, snapshot.allocations(), || What::Kernel {
+            name: kernel.name.clone(),
+            entry: self.function.entry(),
+            module: Arc::downgrade(&self.function.module),
+        });
+        let own = checked.settle(options.publish).map_err(|report| self.failure(*report));
+        // An access out of order explains what came of it.
+        in_order.and(own.map(drop))
     }
 
     /// What the sanitizer is told.

@@ -11,13 +11,14 @@ use super::error::{HipError, HipResult};
 use super::event::Event;
 use super::launch::Shape;
 use super::module::{Function, Module};
+use super::order::Order;
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::exec::ExecOptions;
 use crate::fault::FaultReport;
 use crate::mem::Memory;
 use crate::product::Product;
-use crate::sanitize::Kind;
+use crate::sanitize::{Checks, Kind};
 
 /// Objects that the program holds by opaque pointers.
 pub(crate) struct HandleTable<T>(Mutex<HashMap<usize, Arc<T>>>);
@@ -74,6 +75,8 @@ pub(crate) struct Runtime {
     pub(crate) pools: HandleTable<Pool>,
     /// Captures that are going on.
     captures: Mutex<Vec<Arc<Capture>>>,
+    /// The order of operations, where races are looked for.
+    order: Mutex<Option<Arc<Order>>>,
     exec_options: Mutex<ExecOptions>,
 }
 
@@ -82,7 +85,7 @@ pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
         let options = crate::environment::options();
-        memory().watch(options.sanitize.has(Kind::Memory));
+        watch(options.sanitize);
         Runtime {
             devices: Devices::from_environment(),
             streams: HandleTable::new(),
@@ -93,6 +96,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             executables: HandleTable::new(),
             pools: HandleTable::new(),
             captures: Mutex::default(),
+            order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
             exec_options: Mutex::new(options),
         }
     })
@@ -104,13 +108,20 @@ pub(crate) fn memory() -> &'static Memory {
     MEMORY.get_or_init(Memory::new)
 }
 
+/// Prepares the memory for checks.
+fn watch(checks: Checks) {
+    let written = checks.has(Kind::Memory);
+    memory().watch(written, written || checks.has(Kind::Race));
+}
+
 /// How launches are executed from now on.
 ///
 /// Initially from `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`,
 /// `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and `HIPKITTENS_SANITIZE`. What the sanitizer knows of memory
-/// begins when the check `memory` is turned on.
+/// begins when the check `memory` is turned on, and of earlier operations, when `race` is.
 pub fn set_exec_options(options: ExecOptions) {
-    memory().watch(options.sanitize.has(Kind::Memory));
+    watch(options.sanitize);
+    runtime().follow_order(options.sanitize.has(Kind::Race));
     *runtime().options() = options;
 }
 
@@ -161,6 +172,16 @@ impl Runtime {
         self.options().clone()
     }
 
+    /// The order of operations, where races are looked for.
+    pub(crate) fn order(&self) -> Option<Arc<Order>> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn follow_order(&self, on: bool) {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        *order = if on { order.take().or_else(|| Some(Arc::default())) } else { None };
+    }
+
     /// Device by the ordinal of the C API.
     pub(crate) fn device(&self, ordinal: i32) -> HipResult<Arc<Device>> {
         let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get(ordinal));
@@ -196,7 +217,7 @@ impl Runtime {
         let mut ends = vec![stream.marker()];
         if stream.kind == StreamKind::Null {
             let device = self.devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
-            ends.extend(device.blocking_streams().map(|other| other.marker()));
+            ends.extend(device.blocking_ends());
         }
         ends.iter().for_each(Marker::wait);
         raise(ends.iter().map(Marker::take_failure))

@@ -1,12 +1,16 @@
 //! Streams: queues of work, each with a thread that does it in order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::capture::Capture;
 use super::error::{HipError, HipResult};
 use super::launch::Arena;
+use super::order::{Clock, Point, Running, Stamp, StreamName, What};
 use crate::fault::FaultReport;
+use crate::mem::Region;
+use crate::sanitize::Footprint;
 
 /// Why a piece of work failed.
 #[derive(Clone, Debug)]
@@ -19,6 +23,52 @@ pub(crate) struct Failure {
 pub(crate) struct Worker<'a> {
     /// Memory for kernel arguments, used again by each launch.
     pub(crate) arena: &'a mut Arena,
+    /// Where the work stands among all other, if somebody wants to know.
+    running: Option<Running>,
+}
+
+impl Worker<'_> {
+    /// Notes, where races are looked for, what the work accesses of which allocations.
+    ///
+    /// # Errors
+    /// What was found.
+    pub(crate) fn touch<T: IntoIterator<Item = (Region, Footprint)>>(
+        &self,
+        what: impl FnOnce() -> (What, T),
+    ) -> Result<(), Failure> {
+        let Some(running) = &self.running else { return Ok(()) };
+        let (what, pieces) = what();
+        running.touch(what, pieces)
+    }
+
+    /// The same for what a kernel accesses of the allocations that it found.
+    ///
+    /// # Errors
+    /// What was found.
+    pub(crate) fn touch_any(
+        &self,
+        footprint: &Footprint,
+        live: &[Region],
+        what: impl FnOnce() -> What,
+    ) -> Result<(), Failure> {
+        let running = self.running.as_ref().filter(|_| !footprint.is_empty());
+        running.map_or(Ok(()), |running| running.touch_any(what(), footprint, live))
+    }
+
+    /// The next node of the graph that the work is begins; it comes after those with the numbers
+    /// `after`.
+    pub(crate) fn begin_node(&mut self, after: &[usize]) {
+        if let Some(running) = &mut self.running {
+            running.begin_node(after);
+        }
+    }
+
+    /// The host is about to be told that the stream has come to this point.
+    pub(crate) fn tell_host(&self) {
+        if let Some(running) = &self.running {
+            running.tell_host();
+        }
+    }
 }
 
 /// A piece of work. Graphs run the same work many times.
@@ -27,6 +77,7 @@ pub(crate) type Job = Arc<dyn Fn(&mut Worker<'_>) -> Result<(), Failure> + Send 
 struct Item {
     after: Vec<Marker>,
     job: Job,
+    point: Option<Arc<Point>>,
 }
 
 #[derive(Default)]
@@ -35,6 +86,8 @@ struct State {
     /// Number of the last item that was submitted, and of the last that is done.
     submitted: u64,
     done: u64,
+    /// The last item that was submitted.
+    point: Option<Arc<Point>>,
     /// First failure since the last synchronising call.
     failure: Option<Failure>,
     started: bool,
@@ -60,11 +113,35 @@ impl Shared {
 pub(crate) struct Marker {
     shared: Arc<Shared>,
     number: u64,
+    point: Option<Arc<Point>>,
 }
 
 impl Marker {
+    /// Whether all work up to this point is done, which the host knows then.
     pub(crate) fn is_done(&self) -> bool {
+        let done = self.is_reached();
+        if done {
+            self.learn();
+        }
+        done
+    }
+
+    fn is_reached(&self) -> bool {
         self.shared.state().done >= self.number
+    }
+
+    /// Whether nobody needs it any more: there is nothing to wait for, to report or to know.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = self.shared.state();
+        let over = state.done >= self.number && state.failure.is_none();
+        drop(state);
+        over && self.point.as_ref().is_none_or(|point| point.is_known())
+    }
+
+    fn learn(&self) {
+        if let Some(point) = &self.point {
+            point.learn();
+        }
     }
 
     /// First failure of the stream since the last call of this.
@@ -72,8 +149,15 @@ impl Marker {
         self.shared.state().failure.take()
     }
 
-    /// Blocks until all work up to this point is done.
+    /// Blocks until all work up to this point is done, which the host knows then.
     pub(crate) fn wait(&self) {
+        self.block();
+        self.learn();
+    }
+
+    /// Blocks until all work up to this point is done, without telling the host: for what a program
+    /// must not rely on.
+    pub(crate) fn block(&self) {
         let mut state = self.shared.state();
         while state.done < self.number {
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -98,27 +182,48 @@ pub(crate) struct Stream {
     pub(crate) kind: StreamKind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
+    /// Number in the process, from 1.
+    pub(super) lane: u32,
+    /// Number on the device, from 1; that of the null stream does not matter.
+    number: u32,
     shared: Arc<Shared>,
 }
 
 impl Stream {
-    pub(crate) fn new(device: usize, kind: StreamKind, flags: u32, priority: i32) -> Self {
-        Self { device, kind, flags, priority, shared: Arc::default() }
+    pub(crate) fn new(
+        device: usize,
+        kind: StreamKind,
+        flags: u32,
+        priority: i32,
+        number: u32,
+    ) -> Self {
+        static NEXT_LANE: AtomicU32 = AtomicU32::new(1);
+        let lane = NEXT_LANE.fetch_add(1, Ordering::Relaxed);
+        Self { device, kind, flags, priority, lane, number, shared: Arc::default() }
+    }
+
+    fn name(&self) -> StreamName {
+        let number = (self.kind != StreamKind::Null).then_some(self.number);
+        StreamName { device: self.device, number }
     }
 
     /// Appends work that begins once the work before it and `after` are done.
     pub(crate) fn submit(&self, mut after: Vec<Marker>, job: Job) -> HipResult<Marker> {
-        after.retain(|marker| !marker.is_done());
+        let order = super::runtime().order();
+        after.retain(|marker| order.is_some() || !marker.is_reached());
         let mut state = self.shared.state();
         if !state.started {
             self.start()?;
             state.started = true;
         }
-        state.queue.push_back(Item { after, job });
         state.submitted += 1;
         let number = state.submitted;
+        let stamp = Stamp { lane: self.lane, number };
+        let point = order.map(|order| order.submit(self.name(), stamp));
+        state.queue.push_back(Item { after, job, point: point.clone() });
+        state.point.clone_from(&point);
         self.shared.changed.notify_all();
-        Ok(Marker { shared: Arc::clone(&self.shared), number })
+        Ok(Marker { shared: Arc::clone(&self.shared), number, point })
     }
 
     fn start(&self) -> HipResult {
@@ -133,8 +238,9 @@ impl Stream {
 
     /// Everything submitted so far.
     pub(crate) fn marker(&self) -> Marker {
-        let number = self.shared.state().submitted;
-        Marker { shared: Arc::clone(&self.shared), number }
+        let state = self.shared.state();
+        let (number, point) = (state.submitted, state.point.clone());
+        Marker { shared: Arc::clone(&self.shared), number, point }
     }
 
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
@@ -150,7 +256,7 @@ impl Drop for Stream {
     /// The thread finishes the queue and ends; the device still waits for it.
     fn drop(&mut self) {
         if let Some(device) = super::runtime().devices.get(self.device) {
-            device.retire(self.marker());
+            device.retire(self.kind, self.marker());
         }
         self.shared.state().closing = true;
         self.shared.changed.notify_all();
@@ -160,6 +266,7 @@ impl Drop for Stream {
 /// Body of a stream's thread.
 fn work(shared: &Shared, device: usize) {
     let mut arena = Arena::new(device);
+    let mut known = Clock::default();
     let mut state = shared.state();
     loop {
         let Some(item) = state.queue.pop_front() else {
@@ -171,11 +278,16 @@ fn work(shared: &Shared, device: usize) {
         };
         drop(state);
         for marker in &item.after {
-            marker.wait();
+            marker.block();
         }
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            (item.job)(&mut Worker { arena: &mut arena })
-        }));
+        let after = item.after.iter().filter_map(|marker| marker.point.as_deref());
+        let running = item.point.as_ref().map(|point| point.begin(known.clone(), after));
+        let mut worker = Worker { arena: &mut arena, running };
+        let result =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (item.job)(&mut worker)));
+        if let Some(running) = worker.running {
+            known = running.end();
+        }
         // What the job holds, allocations for one, is released before it counts as done.
         drop(item);
         state = shared.state();

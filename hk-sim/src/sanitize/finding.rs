@@ -15,6 +15,9 @@ use crate::fault::{FaultKind, FaultReport};
 pub struct Other {
     /// What it did, such as `write`.
     pub what: &'static str,
+    /// The other operation, if the two are not of one launch; the place in the grid has no meaning
+    /// then, and the address is 0 unless one instruction is known.
+    pub operation: Option<String>,
     /// Address of the instruction.
     pub pc: u64,
     /// Disassembled instruction.
@@ -36,6 +39,9 @@ pub struct Finding {
     pub detail: String,
     /// Kernel name.
     pub kernel: String,
+    /// Operation of a stream, if the finding is not about one launch alone; see
+    /// [`Other::operation`].
+    pub operation: Option<String>,
     /// Address of the instruction.
     pub pc: u64,
     /// Offset of the instruction from the kernel's entry.
@@ -61,13 +67,25 @@ pub struct Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", FaultReport::from(self))?;
+        let place = |f: &mut fmt::Formatter<'_>, pc, instruction, source: &Option<String>| {
+            write!(f, " at pc {pc:#x}: {instruction}")?;
+            source.iter().try_for_each(|source| write!(f, "\n    source {source}"))
+        };
+        if self.operation.is_some() && self.pc != 0 {
+            write!(f, "\n  kernel {}", self.kernel)?;
+            place(f, self.pc, &self.instruction, &self.source)?;
+        }
         if let Some(other) = &self.other {
-            let Other { what, pc, instruction, source, workgroup: [x, y, z], wave } = other;
-            write!(f, "\n  {what} at pc {pc:#x}: {instruction}")?;
-            if let Some(source) = source {
-                write!(f, "\n    source {source}")?;
+            let Other { what, operation, pc, instruction, source, .. } = other;
+            if operation.is_some() && *pc == 0 {
+                return Ok(());
             }
-            write!(f, "\n    workgroup ({x}, {y}, {z}), wave {wave}")?;
+            write!(f, "\n  {what}")?;
+            place(f, *pc, instruction, source)?;
+            if operation.is_none() {
+                let [x, y, z] = other.workgroup;
+                write!(f, "\n    workgroup ({x}, {y}, {z}), wave {}", other.wave)?;
+            }
         }
         Ok(())
     }
@@ -80,7 +98,8 @@ impl From<&Finding> for FaultReport {
             kind: FaultKind::Sanitizer(kind),
             detail,
             kernel,
-            pc,
+            // A fault without an address of an instruction has no place in a grid.
+            pc: if finding.operation.is_some() { 0 } else { pc },
             offset,
             instruction,
             workgroup: finding.workgroup,
@@ -99,6 +118,7 @@ impl Finding {
         let other = self.other.as_ref().map(|other| {
             json!({
                 "what": other.what,
+                "operation": other.operation,
                 "pc": other.pc,
                 "instruction": other.instruction,
                 "source": other.source,
@@ -109,6 +129,7 @@ impl Finding {
         json!({
             "kind": self.kind.word(),
             "kernel": self.kernel,
+            "operation": self.operation,
             "pc": self.pc,
             "instruction": self.instruction,
             "source": self.source,
@@ -162,6 +183,7 @@ mod tests {
             kind: Kind::Race,
             detail: "a \"quoted\" detail".into(),
             kernel: "gemm".into(),
+            operation: None,
             pc: 0x7f00_0000_1234,
             offset: 0x34,
             instruction: "ds_read_b32 v0, v1".into(),
@@ -173,6 +195,7 @@ mod tests {
             allocation: None,
             other: Some(Other {
                 what: "write",
+                operation: None,
                 pc: 0x7f00_0000_1000,
                 instruction: "ds_write_b32 v1, v0".into(),
                 source: None,
@@ -189,6 +212,7 @@ mod tests {
         let mut documented = [
             "kind",
             "kernel",
+            "operation",
             "pc",
             "instruction",
             "source",

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::audit::{Audit, Coverage};
 use super::facts::FactTable;
 use super::race::DeviceShadow;
-use super::{Checks, Finding, Kind, Other};
+use super::{Checks, Finding, Footprint, Kind, Other};
 use crate::exec::{Dispatch, ExecOptions, Region, nearest_region};
 
 /// Findings that a launch keeps; one defect rarely needs more than a few.
@@ -121,12 +121,13 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The findings, in the order of their workgroups.
-    pub(crate) fn into_findings(self) -> Vec<Finding> {
+    /// The findings, in the order of their workgroups, and what was accessed if that is known.
+    pub(crate) fn finish(self) -> (Vec<Finding>, Footprint) {
         let mut found =
             self.collected.into_inner().unwrap_or_else(PoisonError::into_inner).findings;
         found.sort_by_key(|(group, _)| *group);
-        found.into_iter().map(|(_, finding)| finding).collect()
+        let findings = found.into_iter().map(|(_, finding)| finding).collect();
+        (findings, self.device.map(DeviceShadow::footprint).unwrap_or_default())
     }
 
     fn lock(&self) -> MutexGuard<'_, Collected> {
@@ -155,6 +156,7 @@ impl<'a> Launch<'a> {
             kind: draft.kind,
             detail: draft.detail,
             kernel: self.dispatch.kernel.clone(),
+            operation: None,
             pc,
             offset: pc.wrapping_sub(self.dispatch.entry) as i64,
             instruction: self.instruction(draft.index),
@@ -166,6 +168,7 @@ impl<'a> Launch<'a> {
             allocation: draft.allocation,
             other: draft.other.map(|(what, index, who)| Other {
                 what,
+                operation: None,
                 pc: program.pc_of(index),
                 instruction: self.instruction(index),
                 source: self.source(program.pc_of(index)),

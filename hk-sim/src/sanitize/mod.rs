@@ -15,7 +15,11 @@
 //!   `race` says what counts as a flag in device memory, and which caches stand in between.
 //! - *Shadow memory* (`shadow`): the last write of each unit of memory, which is as small as the
 //!   accesses are, and the reads since. An access that does not come after an earlier one in every
-//!   execution is a race, whether or not this schedule went well.
+//!   execution is a race, whether or not this schedule went well. What is left there when a launch
+//!   is over is its *footprint* (`footprint`).
+//! - *Order of operations* (`runtime::order`): which launches, copies, fills, allocations and frees
+//!   come after which others, by streams, events, graphs and what the host waited for. Operations
+//!   whose footprints overlap need an order, however the streams' threads happened to go.
 //! - *Wait states* (`hazards`): the last instructions of each wave, for those that must keep a
 //!   distance.
 //! - *Undefined values* (`undefined`): lanes of vector registers, bits of scalar ones, bytes of LDS
@@ -28,13 +32,22 @@
 //! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned atomics, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
 //! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between; too few wait states between two instructions |
-//! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo |
+//! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo; accesses to memory by two operations of streams that nothing orders, a use before the allocation or after the free of another stream included |
 //! | `uninit` | values of registers and private memory that were never written |
 //! | `divergence` | barriers that a wave which has ended does not come to; values of lanes that do not take part, read by a permute, a lane access or a DPP operation |
 //! | `float` | NaN and infinity out of finite operands; only if it is named, `all` leaves it out |
 //! | `index` | addresses computed in 32 bits that need more |
 //!
-//! Findings do not stop a launch; it fails at its end with the first of them.
+//! Findings do not stop a launch; it fails at its end with the first of them. A finding about two
+//! operations fails the one that was done second in the same way: the next call that waits for its
+//! stream returns `hipErrorLaunchFailure`. A call that does the second itself, such as `hipFree`,
+//! does what it is to do and returns that. The finding is named after the operation that was
+//! submitted second, and names the other; instructions are named where one alone is concerned.
+//!
+//! Of the host the sanitizer sees calls, not accesses: that it reads a buffer too early is found only
+//! if a call does. An asynchronous copy to pageable memory counts as waited for, since the call
+//! returns when the memory is written; one from pageable memory does not, since the memory may only
+//! have been staged.
 mod audit;
 mod checks;
 mod clock;
@@ -42,6 +55,7 @@ mod counters;
 pub(crate) mod facts;
 mod finding;
 mod float;
+mod footprint;
 mod global;
 mod group;
 mod hazards;
@@ -62,6 +76,7 @@ pub use checks::{Checks, Kind, UnknownCheck};
 pub(crate) use facts::FactTable;
 pub use finding::{Finding, Other, append_json};
 pub(crate) use finding::{REPORT_FILE, publish};
+pub use footprint::{Footprint, Span, Touch};
 pub(crate) use group::GroupChecker;
 pub(crate) use launch::Launch;
 pub use launch::{Notes, SourceLines};

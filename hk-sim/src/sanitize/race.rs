@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Kind;
 use super::clock::{Class, Clock, Foreign, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, Scope, ones};
+use super::footprint::Footprint;
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar};
 use super::launch::{Draft, Who};
@@ -120,6 +121,16 @@ impl DeviceShadow {
     pub(super) fn new() -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { shards, flags: Mutex::default() }
+    }
+
+    /// What the launch accessed.
+    pub(super) fn footprint(self) -> Footprint {
+        let shards = self.shards.into_iter();
+        let pages =
+            shards.flat_map(|pages| pages.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_unstable_by_key(|(page, _)| *page);
+        pages.iter().flat_map(|(page, shadow)| shadow.touched(page * PAGE)).collect()
     }
 
     fn hold(&self) -> Held<'_> {

@@ -1,6 +1,7 @@
 //! Who accessed which bytes last.
 
 use super::clock::{Epoch, View};
+use super::footprint::{Span, Touch};
 
 /// Bytes that one page of shadow covers.
 pub(super) const PAGE: u64 = 4096;
@@ -176,6 +177,30 @@ impl ShadowPage {
         if self.sets.len() > 2 * self.cells.len() {
             self.compact();
         }
+    }
+
+    /// What was done to the units that were accessed at all; `base` is the address of the page.
+    pub(super) fn touched(&self, base: u64) -> impl Iterator<Item = Span> {
+        self.cells.iter().zip(0u64..).filter_map(move |(cell, unit)| {
+            let written = cell.write.is_some();
+            let write = match (written, cell.write.is_device()) {
+                (false, _) => Touch::default(),
+                (true, false) => Touch::WRITE,
+                (true, true) => Touch::ATOMIC_WRITE,
+            };
+            let later = self.set(cell.since);
+            let touch = later.iter().fold(write, |all, later| {
+                all | match (later.updates, later.epoch.is_device()) {
+                    (true, _) => Touch::ATOMIC_WRITE,
+                    (false, true) => Touch::ATOMIC_READ,
+                    (false, false) => Touch::READ,
+                }
+            });
+            let reader = later.first().map(|later| later.index);
+            let instruction = Some(if written { cell.writer } else { reader? });
+            let len = 1 << self.shift;
+            Some(Span { instruction, ..Span::new(base + (unit << self.shift), len, touch) })
+        })
     }
 
     fn set(&self, number: u32) -> &[Later] {

@@ -138,7 +138,7 @@ impl Code {
     pub(crate) fn run(&self, case: &Case, version: Version, options: &ExecOptions) -> Checked {
         let kernel = &self.kernels[&case.symbol(version)];
         let memory = Memory::new();
-        memory.watch(true);
+        memory.watch(true, true);
         let mut notes = Notes { lines: Some(self.lines.clone()), ..Notes::default() };
         let mut kernarg = Vec::new();
         for arg in &case.args {
