@@ -177,6 +177,12 @@ impl<'a> Epilogue<'a> {
         self.step(Step::Add(t.into(), Extent::Columns, 1.0))
     }
 
+    /// `v = fma(beta, t[n], v)`: a bias that is scaled, as PyTorch's `addmm` has it.
+    #[must_use]
+    pub fn add_scaled_columns(self, t: impl Into<Operand<'a>>, beta: f32) -> Self {
+        self.step(Step::Add(t.into(), Extent::Columns, beta))
+    }
+
     /// `v = fma(beta, t[m, n], v)`. The tensor may be the output.
     #[must_use]
     pub fn add_tensor(self, t: impl Into<Operand<'a>>, beta: f32) -> Self {

@@ -12,7 +12,7 @@
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019) |
 
 use hk_core::dtype::Real;
-use hk_core::{DevicePtr, Error, Result, Tensor, kernel_args};
+use hk_core::{DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
 use crate::rows::{erased, small, stride};
@@ -22,6 +22,7 @@ use crate::rows::{erased, small, stride};
 pub struct RmsnormOptions<'a> {
     weight_offset: f32,
     rstd: Option<&'a mut Tensor<f32>>,
+    tile: Option<&'a str>,
 }
 
 impl<'a> RmsnormOptions<'a> {
@@ -38,6 +39,14 @@ impl<'a> RmsnormOptions<'a> {
     #[must_use]
     pub fn rstd(mut self, out: &'a mut Tensor<f32>) -> Self {
         self.rstd = Some(out);
+        self
+    }
+
+    /// Takes the tile configuration of that name, such as `n2048`, instead of the one that is
+    /// expected to be fastest.
+    #[must_use]
+    pub fn tile(mut self, tile: &'a str) -> Self {
+        self.tile = Some(tile);
         self
     }
 }
@@ -73,7 +82,8 @@ pub fn rmsnorm_into<T: Real, W: Real>(
 ///
 /// # Errors
 /// As [`rmsnorm_into`]; [`Error::Shape`] or [`Error::Stride`] also if the tensor for `rstd` is not
-/// one number per row without gaps.
+/// one number per row without gaps, [`Error::NoTile`] if there is no tile of that name, and
+/// [`Error::Value`] if it does not hold rows so long.
 pub fn rmsnorm_with<T: Real, W: Real>(
     x: &Tensor<T>,
     weight: &Tensor<W>,
@@ -122,8 +132,7 @@ pub fn fused_add_rmsnorm_into<T: Real, W: Real>(
 /// As [`fused_add_rmsnorm_into`], with options.
 ///
 /// # Errors
-/// As [`fused_add_rmsnorm_into`]; [`Error::Shape`] or [`Error::Stride`] also if the tensor for
-/// `rstd` is not one number per row without gaps.
+/// As [`fused_add_rmsnorm_into`]; the tensor for `rstd` and the tile as for [`rmsnorm_with`].
 pub fn fused_add_rmsnorm_with<T: Real, W: Real>(
     x: &Tensor<T>,
     residual: &Tensor<T>,
@@ -243,17 +252,26 @@ fn launch<T: Real, W: Real>(
         rstd.check_disjoint(op, "rstd", y, "y")?;
         args.rstd = rstd.ptr_mut();
     }
-    if rows == 0 {
-        return Ok(());
-    }
 
     let device = x.device();
     let name = T::DTYPE.name();
     let variant = if is_fused { format!("add_{name}") } else { name.to_owned() };
     let problem = [("n", u64::from(width))];
-    let kernel = KERNELS.function::<RmsnormArgs>(device, op, "rmsnorm", &variant, &problem)?;
+    let kernel: TileFunction<RmsnormArgs> = match options.tile {
+        Some(name) => KERNELS.named_function(device, op, "rmsnorm", &variant, name)?,
+        None => KERNELS.function(device, op, "rmsnorm", &variant, &problem)?,
+    };
     let tile = kernel.tile();
-    let lanes = tile.int("LANES").expect("every tile of rmsnorm has LANES");
+    let int = |name| tile.int(name).expect("every tile of rmsnorm has LANES and CHUNKS");
+    let (lanes, chunks) = (int("LANES"), int("CHUNKS"));
+    // Without chunks to hold, a tile takes rows of any length.
+    if chunks > 0 && i64::from(width) > lanes * chunks * 8 {
+        let constraint = format!("one that holds rows of {width} elements");
+        return Err(Error::value(op, "tile", constraint, tile.name));
+    }
+    if rows == 0 {
+        return Ok(());
+    }
     let per_workgroup = (i64::from(tile.threads) / lanes).max(1) as usize;
     let most = device.info().compute_units as usize * WORKGROUPS_PER_CU;
     let grid = (rows as usize).div_ceil(per_workgroup).min(most.max(1)) as u32;
