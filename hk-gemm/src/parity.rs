@@ -3,6 +3,7 @@
 
 mod a16w16;
 mod a16w16_cases;
+mod a16w16_limits;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;

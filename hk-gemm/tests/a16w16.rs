@@ -32,7 +32,7 @@ fn refused(
     let mut last = None;
     for device in devices() {
         let stream = device.default_stream();
-        let place = Placement { gap: 8, shift: 0 };
+        let place = Placement::DENSE.gap(8);
         let mut y = Guarded::<bf16>::new(&stream, 4, 8, place).unwrap();
         let operand = Tensor::filled(&stream, &[7], 1.0f32).unwrap();
         let (x, w) = (ones(&stream, x), ones(&stream, w));

@@ -23,7 +23,7 @@ fn rmsnorm_has_parity() {
 fn fitting(stream: &Stream) -> (Tensor<bf16>, Tensor<bf16>, Guarded<bf16>) {
     let x = Tensor::filled(stream, &[3, 64], bf16::ONE).unwrap();
     let weight = Tensor::filled(stream, &[64], bf16::ONE).unwrap();
-    (x, weight, Guarded::new(stream, 3, 64, Placement { gap: 8, shift: 0 }).unwrap())
+    (x, weight, Guarded::new(stream, 3, 64, Placement::DENSE.gap(8)).unwrap())
 }
 
 #[test]
@@ -88,6 +88,24 @@ fn rmsnorm_rejects_wrong_rstd_length_and_leaves_output() {
         });
         assert!(matches!(error, Error::Shape { arg: "rstd", .. }), "{error}");
         assert_eq!(rstd.to_vec().unwrap(), [0.0; 4]);
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_tile_and_leaves_output() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = Tensor::filled(&stream, &[3, 129], bf16::ONE).unwrap();
+        let weight = Tensor::filled(&stream, &[129], bf16::ONE).unwrap();
+        let mut y = Guarded::new(&stream, 3, 129, Placement::DENSE).unwrap();
+        let mut with = |tile| {
+            let options = RmsnormOptions::default().tile(tile);
+            rejected(&mut y, |y| rmsnorm_with(&x, &weight, 1e-6, options, y))
+        };
+        let error = with("n128");
+        assert!(matches!(error, Error::Value { arg: "tile", .. }), "{error}");
+        let error = with("n129");
+        assert!(matches!(error, Error::NoTile { .. }), "{error}");
     }
 }
 

@@ -23,5 +23,5 @@ pub mod norm;
 
 pub use draw::Draw;
 pub use expected::{Expected, Statistics, unit_roundoff};
-pub use guarded::{Guarded, Placement};
+pub use guarded::{Edge, Guarded, Placement};
 pub use harness::{Case, CaseInfo, Prepared, Report, Size, devices, devices_of, run_module};

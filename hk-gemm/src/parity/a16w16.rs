@@ -21,6 +21,7 @@ pub(crate) enum Step {
     MulTensor,
     AddRows,
     AddColumns,
+    AddScaledColumns(f32),
     AddTensor(f32),
     /// `AddTensor` with the output's previous content.
     AddOutput(f32),
@@ -48,7 +49,7 @@ pub(crate) struct Spec {
     pub(crate) layout: Layout,
     pub(crate) draw: [Draw; 2],
     pub(crate) steps: Vec<Step>,
-    /// Passes the steps `AddColumns`, `Act`, `AddTensor` as the options of those names.
+    /// Passes the first steps, `AddColumns`, `Act`, `AddTensor`, as the options of those names.
     pub(crate) by_options: bool,
     /// Element type of the epilogue's operands.
     pub(crate) operand: DType,
@@ -57,7 +58,7 @@ pub(crate) struct Spec {
     pub(crate) place: Placement,
     /// Where the epilogue's operands of the result's shape are; the others have only the shift.
     pub(crate) operand_place: Placement,
-    /// Puts a NaN into row 1 of x and an infinity into row 2 of w.
+    /// Puts a NaN into row 1 of x, a negative infinity into row 3, and an infinity into row 2 of w.
     pub(crate) special: bool,
     pub(crate) size: Size,
 }
@@ -75,7 +76,7 @@ impl Spec {
             splits: None,
             tile: None,
             place: Placement::default(),
-            operand_place: Placement { gap: 4, shift: 0 },
+            operand_place: Placement::DENSE.gap(4),
             special: false,
             size: Size::Quick,
         }
@@ -101,6 +102,7 @@ pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let mut w: Vec<T> = spec.draw[1].values(spec.seed() + 1, n * k);
         if spec.special {
             x[k + k / 2] = T::from_f64(f64::NAN);
+            x[3 * k + k / 4] = T::from_f64(f64::NEG_INFINITY);
             w[2 * k + k / 3] = T::from_f64(f64::INFINITY);
         }
         prepare::<T, Y>(stream, &spec, &x, &w)
@@ -171,7 +173,7 @@ fn prepare<T: Real16, Y: Real>(stream: &Stream, spec: &Spec, x: &[T], w: &[T]) -
     let x_memory = upload(stream, x, [m, k], spec.layout.x_is_transposed(), spec.place)?;
     let w_memory = upload(stream, w, [n, k], spec.layout.w_is_transposed(), spec.place)?;
     let gap = if spec.place.gap > 0 { spec.place.gap + 8 } else { 0 };
-    let y_memory = Guarded::<Y>::new(stream, m, n, Placement { gap, ..spec.place })?;
+    let y_memory = Guarded::<Y>::new(stream, m, n, spec.place.gap(gap))?;
     let (x, w, mut y) = (x_memory.matrix()?, w_memory.matrix()?, y_memory.matrix()?);
     let previous = Held::of(&y)?;
     let spec = spec.clone();
@@ -252,6 +254,7 @@ fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) 
         (Step::MulTensor, [t]) => to.mul_tensor(t),
         (Step::AddRows, [t]) => to.add_rows(t),
         (Step::AddColumns, [t]) => to.add_columns(t),
+        (Step::AddScaledColumns(beta), [t]) => to.add_scaled_columns(t, beta),
         (Step::AddTensor(beta), [t]) => to.add_tensor(t, beta),
         (Step::AddOutput(beta), _) => to.add_tensor(previous, beta),
         (Step::AddProduct(Factor::Number(a), Factor::Number(b)), _) => to.add_product(a, b),
@@ -275,8 +278,7 @@ fn operands<Y: Real>(
     let mut seed = spec.seed() + 2;
     let mut draw = |[rows, columns]: [usize; 2], full: bool, dtype| {
         seed += 1;
-        let Placement { gap, shift } = spec.operand_place;
-        let place = Placement { gap: if full { gap } else { 0 }, shift };
+        let place = if full { spec.operand_place } else { spec.operand_place.gap(0) };
         draw_operand(stream, seed, [rows, columns], place, full, dtype)
     };
     let (mut steps, mut initial, mut held) = (Vec::new(), None, Vec::new());
@@ -300,6 +302,7 @@ fn operands<Y: Real>(
             Step::MulTensor => reference::Step::Multiply(operand([m, n], true)?),
             Step::AddRows => reference::Step::Add(operand([m, 1], false)?, 1.0),
             Step::AddColumns => reference::Step::Add(operand([1, n], false)?, 1.0),
+            Step::AddScaledColumns(beta) => reference::Step::Add(operand([1, n], false)?, beta),
             Step::AddTensor(beta) => reference::Step::Add(operand([m, n], true)?, beta),
             Step::AddOutput(beta) => {
                 let values: Vec<Y> = Draw::Normal.values(spec.seed() + 1000, m * n);

@@ -2,9 +2,10 @@
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
-use hk_ref::{Case, Draw, Placement, Size};
+use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::a16w16::{Factor, Spec, Step, case, case_of};
+use super::a16w16_limits;
 use crate::{Activation, Layout};
 
 /// m, n, k of every remainder that there is, within 50 MFLOP.
@@ -27,7 +28,7 @@ const SHAPES: [[usize; 3]; 16] = [
     [5, 2, 131_072],
 ];
 
-const ACTIVATIONS: [Activation; 10] = [
+pub(super) const ACTIVATIONS: [Activation; 10] = [
     Activation::Relu,
     Activation::Relu6,
     Activation::LeakyRelu(0.1),
@@ -47,6 +48,7 @@ pub(crate) fn cases() -> Vec<Case> {
     epilogues(&mut cases);
     inputs(&mut cases);
     tiles(&mut cases);
+    a16w16_limits::add(&mut cases);
     kernel_bench(&mut cases);
     models(&mut cases);
     cases
@@ -67,7 +69,8 @@ fn shapes(cases: &mut Vec<Case>) {
         cases.push(case::<bf16, f32>(spec.clone()));
         cases.push(case::<f16, bf16>(spec.clone()));
         cases.push(case::<f16, f32>(spec.clone()));
-        let gap = |gap, shift| Spec { place: Placement { gap, shift }, ..spec.clone() };
+        let gap =
+            |gap, shift| Spec { place: Placement::DENSE.gap(gap).shift(shift), ..spec.clone() };
         cases.push(case::<bf16, bf16>(Spec { name: "rows of wider tensors".into(), ..gap(24, 0) }));
         cases.push(case::<bf16, bf16>(Spec { name: "rows off alignment".into(), ..gap(5, 3) }));
         for splits in [2, 3, 7] {
@@ -136,7 +139,7 @@ fn epilogues(cases: &mut Vec<Case>) {
         cases.push(case_of(DType::Bf16, result, split));
         for (what, steps) in [("chain", &chain[..]), ("bias", &[Step::AddColumns])] {
             let off = spec(&format!("{what} off alignment"), [256, 256, 64]).steps(steps);
-            let operand_place = Placement { gap: 5, shift: 3 };
+            let operand_place = Placement::DENSE.gap(5).shift(3);
             cases.push(case_of(DType::Bf16, result, Spec { operand_place, ..off }));
         }
     }
@@ -212,46 +215,100 @@ const TYPES: [[DType; 2]; 3] =
     [[DType::F16, DType::F32], [DType::F32, DType::Bf16], [DType::Bf16, DType::F16]];
 
 /// Rows of as many elements and 3 more are aligned, though they end in the middle of a lane's run.
-const RAGGED: Placement = Placement { gap: 13, shift: 0 };
+const RAGGED: Placement = Placement::DENSE.gap(13);
+
+/// Rows of y of one element fewer than a multiple of 8 are aligned: their gaps are 8 longer.
+const SHORT: Placement = Placement::DENSE.gap(1);
+
+/// A tile configuration of one chip and what it multiplies.
+pub(super) struct Config {
+    pub(super) arch: Arch,
+    pub(super) dtype: DType,
+    pub(super) layout: Layout,
+    pub(super) name: &'static str,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    stages: usize,
+}
+
+impl Config {
+    /// Every tile configuration.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        crate::KERNELS.kernels.iter().flat_map(|kernel| {
+            kernel.tiles.iter().filter_map(|tile| {
+                let (dtype, layout) = kernel.variant.split_once('_')?;
+                let int = |name| usize::try_from(tile.int(name)?).ok();
+                Some(Self {
+                    arch: Arch::from_target_id(kernel.arch)?,
+                    dtype: if dtype == "bf16" { DType::Bf16 } else { DType::F16 },
+                    layout: Layout::ALL.into_iter().find(|known| known.name() == layout)?,
+                    name: tile.name,
+                    m: int("BM")?,
+                    n: int("BN")?,
+                    k: int("BK")?,
+                    stages: int("STAGES")?,
+                })
+            })
+        })
+    }
+
+    /// Whether its operands are bf16 in the default layout.
+    pub(super) fn is_plain(&self) -> bool {
+        (self.dtype, self.layout) == (DType::Bf16, Layout::Tn)
+    }
+
+    /// A case of it, without splits.
+    pub(super) fn spec(&self, what: &str, shape: [usize; 3]) -> Spec {
+        Spec {
+            layout: self.layout,
+            splits: Some(1),
+            tile: Some((self.arch, self.name)),
+            size: Size::Core,
+            ..Spec::new(format!("tile {}{what}", self.name), shape)
+        }
+    }
+}
 
 /// Every tile configuration, whether it would be chosen or not: cases that between them execute all
 /// of its code.
 fn tiles(cases: &mut Vec<Case>) {
-    for kernel in crate::KERNELS.kernels {
-        let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
-        let Some((dtype, layout)) = kernel.variant.split_once('_') else { continue };
-        let Some(layout) = Layout::ALL.into_iter().find(|known| known.name() == layout) else {
-            continue;
-        };
-        let plain = (dtype, layout) == ("bf16", Layout::Tn);
-        let dtype = if dtype == "bf16" { DType::Bf16 } else { DType::F16 };
-        for tile in kernel.tiles {
-            let int = |name| tile.int(name).and_then(|size| usize::try_from(size).ok());
-            let (Some(m), Some(n), Some(k)) = (int("BM"), int("BN"), int("BK")) else { continue };
-            let Some(stages) = int("STAGES") else { continue };
-            let spec = |what: &str, shape| Spec {
-                layout,
-                splits: Some(1),
-                tile: Some((arch, tile.name)),
-                size: Size::Core,
-                ..Spec::new(format!("tile {}{what}", tile.name), shape)
-            };
-            // Twice around the loop over stages, and as many steps more as there can be.
-            let steps = (3 * stages - 1).max(4);
-            let remainders = spec("", [m + 5, n + 9, (steps - 1) * k + 7]);
-            let size = if plain { Size::Quick } else { Size::Core };
-            cases.push(case_of(dtype, dtype, Spec { size, ..remainders }));
-            let whole = if plain { 1..=4 } else { 2..=2 };
-            cases.extend(whole.map(|steps| case_of(dtype, dtype, spec("", [m, n, steps * k]))));
-            for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {
-                let bias = spec(&format!(", bias of {operand}"), [m, n, (i + 1) * k]);
-                let bias = Spec { operand, ..bias.steps(&[Step::AddColumns]) };
-                cases.push(case_of(dtype, result, bias));
-                let shape = [m / 2 + 3, n / 2 + 3, i * k + 3];
-                let chain = spec(&format!(", chain of {operand}"), shape).steps(chain);
-                let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
-                cases.push(case_of(dtype, result, chain));
-            }
+    // Loads past an operand's last row or column are loads past its allocation.
+    let end = Placement::DENSE.edge(Edge::End);
+    for config in Config::all() {
+        let Config { dtype, m, n, k, stages, .. } = config;
+        let plain = config.is_plain();
+        // Twice around the loop over stages, and as many steps more as there can be.
+        let steps = (3 * stages - 1).max(4);
+        let remainders = config.spec("", [m + 5, n + 9, (steps - 1) * k + 7]);
+        let size = if plain { Size::Quick } else { Size::Core };
+        cases.push(case_of(dtype, dtype, Spec { size, ..remainders }));
+        let whole = if plain { 1..=4 } else { 2..=2 };
+        cases.extend(whole.map(|steps| {
+            let whole = config.spec("", [m, n, steps * k]);
+            case_of(dtype, dtype, Spec { place: end, ..whole })
+        }));
+        let last = config.spec(", end of memory", [m + 8, n + 8, k + 8]);
+        let last = Spec { place: end, operand_place: end, ..last };
+        cases.push(case_of(dtype, dtype, last.steps(&[Step::AddColumns, Step::AddTensor(1.0)])));
+        for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {
+            let bias = config.spec(&format!(", bias of {operand}"), [m, n, (i + 1) * k]);
+            let bias = Spec { operand, operand_place: end, ..bias.steps(&[Step::AddColumns]) };
+            cases.push(case_of(dtype, result, bias));
+            let shape = [m / 2 + 3, n / 2 + 3, i * k + 3];
+            let chain = config.spec(&format!(", chain of {operand}"), shape).steps(chain);
+            let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
+            cases.push(case_of(dtype, result, chain));
+        }
+        if plain {
+            let residual = config.spec(", residual", [m, n, k]);
+            let residual = Spec { by_options: true, ..residual.steps(&[Step::AddTensor(1.0)]) };
+            cases.push(case_of(dtype, dtype, residual));
+            // Tiles that a column or a row is missing from, in an aligned y.
+            let column = config.spec(", a column short", [m, 2 * n - 1, k]);
+            cases.push(case_of(dtype, dtype, Spec { place: SHORT, ..column }));
+            let row = config.spec(", a row short", [2 * m - 1, n, k]);
+            cases.push(case_of(dtype, DType::F32, Spec { place: end, ..row }));
         }
     }
 }

@@ -14,7 +14,11 @@ pub struct Written {
 impl Written {
     /// An allocation of `len` bytes that nobody has written.
     pub fn new(len: u64) -> Self {
-        let words = (0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+        // Memory that the host commits when it is touched, as that of the allocation itself.
+        let zeros = vec![0u64; len.div_ceil(64) as usize].into_boxed_slice();
+        // SAFETY: atomic integers are laid out as integers, and nobody else has these.
+        let words = unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) };
         Self { words, len, complete: AtomicBool::new(len == 0) }
     }
 

@@ -1,0 +1,250 @@
+//! Cases of `gemm_a16w16` at its branches: steps that a whole block treats by itself, every way in
+//! which types mix, functions far from where they bend, orders of blocks, further turns of loops, and
+//! memory at its limits.
+
+use hk_core::Arch;
+use hk_core::dtype::{DType, bf16, f16};
+use hk_ref::{Case, Draw, Edge, Placement, Size};
+
+use super::a16w16::{Factor, Spec, Step, case, case_of};
+use super::a16w16_cases::{ACTIVATIONS, Config};
+use crate::{Activation, Layout};
+
+/// The element types of results and of the epilogue's operands.
+const REAL: [DType; 3] = [DType::Bf16, DType::F16, DType::F32];
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    steps(cases);
+    types(cases);
+    activations(cases);
+    tails(cases);
+    orders(cases);
+    turns(cases);
+    edges(cases);
+    far_rows(cases);
+}
+
+/// Steps by themselves, on blocks within y and on others: a block within y has a way of its own for
+/// a bias, and for no step at all.
+fn steps(cases: &mut Vec<Case>) {
+    let full = Factor::Full;
+    let products = [Step::AddProduct(full, full); 4];
+    let options = [
+        Step::AddColumns,
+        Step::Act(Activation::Silu),
+        Step::AddTensor(1.0),
+        Step::MulScalar(-3.0),
+        Step::AddRows,
+    ];
+    let lists: [(&str, &[Step]); 20] = [
+        ("residual", &[Step::AddTensor(1.0)]),
+        ("residual subtracted", &[Step::AddTensor(-2.0)]),
+        ("onto the output", &[Step::AddOutput(1.0)]),
+        ("scaled bias", &[Step::AddScaledColumns(-0.75)]),
+        ("bias of rows", &[Step::AddRows]),
+        ("two biases", &[Step::AddColumns, Step::AddColumns]),
+        ("bias last", &[Step::ScaleAddSelf(-1.5), Step::AddColumns]),
+        ("columns", &[Step::MulColumns]),
+        ("rows", &[Step::MulRows]),
+        ("tensor", &[Step::MulTensor]),
+        ("number", &[Step::MulScalar(-3.0)]),
+        ("number in memory", &[Step::MulScalarTensor]),
+        ("divisor", &[Step::DivScalar(-10.0)]),
+        ("added to itself", &[Step::ScaleAddSelf(2.5)]),
+        ("numbers", &[Step::AddProduct(Factor::Number(3.0), Factor::Number(-2.0))]),
+        ("number and tensor", &[Step::AddProduct(Factor::Number(-2.0), full)]),
+        ("tensor and one", &[Step::AddProduct(full, Factor::One)]),
+        ("one and tensor", &[Step::AddProduct(Factor::One, full)]),
+        ("eight tensors", &products),
+        ("all options", &options),
+    ];
+    for (name, steps) in lists {
+        let by_options = matches!(name, "residual" | "all options");
+        for (shape, splits) in
+            [([64, 128, 64], None), ([37, 75, 40], None), ([21, 83, 600], Some(2))]
+        {
+            let name = format!("{name} alone");
+            let spec = Spec { by_options, splits, ..Spec::new(name, shape).steps(steps) };
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<f16, f32>(Spec { operand: DType::Bf16, ..spec }));
+        }
+    }
+}
+
+/// Every type of the result with every type of the epilogue's operands.
+fn types(cases: &mut Vec<Case>) {
+    let steps = [Step::MulRows, Step::AddColumns, Step::AddTensor(0.5)];
+    for operands in [DType::Bf16, DType::F16] {
+        for (result, operand) in REAL.into_iter().flat_map(|y| REAL.map(|operand| (y, operand))) {
+            let spec = |what: &str, shape| {
+                let spec = Spec::new(format!("{what} of {operand}, every type"), shape);
+                Spec { operand, ..spec }
+            };
+            let bias = spec("bias", [64, 128, 40]).steps(&[Step::AddColumns]);
+            let ragged = spec("three operands", [37, 75, 40]).steps(&steps);
+            let split = Spec { splits: Some(3), ..spec("split", [21, 83, 1030]).steps(&steps) };
+            for spec in [bias, ragged, split] {
+                cases.push(case_of(operands, result, spec));
+            }
+        }
+    }
+}
+
+/// Functions of NaN, of infinities, and of numbers of every magnitude; other slopes.
+fn activations(cases: &mut Vec<Case>) {
+    let slopes = [-0.5, 0.0, 2.5].map(Activation::LeakyRelu);
+    for activation in ACTIVATIONS.into_iter().chain(slopes) {
+        let steps = [Step::Act(activation)];
+        let spec =
+            |what: &str, shape| Spec::new(format!("{activation:?}{what}"), shape).steps(&steps);
+        let special = Spec { special: true, ..spec(" of special values", [40, 72, 64]) };
+        let spread = Spec { draw: [Draw::Spread; 2], ..spec(" of all magnitudes", [40, 72, 1]) };
+        // Deviations up to 64: past the ends of the ranges of polynomials and powers.
+        let wide = Spec { draw: [Draw::Scaled(5), Draw::Normal], ..spec(", wide", [40, 72, 4]) };
+        for spec in [special, spread, wide] {
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<f16, f32>(spec));
+        }
+    }
+}
+
+/// Every number of columns that a lane's last run may have, in rows of y that are aligned.
+fn tails(cases: &mut Vec<Case>) {
+    for left in 1..8 {
+        // The gap of y is 8 longer.
+        let place = Placement::DENSE.gap(8 - left);
+        let spec = |what: &str, k| {
+            let spec = Spec::new(format!("{left} of a run, {what}"), [19, 40 + left, k]);
+            Spec { place, operand_place: place, ..spec }
+        };
+        let steps = [Step::AddTensor(1.0), Step::AddColumns];
+        let split = Spec { splits: Some(2), ..spec("split", 600) };
+        for spec in [spec("plain", 24), spec("steps", 16 + left).steps(&steps), split.steps(&steps)]
+        {
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<bf16, f32>(Spec { operand: DType::Bf16, ..spec }));
+        }
+    }
+}
+
+/// Grids of blocks, rows and columns of them: with 1 to 7 rows left by the last group, more than 40
+/// columns, and every remainder of more than 64 blocks on eight XCDs.
+const GRIDS: [[usize; 2]; 24] = [
+    [1, 41],
+    [2, 7],
+    [3, 5],
+    [3, 43],
+    [4, 9],
+    [4, 17],
+    [5, 13],
+    [5, 15],
+    [6, 3],
+    [6, 11],
+    [7, 11],
+    [7, 17],
+    [8, 9],
+    [9, 4],
+    [10, 7],
+    [11, 3],
+    [11, 9],
+    [12, 5],
+    [13, 17],
+    [14, 5],
+    [15, 43],
+    [16, 3],
+    [17, 9],
+    [23, 3],
+];
+
+/// Every block is taken once, whatever the grid.
+fn orders(cases: &mut Vec<Case>) {
+    for config in smallest() {
+        let Config { m, n, k, .. } = config;
+        for [rows, columns] in GRIDS {
+            let what = format!(", {rows} x {columns} blocks");
+            cases.push(case::<bf16, bf16>(config.spec(&what, [rows * m, columns * n, 8])));
+        }
+        for [rows, columns] in [[3, 5], [7, 3], [11, 5]] {
+            let what = format!(", {rows} x {columns} blocks, split");
+            let split = config.spec(&what, [rows * m, columns * n, 2 * k + 8]);
+            cases.push(case::<bf16, bf16>(Spec { splits: Some(3), ..split }));
+        }
+    }
+}
+
+/// The smallest tile configuration of each chip.
+fn smallest() -> impl Iterator<Item = Config> {
+    Arch::ALL.into_iter().filter_map(|arch| {
+        let of_arch = |config: &Config| config.is_plain() && config.arch == arch;
+        Config::all().filter(of_arch).min_by_key(|config| config.m * config.n)
+    })
+}
+
+/// Work-items of the largest grid of the kernels that copy and add up, on any chip: each moves 8
+/// elements a turn.
+const GRID: usize = 256 * 8 * 304;
+
+/// Second turns where lanes take several pieces of work.
+fn turns(cases: &mut Vec<Case>) {
+    let layout = Layout::Nt;
+    let pack = Spec { layout, ..Spec::new("second turn of packing", [3, 5, GRID + GRID / 8]) };
+    cases.push(case::<bf16, f32>(Spec { size: Size::Core, ..pack }));
+    let flat = |config: &Config| config.is_plain() && config.m * config.n == 256 * 128;
+    for config in Config::all().filter(flat) {
+        let Config { n, k, .. } = config;
+        let shape = [GRID / (n / 8) + 100, n, k + 8];
+        let sums = config.spec(", second turn of adding up", shape);
+        let steps = [Step::AddRows, Step::AddColumns];
+        cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..sums.steps(&steps) }));
+    }
+}
+
+/// Operands, results and steps' operands at the edges of allocations.
+fn edges(cases: &mut Vec<Case>) {
+    let steps = [Step::MulRows, Step::AddColumns, Step::AddTensor(1.0)];
+    for (edge, name) in [(Edge::Start, "start of memory"), (Edge::End, "end of memory")] {
+        let place = Placement::DENSE.edge(edge);
+        for layout in Layout::ALL {
+            for (shape, splits) in
+                [([40, 72, 64], None), ([17, 33, 70], None), ([24, 40, 600], Some(2))]
+            {
+                let spec = Spec { layout, place, operand_place: place, ..Spec::new(name, shape) };
+                let spec = Spec { splits, ..spec };
+                cases.push(case::<bf16, bf16>(spec.clone().steps(&steps)));
+                let spec = Spec { operand: DType::F16, ..spec };
+                cases.push(case::<f16, f32>(spec.steps(&[Step::AddColumns])));
+            }
+        }
+    }
+}
+
+/// Rows so far apart that a matrix does not fit into 32-bit offsets.
+fn far_rows(cases: &mut Vec<Case>) {
+    // Beyond 2^32 elements from one row to the next: operands are packed.
+    let far = Placement::DENSE.gap(1 << 32);
+    let steps = [Step::AddTensor(0.5)];
+    for (layout, shape, splits) in [
+        (Layout::Tn, [2, 2, 40], None),
+        (Layout::Tn, [2, 2, 600], Some(2)),
+        (Layout::Nt, [2, 72, 2], None),
+    ] {
+        let spec = Spec { layout, splits, ..Spec::new("rows far apart", shape) };
+        let spec = Spec { place: far, operand_place: far, operand: DType::Bf16, ..spec };
+        cases.push(case::<bf16, bf16>(Spec { size: Size::Core, ..spec.steps(&steps) }));
+    }
+    // As far as operands may be that are not, so that the last are beyond 2^32 elements.
+    let medium = |config: &Config| config.dtype == DType::Bf16 && [config.m, config.n] == [64; 2];
+    for config in Config::all().filter(medium) {
+        let stride = (1 << 30) / config.m.max(config.k) - 64;
+        let reach = (1 << 32) / stride + config.k + 8;
+        let (shape, splits) = match config.layout {
+            Layout::Tn => ([reach, 64, 40], 1),
+            Layout::Nt => ([64, 64, reach], (reach / config.k) as u32),
+            _ => continue,
+        };
+        let width = if config.layout == Layout::Tn { 40 } else { 64 };
+        let spec = config.spec(", rows far apart", shape);
+        let place = Placement::DENSE.gap(stride - width);
+        cases.push(case::<bf16, bf16>(Spec { place, splits: Some(splits), ..spec }));
+    }
+}

@@ -1,0 +1,226 @@
+//! Cases of `rmsnorm` and `fused_add_rmsnorm`.
+
+use hk_core::dtype::{bf16, f16};
+use hk_ref::{Case, Draw, Edge, Placement, Size};
+
+use super::rmsnorm::{Spec, case};
+
+/// `[rows, width]` that the simulator runs in no time: sub-wave rows, a workgroup per row, two
+/// passes; odd widths, a width of one.
+const SHAPES: [[usize; 2]; 14] = [
+    [1, 4],
+    [2, 10],
+    [5, 1],
+    [173, 409],
+    [71, 3571],
+    [128, 768],
+    [64, 512],
+    [256, 1024],
+    [17, 8192],
+    [3, 16_384],
+    [1, 31_744],
+    [2, 65_536],
+    [1, 17_389],
+    [512, 128],
+];
+
+/// Every tile configuration: its name, rows of the largest grid, and a shape for which it is chosen.
+/// The widths leave every remainder of a chunk.
+const TILES: [(&str, usize, [usize; 2]); 8] = [
+    ("n128", 16, [5, 102]),
+    ("n256", 8, [3, 207]),
+    ("n512", 4, [2, 509]),
+    ("n2048", 1, [2, 2004]),
+    ("n4096", 1, [2, 3507]),
+    ("n8192", 1, [1, 7002]),
+    ("n16384", 1, [1, 16_377]),
+    ("any", 1, [1, 17_007]),
+];
+
+/// Most workgroups that are launched on any chip: 8 per compute unit.
+const GRID: usize = 8 * 304;
+
+/// Shapes of models, and of the seed's only test.
+const LARGE: [[usize; 2]; 8] = [
+    [4096, 128],
+    [364_800, 128],
+    [16_380, 1536],
+    [8192, 8192],
+    [4096, 7168],
+    [8192, 2048],
+    [8192, 2880],
+    [8192, 65_536],
+];
+
+/// Batches of decoding, each with the widths of [`LARGE`].
+const DECODE: [usize; 4] = [1, 8, 32, 128];
+
+/// Every combination of options that is not just another shape.
+fn variants() -> Vec<Spec> {
+    let spec = Spec::new;
+    let gaps = Placement::DENSE.gap(576);
+    let odd = Placement::DENSE.gap(5).shift(3);
+    let all = Spec { offset: -0.5, rstd: true, in_place: true, ..spec([0, 0], "") };
+    vec![
+        Spec { offset: 1.0, ..spec([9, 256], "zero-centred weight") },
+        Spec { rstd: true, ..spec([9, 256], "rstd") },
+        Spec { rstd: true, ..spec([3, 20_000], "rstd, two passes") },
+        Spec { in_place: true, ..spec([9, 2000], "in place") },
+        Spec { in_place: true, ..spec([2, 20_000], "in place, two passes") },
+        Spec { place: gaps, ..spec([7, 1536], "rows of a wider tensor") },
+        Spec { place: odd, ..spec([7, 300], "rows off alignment") },
+        Spec { place: odd, ..spec([2, 17_000], "rows off alignment, two passes") },
+        Spec { shape: [7, 301], name: "all options", place: odd, ..all },
+        Spec { shape: [2, 17_003], name: "all options, two passes", place: gaps, ..all },
+        Spec { eps: 0.25, rstd: true, ..spec([9, 300], "large eps") },
+        Spec { eps: 2.0, offset: 0.25, rstd: true, ..spec([2, 17_000], "large eps, two passes") },
+        Spec { draw: Draw::Outliers, ..spec([16, 2880], "outliers") },
+        Spec { draw: Draw::Uniform, ..spec([16, 768], "uniform") },
+        Spec { draw: Draw::Denormal, ..spec([4, 768], "denormal") },
+        Spec { draw: Draw::Zeros, rstd: true, ..spec([4, 768], "zeros") },
+        Spec { special: true, rstd: true, ..spec([5, 100], "special values") },
+        Spec { special: true, ..spec([5, 5003], "special values, wide") },
+        Spec { special: true, rstd: true, ..spec([5, 17_001], "special values, two passes") },
+        spec([0, 64], "no rows"),
+    ]
+}
+
+/// Magnitudes at the limits of the element types.
+fn limits(cases: &mut Vec<Case>) {
+    let spec = |power, eps, name| Spec {
+        draw: Draw::Scaled(power),
+        eps,
+        rstd: true,
+        ..Spec::new([5, 301], name)
+    };
+    let least = f32::from_bits(1);
+    let small = spec(-56, 1e-36, "small");
+    let tiny = Spec { draw: Draw::Denormal, ..spec(0, least, "denormal, least eps") };
+    let large = spec(57, 1e-6, "large");
+    let most = spec(0, f32::MAX, "largest eps");
+    for spec in [small, tiny, large, most] {
+        for spec in [spec, spec.fused()] {
+            cases.push(case::<bf16, bf16>(spec, Size::Quick));
+            cases.push(case::<f32, f32>(spec, Size::Quick));
+        }
+    }
+    // Some sums are infinite.
+    let large = spec(14, 1e-6, "large");
+    cases.push(case::<f16, f16>(large, Size::Quick));
+    cases.push(case::<f16, f16>(large.fused(), Size::Quick));
+    cases.push(case::<f16, f32>(large.fused(), Size::Quick));
+}
+
+/// What every tile configuration does, whether it would be chosen or not.
+fn tiles(cases: &mut Vec<Case>) {
+    for (tile, rows_at_once, shape) in TILES {
+        let chosen = Spec { eps: 0.01, offset: 0.75, rstd: true, ..Spec::new(shape, "tile") };
+        for spec in [chosen, chosen.fused()] {
+            add_dtypes(cases, spec, Size::Quick);
+            add_mixed(cases, spec);
+        }
+        let spec = |shape, name| Spec { tile: Some(tile), ..Spec::new(shape, name) };
+        // Some workgroups take two turns, the last of them not with all waves.
+        let rows = GRID * rows_at_once + rows_at_once * 2 + 1;
+        let turns = Spec { rstd: true, offset: -0.25, ..spec([rows, 11], "second turn") };
+        let end = Spec {
+            place: Placement::DENSE.gap(3).edge(Edge::End),
+            rstd: true,
+            ..spec([3, 29], "end of memory")
+        };
+        let tails = (9..16).map(|width| Spec { rstd: true, ..spec([3, width], "tail") });
+        for spec in tails.chain([end]) {
+            cases.push(case::<bf16, bf16>(spec, Size::Quick));
+            cases.push(case::<f16, bf16>(spec.fused(), Size::Quick));
+        }
+        let size = if ["n512", "n2048"].contains(&tile) { Size::Quick } else { Size::Core };
+        cases.push(case::<bf16, bf16>(turns, size));
+        cases.push(case::<f16, bf16>(turns.fused(), Size::Core));
+        if ["n2048", "any"].contains(&tile) {
+            // Rows of which several waves have a share.
+            cases.push(case::<bf16, bf16>(Spec { shape: [rows, 523], ..turns }, Size::Core));
+        }
+    }
+}
+
+/// Sums of so many terms that lanes fold their chains, twice and some.
+fn long_rows(cases: &mut Vec<Case>) {
+    let long = Spec { rstd: true, ..Spec::new([1, 536_589], "two folds") };
+    // Without folds the rounding errors are too large.
+    let equal = Spec { draw: Draw::Equal, ..Spec { shape: [1, 2 << 20], name: "equal", ..long } };
+    cases.push(case::<bf16, bf16>(long, Size::Quick));
+    cases.push(case::<f16, bf16>(long.fused(), Size::Core));
+    cases.push(case::<f32, bf16>(equal, Size::Core));
+}
+
+/// Rows at the edges of allocations, and rows that are gigabytes apart.
+fn memory(cases: &mut Vec<Case>) {
+    for (edge, name) in [(Edge::Start, "start of memory"), (Edge::End, "end of memory")] {
+        for shape in [[4, 64], [3, 1027], [1, 16_392]] {
+            let place = Placement::DENSE.edge(edge);
+            let spec = Spec { place, rstd: true, ..Spec::new(shape, name) };
+            for spec in [spec, spec.fused()] {
+                cases.push(case::<bf16, bf16>(spec, Size::Quick));
+                cases.push(case::<f32, f16>(spec, Size::Quick));
+            }
+        }
+    }
+    // The second row is beyond 2^32 elements, and another such place in each matrix.
+    let place = Placement::DENSE.gap(1 << 32);
+    let far = Spec { place, ..Spec::new([2, 43], "rows far apart") };
+    for tile in ["n128", "n2048", "any"] {
+        let far = Spec { tile: Some(tile), ..far };
+        cases.push(case::<bf16, bf16>(far, Size::Core));
+        cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
+    }
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for shape in SHAPES {
+        let spec = Spec::new(shape, "plain");
+        for spec in [spec, spec.fused()] {
+            add_dtypes(&mut cases, spec, Size::Quick);
+        }
+    }
+    let variants = variants();
+    for spec in variants.iter().copied().chain(variants.iter().map(|spec| spec.fused())) {
+        add_dtypes(&mut cases, spec, Size::Quick);
+        if spec.place.shift > 0 {
+            add_mixed(&mut cases, spec);
+        }
+    }
+    limits(&mut cases);
+    tiles(&mut cases);
+    long_rows(&mut cases);
+    memory(&mut cases);
+    let decode = LARGE.iter().flat_map(|[_, width]| DECODE.map(|rows| [rows, *width]));
+    for shape in LARGE.into_iter().chain(decode) {
+        let spec = Spec::new(shape, "model");
+        cases.push(case::<bf16, bf16>(spec, Size::Large));
+        cases.push(case::<bf16, bf16>(spec.fused(), Size::Large));
+    }
+    cases
+}
+
+/// The three element types, each with a weight of its own type.
+fn add_dtypes(cases: &mut Vec<Case>, spec: Spec, size: Size) {
+    cases.push(case::<bf16, bf16>(spec, size));
+    let [rows, width] = spec.shape;
+    let size = if rows * width < 50_000 { size } else { size.max(Size::Core) };
+    cases.push(case::<f16, f16>(spec, size));
+    cases.push(case::<f32, f32>(spec, size));
+}
+
+/// The element types with a weight of each other type.
+fn add_mixed(cases: &mut Vec<Case>, spec: Spec) {
+    cases.extend([
+        case::<bf16, f16>(spec, Size::Quick),
+        case::<bf16, f32>(spec, Size::Quick),
+        case::<f16, bf16>(spec, Size::Quick),
+        case::<f16, f32>(spec, Size::Quick),
+        case::<f32, bf16>(spec, Size::Quick),
+        case::<f32, f16>(spec, Size::Quick),
+    ]);
+}
