@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::hip::Hip;
+use crate::hip::{Bound, Hip, RawStream};
 use crate::launch::ModuleCache;
+use crate::stream::OpenStream;
 use crate::{Arch, Error, HipVersion, Result, Stream};
 
 /// Environment variable that names the device of [`Device::auto`].
@@ -32,6 +33,7 @@ struct Inner {
     arch: Arch,
     info: DeviceInfo,
     capture: Mutex<Option<PathBuf>>,
+    default_stream: Arc<OpenStream>,
     modules: ModuleCache,
 }
 
@@ -220,8 +222,10 @@ impl Device {
         let arch = info.arch.ok_or_else(|| Error::UnsupportedArch { arch: info.target.clone() })?;
         let folder = std::env::var_os(CAPTURE_VARIABLE).filter(|folder| !folder.is_empty());
         let capture = Mutex::new(folder.map(PathBuf::from));
-        let modules = ModuleCache::default();
-        Ok(Self { inner: Arc::new(Inner { hip, ordinal, arch, info, capture, modules }) })
+        let null = RawStream::foreign(hip, ordinal, std::ptr::null_mut());
+        let (default_stream, modules) = (OpenStream::new(null), ModuleCache::default());
+        let inner = Inner { hip, ordinal, arch, info, capture, default_stream, modules };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Its name, as [`open`](Self::open) takes it.
@@ -254,7 +258,7 @@ impl Device {
 
     /// The device's default stream.
     pub fn default_stream(&self) -> Stream {
-        Stream::default_of(self)
+        Stream::new(self, Arc::clone(&self.inner.default_stream))
     }
 
     /// Creates a stream, whose work is not ordered with that of any other.
@@ -262,7 +266,8 @@ impl Device {
     /// # Errors
     /// [`Error::Hip`] if HIP cannot create it.
     pub fn new_stream(&self) -> Result<Stream> {
-        Stream::new(self)
+        let raw = RawStream::new(self.inner.hip, self.inner.ordinal)?;
+        Ok(Stream::new(self, OpenStream::new(raw)))
     }
 
     /// Waits for all work of all streams.
@@ -270,7 +275,9 @@ impl Device {
     /// # Errors
     /// [`Error::Fault`] or [`Error::Hip`] if any of that work failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.bind()?.synchronize_device()
+        let hip = self.bind()?;
+        hip.sweep();
+        hip.synchronize_device()
     }
 
     /// Captures every later launch on this device into folders of `folder`, as
@@ -285,10 +292,19 @@ impl Device {
         self.inner.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes it the current device of this thread and returns the HIP that it belongs to.
-    pub(crate) fn bind(&self) -> Result<&'static Hip> {
-        self.inner.hip.set_device(self.inner.ordinal)?;
-        Ok(self.inner.hip)
+    /// Makes it the current device of this thread for a while.
+    pub(crate) fn bind(&self) -> Result<Bound> {
+        self.inner.hip.bind(self.inner.ordinal)
+    }
+
+    /// The HIP library that it belongs to.
+    pub(crate) fn hip(&self) -> &'static Hip {
+        self.inner.hip
+    }
+
+    /// Its number in that library.
+    pub(crate) fn ordinal(&self) -> i32 {
+        self.inner.ordinal
     }
 
     pub(crate) fn modules(&self) -> &ModuleCache {

@@ -108,6 +108,15 @@ pub enum Error {
         b: &'static str,
     },
 
+    /// Something that a graph cannot hold was asked of a stream that is being captured in one.
+    #[error("{op}: {why} while the stream is being captured in a graph")]
+    StreamCapture {
+        /// The op.
+        op: &'static str,
+        /// What it needs that is not possible.
+        why: &'static str,
+    },
+
     /// The binary holds no code object of an op for the device's architecture.
     #[error("{op}: this binary has no code for {arch}; build with the feature `{feature}`")]
     NoCodeObject {
@@ -392,6 +401,10 @@ mod tests {
                 "rmsnorm: x and out are on different streams (move one with Tensor::into_stream)",
             ),
             (
+                Error::StreamCapture { op, why: "memory cannot be allocated" },
+                "rmsnorm: memory cannot be allocated while the stream is being captured in a graph",
+            ),
+            (
                 Error::NoCodeObject { op, arch: Arch::Gfx950, feature: "cdna4" },
                 "rmsnorm: this binary has no code for gfx950; build with the feature `cdna4`",
             ),
@@ -496,24 +509,25 @@ mod tests {
             Error::Value { .. } => 4,
             Error::Device { .. } => 5,
             Error::Stream { .. } => 6,
-            Error::NoCodeObject { .. } => 7,
-            Error::ArchMismatch { .. } => 8,
-            Error::NoTile { .. } => 9,
-            Error::OutOfMemory { .. } => 10,
-            Error::Hip { .. } => 11,
-            Error::Library { .. } => 12,
-            Error::Symbol { .. } => 13,
-            Error::Version { .. } => 14,
-            Error::NoDevice { .. } => 15,
-            Error::UnsupportedArch { .. } => 16,
-            Error::CodeObject { .. } => 17,
-            Error::NoKernel { .. } => 18,
-            Error::Layout { .. } => 19,
-            Error::Launch { .. } => 20,
-            Error::Fault(_) => 21,
-            Error::TileFile(_) => 22,
-            Error::Io { .. } => 23,
-            Error::Capture { .. } => 24,
+            Error::StreamCapture { .. } => 7,
+            Error::NoCodeObject { .. } => 8,
+            Error::ArchMismatch { .. } => 9,
+            Error::NoTile { .. } => 10,
+            Error::OutOfMemory { .. } => 11,
+            Error::Hip { .. } => 12,
+            Error::Library { .. } => 13,
+            Error::Symbol { .. } => 14,
+            Error::Version { .. } => 15,
+            Error::NoDevice { .. } => 16,
+            Error::UnsupportedArch { .. } => 17,
+            Error::CodeObject { .. } => 18,
+            Error::NoKernel { .. } => 19,
+            Error::Layout { .. } => 20,
+            Error::Launch { .. } => 21,
+            Error::Fault(_) => 22,
+            Error::TileFile(_) => 23,
+            Error::Io { .. } => 24,
+            Error::Capture { .. } => 25,
         }
     }
 
@@ -524,7 +538,7 @@ mod tests {
             assert_eq!(error.to_string(), *message);
             assert_eq!(position(error), index);
         }
-        assert_eq!(samples.len(), 25);
+        assert_eq!(samples.len(), 26);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod hip;
 pub mod kernel;
 mod launch;
 pub mod metadata;
+mod order;
 /// What every user of a kernel crate needs; each kernel crate re-exports it.
 pub mod prelude {
     pub use crate::dtype::{self, bf16, f16};
@@ -49,6 +50,7 @@ pub use launch::{
     ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction, record_tiles,
     with_code,
 };
+pub use order::Use;
 pub use stream::{Event, Stream};
 pub use tensor::{MAX_RANK, Tensor};
 

@@ -4,71 +4,67 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hip::Handle;
-use crate::{Device, Result};
+use crate::hip::{RawEvent, RawStream};
+use crate::{Device, Error, Result};
 
 /// A queue of work on a device, done in the order in which it was given. Cheap to clone.
+///
+/// Streams run beside each other, but work that uses the same tensors is done in the order in which
+/// it was given: see [`submit`](Self::submit).
 #[derive(Clone)]
 pub struct Stream {
-    inner: Arc<StreamInner>,
-}
-
-struct StreamInner {
     device: Device,
-    raw: Handle,
-    owned: bool,
+    open: Arc<OpenStream>,
 }
 
-// SAFETY: HIP streams may be used from any thread; the handle itself is never dereferenced here.
-unsafe impl Send for StreamInner {}
-// SAFETY: as above.
-unsafe impl Sync for StreamInner {}
+/// A stream that can be given work. It is destroyed when nobody can any more and its work is done.
+pub(crate) struct OpenStream(Arc<RawStream>);
 
-impl Drop for StreamInner {
+impl OpenStream {
+    pub(crate) fn new(raw: Arc<RawStream>) -> Arc<Self> {
+        Arc::new(Self(raw))
+    }
+}
+
+impl Drop for OpenStream {
     fn drop(&mut self) {
-        if self.owned
-            && let Err(error) = self.device.bind().and_then(|hip| hip.destroy_stream(self.raw))
-        {
-            tracing::warn!(%error, "a stream could not be destroyed");
-        }
+        Arc::clone(&self.0).close();
     }
 }
 
 impl Stream {
-    pub(crate) fn default_of(device: &Device) -> Self {
-        Self::wrap(device, std::ptr::null_mut(), false)
-    }
-
-    pub(crate) fn new(device: &Device) -> Result<Self> {
-        let raw = device.bind()?.create_stream()?;
-        Ok(Self::wrap(device, raw, true))
+    pub(crate) fn new(device: &Device, open: Arc<OpenStream>) -> Self {
+        Self { device: device.clone(), open }
     }
 
     /// Uses a `hipStream_t` that other code created and will destroy.
     ///
     /// # Safety
-    /// The handle is a stream of that device, of the same HIP library, and outlives this stream and
-    /// the tensors on it.
+    /// The handle is a stream of that device, of the same HIP library, and the same for all threads
+    /// (not `hipStreamPerThread`). It outlives this stream and the tensors on it.
     pub unsafe fn from_raw(device: &Device, raw: *mut std::ffi::c_void) -> Self {
-        Self::wrap(device, raw, false)
+        let raw = RawStream::foreign(device.hip(), device.ordinal(), raw);
+        Self::new(device, OpenStream::new(raw))
     }
 
-    fn wrap(device: &Device, raw: Handle, owned: bool) -> Self {
-        Self { inner: Arc::new(StreamInner { device: device.clone(), raw, owned }) }
+    pub(crate) fn queue(&self) -> &Arc<RawStream> {
+        &self.open.0
     }
 
     /// The device whose queue it is.
     pub fn device(&self) -> &Device {
-        &self.inner.device
+        &self.device
     }
 
     /// Waits until all of its work is done.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) or [`Error::Hip`](crate::Error::Hip) if any of that
+    /// [`Error::Fault`] or [`Error::Hip`] if any of that
     /// work failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.device().bind()?.synchronize_stream(self.raw())
+        let hip = self.queue().bind()?;
+        hip.sweep();
+        hip.synchronize_stream(self.raw())
     }
 
     /// Whether all of its work is done.
@@ -76,36 +72,48 @@ impl Stream {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     pub fn is_idle(&self) -> Result<bool> {
-        self.device().bind()?.is_stream_idle(self.raw())
+        self.queue().bind()?.is_stream_idle(self.raw())
+    }
+
+    /// Whether its work is being captured in a graph instead of being done.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] if HIP cannot tell.
+    pub fn is_capturing(&self) -> Result<bool> {
+        self.queue().is_capturing()
     }
 
     /// Marks this point of the stream.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if HIP cannot create or record the event.
+    /// [`Error::Hip`] if HIP cannot create or record the event.
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(self.device())?;
         event.record(self)?;
         Ok(event)
     }
 
-    /// Lets later work of this stream begin only after the event.
+    /// Lets later work of this stream begin only after the event, which may be another device's of
+    /// the same HIP library.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if HIP refuses.
+    /// [`Error::Device`] if the event is of another library, [`Error::Hip`] if HIP refuses.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        self.device().bind()?.wait_event(self.raw(), event.raw)
+        if !std::ptr::eq(self.device.hip(), event.device.hip()) {
+            return Err(between_devices("Stream::wait", &self.device, &event.device));
+        }
+        self.queue().wait(&event.raw)
     }
 
     /// Its `hipStream_t`, for other code that uses HIP; null for the default stream.
     pub fn raw(&self) -> *mut std::ffi::c_void {
-        self.inner.raw
+        self.queue().handle()
     }
 }
 
 impl PartialEq for Stream {
     fn eq(&self, other: &Self) -> bool {
-        self.raw() == other.raw() && self.device() == other.device()
+        self.queue().is(other.queue())
     }
 }
 
@@ -128,38 +136,28 @@ impl fmt::Debug for Stream {
 /// ```
 pub struct Event {
     device: Device,
-    raw: Handle,
-}
-
-// SAFETY: HIP events may be used from any thread; the handle itself is never dereferenced here.
-unsafe impl Send for Event {}
-// SAFETY: as above.
-unsafe impl Sync for Event {}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        if let Err(error) = self.device.bind().and_then(|hip| hip.destroy_event(self.raw)) {
-            tracing::warn!(%error, "an event could not be destroyed");
-        }
-    }
+    raw: RawEvent,
 }
 
 impl Event {
     /// Creates an event that marks nothing yet.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if HIP cannot create it.
+    /// [`Error::Hip`] if HIP cannot create it.
     pub fn new(device: &Device) -> Result<Self> {
-        let raw = device.bind()?.create_event()?;
+        let raw = RawEvent::new(device.hip(), device.ordinal(), true)?;
         Ok(Self { device: device.clone(), raw })
     }
 
     /// Marks the present end of a stream, in place of what it marked before.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if HIP refuses.
+    /// [`Error::Device`] if the stream is another device's, [`Error::Hip`] if HIP refuses.
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        self.device.bind()?.record_event(self.raw, stream.raw())
+        if self.device != stream.device {
+            return Err(between_devices("Event::record", &self.device, &stream.device));
+        }
+        self.raw.record(stream.queue())
     }
 
     /// Waits until the device has reached it.
@@ -167,23 +165,33 @@ impl Event {
     /// # Errors
     /// As [`Stream::synchronize`].
     pub fn synchronize(&self) -> Result<()> {
-        self.device.bind()?.synchronize_event(self.raw)
+        self.raw.synchronize()
     }
 
     /// Waits for `later` and returns the time between the two.
     ///
     /// # Errors
-    /// As [`Stream::synchronize`], and [`Error::Hip`](crate::Error::Hip) if either was not
-    /// recorded.
+    /// [`Error::Device`] if they are of different devices, whose clocks are not one; else as
+    /// [`Stream::synchronize`], and [`Error::Hip`] if either was not recorded.
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
+        if self.device != later.device {
+            return Err(between_devices("Event::elapsed", &self.device, &later.device));
+        }
         later.synchronize()?;
-        let ms = self.device.bind()?.elapsed_ms(self.raw, later.raw)?;
+        let ms = self.raw.elapsed_ms(&later.raw)?;
         Ok(Duration::try_from_secs_f64(f64::from(ms) / 1e3).unwrap_or_default())
     }
 }
 
+fn between_devices(op: &'static str, own: &Device, other: &Device) -> Error {
+    Error::Device { op, a: format!("self on {own}"), b: format!("the other on {other}") }
+}
+
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event").field("device", &self.device).field("raw", &self.raw).finish()
+        f.debug_struct("Event")
+            .field("device", &self.device)
+            .field("raw", &self.raw.handle())
+            .finish()
     }
 }

@@ -55,7 +55,11 @@ fn child_uses_the_library() {
     let device = Device::auto().unwrap();
     assert_eq!((device.name(), device.arch().name()), ("hip:0", "gfx950"));
     assert!(!device.is_simulated());
-    assert_ne!(device, Device::open("sim:mi355x").unwrap());
+    let simulated = Device::open("sim:mi355x").unwrap();
+    assert_ne!(device, simulated);
+    let event = device.default_stream().record().unwrap();
+    let foreign = simulated.default_stream().wait(&event).unwrap_err();
+    assert!(matches!(foreign, Error::Device { op: "Stream::wait", .. }), "{foreign}");
     launch(&device);
 }
 

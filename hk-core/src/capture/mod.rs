@@ -120,10 +120,14 @@ pub(crate) fn record(
     submit: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let device = stream.device();
+    if stream.is_capturing()? {
+        let why = "a launch cannot be written to a folder";
+        return Err(Error::StreamCapture { op: "launch", why });
+    }
     let hip = device.bind()?;
     // Work on other streams may still be writing to the buffers.
     hip.synchronize_device()?;
-    let (args, buffers) = describe(hip, launch);
+    let (args, buffers) = describe(&hip, launch);
     let folder = new_folder(parent, &launch.kernel.name)?;
     let record = Record {
         format: FORMAT,
@@ -214,13 +218,14 @@ fn new_folder(parent: &Path, kernel: &str) -> Result<PathBuf> {
 /// Writes all buffers' present contents to a folder.
 fn save(stream: &Stream, buffers: &[Captured], folder: &Path) -> Result<()> {
     fs::create_dir(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
-    let hip = stream.device().bind()?;
     for Captured { record, start } in buffers {
         let mut contents = vec![0u8; record.bytes];
-        // SAFETY: the range is a live allocation: the arguments of a launch lead to it, and the
-        // launch's contract is that they are. The copy ends before `contents` goes away.
-        unsafe { hip.download(&mut contents, *start, stream.raw())? };
-        stream.synchronize()?;
+        // The launch has listed what it uses.
+        stream.copy("capture", &[], |hip| {
+            // SAFETY: the range is a live allocation: the arguments of a launch lead to it, and
+            // the launch's contract is that they are. `contents` lives until `copy` has waited.
+            unsafe { hip.download(&mut contents, *start, stream.raw()) }
+        })?;
         write(&buffer_file(folder, &record.name), &contents)?;
     }
     Ok(())

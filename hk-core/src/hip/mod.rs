@@ -3,14 +3,18 @@
 //! Everything above this module is written against [`Hip`] and cannot tell a GPU from the
 //! simulator.
 
+mod queue;
 mod sys;
 mod table;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
+pub(crate) use queue::{Past, RawEvent, RawStream};
 pub(crate) use sys::Handle;
 use table::Table;
 
@@ -26,6 +30,38 @@ pub(crate) struct Hip {
     path: Option<PathBuf>,
     /// Start and length of every live allocation of ours, on all devices.
     allocations: Mutex<BTreeMap<u64, usize>>,
+    /// What is to be given back as soon as the device does not need it any more.
+    retired: Mutex<Vec<Attempt>>,
+    /// Streams in whose order memory is freed, since somebody last waited for it.
+    freeing: Mutex<Vec<Weak<RawStream>>>,
+}
+
+/// Tries to give something back; whether that is settled.
+type Attempt = Box<dyn FnMut() -> bool + Send>;
+
+/// A HIP library while a certain device is the current one of this thread. Afterwards it is the
+/// caller's own again.
+pub(crate) struct Bound {
+    hip: &'static Hip,
+    callers: Option<c_int>,
+}
+
+impl Deref for Bound {
+    type Target = Hip;
+
+    fn deref(&self) -> &Hip {
+        self.hip
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Some(device) = self.callers
+            && let Err(error) = self.hip.set_device(device)
+        {
+            tracing::warn!(%error, "the caller's current device could not be restored");
+        }
+    }
 }
 
 /// What `hipGetDeviceProperties` tells of a device.
@@ -74,7 +110,13 @@ impl Hip {
     }
 
     fn new(table: Table, path: Option<PathBuf>) -> Result<Self> {
-        let hip = Self { table, path, allocations: Mutex::default() };
+        let hip = Self {
+            table,
+            path,
+            allocations: Mutex::default(),
+            retired: Mutex::default(),
+            freeing: Mutex::default(),
+        };
         let found = hip.version()?;
         if found < OLDEST {
             let library = hip.path.unwrap_or_else(|| "the simulator".into());
@@ -128,9 +170,55 @@ impl Hip {
         Ok(count)
     }
 
-    /// Makes a device the current one of this thread, as the calls below expect.
-    pub(crate) fn set_device(&self, ordinal: i32) -> Result<()> {
+    /// Makes a device the current one of this thread, as the calls below expect, for a while.
+    pub(crate) fn bind(&'static self, ordinal: i32) -> Result<Bound> {
+        let mut current = ordinal;
+        call!(self, hipGetDevice(&mut current))?;
+        let callers = (current != ordinal).then_some(current);
+        if callers.is_some() {
+            self.set_device(ordinal)?;
+        }
+        Ok(Bound { hip: self, callers })
+    }
+
+    fn set_device(&self, ordinal: c_int) -> Result<()> {
         call!(self, hipSetDevice(ordinal))
+    }
+
+    /// Makes a call that HIP refuses while a stream is being captured, of which it would spoil the
+    /// capture, in case it was meant for the graph. Ours are not.
+    fn outside_captures<R>(&self, call: impl FnOnce() -> R) -> R {
+        let mut mode = sys::STREAM_CAPTURE_RELAXED;
+        let exchanged = call!(self, hipThreadExchangeStreamCaptureMode(&mut mode));
+        let result = call();
+        // Now the mode that was found is put back.
+        let restored =
+            exchanged.and_then(|()| call!(self, hipThreadExchangeStreamCaptureMode(&mut mode)));
+        if let Err(error) = restored {
+            tracing::warn!(%error, "the thread's capture mode could not be changed");
+        }
+        result
+    }
+
+    /// Calls `attempt`, now and later, until it says that what it is to give back is settled. It
+    /// must not block.
+    pub(crate) fn retire(&self, mut attempt: impl FnMut() -> bool + Send + 'static) {
+        if !attempt() {
+            self.retired().push(Box::new(attempt));
+        }
+    }
+
+    /// Gives back what was retired, as far as that is possible now.
+    pub(crate) fn sweep(&self) {
+        // Attempts run without the lock, as one may retire something else.
+        let mut attempts = std::mem::take(&mut *self.retired());
+        attempts.retain_mut(|attempt| !attempt());
+        self.retired().append(&mut attempts);
+    }
+
+    fn retired(&self) -> MutexGuard<'_, Vec<Attempt>> {
+        // Each update is one call of the list, so a panic elsewhere cannot leave it half done.
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn properties(&self, ordinal: i32) -> Result<Properties> {
@@ -165,30 +253,60 @@ impl Hip {
         Ok((free, total))
     }
 
-    /// Allocates in stream order on the current device. `bytes` is not zero.
-    pub(crate) fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64> {
+    /// Allocates in stream order on the current device. `bytes` is not zero. `None` if there is not
+    /// enough memory.
+    pub(crate) fn allocate(&self, bytes: usize, stream: Handle) -> Result<Option<u64>> {
         let mut pointer = std::ptr::null_mut();
-        match call!(self, hipMallocAsync(&mut pointer, bytes, stream)) {
+        match self.outside_captures(|| call!(self, hipMallocAsync(&mut pointer, bytes, stream))) {
             Ok(()) => {}
-            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => {
-                let (free, _) = self.memory()?;
-                return Err(Error::OutOfMemory { requested: bytes, free });
-            }
+            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => return Ok(None),
             Err(error) => return Err(error),
         }
         let address = pointer as u64;
         self.live().insert(address, bytes);
-        Ok(address)
+        Ok(Some(address))
     }
 
-    /// Frees in stream order.
+    /// Frees in stream order, on the stream's device.
     ///
     /// # Safety
     /// The address came from [`allocate`](Self::allocate), is freed once, and work that uses the
     /// memory is ordered before this point of the stream.
-    pub(crate) unsafe fn free(&self, address: u64, stream: Handle) -> Result<()> {
+    pub(crate) unsafe fn free(&self, address: u64, stream: &Arc<RawStream>) -> Result<()> {
         self.live().remove(&address);
-        call!(self, hipFreeAsync(address as *mut c_void, stream))
+        call!(self, hipFreeAsync(address as *mut c_void, stream.handle()))?;
+        let mut freeing = self.freeing();
+        if !freeing.iter().any(|known| known.as_ptr() == Arc::as_ptr(stream)) {
+            freeing.retain(|known| known.strong_count() > 0);
+            freeing.push(Arc::downgrade(stream));
+        }
+        Ok(())
+    }
+
+    /// Waits until all memory of a device is free that was freed in the order of some stream, unless
+    /// that is being captured.
+    pub(crate) fn wait_for_frees(&self, device: i32) {
+        self.sweep();
+        let streams = std::mem::take(&mut *self.freeing());
+        for known in streams {
+            let Some(stream) = known.upgrade() else { continue };
+            if !stream.is_on(device) || stream.is_capturing().unwrap_or(true) {
+                self.freeing().push(known);
+                continue;
+            }
+            let mut frees = Past::of(known);
+            // Not by a synchronisation, which would take the report of a failure from the thread
+            // whose work has failed.
+            while !frees.is_done() {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+        self.sweep();
+    }
+
+    fn freeing(&self) -> MutexGuard<'_, Vec<Weak<RawStream>>> {
+        // As for `retired`.
+        self.freeing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Start and length of the live allocation that holds an address; one past its end counts as
@@ -262,16 +380,25 @@ impl Hip {
 
     pub(crate) fn create_stream(&self) -> Result<Handle> {
         let mut stream = std::ptr::null_mut();
-        call!(self, hipStreamCreateWithFlags(&mut stream, sys::STREAM_NON_BLOCKING))?;
+        self.outside_captures(|| {
+            call!(self, hipStreamCreateWithFlags(&mut stream, sys::STREAM_NON_BLOCKING))
+        })?;
         Ok(stream)
     }
 
-    pub(crate) fn destroy_stream(&self, stream: Handle) -> Result<()> {
-        call!(self, hipStreamDestroy(stream))
+    fn destroy_stream(&self, stream: Handle) -> Result<()> {
+        self.outside_captures(|| call!(self, hipStreamDestroy(stream)))
     }
 
     pub(crate) fn synchronize_stream(&self, stream: Handle) -> Result<()> {
-        call!(self, hipStreamSynchronize(stream))
+        self.outside_captures(|| call!(self, hipStreamSynchronize(stream)))
+    }
+
+    /// Whether the stream's work is captured in a graph at present.
+    fn is_capturing(&self, stream: Handle) -> Result<bool> {
+        let mut status = sys::STREAM_CAPTURE_NONE;
+        call!(self, hipStreamIsCapturing(stream, &mut status))?;
+        Ok(status != sys::STREAM_CAPTURE_NONE)
     }
 
     /// Whether all work of the stream is done.
@@ -283,48 +410,61 @@ impl Hip {
         }
     }
 
-    pub(crate) fn wait_event(&self, stream: Handle, event: Handle) -> Result<()> {
+    fn wait_event(&self, stream: Handle, event: Handle) -> Result<()> {
         call!(self, hipStreamWaitEvent(stream, event, 0))
     }
 
-    pub(crate) fn create_event(&self) -> Result<Handle> {
+    /// Creates an event, with times or without.
+    fn create_event(&self, timed: bool) -> Result<Handle> {
         let mut event = std::ptr::null_mut();
-        call!(self, hipEventCreate(&mut event))?;
+        let flags = if timed { 0 } else { sys::EVENT_DISABLE_TIMING };
+        call!(self, hipEventCreateWithFlags(&mut event, flags))?;
         Ok(event)
     }
 
-    pub(crate) fn destroy_event(&self, event: Handle) -> Result<()> {
+    fn destroy_event(&self, event: Handle) -> Result<()> {
         call!(self, hipEventDestroy(event))
     }
 
-    pub(crate) fn record_event(&self, event: Handle, stream: Handle) -> Result<()> {
+    fn record_event(&self, event: Handle, stream: Handle) -> Result<()> {
         call!(self, hipEventRecord(event, stream))
     }
 
-    pub(crate) fn synchronize_event(&self, event: Handle) -> Result<()> {
-        call!(self, hipEventSynchronize(event))
+    fn synchronize_event(&self, event: Handle) -> Result<()> {
+        self.outside_captures(|| call!(self, hipEventSynchronize(event)))
+    }
+
+    /// Whether the device has reached the event.
+    fn is_event_done(&self, event: Handle) -> Result<bool> {
+        match call!(self, hipEventQuery(event)) {
+            Ok(()) => Ok(true),
+            Err(Error::Hip { code: sys::ERROR_NOT_READY, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Milliseconds between two events.
-    pub(crate) fn elapsed_ms(&self, start: Handle, stop: Handle) -> Result<f32> {
+    fn elapsed_ms(&self, start: Handle, stop: Handle) -> Result<f32> {
         let mut ms = 0.0;
         call!(self, hipEventElapsedTime(&mut ms, start, stop))?;
         Ok(ms)
     }
 
     pub(crate) fn synchronize_device(&self) -> Result<()> {
-        call!(self, hipDeviceSynchronize())
+        self.outside_captures(|| call!(self, hipDeviceSynchronize()))
     }
 
-    /// Loads a code object, whose bytes HIP copies, on the current device.
+    /// Loads a code object on the current device. Its bytes should live as long as the module:
+    /// releases of HIP differ in whether they copy them.
     pub(crate) fn load_module(&self, image: &[u8]) -> Result<Handle> {
         let mut module = std::ptr::null_mut();
-        call!(self, hipModuleLoadData(&mut module, image.as_ptr().cast::<c_void>()))?;
+        let bytes = image.as_ptr().cast::<c_void>();
+        self.outside_captures(|| call!(self, hipModuleLoadData(&mut module, bytes)))?;
         Ok(module)
     }
 
     pub(crate) fn unload_module(&self, module: Handle) -> Result<()> {
-        call!(self, hipModuleUnload(module))
+        self.outside_captures(|| call!(self, hipModuleUnload(module)))
     }
 
     pub(crate) fn function(&self, module: Handle, name: &str) -> Result<Handle> {
@@ -411,106 +551,4 @@ impl Pattern {
 }
 
 #[cfg(all(test, feature = "sim"))]
-mod tests {
-    use std::ffi::c_uint;
-
-    use super::*;
-
-    /// Puts functions that do nothing but fail in place of the table's.
-    macro_rules! refuse {
-        ($table:ident: $($name:ident($($ty:ty),*),)*) => {$(
-            $table.$name = {
-                unsafe extern "C" fn refuse($(_: $ty),*) -> sys::Status {
-                    REFUSED
-                }
-                refuse
-            };
-        )*};
-    }
-
-    /// `hipErrorNotSupported`.
-    const REFUSED: sys::Status = 801;
-
-    impl Hip {
-        /// A simulator that refuses what a launch may not do while a graph is captured.
-        pub(crate) fn that_only_launches() -> &'static Self {
-            let mut table = Table::simulator();
-            refuse! { table:
-                hipMallocAsync(*mut *mut c_void, usize, Handle),
-                hipFreeAsync(*mut c_void, Handle),
-                hipMemcpyAsync(*mut c_void, *const c_void, usize, c_int, Handle),
-                hipMemsetAsync(*mut c_void, c_int, usize, Handle),
-                hipStreamCreateWithFlags(*mut Handle, c_uint),
-                hipStreamSynchronize(Handle),
-                hipStreamWaitEvent(Handle, Handle, c_uint),
-                hipEventCreate(*mut Handle),
-                hipEventRecord(Handle, Handle),
-                hipEventSynchronize(Handle),
-                hipDeviceSynchronize(),
-            }
-            // A HIP library is never unloaded.
-            Box::leak(Box::new(Self::new(table, None).unwrap()))
-        }
-    }
-
-    unsafe extern "C" fn old_version(version: *mut c_int) -> sys::Status {
-        // SAFETY: the caller passes a place for the version.
-        unsafe { *version = 40_421_401 };
-        sys::SUCCESS
-    }
-
-    #[test]
-    fn a_library_of_an_old_release_is_refused() {
-        for (runtime, driver) in [(true, false), (false, true)] {
-            let mut table = Table::simulator();
-            if runtime {
-                table.hipRuntimeGetVersion = old_version;
-            }
-            if driver {
-                table.hipDriverGetVersion = old_version;
-            }
-            let error = Hip::new(table, Some("old.so".into())).map(|_| ()).unwrap_err();
-            let Error::Version { library, found, required } = error else { panic!("{error}") };
-            assert_eq!((library, found), (PathBuf::from("old.so"), HipVersion(40_421_401)));
-            assert_eq!(
-                (found.to_string(), required.to_string()),
-                ("4.4.21401".into(), "5.0.0".into())
-            );
-        }
-    }
-
-    #[test]
-    fn a_failing_call_is_named_and_explained() {
-        let hip = Hip::simulator().unwrap();
-        let error = hip.set_device(-1).unwrap_err();
-        let Error::Hip { call, code, name } = error else { panic!("{error}") };
-        assert_eq!((call, code), ("hipSetDevice", 101));
-        assert!(name.starts_with("hipErrorInvalidDevice: "), "{name}");
-    }
-
-    #[test]
-    fn both_layouts_of_the_properties_say_the_same() {
-        let simulated = Hip::simulator().unwrap();
-        let mut table = Table::simulator();
-        table.use_old_properties();
-        let old = Hip::new(table, None).unwrap();
-        for ordinal in 0..simulated.device_count().unwrap() {
-            assert_eq!(old.properties(ordinal).unwrap(), simulated.properties(ordinal).unwrap());
-        }
-    }
-
-    #[test]
-    fn addresses_are_traced_to_their_allocation() {
-        let hip = Hip::simulator().unwrap();
-        hip.set_device(0).unwrap();
-        let null = std::ptr::null_mut();
-        let start = hip.allocate(1000, null).unwrap();
-        for (address, inside) in [(start, true), (start + 1000, true), (start + 1001, false)] {
-            let found = hip.allocation_of(address);
-            assert_eq!(found == Some((start, 1000)), inside, "{address:#x}");
-        }
-        // SAFETY: it was allocated above, and nothing uses it.
-        unsafe { hip.free(start, null).unwrap() };
-        assert_ne!(hip.allocation_of(start), Some((start, 1000)));
-    }
-}
+mod tests;

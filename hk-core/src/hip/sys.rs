@@ -22,6 +22,9 @@ pub(crate) const MEMCPY_DEVICE_TO_HOST: c_int = 2;
 pub(crate) const MEMCPY_DEVICE_TO_DEVICE: c_int = 3;
 
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
+pub(crate) const STREAM_CAPTURE_NONE: c_int = 0;
+pub(crate) const STREAM_CAPTURE_RELAXED: c_uint = 2;
+pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
 
 // Keys of the `extra` list of `hipModuleLaunchKernel`.
 pub(crate) const LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
@@ -36,6 +39,7 @@ macro_rules! for_each_function {
             fn hipDriverGetVersion(version: *mut c_int);
             fn hipGetLastError();
             fn hipGetDeviceCount(count: *mut c_int);
+            fn hipGetDevice(device: *mut c_int);
             fn hipSetDevice(device: c_int);
             fn hipMemGetInfo(free: *mut usize, total: *mut usize);
             fn hipMallocAsync(pointer: *mut *mut c_void, bytes: usize, stream: Handle);
@@ -55,10 +59,13 @@ macro_rules! for_each_function {
             fn hipStreamSynchronize(stream: Handle);
             fn hipStreamQuery(stream: Handle);
             fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
-            fn hipEventCreate(event: *mut Handle);
+            fn hipStreamIsCapturing(stream: Handle, status: *mut c_int);
+            fn hipThreadExchangeStreamCaptureMode(mode: *mut c_uint);
+            fn hipEventCreateWithFlags(event: *mut Handle, flags: c_uint);
             fn hipEventDestroy(event: Handle);
             fn hipEventRecord(event: Handle, stream: Handle);
             fn hipEventSynchronize(event: Handle);
+            fn hipEventQuery(event: Handle);
             fn hipEventElapsedTime(ms: *mut f32, start: Handle, stop: Handle);
             fn hipDeviceSynchronize();
             fn hipModuleLoadData(module: *mut Handle, image: *const c_void);

@@ -6,13 +6,13 @@ mod set;
 use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use args::Binding;
 pub use args::{ArgBytes, DevicePtr, KernelArgs};
 pub use set::{TileFunction, record_tiles, with_code};
 
-use crate::hip::{Handle, Hip};
+use crate::hip::{Handle, Hip, Past, RawStream};
 use crate::metadata::{CodeObjectInfo, KernelInfo};
 use crate::{Arch, Device, Error, Result, Stream, capture};
 
@@ -101,6 +101,16 @@ struct ModuleInner {
     image: Arc<[u8]>,
     /// Each kernel with its handle.
     kernels: Vec<(KernelInfo, Handle)>,
+    users: Mutex<Users>,
+}
+
+/// What may still need a module when it is dropped.
+#[derive(Default)]
+struct Users {
+    /// Streams that it was launched on.
+    streams: Vec<Weak<RawStream>>,
+    /// Whether a graph holds such a launch.
+    captured: bool,
 }
 
 // SAFETY: HIP modules and functions may be used from any thread; the handles are never
@@ -109,8 +119,60 @@ unsafe impl Send for ModuleInner {}
 // SAFETY: as above.
 unsafe impl Sync for ModuleInner {}
 
+impl ModuleInner {
+    fn users(&self) -> MutexGuard<'_, Users> {
+        // Each update leaves the list whole, so a panic elsewhere does not matter.
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a launch that is about to happen.
+    fn note_launch(&self, stream: &Arc<RawStream>) -> Result<()> {
+        let captured = stream.is_capturing()?;
+        let mut users = self.users();
+        users.captured |= captured;
+        let own = Arc::as_ptr(stream);
+        if !users.streams.iter().any(|known| known.as_ptr() == own) {
+            users.streams.retain(|known| known.strong_count() > 0);
+            users.streams.push(Arc::downgrade(stream));
+        }
+        Ok(())
+    }
+}
+
 impl Drop for ModuleInner {
     fn drop(&mut self) {
+        let Users { streams, captured } = std::mem::take(&mut *self.users());
+        let module = Unloading { hip: self.hip, raw: self.raw, image: Arc::clone(&self.image) };
+        if captured {
+            // The graph may launch it at any time, and does not say when it is destroyed.
+            std::mem::forget(module);
+            return;
+        }
+        let mut launches: Vec<_> = streams.into_iter().map(Past::of).collect();
+        self.hip.retire(move || {
+            launches.retain_mut(|launch| !launch.is_done());
+            let done = launches.is_empty();
+            if done {
+                module.unload();
+            }
+            done
+        });
+    }
+}
+
+/// A module without users.
+struct Unloading {
+    hip: &'static Hip,
+    raw: Handle,
+    #[expect(dead_code, reason = "HIP may use it as long as the module is loaded")]
+    image: Arc<[u8]>,
+}
+
+// SAFETY: as for `ModuleInner`.
+unsafe impl Send for Unloading {}
+
+impl Unloading {
+    fn unload(&self) {
         if let Err(error) = self.hip.unload_module(self.raw) {
             tracing::warn!(%error, "a module could not be unloaded");
         }
@@ -225,6 +287,7 @@ impl Module {
             dynamic_lds = config.dynamic_lds_bytes,
             "launch"
         );
+        self.inner.note_launch(stream.queue())?;
         let hip = self.device.bind()?;
         let LaunchConfig { grid, block, dynamic_lds_bytes } = *config;
         // SAFETY: passed on to the caller.
@@ -241,8 +304,16 @@ impl ModuleInner {
             return Err(Error::CodeObject { reason });
         }
         let hip = device.bind()?;
-        let raw = hip.load_module(image)?;
-        let mut module = Self { hip, raw, image: image.into(), kernels: Vec::new() };
+        hip.sweep();
+        let image: Arc<[u8]> = image.into();
+        let raw = hip.load_module(&image)?;
+        let mut module = Self {
+            hip: device.hip(),
+            raw,
+            image: Arc::clone(&image),
+            kernels: Vec::new(),
+            users: Mutex::default(),
+        };
         for kernel in info.kernels {
             let function = hip.function(raw, &kernel.name)?;
             module.kernels.push((kernel, function));
@@ -288,7 +359,8 @@ impl<A: KernelArgs> Function<A> {
     /// # Safety
     /// A kernel may write wherever its arguments lead it. With these arguments and this grid it
     /// must stay inside memory that is allocated, and whose owner expects that it is accessed: as a
-    /// rule, tensors of this stream, or of none while they are written.
+    /// rule, tensors that are listed for [`Stream::submit`], from within which it is called, or
+    /// that no other stream uses.
     ///
     /// # Errors
     /// [`Error::Launch`] if the grid, the workgroup or LDS exceed a limit, [`Error::Device`] if the
@@ -370,7 +442,8 @@ mod tests {
         let ordinal = hk_sim::device_ordinal("mi300x").unwrap();
         let device = Device::new(Hip::that_only_launches(), ordinal, "test".into()).unwrap();
         let stream = device.default_stream();
-        assert!(matches!(stream.record(), Err(Error::Hip { call: "hipEventCreate", .. })));
+        let error = stream.record().map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Hip { call: "hipEventCreateWithFlags", .. }), "{error}");
         let module = Module::load(&device, &code.image).unwrap();
         let nothing = module.function::<()>("nothing").unwrap();
         // SAFETY: the kernel does nothing.

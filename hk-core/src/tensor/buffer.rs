@@ -1,9 +1,9 @@
 //! Device memory that is given back in the order of the stream it came from.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::hip::Hip;
-use crate::{Result, Stream};
+use crate::order::Ledger;
+use crate::{Error, Result, Stream};
 
 /// An allocation. It is freed in stream order, so that dropping it while launched work still uses
 /// it is sound.
@@ -11,15 +11,13 @@ pub(crate) struct Buffer {
     address: u64,
     /// The stream that allocated it, and will free it.
     home: Stream,
-    /// Other streams to which tensors in it were moved.
-    visited: Mutex<Vec<Stream>>,
+    ledger: Mutex<Ledger>,
 }
 
 impl Buffer {
-    pub(crate) fn new(stream: &Stream, bytes: usize) -> Result<Self> {
-        let hip = stream.device().bind()?;
-        let address = if bytes == 0 { 0 } else { hip.allocate(bytes, stream.raw())? };
-        Ok(Self { address, home: stream.clone(), visited: Mutex::default() })
+    pub(crate) fn new(op: &'static str, stream: &Stream, bytes: usize) -> Result<Self> {
+        let address = if bytes == 0 { 0 } else { allocate(op, stream, bytes)? };
+        Ok(Self { address, home: stream.clone(), ledger: Mutex::default() })
     }
 
     /// Address of its first byte; 0 if it is empty.
@@ -27,32 +25,64 @@ impl Buffer {
         self.address
     }
 
-    /// Notes that work on another stream may use it from now on.
-    pub(crate) fn visit(&self, stream: &Stream) {
-        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
-        if *stream != self.home && !visited.contains(stream) {
-            visited.push(stream.clone());
-        }
+    pub(crate) fn home(&self) -> &Stream {
+        &self.home
     }
 
-    fn release(&mut self) -> Result<()> {
-        let hip: &Hip = self.home.device().bind()?;
-        for stream in self.visited.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            self.home.wait(&stream.record()?)?;
-        }
-        // SAFETY: the address came from `allocate`, this is the only place that frees it, and all
-        // work on it is ordered before: that of the home stream by itself, the others' by the
-        // events above.
-        unsafe { hip.free(self.address, self.home.raw()) }
+    /// What its next use may have to wait for.
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // Each update is complete or leaves out a use of work that panicked before it launched.
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn allocate(op: &'static str, stream: &Stream, bytes: usize) -> Result<u64> {
+    if stream.queue().is_capturing()? {
+        return Err(Error::StreamCapture { op, why: "memory cannot be allocated" });
+    }
+    let hip = stream.queue().bind()?;
+    hip.sweep();
+    if let Some(address) = hip.allocate(bytes, stream.raw())? {
+        return Ok(address);
+    }
+    // Some may be free as soon as streams get to where it was dropped.
+    hip.wait_for_frees(stream.device().ordinal());
+    match hip.allocate(bytes, stream.raw())? {
+        Some(address) => Ok(address),
+        None => Err(Error::OutOfMemory { requested: bytes, free: hip.memory()?.0 }),
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.address != 0
-            && let Err(error) = self.release()
-        {
-            tracing::warn!(%error, "device memory could not be freed");
+        if self.address == 0 {
+            return;
         }
+        let (address, home) = (self.address, self.home.clone());
+        let ledger = std::mem::take(&mut *self.ledger());
+        self.home.device().hip().retire(move || {
+            free(address, &home, &ledger).unwrap_or_else(|error| {
+                tracing::warn!(%error, "device memory could not be freed");
+                true
+            })
+        });
     }
+}
+
+/// Frees memory once all uses are done; false if that cannot be said now, because a stream is being
+/// captured: what it was given before has no event, and freeing must not become a part of a graph.
+fn free(address: u64, home: &Stream, ledger: &Ledger) -> Result<bool> {
+    let queue = home.queue();
+    if queue.is_capturing()? {
+        return Ok(false);
+    }
+    let Some(ends) = ledger.ends(queue)? else { return Ok(false) };
+    for end in &ends {
+        queue.wait(end)?;
+    }
+    // SAFETY: the address came from `allocate`, only the one owner that was dropped frees it, and
+    // all work on it is ordered before: that of the home stream by itself, the others' by the
+    // events above.
+    unsafe { queue.bind()?.free(address, queue) }?;
+    Ok(true)
 }

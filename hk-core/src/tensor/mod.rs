@@ -10,20 +10,21 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
 
-use buffer::Buffer;
+pub(crate) use buffer::Buffer;
 pub use layout::MAX_RANK;
 use layout::{Layout, Placement};
 
 use crate::dtype::{DType, Element};
 use crate::hip::Pattern;
 use crate::launch::DevicePtr;
-use crate::{Device, Error, Result, Stream};
+use crate::{Device, Error, Result, Stream, Use};
 
 /// A row-major array of `T` in device memory, or a view of a part of one.
 ///
 /// A tensor carries its stream: everything done to it happens in that stream's order. Views share
 /// the memory, which is given back when the last tensor in it is dropped, after the work that was
-/// given to the stream before. Elements of the innermost dimension are adjacent; outer dimensions
+/// given to the stream before. Views may be on different streams: what is done to them happens in
+/// the order in which it is asked for, see [`Stream::submit`]. Elements of the innermost dimension are adjacent; outer dimensions
 /// may have gaps, as those of a range of columns do.
 ///
 /// Reading takes `&Tensor`, writing `&mut Tensor`. As views share memory, ops also refuse outputs
@@ -65,7 +66,7 @@ impl<T: Element> Tensor<T> {
 
     fn allocate(op: &'static str, stream: &Stream, shape: &[usize]) -> Result<Self> {
         let layout = Layout::contiguous(op, shape, T::PACK)?;
-        let buffer = Arc::new(Buffer::new(stream, bytes_of::<T>(layout.len()))?);
+        let buffer = Arc::new(Buffer::new(op, stream, bytes_of::<T>(layout.len()))?);
         Ok(Self { buffer, offset: 0, layout, stream: stream.clone(), element: PhantomData })
     }
 
@@ -124,20 +125,22 @@ impl<T: Element> Tensor<T> {
     /// Copies to the host, in row-major order, waiting for the stream.
     ///
     /// # Errors
-    /// [`Error::Fault`] or [`Error::Hip`] if this, or earlier work of the stream, fails.
+    /// [`Error::Fault`] or [`Error::Hip`] if this, or earlier work of the stream, fails;
+    /// [`Error::StreamCapture`] if the stream is being captured.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut host = vec![T::zeroed(); self.len() / T::PACK];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut host);
-        let hip = self.device().bind()?;
         let (run, starts) = self.layout.runs();
         if run > 0 {
-            for (chunk, start) in bytes.chunks_exact_mut(bytes_of::<T>(run)).zip(starts) {
-                // SAFETY: the layout keeps runs inside the buffer, and the synchronisation below
-                // ends the copies before `host` can go away.
-                unsafe { hip.download(chunk, self.address_of(start), self.stream.raw())? };
-            }
+            self.stream.copy("Tensor::to_vec", &[self.as_input()], |hip| {
+                for (chunk, start) in bytes.chunks_exact_mut(bytes_of::<T>(run)).zip(starts) {
+                    // SAFETY: the layout keeps runs inside the buffer, and `host` lives until
+                    // `copy` has waited.
+                    unsafe { hip.download(chunk, self.address_of(start), self.stream.raw())? };
+                }
+                Ok(())
+            })?;
         }
-        self.stream.synchronize()?;
         Ok(host)
     }
 
@@ -165,16 +168,18 @@ impl<T: Element> Tensor<T> {
     pub fn write(&mut self, data: &[T]) -> Result<()> {
         check_len("Tensor::write", data.len() * T::PACK, self.len(), self.shape())?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
-        let hip = self.device().bind()?;
         let (run, starts) = self.layout.runs();
-        if run > 0 {
+        if run == 0 {
+            return Ok(());
+        }
+        self.stream.copy("Tensor::write", &[Use::new(&self.buffer, true)], |hip| {
             for (chunk, start) in bytes.chunks_exact(bytes_of::<T>(run)).zip(starts) {
-                // SAFETY: the layout keeps runs inside the buffer, and the synchronisation below
-                // ends the copies before the borrow of `data` does.
+                // SAFETY: the layout keeps runs inside the buffer, and `data` lives until `copy`
+                // has waited.
                 unsafe { hip.upload(self.address_of(start), chunk, self.stream.raw())? };
             }
-        }
-        self.stream.synchronize()
+            Ok(())
+        })
     }
 
     /// Sets every storage element to `value`, without waiting.
@@ -198,14 +203,17 @@ impl<T: Element> Tensor<T> {
         let hip = self.device().bind()?;
         let (run, starts) = self.layout.runs();
         let count = bytes_of::<T>(run) / pattern.bytes();
-        if count > 0 {
+        if count == 0 {
+            return Ok(());
+        }
+        self.stream.submit(&[Use::new(&self.buffer, true)], || {
             for start in starts {
                 // SAFETY: the layout keeps runs inside the buffer; elements are aligned, and the
                 // pattern is no larger than one.
                 unsafe { hip.fill(self.address_of(start), pattern, count, self.stream.raw())? };
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Overwrites all elements from another tensor of the same shape and stream, without waiting.
@@ -230,12 +238,14 @@ impl<T: Element> Tensor<T> {
             return Ok(());
         }
         let to = pieces(to_starts, to_run, run);
-        for (to, from_start) in to.zip(pieces(from_starts, from_run, run)) {
-            let (to, source) = (self.address_of(to), from.address_of(from_start));
-            // SAFETY: both layouts keep runs inside their buffers, which are disjoint.
-            unsafe { hip.copy(to, source, bytes_of::<T>(run), self.stream.raw())? };
-        }
-        Ok(())
+        self.stream.submit(&[from.as_input(), Use::new(&self.buffer, true)], || {
+            for (to, from_start) in to.zip(pieces(from_starts, from_run, run)) {
+                let (to, source) = (self.address_of(to), from.address_of(from_start));
+                // SAFETY: both layouts keep runs inside their buffers, which are disjoint.
+                unsafe { hip.copy(to, source, bytes_of::<T>(run), self.stream.raw())? };
+            }
+            Ok(())
+        })
     }
 
     /// A copy without gaps in memory of its own, without waiting.
@@ -319,19 +329,25 @@ impl<T: Element> Tensor<T> {
     /// given to its present stream so far.
     ///
     /// # Errors
-    /// [`Error::Device`] if the stream is another device's, [`Error::Hip`] if HIP refuses.
+    /// [`Error::Device`] if the stream is another device's, [`Error::StreamCapture`] if it is being
+    /// captured and the present one is not, [`Error::Hip`] if HIP refuses.
     pub fn into_stream(mut self, stream: &Stream) -> Result<Self> {
+        let op = "Tensor::into_stream";
         if stream.device() != self.device() {
             return Err(Error::Device {
-                op: "Tensor::into_stream",
+                op,
                 a: format!("self on {}", self.device()),
                 b: format!("stream on {}", stream.device()),
             });
         }
         if *stream != self.stream {
-            // Noted first: from the wait on, work of that stream may be under way in it.
-            self.buffer.visit(stream);
-            stream.wait(&self.stream.record()?)?;
+            if stream.is_capturing()? && !self.stream.is_capturing()? {
+                let why = "work outside the graph cannot be waited for";
+                return Err(Error::StreamCapture { op, why });
+            }
+            // A read, so that the memory is not freed before what the stream is given from now on,
+            // also by code that does not say what it uses.
+            stream.submit(&[self.as_input()], || stream.wait(&self.stream.record()?))?;
             self.stream = stream.clone();
         }
         Ok(self)
@@ -390,6 +406,16 @@ impl<T: Element> Tensor<T> {
     /// Its device.
     pub fn device(&self) -> &Device {
         self.stream.device()
+    }
+
+    /// That work reads the tensor's memory, for [`Stream::submit`].
+    pub fn as_input(&self) -> Use<'_> {
+        Use::new(&self.buffer, false)
+    }
+
+    /// That work writes the tensor's memory, and may read it, for [`Stream::submit`].
+    pub fn as_output(&mut self) -> Use<'_> {
+        Use::new(&self.buffer, true)
     }
 
     /// Address of the first element, for a kernel that reads it. Null if the tensor has no memory.

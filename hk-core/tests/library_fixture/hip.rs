@@ -19,12 +19,13 @@ macro_rules! refuse {
 }
 
 refuse! {
-    hipSetDevice hipMemGetInfo
+    hipGetDevice hipSetDevice hipMemGetInfo
     #[cfg(not(incomplete))]
     hipMallocAsync
     hipFreeAsync hipMemcpyAsync hipMemsetAsync hipMemsetD16Async hipMemsetD32Async
     hipStreamCreateWithFlags hipStreamDestroy hipStreamSynchronize hipStreamQuery
-    hipStreamWaitEvent hipEventCreate hipEventDestroy hipEventRecord hipEventSynchronize
+    hipStreamWaitEvent hipStreamIsCapturing hipThreadExchangeStreamCaptureMode
+    hipEventCreateWithFlags hipEventDestroy hipEventRecord hipEventSynchronize hipEventQuery
     hipEventElapsedTime hipDeviceSynchronize hipModuleLoadData hipModuleUnload
     hipModuleGetFunction hipModuleLaunchKernel hipModuleOccupancyMaxActiveBlocksPerMultiprocessor
     hipGetDevicePropertiesR0600
