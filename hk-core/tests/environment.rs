@@ -6,6 +6,7 @@
 mod common;
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{AXPY, AxpyArgs, compile, run};
@@ -61,6 +62,34 @@ fn child_uses_the_library() {
     let foreign = simulated.default_stream().wait(&event).unwrap_err();
     assert!(matches!(foreign, Error::Device { op: "Stream::wait", .. }), "{foreign}");
     launch(&device);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_library_that_the_process_has_loaded_is_the_one() {
+    let (folder, rocm) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // ROCm has one, too.
+    fs::create_dir(rocm.path().join("lib")).unwrap();
+    fs::copy(shared_library(), rocm.path().join("lib/libamdhip64.so")).unwrap();
+    for name in ["libamdhip64.so", "libamdhip64.so.6", "libamdhip64-6f1c.so.7"] {
+        let library = folder.path().join(name);
+        fs::copy(shared_library(), &library).unwrap();
+        let devices = ("HIPKITTENS_SIM_DEVICES", Path::new("mi355x"));
+        let environment = [("ROCM_PATH", rocm.path()), ("LIBRARY", &library), devices];
+        run("child_has_loaded_a_library", &environment);
+    }
+}
+
+#[test]
+#[ignore = "run by the_library_that_the_process_has_loaded_is_the_one"]
+fn child_has_loaded_a_library() {
+    let path = PathBuf::from(env::var_os("LIBRARY").unwrap());
+    // SAFETY: loading it runs no more than what a program that is linked to it runs.
+    let library = unsafe { libloading::Library::new(&path) }.unwrap();
+    assert_eq!(hip_library().unwrap().path, path);
+    launch(&Device::open("hip:0").unwrap());
+    // A runtime has threads of its own.
+    std::mem::forget(library);
 }
 
 #[test]

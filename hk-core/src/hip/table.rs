@@ -128,15 +128,20 @@ fn symbol<F: Copy>(library: &Library, path: &Path, name: &'static str) -> Result
 const FILE_NAMES: [&str; 4] =
     ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
 
-/// Where to look for the HIP library, given how to read an environment variable.
+/// Where to look for the HIP library, given how to read an environment variable and what the
+/// process has loaded.
 ///
 /// `HIPKITTENS_HIP_LIBRARY` alone if it is set: a wrong setting must not be papered over by another
-/// library. Else `lib` of `ROCM_PATH`, of `HIP_PATH` and of `/opt/rocm`, then the loader's own
-/// search path.
-pub(super) fn candidates(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+/// library. Else the one that is loaded: pointers and streams of the code that loaded it would be
+/// foreign to a second one. Else `lib` of `ROCM_PATH`, of `HIP_PATH` and of `/opt/rocm`, then the
+/// loader's own search path.
+pub(super) fn candidates(
+    variable: impl Fn(&str) -> Option<String>,
+    loaded: Option<PathBuf>,
+) -> Vec<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-    if let Some(explicit) = set("HIPKITTENS_HIP_LIBRARY") {
-        return vec![explicit.into()];
+    if let Some(only) = set("HIPKITTENS_HIP_LIBRARY").map(PathBuf::from).or(loaded) {
+        return vec![only];
     }
     let roots = [set("ROCM_PATH"), set("HIP_PATH"), Some("/opt/rocm".to_owned())];
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -150,6 +155,40 @@ pub(super) fn candidates(variable: impl Fn(&str) -> Option<String>) -> Vec<PathB
     folders.push(PathBuf::new());
     let in_folder = |folder: PathBuf| FILE_NAMES.map(|name| folder.join(name));
     folders.into_iter().flat_map(in_folder).collect()
+}
+
+/// The HIP library that the process has loaded, under whatever name.
+pub(super) fn loaded() -> Option<PathBuf> {
+    // By the files that are mapped, which gives the path; else by the names that libraries give
+    // themselves, for a file of another name.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let names = FILE_NAMES.iter().map(PathBuf::from);
+    mapped_libraries(&maps).chain(names).find(|path| is_loaded(path))
+}
+
+/// Paths in `/proc/self/maps` of files that are named as a HIP library, also where a package has
+/// put something between name and version.
+fn mapped_libraries(maps: &str) -> impl Iterator<Item = PathBuf> {
+    maps.lines().filter_map(|line| {
+        let path = Path::new(&line[line.find('/')?..]);
+        let name = path.file_name()?.to_str()?;
+        (name.starts_with("libamdhip64") && name.contains(".so")).then(|| path.to_owned())
+    })
+}
+
+/// Whether the loader knows a library of that path or name, without loading it.
+#[cfg(target_os = "linux")]
+fn is_loaded(path: &Path) -> bool {
+    use libloading::os::unix;
+    /// `RTLD_NOLOAD` of the GNU and musl C libraries.
+    const NO_LOAD: c_int = 4;
+    // SAFETY: nothing is loaded, so nothing is initialised.
+    unsafe { unix::Library::open(Some(path), unix::RTLD_LAZY | NO_LOAD) }.is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_loaded(_path: &Path) -> bool {
+    false
 }
 
 /// Opens the first of the candidates that the loader accepts and resolves its entry points.
@@ -189,7 +228,7 @@ mod tests {
 
     #[test]
     fn folders_are_searched_in_order_each_with_every_name() {
-        let paths = candidates(environment(&[("ROCM_PATH", "/r"), ("HIP_PATH", "/h")]));
+        let paths = candidates(environment(&[("ROCM_PATH", "/r"), ("HIP_PATH", "/h")]), None);
         let folders = ["/r/lib/", "/h/lib/", "/opt/rocm/lib/", ""];
         let expected: Vec<PathBuf> = folders
             .iter()
@@ -201,9 +240,26 @@ mod tests {
     #[test]
     fn an_explicit_library_is_the_only_candidate() {
         let set = environment(&[("HIPKITTENS_HIP_LIBRARY", "/x/lib.so"), ("ROCM_PATH", "/r")]);
-        assert_eq!(candidates(set), [PathBuf::from("/x/lib.so")]);
-        let unset = candidates(environment(&[("HIPKITTENS_HIP_LIBRARY", "")]));
-        assert_eq!(unset[0], PathBuf::from("/opt/rocm/lib/libamdhip64.so"));
+        assert_eq!(candidates(set, Some("/l.so".into())), [PathBuf::from("/x/lib.so")]);
+        let unset = || environment(&[("HIPKITTENS_HIP_LIBRARY", ""), ("ROCM_PATH", "")]);
+        assert_eq!(candidates(unset(), Some("/l.so".into())), [PathBuf::from("/l.so")]);
+        let first = candidates(unset(), None).swap_remove(0);
+        assert_eq!(first, PathBuf::from("/opt/rocm/lib/libamdhip64.so"));
+    }
+
+    #[test]
+    fn mapped_libraries_are_known_by_their_file_names() {
+        let maps = "\
+7f00-7f01 r-xp 00000000 fe:01 12  /lib/libc.so.6
+7f01-7f02 r-xp 00000000 fe:01 13  /wheels/my torch/lib/libamdhip64.so
+7f02-7f03 rw-p 00000000 00:00 0
+7f03-7f04 r-xp 00000000 fe:01 14  /wheels/libamdhip64-0a1b2c.so.6.1
+7f04-7f05 r--p 00000000 fe:01 15  /data/libamdhip64.txt
+7ffd-7ffe rw-p 00000000 00:00 0   [stack]
+";
+        let found: Vec<_> = mapped_libraries(maps).collect();
+        let expected = ["/wheels/my torch/lib/libamdhip64.so", "/wheels/libamdhip64-0a1b2c.so.6.1"];
+        assert_eq!(found, expected.map(PathBuf::from));
     }
 
     #[test]
