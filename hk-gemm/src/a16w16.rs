@@ -12,7 +12,7 @@ use hk_core::{DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
 use crate::epilogue::{Activation, Epilogue, Lowered, MAX_STEPS, Operand, StepArg};
-use crate::tiling::{Problem, Split, Tile};
+use crate::tiling::{Problem, RUN, Split, Tile};
 
 const OP: &str = "gemm_a16w16";
 
@@ -105,8 +105,9 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Cuts k into about so many shares that are computed side by side, instead of as many as fill
-    /// the device.
+    /// Cuts k into at most so many shares that are computed side by side, instead of as many as fill
+    /// the device: a number from 1 to k, whatever the tile. There are fewer where a share would be
+    /// shorter than the tile's step along k, and more where one would be longer than 65,536.
     #[must_use]
     pub fn splits(mut self, splits: u32) -> Self {
         self.splits = Some(splits);
@@ -172,10 +173,11 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
     y.check_disjoint(OP, "y", x, "x")?;
     y.check_disjoint(OP, "y", w, "w")?;
     let y_stride = y.check_rows(OP, "y")?;
-    let steps = options.steps().lower(OP, y, size)?;
+    let chain = options.steps();
+    let steps = chain.lower(OP, y, size)?;
     for (arg, value) in [("m", problem.m), ("n", problem.n), ("k", problem.k)] {
-        if value > MAX_SIZE {
-            return Err(Error::value(OP, arg, format!("at most {MAX_SIZE}"), value));
+        if value > Problem::MAX_SIZE {
+            return Err(Error::value(OP, arg, format!("at most {}", Problem::MAX_SIZE), value));
         }
     }
     if problem.m == 0 {
@@ -197,22 +199,22 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
     let split = match options.splits {
         None => tile.split(problem, compute_units),
         Some(splits) => {
-            let most = problem.k.div_ceil(tile.k);
-            if splits == 0 || u64::from(splits) > most {
-                let constraint = format!("1 to {most}, the steps along k of a tile");
+            if splits == 0 || u64::from(splits) > problem.k {
+                let constraint = format!("1 to k = {}", problem.k);
                 return Err(Error::value(OP, "splits", constraint, splits));
             }
             Split::new(problem.k, tile.k, splits.into())
         }
     };
-    let grid = tile.blocks(problem) * split.count;
-    if grid > MAX_SIZE {
-        return Err(Error::value(OP, "y", format!("at most {MAX_SIZE} tiles"), grid));
-    }
-    let grid = grid as u32;
+    let grid = tile.grid(problem, split).ok_or_else(|| {
+        let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
+        let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
+        Error::value(OP, "y", constraint, format!("{size:?} in {} shares", split.count))
+    })?;
 
-    let x = aligned(x, "x", tile.m.max(tile.k))?;
-    let w = aligned(w, "w", tile.n.max(tile.k))?;
+    let [x_longest, w_longest] = tile.longest_strides(problem);
+    let x = aligned(x, "x", x_longest)?;
+    let w = aligned(w, "w", w_longest)?;
     let mut args = A16w16Args {
         x: erased(&x),
         w: erased(&w),
@@ -226,37 +228,43 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         split_k: split.share as u32,
         splits: split.count as u32,
         y_type: Y::CODE,
-        y_wide: wide(y, y_stride, tile.m),
+        y_wide: wide::<Y>(y.ptr().address(), y_stride as u64, tile.m),
         ..A16w16Args::new(&steps)
     };
-    let stream = y.stream();
+    let stream = x.stream();
+    let mut uses = vec![x.as_input(), w.as_input(), y.as_output()];
+    uses.extend(chain.tensors());
     if split.count == 1 {
-        // SAFETY: the kernel reads the operands and writes y within the shapes and strides that
-        // were checked above.
-        return unsafe { kernel.launch(stream, [grid, 1, 1], &args) };
+        return stream.submit(&uses, || {
+            // SAFETY: the kernel reads the operands and writes y within the shapes and strides that
+            // were checked above.
+            unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
+        });
     }
 
     // Partial sums first, without epilogue; rows of them are aligned.
     let reduce: TileFunction<A16w16Args> =
         KERNELS.named_function(device, OP, FAMILY, "reduce", "any")?;
-    let width = size[1].next_multiple_of(RUN);
+    let width = size[1].next_multiple_of(RUN as usize);
     let sums = Tensor::<f32>::empty(stream, &[split.count as usize, size[0], width])?;
     let partial = A16w16Args {
         y: erased(&sums),
         y_stride: width as i64,
         split_stride: (size[0] * width) as i64,
         y_type: f32::CODE,
-        y_wide: 1,
+        y_wide: wide::<f32>(sums.ptr().address(), width as u64, tile.m),
         ..A16w16Args { step_count: 0, ..args }
     };
     args.x = erased(&sums);
     args.x_stride = partial.y_stride;
     args.split_stride = partial.split_stride;
-    // SAFETY: as above; the partial sums have a place of their own in `sums`.
-    unsafe { kernel.launch(stream, [grid, 1, 1], &partial) }?;
-    let grid = elementwise_grid(&reduce, size[0] * width / RUN, compute_units);
-    // SAFETY: it reads `sums` as they were written, and writes y as above.
-    unsafe { reduce.launch(stream, grid, &args) }
+    let reduce_grid = elementwise_grid(&reduce, size[0] * width, compute_units);
+    stream.submit(&uses, || {
+        // SAFETY: as above; the partial sums have a place of their own in `sums`.
+        unsafe { kernel.launch(stream, [grid, 1, 1], &partial) }?;
+        // SAFETY: it reads `sums` as they were written, and writes y as above.
+        unsafe { reduce.launch(stream, reduce_grid, &args) }
+    })
 }
 
 kernel_args! {
@@ -325,12 +333,6 @@ impl A16w16Args {
 
 const FAMILY: &str = "a16w16";
 
-/// Elements that a lane moves together: rows of operands are aligned to so many.
-const RUN: usize = 8;
-
-/// Largest m, n or k: the kernels count in 32 bits.
-const MAX_SIZE: u64 = i32::MAX as u64;
-
 /// The sizes of the product, if the operands fit together.
 fn problem_of<T: Real16>(x: &Tensor<T>, w: &Tensor<T>, layout: Layout) -> Result<Problem> {
     let size = |arg, tensor: &Tensor<T>, transposed| match *tensor.shape() {
@@ -352,23 +354,24 @@ fn problem_of<T: Real16>(x: &Tensor<T>, w: &Tensor<T>, layout: Layout) -> Result
         let why = format!("k as in x {:?} in layout {layout:?}, and neither n nor k 0", x.shape());
         return Err(Error::Shape { op: OP, arg: "w", expected, got: w.shape().to_vec(), why });
     }
-    Ok(Problem { m: m as u64, n: n as u64, k: k as u64 })
+    let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
+    Ok(Problem { m: m as u64, n: n as u64, k: k as u64, transposed })
 }
 
-/// The operand as the main kernels take it: rows of whole 16-byte pieces, not too far apart for
-/// 32-bit offsets within the `rows` that a tile may have. A copy, unless it is so already.
-fn aligned<T: Real16>(operand: &Tensor<T>, arg: &'static str, rows: u64) -> Result<Tensor<T>> {
+/// The operand as the main kernels take it: rows of whole 16-byte pieces, at most `longest` elements
+/// apart. A copy, unless it is so already.
+fn aligned<T: Real16>(operand: &Tensor<T>, arg: &'static str, longest: u64) -> Result<Tensor<T>> {
     let [count, width] = [operand.rows(), operand.row_len()];
     let stride = operand.check_rows(OP, arg)?;
-    let far = |stride: usize| rows * (stride as u64) * 2 >= 1 << 31;
-    let whole = |elements: usize| elements.is_multiple_of(RUN);
+    let run = RUN as usize;
+    let whole = width.is_multiple_of(run) && stride.is_multiple_of(run);
     let address = operand.ptr().address();
-    if address.is_multiple_of(16) && whole(width) && whole(stride) && !far(stride) {
+    if address.is_multiple_of(16) && whole && stride as u64 <= longest {
         return Ok(operand.view());
     }
-    let padded = width.next_multiple_of(RUN);
-    if far(padded) {
-        let constraint = format!("rows shorter than {} elements", (1u64 << 30) / rows);
+    let padded = width.next_multiple_of(run);
+    if padded as u64 > longest {
+        let constraint = format!("rows of at most {} elements", longest / RUN * RUN);
         return Err(Error::value(OP, arg, constraint, width));
     }
     let device = operand.device();
@@ -384,34 +387,60 @@ fn aligned<T: Real16>(operand: &Tensor<T>, arg: &'static str, rows: u64) -> Resu
         n: width as u32,
         ..A16w16Args::new(&Lowered::default())
     };
-    let compute_units = u64::from(device.info().compute_units);
-    let grid = elementwise_grid(&pack, count * padded / RUN, compute_units);
-    // SAFETY: it reads the operand within its shape, and fills `copy`.
-    unsafe { pack.launch(operand.stream(), grid, &args) }?;
+    let grid = elementwise_grid(&pack, count * padded, u64::from(device.info().compute_units));
+    let stream = operand.stream();
+    stream.submit(&[operand.as_input()], || {
+        // SAFETY: it reads the operand within its shape, and fills `copy`.
+        unsafe { pack.launch(stream, grid, &args) }
+    })?;
     // The columns that were added are zeros, and no part of the operand.
     copy.narrow(1, 0..width)
 }
 
-/// Workgroups for `runs` pieces of work of a lane each: not more than keep the device busy.
+/// Workgroups for as many runs of elements, each a lane's work: not more than keep the device busy.
 fn elementwise_grid(
     kernel: &TileFunction<A16w16Args>,
-    runs: usize,
+    elements: usize,
     compute_units: u64,
 ) -> [u32; 3] {
-    let enough = runs.div_ceil(kernel.tile().threads as usize);
-    [enough.clamp(1, compute_units.max(1) as usize * 8) as u32, 1, 1]
+    let enough = (elements as u64).div_ceil(RUN * u64::from(kernel.tile().threads));
+    [enough.clamp(1, compute_units.max(1) * 8) as u32, 1, 1]
 }
 
-/// Whether every run of a row is aligned to 16 bytes or its size, and rows of a tile are near enough
-/// for 32-bit offsets.
-fn wide<T: Element>(y: &Tensor<T>, stride: usize, rows: u64) -> u32 {
+/// Whether runs of every row may be stored at once, into a buffer of the `rows` that a block has:
+/// they are aligned to 16 bytes or their size, and the buffer stays below its limit.
+fn wide<T: Element>(address: u64, stride: u64, rows: u64) -> u32 {
     let aligned = |bytes: u64| bytes.is_multiple_of(16);
-    let row_bytes = (stride * size_of::<T>()) as u64;
+    let row_bytes = stride.saturating_mul(size_of::<T>() as u64);
     let near = row_bytes.saturating_mul(rows) < 1 << 31;
-    u32::from(aligned(y.ptr().address()) && aligned(row_bytes) && near)
+    u32::from(aligned(address) && aligned(row_bytes) && near)
 }
 
 /// A tensor's address without its type.
 fn erased<T: Element>(tensor: &Tensor<T>) -> DevicePtr<u8> {
     DevicePtr::new(tensor.ptr().address())
+}
+
+#[cfg(test)]
+mod tests {
+    use hk_core::dtype::bf16;
+
+    use super::*;
+
+    #[test]
+    fn a_block_is_stored_through_a_buffer_only_if_one_can_hold_it() {
+        let widest = |rows: u64, size: u64| (1u64 << 31) / (rows * size);
+        for rows in [16, 64, 256] {
+            for stride in [widest(rows, 4), 4_210_752, 1 << 31, 1 << 40, u64::MAX / 4] {
+                // The descriptor's size, as `store_block` computes it, in enough bits.
+                let bytes = (u128::from(rows - 1) * u128::from(stride) + 256) * 4;
+                assert!(wide::<f32>(0, stride, rows) == 0 || bytes < 1 << 31, "{rows} {stride}");
+            }
+            assert_eq!(wide::<f32>(4096, widest(rows, 4) - 4, rows), 1);
+            assert_eq!(wide::<bf16>(4096, widest(rows, 2) - 8, rows), 1);
+            assert_eq!(wide::<f32>(4096, widest(rows, 4), rows), 0);
+        }
+        assert_eq!(wide::<f32>(4096, 4_210_752, 256), 0, "2^32 bytes and a little");
+        assert_eq!((wide::<f32>(8, 64, 16), wide::<f32>(16, 66, 16)), (0, 0), "not aligned");
+    }
 }

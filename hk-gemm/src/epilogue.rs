@@ -3,7 +3,7 @@
 
 use hk_core::dtype::{Real, bf16, f16};
 use hk_core::kernel::{ArgKind, ArgType};
-use hk_core::{ArgBytes, DevicePtr, Error, Result, Tensor};
+use hk_core::{ArgBytes, DevicePtr, Error, Result, Tensor, Use};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
@@ -66,6 +66,17 @@ pub enum Operand<'a> {
     F16(&'a Tensor<f16>),
     /// A tensor of f32.
     F32(&'a Tensor<f32>),
+}
+
+impl<'a> Operand<'a> {
+    fn tensor(self) -> Option<Use<'a>> {
+        match self {
+            Self::Number(_) => None,
+            Self::Bf16(tensor) => Some(tensor.as_input()),
+            Self::F16(tensor) => Some(tensor.as_input()),
+            Self::F32(tensor) => Some(tensor.as_input()),
+        }
+    }
 }
 
 impl From<f32> for Operand<'_> {
@@ -212,6 +223,16 @@ impl<'a> Epilogue<'a> {
     pub(crate) fn then(mut self, later: &Self) -> Self {
         self.steps.extend(&later.steps);
         self
+    }
+
+    /// The tensors among the operands.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = Use<'a>> {
+        let operands = |step: &Step<'a>| match *step {
+            Step::Multiply(a, _) | Step::Add(a, ..) => [Some(a), None],
+            Step::AddProduct(a, b) => [Some(a), Some(b)],
+            Step::Divide(_) | Step::ScaleAddSelf(_) | Step::Activate(_) => [None, None],
+        };
+        self.steps.iter().flat_map(operands).flatten().filter_map(Operand::tensor)
     }
 
     /// Checks the steps against the output and puts them into the kernel's form.
@@ -401,7 +422,7 @@ impl Lowered {
         };
         let address = tensor.ptr().address();
         let aligned = |bytes: u64| bytes.is_multiple_of(16);
-        let row_bytes = row_stride.unsigned_abs() * size_of::<U>() as u64;
+        let row_bytes = row_stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
         let arg = OperandArg {
             row_stride,
             column_stride,

@@ -10,13 +10,32 @@ const MAX_CHAIN: u64 = 65_536;
 const MAX_SPLITS: u64 = 64;
 /// Largest workspace for partial sums, in bytes.
 const MAX_WORKSPACE: u64 = 256 << 20;
+/// Elements that a lane moves together: rows of operands are aligned to so many.
+pub(crate) const RUN: u64 = 8;
+/// Bytes below which a buffer descriptor and offsets in it must stay.
+const BUFFER_BYTES: u64 = 1 << 31;
+/// Bytes of an operand's element.
+const ELEMENT: u64 = 2;
 
-/// A product's sizes.
+/// A product's sizes, none above [`Problem::MAX_SIZE`], and how its operands are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) m: u64,
     pub(crate) n: u64,
     pub(crate) k: u64,
+    /// Whether x and w are stored as `(k, rows)`.
+    pub(crate) transposed: [bool; 2],
+}
+
+impl Problem {
+    /// Largest m, n or k: the kernels count rows, columns and k in 32 bits.
+    pub(crate) const MAX_SIZE: u64 = i32::MAX as u64;
+
+    /// Lengths of the rows of x and of w, as they are stored.
+    fn widths(&self) -> [u64; 2] {
+        let Self { m, n, k, transposed: [x, w] } = *self;
+        [if x { m } else { k }, if w { n } else { k }]
+    }
 }
 
 /// A tile's sizes and speed.
@@ -25,6 +44,7 @@ pub(crate) struct Tile {
     pub(crate) m: u64,
     pub(crate) n: u64,
     pub(crate) k: u64,
+    threads: u64,
     /// Workgroups that a compute unit holds.
     per_cu: u64,
     /// Share of the peak that it reaches on large products, in percent.
@@ -38,14 +58,56 @@ impl Tile {
             let value = config.int(name).and_then(|value| u64::try_from(value).ok());
             value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
         };
-        let waves = u64::from(config.threads / 64).max(1);
-        let per_cu = u64::from(config.resources.waves_per_simd) * 4 / waves;
-        Self { m: int("BM"), n: int("BN"), k: int("BK"), per_cu: per_cu.max(1), rate: int("RATE") }
+        let threads = u64::from(config.threads);
+        let per_cu = u64::from(config.resources.waves_per_simd) * 4 / (threads / 64).max(1);
+        Self {
+            m: int("BM"),
+            n: int("BN"),
+            k: int("BK"),
+            threads,
+            per_cu: per_cu.max(1),
+            rate: int("RATE"),
+        }
     }
 
     /// Blocks of the result.
-    pub(crate) fn blocks(&self, problem: Problem) -> u64 {
+    fn blocks(&self, problem: Problem) -> u64 {
         problem.m.div_ceil(self.m) * problem.n.div_ceil(self.n)
+    }
+
+    /// Workgroups of a launch, if HIP can count its work-items.
+    pub(crate) fn grid(&self, problem: Problem, split: Split) -> Option<u32> {
+        let grid = self.blocks(problem).checked_mul(split.count)?;
+        u32::try_from(grid).ok().filter(|_| grid <= self.most_workgroups())
+    }
+
+    /// Most workgroups of a launch: HIP counts the work-items in 32 bits.
+    pub(crate) fn most_workgroups(&self) -> u64 {
+        u64::from(u32::MAX) / self.threads
+    }
+
+    /// The longest distances between rows of x and of w, as they are stored, at which the buffer of
+    /// a tile, and the offsets in it, stay within their bits.
+    pub(crate) fn longest_strides(&self, problem: Problem) -> [u64; 2] {
+        let longest = |transposed: bool, rows: u64, tile_rows: u64| {
+            // What is loaded for rows past the end of the matrix does not matter, as their results
+            // are not stored; past the end of k it must be zero.
+            let (lines, width) =
+                if transposed { (self.k, tile_rows) } else { (rows.min(tile_rows), self.k) };
+            let elements = BUFFER_BYTES / ELEMENT - 1 - width;
+            elements.checked_div(lines.saturating_sub(1)).unwrap_or(u64::MAX)
+        };
+        let [x, w] = problem.transposed;
+        [longest(x, problem.m, self.m), longest(w, problem.n, self.n)]
+    }
+
+    /// The largest of the quantities that have 32 bits in the kernels, in units of its limit: a
+    /// product of more than 1 cannot be computed with this tile.
+    fn load(&self, problem: Problem, split: Split) -> f64 {
+        let rows = problem.widths().into_iter().zip(self.longest_strides(problem));
+        let rows = rows.map(|(width, most)| width.next_multiple_of(RUN) as f64 / most as f64);
+        let work = self.blocks(problem) as f64 * split.count as f64;
+        rows.fold(work / self.most_workgroups() as f64, f64::max)
     }
 
     /// How k is cut, if the caller does not say: into enough shares to occupy every compute unit,
@@ -54,13 +116,19 @@ impl Tile {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
         let longest = (problem.k / (4 * self.k)).min(MAX_SPLITS);
-        let workspace = MAX_WORKSPACE / (problem.m * problem.n * 4).max(1);
+        let sums = problem.m.saturating_mul(problem.n).saturating_mul(4);
+        let workspace = MAX_WORKSPACE / sums.max(1);
         Split::new(problem.k, self.k, free.min(longest).min(workspace).max(1))
     }
 
-    /// The higher the better.
+    /// The higher the better; negative if the tile cannot serve.
     pub(crate) fn score(&self, problem: Problem, compute_units: u64) -> f64 {
         let split = self.split(problem, compute_units);
+        let load = self.load(problem, split);
+        if load > 1.0 {
+            // Of tiles that cannot, the one with the widest limit is to say what it is.
+            return -load;
+        }
         let slots = compute_units * self.per_cu;
         let work = self.blocks(problem) * split.count;
         // Slots that work in the last of several rounds.
@@ -86,8 +154,8 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    /// About `wanted` shares of `k`, more if a chain would become too long, fewer if shares would
-    /// be empty.
+    /// At most `wanted` shares of `k`, each but the last a whole number of steps; more if a chain
+    /// would become too long.
     pub(crate) fn new(k: u64, step: u64, wanted: u64) -> Self {
         let least = k.div_ceil(MAX_CHAIN / step * step);
         let share = k.div_ceil(wanted.max(least).max(1)).div_ceil(step) * step;
@@ -99,13 +167,20 @@ impl Split {
 mod tests {
     use super::*;
 
-    const SMALL: Tile = Tile { m: 16, n: 64, k: 128, per_cu: 3, rate: 12 };
-    const MIDDLE: Tile = Tile { m: 128, n: 128, k: 64, per_cu: 2, rate: 80 };
-    const LARGE: Tile = Tile { m: 256, n: 256, k: 64, per_cu: 1, rate: 100 };
+    const SMALL: Tile = Tile { m: 16, n: 64, k: 256, threads: 256, per_cu: 3, rate: 12 };
+    const MIDDLE: Tile = Tile { m: 128, n: 128, k: 64, threads: 256, per_cu: 2, rate: 80 };
+    const LARGE: Tile = Tile { m: 256, n: 256, k: 64, threads: 512, per_cu: 1, rate: 100 };
+    const TILES: [Tile; 3] = [SMALL, MIDDLE, LARGE];
+    /// x and w stored as `(rows, k)`.
+    const PLAIN: [bool; 2] = [false; 2];
+
+    fn best_for(problem: Problem) -> Tile {
+        let score = |tile: &Tile| tile.score(problem, 304);
+        TILES.into_iter().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap()
+    }
 
     fn best(m: u64, n: u64, k: u64) -> Tile {
-        let score = |tile: &Tile| tile.score(Problem { m, n, k }, 304);
-        [SMALL, MIDDLE, LARGE].into_iter().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap()
+        best_for(Problem { m, n, k, transposed: PLAIN })
     }
 
     #[test]
@@ -116,6 +191,7 @@ mod tests {
                     let Split { count, share } = Split::new(k, step, wanted);
                     assert!(share.is_multiple_of(step) && share <= MAX_CHAIN);
                     assert!((count - 1) * share < k && k <= count * share, "{k} {step} {wanted}");
+                    assert!(count <= wanted.max(k.div_ceil(MAX_CHAIN)), "{k} {step} {wanted}");
                 }
             }
         }
@@ -134,10 +210,95 @@ mod tests {
 
     #[test]
     fn a_small_grid_is_filled_by_splitting() {
-        let problem = Problem { m: 256, n: 256, k: 131_072 };
+        let problem = Problem { m: 256, n: 256, k: 131_072, transposed: PLAIN };
         let split = MIDDLE.split(problem, 304);
         assert_eq!(split.count * MIDDLE.blocks(problem), 256, "{split:?}");
         // Too short to be cut.
         assert_eq!(MIDDLE.split(Problem { k: 128, ..problem }, 304).count, 1);
+    }
+
+    /// What a tile's buffers span, in bytes, by the kernels' own arithmetic (`operand::tile_bytes`)
+    /// in integers that are wide enough, for rows that are `stride` apart.
+    fn buffer_bytes(tile: Tile, problem: Problem, strides: [u64; 2]) -> [u128; 2] {
+        let bytes = |transposed: bool, rows: u64, tile_rows: u64, stride: u64| {
+            let rows = rows.min(tile_rows);
+            let (lines, width) = if transposed { (tile.k, rows) } else { (rows, tile.k) };
+            let width = u128::from(width.next_multiple_of(8));
+            (u128::from(lines - 1) * u128::from(stride) + width) * 2
+        };
+        let [x, w] = problem.transposed;
+        [bytes(x, problem.m, tile.m, strides[0]), bytes(w, problem.n, tile.n, strides[1])]
+    }
+
+    #[test]
+    fn strides_up_to_the_longest_and_no_more_stay_below_a_buffers_limit() {
+        let sizes = [1, 2, 15, 16, 17, 255, 256, 4_194_304, Problem::MAX_SIZE];
+        for transposed in [[false; 2], [true, false], [false, true], [true; 2]] {
+            for (m, n) in sizes.into_iter().flat_map(|m| sizes.map(|n| (m, n))) {
+                for tile in TILES {
+                    let problem = Problem { m, n, k: 8, transposed };
+                    let longest = tile.longest_strides(problem);
+                    let rows = [(m, tile.m), (n, tile.n)];
+                    for i in 0..2 {
+                        let single = !transposed[i] && rows[i].0 == 1;
+                        assert_eq!(longest[i] == u64::MAX, single, "{tile:?} {problem:?}");
+                        if single {
+                            continue;
+                        }
+                        let bytes = |more| {
+                            // All rows of the tile, as offsets are computed for all of them.
+                            let all = Problem { m: m.max(tile.m), n: n.max(tile.n), ..problem };
+                            let of = if transposed[i] { all } else { problem };
+                            buffer_bytes(tile, of, longest.map(|most| most.min(1 << 40) + more))[i]
+                        };
+                        assert!(bytes(0) < 1 << 31, "{tile:?} {problem:?}");
+                        assert!(bytes(1) >= 1 << 31, "{tile:?} {problem:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tile_that_can_is_chosen_where_the_fastest_cannot() {
+        // Rows of 256 k of the smallest tile would be too far apart.
+        let wide = Problem { m: 1, n: 4_300_000, k: 8, transposed: [false, true] };
+        assert_eq!(best_for(Problem { n: 4_000_000, ..wide }), SMALL);
+        assert_ne!(best_for(wide), SMALL);
+        assert!(best_for(wide).score(wide, 304) > 0.0);
+        // More workgroups than HIP counts, but for the larger tiles.
+        let blocks = Problem { m: 1, n: 1 << 30, k: 8, transposed: PLAIN };
+        assert_eq!(SMALL.grid(blocks, Split::new(8, SMALL.k, 1)), None);
+        let best = best_for(blocks);
+        assert_eq!(best.grid(blocks, Split::new(8, best.k, 1)), Some((1 << 30) / best.n as u32));
+        // None can: the one with the widest limit.
+        let longest = Problem { m: 64, n: 1, k: Problem::MAX_SIZE, transposed: PLAIN };
+        assert_eq!(best_for(longest), SMALL);
+        assert!(SMALL.score(longest, 304) < 0.0);
+    }
+
+    #[test]
+    fn a_single_row_may_be_as_long_as_can_be_counted() {
+        for tile in TILES {
+            let dot = Problem { m: 1, n: 1, k: Problem::MAX_SIZE, transposed: PLAIN };
+            assert!(tile.load(dot, tile.split(dot, 304)) < 1.0);
+        }
+    }
+
+    #[test]
+    fn grids_are_counted_without_overflow() {
+        let size = Problem::MAX_SIZE;
+        let largest = Problem { m: size, n: size, k: size, transposed: PLAIN };
+        for tile in TILES {
+            let split = Split::new(size, tile.k, size);
+            assert_eq!(tile.grid(largest, split), None);
+            assert!(tile.score(largest, 304) < 0.0);
+            let most = tile.most_workgroups();
+            let rows = |blocks| Problem { m: 1, n: blocks * tile.n, k: 8, transposed: PLAIN };
+            let one = Split::new(8, tile.k, 1);
+            let fits = tile.grid(rows(most), one).map(u64::from);
+            assert!(fits == Some(most) && most * tile.threads <= u64::from(u32::MAX));
+            assert_eq!(tile.grid(rows(most + 1), one), None);
+        }
     }
 }

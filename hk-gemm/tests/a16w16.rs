@@ -5,9 +5,9 @@ compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one
 
 use hk_core::dtype::bf16;
 use hk_core::{Device, Error, Stream, Tensor};
-use hk_gemm::{Epilogue, GemmOptions, Layout, gemm_a16w16_into, parity};
+use hk_gemm::{Epilogue, GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
-use hk_ref::{Guarded, Placement};
+use hk_ref::{Draw, Guarded, Placement};
 
 /// A simulated device of each architecture that there are kernels for.
 fn devices() -> Vec<Device> {
@@ -86,7 +86,7 @@ fn gemm_a16w16_rejects_nine_steps_and_leaves_output() {
 
 #[test]
 fn gemm_a16w16_rejects_splits_and_leaves_output() {
-    for splits in [0, 1000] {
+    for splits in [0, 17] {
         let error = refused([4, 16], [8, 16], |options, _| options.splits(splits));
         assert!(matches!(error, Error::Value { arg: "splits", .. }), "{error}");
     }
@@ -117,5 +117,125 @@ fn gemm_a16w16_rejects_another_stream_and_leaves_output() {
         let (x, w) = (ones(&stream, [4, 16]), ones(&device.new_stream().unwrap(), [8, 16]));
         let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &GemmOptions::default(), y));
         assert!(matches!(error, Error::Stream { .. }), "{error}");
+    }
+}
+
+/// Values whose products with each other are 1 or -1: their sums are exact in f32, in any order.
+fn signs(seed: u64, count: usize) -> Vec<bf16> {
+    let sign = |value: bf16| bf16::from_f32(1f32.copysign(value.to_f32()));
+    Draw::Normal.values(seed, count).into_iter().map(sign).collect()
+}
+
+fn dot(x: &[bf16], w: &[bf16]) -> f32 {
+    x.iter().zip(w).map(|(x, w)| x.to_f32() * w.to_f32()).sum()
+}
+
+#[test]
+fn gemm_a16w16_takes_any_number_of_splits_up_to_k() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for (k, splits) in [(200, 1), (200, 2), (200, 199), (200, 200), (1, 1), (1000, 3)] {
+            let [x, w] = [1, 2].map(|seed| signs(seed, 16 * k));
+            let expected: Vec<f32> =
+                (0..256).map(|i| dot(&x[i / 16 * k..][..k], &w[i % 16 * k..][..k])).collect();
+            let [x, w] = [x, w].map(|of| Tensor::from_slice(&stream, &of, &[16, k]).unwrap());
+            let options = GemmOptions::default().splits(splits);
+            let y = gemm_a16w16::<_, f32>(&x, &w, &options).unwrap();
+            assert_eq!(y.to_vec().unwrap(), expected, "{} {k} {splits}", device.name());
+        }
+    }
+}
+
+#[test]
+fn gemm_a16w16_adds_up_more_than_four_million_products() {
+    let k = (4 << 20) + 8;
+    let [x, w] = [1, 2].map(|seed| signs(seed, k));
+    let expected = dot(&x, &w);
+    for device in devices() {
+        let stream = device.default_stream();
+        let [x, w] = [&x, &w].map(|of| Tensor::from_slice(&stream, of, &[1, k]).unwrap());
+        let y = gemm_a16w16::<_, f32>(&x, &w, &GemmOptions::default()).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [expected], "{}", device.name());
+    }
+}
+
+#[test]
+fn gemm_a16w16_takes_rows_that_are_four_gigabytes_apart() {
+    let (far, k) = ((1 << 31) + 8, 40);
+    for device in devices() {
+        let stream = device.default_stream();
+        let [x, w] = [1, 2].map(|seed| signs(seed, 2 * k));
+        let expected: Vec<_> =
+            (0..4).map(|i| dot(&x[i / 2 * k..][..k], &w[i % 2 * k..][..k])).collect();
+        // The host gives memory to what is written, no more.
+        let apart = |width| {
+            let all = Tensor::<bf16>::empty(&stream, &[2, far]).unwrap();
+            all.narrow(1, 0..width).unwrap()
+        };
+        for place in 0..3 {
+            let operand = |values: &[bf16], is_far| {
+                let mut tensor =
+                    if is_far { apart(k) } else { Tensor::empty(&stream, &[2, k]).unwrap() };
+                tensor.write(values).unwrap();
+                tensor
+            };
+            let (x, w) = (operand(&x, place == 0), operand(&w, place == 1));
+            let mut y =
+                if place == 2 { apart(2) } else { Tensor::empty(&stream, &[2, 2]).unwrap() };
+            for splits in [1, 2] {
+                let options = GemmOptions::default().splits(splits);
+                gemm_a16w16_into(&x, &w, &options, &mut y).unwrap();
+                let y: Vec<_> = y.to_vec().unwrap().iter().map(|y| y.to_f32()).collect();
+                assert_eq!(y, expected, "{} {place}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn gemm_a16w16_names_the_longest_rows_that_it_can_take() {
+    for device in devices() {
+        let stream = device.default_stream();
+        // Stored as (k, n): of 64 rows, which every tile has at least, on cdna4, and 32 on cdna3.
+        let n = Tensor::<bf16>::empty(&stream, &[1, 40_000_000]).unwrap();
+        let x = ones(&stream, [1, 1]);
+        let mut y = Tensor::<bf16>::empty(&stream, &[1, 40_000_000]).unwrap();
+        let options = GemmOptions::default().layout(Layout::Tt);
+        let error = gemm_a16w16_into(&x, &n, &options, &mut y).unwrap_err();
+        let Error::Value { arg: "w", constraint, .. } = &error else { panic!("{error}") };
+        let longest: usize = constraint
+            .strip_prefix("rows of at most ")
+            .and_then(|rest| rest.strip_suffix(" elements"))
+            .and_then(|number| number.parse().ok())
+            .unwrap_or_else(|| panic!("{error}"));
+        assert!((16_000_000..40_000_000).contains(&longest), "{error}");
+    }
+}
+
+#[test]
+fn gemm_a16w16_waits_for_other_streams() {
+    for device in devices() {
+        let (stream, other) = (device.default_stream(), device.new_stream().unwrap());
+        // Packed, and taken as it is.
+        for k in [1023, 1024] {
+            let x = ones(&stream, [64, k]);
+            let w = ones(&stream, [64, k]);
+            let bias = Tensor::filled(&stream, &[64], 0.0f32).unwrap();
+            let mut y = Tensor::<f32>::empty(&stream, &[64, 64]).unwrap();
+            let mut elsewhere = x.view().into_stream(&other).unwrap();
+            let mut bias_elsewhere = bias.view().into_stream(&other).unwrap();
+            let y_elsewhere = y.view().into_stream(&other).unwrap();
+            for i in 0..8u8 {
+                elsewhere.fill(bf16::from_f32(i.into())).unwrap();
+                bias_elsewhere.fill(i.into()).unwrap();
+                let options = GemmOptions::default().bias(&bias).splits(1 + u32::from(i % 2));
+                gemm_a16w16_into(&x, &w, &options, &mut y).unwrap();
+                // Not before the product has read them.
+                elsewhere.fill(bf16::from_f32(100.0)).unwrap();
+                bias_elsewhere.fill(100.0).unwrap();
+                let expected = f32::from(i) * (k + 1) as f32;
+                assert_eq!(y_elsewhere.to_vec().unwrap(), [expected; 4096]);
+            }
+        }
     }
 }
