@@ -222,6 +222,7 @@ fn launch<T: Real, W: Real>(
         weight_offset: options.weight_offset,
     };
     let is_fused = fused.is_some();
+    let mut uses = vec![x.as_input(), weight.as_input()];
     if let Some((residual, sum)) = fused {
         residual.check_shape(op, "residual", shape, same)?;
         x.check_same_stream(op, "x", residual, "residual")?;
@@ -240,6 +241,7 @@ fn launch<T: Real, W: Real>(
             rstd.check_disjoint(op, "rstd", residual, "residual")?;
             rstd.check_disjoint(op, "rstd", sum, "residual_out")?;
         }
+        uses.extend([residual.as_input(), sum.as_output()]);
     }
     if let Some(rstd) = &mut options.rstd {
         rstd.check_shape(op, "rstd", &shape[..shape.len() - 1], || {
@@ -251,7 +253,9 @@ fn launch<T: Real, W: Real>(
         rstd.check_disjoint(op, "rstd", weight, "weight")?;
         rstd.check_disjoint(op, "rstd", y, "y")?;
         args.rstd = rstd.ptr_mut();
+        uses.push(rstd.as_output());
     }
+    uses.push(y.as_output());
 
     let device = x.device();
     let name = T::DTYPE.name();
@@ -275,6 +279,14 @@ fn launch<T: Real, W: Real>(
     let per_workgroup = (i64::from(tile.threads) / lanes).max(1) as usize;
     let most = device.info().compute_units as usize * WORKGROUPS_PER_CU;
     let grid = (rows as usize).div_ceil(per_workgroup).min(most.max(1)) as u32;
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked above.
-    unsafe { kernel.launch(x.stream(), [grid, 1, 1], &args) }
+    // The kernel counts, in 32 bits, to the first row that its workgroups would take together past
+    // the last.
+    let at_once = grid as usize * per_workgroup;
+    small(op, "rows", rows as usize, u32::MAX as usize - at_once)?;
+    let stream = x.stream();
+    stream.submit(&uses, || {
+        // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked
+        // above.
+        unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
+    })
 }

@@ -143,3 +143,36 @@ fn fused_add_rmsnorm_rejects_one_output_for_both_and_leaves_output() {
         assert!(matches!(error, Error::Alias { .. }), "{error}");
     }
 }
+
+#[test]
+fn rmsnorm_rejects_more_rows_than_it_can_count() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for rows in [u32::MAX as usize, u32::MAX as usize + 1] {
+            // The host gives memory to what is written, no more.
+            let x = Tensor::<bf16>::empty(&stream, &[rows, 1]).unwrap();
+            let weight = Tensor::filled(&stream, &[1], bf16::ONE).unwrap();
+            let error = rmsnorm_into(&x, &weight, 1.0, &mut x.view()).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "rows", .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn rmsnorm_waits_for_other_streams() {
+    for device in devices() {
+        let (stream, other) = (device.default_stream(), device.new_stream().unwrap());
+        let x = Tensor::filled(&stream, &[64, 512], 1.0f32).unwrap();
+        let weight = Tensor::filled(&stream, &[512], 0.0f32).unwrap();
+        let mut weight_elsewhere = weight.view().into_stream(&other).unwrap();
+        let mut y = Tensor::<f32>::empty(&stream, x.shape()).unwrap();
+        let y_elsewhere = y.view().into_stream(&other).unwrap();
+        for i in 0..8u8 {
+            weight_elsewhere.fill(i.into()).unwrap();
+            rmsnorm_into(&x, &weight, f32::MIN_POSITIVE, &mut y).unwrap();
+            // Not before the op has read it.
+            weight_elsewhere.fill(100.0).unwrap();
+            assert_eq!(y_elsewhere.to_vec().unwrap(), [f32::from(i); 64 * 512]);
+        }
+    }
+}
