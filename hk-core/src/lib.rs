@@ -19,7 +19,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `HIPKITTENS_DEVICE` | the device of [`Device::auto`], such as `hip:0` or `sim:mi355x` |
-//! | `HIPKITTENS_HIP_LIBRARY` | path of `libamdhip64.so`; else the one that the process has loaded is taken, or ROCm's usual places are searched |
+//! | `HIPKITTENS_HIP_LIBRARY` | path of `libamdhip64.so`; else the loaded one, or ROCm's |
 //! | `HIPKITTENS_CAPTURE` | folder into which every launch is [captured](capture) |
 //! | `HIPKITTENS_TILES` | file that overrides the choice of [tiles](kernel::overrides) |
 

@@ -11,7 +11,8 @@ use crate::tensor::Buffer;
 use crate::{Error, Result, Stream};
 
 /// That work reads or writes a tensor's memory, for [`Stream::submit`]. Made by
-/// [`Tensor::as_input`](crate::Tensor::as_input) and [`Tensor::as_output`](crate::Tensor::as_output).
+/// [`Tensor::as_input`](crate::Tensor::as_input) and
+/// [`Tensor::as_output`](crate::Tensor::as_output).
 #[derive(Clone, Copy)]
 pub struct Use<'t> {
     buffer: &'t Buffer,
@@ -182,10 +183,12 @@ impl Stream {
     /// launches it has to order, in the graph and around it, what streams do with the same tensors.
     ///
     /// ```
-    /// # use hk_core::{Device, DevicePtr, Function, LaunchConfig, Result, Stream, Tensor, kernel_args};
+    /// use hk_core::{DevicePtr, Function, LaunchConfig, Result, Tensor, kernel_args};
+    ///
     /// kernel_args! {
     ///     struct ScaleArgs { x: DevicePtr<f32>, y: DevicePtr<f32>, n: u32 }
     /// }
+    ///
     /// fn scale(kernel: &Function<ScaleArgs>, x: &Tensor<f32>, y: &mut Tensor<f32>) -> Result<()> {
     ///     let args = ScaleArgs { x: x.ptr(), y: y.ptr_mut(), n: x.len() as u32 };
     ///     let config = LaunchConfig::for_elements(x.len(), 256);
