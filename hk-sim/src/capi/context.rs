@@ -25,8 +25,6 @@ thread_local! {
 }
 
 api! {
-    table context_entry;
-
     /// Makes the device's context current.
     fn hipCtxCreate(context: *mut HipCtx, _flags: c_uint, device: HipDevice) {
         let device = runtime().device(device)?;

@@ -27,8 +27,6 @@ fn properties(ordinal: c_int) -> Result<Properties, HipError> {
 }
 
 api! {
-    table device_entry;
-
     /// Number of visible devices.
     fn hipGetDeviceCount(count: *mut c_int) {
         let devices = runtime().devices.len() as c_int;

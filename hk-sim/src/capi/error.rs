@@ -14,8 +14,6 @@ const SYMBOL_FOUND: c_int = 0;
 const SYMBOL_NOT_FOUND: c_int = 1;
 
 api! {
-    table error_entry;
-
     /// Initialises the runtime, which every other call does too.
     fn hipInit(flags: c_uint) {
         if flags != 0 {

@@ -38,8 +38,6 @@ pub(super) fn record(event: HipEvent, stream: HipStream) -> HipResult {
 }
 
 api! {
-    table event_entry;
-
     /// Creates an event.
     fn hipEventCreate(event: *mut HipEvent) {
         create(event, 0)

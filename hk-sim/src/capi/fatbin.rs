@@ -274,8 +274,6 @@ fn passed_on(error: HipError) -> HipResult {
 }
 
 api! {
-    table fatbin_entry;
-
     /// Handle of the kernel of a host function.
     fn hipGetFuncBySymbol(handle: *mut HipFunction, host: *const c_void) {
         put(handle, runtime().functions.insert_unique(registered_function(host)?))

@@ -35,8 +35,6 @@ fn status(stream: HipStream) -> HipResult<(c_int, u64)> {
 }
 
 api! {
-    table graph_entry;
-
     /// Records the work of a stream instead of doing it.
     fn hipStreamBeginCapture(stream: HipStream, mode: c_uint) {
         let mode = CaptureMode::from_raw(mode)?;

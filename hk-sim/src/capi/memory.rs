@@ -125,8 +125,6 @@ fn known(pointer: *const c_void) -> HipResult<Allocation> {
 }
 
 api! {
-    table memory_entry;
-
     /// Allocates device memory.
     fn hipMalloc(pointer: *mut *mut c_void, size: usize) {
         allocate(pointer, size, RegionKind::Device, 0, false)

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod fatbin;
 mod graph;
+mod info;
 mod memory;
 mod module;
 mod pool;
@@ -30,21 +31,23 @@ pub use error::*;
 pub use event::*;
 pub use fatbin::*;
 pub use graph::*;
+pub use info::*;
 pub use memory::*;
 pub use module::*;
 pub use pool::*;
 pub use stream::*;
 pub use transfer::*;
 
-use crate::runtime::{HipError, HipResult, Job, Marker, Stream, StreamKind, note_error, runtime};
+use crate::runtime::{
+    HipError, HipResult, Job, Marker, Stream, StreamKind, note_error, runtime, set_message,
+};
 
-/// Defines exported functions with a `HipResult` body, and a function that maps their names to
-/// their addresses.
+/// Defines exported functions with a `HipResult` body.
 ///
 /// The body runs under the contract of the exported function: pointers are null or valid as the
 /// HIP API reference demands.
 macro_rules! api {
-    (table $table:ident; $($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {
         $(
             $(#[$meta])*
             ///
@@ -60,17 +63,30 @@ macro_rules! api {
                 })
             }
         )*
-
-        /// Address of an exported function of this module.
-        pub(super) fn $table(name: &str) -> Option<*const std::ffi::c_void> {
-            match name {
-                $(stringify!($name) => Some($name as *const std::ffi::c_void),)*
-                _ => None,
-            }
-        }
     };
 }
 use api;
+
+/// A function that the HIP runtime exports.
+#[derive(Clone, Copy, Debug)]
+pub struct Export {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version node, such as `hip_4.2`.
+    pub version: &'static str,
+    /// What it is for, if it returns `hipErrorNotSupported`.
+    pub refused: Option<&'static str>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+
+/// What a function does that is there only to be found.
+fn refuse(name: &str) -> HipError {
+    call(|| {
+        set_message(format!("{name} is not supported"));
+        Err(HipError::NOT_SUPPORTED)
+    })
+}
 
 /// Runs the body of an API function: notes its error, stops panics.
 fn call(body: impl FnOnce() -> HipResult) -> HipError {
@@ -163,34 +179,7 @@ pub fn lookup(symbol: &str, hip_version: c_int) -> Option<*const c_void> {
         "hipChooseDevice" if hip_version >= 600 => "hipChooseDeviceR0600",
         other => other,
     };
-    const TABLES: [fn(&str) -> Option<*const c_void>; 11] = [
-        context_entry,
-        device_entry,
-        error_entry,
-        event_entry,
-        fatbin_entry,
-        graph_entry,
-        memory_entry,
-        module_entry,
-        pool_entry,
-        stream_entry,
-        transfer_entry,
-    ];
-    TABLES.iter().find_map(|table| table(symbol)).or(match symbol {
-        "hipGetLastError" => Some(hipGetLastError as *const c_void),
-        "hipExtGetLastError" => Some(hipExtGetLastError as *const c_void),
-        "hipPeekAtLastError" => Some(hipPeekAtLastError as *const c_void),
-        "hipGetErrorName" => Some(hipGetErrorName as *const c_void),
-        "hipGetErrorString" => Some(hipGetErrorString as *const c_void),
-        "__hipRegisterFatBinary" => Some(__hipRegisterFatBinary as *const c_void),
-        "__hipUnregisterFatBinary" => Some(__hipUnregisterFatBinary as *const c_void),
-        "__hipRegisterFunction" => Some(__hipRegisterFunction as *const c_void),
-        "__hipRegisterVar" => Some(__hipRegisterVar as *const c_void),
-        "__hipRegisterManagedVar" => Some(__hipRegisterManagedVar as *const c_void),
-        "__hipRegisterSurface" => Some(__hipRegisterSurface as *const c_void),
-        "__hipRegisterTexture" => Some(__hipRegisterTexture as *const c_void),
-        _ => None,
-    })
+    entry(symbol)
 }
 
 /// Flags that a call accepts.

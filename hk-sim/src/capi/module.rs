@@ -263,8 +263,6 @@ fn check_cooperative(function: &Function, shape: &Shape) -> HipResult {
 }
 
 api! {
-    table module_entry;
-
     /// Loads a module from a file.
     fn hipModuleLoad(handle: *mut HipModule, file: *const c_char) {
         let bytes = std::fs::read(name(file)?).map_err(|_| HipError::FILE_NOT_FOUND)?;

@@ -37,8 +37,6 @@ fn device_at(location: HipMemLocation) -> HipResult<usize> {
 }
 
 api! {
-    table pool_entry;
-
     /// Pool that a device starts with.
     fn hipDeviceGetDefaultMemPool(to: *mut HipMemPool, device: c_int) {
         put(to, handle(runtime().device(device)?.default_pool()))

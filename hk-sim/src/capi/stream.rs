@@ -41,8 +41,6 @@ fn wait_for(stream: &Arc<crate::runtime::Stream>, marker: Marker) -> HipResult {
 }
 
 api! {
-    table stream_entry;
-
     /// Creates a stream that is ordered with the null stream.
     fn hipStreamCreate(stream: *mut HipStream) {
         create(stream, 0, 0)

@@ -119,8 +119,6 @@ fn described(copy: *const HipMemcpy2D) -> HipResult<(Copy2d, c_int)> {
 }
 
 api! {
-    table transfer_entry;
-
     /// Copies and waits.
     fn hipMemcpy(dst: *mut c_void, src: *const c_void, size: usize, kind: c_int) {
         copy(linear(dst, src, size), kind, &null_stream()?, Wait::Yes)

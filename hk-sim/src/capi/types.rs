@@ -143,6 +143,22 @@ pub struct HipFuncAttributes {
     pub shared_size_bytes: usize,
 }
 
+/// `hipChannelFormatDesc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipChannelFormatDesc {
+    /// Bits of the first component.
+    pub x: c_int,
+    /// Bits of the second component.
+    pub y: c_int,
+    /// Bits of the third component.
+    pub z: c_int,
+    /// Bits of the fourth component.
+    pub w: c_int,
+    /// `hipChannelFormatKind`.
+    pub kind: c_int,
+}
+
 /// `hip_Memcpy2D`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
