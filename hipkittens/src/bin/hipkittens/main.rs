@@ -8,6 +8,7 @@ mod kernels;
 mod mutate;
 mod registry;
 mod replay;
+mod run;
 mod table;
 mod tensors;
 
@@ -61,6 +62,12 @@ enum Command {
     /// Launches are captured with HIPKITTENS_CAPTURE=DIR, each into a folder of its own. Exits with
     /// 1 if a buffer differs. A replay runs the captured code: treat captures like programs.
     Replay(replay::Request),
+    /// Run a HIP program on simulated devices: `hipkittens run -- PROGRAM ARGUMENTS`.
+    ///
+    /// The program gets the simulator as libamdhip64.so, and its own exit status is that of the
+    /// command. Says before which HIP functions that the program imports are not done. A program
+    /// that opens libamdhip64.so by an absolute path gets that file.
+    Run(run::Request),
 }
 
 /// Exit status of a request that cannot be done, as that of arguments that clap refuses.
@@ -83,6 +90,7 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::run(),
         Command::Inspect { file, disasm } => inspect::run(&file, disasm),
         Command::Replay(request) => replay::run(&request),
+        Command::Run(request) => run::run(&request),
     };
     result.unwrap_or_else(|error| {
         // Whoever closes the pipe early, such as `head`, has what they want.

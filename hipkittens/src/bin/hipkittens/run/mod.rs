@@ -1,0 +1,75 @@
+//! `hipkittens run`: runs a HIP program on simulated devices.
+
+mod imports;
+mod library;
+
+use std::env;
+use std::error::Error;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf, absolute};
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+use hk_sim::{PRODUCTS, Product};
+
+/// What `hipkittens run` is asked to do.
+#[derive(Args)]
+pub(crate) struct Request {
+    /// Devices that the program sees, in this order, such as `mi325x` or `mi325x,mi355x`; the
+    /// default is HIPKITTENS_SIM_DEVICES, else one MI325X and one MI355X.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = product)]
+    device: Vec<&'static Product>,
+    /// Folder for the program's launches, for `hipkittens replay`.
+    #[arg(long, value_name = "DIR")]
+    capture: Option<PathBuf>,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+fn product(name: &str) -> Result<&'static Product, String> {
+    let name = name.trim();
+    let name = name.strip_prefix("sim:").unwrap_or(name);
+    Product::by_name(name).ok_or_else(|| {
+        let known: Vec<_> = PRODUCTS.iter().map(|product| product.name).collect();
+        format!("not one of {}", known.join(", "))
+    })
+}
+
+/// Becomes the program; returns only if it cannot be started.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let [program, arguments @ ..] = &request.program[..] else {
+        return Err("no program is named".into());
+    };
+    let library = library::provide()?;
+    let folder = library.parent().unwrap_or(Path::new("/"));
+    let search = list("LD_LIBRARY_PATH", folder)?;
+    let mut command = Command::new(program);
+    if let Some(path) = imports::find_program(program) {
+        let scan = imports::scan(&path, &search);
+        eprint!("{scan}");
+        // DT_RPATH is searched before LD_LIBRARY_PATH.
+        if scan.has_rpath {
+            command.env("LD_PRELOAD", list("LD_PRELOAD", &library)?);
+        }
+    }
+    command.args(arguments).env("LD_LIBRARY_PATH", search);
+    if !request.device.is_empty() {
+        let names: Vec<_> = request.device.iter().map(|product| product.name).collect();
+        command.env("HIPKITTENS_SIM_DEVICES", names.join(","));
+    }
+    if let Some(folder) = &request.capture {
+        // The program may change its folder.
+        command.env("HIPKITTENS_CAPTURE", absolute(folder)?);
+    }
+    let error = command.exec();
+    Err(format!("{} cannot be started: {error}", program.display()).into())
+}
+
+/// A variable that lists paths, with one more in front.
+fn list(variable: &str, first: &Path) -> Result<OsString, env::JoinPathsError> {
+    let old = env::var_os(variable).filter(|old| !old.is_empty()).unwrap_or_default();
+    let rest = env::split_paths(&old).filter(|path| path.as_os_str() != OsStr::new(""));
+    env::join_paths([first.to_owned()].into_iter().chain(rest))
+}
