@@ -16,5 +16,5 @@ pub use fault::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};
 pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};
 pub use runtime::{
-    HipError, device_ordinal, exec_options, last_fault, last_message, set_exec_options,
+    HipError, device_ordinal, exec_options, last_fault, last_message, set_capture, set_exec_options,
 };

@@ -4,30 +4,6 @@
 //! [`Device::set_capture`](crate::Device::set_capture), each launch is written to a folder of its
 //! own in it, `NNNN-KERNEL`, numbered from 0001 in the order of launches:
 //!
-//! | file | holds |
-//! |---|---|
-//! | `launch.json` | everything below |
-//! | `code.hsaco` | the code object, an ELF file |
-//! | `before/NAME.bin` | each buffer as it was before the launch |
-//! | `after/NAME.bin` | each buffer as it was afterwards; no `after` if the launch failed |
-//!
-//! A buffer is a whole allocation that some pointer argument leads into, named after the first
-//! argument that does. Fields of `launch.json`:
-//!
-//! | field | meaning |
-//! |---|---|
-//! | `format` | 1 |
-//! | `kernel`, `arch`, `device` | kernel name, e.g. `gfx950`, name of the device that ran it |
-//! | `grid`, `block` | workgroups, and work-items of a workgroup, in x, y, z |
-//! | `dynamic_lds_bytes` | LDS beside what the kernel declares |
-//! | `kernarg_bytes` | size of the explicit arguments; bytes that no argument covers are 0 |
-//! | `args[].name, offset, size` | where in the argument bytes it is |
-//! | `args[].kind` | `pointer`, a number type such as `f32`, or `bytes` |
-//! | `args[].value` | the argument's bytes in hexadecimal; not for a pointer into a buffer |
-//! | `args[].buffer, buffer_offset` | what a pointer leads to; absent for a null pointer |
-//! | `buffers[].name, bytes` | the buffers, with their sizes |
-//! | `buffers[].dtype` | the element type, as far as the pointer's type tells |
-//!
 //! Pointers are known by the argument struct's types, whether the kernel takes the struct by value
 //! or its fields as parameters; pointers inside arrays are not found. While it captures, a launch
 //! waits for the device, so it cannot be part of a graph.
@@ -38,11 +14,9 @@
 
 mod replay;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use hk_capture::{Arg, Buffer, Content, FORMAT, Moment, Writer};
 
 pub use replay::{BufferComparison, Difference, Differences, ReplayReport, captured_arch, replay};
 
@@ -51,9 +25,6 @@ use crate::hip::Hip;
 use crate::kernel::{ArgKind, ArgLayout};
 use crate::metadata::KernelInfo;
 use crate::{Error, LaunchConfig, Result, Stream};
-
-/// Version of the format.
-const FORMAT: u32 = 1;
 
 /// A launch about to happen.
 pub(crate) struct Launch<'l> {
@@ -65,50 +36,9 @@ pub(crate) struct Launch<'l> {
     pub(crate) pointees: &'l [Option<DType>],
 }
 
-/// The contents of `launch.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Record {
-    format: u32,
-    kernel: String,
-    arch: String,
-    device: String,
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_lds_bytes: u32,
-    kernarg_bytes: usize,
-    args: Vec<ArgRecord>,
-    buffers: Vec<BufferRecord>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct ArgRecord {
-    name: String,
-    kind: String,
-    offset: usize,
-    size: usize,
-    #[serde(flatten)]
-    content: Content,
-}
-
-/// What an argument holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Buffer { buffer: String, buffer_offset: u64 },
-    Value { value: String },
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct BufferRecord {
-    name: String,
-    bytes: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dtype: Option<String>,
-}
-
 /// A buffer with the place it was captured from.
 struct Captured {
-    record: BufferRecord,
+    record: Buffer,
     start: u64,
 }
 
@@ -128,8 +58,7 @@ pub(crate) fn record(
     // Work on other streams may still be writing to the buffers.
     hip.synchronize_device()?;
     let (args, buffers) = describe(&hip, launch);
-    let folder = new_folder(parent, &launch.kernel.name)?;
-    let record = Record {
+    let record = hk_capture::Launch {
         format: FORMAT,
         kernel: launch.kernel.name.clone(),
         arch: device.arch().name().to_owned(),
@@ -141,20 +70,17 @@ pub(crate) fn record(
         args,
         buffers: buffers.iter().map(|buffer| buffer.record.clone()).collect(),
     };
-    let json = serde_json::to_vec_pretty(&record)
-        .map_err(|error| Error::Capture { path: folder.clone(), reason: error.to_string() })?;
-    write(&folder.join("launch.json"), &json)?;
-    write(&folder.join("code.hsaco"), launch.image)?;
-    save(stream, &buffers, &folder.join("before"))?;
+    let writer = Writer::new(parent, &record, launch.image)?;
+    save(stream, &buffers, &writer, Moment::Before)?;
     submit()?;
     stream.synchronize()?;
-    save(stream, &buffers, &folder.join("after"))?;
-    tracing::info!(folder = %folder.display(), "launch captured");
+    save(stream, &buffers, &writer, Moment::After)?;
+    tracing::info!(folder = %writer.folder().display(), "launch captured");
     Ok(())
 }
 
 /// The arguments, and the buffers that they lead to.
-fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<ArgRecord>, Vec<Captured>) {
+fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
     let mut buffers: Vec<Captured> = Vec::new();
     let mut args = Vec::new();
     for (field, dtype) in launch.layout.fields.iter().zip(launch.pointees) {
@@ -177,47 +103,23 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<ArgRecord>, Vec<Captured>) {
                 let index = buffers.iter().position(|buffer| buffer.start == start);
                 let index = index.unwrap_or_else(|| {
                     let (name, dtype) = (field.name.to_owned(), dtype.map(|d| d.name().to_owned()));
-                    buffers.push(Captured { record: BufferRecord { name, bytes, dtype }, start });
+                    buffers.push(Captured { record: Buffer { name, bytes, dtype }, start });
                     buffers.len() - 1
                 });
                 let buffer = buffers[index].record.name.clone();
                 Content::Buffer { buffer, buffer_offset: address - start }
             }
-            None => Content::Value { value: to_hex(bytes) },
+            None => Content::value(bytes),
         };
         let kind = kind_name(field.kind).to_owned();
-        args.push(ArgRecord { name: field.name.to_owned(), kind, offset, size, content });
+        args.push(Arg { name: field.name.to_owned(), kind, offset, size, content });
     }
     (args, buffers)
 }
 
-/// Makes the folder of the next number.
-fn new_folder(parent: &Path, kernel: &str) -> Result<PathBuf> {
-    // Two launches of this process must not look for the next number at the same time.
-    static NUMBERING: Mutex<()> = Mutex::new(());
-    let _guard = NUMBERING.lock().unwrap_or_else(PoisonError::into_inner);
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::Io { path, source }
-    };
-    fs::create_dir_all(parent).map_err(io(parent))?;
-    let mut last = 0;
-    for entry in fs::read_dir(parent).map_err(io(parent))? {
-        let name = entry.map_err(io(parent))?.file_name();
-        let number = name.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
-        last = last.max(number.unwrap_or(0));
-    }
-    // Symbols of templates are long and hold characters that some file systems refuse.
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "_.".contains(c) { c } else { '_' };
-    let name: String = kernel.chars().take(100).map(plain).collect();
-    let folder = parent.join(format!("{:04}-{name}", last.saturating_add(1)));
-    fs::create_dir(&folder).map_err(io(&folder))?;
-    Ok(folder)
-}
-
-/// Writes all buffers' present contents to a folder.
-fn save(stream: &Stream, buffers: &[Captured], folder: &Path) -> Result<()> {
-    fs::create_dir(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+/// Writes all buffers' present contents.
+fn save(stream: &Stream, buffers: &[Captured], writer: &Writer, moment: Moment) -> Result<()> {
+    writer.begin(moment)?;
     for Captured { record, start } in buffers {
         let mut contents = vec![0u8; record.bytes];
         // The launch has listed what it uses.
@@ -226,17 +128,20 @@ fn save(stream: &Stream, buffers: &[Captured], folder: &Path) -> Result<()> {
             // the launch's contract is that they are. `contents` lives until `copy` has waited.
             unsafe { hip.download(&mut contents, *start, stream.raw()) }
         })?;
-        write(&buffer_file(folder, &record.name), &contents)?;
+        writer.save(moment, &record.name, &contents)?;
     }
     Ok(())
 }
 
-fn buffer_file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.bin"))
-}
-
-fn write(path: &Path, contents: &[u8]) -> Result<()> {
-    fs::write(path, contents).map_err(|source| Error::Io { path: path.to_owned(), source })
+impl From<hk_capture::Error> for Error {
+    fn from(error: hk_capture::Error) -> Self {
+        match error {
+            hk_capture::Error::Io { path, source } => Self::Io { path, source },
+            hk_capture::Error::Damaged { path, reason } => Self::Capture { path, reason },
+            // The enumeration may grow; it has no other variant today.
+            other => Self::Capture { path: "launch.json".into(), reason: other.to_string() },
+        }
+    }
 }
 
 fn kind_name(kind: ArgKind) -> &'static str {
@@ -255,19 +160,4 @@ fn kind_name(kind: ArgKind) -> &'static str {
         ArgKind::F64 => "f64",
         ArgKind::Bytes => "bytes",
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match *pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        })
-        .collect()
 }

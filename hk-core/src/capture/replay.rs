@@ -4,7 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use super::{Content, FORMAT, Record, buffer_file, from_hex};
+use hk_capture::{CODE, Content, DESCRIPTION, Launch, Moment, buffer_file, from_hex};
+
 use crate::dtype::DType;
 use crate::launch::Module;
 use crate::{Arch, Device, Error, LaunchConfig, Result, Tensor};
@@ -155,18 +156,7 @@ impl fmt::Display for Difference {
 /// [`Error::Io`] and [`Error::Capture`] if `launch.json` is missing or damaged,
 /// [`Error::UnsupportedArch`] if it names an architecture that is not known.
 pub fn captured_arch(folder: &Path) -> Result<Arch> {
-    read_record(&folder.join("launch.json"))?.arch.parse()
-}
-
-fn read_record(path: &Path) -> Result<Record> {
-    let damaged = |reason: String| Error::Capture { path: path.to_owned(), reason };
-    let record: Record =
-        serde_json::from_slice(&read(path)?).map_err(|error| damaged(error.to_string()))?;
-    if record.format == FORMAT {
-        Ok(record)
-    } else {
-        Err(damaged(format!("format {}, only {FORMAT} is known", record.format)))
-    }
+    hk_capture::read(folder)?.arch.parse()
 }
 
 /// Does a captured launch again on a device, which may be another than the one that was captured
@@ -182,11 +172,11 @@ fn read_record(path: &Path) -> Result<Record> {
 /// [`Error::Io`] and [`Error::Capture`] if the folder is incomplete or damaged,
 /// [`Error::CodeObject`] if the code is for another architecture, and what a launch can return.
 pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
-    let path = folder.join("launch.json");
+    let path = folder.join(DESCRIPTION);
     let damaged = |reason: String| Error::Capture { path: path.clone(), reason };
-    let record = read_record(&path)?;
-    let completed = folder.join("after").is_dir();
-    let module = Module::load(device, &read(&folder.join("code.hsaco"))?)?;
+    let record = hk_capture::read(folder)?;
+    let completed = folder.join(Moment::After.folder()).is_dir();
+    let module = Module::load(device, &read(&folder.join(CODE))?)?;
     let stream = device.default_stream();
 
     let mut buffers = Vec::new();
@@ -195,16 +185,17 @@ pub fn replay(folder: &Path, device: &Device) -> Result<ReplayReport> {
         if name.file_name() != Some(name.as_os_str()) {
             return Err(damaged(format!("`{}` is no name of a buffer", buffer.name)));
         }
-        let contents = |part: &str| {
-            let contents = read(&buffer_file(&folder.join(part), &buffer.name))?;
+        let contents = |moment: Moment| {
+            let contents = read(&buffer_file(folder, moment, &buffer.name))?;
             if contents.len() == buffer.bytes {
                 return Ok(contents);
             }
             let (name, bytes) = (&buffer.name, buffer.bytes);
+            let part = moment.folder();
             Err(damaged(format!("{part}/{name}.bin does not have {bytes} bytes")))
         };
-        let before = contents("before")?;
-        let after = if completed { contents("after")? } else { Vec::new() };
+        let before = contents(Moment::Before)?;
+        let after = if completed { contents(Moment::After)? } else { Vec::new() };
         let tensor = Tensor::from_slice(&stream, &before, &[before.len()])?;
         let dtype = buffer.dtype.as_deref().map(str::parse::<DType>).transpose();
         let dtype = dtype.map_err(|error| damaged(error.to_string()))?;
@@ -250,7 +241,7 @@ struct Place<'b> {
 
 /// The argument bytes, with pointers to the buffers at their new addresses. A pointer to memory that
 /// was not captured is refused, unless the launch failed, maybe because of it.
-fn arguments(record: &Record, buffers: &[Place<'_>], completed: bool) -> Result<Vec<u8>, String> {
+fn arguments(record: &Launch, buffers: &[Place<'_>], completed: bool) -> Result<Vec<u8>, String> {
     if record.kernarg_bytes > crate::launch::MAX_KERNARG_BYTES {
         return Err(format!("{} bytes of arguments are too many", record.kernarg_bytes));
     }

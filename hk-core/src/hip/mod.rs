@@ -106,6 +106,8 @@ impl Hip {
         if let Some(hip) = SIMULATOR.get() {
             return Ok(hip);
         }
+        // Launches are captured here, where their arguments have names and types.
+        hk_sim::set_capture(None);
         let hip = Self::new(Table::simulator(), None)?;
         Ok(SIMULATOR.get_or_init(|| hip))
     }

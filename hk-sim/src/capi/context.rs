@@ -4,8 +4,12 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::device::{
+    hipDeviceDisablePeerAccess, hipDeviceEnablePeerAccess, hipDeviceGetCacheConfig,
+    hipDeviceGetSharedMemConfig, hipDeviceSetCacheConfig, hipDeviceSetSharedMemConfig,
+};
 use super::types::{HipCtx, HipDevice, HipError};
-use super::{api, put};
+use super::{api, passed_on, put};
 use crate::runtime::{Device, HipResult, current_device, current_ordinal, runtime, set_current};
 
 /// Handle of a device's context: the address of the device, which lives as long as the process.
@@ -126,5 +130,35 @@ api! {
     /// Resets a device's context; what programs hold stays valid, as in HIP.
     fn hipDevicePrimaryCtxReset(device: HipDevice) {
         runtime().device(device).map(drop)
+    }
+
+    /// Makes memory of a context's device accessible to the current device.
+    fn hipCtxEnablePeerAccess(peer: HipCtx, flags: c_uint) {
+        passed_on(hipDeviceEnablePeerAccess(device_of(peer)?.ordinal as c_int, flags))
+    }
+
+    /// Undoes `hipCtxEnablePeerAccess`.
+    fn hipCtxDisablePeerAccess(peer: HipCtx) {
+        passed_on(hipDeviceDisablePeerAccess(device_of(peer)?.ordinal as c_int))
+    }
+
+    /// Cache preference, which these devices do not have.
+    fn hipCtxSetCacheConfig(config: c_int) {
+        passed_on(hipDeviceSetCacheConfig(config))
+    }
+
+    /// Cache preference, which these devices do not have.
+    fn hipCtxGetCacheConfig(config: *mut c_int) {
+        passed_on(hipDeviceGetCacheConfig(config))
+    }
+
+    /// LDS bank width, which these devices do not let choose.
+    fn hipCtxSetSharedMemConfig(config: c_int) {
+        passed_on(hipDeviceSetSharedMemConfig(config))
+    }
+
+    /// LDS bank width: four bytes.
+    fn hipCtxGetSharedMemConfig(config: *mut c_int) {
+        passed_on(hipDeviceGetSharedMemConfig(config))
     }
 }

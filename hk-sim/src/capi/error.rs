@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::types::HipError;
-use super::{api, lookup, name, put};
+use super::{api, lookup, name, passed_on, put};
 use crate::runtime::{last_error, runtime, take_error};
 
 /// HIP 7.0.0: major * 10^7 + minor * 10^5 + patch.
@@ -12,6 +12,9 @@ const VERSION: c_int = 70_000_000;
 /// Results of `hipDriverProcAddressQueryResult`.
 const SYMBOL_FOUND: c_int = 0;
 const SYMBOL_NOT_FOUND: c_int = 1;
+/// Flags of `hipGetProcAddress`: which stream the default stream is.
+const LEGACY_STREAM: u64 = 1;
+const PER_THREAD_STREAM: u64 = 2;
 
 api! {
     /// Initialises the runtime, which every other call does too.
@@ -53,11 +56,14 @@ api! {
         flags: u64,
         status: *mut c_int,
     ) {
-        const LEGACY_AND_PER_THREAD: u64 = 3;
-        if flags & !LEGACY_AND_PER_THREAD != 0 {
+        if flags & !(LEGACY_STREAM | PER_THREAD_STREAM) != 0 {
             return Err(HipError::INVALID_VALUE);
         }
-        let found = lookup(name(symbol)?, hip_version);
+        let symbol = name(symbol)?;
+        let per_thread = (flags & PER_THREAD_STREAM != 0)
+            .then(|| lookup(&format!("{symbol}_spt"), hip_version))
+            .flatten();
+        let found = per_thread.or_else(|| lookup(symbol, hip_version));
         put(function, found.unwrap_or(std::ptr::null()).cast_mut())?;
         let result = if found.is_some() { SYMBOL_FOUND } else { SYMBOL_NOT_FOUND };
         // The status is optional.
@@ -72,10 +78,29 @@ api! {
         flags: u64,
         status: *mut c_int,
     ) {
-        match hipGetProcAddress(symbol, function, VERSION / 100_000, flags, status) {
-            HipError::SUCCESS => Ok(()),
-            error => Err(error),
-        }
+        passed_on(hipGetProcAddress(symbol, function, VERSION / 100_000, flags, status))
+    }
+
+    /// Address of a function of this API, for programs whose default stream is the thread's.
+    fn hipGetProcAddress_spt(
+        symbol: *const c_char,
+        function: *mut *mut c_void,
+        hip_version: c_int,
+        flags: u64,
+        status: *mut c_int,
+    ) {
+        let flags = if flags == 0 { PER_THREAD_STREAM } else { flags };
+        passed_on(hipGetProcAddress(symbol, function, hip_version, flags, status))
+    }
+
+    /// Address of a function of this API, for programs whose default stream is the thread's.
+    fn hipGetDriverEntryPoint_spt(
+        symbol: *const c_char,
+        function: *mut *mut c_void,
+        flags: u64,
+        status: *mut c_int,
+    ) {
+        passed_on(hipGetProcAddress_spt(symbol, function, VERSION / 100_000, flags, status))
     }
 
     /// Profiling is not offered; starting it is harmless.

@@ -4,8 +4,8 @@ use std::ffi::c_uint;
 use std::sync::Arc;
 
 use super::types::{HipError, HipEvent, HipStream};
-use super::{api, check_flags, order, put};
-use crate::runtime::{Event, EventState, HipResult, current_ordinal, raise, runtime};
+use super::{api, check_flags, enqueue, put};
+use crate::runtime::{Event, EventState, HipResult, Work, current_ordinal, raise, runtime};
 
 /// Flags of events: blocking wait, no timing, interprocess, and the AMD fence flags.
 const FLAGS: c_uint = 0xe000_0007;
@@ -30,11 +30,11 @@ pub(super) fn record(event: HipEvent, stream: HipStream) -> HipResult {
         return Err(HipError::INVALID_HANDLE);
     }
     if let Some(capture) = stream.capture() {
-        event.set_captured(capture, &stream);
+        let nodes = capture.frontier(&stream);
+        event.set_captured(capture, nodes);
         return Ok(());
     }
-    let after = order(&stream)?;
-    event.record(&stream, after)
+    enqueue(&stream, Work::RecordEvent(event)).map(drop)
 }
 
 api! {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::module::image_bytes;
 use super::types::{Dim3, FatBinaryWrapper, HipDeviceptr, HipError, HipFunction, HipStream};
-use super::{api, call, name, put, transfer};
+use super::{api, call, name, passed_on, put, transfer};
 use crate::mem::{RegionKind, Request};
 use crate::runtime::{
     Function, HipResult, Module, current_device, current_ordinal, memory, runtime,
@@ -90,7 +90,11 @@ fn registered_variable(host: *const c_void) -> HipResult<(u64, u64)> {
 }
 
 /// Part of a variable, as a pointer.
-fn variable_range(host: *const c_void, size: usize, offset: usize) -> HipResult<*mut c_void> {
+pub(super) fn variable_range(
+    host: *const c_void,
+    size: usize,
+    offset: usize,
+) -> HipResult<*mut c_void> {
     let (start, len) = registered_variable(host)?;
     let end = (offset as u64).checked_add(size as u64).ok_or(HipError::INVALID_VALUE)?;
     if end > len {
@@ -266,11 +270,6 @@ pub unsafe extern "C" fn __hipRegisterSurface(
     _kind: c_int,
     _external: c_int,
 ) {
-}
-
-/// A result that another API function gave.
-fn passed_on(error: HipError) -> HipResult {
-    if error == HipError::SUCCESS { Ok(()) } else { Err(error) }
 }
 
 api! {

@@ -3,11 +3,14 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use super::types::{HipDeviceptr, HipError, HipMemoryType, HipPointerAttribute, HipStream};
-use super::{api, check_flags, enqueue, put};
+use super::types::{
+    HipDeviceptr, HipError, HipExtent, HipMemLocation, HipMemoryType, HipPitchedPtr,
+    HipPointerAttribute, HipStream,
+};
+use super::{api, check_flags, enqueue, passed_on, put};
 use crate::mem::{Allocation, MemoryError, RegionKind, Request};
 use crate::runtime::{
-    HipResult, Pool, Stream, What, Worker, current_device, memory, raise, runtime, whole,
+    HipResult, Pool, Stream, What, Work, Worker, current_device, memory, raise, runtime, whole,
 };
 
 /// Rows of pitched memory are a multiple of this.
@@ -87,7 +90,7 @@ pub(super) unsafe fn allocate_in_order(
     if let (Some(_), Some(found)) = (runtime().order(), memory().find(start)) {
         let allocate =
             move |worker: &mut Worker<'_>| worker.touch(|| (What::Allocate, [whole(found.region)]));
-        enqueue(stream, Arc::new(allocate))?;
+        enqueue(stream, Work::Other(Arc::new(allocate)))?;
     }
     Ok(())
 }
@@ -159,13 +162,13 @@ api! {
         let start = address(pointer);
         let known = memory().find(start).filter(|found| found.region.base == start);
         let known = known.filter(is_device_or_managed).ok_or(HipError::INVALID_VALUE)?;
-        enqueue(&stream, Arc::new(move |worker| {
+        let free = Arc::new(move |worker: &mut Worker<'_>| {
             let in_order = worker.touch(|| (What::Free, [whole(known.region)]));
             // A second free of the same memory that was queued before this one finds nothing.
             let _ = memory().free(start);
             in_order
-        }))
-        .map(drop)
+        });
+        enqueue(&stream, Work::Other(free)).map(drop)
     }
 
     /// Allocates memory that host and devices share.
@@ -182,6 +185,17 @@ api! {
         allocate(pointer, size, RegionKind::Device, 0, false)
     }
 
+    /// Allocates device memory in rows and slices.
+    fn hipMalloc3D(pitched: *mut HipPitchedPtr, extent: HipExtent) {
+        let slices = extent.height.checked_mul(extent.depth).ok_or(HipError::INVALID_VALUE)?;
+        if pitched.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let (mut pointer, mut pitch) = (std::ptr::null_mut(), 0);
+        passed_on(hipMallocPitch(&mut pointer, &mut pitch, extent.width, slices))?;
+        put(pitched, HipPitchedPtr { pointer, pitch, x: extent.width, y: extent.height })
+    }
+
     /// Allocates device memory in rows.
     fn hipMemAllocPitch(
         pointer: *mut HipDeviceptr,
@@ -193,10 +207,7 @@ api! {
         if !matches!(element, 4 | 8 | 16) {
             return Err(HipError::INVALID_VALUE);
         }
-        match hipMallocPitch(pointer, pitch, width, height) {
-            HipError::SUCCESS => Ok(()),
-            error => Err(error),
-        }
+        passed_on(hipMallocPitch(pointer, pitch, width, height))
     }
 
     /// Allocates pinned host memory.
@@ -343,6 +354,29 @@ api! {
 
     /// Memory does not migrate, so advice changes nothing.
     fn hipMemAdvise(pointer: *const c_void, _size: usize, _advice: c_int, _device: c_int) {
+        known(pointer).map(drop)
+    }
+
+    /// Memory does not migrate, so a prefetch has nothing to do.
+    fn hipMemPrefetchAsync_v2(
+        pointer: *const c_void,
+        _size: usize,
+        _location: HipMemLocation,
+        flags: c_uint,
+        stream: HipStream,
+    ) {
+        check_flags(flags, 0)?;
+        runtime().stream(stream)?;
+        known(pointer).map(drop)
+    }
+
+    /// Memory does not migrate, so advice changes nothing.
+    fn hipMemAdvise_v2(
+        pointer: *const c_void,
+        _size: usize,
+        _advice: c_int,
+        _location: HipMemLocation,
+    ) {
         known(pointer).map(drop)
     }
 

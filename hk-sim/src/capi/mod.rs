@@ -16,10 +16,13 @@ mod graph;
 mod info;
 mod memory;
 mod module;
+mod node;
+mod per_thread;
 mod pool;
 mod stream;
 mod transfer;
 pub mod types;
+mod value;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,12 +37,16 @@ pub use graph::*;
 pub use info::*;
 pub use memory::*;
 pub use module::*;
+pub use node::*;
+pub use per_thread::*;
 pub use pool::*;
 pub use stream::*;
 pub use transfer::*;
+pub use value::*;
 
 use crate::runtime::{
-    HipError, HipResult, Job, Marker, Stream, StreamKind, note_error, runtime, set_message,
+    HipError, HipResult, Marker, Stream, StreamKind, Work, lock, marker_of, note_error, runtime,
+    set_message,
 };
 
 /// Defines exported functions with a `HipResult` body.
@@ -146,13 +153,31 @@ unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> HipResult {
 }
 
 /// Appends work to a stream, or to the graph that it is capturing (then there is no marker).
-fn enqueue(stream: &Arc<Stream>, job: Job) -> HipResult<Option<Marker>> {
+///
+/// Every function whose work a stream does goes through here.
+fn enqueue(stream: &Arc<Stream>, work: Work) -> HipResult<Option<Marker>> {
     if let Some(capture) = stream.capture() {
-        capture.push(stream, job)?;
+        capture.push(stream, work)?;
         return Ok(None);
     }
-    let after = order(stream)?;
-    stream.submit(after, job).map(Some)
+    let mut after = order(stream)?;
+    let job = match &work {
+        Work::RecordEvent(event) => {
+            event.record(stream, after)?;
+            return Ok(None);
+        }
+        Work::WaitEvent(event) => {
+            after.extend(marker_of(event)?);
+            Work::Empty.job()
+        }
+        Work::Child(graph) => {
+            let graph = lock(graph).instantiate(0)?;
+            launch_graph(&graph, stream)?;
+            return Ok(None);
+        }
+        other => other.job(),
+    };
+    stream.submit(after, job.ok_or(HipError::INVALID_VALUE)?).map(Some)
 }
 
 /// What work on the stream waits for besides the work before it.
@@ -167,6 +192,14 @@ fn order(stream: &Stream) -> HipResult<Vec<Marker>> {
         }
     }
     Ok(device.implicit_order(stream))
+}
+
+/// The result of another function of the API, as the body of one gives it.
+fn passed_on(error: HipError) -> HipResult {
+    match error {
+        HipError::SUCCESS => Ok(()),
+        error => Err(error),
+    }
 }
 
 /// Entry point of the runtime by its C name.

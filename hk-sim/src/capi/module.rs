@@ -9,13 +9,13 @@ use super::types::{
     Dim3, HipDeviceptr, HipDrvLaunchConfig, HipError, HipEvent, HipFuncAttributes, HipFunction,
     HipLaunchAttribute, HipLaunchConfig, HipModule, HipStream,
 };
-use super::{api, check_flags, enqueue, name, put};
+use super::{api, check_flags, enqueue, name, passed_on, put};
 use crate::object::Kernel;
 use crate::object::bundle::{Extent, extent};
 use crate::runtime::occupancy::{MAX_WORKGROUP, Occupancy, WAVE, occupancy};
 use crate::runtime::{
-    Function, HipResult, Launch, Module, Properties, Shape, current_device, pop_call, push_call,
-    runtime, set_message,
+    Function, HipResult, Launch, Module, Properties, Shape, Work, current_device, pop_call,
+    push_call, runtime, set_message,
 };
 
 /// Markers of the `extra` list of launches.
@@ -81,7 +81,7 @@ fn function(handle: HipFunction) -> HipResult<Arc<Function>> {
 /// # Safety
 ///
 /// As the launch functions demand of `params` and `extra`.
-unsafe fn argument_bytes(
+pub(super) unsafe fn argument_bytes(
     kernel: &Kernel,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -170,7 +170,7 @@ unsafe fn launch(
     // SAFETY: the caller passes on what the launch functions demand.
     let bytes = unsafe { argument_bytes(function.kernel(), params, extra)? };
     let launch = Launch::new(function.clone(), shape, &bytes, zero)?;
-    enqueue(&stream, launch.job()).map(drop)
+    enqueue(&stream, Work::Kernel(Arc::new(launch))).map(drop)
 }
 
 fn occupancy_of(function: &Function, block: c_int, dynamic_lds: usize) -> HipResult<Occupancy> {
@@ -381,6 +381,51 @@ api! {
         Ok(())
     }
 
+    /// `hipExtModuleLaunchKernel` by its C++ name.
+    fn _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+        kernel: HipFunction,
+        global_x: c_uint,
+        global_y: c_uint,
+        global_z: c_uint,
+        local_x: c_uint,
+        local_y: c_uint,
+        local_z: c_uint,
+        shared_bytes: usize,
+        stream: HipStream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+        start: HipEvent,
+        stop: HipEvent,
+        flags: c_uint,
+    ) {
+        passed_on(hipExtModuleLaunchKernel(
+            kernel, global_x, global_y, global_z, local_x, local_y, local_z, shared_bytes, stream,
+            params, extra, start, stop, flags,
+        ))
+    }
+
+    /// The same without flags, by the C++ name of its older form.
+    fn _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_(
+        kernel: HipFunction,
+        global_x: c_uint,
+        global_y: c_uint,
+        global_z: c_uint,
+        local_x: c_uint,
+        local_y: c_uint,
+        local_z: c_uint,
+        shared_bytes: usize,
+        stream: HipStream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+        start: HipEvent,
+        stop: HipEvent,
+    ) {
+        passed_on(hipExtModuleLaunchKernel(
+            kernel, global_x, global_y, global_z, local_x, local_y, local_z, shared_bytes, stream,
+            params, extra, start, stop, 0,
+        ))
+    }
+
     /// Launches a kernel if all its workgroups can run at once.
     fn hipModuleLaunchCooperativeKernel(
         kernel: HipFunction,
@@ -570,6 +615,24 @@ api! {
     fn hipFuncSetSharedMemConfig(host: *const c_void, config: c_int) {
         function_of(host)?;
         if (0..=2).contains(&config) { Ok(()) } else { Err(HipError::INVALID_VALUE) }
+    }
+
+    /// Most dynamic LDS with which a compute unit still holds that many workgroups.
+    fn hipOccupancyAvailableDynamicSMemPerBlock(
+        bytes: *mut usize,
+        host: *const c_void,
+        blocks: c_int,
+        block: c_int,
+    ) {
+        let function = function_of(host)?;
+        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0);
+        let blocks = blocks.ok_or(HipError::INVALID_VALUE)?;
+        let share = function.module.program.arch().lds_bytes() / blocks;
+        let fixed = function.kernel().descriptor.group_segment_fixed_size;
+        if occupancy_of(&function, block, 0)?.workgroups < blocks || share < fixed {
+            return Err(HipError::INVALID_VALUE);
+        }
+        put(bytes, (share - fixed) as usize)
     }
 
     /// Workgroups that a compute unit holds.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::device::{PRIORITY_HIGH, PRIORITY_LOW};
 use super::types::{HipDevice, HipError, HipEvent, HipHostFn, HipStream, HipStreamCallback};
 use super::{api, check_flags, enqueue, put};
-use crate::runtime::{EventState, HipResult, Marker, StreamKind, current_device, raise, runtime};
+use crate::runtime::{
+    EventState, HipResult, HostCall, StreamKind, Work, Worker, current_device, raise, runtime,
+};
 
 /// `hipStreamNonBlocking`.
 const NON_BLOCKING: c_uint = 1;
@@ -32,13 +34,6 @@ struct UserData(*mut c_void);
 unsafe impl Send for UserData {}
 // SAFETY: as above; the pointer itself is only read.
 unsafe impl Sync for UserData {}
-
-/// Makes work on `handle` wait for markers.
-fn wait_for(stream: &Arc<crate::runtime::Stream>, marker: Marker) -> HipResult {
-    let mut after = super::order(stream)?;
-    after.push(marker);
-    stream.submit(after, Arc::new(|_| Ok(()))).map(drop)
-}
 
 api! {
     /// Creates a stream that is ordered with the null stream.
@@ -101,18 +96,19 @@ api! {
         let event = runtime().event(event)?;
         match (event.state(), stream.capture()) {
             (EventState::Unrecorded, _) => Ok(()),
-            (EventState::Recorded(record), None) => wait_for(&stream, record.marker),
+            (EventState::Recorded(_), None) => {
+                enqueue(&stream, Work::WaitEvent(event)).map(drop)
+            }
             (EventState::Recorded(_), Some(capture)) => {
                 capture.invalidate();
                 Err(HipError::STREAM_CAPTURE_ISOLATION)
             }
-            (EventState::Captured(capture, steps), None) => {
-                capture.join(&stream);
-                capture.wait(&stream, &steps);
+            (EventState::Captured(capture, nodes), None) => {
+                capture.join(&stream, &nodes);
                 Ok(())
             }
-            (EventState::Captured(one, steps), Some(other)) if one.id == other.id => {
-                one.wait(&stream, &steps);
+            (EventState::Captured(one, nodes), Some(other)) if one.id == other.id => {
+                one.wait_for(&stream, &nodes, false);
                 Ok(())
             }
             (EventState::Captured(one, _), Some(other)) => {
@@ -149,28 +145,38 @@ api! {
         let callback = callback.ok_or(HipError::INVALID_VALUE)?;
         let pointers = (UserData(stream), UserData(user_data));
         let stream = runtime().stream(stream)?;
-        enqueue(&stream, Arc::new(move |worker| {
+        let call = Arc::new(move |worker: &mut Worker<'_>| {
             worker.tell_host();
             let (UserData(stream), UserData(user_data)) = &pointers;
             // SAFETY: the program gave the function and its argument for this call.
             unsafe { callback(*stream, HipError::SUCCESS, *user_data) };
             Ok(())
-        }))
-        .map(drop)
+        });
+        enqueue(&stream, Work::Other(call)).map(drop)
     }
 
     /// Calls a host function once the stream gets there.
     fn hipLaunchHostFunc(stream: HipStream, function: HipHostFn, user_data: *mut c_void) {
         let function = function.ok_or(HipError::INVALID_VALUE)?;
-        let user_data = UserData(user_data);
+        let work = Work::Host(HostCall { function, user_data });
+        enqueue(&runtime().stream(stream)?, work).map(drop)
+    }
+
+    /// A number that no other stream has.
+    fn hipStreamGetId(stream: HipStream, id: *mut u64) {
         let stream = runtime().stream(stream)?;
-        enqueue(&stream, Arc::new(move |worker| {
-            worker.tell_host();
-            let UserData(user_data) = &user_data;
-            // SAFETY: the program gave the function and its argument for this call.
-            unsafe { function(*user_data) };
-            Ok(())
-        }))
-        .map(drop)
+        put(id, Arc::as_ptr(&stream) as u64)
+    }
+
+    /// Creates a stream on some compute units of the device; all are used here.
+    fn hipExtStreamCreateWithCUMask(
+        stream: *mut HipStream,
+        mask_words: c_uint,
+        mask: *const c_uint,
+    ) {
+        if mask_words == 0 || mask.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        create(stream, 0, 0)
     }
 }

@@ -22,6 +22,8 @@ pub type HipCtx = *mut c_void;
 pub type HipGraph = *mut c_void;
 /// `hipGraphExec_t`.
 pub type HipGraphExec = *mut c_void;
+/// `hipGraphNode_t`.
+pub type HipGraphNode = *mut c_void;
 /// `hipMemPool_t`.
 pub type HipMemPool = *mut c_void;
 /// `hipHostFn_t`.
@@ -180,6 +182,195 @@ pub struct HipMemcpy2D {
     pub dst_pitch: usize,
     pub width_in_bytes: usize,
     pub height: usize,
+}
+
+/// `hipPitchedPtr`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipPitchedPtr {
+    /// First byte.
+    pub pointer: *mut c_void,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+    /// Length of a row.
+    pub x: usize,
+    /// Rows of a slice.
+    pub y: usize,
+}
+
+/// `hipExtent`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipExtent {
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows of a slice.
+    pub height: usize,
+    /// Slices.
+    pub depth: usize,
+}
+
+/// `hipPos`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct HipPos {
+    /// Byte of a row.
+    pub x: usize,
+    /// Row of a slice.
+    pub y: usize,
+    /// Slice.
+    pub z: usize,
+}
+
+/// `hipMemcpy3DParms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipMemcpy3DParms {
+    pub src_array: *mut c_void,
+    pub src_pos: HipPos,
+    pub src_ptr: HipPitchedPtr,
+    pub dst_array: *mut c_void,
+    pub dst_pos: HipPos,
+    pub dst_ptr: HipPitchedPtr,
+    pub extent: HipExtent,
+    pub kind: c_int,
+}
+
+/// `hipMemcpy3DPeerParms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipMemcpy3DPeerParms {
+    pub src_array: *mut c_void,
+    pub src_pos: HipPos,
+    pub src_ptr: HipPitchedPtr,
+    pub src_device: c_int,
+    pub dst_array: *mut c_void,
+    pub dst_pos: HipPos,
+    pub dst_ptr: HipPitchedPtr,
+    pub dst_device: c_int,
+    pub extent: HipExtent,
+}
+
+/// `HIP_MEMCPY3D`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipDrvMemcpy3D {
+    pub src_x_in_bytes: usize,
+    pub src_y: usize,
+    pub src_z: usize,
+    pub src_lod: usize,
+    pub src_memory_type: c_int,
+    pub src_host: *const c_void,
+    pub src_device: HipDeviceptr,
+    pub src_array: *mut c_void,
+    pub src_pitch: usize,
+    pub src_height: usize,
+    pub dst_x_in_bytes: usize,
+    pub dst_y: usize,
+    pub dst_z: usize,
+    pub dst_lod: usize,
+    pub dst_memory_type: c_int,
+    pub dst_host: *mut c_void,
+    pub dst_device: HipDeviceptr,
+    pub dst_array: *mut c_void,
+    pub dst_pitch: usize,
+    pub dst_height: usize,
+    pub width_in_bytes: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+/// `hipKernelNodeParams`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipKernelNodeParams {
+    pub block_dim: Dim3,
+    pub extra: *mut *mut c_void,
+    pub func: *mut c_void,
+    pub grid_dim: Dim3,
+    pub kernel_params: *mut *mut c_void,
+    pub shared_mem_bytes: c_uint,
+}
+
+/// `hipMemsetParams`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipMemsetParams {
+    pub dst: *mut c_void,
+    pub element_size: c_uint,
+    pub height: usize,
+    pub pitch: usize,
+    pub value: c_uint,
+    /// In elements.
+    pub width: usize,
+}
+
+/// `hipHostNodeParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipHostNodeParams {
+    pub function: HipHostFn,
+    pub user_data: *mut c_void,
+}
+
+/// `hipGraphNodeParams`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct HipGraphNodeParams {
+    /// `hipGraphNodeType`.
+    pub kind: c_int,
+    /// Zero.
+    pub reserved: [c_int; 3],
+    /// The parameters of a node of that type.
+    pub params: [u64; 29],
+    /// Zero.
+    pub reserved_end: u64,
+}
+
+/// `hipGraphInstantiateParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipGraphInstantiateParams {
+    pub error_node: HipGraphNode,
+    pub flags: u64,
+    pub result: c_int,
+    pub upload_stream: HipStream,
+}
+
+/// `hipStreamBatchMemOpParams`, as the operations on values use it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HipStreamBatchMemOp {
+    /// `hipStreamBatchMemOpType`.
+    pub operation: c_int,
+    /// The word.
+    pub address: HipDeviceptr,
+    /// The value; its low half for a word of 32 bits.
+    pub value: u64,
+    /// How a word is compared.
+    pub flags: c_uint,
+    /// Ignored.
+    pub alias: HipDeviceptr,
+    /// Fills the union.
+    pub padding: u64,
+}
+
+/// `hipBatchMemOpNodeParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipBatchMemOpNodeParams {
+    pub context: HipCtx,
+    pub count: c_uint,
+    pub operations: *mut HipStreamBatchMemOp,
+    pub flags: c_uint,
 }
 
 /// `hipLaunchAttribute`.
@@ -454,6 +645,30 @@ const _: () = {
     assert!(size_of::<HipFuncAttributes>() == 56);
     assert!(size_of::<HipMemPoolProps>() == 88);
     assert!(size_of::<HipMemcpy2D>() == 128);
+    assert!(size_of::<HipMemcpy3DParms>() == 160);
+    assert!(offset_of!(HipMemcpy3DParms, dst_ptr) == 96);
+    assert!(offset_of!(HipMemcpy3DParms, kind) == 152);
+    assert!(size_of::<HipMemcpy3DPeerParms>() == 168);
+    assert!(offset_of!(HipMemcpy3DPeerParms, dst_device) == 136);
+    assert!(size_of::<HipDrvMemcpy3D>() == 184);
+    assert!(offset_of!(HipDrvMemcpy3D, dst_x_in_bytes) == 80);
+    assert!(offset_of!(HipDrvMemcpy3D, depth) == 176);
+    assert!(size_of::<HipKernelNodeParams>() == 64);
+    assert!(offset_of!(HipKernelNodeParams, func) == 24);
+    assert!(offset_of!(HipKernelNodeParams, kernel_params) == 48);
+    assert!(offset_of!(HipKernelNodeParams, shared_mem_bytes) == 56);
+    assert!(size_of::<HipMemsetParams>() == 48);
+    assert!(offset_of!(HipMemsetParams, width) == 40);
+    assert!(size_of::<HipHostNodeParams>() == 16);
+    assert!(size_of::<HipGraphNodeParams>() == 256);
+    assert!(offset_of!(HipGraphNodeParams, params) == 16);
+    assert!(size_of::<HipGraphInstantiateParams>() == 32);
+    assert!(offset_of!(HipGraphInstantiateParams, upload_stream) == 24);
+    assert!(size_of::<HipStreamBatchMemOp>() == 48);
+    assert!(offset_of!(HipStreamBatchMemOp, flags) == 24);
+    assert!(size_of::<HipBatchMemOpNodeParams>() == 32);
+    assert!(size_of::<HipChannelFormatDesc>() == 20);
+    assert!(size_of::<HipPitchedPtr>() == 32);
     assert!(size_of::<HipLaunchAttribute>() == 72);
     assert!(size_of::<HipDrvLaunchConfig>() == 56);
     assert!(size_of::<HipLaunchConfig>() == 56);

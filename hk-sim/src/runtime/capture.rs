@@ -1,8 +1,4 @@
 //! Stream capture: work is recorded into a graph instead of being done.
-//!
-//! The work of all streams that take part in a capture is kept in the order of submission. That
-//! order respects every dependency, so a graph launch does it one piece after the other; which
-//! pieces depend on each other matters for finding races alone.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::ThreadId;
 
 use super::error::{HipError, HipResult};
-use super::stream::{Failure, Job, Stream, Worker};
+use super::graph::{Graph, Work};
+use super::stream::Stream;
 
 /// Which other calls a capture forbids (`hipStreamCaptureMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +39,6 @@ impl CaptureMode {
     }
 }
 
-/// A piece of captured work.
-struct Step {
-    job: Job,
-    /// The steps that it comes after.
-    after: Vec<usize>,
-}
-
-#[derive(Default)]
-struct Recorded {
-    steps: Vec<Step>,
-    /// The steps that the next one of each stream comes after, by the number of the stream.
-    ends: HashMap<u32, Vec<usize>>,
-}
-
 /// A capture that is going on.
 pub(crate) struct Capture {
     pub(crate) id: u64,
@@ -65,63 +48,102 @@ pub(crate) struct Capture {
     origin: Weak<Stream>,
     /// Streams that joined through an event.
     joined: Mutex<Vec<Weak<Stream>>>,
-    recorded: Mutex<Recorded>,
+    /// Where the work goes.
+    pub(crate) graph: Arc<Mutex<Graph>>,
+    /// Whether the graph was there before, and stays if the capture is lost.
+    into_existing: bool,
+    /// For each stream, the nodes that its next work waits for.
+    frontiers: Mutex<HashMap<usize, Frontier>>,
     invalid: AtomicBool,
 }
 
+/// The nodes that the next work of a stream waits for.
+#[derive(Default)]
+struct Frontier {
+    nodes: Vec<usize>,
+    /// What a program was last given a pointer to.
+    lent: Vec<usize>,
+}
+
+/// What a stream is called in a capture.
+fn key(stream: &Stream) -> usize {
+    std::ptr::from_ref(stream) as usize
+}
+
 impl Capture {
-    /// Starts capturing `stream`.
-    pub(crate) fn begin(stream: &Arc<Stream>, mode: CaptureMode) -> Arc<Self> {
+    /// Starts capturing `stream`, into a graph of its own or behind nodes of one that is there.
+    pub(crate) fn begin(
+        stream: &Arc<Stream>,
+        mode: CaptureMode,
+        existing: Option<(Arc<Mutex<Graph>>, Vec<usize>)>,
+    ) -> Arc<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let into_existing = existing.is_some();
+        let (graph, nodes) = existing.unwrap_or_else(|| (Graph::new(), Vec::new()));
+        let frontier = Frontier { nodes, lent: Vec::new() };
         let capture = Arc::new(Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             mode,
             thread: std::thread::current().id(),
             origin: Arc::downgrade(stream),
             joined: Mutex::default(),
-            recorded: Mutex::default(),
+            graph,
+            into_existing,
+            frontiers: Mutex::new(HashMap::from([(key(stream), frontier)])),
             invalid: AtomicBool::new(false),
         });
         stream.set_capture(Some(Arc::clone(&capture)));
         capture
     }
 
+    fn frontiers(&self) -> MutexGuard<'_, HashMap<usize, Frontier>> {
+        self.frontiers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nodes that the next work of a stream waits for.
+    pub(crate) fn frontier(&self, stream: &Stream) -> Vec<usize> {
+        self.frontiers().get(&key(stream)).map_or(Vec::new(), |found| found.nodes.clone())
+    }
+
+    /// The same, at an address that stays until this is asked again for the stream.
+    pub(crate) fn lend_frontier(&self, stream: &Stream) -> (*const usize, usize) {
+        let mut frontiers = self.frontiers();
+        let frontier = frontiers.entry(key(stream)).or_default();
+        frontier.lent = frontier.nodes.clone();
+        (frontier.lent.as_ptr(), frontier.lent.len())
+    }
+
+    /// Makes the next work of a stream wait for these nodes, besides or instead of the others.
+    pub(crate) fn wait_for(&self, stream: &Stream, nodes: &[usize], instead: bool) {
+        let mut frontiers = self.frontiers();
+        let frontier = &mut frontiers.entry(key(stream)).or_default().nodes;
+        if instead {
+            frontier.clear();
+        }
+        for node in nodes {
+            if !frontier.contains(node) {
+                frontier.push(*node);
+            }
+        }
+    }
+
     /// Adds a stream that now depends on captured work.
-    pub(crate) fn join(self: &Arc<Self>, stream: &Arc<Stream>) {
+    pub(crate) fn join(self: &Arc<Self>, stream: &Arc<Stream>, nodes: &[usize]) {
         stream.set_capture(Some(Arc::clone(self)));
+        self.wait_for(stream, nodes, true);
         let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
         joined.push(Arc::downgrade(stream));
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        // Each update leaves the record whole, so a panic elsewhere does not matter.
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records a piece of work of a stream.
-    pub(crate) fn push(&self, stream: &Stream, job: Job) -> HipResult {
+    pub(crate) fn push(&self, stream: &Stream, work: Work) -> HipResult {
         if self.is_invalid() {
             return Err(HipError::STREAM_CAPTURE_INVALIDATED);
         }
-        let mut recorded = self.recorded();
-        let own = vec![recorded.steps.len()];
-        let after = recorded.ends.insert(stream.lane, own).unwrap_or_default();
-        recorded.steps.push(Step { job, after });
+        let mut frontiers = self.frontiers();
+        let frontier = &mut frontiers.entry(key(stream)).or_default().nodes;
+        *frontier = vec![Graph::add(&self.graph, work, std::mem::take(frontier))?];
         Ok(())
-    }
-
-    /// The steps that the next one of a stream comes after.
-    pub(crate) fn ends(&self, stream: &Stream) -> Vec<usize> {
-        self.recorded().ends.get(&stream.lane).cloned().unwrap_or_default()
-    }
-
-    /// Makes the next step of a stream come after others, too.
-    pub(crate) fn wait(&self, stream: &Stream, steps: &[usize]) {
-        let mut recorded = self.recorded();
-        let ends = recorded.ends.entry(stream.lane).or_default();
-        ends.extend_from_slice(steps);
-        ends.sort_unstable();
-        ends.dedup();
     }
 
     pub(crate) fn invalidate(&self) {
@@ -133,7 +155,7 @@ impl Capture {
     }
 
     /// Ends the capture in `stream`; the streams work normally again.
-    pub(crate) fn end(&self, stream: &Arc<Stream>) -> HipResult<Graph> {
+    pub(crate) fn end(&self, stream: &Arc<Stream>) -> HipResult {
         if !std::ptr::eq(self.origin.as_ptr(), Arc::as_ptr(stream)) {
             return Err(HipError::STREAM_CAPTURE_UNMATCHED);
         }
@@ -148,37 +170,11 @@ impl Capture {
         if self.is_invalid() {
             return Err(HipError::STREAM_CAPTURE_INVALIDATED);
         }
-        Ok(Graph { steps: std::mem::take(&mut *self.recorded()).steps.into() })
-    }
-}
-
-/// Captured work, which can be done any number of times.
-#[derive(Clone)]
-pub(crate) struct Graph {
-    steps: Arc<[Step]>,
-}
-
-impl Graph {
-    /// A graph without work.
-    pub(crate) fn empty() -> Self {
-        Self { steps: Arc::new([]) }
+        Ok(())
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    /// All of the graph as one piece of work.
-    pub(crate) fn job(&self) -> Job {
-        let steps = Arc::clone(&self.steps);
-        Arc::new(move |worker: &mut Worker<'_>| {
-            let mut result: Result<(), Failure> = Ok(());
-            for step in steps.iter() {
-                worker.begin_node(&step.after);
-                // As in a stream, later work is done whatever became of earlier work.
-                result = result.and((step.job)(worker));
-            }
-            result
-        })
+    /// Whether the graph goes away with a capture that is lost.
+    pub(crate) fn owns_graph(&self) -> bool {
+        !self.into_existing
     }
 }

@@ -63,16 +63,11 @@ impl Side {
     }
 
     /// The allocation, if there is one, with the bytes of rows in it.
-    fn rows(
-        &self,
-        pitch: u64,
-        width: u64,
-        height: u64,
-        touch: Touch,
-    ) -> Option<(Region, Footprint)> {
+    fn piece(&self, rows: Rows, extent: Extent, touch: Touch) -> Option<(Region, Footprint)> {
         let (region, _) = self.allocation.as_ref()?;
-        let rows = (0..height).map(|row| Span::new(self.address + row * pitch, width, touch));
-        Some((*region, rows.collect()))
+        let mut spans = Vec::new();
+        extent.for_each_row(|z, y| spans.push(Span::new(rows.row(z, y), extent.width, touch)));
+        Some((*region, spans.into_iter().collect()))
     }
 
     /// Whether the memory is neither a device's nor pinned.
@@ -93,38 +88,93 @@ pub(crate) enum Host {
     Waits,
 }
 
-/// Rows to copy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy2d {
-    pub(crate) dst: u64,
-    pub(crate) dst_pitch: u64,
-    pub(crate) src: u64,
-    pub(crate) src_pitch: u64,
-    pub(crate) width: u64,
-    pub(crate) height: u64,
+/// Where the rows of one side of a copy are, or those of a fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub(crate) address: u64,
+    /// Bytes from one row to the next.
+    pub(crate) pitch: u64,
+    /// Bytes from one slice to the next.
+    pub(crate) slice: u64,
 }
 
-impl Copy2d {
+/// How much is copied or filled: bytes of a row, rows of a slice, slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+    pub(crate) depth: u64,
+}
+
+impl Extent {
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Bytes, of an extent that fits in memory.
+    fn bytes(&self) -> u64 {
+        self.width * self.height * self.depth
+    }
+
+    /// Calls `row` with the number of each slice and row.
+    fn for_each_row(&self, mut row: impl FnMut(u64, u64)) {
+        for z in 0..self.depth {
+            (0..self.height).for_each(|y| row(z, y));
+        }
+    }
+}
+
+impl Rows {
+    /// One row.
+    fn linear(address: u64, len: u64) -> Self {
+        Self { address, pitch: len, slice: len }
+    }
+
+    /// Bytes from the first to the last, of an extent that is not empty.
+    fn span(&self, extent: Extent) -> HipResult<u64> {
+        let Extent { width, height, depth } = extent;
+        if self.pitch < width {
+            return Err(HipError::INVALID_PITCH_VALUE);
+        }
+        let last = |count: u64, step: u64| step.checked_mul(count - 1);
+        let rows = last(height, self.pitch).and_then(|rows| rows.checked_add(width));
+        let rows = rows.ok_or(HipError::INVALID_VALUE)?;
+        if depth > 1 && self.slice < rows {
+            return Err(HipError::INVALID_VALUE);
+        }
+        last(depth, self.slice)
+            .and_then(|slices| slices.checked_add(rows))
+            .ok_or(HipError::INVALID_VALUE)
+    }
+
+    fn row(&self, z: u64, y: u64) -> u64 {
+        self.address + z * self.slice + y * self.pitch
+    }
+}
+
+/// Rows to copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) dst: Rows,
+    pub(crate) src: Rows,
+    pub(crate) extent: Extent,
+}
+
+impl Transfer {
     /// One row.
     pub(crate) fn linear(dst: u64, src: u64, len: u64) -> Self {
-        Self { dst, dst_pitch: len, src, src_pitch: len, width: len, height: 1 }
+        let extent = Extent { width: len, height: 1, depth: 1 };
+        Self { dst: Rows::linear(dst, len), src: Rows::linear(src, len), extent }
     }
 
     /// Checks the copy; `None` if it has no bytes.
     pub(crate) fn job(self, sides: Sides) -> HipResult<Option<(Job, Host)>> {
-        let Self { dst, dst_pitch, src, src_pitch, width, height } = self;
-        if width == 0 || height == 0 {
+        let Self { dst, src, extent } = self;
+        if extent.is_empty() {
             return Ok(None);
         }
-        if dst_pitch < width || src_pitch < width {
-            return Err(HipError::INVALID_PITCH_VALUE);
-        }
-        let span = |pitch: u64| {
-            let rows = pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width));
-            rows.ok_or(HipError::INVALID_VALUE)
-        };
-        let to = Side::new(dst, span(dst_pitch)?, sides.dst_is_device)?;
-        let from = Side::new(src, span(src_pitch)?, sides.src_is_device)?;
+        let to = Side::new(dst.address, dst.span(extent)?, sides.dst_is_device)?;
+        let from = Side::new(src.address, src.span(extent)?, sides.src_is_device)?;
         let host = match (to.is_pageable(), from.is_pageable()) {
             (true, _) => Host::Waits,
             (false, true) => Host::Stages,
@@ -133,23 +183,24 @@ impl Copy2d {
         let sides = (to, from);
         let job: Job = Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
-            let (to, from) = &sides;
-            for row in 0..height {
+            let (to_side, from_side) = &sides;
+            extent.for_each_row(|z, y| {
+                let (from, to) = (src.row(z, y), dst.row(z, y));
                 // SAFETY: `Side::new` checked both spans against their allocations, which the
                 // sides keep alive; host memory that is not known is the caller's promise.
                 // `copy` allows overlap.
                 unsafe {
-                    let from = (from.address + row * src_pitch) as usize;
-                    let to = (to.address + row * dst_pitch) as usize;
-                    std::ptr::with_exposed_provenance_mut::<u8>(to)
-                        .copy_from(std::ptr::with_exposed_provenance(from), width as usize);
+                    std::ptr::with_exposed_provenance_mut::<u8>(to as usize).copy_from(
+                        std::ptr::with_exposed_provenance(from as usize),
+                        extent.width as usize,
+                    );
                 }
-                memory().note_write(to.address + row * dst_pitch, width);
-            }
+                memory().note_write(to, extent.width);
+            });
             worker.touch(|| {
-                let written = to.rows(dst_pitch, width, height, Touch::WRITE);
-                let read = from.rows(src_pitch, width, height, Touch::READ);
-                (What::Copy { bytes: width * height }, read.into_iter().chain(written))
+                let written = to_side.piece(dst, extent, Touch::WRITE);
+                let read = from_side.piece(src, extent, Touch::READ);
+                (What::Copy { bytes: extent.bytes() }, read.into_iter().chain(written))
             })
         });
         Ok(Some((job, host)))
@@ -159,11 +210,9 @@ impl Copy2d {
 /// Rows of one repeated value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fill {
-    pub(crate) dst: u64,
-    pub(crate) pitch: u64,
-    /// Bytes of a row, a multiple of the element size.
-    pub(crate) width: u64,
-    pub(crate) height: u64,
+    pub(crate) dst: Rows,
+    /// The width is a multiple of the element size.
+    pub(crate) extent: Extent,
     pub(crate) value: u32,
     /// Size of the value: 1, 2 or 4 bytes.
     pub(crate) element: usize,
@@ -173,43 +222,40 @@ impl Fill {
     /// One row of `count` elements.
     pub(crate) fn linear(dst: u64, value: u32, element: usize, count: u64) -> HipResult<Self> {
         let width = count.checked_mul(element as u64).ok_or(HipError::INVALID_VALUE)?;
-        Ok(Self { dst, pitch: width, width, height: 1, value, element })
+        let extent = Extent { width, height: 1, depth: 1 };
+        Ok(Self { dst: Rows::linear(dst, width), extent, value, element })
     }
 
     /// Checks the fill; `None` if it has no bytes.
     pub(crate) fn job(self) -> HipResult<Option<Job>> {
-        let Self { dst, pitch, width, height, value, element } = self;
-        if width == 0 || height == 0 {
+        let Self { dst, extent, value, element } = self;
+        if extent.is_empty() {
             return Ok(None);
         }
-        if pitch < width {
-            return Err(HipError::INVALID_PITCH_VALUE);
-        }
-        let rows = pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width));
-        let side = Side::new(dst, rows.ok_or(HipError::INVALID_VALUE)?, true)?;
+        let side = Side::new(dst.address, dst.span(extent)?, true)?;
         Ok(Some(Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
             let side = &side;
             let bytes = value.to_le_bytes();
-            for row in 0..height {
-                let start = (side.address + row * pitch) as usize;
-                let to = std::ptr::with_exposed_provenance_mut::<u8>(start);
+            extent.for_each_row(|z, y| {
+                let start = dst.row(z, y);
+                let to = std::ptr::with_exposed_provenance_mut::<u8>(start as usize);
                 // SAFETY: `Side::new` checked the span against its allocation, which the side
                 // keeps alive. Elements are written as bytes, so alignment does not matter.
                 unsafe {
                     if element == 1 {
-                        to.write_bytes(bytes[0], width as usize);
+                        to.write_bytes(bytes[0], extent.width as usize);
                     } else {
-                        for at in (0..width as usize).step_by(element) {
+                        for at in (0..extent.width as usize).step_by(element) {
                             to.add(at).copy_from_nonoverlapping(bytes.as_ptr(), element);
                         }
                     }
                 }
-                memory().note_write(start as u64, width);
-            }
+                memory().note_write(start, extent.width);
+            });
             worker.touch(|| {
-                let written = side.rows(pitch, width, height, Touch::WRITE);
-                (What::Fill { bytes: width * height }, written)
+                let written = side.piece(dst, extent, Touch::WRITE);
+                (What::Fill { bytes: extent.bytes() }, written)
             })
         })))
     }

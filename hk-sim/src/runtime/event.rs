@@ -23,7 +23,7 @@ pub(crate) enum EventState {
     #[default]
     Unrecorded,
     Recorded(Record),
-    /// Recorded while the stream was capturing, behind these steps.
+    /// Recorded while the stream was capturing, behind these nodes.
     Captured(Arc<Capture>, Vec<usize>),
 }
 
@@ -47,9 +47,8 @@ impl Event {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    pub(crate) fn set_captured(&self, capture: Arc<Capture>, stream: &Stream) {
-        let steps = capture.ends(stream);
-        self.set(EventState::Captured(capture, steps));
+    pub(crate) fn set_captured(&self, capture: Arc<Capture>, nodes: Vec<usize>) {
+        self.set(EventState::Captured(capture, nodes));
     }
 
     /// Records the event in a stream behind `after`.

@@ -1,16 +1,17 @@
 //! Kernel launches: checks, kernel arguments, dispatch packet.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use super::error::{HipError, HipResult};
 use super::module::Function;
 use super::occupancy::{MAX_WORKGROUP, occupancy};
 use super::order::What;
+use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
-use crate::exec::{self, Dispatch, Region};
+use crate::exec::{self, Dispatch, ExecOptions, Region};
 use crate::fault::{FaultKind, FaultReport};
 use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
@@ -39,6 +40,11 @@ impl Shape {
     /// The shape of a launch that counts its grid in workgroups.
     pub(crate) fn new(grid: [u32; 3], block: [u32; 3], dynamic_lds: u32) -> Self {
         Self { grid, block, tail: block, dynamic_lds }
+    }
+
+    /// Whether a workgroup has fewer work-items than the others.
+    pub(crate) fn is_ragged(&self) -> bool {
+        self.tail != self.block
     }
 
     /// Work-items of a workgroup.
@@ -105,6 +111,10 @@ pub(crate) struct Launch {
     shape: Shape,
     lds_bytes: u32,
     kernarg: Vec<u8>,
+    /// Host function or handle that a node was made with.
+    name: Option<usize>,
+    /// Addresses of the arguments in `kernarg`, once they were asked for.
+    arguments: OnceLock<Vec<usize>>,
 }
 
 impl Launch {
@@ -148,12 +158,44 @@ impl Launch {
             return Err(HipError::LAUNCH_OUT_OF_RESOURCES);
         }
         let kernarg = kernarg(kernel, &shape, explicit);
-        Ok(Self { function, shape, lds_bytes, kernarg })
+        let (name, arguments) = (None, OnceLock::new());
+        Ok(Self { function, shape, lds_bytes, kernarg, name, arguments })
     }
 
     /// The launch as work for a stream.
-    pub(crate) fn job(self) -> Job {
+    pub(crate) fn job(self: Arc<Self>) -> Job {
         Arc::new(move |worker| self.execute(worker))
+    }
+
+    /// The kernel.
+    pub(crate) fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Grid, workgroup and dynamic LDS.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What a program calls the function, where it says so.
+    pub(crate) fn named(self, name: usize) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// What the program calls the function, else its handle.
+    pub(crate) fn name(&self) -> usize {
+        let handle = || runtime().functions.insert_unique(self.function.clone()) as usize;
+        self.name.unwrap_or_else(handle)
+    }
+
+    /// A list of the addresses of all explicit arguments, which lives with the launch.
+    pub(crate) fn argument_list(&self) -> *const usize {
+        let addresses = || {
+            let start = self.kernarg.as_ptr() as usize;
+            let args = self.function.kernel().explicit_args();
+            args.map(|arg| start + arg.offset as usize).collect()
+        };
+        self.arguments.get_or_init(addresses).as_ptr()
     }
 
     fn execute(&self, worker: &mut Worker<'_>) -> Result<(), Failure> {
@@ -201,15 +243,31 @@ impl Launch {
                 self.notes(&snapshot)
             },
         };
-        if !options.sanitize.has(Kind::Race) {
-            return exec::run(&dispatch, &options)
-                .map(drop)
-                .map_err(|report| self.failure(*report));
+        let recording = runtime().capture_folder().and_then(|folder| {
+            Recording::new(&folder, &self.function, self.shape, &self.kernarg, product)
+        });
+        self.run(worker, &dispatch, &options, &snapshot)?;
+        if let Some(recording) = recording {
+            recording.finish();
         }
-        let mut checked = exec::check(&dispatch, &options);
+        Ok(())
+    }
+
+    /// Executes the kernel, and notes its accesses where races are looked for.
+    fn run(
+        &self,
+        worker: &Worker<'_>,
+        dispatch: &Dispatch,
+        options: &ExecOptions,
+        snapshot: &Snapshot,
+    ) -> Result<(), Failure> {
+        if !options.sanitize.has(Kind::Race) {
+            return exec::run(dispatch, options).map(drop).map_err(|report| self.failure(*report));
+        }
+        let mut checked = exec::check(dispatch, options);
         let footprint = std::mem::take(&mut checked.footprint);
         let in_order = worker.touch_any(&footprint, snapshot.allocations(), || What::Kernel {
-            name: kernel.name.clone(),
+            name: self.function.kernel().name.clone(),
             entry: self.function.entry(),
             module: Arc::downgrade(&self.function.module),
         });

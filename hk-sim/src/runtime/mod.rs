@@ -5,22 +5,29 @@ mod copy;
 mod device;
 mod error;
 mod event;
+mod graph;
 mod launch;
 mod module;
 pub mod occupancy;
 mod order;
 mod pool;
 mod properties;
+mod record;
 mod state;
 mod stream;
+mod value;
 
 pub use error::HipError;
 pub(crate) use error::HipResult;
 
-pub(crate) use capture::{Capture, CaptureMode, Graph};
-pub(crate) use copy::{Copy2d, Fill, Host, Sides};
+pub(crate) use capture::{Capture, CaptureMode};
+pub(crate) use copy::{Extent, Fill, Host, Rows, Sides, Transfer};
 pub(crate) use device::Device;
 pub(crate) use event::{Event, EventState};
+pub(crate) use graph::{
+    Executable, Graph, HostCall, Node, NodeRef, NodeType, Piece, UpdateError, Work, lock,
+    marker_of, pieces,
+};
 pub(crate) use launch::{Launch, Shape};
 pub(crate) use module::{Function, Module};
 pub(crate) use order::{What, whole};
@@ -30,5 +37,8 @@ pub(crate) use state::{
     capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,
     push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error,
 };
-pub use state::{device_ordinal, exec_options, last_fault, last_message, set_exec_options};
-pub(crate) use stream::{Job, Marker, Stream, StreamKind, Worker};
+pub use state::{
+    device_ordinal, exec_options, last_fault, last_message, set_capture, set_exec_options,
+};
+pub(crate) use stream::{Marker, Stream, StreamKind, Worker};
+pub(crate) use value::{Action, Compare, ValueOp};

@@ -3,12 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::capture::{Capture, CaptureMode, Graph};
+use super::capture::{Capture, CaptureMode};
 use super::device::{Device, Devices};
 use super::error::{HipError, HipResult};
 use super::event::Event;
+use super::graph::{Executable, Graph, NodeRef};
 use super::launch::Shape;
 use super::module::{Function, Module};
 use super::order::Order;
@@ -71,13 +73,16 @@ pub(crate) struct Runtime {
     pub(crate) modules: HandleTable<Module>,
     pub(crate) functions: HandleTable<Function>,
     pub(crate) graphs: HandleTable<Mutex<Graph>>,
-    pub(crate) executables: HandleTable<Graph>,
+    pub(crate) nodes: HandleTable<NodeRef>,
+    pub(crate) executables: HandleTable<Executable>,
     pub(crate) pools: HandleTable<Pool>,
     /// Captures that are going on.
     captures: Mutex<Vec<Arc<Capture>>>,
     /// The order of operations, where races are looked for.
     order: Mutex<Option<Arc<Order>>>,
     exec_options: Mutex<ExecOptions>,
+    /// Where launches are captured.
+    capture_folder: Mutex<Option<PathBuf>>,
 }
 
 /// The runtime, initialised by whoever asks first.
@@ -93,11 +98,13 @@ pub(crate) fn runtime() -> &'static Runtime {
             modules: HandleTable::new(),
             functions: HandleTable::new(),
             graphs: HandleTable::new(),
+            nodes: HandleTable::new(),
             executables: HandleTable::new(),
             pools: HandleTable::new(),
             captures: Mutex::default(),
             order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
             exec_options: Mutex::new(options),
+            capture_folder: Mutex::new(capture_folder_from_environment()),
         }
     })
 }
@@ -123,6 +130,17 @@ pub fn set_exec_options(options: ExecOptions) {
     watch(options.sanitize);
     runtime().follow_order(options.sanitize.has(Kind::Race));
     *runtime().options() = options;
+}
+
+/// The folder into which launches are captured from now on, or none. Initially that of
+/// `HIPKITTENS_CAPTURE`.
+pub fn set_capture(folder: Option<&Path>) {
+    *runtime().capture_folder.lock().unwrap_or_else(PoisonError::into_inner) =
+        folder.map(Path::to_owned);
+}
+
+fn capture_folder_from_environment() -> Option<PathBuf> {
+    std::env::var_os("HIPKITTENS_CAPTURE").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// How launches are executed.
@@ -166,6 +184,11 @@ const STREAM_PER_THREAD: usize = 2;
 impl Runtime {
     fn options(&self) -> MutexGuard<'_, ExecOptions> {
         self.exec_options.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where launches are captured.
+    pub(crate) fn capture_folder(&self) -> Option<PathBuf> {
+        self.capture_folder.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn exec_options(&self) -> ExecOptions {

@@ -63,6 +63,21 @@ impl Worker<'_> {
         }
     }
 
+    /// Whoever waits for the word at the address and sees what is written there next comes after the
+    /// work.
+    pub(crate) fn release(&self, address: u64) {
+        if let Some(running) = &self.running {
+            running.release(address);
+        }
+    }
+
+    /// The work has waited for the word at the address.
+    pub(crate) fn acquire(&mut self, address: u64) {
+        if let Some(running) = &mut self.running {
+            running.acquire(address);
+        }
+    }
+
     /// The host is about to be told that the stream has come to this point.
     pub(crate) fn tell_host(&self) {
         if let Some(running) = &self.running {

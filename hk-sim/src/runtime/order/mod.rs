@@ -12,6 +12,9 @@
 //! operations before it that it does not come after. Which of two was executed first, or whether
 //! they overlapped in time, makes no difference; what is found fails the one that is noted second.
 //!
+//! A stream that waits for a word of memory comes after the streams that wrote it in their order, and
+//! after what the host knows then, which may have written it.
+//!
 //! Order that kernels make themselves, by flags in memory that another stream's kernel polls, is not
 //! followed.
 
@@ -20,7 +23,7 @@ mod graph;
 mod history;
 mod report;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use clock::{Clock, Stamp};
@@ -87,6 +90,8 @@ struct State {
     /// many those are.
     pending: BTreeMap<u64, (Clock, usize)>,
     submitted: u64,
+    /// What those knew who wrote the words that streams wait for.
+    words: HashMap<u64, Clock>,
     history: History,
     /// What was reported.
     reported: HashSet<String>,
@@ -241,6 +246,23 @@ impl Running {
     /// numbers `after`.
     pub(crate) fn begin_node(&mut self, after: &[usize]) {
         self.graph.get_or_insert_default().begin(after);
+    }
+
+    /// The operation writes a word that streams may wait for.
+    pub(crate) fn release(&self, address: u64) {
+        let mut state = self.point.order.state();
+        let word = state.words.entry(address).or_default();
+        word.join(&self.known);
+        word.add(self.point.stamp);
+    }
+
+    /// The operation has waited for a word, which another stream or the host has written.
+    pub(crate) fn acquire(&mut self, address: u64) {
+        let state = self.point.order.state();
+        self.known.join(&state.host);
+        if let Some(word) = state.words.get(&address) {
+            self.known.join(word);
+        }
     }
 
     /// The host is told, before the operation is done, that it has come this far.
