@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::EXPORTS;
 use object::Endianness;
 use object::elf::{DT_SONAME, FileHeader64, SHT_DYNSYM};
@@ -155,10 +156,11 @@ fn a_search_path_in_the_program_does_not_hide_the_library() {
 fn what_the_program_will_miss_is_said_before_it_starts() {
     const MISSING: &str = r#"
 #include <stdio.h>
+#pragma weak hipFromTheFuture
 extern int hipMalloc(void**, unsigned long), hipBindTexture(void), hipFromTheFuture(void);
-extern int hipblasCreate(void);
+extern int hipHelper(void);
 int main(void) {
-  printf("%d\n", hipBindTexture());
+  printf("%d %d\n", hipBindTexture(), hipHelper());
   return hipFromTheFuture == 0;
 }
 "#;
@@ -173,19 +175,15 @@ int main(void) {
         &["-shared", "-fPIC", &library.to_string_lossy()],
     );
     let rpath = format!("-Wl,-rpath,{}", folder.path().display());
-    let source = MISSING
-        .replace("hipblasCreate", "hipHelper")
-        .replace("return hipFrom", "return hipHelper() != 801 || hipFrom");
-    let weak = source.replace("int main", "#pragma weak hipFromTheFuture\nint main");
     let program =
-        compile(folder.path(), "missing", &weak, &[&library.to_string_lossy(), &helper, &rpath]);
+        compile(folder.path(), "missing", MISSING, &[&library.to_string_lossy(), &helper, &rpath]);
     let output = run(&["--", &program]);
     let expected = format!(
         "hipkittens: {program} imports HIP functions that return hipErrorNotSupported:\n  \
          hipBindTexture (arrays and textures)\n  hipMallocArray (arrays and textures)\n\
          hipkittens: {program} imports HIP functions that are not there:\n  hipFromTheFuture\n"
     );
-    expect(&output, 1, "801\n", &expected);
+    expect(&output, 1, "801 801\n", &expected);
 }
 
 #[test]
@@ -198,4 +196,110 @@ fn what_cannot_be_run_is_said() {
     let said = text(&output.stderr);
     assert!(said.contains("mi999") && said.contains("mi300x, mi325x, mi350x, mi355x"), "{said}");
     assert_eq!(run(&[]).status.code(), Some(2));
+}
+
+const KERNELS: &str = r#"
+struct Scale { float* y; const float* x; float a; int n; };
+extern "C" __attribute__((global)) void scale(Scale s) {
+  int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+  if (i < s.n) s.y[i] = s.a * s.x[i];
+}
+extern "C" __attribute__((global)) void add(float* y, const float* x, int n) {
+  int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+  if (i < n) y[i] += x[i];
+}
+"#;
+
+/// Loads the code object of its argument, scales and adds, and at last reads out of bounds.
+const LAUNCHES: &str = r#"
+import array, ctypes as c, os, sys
+os.chdir("/")
+hip = c.CDLL("libamdhip64.so")
+n = 100
+x = array.array("f", range(n))
+dx, dy = c.c_void_p(), c.c_void_p()
+for pointer in dx, dy:
+    assert hip.hipMalloc(c.byref(pointer), c.c_size_t(4 * n + 64)) == 0
+assert hip.hipMemset(dy, 0, c.c_size_t(4 * n)) == 0
+inside = c.c_void_p(dx.value + 64)
+assert hip.hipMemcpy(inside, c.c_void_p(x.buffer_info()[0]), c.c_size_t(4 * n), 1) == 0
+module, scale, add = c.c_void_p(), c.c_void_p(), c.c_void_p()
+assert hip.hipModuleLoad(c.byref(module), sys.argv[1].encode()) == 0
+assert hip.hipModuleGetFunction(c.byref(scale), module, b"scale") == 0
+assert hip.hipModuleGetFunction(c.byref(add), module, b"add") == 0
+class Scale(c.Structure):
+    _fields_ = [("y", c.c_void_p), ("x", c.c_void_p), ("a", c.c_float), ("n", c.c_int)]
+def launch(kernel, *values):
+    params = (c.c_void_p * len(values))(*[c.cast(c.pointer(v), c.c_void_p) for v in values])
+    shape = [c.c_uint(v) for v in (2, 1, 1, 64, 1, 1, 0)]
+    assert hip.hipModuleLaunchKernel(kernel, *shape, None, params, None) == 0
+launch(scale, Scale(dy.value, inside.value, 3.0, n))
+launch(add, dy, inside, c.c_int(n))
+out = array.array("f", [0.0] * n)
+assert hip.hipMemcpy(c.c_void_p(out.buffer_info()[0]), dy, c.c_size_t(4 * n), 2) == 0
+assert out == array.array("f", [4.0 * v for v in x])
+launch(add, c.c_void_p(64), inside, c.c_int(n))
+print(hip.hipDeviceSynchronize())
+"#;
+
+#[test]
+fn launches_are_captured_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (arch, devices) in
+        [(Arch::Gfx942, ["mi325x", "mi300x"]), (Arch::Gfx950, ["mi355x", "mi350x"])]
+    {
+        let code = compile_source(KERNELS, arch, &CompileOptions::default()).expect("it compiles");
+        let file = folder.path().join(format!("{arch}.hsaco"));
+        fs::write(&file, code.image).expect("written");
+        let captured = folder.path().join(devices[0]);
+        let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+            .current_dir(folder.path())
+            .args(["run", "--device", devices[0], "--capture", devices[0]])
+            .args(["--", "python3", "-c", LAUNCHES])
+            .arg(&file)
+            .output()
+            .expect("the command starts");
+        // hipErrorIllegalAddress, and the simulator's report of it.
+        assert_eq!(text(&output.stdout), "700\n", "{}", text(&output.stderr));
+        assert!(captured.join("0003-add/launch.json").exists());
+        assert!(!captured.join("0003-add/after").exists());
+        for device in devices {
+            for name in ["0001-scale", "0002-add"] {
+                let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+                    .arg("replay")
+                    .arg(captured.join(name))
+                    .args(["--device", &format!("sim:{device}")])
+                    .output()
+                    .expect("the command starts");
+                let said = text(&output.stdout);
+                assert!(output.status.success(), "{said}{}", text(&output.stderr));
+                assert!(said.contains(&format!("captured on sim:{}", devices[0])), "{said}");
+                // Each buffer is a whole allocation.
+                assert_eq!(said.matches("(bytes, 464 bytes): identical").count(), 2, "{said}");
+            }
+        }
+        // A replay compares: with another scale, it gives something else.
+        let file = captured.join("0001-scale/launch.json");
+        let json = fs::read_to_string(&file).expect("readable").replace("00004040", "00008040");
+        fs::write(&file, json).expect("written");
+        let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+            .arg("replay")
+            .arg(captured.join("0001-scale"))
+            .output()
+            .expect("the command starts");
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn the_readmes_example_runs() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md"));
+    let readme = readme.expect("the README");
+    let section = readme.split("## Run any HIP program").nth(1).expect("the section");
+    let example = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = example.expect("an example");
+    let command = format!("'{}'", env!("CARGO_BIN_EXE_hipkittens"));
+    let example = example.replace("cargo run -p hipkittens --", &command);
+    let output = Command::new("sh").args(["-c", &example]).output().expect("a shell");
+    expect(&output, 0, "AMD Instinct MI355X (simulated)\n", "");
 }
