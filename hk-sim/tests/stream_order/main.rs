@@ -47,7 +47,8 @@ struct World {
     /// Of each of two devices.
     kernels: [[Pointer; 3]; 2],
     ordinals: [c_int; 2],
-    /// Streams that are not ordered with the null stream, two of the first device, one of the other.
+    /// Streams that are not ordered with the null stream: two of the first device, one of the
+    /// other.
     s: [Pointer; 3],
     /// Streams that a program begins late.
     late: [bool; 2],

@@ -12,11 +12,11 @@
 //! operations before it that it does not come after. Which of two was executed first, or whether
 //! they overlapped in time, makes no difference; what is found fails the one that is noted second.
 //!
-//! A stream that waits for a word of memory comes after the streams that wrote it in their order, and
-//! after what the host knows then, which may have written it.
+//! A stream that waits for a word of memory comes after the streams that wrote it in their order,
+//! and after what the host knows then, which may have written it.
 //!
-//! Order that kernels make themselves, by flags in memory that another stream's kernel polls, is not
-//! followed.
+//! Order that kernels make themselves, by flags in memory that another stream's kernel polls, is
+//! not followed.
 
 mod clock;
 mod graph;
