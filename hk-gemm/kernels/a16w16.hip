@@ -58,7 +58,7 @@ template <class T, class Block>
 __device__ inline void read_bias(const void* from, u32 column,
                                  vec<f32, Block::run> (&bias)[Block::runs_per_row]) {
   static_for<Block::runs_per_row>([&](auto c) {
-    using values = vec<T, Block::run>;
+    using values = wide_run<T, Block::run>;
     const T* at = static_cast<const T*>(from) + column + Block::result_column(c);
     bias[c] = to_f32<T, Block::run>(*reinterpret_cast<const values*>(at));
   });

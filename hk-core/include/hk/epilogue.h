@@ -48,6 +48,10 @@ __device__ inline constant_pointer<Args> kernel_arguments() {
   return (constant_pointer<Args>)__builtin_amdgcn_kernarg_segment_ptr();
 }
 
+// A run in memory that is aligned to its size, at most 16 bytes.
+template <class T, int Run>
+using wide_run = vec_in_memory<T, Run, min(16, Run * static_cast<int>(sizeof(T)))>;
+
 namespace detail {
 
 template <class T, int Run>
@@ -55,7 +59,7 @@ __device__ inline vec<f32, Run> fetch(const char* base, i64 offset, i64 column_s
                                       u32 columns_left) {
   const T* from = reinterpret_cast<const T*>(base) + offset;
   if (column_stride == 0) return vec<f32, Run>(to_f32(*from));
-  if (whole) return to_f32<T, Run>(*reinterpret_cast<const vec<T, Run>*>(from));
+  if (whole) return to_f32<T, Run>(*reinterpret_cast<const wide_run<T, Run>*>(from));
   vec<f32, Run> values;
   for (u32 i = 0; i < Run; ++i) {
     // Past the last column, the last one again: the result will not be stored.
@@ -85,7 +89,7 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
     T* to = reinterpret_cast<T*>(y.base) + offset;
     const vec<T, Run> rounded = round_to<T, Run>(values);
     if (y.wide && column + Run <= y.columns) {
-      *reinterpret_cast<vec<T, Run>*>(to) = rounded;
+      *reinterpret_cast<wide_run<T, Run>*>(to) = rounded;
     } else {
       for (u32 i = 0; i < Run; ++i) {
         if (column + i < y.columns) to[i] = rounded[i];

@@ -12,9 +12,11 @@ namespace hk {
 inline constexpr int chunk = 8;
 using chunk_values = vec<f32, chunk>;
 
-// Eight elements at any address.
+// A chunk at any address that its elements may have.
 template <class T>
-using unaligned_chunk = vec<T, chunk> __attribute__((aligned(alignof(T))));
+using unaligned_chunk = vec_in_memory<T, chunk, alignof(T)>;
+static_assert(alignof(unaligned_chunk<bf16>) == 2 && alignof(unaligned_chunk<f16>) == 2 &&
+              alignof(unaligned_chunk<f32>) == 4);
 
 // Elements of a row that are in whole chunks, and how many are left.
 __device__ inline u32 body_of(u32 width) { return width / chunk * chunk; }

@@ -20,6 +20,22 @@ using f32 = float;
 template <class T, int N>
 using vec = T __attribute__((ext_vector_type(N)));
 
+namespace detail {
+
+// clang drops an alignment that is written into an alias template; a member keeps it.
+template <class T, int N, int Bytes>
+struct aligned_vec {
+  typedef vec<T, N> type __attribute__((aligned(Bytes)));
+  static_assert(alignof(type) == Bytes && sizeof(type) == sizeof(vec<T, N>));
+};
+
+}  // namespace detail
+
+// Such values in memory, at a multiple of so many bytes: what the compiler takes for granted of the
+// address. A scalar load, which it may use where lanes agree, ignores the low two bits.
+template <class T, int N, int Bytes>
+using vec_in_memory = typename detail::aligned_vec<T, N, Bytes>::type;
+
 // 16 bytes: the widest access of a lane, and the unit in which tiles are moved and swizzled.
 using bits128 = vec<u32, 4>;
 
