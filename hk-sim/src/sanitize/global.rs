@@ -3,7 +3,7 @@
 use super::Kind;
 use super::facts::{Access, Action, Facts, Memory, ones};
 use super::group::GroupChecker;
-use super::lanes::{Range, Reach, locate_scalar};
+use super::lanes::{Range, Reach, locate_scalar, unaligned_scalar};
 use super::launch::{Draft, Launch};
 use super::memory::Written;
 use super::undefined::{Origin, Taint};
@@ -107,6 +107,18 @@ impl GroupChecker<'_> {
         let detail = format!("address {address:#x} is not a multiple of {align}");
         let mut draft = Draft::new(Kind::Memory, self.who(at), index, detail);
         draft.lane = Some(lane as u32);
+        draft.address = Some(address);
+        draft.allocation = self.launch.allocation(address);
+        self.launch.report(draft);
+    }
+
+    #[cold]
+    fn report_unaligned(&self, at: usize, index: usize, address: u64) {
+        let detail = format!(
+            "scalar address {address:#x} has parts that are no multiples of 4, whose low bits are \
+             ignored"
+        );
+        let mut draft = Draft::new(Kind::Memory, self.who(at), index, detail);
         draft.address = Some(address);
         draft.allocation = self.launch.allocation(address);
         self.launch.report(draft);
@@ -217,6 +229,9 @@ impl GroupChecker<'_> {
         let (start, len) = locate_scalar(wave, &facts.inst, memory);
         if len == 0 || !self.launch.checks.has(Kind::Memory) {
             return;
+        }
+        if let Some(address) = unaligned_scalar(wave, &facts.inst, memory) {
+            self.report_unaligned(at, index, address);
         }
         let writes = memory.access != Access::Load;
         self.bounds(at, index, Range { start, len, lane: 0 }, None, writes);

@@ -261,19 +261,32 @@ pub(super) fn locate_slots(
     }
 }
 
+/// Base and offsets of the address of a scalar memory instruction.
+fn scalar_address(wave: &Wave<'_>, inst: &Inst) -> Option<(u64, [i64; 2])> {
+    let base = wave.sgpr64(inst.src[0].scalar_index()?);
+    let soffset = inst.src[1].scalar_index().map_or(0, |index| i64::from(wave.sgpr[index]));
+    let scaled = inst.info.base().contains("scratch");
+    Some((base, [inst.offset.into(), if scaled { 64 * soffset } else { soffset }]))
+}
+
+/// Address of a scalar memory instruction if a part of it has low bits, which the hardware ignores.
+pub(super) fn unaligned_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> Option<u64> {
+    let (base, [offset, soffset]) = scalar_address(wave, inst)?;
+    let base = if memory.space == Space::ScalarBuffer { base & 0xffff_ffff_ffff } else { base };
+    let address = base.wrapping_add_signed(offset).wrapping_add_signed(soffset);
+    ((base | offset as u64 | soffset as u64) & 3 != 0).then_some(address)
+}
+
 /// Address and bytes of a scalar memory instruction; what a descriptor cuts off is left out.
 pub(super) fn locate_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> (u64, u32) {
-    let Some(sbase) = inst.src[0].scalar_index() else { return (0, 0) };
-    let soffset = inst.src[1].scalar_index().map_or(0, |index| u64::from(wave.sgpr[index]));
-    let scaled = inst.info.base().contains("scratch");
-    let soffset = if scaled { 64 * soffset } else { soffset };
-    let offset = i64::from(memory.offset).wrapping_add_unsigned(soffset);
-    let base = wave.sgpr64(sbase);
+    let Some((base, [offset, soffset])) = scalar_address(wave, inst) else { return (0, 0) };
+    let offset = offset.wrapping_add(soffset);
     if memory.space != Space::ScalarBuffer {
         return (base.wrapping_add_signed(offset) & !3, memory.bytes);
     }
     let stride = base >> 48 & 0x3fff;
-    let records = u64::from(wave.sgpr[(sbase + 2) & 127]);
+    let descriptor = inst.src[0].scalar_index().unwrap_or(0);
+    let records = u64::from(wave.sgpr[(descriptor + 2) & 127]);
     let size = if stride == 0 { records } else { records * stride };
     let offset = (offset & !3) as u64;
     let left = size.saturating_sub(offset) & !3;

@@ -138,3 +138,42 @@
   ds_read_b32 v1, v0
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v1, s[6:7]
+
+; Scalar loads ignore the low bits of their address, here those of a bf16 at an odd index.
+; case unaligned_scalar args=in:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s4, s4, 2                       ;-
+  s_add_u32 s4, s4, 4                       ;+
+  s_addc_u32 s5, s5, 0
+  s_load_dwordx2 s[8:9], s[4:5], 0x8        ;!memory
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v1, s9
+  global_store_dword v0, v1, s[6:7]
+
+; case unaligned_scalar_offset args=in:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_movk_i32 s10, 0x2a                      ;-
+  s_movk_i32 s10, 0x2c                      ;+
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s8, s[4:5], s10              ;!memory
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v1, s8
+  global_store_dword v0, v1, s[6:7]
+
+; Vector loads take any address, which a descriptor may have as its base as well.
+; case unaligned_scalar_buffer args=in:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_mov_b32 s10, 128
+  s_mov_b32 s11, 0x27000
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s8, s4, 6
+  s_addc_u32 s9, s5, 0
+  s_buffer_load_dword s12, s[8:11], 0x10    ;-!memory
+  buffer_load_dword v1, off, s[8:11], 0 offset:16 ;+
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_mov_b32_e32 v1, s12                     ;-
+  global_store_dword v0, v1, s[6:7]
