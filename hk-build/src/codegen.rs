@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use crate::budget::{Metadata, waves_per_simd};
-use crate::layout::{BYTES, Field, Layout};
+use crate::layout::{BYTES, Field, Layout, Pointer};
 use crate::plan::{Param, Unit};
 
 /// A compiled and checked unit.
@@ -67,9 +67,10 @@ fn kernel(out: &mut Text, tiles: &[Built<'_>]) {
     out.line(format_args!("args: ::hk_core::kernel::ArgLayout {{"));
     out.line(format_args!("name: {:?}, size: {}, fields: &[", unit.args_name(), layout.size));
     for Field { name, offset, size, kind } in &layout.fields {
+        let pointee = pointee(layout, *offset, kind);
         out.line(format_args!(
             "::hk_core::kernel::ArgField {{ name: {name:?}, offset: {offset}, size: {size}, \
-             kind: ::hk_core::kernel::ArgKind::{kind} }},"
+             kind: ::hk_core::kernel::ArgKind::{kind}, pointee: {pointee} }},"
         ));
     }
     out.line(format_args!("] }},\ntiles: &["));
@@ -121,6 +122,20 @@ fn tile(out: &mut Text, built: &Built<'_>) {
     out.line(format_args!("}} }},"));
 }
 
+/// What a field that is a pointer leads to, as a value of `Pointee`; of others nothing is known.
+fn pointee(layout: &Layout, offset: u64, kind: &str) -> String {
+    let is_pointer = kind == "Pointer";
+    let pointer = layout.pointers.iter().find(|pointer| is_pointer && pointer.offset == offset);
+    let Some(Pointer { constant, element, .. }) = pointer else {
+        return "::hk_core::kernel::Pointee::ANY".to_owned();
+    };
+    let element = match element {
+        Some(variant) => format!("Some(::hk_core::dtype::DType::{variant})"),
+        None => "None".to_owned(),
+    };
+    format!("::hk_core::kernel::Pointee {{ constant: Some({constant}), element: {element} }}")
+}
+
 /// Every argument struct once, by family and name.
 fn distinct_args<'b, 'u>(
     built: &'b [Built<'u>],
@@ -145,7 +160,7 @@ fn distinct_args<'b, 'u>(
 /// Sizes and offsets are compared as array lengths, because the compiler's message about these
 /// shows both figures; the constants' names tell which struct and field it is about.
 fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built<'_>) {
-    let Layout { size, fields, .. } = &built.layout;
+    let Layout { size, fields, pointers, .. } = &built.layout;
     out.line(format_args!(
         "// The array types hold what the device has, the values what Rust has."
     ));
@@ -173,6 +188,17 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
                  \"{family}: {args}.{name} is of kind {kind} on the device\");"
             ));
         }
+        if let Some(pointer) = pointers.iter().find(|p| *kind == "Pointer" && p.offset == *offset) {
+            let constness = if pointer.constant { "const " } else { "" };
+            let element = pointer.element.map_or_else(|| "void".to_owned(), str::to_lowercase);
+            out.line(format_args!(
+                "assert!(\
+                 ::hk_core::kernel::field_pointee::<{args}, _>(|args| &args.r#{name})\
+                 .agrees({}), \
+                 \"{family}: {args}.{name} leads to {constness}{element} on the device\");",
+                pointee(&built.layout, *offset, kind)
+            ));
+        }
     }
     out.line(format_args!("}};"));
 }
@@ -188,6 +214,12 @@ mod tests {
             name: "hk::Args".to_owned(),
             size,
             fields: vec![Field { name: "x".to_owned(), offset: 0, size: 8, kind: "Pointer" }],
+            pointers: vec![Pointer {
+                path: "x".to_owned(),
+                offset: 0,
+                constant: true,
+                element: Some("Bf16"),
+            }],
         };
         units
             .iter()
@@ -227,6 +259,9 @@ mod tests {
             "(\"V\", ::hk_core::kernel::Param::Int(4)),",
             "vgprs: 100,",
             "waves_per_simd: 4,",
+            "pointee: ::hk_core::kernel::Pointee { constant: Some(true), \
+             element: Some(::hk_core::dtype::DType::Bf16) } },",
+            "\"copy: Args.x leads to const bf16 on the device\"",
             "const copy_kernel_Args_size_on_device: [(); 8] = [(); ::core::mem::size_of::<",
         ] {
             assert!(text.contains(piece), "{piece} in {text}");

@@ -16,6 +16,7 @@ use crate::compiler::{Clang, CompileOptions, Compiled};
 use crate::discover::{SearchEnv, clang};
 use crate::error::BuildError;
 use crate::layout::{self, Layout};
+use crate::note;
 use crate::plan::{self, Unit};
 use crate::pool;
 
@@ -219,14 +220,21 @@ impl Kernels {
             shop.args.push((*arch, compiler.hip_args(*arch, &options)?));
         }
         let mut structs = BTreeSet::new();
-        let mut jobs: Vec<_> = units.iter().map(|unit| Job { unit, kind: Kind::Kernel }).collect();
-        jobs.extend(
-            units
-                .iter()
-                .filter(|unit| structs.insert((unit.arch, &unit.family, &unit.args)))
-                .map(|unit| Job { unit, kind: Kind::Layout }),
-        );
-        collect(pool::map(&jobs, |job| shop.make(*job)))
+        let layouts: Vec<_> = units
+            .iter()
+            .filter(|unit| structs.insert((unit.arch, &unit.family, &unit.args)))
+            .map(|unit| Job { unit, kind: Kind::Layout })
+            .collect();
+        let mut products = pool::map(&layouts, |job| shop.make(*job, job_source(*job, &[])));
+        // A kernel carries a note of its arguments. Where they cannot be read it does without, only
+        // for what the compiler has to say of it.
+        let read = products.iter().flatten().filter_map(|product| {
+            Some((product.job.unit, read_layout(product.job.unit, &product.path).ok()?))
+        });
+        let known: Vec<(&Unit, Layout)> = read.collect();
+        let kernels: Vec<_> = units.iter().map(|unit| Job { unit, kind: Kind::Kernel }).collect();
+        products.extend(pool::map(&kernels, |job| shop.make(*job, job_source(*job, &known))));
+        collect(products)
     }
 }
 
@@ -255,6 +263,19 @@ struct Product<'u> {
     warnings: String,
 }
 
+/// The source of a job, given the layouts of structs.
+fn job_source(job: Job<'_>, layouts: &[(&Unit, Layout)]) -> String {
+    let unit = job.unit;
+    match job.kind {
+        Kind::Layout => unit.layout_source(),
+        Kind::Kernel => {
+            let layout = layouts.iter().find(|(other, _)| unit.shares_args(other));
+            let note = layout.map(|(_, layout)| note::source(&unit.symbol, layout));
+            unit.source() + &note.unwrap_or_default()
+        }
+    }
+}
+
 /// What all jobs have in common.
 struct Workshop<'a> {
     compiler: &'a Clang,
@@ -264,14 +285,11 @@ struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    fn make<'u>(&self, job: Job<'u>) -> Result<Product<'u>, BuildError> {
+    fn make<'u>(&self, job: Job<'u>, source: String) -> Result<Product<'u>, BuildError> {
         let unit = job.unit;
-        let (source, stem, extension) = match job.kind {
-            Kind::Kernel => (unit.source(), unit.symbol.clone(), "hsaco"),
-            Kind::Layout => {
-                let stem = format!("{}-{}", unit.family, unit.args.replace("::", "."));
-                (unit.layout_source(), stem, "layout")
-            }
+        let (stem, extension) = match job.kind {
+            Kind::Kernel => (unit.symbol.clone(), "hsaco"),
+            Kind::Layout => (format!("{}-{}", unit.family, unit.args.replace("::", ".")), "layout"),
         };
         let base = format!("{stem}-{}.{extension}", unit.arch);
         let path = self.dir.join(&base);
@@ -321,9 +339,6 @@ fn check<'u>(units: &'u [Unit], products: &[Product<'u>]) -> Result<Vec<Built<'u
 }
 
 fn check_unit<'u>(unit: &'u Unit, products: &[Product<'_>]) -> Result<Built<'u>, BuildError> {
-    let same_args = |other: &Unit| {
-        (other.arch, &other.family, &other.args) == (unit.arch, &unit.family, &unit.args)
-    };
     let bad = |reason| BuildError::CodeObject { name: unit.to_string(), reason };
     let find = |kind: Kind, wanted: &dyn Fn(&Unit) -> bool| {
         products
@@ -334,7 +349,7 @@ fn check_unit<'u>(unit: &'u Unit, products: &[Product<'_>]) -> Result<Built<'u>,
     };
     let image =
         find(Kind::Kernel, &|other| other.symbol == unit.symbol && other.arch == unit.arch)?;
-    let printed = find(Kind::Layout, &same_args)?;
+    let printed = find(Kind::Layout, &|other| unit.shares_args(other))?;
     let layout = read_layout(unit, &printed)?;
     let bytes = fs::read(&image).map_err(BuildError::io("read", &image))?;
     let kernels = budget::read_metadata(&bytes).map_err(bad)?;

@@ -10,6 +10,7 @@ mod discover;
 mod error;
 mod kernels;
 mod layout;
+mod note;
 mod plan;
 mod pool;
 mod provision;

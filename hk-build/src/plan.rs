@@ -298,6 +298,11 @@ impl Unit {
         self.args.rsplit("::").next().unwrap_or(&self.args)
     }
 
+    /// Whether both have the same argument struct, laid out for the same architecture.
+    pub(crate) fn shares_args(&self, other: &Self) -> bool {
+        (self.arch, &self.family, &self.args) == (other.arch, &other.family, &other.args)
+    }
+
     /// The translation unit: the family's source, the parameters as a struct, and the kernel.
     pub(crate) fn source(&self) -> String {
         let Self { arch, family, entry, args, threads, symbol, .. } = self;

@@ -393,6 +393,10 @@ fn the_generated_file_compiles_with_the_matching_struct() {
     let matching = "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, \
                     pub(crate) factor: f32, pub(crate) n: u32 }";
     compile_crate(matching).unwrap();
+    // Bytes and void may be anything.
+    let erased = "{ pub(crate) out: *mut u8, pub(crate) r#in: *const std::ffi::c_void, \
+                  pub(crate) factor: f32, pub(crate) n: u32 }";
+    compile_crate(erased).unwrap();
 }
 
 #[test]
@@ -415,4 +419,14 @@ fn a_rust_struct_with_another_layout_fails_the_build() {
          pub(crate) n: u32 }",
     );
     assert!(text.contains("scale: ScaleArgs.factor is of kind F32 on the device"), "{text}");
+    for (pointers, want) in [
+        ("out: *const f32, pub(crate) r#in: *const f32", "out leads to f32 on the device"),
+        ("out: *mut f32, pub(crate) r#in: *mut f32", "in leads to const f32 on the device"),
+        ("out: *mut f64, pub(crate) r#in: *const f32", "out leads to f32 on the device"),
+    ] {
+        let fields =
+            format!("{{ pub(crate) {pointers}, pub(crate) factor: f32, pub(crate) n: u32 }}");
+        let text = error(&fields);
+        assert!(text.contains(&format!("scale: ScaleArgs.{want}")), "{text}");
+    }
 }

@@ -23,6 +23,7 @@
 //! | `args[].kind` | `pointer`, a number type such as `f32`, or `bytes` |
 //! | `args[].value` | the argument's bytes in hexadecimal; not for a pointer into a buffer |
 //! | `args[].buffer, buffer_offset` | what a pointer leads to; absent for a null pointer |
+//! | `args[].const` | whether the kernel only reads what the pointer leads to, if it is known |
 //! | `buffers[].name, bytes` | the buffers, with their sizes |
 //! | `buffers[].dtype` | the element type, as far as the pointer's type tells |
 //!
@@ -106,6 +107,9 @@ pub struct Arg {
     pub offset: usize,
     /// How many bytes it has.
     pub size: usize,
+    /// Whether the kernel only reads what it leads to, if it is a pointer and this is known.
+    #[serde(rename = "const", default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<bool>,
     /// What it holds.
     #[serde(flatten)]
     pub content: Content,
@@ -286,6 +290,7 @@ mod tests {
             kind: "bytes".into(),
             offset,
             size,
+            constant: (size == 8).then_some(true),
             content,
         };
         Launch {

@@ -6,9 +6,12 @@
 
 pub mod overrides;
 
+use std::ffi::c_void;
 use std::fmt::{self, Write as _};
 
 pub use overrides::TileFileError;
+
+use crate::dtype::{DType, Element};
 
 /// Everything that the build of one kernel crate embeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,6 +180,47 @@ pub struct ArgField {
     pub size: u32,
     /// What it holds.
     pub kind: ArgKind,
+    /// What it leads to, if it is a pointer.
+    pub pointee: Pointee,
+}
+
+/// What the type of a pointer says of the memory that it leads to; what it leaves open is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pointee {
+    /// Whether the kernel only reads it.
+    pub constant: Option<bool>,
+    /// The type of its elements. [`DType::U8`] stands for bytes that may be anything.
+    pub element: Option<DType>,
+}
+
+impl Pointee {
+    /// Any memory.
+    pub const ANY: Self = Self { constant: None, element: None };
+
+    /// Whether nothing that both say differs.
+    pub const fn agrees(self, other: Self) -> bool {
+        let constness = match (self.constant, other.constant) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        };
+        let elements = match (self.element, other.element) {
+            (Some(DType::U8), _) | (_, Some(DType::U8)) => true,
+            (Some(a), Some(b)) => a as u8 == b as u8,
+            _ => true,
+        };
+        constness && elements
+    }
+}
+
+impl fmt::Display for Pointee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let constness = match self.constant {
+            Some(true) => "const ",
+            Some(false) => "mutable ",
+            None => "",
+        };
+        write!(f, "{constness}{}", self.element.map_or("void", DType::name))
+    }
 }
 
 /// What a field of an argument struct holds.
@@ -216,6 +260,8 @@ pub enum ArgKind {
 pub trait ArgType: Copy {
     /// What it is to the device.
     const KIND: ArgKind;
+    /// What it leads to, if it is a pointer.
+    const POINTEE: Pointee = Pointee::ANY;
 }
 
 macro_rules! arg_types {
@@ -229,13 +275,22 @@ arg_types!(
     f32: F32, f64: F64,
 );
 
-impl<T> ArgType for *const T {
-    const KIND: ArgKind = ArgKind::Pointer;
+macro_rules! raw_pointers {
+    ($($qualifier:tt: $constant:literal),*) => {$(
+        impl<T: Element> ArgType for *$qualifier T {
+            const KIND: ArgKind = ArgKind::Pointer;
+            const POINTEE: Pointee =
+                Pointee { constant: Some($constant), element: Some(T::DTYPE) };
+        }
+
+        impl ArgType for *$qualifier c_void {
+            const KIND: ArgKind = ArgKind::Pointer;
+            const POINTEE: Pointee = Pointee { constant: Some($constant), element: None };
+        }
+    )*};
 }
 
-impl<T> ArgType for *mut T {
-    const KIND: ArgKind = ArgKind::Pointer;
-}
+raw_pointers!(const: true, mut: false);
 
 /// The size of the field that `_field` borrows. For the assertions that hk-build generates.
 pub const fn field_size<S, F>(_field: fn(&S) -> &F) -> usize {
@@ -245,6 +300,11 @@ pub const fn field_size<S, F>(_field: fn(&S) -> &F) -> usize {
 /// The kind of the field that `_field` borrows. For the assertions that hk-build generates.
 pub const fn field_kind<S, F: ArgType>(_field: fn(&S) -> &F) -> ArgKind {
     F::KIND
+}
+
+/// What the field that `_field` borrows leads to. For the assertions that hk-build generates.
+pub const fn field_pointee<S, F: ArgType>(_field: fn(&S) -> &F) -> Pointee {
+    F::POINTEE
 }
 
 impl KernelSet {

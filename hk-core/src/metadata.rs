@@ -1,16 +1,21 @@
 //! What a code object says about itself: its target, its kernels, their arguments and resources.
 //!
-//! Source: LLVM, "User Guide for AMDGPU Backend", code object V4 to V6 metadata.
+//! Source: LLVM, "User Guide for AMDGPU Backend", code object V4 to V6 metadata. What kernels do with
+//! the pointers in their argument structs is in notes that hk-build adds; its README describes them.
 
 use object::Endianness;
 use object::elf::{FileHeader64, PT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader};
 use rmpv::Value;
 
+use crate::kernel::Pointee;
 use crate::{Error, Result};
 
 /// Type of the ELF note that holds the metadata.
 const NT_AMDGPU_METADATA: object::elf::NoteType = object::elf::NoteType(32);
+/// Type of hk-build's note about a kernel's arguments, and the version of it that is known here.
+const NT_HIPKITTENS_ARGUMENTS: object::elf::NoteType = object::elf::NoteType(1);
+const ARGUMENTS_VERSION: u32 = 1;
 
 /// A code object's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub struct KernelInfo {
     pub name: String,
     /// Its parameters, in order of offsets, without those that the runtime supplies.
     pub args: Vec<ArgInfo>,
+    /// The pointers in its arguments, those in structs and arrays too, if hk-build noted them.
+    pub pointers: Option<Vec<PointerInfo>>,
     /// Bytes of its argument segment, with what the runtime supplies.
     pub kernarg_bytes: u32,
     /// LDS that it declares, in bytes.
@@ -62,14 +69,31 @@ pub struct ArgInfo {
     pub is_pointer: bool,
 }
 
+/// A pointer in the arguments of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PointerInfo {
+    /// Where it is in the argument struct, such as `views[1].data`.
+    pub name: String,
+    /// Offset in the argument segment.
+    pub offset: u32,
+    /// What it leads to.
+    pub pointee: Pointee,
+}
+
 impl CodeObjectInfo {
     /// Reads the metadata of a code object: a linked ELF file for AMDGPU.
     ///
     /// # Errors
     /// [`Error::CodeObject`] if it is not one, or is damaged.
     pub fn read(image: &[u8]) -> Result<Self> {
-        let note = find_note(image).map_err(|reason| Error::CodeObject { reason })?;
-        parse(note).map_err(|what| Error::CodeObject { reason: format!("metadata: {what}") })
+        let notes = find_notes(image).map_err(|reason| Error::CodeObject { reason })?;
+        let damaged = |what| Error::CodeObject { reason: format!("metadata: {what}") };
+        let mut info = parse(notes.metadata).map_err(damaged)?;
+        for note in notes.arguments {
+            add_pointers(&mut info.kernels, note).map_err(damaged)?;
+        }
+        Ok(info)
     }
 
     /// The kernel of that name.
@@ -84,8 +108,13 @@ impl CodeObjectInfo {
     }
 }
 
-/// The metadata note's contents.
-fn find_note(image: &[u8]) -> Result<&[u8], String> {
+/// The contents of the notes that are read here.
+struct Notes<'i> {
+    metadata: &'i [u8],
+    arguments: Vec<&'i [u8]>,
+}
+
+fn find_notes(image: &[u8]) -> Result<Notes<'_>, String> {
     let text = |error: object::Error| error.to_string();
     // The reader casts headers in place.
     let header = FileHeader64::<Endianness>::parse(image).map_err(text)?;
@@ -93,18 +122,48 @@ fn find_note(image: &[u8]) -> Result<&[u8], String> {
     if endian != Endianness::Little || header.e_machine(endian) != object::elf::EM_AMDGPU {
         return Err("it is not an ELF file for AMDGPU".into());
     }
+    let (mut metadata, mut arguments) = (None, Vec::new());
     for segment in header.program_headers(endian, image).map_err(text)? {
         if segment.p_type(endian) != PT_NOTE {
             continue;
         }
         let Some(mut notes) = segment.notes(endian, image).map_err(text)? else { continue };
         while let Some(note) = notes.next().map_err(text)? {
-            if note.n_type(endian) == NT_AMDGPU_METADATA && note.name() == b"AMDGPU" {
-                return Ok(note.desc());
+            match (note.name(), note.n_type(endian)) {
+                (b"AMDGPU", NT_AMDGPU_METADATA) => _ = metadata.get_or_insert(note.desc()),
+                (b"hipkittens", NT_HIPKITTENS_ARGUMENTS) => arguments.push(note.desc()),
+                _ => {}
             }
         }
     }
-    Err("it has no metadata note".into())
+    let metadata = metadata.ok_or("it has no metadata note")?;
+    Ok(Notes { metadata, arguments })
+}
+
+/// Adds what a note says of the arguments of one of the kernels.
+fn add_pointers(kernels: &mut [KernelInfo], mut note: &[u8]) -> Result<(), String> {
+    let root = rmpv::decode::read_value(&mut note).map_err(|error| error.to_string())?;
+    if number(&root, "version")? != ARGUMENTS_VERSION {
+        return Ok(());
+    }
+    let name = get(&root, "kernel").and_then(Value::as_str);
+    let Some(kernel) = kernels.iter_mut().find(|kernel| Some(kernel.name.as_str()) == name) else {
+        return Ok(());
+    };
+    let pointer = |entry: &Value| {
+        let text = |key| get(entry, key).and_then(Value::as_str);
+        Ok(PointerInfo {
+            name: text("name").ok_or("a pointer has no name")?.to_owned(),
+            offset: number(entry, "offset")?,
+            pointee: Pointee {
+                constant: get(entry, "const").and_then(Value::as_bool),
+                element: text("element").and_then(|name| name.parse().ok()),
+            },
+        })
+    };
+    kernel.pointers =
+        Some(array(&root, "pointers").iter().map(pointer).collect::<Result<_, String>>()?);
+    Ok(())
 }
 
 fn parse(mut note: &[u8]) -> Result<CodeObjectInfo, String> {
@@ -133,6 +192,7 @@ fn kernel(entry: &Value) -> Result<KernelInfo, String> {
     Ok(KernelInfo {
         name: name.to_owned(),
         args,
+        pointers: None,
         kernarg_bytes: number(".kernarg_segment_size")?,
         static_lds_bytes: number(".group_segment_fixed_size")?,
         scratch_bytes: number(".private_segment_fixed_size")?,

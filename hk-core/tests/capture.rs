@@ -8,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{AXPY, AxpyArgs, compile};
+use hk_build::Kernels;
 use hk_core::capture::{captured_arch, replay};
 use hk_core::dtype::DType;
 use hk_core::metadata::CodeObjectInfo;
-use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor};
+use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor, kernel_args};
 
 /// Captures one launch of a kernel over the second half of two tensors, and returns its folder.
 fn capture(device: &Device, kernel: &str, parent: &Path) -> PathBuf {
@@ -138,6 +139,74 @@ fn differences_are_found_and_weighed() {
     y[40] = f32::NAN;
     fs::write(&after, bytemuck::cast_slice(&y)).unwrap();
     assert!(!replay(&folder, &device).unwrap().is_within(1e30, 1.0));
+}
+
+/// Pointers in an array, which only hk-build's note tells of.
+#[test]
+fn pointers_in_arrays_are_captured_by_the_note() {
+    kernel_args! {
+        struct SumArgs { parts: [DevicePtr<f32>; 2], y: DevicePtr<f32>, n: u32 }
+    }
+    let source = "
+        struct SumArgs { const float *parts[2]; float *y; unsigned n; };
+        template <class Tile> __attribute__((device)) void sum(const SumArgs &args) {
+            const unsigned i = __builtin_amdgcn_workitem_id_x();
+            if (i < args.n) args.y[i] = args.parts[0][i] + args.parts[1][i];
+        }";
+    let tiles = "[[kernel]]\nfamily = \"sum\"\nargs = \"SumArgs\"\nthreads = 64\n\
+                 [[kernel.tile]]\nname = \"tile\"\n";
+    let parent = tempfile::tempdir().unwrap();
+    let crate_dir = tempfile::tempdir().unwrap();
+    for (name, text) in [("kernels/sum.hip", source), ("tiles/cdna4.toml", tiles)] {
+        let path = crate_dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let kernels = Kernels::new("demo", crate_dir.path(), crate_dir.path());
+    kernels.arch(hk_build::Arch::Gfx950).run().unwrap();
+    let image = fs::read(crate_dir.path().join("hk/hk_sum_tile-gfx950.hsaco")).unwrap();
+
+    let device = Device::open("sim:mi355x").unwrap();
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(&device, &image).unwrap();
+    let sum = module.function::<SumArgs>("hk_sum_tile").unwrap();
+    let parts = [1.0f32, 2.0].map(|x| Tensor::filled(&stream, &[64], x).unwrap());
+    let mut y = Tensor::filled(&stream, &[64], 0.0f32).unwrap();
+    let args = SumArgs { parts: [parts[0].ptr(), parts[1].ptr()], y: y.ptr_mut(), n: 64 };
+    device.set_capture(Some(parent.path()));
+    // SAFETY: the kernel stays within 64 elements of all three.
+    unsafe { sum.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap();
+    device.set_capture(None);
+    drop(parts);
+
+    let folder = parent.path().join("0001-hk_sum_tile");
+    let record = json(&folder);
+    let places: Vec<_> = record["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|arg| (arg["name"].as_str().unwrap(), &arg["const"], &arg["buffer"]))
+        .collect();
+    let null = serde_json::Value::Null;
+    let (yes, no) = (true.into(), false.into());
+    let buffers = ["parts[0]", "parts[1]", "y"].map(serde_json::Value::from);
+    let want = [
+        ("parts", &null, &null),
+        ("parts[0]", &yes, &buffers[0]),
+        ("parts[1]", &yes, &buffers[1]),
+        ("y", &no, &buffers[2]),
+        ("n", &null, &null),
+    ];
+    assert_eq!(places, want);
+    let report = replay(&folder, &device).unwrap();
+    assert!(report.is_identical(), "{report:?}");
+    assert_eq!(floats(&folder.join("after/y.bin")), [3.0; 64]);
+
+    kernel_args! {
+        struct WrongElement { parts: [DevicePtr<f32>; 2], y: DevicePtr<i32>, n: u32 }
+    }
+    let error = module.function::<WrongElement>("hk_sum_tile").unwrap_err().to_string();
+    assert!(error.contains("its y leads to mutable f32, WrongElement.y to i32"), "{error}");
 }
 
 #[test]

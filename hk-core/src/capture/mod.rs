@@ -5,8 +5,10 @@
 //! own in it, `NNNN-KERNEL`, numbered from 0001 in the order of launches:
 //!
 //! Pointers are known by the argument struct's types, whether the kernel takes the struct by value
-//! or its fields as parameters; pointers inside arrays are not found. While it captures, a launch
-//! waits for the device, so it cannot be part of a graph.
+//! or its fields as parameters. Those inside of arrays and nested structs, and what is only read, are
+//! known by hk-build's note in the code object; each such pointer is an argument of its own behind
+//! the one that it is part of. While it captures, a launch waits for the device, so it cannot be part
+//! of a graph.
 //!
 //! A capture needs nothing but its folder: no file outside it is named, numbers are little-endian,
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
@@ -20,9 +22,8 @@ use hk_capture::{Arg, Buffer, Content, FORMAT, Moment, Writer};
 
 pub use replay::{BufferComparison, Difference, Differences, ReplayReport, captured_arch, replay};
 
-use crate::dtype::DType;
 use crate::hip::Hip;
-use crate::kernel::{ArgKind, ArgLayout};
+use crate::kernel::{ArgField, ArgKind, ArgLayout, Pointee};
 use crate::metadata::KernelInfo;
 use crate::{Error, LaunchConfig, Result, Stream};
 
@@ -33,7 +34,6 @@ pub(crate) struct Launch<'l> {
     pub(crate) config: LaunchConfig,
     pub(crate) kernarg: &'l [u8],
     pub(crate) layout: &'l ArgLayout,
-    pub(crate) pointees: &'l [Option<DType>],
 }
 
 /// A buffer with the place it was captured from.
@@ -79,21 +79,57 @@ pub(crate) fn record(
     Ok(())
 }
 
+/// An argument, or a pointer inside of one.
+struct Argument<'l> {
+    name: &'l str,
+    kind: ArgKind,
+    offset: usize,
+    size: usize,
+    pointee: Pointee,
+}
+
+/// What the launch is given: fields, and behind each the pointers inside of it.
+fn arguments<'l>(launch: &Launch<'l>) -> Vec<Argument<'l>> {
+    let noted = launch.kernel.pointers.as_deref().unwrap_or_default();
+    let mut arguments = Vec::new();
+    for field in launch.layout.fields {
+        let ArgField { name, kind, mut pointee, .. } = *field;
+        let (offset, size) = (field.offset as usize, field.size as usize);
+        let range = field.offset..field.offset + field.size;
+        let inside = noted.iter().filter(|pointer| range.contains(&pointer.offset));
+        if kind == ArgKind::Pointer {
+            for noted in inside {
+                pointee.constant = noted.pointee.constant;
+            }
+            arguments.push(Argument { name, kind, offset, size, pointee });
+        } else {
+            arguments.push(Argument { name, kind, offset, size, pointee });
+            arguments.extend(inside.map(|pointer| Argument {
+                name: &pointer.name,
+                kind: ArgKind::Pointer,
+                offset: pointer.offset as usize,
+                size: size_of::<u64>(),
+                pointee: pointer.pointee,
+            }));
+        }
+    }
+    arguments
+}
+
 /// The arguments, and the buffers that they lead to.
 fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
     let mut buffers: Vec<Captured> = Vec::new();
     let mut args = Vec::new();
-    for (field, dtype) in launch.layout.fields.iter().zip(launch.pointees) {
-        let (offset, size) = (field.offset as usize, field.size as usize);
+    for Argument { name, kind, offset, size, pointee } in arguments(launch) {
         let bytes = &launch.kernarg[offset..offset + size];
-        let pointer = match (field.kind, <[u8; 8]>::try_from(bytes)) {
+        let pointer = match (kind, <[u8; 8]>::try_from(bytes)) {
             (ArgKind::Pointer, Ok(bytes)) => Some(u64::from_le_bytes(bytes)),
             _ => None,
         };
         let target = pointer.filter(|address| *address != 0).and_then(|address| {
             let found = hip.allocation_of(address);
             if found.is_none() {
-                let (kernel, argument) = (&launch.kernel.name, field.name);
+                let (kernel, argument) = (&launch.kernel.name, name);
                 tracing::warn!(kernel, argument, "points to memory that is not ours: not captured");
             }
             Some((address, found?))
@@ -102,7 +138,8 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
             Some((address, (start, bytes))) => {
                 let index = buffers.iter().position(|buffer| buffer.start == start);
                 let index = index.unwrap_or_else(|| {
-                    let (name, dtype) = (field.name.to_owned(), dtype.map(|d| d.name().to_owned()));
+                    let dtype = pointee.element.map(|dtype| dtype.name().to_owned());
+                    let name = name.to_owned();
                     buffers.push(Captured { record: Buffer { name, bytes, dtype }, start });
                     buffers.len() - 1
                 });
@@ -111,8 +148,14 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
             }
             None => Content::value(bytes),
         };
-        let kind = kind_name(field.kind).to_owned();
-        args.push(Arg { name: field.name.to_owned(), kind, offset, size, content });
+        args.push(Arg {
+            name: name.to_owned(),
+            kind: kind_name(kind).to_owned(),
+            offset,
+            size,
+            constant: pointee.constant,
+            content,
+        });
     }
     (args, buffers)
 }

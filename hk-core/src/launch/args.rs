@@ -3,9 +3,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, f16};
-use crate::kernel::{ArgKind, ArgLayout, ArgType};
-use crate::metadata::{ArgInfo, KernelInfo};
+use crate::dtype::{E8M0, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, f16};
+use crate::kernel::{ArgKind, ArgLayout, ArgType, Pointee};
+use crate::metadata::{ArgInfo, KernelInfo, PointerInfo};
 use crate::{Error, Result};
 
 /// Address of a `T` in device memory, as a kernel's pointer parameter takes it.
@@ -57,20 +57,16 @@ impl<T> fmt::Debug for DevicePtr<T> {
 
 /// The bytes of a value that may be a field of an argument struct.
 pub trait ArgBytes: ArgType {
-    /// Element type of what it points to, if it is a pointer.
-    const POINTEE: Option<DType> = None;
-
     /// Writes the value to `bytes`, which has its size.
     fn write_to(&self, bytes: &mut [u8]);
 }
 
 impl<T: Element> ArgType for DevicePtr<T> {
     const KIND: ArgKind = ArgKind::Pointer;
+    const POINTEE: Pointee = Pointee { constant: None, element: Some(T::DTYPE) };
 }
 
 impl<T: Element> ArgBytes for DevicePtr<T> {
-    const POINTEE: Option<DType> = Some(T::DTYPE);
-
     fn write_to(&self, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.address.to_le_bytes());
     }
@@ -116,8 +112,6 @@ impl<V: ArgBytes, const N: usize> ArgBytes for [V; N] {
 pub trait KernelArgs: Copy {
     /// Its fields, in memory order, as the `#[repr(C)]` struct has them.
     const LAYOUT: ArgLayout;
-    /// For each field, the element type of what it points to.
-    const POINTEES: &'static [Option<DType>];
 
     /// Writes the fields to `bytes`, which has the struct's size, at their offsets. Padding is not
     /// touched.
@@ -126,7 +120,6 @@ pub trait KernelArgs: Copy {
 
 impl KernelArgs for () {
     const LAYOUT: ArgLayout = ArgLayout { name: "()", size: 0, fields: &[] };
-    const POINTEES: &'static [Option<DType>] = &[];
 
     fn write_to(&self, _bytes: &mut [u8]) {}
 }
@@ -179,10 +172,9 @@ macro_rules! kernel_args {
                     offset: ::core::mem::offset_of!(Self, $field) as u32,
                     size: size_of::<$ty>() as u32,
                     kind: <$ty as $crate::kernel::ArgType>::KIND,
+                    pointee: <$ty as $crate::kernel::ArgType>::POINTEE,
                 },)*],
             };
-            const POINTEES: &'static [::core::option::Option<$crate::dtype::DType>] =
-                &[$(<$ty as $crate::ArgBytes>::POINTEE,)*];
 
             fn write_to(&self, bytes: &mut [u8]) {
                 $(
@@ -212,6 +204,9 @@ impl Binding {
         if !by_value && let Some(reason) = mismatch(layout, &kernel.args) {
             return Err(Error::Layout { kernel: kernel.name.clone(), reason });
         }
+        if let Some(reason) = pointer_mismatch(layout, kernel.pointers.as_deref()) {
+            return Err(Error::Layout { kernel: kernel.name.clone(), reason });
+        }
         let end = kernel.args.iter().map(|arg| arg.offset.saturating_add(arg.size)).max();
         Ok(Self { bytes: end.unwrap_or(0) as usize })
     }
@@ -239,9 +234,35 @@ fn mismatch(layout: &ArgLayout, args: &[ArgInfo]) -> Option<String> {
     })
 }
 
+/// The first difference between the fields and the pointers that the code object notes.
+fn pointer_mismatch(layout: &ArgLayout, noted: Option<&[PointerInfo]>) -> Option<String> {
+    let (name, noted) = (layout.name, noted?);
+    layout.fields.iter().find_map(|field| {
+        let there = noted.iter().find(|pointer| pointer.offset == field.offset);
+        match (field.kind, there) {
+            // An array or a struct may begin with a pointer.
+            (ArgKind::Bytes, _) => None,
+            (ArgKind::Pointer, Some(pointer)) if field.pointee.agrees(pointer.pointee) => None,
+            (ArgKind::Pointer, Some(pointer)) => Some(format!(
+                "its {} leads to {}, {name}.{} to {}",
+                pointer.name, pointer.pointee, field.name, field.pointee
+            )),
+            (ArgKind::Pointer, None) => Some(format!(
+                "it has no pointer at offset {}, {name}.{} is one",
+                field.offset, field.name
+            )),
+            (_, Some(pointer)) => {
+                Some(format!("its {} is a pointer, {name}.{} is a value", pointer.name, field.name))
+            }
+            (_, None) => None,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DType;
 
     kernel_args! {
         struct Args<T: Element> {
@@ -269,7 +290,8 @@ mod tests {
         assert_eq!((layout.name, layout.size), ("Args", 32));
         let fields: Vec<_> = layout.fields.iter().map(|f| (f.name, f.offset, f.size)).collect();
         assert_eq!(fields, [("flag", 0, 1), ("x", 8, 8), ("a", 16, 12), ("n", 28, 4)]);
-        assert_eq!(Args::<bf16>::POINTEES, [None, Some(DType::Bf16), None, None]);
+        let elements: Vec<_> = layout.fields.iter().map(|f| f.pointee.element).collect();
+        assert_eq!(elements, [None, Some(DType::Bf16), None, None]);
     }
 
     #[test]
@@ -315,6 +337,40 @@ mod tests {
             let error = Binding::check(&Args::<f32>::LAYOUT, &kernel(args)).unwrap_err();
             assert!(matches!(&error, Error::Layout { kernel, .. } if kernel == "k"));
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn noted_pointers_that_differ_are_refused_and_named() {
+        kernel_args! {
+            struct Pointers { x: DevicePtr<bf16>, raw: DevicePtr<u8>, n: i64 }
+        }
+        let noted = |pointers: &[(u32, Option<bool>, Option<DType>)]| {
+            let info = |&(offset, constant, element)| PointerInfo {
+                name: format!("p{offset}"),
+                offset,
+                pointee: Pointee { constant, element },
+            };
+            let kernel = kernel(&[(0, 24, false)]);
+            let pointers = Some(pointers.iter().map(info).collect());
+            Binding::check(&Pointers::LAYOUT, &KernelInfo { pointers, ..kernel })
+        };
+        let raw = (8, Some(false), Some(DType::F32));
+        noted(&[(0, Some(true), Some(DType::Bf16)), raw]).unwrap();
+        noted(&[(0, Some(true), None), raw]).unwrap();
+        for (pointers, expected) in [
+            (
+                &[(0, Some(true), Some(DType::F16)), raw][..],
+                "its p0 leads to const f16, Pointers.x to bf16",
+            ),
+            (&[raw], "it has no pointer at offset 0, Pointers.x is one"),
+            (
+                &[(0, Some(true), None), raw, (16, None, None)],
+                "its p16 is a pointer, Pointers.n is a value",
+            ),
+        ] {
+            let error = noted(pointers).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -380,7 +380,6 @@ impl<A: KernelArgs> Function<A> {
             config,
             kernarg,
             layout: &A::LAYOUT,
-            pointees: A::POINTEES,
         };
         // SAFETY: passed on to the caller.
         let submit = || unsafe { self.module.submit(self.index, stream, &config, kernarg) };

@@ -196,7 +196,7 @@ fn describe(function: &Function, kernarg: &[u8]) -> (Vec<Arg>, Vec<Target>) {
             None => Content::value(kernarg.get(offset..offset + size).unwrap_or(&[])),
         };
         let kind = if is_pointer { "pointer" } else { "bytes" }.to_owned();
-        args.push(Arg { name, kind, offset, size, content });
+        args.push(Arg { name, kind, offset, size, constant: None, content });
     }
     (args, buffers)
 }
