@@ -152,10 +152,14 @@ pub(super) struct Note {
     pub(super) kernels: Vec<NamedMetadata>,
 }
 
+/// The MessagePack document of a note.
+pub(super) fn read(mut bytes: &[u8]) -> Result<Value, LoadError> {
+    rmpv::decode::read_value_with_max_depth(&mut bytes, MAX_DEPTH)
+        .map_err(|error| LoadError::Metadata(error.to_string()))
+}
+
 pub(super) fn parse(bytes: &[u8]) -> Result<Note, LoadError> {
-    let mut rest = bytes;
-    let root = rmpv::decode::read_value_with_max_depth(&mut rest, MAX_DEPTH)
-        .map_err(|error| LoadError::Metadata(error.to_string()))?;
+    let root = read(bytes)?;
     let root = Map::new(&root, "root")?;
     let mut note = Note {
         target: root.optional_str("amdhsa.target")?.map(str::to_owned),
@@ -222,13 +226,13 @@ fn argument(map: &Map<'_>) -> Result<KernelArg, LoadError> {
 }
 
 /// A MessagePack map with error messages that name the key.
-struct Map<'a> {
+pub(super) struct Map<'a> {
     entries: &'a [(Value, Value)],
     place: &'static str,
 }
 
 impl<'a> Map<'a> {
-    fn new(value: &'a Value, place: &'static str) -> Result<Self, LoadError> {
+    pub(super) fn new(value: &'a Value, place: &'static str) -> Result<Self, LoadError> {
         match value {
             Value::Map(entries) => Ok(Self { entries, place }),
             _ => Err(LoadError::Metadata(format!("{place}: expected a map"))),
@@ -243,13 +247,13 @@ impl<'a> Map<'a> {
         LoadError::Metadata(format!("{}: {key}: expected {expected}", self.place))
     }
 
-    fn optional_str(&self, key: &str) -> Result<Option<&'a str>, LoadError> {
+    pub(super) fn optional_str(&self, key: &str) -> Result<Option<&'a str>, LoadError> {
         self.get(key)
             .map(|value| value.as_str().ok_or_else(|| self.wrong(key, "a string")))
             .transpose()
     }
 
-    fn str(&self, key: &str) -> Result<&'a str, LoadError> {
+    pub(super) fn str(&self, key: &str) -> Result<&'a str, LoadError> {
         self.optional_str(key)?.ok_or_else(|| self.wrong(key, "a string, found nothing"))
     }
 
@@ -257,12 +261,12 @@ impl<'a> Map<'a> {
         self.get(key).map(|value| number(value, key)).transpose()
     }
 
-    fn number(&self, key: &'static str) -> Result<u32, LoadError> {
+    pub(super) fn number(&self, key: &'static str) -> Result<u32, LoadError> {
         self.optional_number(key)?.ok_or_else(|| self.wrong(key, "a number, found nothing"))
     }
 
     /// A boolean, which older producers write as 0 or 1; absent means false.
-    fn flag(&self, key: &'static str) -> Result<bool, LoadError> {
+    pub(super) fn flag(&self, key: &'static str) -> Result<bool, LoadError> {
         match self.get(key) {
             None => Ok(false),
             Some(Value::Boolean(flag)) => Ok(*flag),
@@ -271,7 +275,7 @@ impl<'a> Map<'a> {
     }
 
     /// A list; absent means empty.
-    fn list(&self, key: &str) -> Result<&'a [Value], LoadError> {
+    pub(super) fn list(&self, key: &str) -> Result<&'a [Value], LoadError> {
         match self.get(key) {
             None => Ok(&[]),
             Some(Value::Array(items)) => Ok(items),

@@ -4,6 +4,7 @@
 //! the rest of the crate meets no malformed object. It allocates in proportion to the file.
 //! [`CodeObject::image`] builds the relocated bytes of the loaded object.
 
+mod arguments;
 pub mod bundle;
 mod descriptor;
 mod error;
@@ -20,6 +21,7 @@ use object::elf;
 use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
+pub use arguments::ArgPointer;
 pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs};
 pub use error::LoadError;
 pub use metadata::{HiddenArg, KernelArg, KernelMetadata, ValueKind};
@@ -34,8 +36,9 @@ type Header = elf::FileHeader64<LE>;
 /// `ELFOSABI_AMDGPU_HSA`.
 const OS_ABI_HSA: u8 = 64;
 /// Owner and type of the metadata note.
-const NOTE_NAME: &[u8] = b"AMDGPU";
-const NOTE_METADATA: u32 = 32;
+const NOTE_METADATA: (&[u8], u32) = (b"AMDGPU", 32);
+/// Owner and type of hk-build's notes about the arguments of kernels.
+const NOTE_ARGUMENTS: (&[u8], u32) = (b"hipkittens", 1);
 
 /// A parsed code object.
 #[derive(Debug)]
@@ -98,6 +101,8 @@ pub struct Kernel {
     pub descriptor: KernelDescriptor,
     /// Metadata; absent in an object without a metadata note.
     pub metadata: Option<KernelMetadata>,
+    /// The pointers in the arguments, those in structs and arrays too, if hk-build noted them.
+    pub pointers: Option<Vec<ArgPointer>>,
 }
 
 impl Kernel {
@@ -148,7 +153,8 @@ impl CodeObject {
         let program_headers = header.program_headers(LE, bytes)?;
         let segments = load_segments(program_headers, bytes)?;
         let table = Table::read(header, bytes, program_headers, &segments)?;
-        let note = metadata_note(program_headers, bytes)?;
+        let metadata_notes = notes_of(program_headers, bytes, NOTE_METADATA)?;
+        let note = metadata_notes.first().copied().map(metadata::parse).transpose()?;
         if let Some(stated) = note.as_ref().and_then(|note| note.target.as_deref()) {
             check_stated_target(stated, target)?;
         }
@@ -164,6 +170,12 @@ impl CodeObject {
             relocations: table.relocations,
         };
         object.kernels = object.collect_kernels(note, &table.symbols)?;
+        for note in notes_of(program_headers, bytes, NOTE_ARGUMENTS)? {
+            let Some((name, pointers)) = arguments::parse(note)? else { continue };
+            for kernel in object.kernels.iter_mut().filter(|kernel| kernel.name == name) {
+                kernel.pointers = Some(pointers.clone());
+            }
+        }
         let descriptors: HashSet<&str> =
             object.kernels.iter().map(|kernel| kernel.symbol.as_str()).collect();
         object.variables.retain(|variable| !descriptors.contains(variable.name.as_str()));
@@ -304,6 +316,7 @@ impl CodeObject {
             entry_vaddr,
             descriptor,
             metadata,
+            pointers: None,
         })
     }
 
@@ -391,19 +404,22 @@ fn load_segments(
     Ok(segments)
 }
 
-fn metadata_note(
+/// Contents of the notes with that owner and type.
+fn notes_of<'b>(
     program_headers: &[elf::ProgramHeader64<LE>],
-    bytes: &[u8],
-) -> Result<Option<metadata::Note>, LoadError> {
+    bytes: &'b [u8],
+    (owner, kind): (&[u8], u32),
+) -> Result<Vec<&'b [u8]>, LoadError> {
+    let mut found = Vec::new();
     for header in program_headers {
         let Some(mut notes) = header.notes(LE, bytes)? else { continue };
         while let Some(note) = notes.next()? {
-            if note.name() == NOTE_NAME && note.n_type(LE).0 == NOTE_METADATA {
-                return metadata::parse(note.desc()).map(Some);
+            if note.name() == owner && note.n_type(LE).0 == kind {
+                found.push(note.desc());
             }
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// The target string of the metadata must name the processor of the ELF header.

@@ -286,24 +286,45 @@ impl Launch {
         Notes {
             lines: Some(lines),
             freed: Arc::clone(snapshot.freed()),
+            inputs: self.inputs(snapshot.regions()),
             read_only: self.read_only(snapshot.regions()),
             written: Arc::clone(snapshot.written()),
         }
     }
 
-    /// Allocations that only arguments point to through which the kernel does not write.
+    /// Where the kernel must not write, as hk-build's note of its arguments says.
+    fn inputs(&self, regions: &[Region]) -> Vec<Range<u64>> {
+        let pointers = self.function.kernel().pointers.iter().flatten();
+        self.only_read(regions, pointers.map(|pointer| (pointer.offset, pointer.is_const)))
+    }
+
+    /// The same as metadata says, which knows nothing of pointers in structs. The note knows better.
     fn read_only(&self, regions: &[Region]) -> Vec<Range<u64>> {
-        let region_of = |word: &[u8]| {
-            let address = u64::from_le_bytes(word.try_into().ok()?);
-            regions.iter().find(|region| address.wrapping_sub(region.base) < region.len)
-        };
-        let (mut inputs, mut others) = (Vec::new(), Vec::new());
-        for arg in self.function.kernel().explicit_args() {
-            let bytes = self.kernarg.iter().copied().skip(arg.offset as usize);
-            let bytes: Vec<u8> = bytes.take(arg.size as usize).collect();
+        let kernel = self.function.kernel();
+        if kernel.pointers.is_some() {
+            return Vec::new();
+        }
+        let words = kernel.explicit_args().flat_map(|arg| {
             let input = arg.is_const || arg.access.as_deref() == Some("read_only");
-            let targets = bytes.chunks_exact(8).filter_map(region_of).map(|region| region.base);
-            if input { inputs.extend(targets) } else { others.extend(targets) }
+            (0..arg.size / 8).map(move |word| (arg.offset.saturating_add(8 * word), input))
+        });
+        self.only_read(regions, words)
+    }
+
+    /// Allocations to which arguments lead and only such through which the kernel does not write.
+    /// Given are the arguments' offsets and whether they are such.
+    fn only_read(
+        &self,
+        regions: &[Region],
+        arguments: impl Iterator<Item = (u32, bool)>,
+    ) -> Vec<Range<u64>> {
+        let (mut inputs, mut others) = (Vec::new(), Vec::new());
+        for (offset, input) in arguments {
+            let word = self.kernarg.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
+            let Some(address) = word.copied().map(u64::from_le_bytes) else { continue };
+            let holds = |region: &&Region| address.wrapping_sub(region.base) < region.len;
+            let target = regions.iter().find(holds).map(|region| region.base);
+            if input { inputs.extend(target) } else { others.extend(target) }
         }
         regions
             .iter()

@@ -59,7 +59,9 @@ impl GroupChecker<'_> {
                 let inside = |only: &&std::ops::Range<u64>| {
                     range.start < only.end && only.start < range.end()
                 };
-                if !writes || !launch.dispatch.notes.read_only.iter().any(|only| inside(&only)) {
+                let notes = &launch.dispatch.notes;
+                let mut only_read = notes.inputs.iter().chain(&notes.read_only);
+                if !writes || !only_read.any(|only| inside(&only)) {
                     return;
                 }
                 format!("write of {len} bytes at {:#x}, which is an input", range.start)
@@ -186,7 +188,8 @@ impl GroupChecker<'_> {
         let fits = launch
             .region(range.start, &mut self.last_region)
             .is_some_and(|(_, region)| range.end() <= region.base + region.len);
-        if fits && (!writes || launch.dispatch.notes.read_only.is_empty()) {
+        let notes = &launch.dispatch.notes;
+        if fits && (!writes || notes.inputs.is_empty() && notes.read_only.is_empty()) {
             return;
         }
         for lane in ones(reach.global) {

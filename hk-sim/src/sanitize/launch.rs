@@ -207,7 +207,9 @@ pub struct Notes {
     pub lines: Option<SourceLines>,
     /// Ranges that were freed and have not been used again, sorted by address.
     pub freed: Arc<[Region]>,
-    /// Addresses that the launch may only read.
+    /// Addresses that the launch may only read: it fails if it writes there.
+    pub inputs: Vec<std::ops::Range<u64>>,
+    /// Addresses that metadata calls read-only.
     pub read_only: Vec<std::ops::Range<u64>>,
     /// Which bytes of an allocation were ever written, by its first address. What is not listed
     /// counts as written.
