@@ -260,7 +260,7 @@ impl<'a> GroupAudit<'a> {
             Action::Barrier => self.waves[at].at_audited = audited,
             Action::WriteBack => self.signal(at, true),
             Action::Invalidate => self.signal(at, false),
-            Action::Plain | Action::Memory(_) | Action::End => {}
+            Action::Plain | Action::Memory(_) | Action::End | Action::InvalidateScalars => {}
         }
     }
 

@@ -143,6 +143,22 @@ pub(super) struct Knowledge {
     /// The part of `foreign` that was known when the vector cache was last invalidated: what came
     /// later may be hidden by old lines of the cache.
     pub(super) fresh: Foreign,
+    /// What was known when the scalar cache was last emptied.
+    pub(super) emptied: Option<Arc<Emptied>>,
+}
+
+/// What a wave knew when it emptied the scalar cache, of its workgroup and of others.
+#[derive(Clone, Debug)]
+pub(super) struct Emptied {
+    clock: Clock,
+    foreign: Foreign,
+}
+
+impl Emptied {
+    /// Whether an access by a wave of `group` or of another workgroup was over by then.
+    pub(super) fn follows(&self, group: u32, earlier: Epoch, writes: bool) -> bool {
+        completed((group, &self.clock), &self.foreign, earlier, writes)
+    }
 }
 
 impl Knowledge {
@@ -150,7 +166,46 @@ impl Knowledge {
         self.clock.join(&other.clock);
         self.foreign.join(&other.foreign);
         self.fresh.join(&other.fresh);
+        self.join_emptied(other.emptied.as_ref());
     }
+
+    /// Notes that the scalar cache is emptied.
+    pub(super) fn empty_scalar_cache(&mut self) {
+        let Self { clock, foreign, .. } = &*self;
+        self.emptied = Some(Arc::new(Emptied { clock: clock.clone(), foreign: foreign.clone() }));
+    }
+
+    pub(super) fn join_emptied(&mut self, other: Option<&Arc<Emptied>>) {
+        match (&mut self.emptied, other) {
+            (_, None) => {}
+            (mine @ None, Some(theirs)) => *mine = Some(Arc::clone(theirs)),
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => {}
+            (Some(mine), Some(theirs)) => {
+                let mine = Arc::make_mut(mine);
+                mine.clock.join(&theirs.clock);
+                mine.foreign.join(&theirs.foreign);
+            }
+        }
+    }
+}
+
+/// Whether an access is complete, by what is known of the waves of a workgroup and of others. Of
+/// another workgroup, a read only has to be over, but a write must have left the caches.
+fn completed(
+    (group, clock): (u32, &Clock),
+    foreign: &Foreign,
+    earlier: Epoch,
+    writes: bool,
+) -> bool {
+    let (class, sequence) = (earlier.class(), earlier.sequence());
+    if earlier.group() == group {
+        return clock.0[earlier.wave()].done[class as usize] >= sequence;
+    }
+    let Some(clock) = foreign.get(earlier.group()) else { return false };
+    let known = &clock.0[earlier.wave()];
+    let in_memory = !writes || earlier.is_device() || class != Class::Vector;
+    class == Class::Vector && known.visible >= sequence
+        || in_memory && known.done[class as usize] >= sequence
 }
 
 /// One memory instruction of one wave. The value 0 stands for none.
@@ -265,18 +320,10 @@ impl View<'_> {
         if earlier.same_stream(self.epoch) || earlier.may_meet(self.epoch) {
             return true;
         }
-        let (class, sequence) = (earlier.class(), earlier.sequence());
-        if self.lds || earlier.group() == self.epoch.group() {
-            let known = &self.clock.0[earlier.wave()];
-            return known.done[class as usize] >= sequence
-                || !self.lds && self.after_in_cache(earlier, writes);
-        }
-        let Some(clock) = self.foreign.get(earlier.group()) else { return false };
-        let known = &clock.0[earlier.wave()];
-        // A write must have left the caches of the other workgroup; a read only has to be over.
-        let in_memory = !writes || earlier.is_device() || class != Class::Vector;
-        class == Class::Vector && known.visible >= sequence
-            || in_memory && known.done[class as usize] >= sequence
+        completed((self.epoch.group(), self.clock), self.foreign, earlier, writes)
+            || !self.lds
+                && earlier.group() == self.epoch.group()
+                && self.after_in_cache(earlier, writes)
     }
 
     /// Whether the caches order the access to device memory behind one of the workgroup that may

@@ -192,6 +192,8 @@ pub(super) enum Action {
     WriteBack,
     /// `buffer_inv` of device scope or wider.
     Invalidate,
+    /// `s_dcache_inv`.
+    InvalidateScalars,
 }
 
 /// Which lanes of its vector operands an instruction reads.
@@ -370,6 +372,7 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
         Op::buffer_wbl2 if inst.mem.sc1 => return Action::WriteBack,
         Op::buffer_inv if inst.mem.sc1 => return Action::Invalidate,
         Op::buffer_wbl2 | Op::buffer_inv => return Action::Plain,
+        Op::s_dcache_inv => return Action::InvalidateScalars,
         _ => {}
     }
     let memory = match inst.info.format {

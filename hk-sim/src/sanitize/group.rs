@@ -174,6 +174,7 @@ impl<'a> GroupChecker<'a> {
             Action::Memory(memory) => return self.memory(wave, facts, memory, index),
             Action::WriteBack => self.write_back(at),
             Action::Invalidate => self.invalidate(at),
+            Action::InvalidateScalars => self.waves[at].known.empty_scalar_cache(),
             Action::Barrier => self.waves[at].barrier = index,
             Action::End => self.waves[at].ended = Some(index),
         }

@@ -12,7 +12,8 @@
 //! - *Vector clocks* (`clock`): what each wave knows to be complete of the others'. An access counts
 //!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
 //!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.
-//!   `race` says what counts as a flag in device memory, and which caches stand in between.
+//!   `race` says what counts as a flag in device memory, and which caches stand in between;
+//!   `scalar`, what the scalar cache may still hold.
 //! - *Shadow memory* (`shadow`): the last write of each unit of memory, which is as small as the
 //!   accesses are, and the reads since. An access that does not come after an earlier one in every
 //!   execution is a race, whether or not this schedule went well. What is left there when a launch
@@ -67,6 +68,7 @@ mod matrix;
 mod memory;
 mod mutant;
 mod race;
+mod scalar;
 mod shadow;
 mod undefined;
 mod uses;

@@ -18,6 +18,8 @@
 //!   those of workgroup scope are in one with other workgroups. The encoding does not tell atomic
 //!   operations of workgroup scope from those of device scope. A plain store is no flag.
 //!
+//! The scalar cache is another matter: see `scalar`.
+//!
 //! Which write of a flag a wave sees is that of the schedule, so a wait for the wrong value is
 //! found only if the value was seen too early. Workgroups give way to others behind their flags to
 //! make that likely.
@@ -27,12 +29,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Kind;
-use super::clock::{Class, Clock, Foreign, Knowledge, Strength, View};
+use super::clock::{Class, Clock, Emptied, Foreign, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, Scope, ones};
 use super::footprint::Footprint;
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar};
 use super::launch::{Draft, Who};
+use super::scalar::ScalarCaches;
 use super::shadow::{Conflict, Mode, PAGE, ShadowPage};
 use crate::exec::Wave;
 
@@ -74,6 +77,8 @@ pub(super) struct Release {
     known: Foreign,
     /// What the vector cache of its workgroup has seen.
     fresh: Foreign,
+    /// What the scalar cache has seen.
+    emptied: Option<Arc<Emptied>>,
 }
 
 /// What is left at each flag, by the address of the dword.
@@ -107,6 +112,7 @@ impl Flags {
 pub(super) struct DeviceShadow {
     shards: Box<[Mutex<Pages>]>,
     flags: Mutex<Flags>,
+    pub(super) scalar: ScalarCaches,
 }
 
 /// Keeps others from the flags of a launch, so that an instruction sees the value of the flag that
@@ -120,7 +126,7 @@ pub(crate) struct Held<'a> {
 impl DeviceShadow {
     pub(super) fn new() -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shards, flags: Mutex::default() }
+        Self { shards, flags: Mutex::default(), scalar: ScalarCaches::default() }
     }
 
     /// What the launch accessed.
@@ -177,6 +183,19 @@ impl DeviceShadow {
     }
 }
 
+impl DeviceShadow {
+    /// Writes to the ranges that do not come before an access.
+    pub(super) fn unordered_writes(
+        &self,
+        ranges: &[Range],
+        view: &View<'_>,
+    ) -> Vec<(u64, Conflict)> {
+        let mut found = Vec::new();
+        self.access(ranges, view, 0, Mode::Compare, &mut |at, conflict| found.push((at, conflict)));
+        found
+    }
+}
+
 /// Instructions of a wave for which the checks of flags wait.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
@@ -226,6 +245,7 @@ impl InFlight {
                 }
                 if release.writer.is_some_and(|writer| writer.group == group) {
                     known.fresh.join(&release.fresh);
+                    known.join_emptied(release.emptied.as_ref());
                 }
             }
             left
@@ -317,11 +337,12 @@ impl<'a> GroupChecker<'a> {
         let sequence = self.waves[at].counters.issued[class as usize];
         let state = &mut self.waves[at];
         let release = held.wrote.then(|| {
-            let Knowledge { clock, foreign, fresh } = &state.known;
+            let Knowledge { clock, foreign, fresh, emptied } = &state.known;
             Arc::new(Release {
                 writer: Some(Who { group: self.group, wave: at }),
                 known: foreign.with(self.group as u32, clock),
                 fresh: fresh.clone(),
+                emptied: emptied.clone(),
             })
         });
         let mut last = None;
@@ -387,6 +408,11 @@ impl<'a> GroupChecker<'a> {
             launch.report(draft);
         };
         device.access(ranges, &view, index as u32, mode, &mut report);
+        match mode {
+            Mode::Write | Mode::Update => device.scalar.write(ranges, view.epoch, index, mode),
+            _ if class == Class::Scalar => self.scalar_cache(at, memory, index, ranges, &view),
+            _ => {}
+        }
     }
 }
 

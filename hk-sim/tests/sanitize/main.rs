@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = &[
     ("race.s", include_str!("cases/race.s")),
     ("race_global.s", include_str!("cases/race_global.s")),
     ("race_global.hip", include_str!("cases/race_global.hip")),
+    ("scalar_cache.s", include_str!("cases/scalar_cache.s")),
     ("hazards.s", include_str!("cases/hazards.s")),
     ("divergence.s", include_str!("cases/divergence.s")),
     ("index.s", include_str!("cases/index.s")),
