@@ -196,7 +196,10 @@ fn describe(function: &Function, kernarg: &[u8]) -> (Vec<Arg>, Vec<Target>) {
             None => Content::value(kernarg.get(offset..offset + size).unwrap_or(&[])),
         };
         let kind = if is_pointer { "pointer" } else { "bytes" }.to_owned();
-        args.push(Arg { name, kind, offset, size, constant: None, content });
+        let mut noted = function.kernel().pointers.iter().flatten();
+        let constant = noted.find(|pointer| is_pointer && pointer.offset as usize == offset);
+        let constant = constant.map(|pointer| pointer.is_const);
+        args.push(Arg { name, kind, offset, size, constant, content });
     }
     (args, buffers)
 }

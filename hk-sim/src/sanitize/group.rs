@@ -1,5 +1,6 @@
 //! The checker of one workgroup: what happens at each instruction and at each barrier.
 
+use super::activity::Activity;
 use super::audit::{Executed, GroupAudit};
 use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
@@ -32,6 +33,8 @@ pub(super) struct WaveState {
     pub(super) in_flight: InFlight,
     /// What of the registers is undefined.
     pub(super) undefined: Undefined,
+    /// Which lanes take part, and what was written meanwhile.
+    pub(super) activity: Activity,
     /// Private memory that was written, lane after lane.
     private: Bytes,
     /// Instructions that later ones must keep a distance from.
@@ -108,6 +111,7 @@ impl<'a> GroupChecker<'a> {
             }
             if uninit {
                 state.undefined.reset(&dispatch.setup, wave.exec());
+                state.activity.reset(wave.exec());
                 state.private.reset(u64::from(dispatch.scratch_bytes) * WAVE as u64);
             } else {
                 state.undefined.clear();
@@ -157,6 +161,9 @@ impl<'a> GroupChecker<'a> {
             if let Some(found) = history.step(facts, index, program.arch(), facts_at) {
                 self.report_too_near(at, index, &found);
             }
+        }
+        if launch.checks.has(Kind::Divergence) {
+            self.waves[at].activity.step(wave, facts);
         }
         if launch.checks.has(Kind::Index) {
             self.follow_index(wave, facts, index);

@@ -26,6 +26,8 @@
 //! - *Undefined values* (`undefined`): lanes of vector registers, bits of scalar ones, bytes of LDS
 //!   and memory that nobody wrote. They may be copied and computed with; they are reported where
 //!   they reach an address, a branch, the execution mask or device memory.
+//! - *Activity* (`activity`): lanes that take no part and hold values of another place in the program,
+//!   which count as undefined if `v_readlane` reads them.
 //! - *Marks* (`index`): registers whose 32 bits are not the number that they stand for.
 //!
 //! | kind | what is found |
@@ -49,6 +51,7 @@
 //! if a call does. An asynchronous copy to pageable memory counts as waited for, since the call
 //! returns when the memory is written; one from pageable memory does not, since the memory may only
 //! have been staged.
+mod activity;
 mod audit;
 mod checks;
 mod clock;

@@ -280,10 +280,7 @@ impl Undefined {
             Rule::Scalar(rule) => self.pass_on_scalar(wave, inst, rule, &mut name),
             Rule::Matrix => super::matrix::pass_on(self, wave, inst, &mut name),
             Rule::ReadLane => {
-                let lane = match inst.src[1].is_some() {
-                    true => wave.scalar(inst.src[1].code, inst.literal) as usize % WAVE,
-                    false => exec.trailing_zeros() as usize % WAVE,
-                };
+                let lane = selected_lane(wave, inst);
                 let selector = self.value(inst.src[1]);
                 let value = self.value(inst.src[0]).map(|lanes| lanes & 1 << lane);
                 let inactive = exec >> lane & 1 == 0;
@@ -292,7 +289,7 @@ impl Undefined {
                 self.set_scalars(inst.dst[0], taint);
             }
             Rule::WriteLane => {
-                let lane = wave.scalar(inst.src[1].code, inst.literal) as usize % WAVE;
+                let lane = selected_lane(wave, inst);
                 let taint = name(self.value(inst.src[0]).or(self.value(inst.src[1])));
                 if let Some(row) = inst.dst[0].vector_index() {
                     self.write_row(row, 1 << lane, taint);
@@ -490,6 +487,15 @@ impl Undefined {
         } else {
             self.set_scalars(inst.dst[0], result);
         }
+    }
+}
+
+/// The lane that `v_readlane`, `v_writelane` or `v_readfirstlane` is about; the last takes lane 0 if
+/// none is active.
+pub(super) fn selected_lane(wave: &Wave<'_>, inst: &Inst) -> usize {
+    match inst.src[1].is_some() {
+        true => wave.scalar(inst.src[1].code, inst.literal) as usize % WAVE,
+        false => wave.exec().trailing_zeros() as usize % WAVE,
     }
 }
 

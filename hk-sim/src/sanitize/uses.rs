@@ -1,7 +1,7 @@
 //! Where undefined values matter: addresses, branches, the execution mask, outputs.
 
 use super::Kind;
-use super::facts::{Access, Facts, Memory, Queue, Space, ones};
+use super::facts::{Access, Facts, Memory, Queue, Rule, Space, ones};
 use super::group::GroupChecker;
 use super::lanes::Reach;
 use super::launch::Draft;
@@ -86,6 +86,16 @@ impl GroupChecker<'_> {
             let kind = if launch.checks.has(kind) { kind } else { Kind::Uninit };
             origins.add(Origin { kind, index, lane, address, wave: at })
         });
+        if facts.rule == Rule::ReadLane
+            && launch.checks.has(Kind::Divergence)
+            && let Some(lane) = waves[at].activity.old_lane(wave, facts)
+            && let Some(scalar) = facts.inst.dst[0].scalar_index()
+        {
+            let (kind, lane) = (Kind::Divergence, Some(lane as u32));
+            let origin = origins.add(Origin { kind, index, lane, address: None, wave: at });
+            waves[at].undefined.set_scalar(scalar, u32::MAX, origin);
+        }
+        let state = &mut waves[at].undefined;
         if facts.scalar_writes >> EXEC & 3 != 0 {
             let taint = state.scalar(EXEC_PAIR);
             if taint.lanes != 0 {
