@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::clock::Class;
+use super::counters::room;
 use super::facts::{Access, Action, Facts, LaneRule, Memory, RowSet, Scope, scalar_bits};
 use super::lanes::Range;
 use crate::isa::Operand;
@@ -290,6 +291,7 @@ impl<'a> GroupAudit<'a> {
 
     /// Notes a memory instruction that is issued.
     pub(super) fn issue(&mut self, at: usize, class: Class, dst: Operand, lanes: u64) {
+        self.wait(at, room(class));
         let wave = &mut self.waves[at];
         let sequence = &mut wave.issued[class as usize];
         *sequence += 1;

@@ -6,6 +6,15 @@ use super::clock::Class;
 use super::facts::{Facts, LaneRule, RowSet, scalar_bits};
 use crate::isa::Operand;
 
+/// Most instructions that may be outstanding when one of a class is issued: `vmcnt` counts to 63 and
+/// `lgkmcnt` to 15, and issue stalls while they are full.
+pub(super) fn room(class: Class) -> (Option<u32>, Option<u32>) {
+    match class {
+        Class::Vector => (Some(62), None),
+        Class::Lds | Class::Scalar => (None, Some(14)),
+    }
+}
+
 /// A load whose result has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
@@ -38,6 +47,22 @@ impl Counters {
         self.pending.clear();
         (self.issued, self.done) = ([0; 3], [0; 3]);
         (self.rows, self.scalars) = (RowSet::default(), 0);
+    }
+
+    /// Stalls until the counter of a class has room for one more. Returns whether anything completes
+    /// for certain: scalar loads share their counter with LDS and may be done in any order.
+    #[inline]
+    pub(super) fn stall(&mut self, class: Class) -> bool {
+        let (vector, lgkm) = room(class);
+        let is_full = |class: Class, left: Option<u32>| {
+            let outstanding = self.issued[class as usize] - self.done[class as usize];
+            left.is_some_and(|left| outstanding > left)
+        };
+        let stalls = is_full(Class::Vector, vector) || is_full(Class::Lds, lgkm);
+        if stalls {
+            self.wait(vector, lgkm);
+        }
+        stalls
     }
 
     /// Counts an instruction and returns its number.
@@ -184,6 +209,30 @@ mod tests {
         counters.wait(Some(0), None);
         assert!(counters.pending.is_empty());
         assert_eq!(counters.rows, RowSet::default());
+    }
+
+    #[test]
+    fn full_counters_stall() {
+        let mut counters = Counters::default();
+        let mut issue = |class, row| {
+            counters.stall(class);
+            counters.issue(class);
+            counters.expect(class, vgpr(row, 1), u64::MAX, row.into());
+            (counters.done, pending(&counters).first().copied())
+        };
+        for row in 0..63 {
+            assert_eq!(issue(Class::Vector, row), ([0; 3], Some(0)));
+        }
+        assert_eq!(issue(Class::Vector, 63), ([1, 0, 0], Some(1)));
+        for row in 100..115 {
+            assert_eq!(issue(Class::Lds, row).0, [1, 0, 0]);
+        }
+        // Any of the scalar loads may be done, but not without reads of LDS.
+        for (at, done) in (0..20).zip([1].into_iter().chain([1; 19])) {
+            assert_eq!(issue(Class::Scalar, 200 + at).0, [1, done, 0]);
+        }
+        assert_eq!(issue(Class::Lds, 115).0, [1, 1, 0]);
+        assert_eq!(issue(Class::Lds, 116).0, [1, 2, 0]);
     }
 
     #[test]

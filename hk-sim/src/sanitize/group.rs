@@ -234,8 +234,21 @@ impl<'a> GroupChecker<'a> {
     }
 
     fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {
+        self.waves[at].counters.wait(vector, lgkm);
+        self.complete(at);
+    }
+
+    /// Counts a memory instruction, once its counter has room for it, and returns its number.
+    pub(super) fn issue(&mut self, at: usize, class: Class) -> u32 {
+        if self.waves[at].counters.stall(class) {
+            self.complete(at);
+        }
+        self.waves[at].counters.issue(class)
+    }
+
+    /// Tells what else is kept of a wave which of its memory instructions have completed.
+    fn complete(&mut self, at: usize) {
         let wave = &mut self.waves[at];
-        wave.counters.wait(vector, lgkm);
         wave.known.clock.0[at].done = wave.counters.done;
         wave.in_flight.complete(self.group, wave.counters.done, &mut wave.known);
     }
@@ -278,8 +291,8 @@ impl<'a> GroupChecker<'a> {
             }
         }
         if memory.queue == Queue::Scalar {
+            self.issue(at, Class::Scalar);
             let counters = &mut self.waves[at].counters;
-            counters.issue(Class::Scalar);
             counters.expect(Class::Scalar, facts.inst.dst[0], u64::MAX, index as u32);
             if let Some(audit) = &mut self.audit {
                 audit.issue(at, Class::Scalar, facts.inst.dst[0], u64::MAX);
@@ -371,9 +384,10 @@ impl<'a> GroupChecker<'a> {
             Queue::Lds | Queue::Scalar => (0, Some(exec)),
         };
         let dst = facts.inst.dst[0];
-        let state = &mut self.waves[at];
         if memory.queue == Queue::Vector || in_lds.is_none() || in_memory != 0 {
-            state.known.clock.0[at].issued = state.counters.issue(Class::Vector);
+            let sequence = self.issue(at, Class::Vector);
+            let state = &mut self.waves[at];
+            state.known.clock.0[at].issued = sequence;
             state.counters.expect(Class::Vector, dst, in_memory, index as u32);
             if let Some(audit) = &mut self.audit {
                 audit.issue(at, Class::Vector, dst, in_memory);
@@ -383,8 +397,8 @@ impl<'a> GroupChecker<'a> {
             if let Some(audit) = &mut self.audit {
                 audit.issue(at, Class::Lds, dst, lanes);
             }
-            state.counters.issue(Class::Lds);
-            state.counters.expect(Class::Lds, dst, lanes, index as u32);
+            self.issue(at, Class::Lds);
+            self.waves[at].counters.expect(Class::Lds, dst, lanes, index as u32);
         }
     }
 

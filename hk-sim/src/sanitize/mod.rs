@@ -8,7 +8,7 @@
 //!
 //! - *Counters* (`counters`): memory instructions of each wave that `s_waitcnt` has not covered,
 //!   with the registers that they will fill. Vector memory and LDS complete in order, scalar loads
-//!   in any order.
+//!   in any order. No more are outstanding than the hardware counts: issue stalls before that.
 //! - *Vector clocks* (`clock`): what each wave knows to be complete of the others'. An access counts
 //!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
 //!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.

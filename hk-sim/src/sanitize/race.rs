@@ -258,8 +258,8 @@ impl<'a> GroupChecker<'a> {
     /// memory. The workgroup has one vector cache and one L2, so this holds for what the wave knows
     /// of its workgroup as well.
     pub(super) fn write_back(&mut self, at: usize) {
+        let sequence = self.issue(at, Class::Vector);
         let state = &mut self.waves[at];
-        let sequence = state.counters.issue(Class::Vector);
         state.known.clock.0[at].issued = sequence;
         if self.launch.device.is_some() {
             let issued = Box::new(state.known.clock.clone());
