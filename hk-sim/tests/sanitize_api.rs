@@ -12,7 +12,7 @@ use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::*;
 use hk_sim::sanitize::Kind;
 use hk_sim::{FaultKind, HipError};
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::*;
 
 const SOURCE: &str = r#"
@@ -32,6 +32,10 @@ extern "C" __global__ void unordered(int* out) {
   int i = __builtin_amdgcn_workitem_id_x();
   values[i] = i;
   out[i] = values[127 - i]; // the race
+}
+
+extern "C" __global__ void same(int* out) {
+  out[0] = 5; // by both waves
 }
 
 extern "C" __global__ void beyond(int* out) {
@@ -89,6 +93,11 @@ fn findings_fail_the_next_synchronising_call_and_go_to_the_report() {
         ok(sync());
         assert_eq!(download::<c_int>(out, 128), (0..128).rev().collect::<Vec<_>>());
 
+        // A note fails nothing.
+        ok(launch(kernel(c"same"), stream, out));
+        ok(sync());
+        assert_eq!(download::<c_int>(out, 1), [5]);
+
         // Of several findings the first is the fault: here LDS that nobody wrote yet.
         for (name, kind, place) in [
             (c"unordered", Kind::Lds, line_of("the race")),
@@ -112,6 +121,18 @@ fn findings_fail_the_next_synchronising_call_and_go_to_the_report() {
         assert!(lines.iter().filter(of_kind).count() >= 2, "{kind}: {lines:?}");
     }
     assert!(lines.iter().all(|line| line["kernel"] != "ordered"), "{lines:?}");
-    let race = lines.iter().find(|line| line["kind"] == "race").expect("a race");
+    let both_waves = |line: &&Value| line["kernel"] == "same";
+    let notes: Vec<&Value> = lines.iter().filter(both_waves).collect();
+    assert_eq!(notes.len(), 2, "{lines:?}");
+    for note in notes {
+        assert_eq!((&note["severity"], &note["kind"]), (&json!("note"), &json!("race")), "{note}");
+        assert!(note["source"].as_str().is_some_and(|at| at.contains(&line_of("both waves"))));
+    }
+    let errors = lines.iter().filter(|line| line["severity"] == "error");
+    assert_eq!(errors.count(), lines.len() - 2);
+    let is_race = |line: &&Value| line["kind"] == "race" && line["kernel"] == "unordered";
+    let race = lines.iter().find(is_race).expect("a race");
     assert!(race["other"]["pc"].is_u64() && race["address"].is_u64(), "{race}");
+    assert!(race["detail"].as_str().is_some_and(|detail| detail.contains("LDS")), "{race}");
+    assert!(race["offset"].is_i64() && race["count"].as_u64() > Some(0), "{race}");
 }

@@ -13,7 +13,7 @@ use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, M0, MicroOp, Region, RunStats, WAVE, Wave};
 use crate::fault::{FaultKind, FaultReport};
 use crate::isa::Operand;
-use crate::sanitize::{self, Finding, Footprint, GroupChecker, Launch};
+use crate::sanitize::{self, Finding, Footprint, GroupChecker, Launch, Severity};
 
 /// Instructions that a wave executes before another wave of its workgroup gets its turn.
 const WAVE_SLICE: u32 = 1 << 13;
@@ -31,7 +31,7 @@ const GRACE_SLICES: usize = 64;
 
 /// Executes a launch to its end. With [`ExecOptions::sanitize`], findings of the sanitizer are
 /// printed to the standard error stream and appended to the file that `HIPKITTENS_SANITIZE_REPORT`
-/// names, and the launch fails with the first of them.
+/// names, and the launch fails with the first of them that is no note.
 ///
 /// # Errors
 /// The report of the first fault, in workgroup order.
@@ -47,14 +47,15 @@ pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<F
 pub struct Checked {
     /// Result of the launch itself.
     pub outcome: Result<RunStats, Box<FaultReport>>,
-    /// Findings, in the order of their workgroups.
+    /// Findings in the order of their workgroups, notes last.
     pub findings: Vec<Finding>,
     /// What was accessed in device memory, with the check for races.
     pub footprint: Footprint,
 }
 
 impl Checked {
-    /// Prints the findings, if they are to be published, and fails with the first of them.
+    /// Prints the findings, if they are to be published, and fails with the first of them that is no
+    /// note.
     ///
     /// # Errors
     /// The first finding, or the fault of the launch.
@@ -62,7 +63,7 @@ impl Checked {
         if publish {
             sanitize::publish(&self.findings);
         }
-        match self.findings.first() {
+        match self.findings.iter().find(|finding| finding.severity == Severity::Error) {
             Some(finding) => Err(Box::new(finding.into())),
             None => self.outcome,
         }

@@ -1,5 +1,8 @@
 //! State of one wave and the access that instruction handlers have to it.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::access::region_of;
 use super::{Env, Lanes, MicroOp};
 use crate::fault::FaultKind;
 use crate::isa::Operand;
@@ -245,6 +248,33 @@ impl<'a> Wave<'a> {
     #[inline(always)]
     pub fn rows(&mut self) -> *mut Lanes {
         self.vector.0.as_mut_ptr()
+    }
+
+    /// Copies bytes of device memory, in which others may write; false if no allocation covers them.
+    pub(crate) fn peek(&self, address: u64, to: &mut [u8]) -> bool {
+        if region_of(self.env.regions, address, to.len() as u32).is_none() {
+            return false;
+        }
+        for (address, to) in (address..).zip(to) {
+            let from = std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
+            // SAFETY: the byte is inside of an allocation, which the launch keeps alive.
+            *to = unsafe { AtomicU8::from_ptr(from) }.load(Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Copies bytes of LDS; false if they are not all inside of it.
+    pub(crate) fn peek_lds(&self, offset: u64, to: &mut [u8]) -> bool {
+        let inside = offset.saturating_add(to.len() as u64) <= self.lds_len.into();
+        if inside {
+            // SAFETY: the bytes are inside of LDS, and only the thread that runs the workgroup uses
+            // it.
+            unsafe {
+                let from = self.lds.add(offset as usize);
+                from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len());
+            }
+        }
+        inside
     }
 
     /// Records a fault and stops.

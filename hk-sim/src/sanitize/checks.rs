@@ -16,9 +16,13 @@ pub enum Kind {
     Async,
     /// Two accesses that nothing orders.
     Race,
+    /// Two accesses to LDS that only the order of their issue keeps apart.
+    Order,
+    /// Too few wait states between two instructions.
+    Hazard,
     /// A register or private memory that was never written.
     Uninit,
-    /// Work-items that do not meet where they must.
+    /// Values of lanes that take no part.
     Divergence,
     /// NaN or infinity out of finite operands.
     Float,
@@ -28,11 +32,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of their words in the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Memory,
         Self::Lds,
         Self::Async,
         Self::Race,
+        Self::Order,
+        Self::Hazard,
         Self::Uninit,
         Self::Divergence,
         Self::Float,
@@ -46,6 +52,8 @@ impl Kind {
             Self::Lds => "lds",
             Self::Async => "async",
             Self::Race => "race",
+            Self::Order => "order",
+            Self::Hazard => "hazard",
             Self::Uninit => "uninit",
             Self::Divergence => "divergence",
             Self::Float => "float",
@@ -71,13 +79,13 @@ impl fmt::Display for Kind {
 /// # Ok::<(), hk_sim::sanitize::UnknownCheck>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Checks(u8);
+pub struct Checks(u16);
 
 impl Checks {
     /// No check: the engine runs as if the sanitizer did not exist.
     pub const NONE: Self = Self(0);
     /// Every check but `float`: kernels may divide by zero or overflow and put it right later.
-    pub const ALL: Self = Self(!Self::of(Kind::Float).0);
+    pub const ALL: Self = Self((1 << Kind::ALL.len()) - 1).without(Kind::Float);
 
     /// The set of one kind.
     pub const fn of(kind: Kind) -> Self {
@@ -88,6 +96,12 @@ impl Checks {
     #[must_use]
     pub const fn with(self, kind: Kind) -> Self {
         Self(self.0 | 1 << kind as u8)
+    }
+
+    /// The set with one kind less.
+    #[must_use]
+    pub const fn without(self, kind: Kind) -> Self {
+        Self(self.0 & !(1 << kind as u8))
     }
 
     /// Whether a kind is in the set.
@@ -129,23 +143,28 @@ impl fmt::Display for Checks {
 
 /// A word that names no check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no check (they are memory, lds, async, race, uninit, divergence, float, index)")]
+#[error(
+    "{0:?} is no check (they are memory, lds, async, race, order, hazard, uninit, divergence, \
+     float, index)"
+)]
 pub struct UnknownCheck(pub String);
 
-/// `all` (every kind but `float`, which must be named), `none`, or kinds, separated by commas.
+/// `all` (every kind but `float`, which must be named), `none`, or kinds, separated by commas; what
+/// stands behind a minus is taken away from those before it, as in `all,-hazard`.
 impl FromStr for Checks {
     type Err = UnknownCheck;
 
     fn from_str(text: &str) -> Result<Self, UnknownCheck> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.into_iter().try_fold(Self::NONE, |set, word| match word {
-            "all" => Ok(Self::ALL),
-            "none" => Ok(set),
-            _ => Kind::ALL
-                .iter()
-                .find(|kind| kind.word() == word)
-                .map(|kind| set | Self::of(*kind))
-                .ok_or_else(|| UnknownCheck(word.to_owned())),
+        words.into_iter().try_fold(Self::NONE, |set, word| {
+            let named = |word: &str| Kind::ALL.into_iter().find(|kind| kind.word() == word);
+            let unknown = || UnknownCheck(word.to_owned());
+            match (word, word.strip_prefix('-')) {
+                ("all", _) => Ok(Self::ALL),
+                ("none", _) => Ok(set),
+                (_, Some(left_out)) => Ok(set.without(named(left_out).ok_or_else(unknown)?)),
+                _ => Ok(set.with(named(word).ok_or_else(unknown)?)),
+            }
         })
     }
 }
@@ -161,7 +180,11 @@ mod tests {
         assert!(Kind::ALL.iter().all(|kind| Checks::ALL.has(*kind) == (*kind != Kind::Float)));
         assert_eq!("all,float".parse(), Ok(Checks::ALL | Kind::Float.into()));
         assert_eq!(" race , lds,".parse(), Ok(Checks::of(Kind::Race) | Kind::Lds.into()));
-        assert_eq!("race,speed".parse::<Checks>(), Err(UnknownCheck("speed".into())));
+        assert_eq!("all,-hazard,-float".parse(), Ok(Checks::ALL.without(Kind::Hazard)));
+        for wrong in ["speed", "-speed", "-", "-all"] {
+            let list = format!("race,{wrong}");
+            assert_eq!(list.parse::<Checks>(), Err(UnknownCheck(wrong.into())));
+        }
         for kind in Kind::ALL {
             let set = Checks::of(kind);
             assert_eq!(set.to_string().parse(), Ok(set));

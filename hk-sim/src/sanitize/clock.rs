@@ -29,6 +29,9 @@ pub(super) struct Known {
     /// Number of the last vector instruction that was issued. It matters inside of a workgroup,
     /// whose waves share the vector cache, which serves their accesses in order.
     pub(super) issued: u32,
+    /// Number of the last LDS instruction that was issued. LDS executes those of a workgroup in the
+    /// order in which they were issued.
+    pub(super) issued_in_lds: u32,
     /// Number of the last vector instruction whose effect was written back for the whole device.
     pub(super) visible: u32,
 }
@@ -39,6 +42,7 @@ impl Known {
             *mine = (*mine).max(theirs);
         }
         self.issued = self.issued.max(other.issued);
+        self.issued_in_lds = self.issued_in_lds.max(other.issued_in_lds);
         self.visible = self.visible.max(other.visible);
     }
 }
@@ -326,6 +330,13 @@ impl View<'_> {
                 && self.after_in_cache(earlier, writes)
     }
 
+    /// Whether the access to LDS comes after an earlier one only because LDS executes what waves
+    /// issue in that order: nobody waited for the earlier one.
+    pub(super) fn after_in_lds(&self, earlier: Epoch) -> bool {
+        let both_in_lds = earlier.class() == Class::Lds && self.epoch.class() == Class::Lds;
+        both_in_lds && self.clock.0[earlier.wave()].issued_in_lds >= earlier.sequence()
+    }
+
     /// Whether the caches order the access to device memory behind one of the workgroup that may
     /// not have completed.
     fn after_in_cache(&self, earlier: Epoch, writes: bool) -> bool {
@@ -377,7 +388,7 @@ mod tests {
     #[test]
     fn order_in_a_workgroup_follows_what_is_known() {
         let mut knowledge = Knowledge::default();
-        knowledge.clock.0[1] = Known { done: [5, 7, 0], issued: 9, visible: 0 };
+        knowledge.clock.0[1] = Known { done: [5, 7, 0], issued: 9, issued_in_lds: 8, visible: 0 };
         let plain = |wave, class, sequence| Epoch::new(3, wave, class, Strength::Plain, sequence);
         let lds = (true, Class::Lds, Strength::Plain);
         for (wave, class, sequence, expected) in [
@@ -390,6 +401,16 @@ mod tests {
         ] {
             let earlier = plain(wave, class, sequence);
             assert_eq!(after(&knowledge, lds, earlier, true), expected, "{earlier:?}");
+        }
+        // Of what LDS has not completed, it has the oldest in its queue.
+        let Knowledge { clock, foreign, .. } = &knowledge;
+        let view = View { epoch: plain(0, Class::Lds, 1), clock, foreign, lds: true };
+        for (earlier, expected) in [
+            (plain(1, Class::Lds, 8), true),
+            (plain(1, Class::Lds, 9), false),
+            (plain(1, Class::Vector, 6), false),
+        ] {
+            assert_eq!(view.after_in_lds(earlier), expected, "{earlier:?}");
         }
         // The vector cache serves what was issued in order; scalar loads do not use it.
         let vector = (false, Class::Vector, Strength::Plain);
@@ -412,7 +433,7 @@ mod tests {
     #[test]
     fn order_between_workgroups_follows_what_is_known() {
         let mut clock = Clock::default();
-        clock.0[2] = Known { done: [8, 0, 3], issued: 99, visible: 6 };
+        clock.0[2] = Known { done: [8, 0, 3], issued: 99, issued_in_lds: 0, visible: 6 };
         let foreign = Foreign::default().with(4, &clock);
         let knowledge = Knowledge { foreign, ..Knowledge::default() };
         let vector = (false, Class::Vector, Strength::Plain);

@@ -168,7 +168,7 @@ pub(super) struct Memory {
     pub(super) scope: Scope,
     /// A transposing LDS read of elements of this many bits.
     pub(super) transpose: Option<u32>,
-    /// A load in a loop that does nothing but load and test.
+    /// A load that is repeated with nothing but tests in between.
     pub(super) polls: bool,
     /// What it accesses may be a flag in device memory: a word, with a scope or an atomic
     /// operation, but not one that adds floats up.
@@ -570,34 +570,58 @@ fn smem(inst: &Inst) -> Option<Memory> {
     })
 }
 
-/// Longest way in dwords from a polling load to the branch behind it, and from there back.
-const POLL_REACH: usize = 48;
+/// Instructions that are looked at behind a load, to find out whether it polls.
+const POLL_REACH: usize = 64;
 
-/// Whether the load at `index` waits for another wave: it is in a loop that loads from the same
-/// address again and again and has no effect (no store, barrier or matrix instruction). Such a
-/// load reads a flag even if no bit of its encoding says so, as is the case in LDS.
+/// Whether the load at `index` waits for another wave: on some way from there the same address is
+/// loaded again, and nothing that has an effect (a store, a barrier or a matrix instruction) is done
+/// in between. Such a load reads a flag even if no bit of its encoding says so, as is the case in
+/// LDS. Compilers peel the first turn off loops that poll and unroll them, so the load that follows
+/// need not be the same instruction.
 fn polls(program: &Program, index: usize, load: &Inst) -> bool {
-    let Some((start, end)) = loop_around(program, index) else { return false };
     let (mut rows, mut scalars) = (RowSet::default(), 0);
     for operand in load.src.iter().filter(|operand| operand.is_some()) {
         rows.insert_tuple(*operand);
         scalars |= scalar_bits(*operand);
     }
-    let mut at = start;
-    while at < end {
-        let Ok(inst) = program.inst_at(at) else { return false };
+    let again = |inst: &Inst| {
+        (inst.info.op, inst.src, inst.offset, inst.offset1)
+            == (load.info.op, load.src, load.offset, load.offset1)
+    };
+    let moves = |inst: &Inst| {
         let mut moves = false;
         inst.writes(&mut |operand| {
             let mut written = RowSet::default();
             written.insert_tuple(operand);
             moves |= written.meets(&rows) || scalar_bits(operand) & scalars != 0;
         });
-        if moves || has_effect(&inst) {
-            return false;
-        }
-        at += usize::from(inst.size / 4);
+        moves
+    };
+    if moves(load) {
+        return false;
     }
-    at == end
+    // Breadth first, as one of two ways may be long.
+    let mut ways = vec![index + usize::from(load.size / 4)];
+    for turn in 0..POLL_REACH {
+        let Some(&at) = ways.get(turn) else { return false };
+        let Ok(inst) = program.inst_at(at) else { continue };
+        if again(&inst) {
+            return true;
+        }
+        if has_effect(&inst) || moves(&inst) {
+            continue;
+        }
+        let next = at + usize::from(inst.size / 4);
+        let jumps = inst.info.op == Op::s_branch;
+        let target = next.checked_add_signed(isize::from(inst.simm16 as i16));
+        let target = target.filter(|_| jumps || inst.info.base().starts_with("s_cbranch"));
+        for way in Some(next).filter(|_| !jumps).into_iter().chain(target) {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+    }
+    false
 }
 
 /// Longest way in dwords from a load to the compare and swap that checks its value.
@@ -646,28 +670,6 @@ fn has_effect(inst: &Inst) -> bool {
     const EFFECTS: [&str; 8] =
         ["store", "write", "atomic", "mfma", "barrier", "endpgm", "setpc", "swappc"];
     inst.mem.lds || EFFECTS.iter().any(|word| inst.info.base().contains(word))
-}
-
-/// Start and end of the innermost loop around an instruction: the first backward branch behind it
-/// that reaches it, found without following any other branch.
-fn loop_around(program: &Program, index: usize) -> Option<(usize, usize)> {
-    let mut at = index;
-    while at < index + POLL_REACH {
-        let inst = program.inst_at(at).ok()?;
-        let next = at + usize::from(inst.size / 4);
-        let conditional = inst.info.base().starts_with("s_cbranch");
-        if conditional || inst.info.op == Op::s_branch {
-            let target = next.checked_add_signed(isize::from(inst.simm16 as i16))?;
-            if target <= index {
-                return (index - target <= POLL_REACH).then_some((target, next));
-            }
-            if !conditional {
-                return None;
-            }
-        }
-        at = next;
-    }
-    None
 }
 
 /// Facts of the instructions of a program, each found when it is first executed.

@@ -9,6 +9,25 @@ use serde_json::json;
 use super::Kind;
 use crate::fault::{FaultKind, FaultReport};
 
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// A defect, which fails the launch.
+    Error,
+    /// Worth a look, and right on the hardware as far as one can tell.
+    Note,
+}
+
+impl Severity {
+    /// Stable lower-case word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Note => "note",
+        }
+    }
+}
+
 /// The earlier access that a finding conflicts with, or the instruction where an undefined value
 /// mattered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +39,8 @@ pub struct Other {
     pub operation: Option<String>,
     /// Address of the instruction.
     pub pc: u64,
+    /// Offset of the instruction from the kernel's entry.
+    pub offset: i64,
     /// Disassembled instruction.
     pub instruction: String,
     /// Source file and line, where the code object has line tables.
@@ -30,9 +51,12 @@ pub struct Other {
     pub wave: u32,
 }
 
-/// One defect that the sanitizer saw.
+/// One defect that the sanitizer saw, or what it notes. What it sees again at the same instruction,
+/// and with the same other one, is counted and not told anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// Whether it fails the launch.
+    pub severity: Severity,
     /// Kind.
     pub kind: Kind,
     /// One sentence of detail.
@@ -62,30 +86,39 @@ pub struct Finding {
     pub allocation: Option<String>,
     /// The other instruction, where two are concerned.
     pub other: Option<Other>,
+    /// How often it was seen.
+    pub count: u64,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.severity == Severity::Note {
+            f.write_str("note: ")?;
+        }
         write!(f, "{}", FaultReport::from(self))?;
-        let place = |f: &mut fmt::Formatter<'_>, pc, instruction, source: &Option<String>| {
-            write!(f, " at pc {pc:#x}: {instruction}")?;
+        let place = |f: &mut fmt::Formatter<'_>, at, instruction, source: &Option<String>| {
+            let (pc, offset): (u64, i64) = at;
+            write!(f, " at pc {pc:#x} (entry{offset:+#x}): {instruction}")?;
             source.iter().try_for_each(|source| write!(f, "\n    source {source}"))
         };
         if self.operation.is_some() && self.pc != 0 {
             write!(f, "\n  kernel {}", self.kernel)?;
-            place(f, self.pc, &self.instruction, &self.source)?;
+            place(f, (self.pc, self.offset), &self.instruction, &self.source)?;
         }
         if let Some(other) = &self.other {
-            let Other { what, operation, pc, instruction, source, .. } = other;
+            let Other { what, operation, pc, offset, instruction, source, .. } = other;
             if operation.is_some() && *pc == 0 {
                 return Ok(());
             }
             write!(f, "\n  {what}")?;
-            place(f, *pc, instruction, source)?;
+            place(f, (*pc, *offset), instruction, source)?;
             if operation.is_none() {
                 let [x, y, z] = other.workgroup;
                 write!(f, "\n    workgroup ({x}, {y}, {z}), wave {}", other.wave)?;
             }
+        }
+        if self.count > 1 {
+            write!(f, "\n  seen {} times", self.count)?;
         }
         Ok(())
     }
@@ -120,6 +153,7 @@ impl Finding {
                 "what": other.what,
                 "operation": other.operation,
                 "pc": other.pc,
+                "offset": other.offset,
                 "instruction": other.instruction,
                 "source": other.source,
                 "workgroup": other.workgroup,
@@ -127,10 +161,13 @@ impl Finding {
             })
         });
         json!({
+            "severity": self.severity.word(),
             "kind": self.kind.word(),
+            "detail": self.detail,
             "kernel": self.kernel,
             "operation": self.operation,
             "pc": self.pc,
+            "offset": self.offset,
             "instruction": self.instruction,
             "source": self.source,
             "workgroup": self.workgroup,
@@ -139,6 +176,7 @@ impl Finding {
             "address": self.address,
             "allocation": self.allocation,
             "other": other,
+            "count": self.count,
         })
         .to_string()
     }
@@ -180,6 +218,7 @@ mod tests {
     #[test]
     fn json_has_exactly_the_documented_keys() {
         let finding = Finding {
+            severity: Severity::Note,
             kind: Kind::Race,
             detail: "a \"quoted\" detail".into(),
             kernel: "gemm".into(),
@@ -197,11 +236,13 @@ mod tests {
                 what: "write",
                 operation: None,
                 pc: 0x7f00_0000_1000,
+                offset: -0x200,
                 instruction: "ds_write_b32 v1, v0".into(),
                 source: None,
                 workgroup: [1, 2, 3],
                 wave: 0,
             }),
+            count: 7,
         };
         let line = finding.to_json();
         assert!(!line.contains('\n'));
@@ -210,10 +251,13 @@ mod tests {
         let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
         keys.sort_unstable();
         let mut documented = [
+            "severity",
             "kind",
+            "detail",
             "kernel",
             "operation",
             "pc",
+            "offset",
             "instruction",
             "source",
             "workgroup",
@@ -222,13 +266,20 @@ mod tests {
             "address",
             "allocation",
             "other",
+            "count",
         ];
         documented.sort_unstable();
         assert_eq!(keys, documented);
-        assert_eq!(value["kind"], "race");
+        assert_eq!((&value["severity"], &value["kind"]), (&json!("note"), &json!("race")));
+        assert_eq!(value["detail"], "a \"quoted\" detail");
+        assert_eq!((&value["offset"], &value["count"]), (&json!(0x34), &json!(7)));
+        assert_eq!(value["other"]["offset"], -0x200);
         assert_eq!(value["pc"], 0x7f00_0000_1234u64);
         assert_eq!(value["workgroup"], json!([1, 2, 3]));
         assert_eq!(value["address"], json!(null));
         assert_eq!(value["other"]["wave"], 0);
+        let text = finding.to_string();
+        assert!(text.starts_with("note: race: a \"quoted\" detail\n"), "{text}");
+        assert!(text.ends_with("\n  seen 7 times"), "{text}");
     }
 }

@@ -1,6 +1,5 @@
 //! Checks of device memory.
 
-use super::Kind;
 use super::facts::{Access, Action, Facts, Memory, ones};
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar, unaligned_scalar};
@@ -8,6 +7,7 @@ use super::launch::{Draft, Launch};
 use super::memory::Written;
 use super::undefined::{Origin, Taint};
 use super::uses::Use;
+use super::{Kind, Severity};
 use crate::exec::{Region, Wave};
 
 /// The allocation that the last access hit, tried first by the next.
@@ -54,17 +54,22 @@ impl GroupChecker<'_> {
         let launch = self.launch;
         let verb = if writes { "write" } else { "read" };
         let len = u64::from(range.len);
+        let notes = &launch.dispatch.notes;
+        let mut severity = Severity::Error;
         let detail = match launch.region(range.start, &mut self.last_region) {
             Some((_, region)) if range.end() <= region.base + region.len => {
-                let inside = |only: &&std::ops::Range<u64>| {
-                    range.start < only.end && only.start < range.end()
+                let touches = |only: &std::ops::Range<u64>| {
+                    writes && range.start < only.end && only.start < range.end()
                 };
-                let notes = &launch.dispatch.notes;
-                let mut only_read = notes.inputs.iter().chain(&notes.read_only);
-                if !writes || !only_read.any(|only| inside(&only)) {
+                let what = if notes.inputs.iter().any(touches) {
+                    "which is an input"
+                } else if notes.read_only.iter().any(touches) {
+                    severity = Severity::Note;
+                    "which the kernel's metadata calls read-only"
+                } else {
                     return;
-                }
-                format!("write of {len} bytes at {:#x}, which is an input", range.start)
+                };
+                format!("write of {len} bytes at {:#x}, {what}", range.start)
             }
             Some((_, region)) => {
                 let past = region.base + region.len;
@@ -74,9 +79,9 @@ impl GroupChecker<'_> {
                 )
             }
             None => {
-                let freed = launch.dispatch.notes.freed.iter();
-                let freed = freed
-                    .clone()
+                let freed = notes
+                    .freed
+                    .iter()
                     .find(|old| range.start < old.base + old.mapped && old.base < range.end());
                 match freed {
                     Some(old) => format!(
@@ -91,6 +96,7 @@ impl GroupChecker<'_> {
             }
         };
         let mut draft = Draft::new(Kind::Memory, self.who(at), index, detail);
+        draft.severity = severity;
         draft.lane = lane;
         draft.address = Some(range.start);
         draft.allocation = launch.allocation(range.start);

@@ -10,13 +10,13 @@ use super::global::LastRegion;
 use super::hazards::{History, TooNear};
 use super::index::Marks;
 use super::lanes::{Range, Reach, locate, locate_scalar, locate_slots};
-use super::launch::{Draft, Launch, Who};
-use super::lds::LdsShadow;
+use super::launch::{Draft, Key, Launch, Who};
+use super::lds::{LdsShadow, Releases, Side};
 use super::memory::Bytes;
 use super::race::{Held, InFlight};
 use super::undefined::{Origin, Origins, Taint, Undefined};
 use super::uses::is_permute;
-use super::{Checks, Kind};
+use super::{Checks, Kind, Severity};
 use crate::exec::{WAVE, Wave};
 
 /// Checks that follow undefined values.
@@ -29,6 +29,8 @@ pub(super) struct WaveState {
     pub(super) counters: Counters,
     /// What the wave knows of others.
     pub(super) known: Knowledge,
+    /// What others learn of it through LDS.
+    pub(super) releases: Releases,
     /// What will add to that.
     pub(super) in_flight: InFlight,
     /// What of the registers is undefined.
@@ -104,6 +106,7 @@ impl<'a> GroupChecker<'a> {
             state.counters.reset();
             state.known = Knowledge::default();
             state.in_flight.reset();
+            state.releases.reset();
             state.history = History::default();
             state.ended = None;
             if let Some(marks) = &mut state.marks {
@@ -155,6 +158,8 @@ impl<'a> GroupChecker<'a> {
             if let Some((load, read)) = state.counters.misuse(facts, wave.exec()) {
                 self.report_misuse(at, index, load.index, read);
             }
+        }
+        if launch.checks.has(Kind::Hazard) {
             let program = &launch.dispatch.program;
             let facts_at = |index| launch.table.get(program, index);
             let history = &mut self.waves[at].history;
@@ -181,7 +186,10 @@ impl<'a> GroupChecker<'a> {
             Action::Memory(memory) => return self.memory(wave, facts, memory, index),
             Action::WriteBack => self.write_back(at),
             Action::Invalidate => self.invalidate(at),
-            Action::InvalidateScalars => self.waves[at].known.empty_scalar_cache(),
+            Action::InvalidateScalars => {
+                self.waves[at].known.empty_scalar_cache();
+                self.waves[at].releases.renew();
+            }
             Action::Barrier => self.waves[at].barrier = index,
             Action::End => self.waves[at].ended = Some(index),
         }
@@ -206,19 +214,21 @@ impl<'a> GroupChecker<'a> {
         for (index, wave) in self.waves.iter_mut().enumerate() {
             if arrived >> index & 1 != 0 {
                 wave.known.join(&all);
+                wave.releases.renew();
             }
         }
     }
 
-    /// Every wave of a workgroup must come to each of its barriers. Waves that ended do not count
-    /// for the hardware, but the kernel cannot know when they do. Which `s_barrier` instructions
-    /// meet is of no concern: compilers copy them.
+    /// Waves that ended do not count for the hardware, so a barrier that they do not come to is no
+    /// defect, but it may not be what was meant. Which `s_barrier` instructions meet is of no concern:
+    /// compilers copy them.
     fn check_attendance(&self, arrived: u64, ended: u64) {
         let missing = ones(ended).find_map(|at| Some((at, self.waves.get(at)?.ended?)));
         let Some((absent, end)) = missing else { return };
         let Some(at) = ones(arrived).next() else { return };
         let detail = "a wave of the workgroup ended and never comes to the barrier";
         let mut draft = Draft::new(Kind::Divergence, self.who(at), self.waves[at].barrier, detail);
+        draft.severity = Severity::Note;
         draft.other = Some(("end", end, self.who(absent)));
         self.launch.report(draft);
     }
@@ -250,6 +260,7 @@ impl<'a> GroupChecker<'a> {
     fn complete(&mut self, at: usize) {
         let wave = &mut self.waves[at];
         wave.known.clock.0[at].done = wave.counters.done;
+        wave.releases.renew();
         wave.in_flight.complete(self.group, wave.counters.done, &mut wave.known);
     }
 
@@ -268,8 +279,12 @@ impl<'a> GroupChecker<'a> {
 
     #[cold]
     fn report_too_near(&self, at: usize, index: usize, found: &TooNear) {
+        let (severity, kind, other) = (Severity::Error, Kind::Hazard, Some(found.first));
+        if self.launch.repeats(Key { severity, kind, index, other }) {
+            return;
+        }
         let who = self.who(at);
-        let mut draft = Draft::new(Kind::Async, who, index, found.detail());
+        let mut draft = Draft::new(Kind::Hazard, who, index, found.detail());
         draft.other = Some(("producer", found.first, who));
         self.launch.report(draft);
     }
@@ -339,14 +354,14 @@ impl<'a> GroupChecker<'a> {
             self.private_access(wave, facts, memory, index, reach);
         }
         if reach.lds != 0 {
-            self.lds_access(wave, memory, index, reach, Class::Lds, memory.access);
+            self.lds_access(wave, facts, memory, index, Side::First, reach);
             if self.tracks {
                 self.lds_follow(wave, facts, memory, index, false, reach);
             }
             if memory.second.is_some() {
                 locate(wave, &facts.inst, memory, true, reach);
                 self.audit_access(at, memory, Class::Lds, true, reach);
-                self.lds_access(wave, memory, index, reach, Class::Lds, memory.access);
+                self.lds_access(wave, facts, memory, index, Side::Second, reach);
                 if self.tracks {
                     self.lds_follow(wave, facts, memory, index, true, reach);
                 }
@@ -357,7 +372,7 @@ impl<'a> GroupChecker<'a> {
         {
             locate_slots(wave, memory, slot, exec, reach);
             self.audit_access(at, memory, Class::Vector, true, reach);
-            self.lds_access(wave, memory, index, reach, Class::Vector, memory.access);
+            self.lds_access(wave, facts, memory, index, Side::Fill, reach);
             if self.tracks {
                 self.lds_fill(reach, unwritten.lanes, unwritten.origin);
             }
@@ -388,6 +403,7 @@ impl<'a> GroupChecker<'a> {
             let sequence = self.issue(at, Class::Vector);
             let state = &mut self.waves[at];
             state.known.clock.0[at].issued = sequence;
+            state.releases.renew();
             state.counters.expect(Class::Vector, dst, in_memory, index as u32);
             if let Some(audit) = &mut self.audit {
                 audit.issue(at, Class::Vector, dst, in_memory);
@@ -397,8 +413,10 @@ impl<'a> GroupChecker<'a> {
             if let Some(audit) = &mut self.audit {
                 audit.issue(at, Class::Lds, dst, lanes);
             }
-            self.issue(at, Class::Lds);
-            self.waves[at].counters.expect(Class::Lds, dst, lanes, index as u32);
+            let sequence = self.issue(at, Class::Lds);
+            let state = &mut self.waves[at];
+            state.known.clock.0[at].issued_in_lds = sequence;
+            state.counters.expect(Class::Lds, dst, lanes, index as u32);
         }
     }
 

@@ -45,7 +45,7 @@ impl Reach {
     /// Merges the accesses of `lanes` into ranges.
     #[inline]
     pub(super) fn ranges(&self, lanes: u64) -> Ranges {
-        let mut ranges = Ranges { list: [Range::default(); WAVE], count: 0 };
+        let mut ranges = Ranges { list: [Range::default(); WAVE], count: 0, shared: false };
         let bytes = u64::from(self.bytes);
         if lanes == u64::MAX && self.short == 0 {
             // Most accesses are one run of memory.
@@ -65,7 +65,7 @@ impl Reach {
             if at == open.start + u64::from(open.len) && open.len != 0 {
                 open.len += len;
             } else if at == open.start && len == open.len {
-                // Lanes that share an address.
+                ranges.shared = true;
             } else {
                 ranges.push(open);
                 open = Range { start: at, len, lane: lane as u32 };
@@ -95,6 +95,8 @@ impl Range {
 pub(super) struct Ranges {
     list: [Range; WAVE],
     count: usize,
+    /// Whether neighbouring lanes share an address.
+    pub(super) shared: bool,
 }
 
 impl Ranges {

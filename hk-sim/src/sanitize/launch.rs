@@ -1,15 +1,16 @@
 //! What the checkers of all workgroups of a launch share.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::audit::{Audit, Coverage};
 use super::facts::FactTable;
 use super::race::DeviceShadow;
-use super::{Checks, Finding, Footprint, Kind, Other};
+use super::{Checks, Finding, Footprint, Kind, Other, Severity};
 use crate::exec::{Dispatch, ExecOptions, Region, nearest_region};
 
-/// Findings that a launch keeps; one defect rarely needs more than a few.
+/// Findings of each kind that a launch keeps; one defect rarely needs more than a few. Each kind has
+/// a room of its own, and so have its notes, so that what there is much of does not hide the rest.
 const MAX_FINDINGS: usize = 100;
 
 /// Finds the source line of an instruction by its address.
@@ -45,6 +46,7 @@ pub(super) struct Who {
 /// A finding before it is given names and lines.
 #[derive(Debug)]
 pub(super) struct Draft {
+    pub(super) severity: Severity,
     pub(super) kind: Kind,
     pub(super) who: Who,
     /// Index of the instruction.
@@ -60,6 +62,7 @@ pub(super) struct Draft {
 impl Draft {
     pub(super) fn new(kind: Kind, who: Who, index: usize, detail: impl Into<String>) -> Self {
         Self {
+            severity: Severity::Error,
             kind,
             who,
             index,
@@ -70,12 +73,43 @@ impl Draft {
             other: None,
         }
     }
+
+    fn key(&self) -> Key {
+        let other = self.other.map(|(_, index, _)| index);
+        Key { severity: self.severity, kind: self.kind, index: self.index, other }
+    }
+}
+
+/// What findings must have in common to be told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) severity: Severity,
+    pub(super) kind: Kind,
+    /// Index of the instruction.
+    pub(super) index: usize,
+    /// Index of the other one.
+    pub(super) other: Option<usize>,
 }
 
 #[derive(Default)]
 struct Collected {
+    /// Findings with the linear numbers of their workgroups.
     findings: Vec<(u64, Finding)>,
-    seen: HashSet<(Kind, usize, Option<usize>)>,
+    /// Where in `findings` they stand.
+    known: HashMap<Key, usize>,
+    /// How many there are of each kind.
+    kept: HashMap<(Severity, Kind), usize>,
+}
+
+impl Collected {
+    /// Counts a finding that is known. Returns whether that was all, or there is no room for it.
+    fn repeats(&mut self, key: Key) -> bool {
+        if let Some(&at) = self.known.get(&key) {
+            self.findings[at].1.count += 1;
+            return true;
+        }
+        self.kept.get(&(key.severity, key.kind)).is_some_and(|&kept| kept >= MAX_FINDINGS)
+    }
 }
 
 /// State of the sanitizer for one launch.
@@ -121,11 +155,14 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The findings, in the order of their workgroups, and what was accessed if that is known.
+    /// The findings in the order of their workgroups, hazards behind the others and notes last, and
+    /// what was accessed if that is known.
     pub(crate) fn finish(self) -> (Vec<Finding>, Footprint) {
         let mut found =
             self.collected.into_inner().unwrap_or_else(PoisonError::into_inner).findings;
-        found.sort_by_key(|(group, _)| *group);
+        found.sort_by_key(|(group, Finding { severity, kind, .. })| {
+            (*severity, *kind == Kind::Hazard, *group)
+        });
         let findings = found.into_iter().map(|(_, finding)| finding).collect();
         (findings, self.device.map(DeviceShadow::footprint).unwrap_or_default())
     }
@@ -134,31 +171,31 @@ impl<'a> Launch<'a> {
         self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no finding of this kind about these instructions is known yet.
-    pub(super) fn is_new(&self, kind: Kind, index: usize, other: Option<usize>) -> bool {
-        let collected = self.lock();
-        collected.findings.len() < MAX_FINDINGS && !collected.seen.contains(&(kind, index, other))
+    /// Counts a finding that is known, or for which there is no room. If this is false, it is to be
+    /// reported.
+    #[cold]
+    pub(super) fn repeats(&self, key: Key) -> bool {
+        self.lock().repeats(key)
     }
 
-    /// Adds a finding, unless it is known or there are too many.
+    /// Adds a finding, or counts it if it is known.
     #[cold]
     pub(super) fn report(&self, draft: Draft) {
-        let other = draft.other.map(|(_, index, _)| index);
+        let key = draft.key();
         let mut collected = self.lock();
-        if collected.findings.len() >= MAX_FINDINGS
-            || !collected.seen.insert((draft.kind, draft.index, other))
-        {
+        if collected.repeats(key) {
             return;
         }
         let program = &self.dispatch.program;
         let pc = program.pc_of(draft.index);
         let finding = Finding {
+            severity: draft.severity,
             kind: draft.kind,
             detail: draft.detail,
             kernel: self.dispatch.kernel.clone(),
             operation: None,
             pc,
-            offset: pc.wrapping_sub(self.dispatch.entry) as i64,
+            offset: self.offset(pc),
             instruction: self.instruction(draft.index),
             source: self.source(pc),
             workgroup: self.workgroup(draft.who.group),
@@ -170,13 +207,23 @@ impl<'a> Launch<'a> {
                 what,
                 operation: None,
                 pc: program.pc_of(index),
+                offset: self.offset(program.pc_of(index)),
                 instruction: self.instruction(index),
                 source: self.source(program.pc_of(index)),
                 workgroup: self.workgroup(who.group),
                 wave: who.wave as u32,
             }),
+            count: 1,
         };
+        let at = collected.findings.len();
+        collected.known.insert(key, at);
+        *collected.kept.entry((key.severity, key.kind)).or_default() += 1;
         collected.findings.push((draft.who.group, finding));
+    }
+
+    /// Offset of an address from the kernel's entry.
+    fn offset(&self, pc: u64) -> i64 {
+        pc.wrapping_sub(self.dispatch.entry) as i64
     }
 
     fn instruction(&self, index: usize) -> String {
@@ -209,7 +256,8 @@ pub struct Notes {
     pub freed: Arc<[Region]>,
     /// Addresses that the launch may only read: it fails if it writes there.
     pub inputs: Vec<std::ops::Range<u64>>,
-    /// Addresses that metadata calls read-only.
+    /// Addresses that metadata calls read-only. Production kernels declare outputs so, hence a write
+    /// there is no more than a note.
     pub read_only: Vec<std::ops::Range<u64>>,
     /// Which bytes of an allocation were ever written, by its first address. What is not listed
     /// counts as written.

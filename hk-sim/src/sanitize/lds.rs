@@ -1,18 +1,36 @@
 //! Checks of LDS accesses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-use super::Kind;
-use super::clock::{Class, Knowledge, Strength, View};
+use super::clock::{Class, Epoch, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach};
-use super::launch::{Draft, Who};
+use super::launch::{Draft, Key, Who};
 use super::memory::Bytes;
-use super::shadow::{Conflict, Mode, PAGE, ShadowPage};
+use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage};
+use super::transfer::Transfer;
 use super::undefined::{Origin, OriginId, Taint};
 use super::uses::Use;
+use super::{Checks, Kind, Severity};
 use crate::exec::Wave;
+
+/// Checks that compare the accesses of waves.
+const ORDERING: Checks = Checks::of(Kind::Race).with(Kind::Order);
+
+/// How reports name LDS.
+const PLACE: &str = "LDS";
+
+/// What an instruction does to LDS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// It accesses it at its (first) address.
+    First,
+    /// It accesses it at the second address of a two-address operation.
+    Second,
+    /// It fills the slots of a direct-to-LDS load.
+    Fill,
+}
 
 /// Shadow of the LDS of one workgroup.
 pub(super) struct LdsShadow {
@@ -25,8 +43,47 @@ pub(super) struct LdsShadow {
     defined: Bytes,
     /// Where the undefined values come from that were stored, by the offset of the dword.
     origins: HashMap<u64, OriginId>,
-    /// What the last wave to release a word knew then, by the word's offset.
-    flags: HashMap<u64, Knowledge>,
+}
+
+/// What a wave knew when it wrote to LDS: whoever sees what it wrote may know that too.
+#[derive(Debug, Default)]
+pub(super) struct Releases {
+    /// The number of the first instruction behind which the wave knew as much, ascending.
+    known: VecDeque<(u32, Box<Knowledge>)>,
+    /// Whether it knows more by now.
+    stale: bool,
+}
+
+/// Releases of a wave that are kept.
+const RELEASES_KEPT: usize = 512;
+
+impl Releases {
+    /// Forgets everything.
+    pub(super) fn reset(&mut self) {
+        self.known.clear();
+        self.stale = true;
+    }
+
+    /// The wave knows more than before.
+    pub(super) fn renew(&mut self) {
+        self.stale = true;
+    }
+
+    /// Notes what is known before the instruction with this number writes.
+    fn note(&mut self, sequence: u32, known: &Knowledge) {
+        if std::mem::take(&mut self.stale) {
+            if self.known.len() == RELEASES_KEPT {
+                self.known.pop_front();
+            }
+            self.known.push_back((sequence, Box::new(known.clone())));
+        }
+    }
+
+    /// What was known when the instruction with this number wrote.
+    fn get(&self, sequence: u32) -> Option<&Knowledge> {
+        let behind = self.known.partition_point(|(first, _)| *first <= sequence);
+        self.known.get(behind.checked_sub(1)?).map(|(_, known)| &**known)
+    }
 }
 
 impl LdsShadow {
@@ -38,7 +95,6 @@ impl LdsShadow {
             direct: false,
             defined: Bytes::default(),
             origins: HashMap::new(),
-            flags: HashMap::new(),
         }
     }
 
@@ -57,7 +113,6 @@ impl LdsShadow {
             }
         }
         self.direct = false;
-        self.flags.clear();
     }
 
     fn access(
@@ -66,37 +121,29 @@ impl LdsShadow {
         view: &View<'_>,
         index: u32,
         mode: Mode,
-        conflict: &mut dyn FnMut(u64, Conflict),
+        observer: &mut Observer<'_>,
     ) {
         let mut start = range.start;
         while start < range.end() {
             let page = start / PAGE;
-            let base = page * PAGE;
-            let end = range.end().min(base + PAGE);
+            let end = range.end().min((page + 1) * PAGE);
             self.touched[page as usize] = true;
-            self.pages[page as usize].access(
-                (start - base, end - base),
-                view,
-                index,
-                mode,
-                &mut |found| conflict(base + found.offset, found),
-            );
+            self.pages[page as usize].access((start, end), view, index, mode, observer);
             start = end;
         }
     }
 }
 
 impl GroupChecker<'_> {
-    /// Checks an access to LDS at the offsets in `reach`. The class is [`Class::Vector`] for the
-    /// writes of direct-to-LDS loads.
+    /// Checks an access to LDS at the offsets in `reach`.
     pub(super) fn lds_access(
         &mut self,
         wave: &Wave<'_>,
+        facts: &Facts,
         memory: &Memory,
         index: usize,
+        side: Side,
         reach: &Reach,
-        class: Class,
-        access: Access,
     ) {
         let ranges = reach.ranges(reach.lds);
         let limit = u64::from(wave.lds_len);
@@ -105,9 +152,9 @@ impl GroupChecker<'_> {
         if checks.has(Kind::Lds) {
             self.lds_bounds(at, index, reach, memory, limit);
         }
-        let direct = class == Class::Vector;
+        let (access, direct) = (memory.access, side == Side::Fill);
         self.lds.direct |= direct;
-        let (race, waits) = (checks.has(Kind::Race), checks.has(Kind::Async));
+        let (race, waits) = (checks.any(ORDERING), checks.has(Kind::Async));
         let concerned = race || waits && self.lds.direct;
         if !concerned {
             return;
@@ -126,74 +173,111 @@ impl GroupChecker<'_> {
                 }
             }
         };
-        let single = match ranges.as_slice() {
-            [only] if only.len <= 8 => Some(only.start & !3),
-            _ => None,
-        };
+        let single = matches!(ranges.as_slice(), [only] if only.len <= 8);
         let strength = match access {
             Access::Atomic => Strength::Group,
-            Access::Load if memory.polls => Strength::Group,
-            Access::Store if single.is_some() => Strength::Flag,
+            Access::Store if single => Strength::Flag,
             _ => Strength::Plain,
         };
-        if race && let Some(word) = single {
-            self.lds_flag(at, word, access, strength);
+        if race && !direct {
+            if memory.polls || access == Access::Atomic && single {
+                self.lds_acquire(at, ranges.as_slice());
+            }
+            if memory.polls {
+                // It waits for whoever writes there.
+                return;
+            }
+            if writes {
+                let state = &mut self.waves[at];
+                state.releases.note(state.counters.issued[Class::Lds as usize], &state.known);
+            }
         }
+        let class = if direct { Class::Vector } else { Class::Lds };
         let epoch = self.epoch(at, class, strength);
+        let transfer = Transfer::new(wave, facts, memory, side == Side::Second, reach.lds, reach);
         let Self { launch, waves, lds, group, .. } = self;
         let Knowledge { clock, foreign, .. } = &waves[at].known;
         let view = View { epoch, clock, foreign, lds: true };
-        let mut report = |address: u64, found: Conflict| {
+        let mut last = None;
+        let mut report = |found: Conflict| {
             // A direct-to-LDS load may write whenever it is not waited for.
             let asynchronous = direct || found.epoch.class() == Class::Vector;
-            let kind = if asynchronous && waits { Kind::Async } else { Kind::Race };
-            let other = found.index as usize;
-            if !launch.is_new(kind, index, Some(other)) {
+            let kind = match asynchronous && waits {
+                true => Kind::Async,
+                false if view.after_in_lds(found.epoch) => Kind::Order,
+                false => Kind::Race,
+            };
+            let severity = if found.same { Severity::Note } else { Severity::Error };
+            let key = Key { severity, kind, index, other: Some(found.index as usize) };
+            if !checks.has(kind) || last.replace(key) == Some(key) || launch.repeats(key) {
                 return;
             }
             let who = Who { group: *group, wave: at };
-            let mut draft = Draft::new(kind, who, index, describe(writes, asynchronous, &found));
-            draft.address = Some(address);
-            draft.lane = reach.lane_at(reach.lds, address);
-            draft.allocation = Some("LDS".to_owned());
+            let detail = describe(writes, kind, asynchronous, &found);
+            let mut draft = Draft::new(kind, who, index, detail);
+            draft.severity = severity;
+            draft.address = Some(found.address);
+            draft.lane = transfer.lane_at(found.address);
+            draft.allocation = Some(PLACE.to_owned());
             let verb = match (found.write, found.epoch.class()) {
                 (true, Class::Vector) => "direct-to-LDS load",
                 (true, _) => "write",
                 _ => "read",
             };
-            draft.other = Some((verb, other, Who { group: *group, wave: found.epoch.wave() }));
+            let other_who = Who { group: *group, wave: found.epoch.wave() };
+            draft.other = Some((verb, found.index as usize, other_who));
             launch.report(draft);
         };
+        let is_same = |offset: u64, len: u64| {
+            let peek = |wave: &Wave<'_>, to: &mut [u8]| wave.peek_lds(offset, to);
+            transfer.leaves(offset, len, peek)
+        };
+        let mut observer =
+            Observer { conflict: &mut report, is_same: &is_same, overlaps: ranges.shared };
         for range in ranges.as_slice() {
             // What lies beyond is reported and not executed.
             let len = limit.saturating_sub(range.start).min(range.len.into()) as u32;
             if range.start < limit {
                 let inside = Range { len, ..*range };
-                lds.access(inside, &view, index as u32, mode, &mut report);
+                lds.access(inside, &view, index as u32, mode, &mut observer);
             }
+        }
+        if observer.overlaps && mode == Mode::Write && !direct && checks.has(Kind::Race) {
+            self.check_agreement(at, index, &transfer, Some(PLACE));
         }
     }
 
-    /// Synchronisation through one word of LDS: stores and atomics release, polls and atomics
-    /// acquire.
-    fn lds_flag(&mut self, at: usize, word: u64, access: Access, strength: Strength) {
-        let flags = &mut self.lds.flags;
-        let known = &mut self.waves[at].known;
-        match (access, strength) {
-            (Access::Store, _) => {
-                flags.insert(word, known.clone());
+    /// A wave that polls or updates words of LDS learns what those knew who wrote there.
+    fn lds_acquire(&mut self, at: usize, ranges: &[Range]) {
+        let mut writers: Vec<Epoch> = Vec::new();
+        for range in ranges {
+            let limit = PAGE * self.lds.pages.len() as u64;
+            let mut start = range.start;
+            while start < range.end().min(limit) {
+                let end = range.end().min((start / PAGE + 1) * PAGE);
+                let page = &self.lds.pages[(start / PAGE) as usize];
+                page.writers((start, end), &mut |writer| {
+                    if !writers.contains(&writer) {
+                        writers.push(writer);
+                    }
+                });
+                start = end;
             }
-            (Access::Atomic, _) => {
-                let flag = flags.entry(word).or_default();
-                known.join(flag);
-                flag.join(known);
+        }
+        for writer in writers {
+            let other = writer.wave();
+            if other == at || writer.class() != Class::Lds {
+                continue;
             }
-            (_, Strength::Group) => {
-                if let Some(flag) = flags.get(&word) {
-                    known.join(flag);
-                }
-            }
-            _ => {}
+            let (own, other) = match self.waves.get_disjoint_mut([at, other]) {
+                Ok([own, other]) => (own, other),
+                Err(_) => continue,
+            };
+            let Some(released) = other.releases.get(writer.sequence()) else { continue };
+            own.known.join(released);
+            let issued = &mut own.known.clock.0[writer.wave()].issued_in_lds;
+            *issued = (*issued).max(writer.sequence());
+            own.releases.renew();
         }
     }
 
@@ -307,29 +391,28 @@ impl GroupChecker<'_> {
         let mut draft = Draft::new(Kind::Lds, self.who(at), index, detail);
         draft.lane = Some(lane as u32);
         draft.address = Some(start);
-        draft.allocation = Some("LDS".to_owned());
+        draft.allocation = Some(PLACE.to_owned());
         self.launch.report(draft);
     }
 }
 
-fn describe(writes: bool, asynchronous: bool, earlier: &Conflict) -> &'static str {
-    match (writes, earlier.write, asynchronous) {
+fn describe(writes: bool, kind: Kind, asynchronous: bool, earlier: &Conflict) -> String {
+    let what = match (writes, earlier.write, asynchronous) {
         (false, _, true) => {
-            "LDS is read that a direct-to-LDS load fills, without a wait of the loading wave and a \
-             barrier behind it"
+            return "LDS is read that a direct-to-LDS load fills, without a wait of the loading \
+                    wave and a barrier behind it"
+                .to_owned();
         }
-        (true, true, true) => {
-            "LDS is written twice, once by a direct-to-LDS load, and nothing orders the writes"
-        }
-        (true, false, true) => {
-            "a direct-to-LDS load writes LDS that was read, and nothing orders it behind the read"
-        }
-        (true, true, false) => "two waves write the same LDS, and nothing orders the writes",
-        (true, false, false) => {
-            "LDS is written that another wave read, and nothing orders the write behind the read"
-        }
-        (false, _, false) => {
-            "LDS is read that another wave wrote, and nothing orders the read behind the write"
-        }
-    }
+        (true, true, true) => "LDS is written twice, once by a direct-to-LDS load",
+        (true, false, true) => "a direct-to-LDS load writes LDS that was read",
+        (true, true, false) => "two waves write the same LDS",
+        (true, false, false) => "LDS is written that another wave read",
+        (false, _, false) => "LDS is read that another wave wrote",
+    };
+    let why = match kind {
+        Kind::Order => "they are ordered by LDS issue alone: nobody waited for the earlier access",
+        _ => "nothing orders the two",
+    };
+    let but = if earlier.same { "; the bytes stay as they are" } else { "" };
+    format!("{what}, and {why}{but}")
 }

@@ -11,9 +11,10 @@
 //!   in any order. No more are outstanding than the hardware counts: issue stalls before that.
 //! - *Vector clocks* (`clock`): what each wave knows to be complete of the others'. An access counts
 //!   as complete when its wave has waited for it, and another wave knows when a barrier, an atomic
-//!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do.
-//!   `race` says what counts as a flag in device memory, and which caches stand in between;
-//!   `scalar`, what the scalar cache may still hold.
+//!   or a flag has told it. A barrier joins the waves that arrive, wherever in the program they do;
+//!   waves that ended no longer count. `race` says what counts as a flag in device memory, and which
+//!   caches stand in between; `scalar`, what the scalar cache may still hold. In LDS every store may
+//!   be one, for a load that polls.
 //! - *Shadow memory* (`shadow`): the last write of each unit of memory, which is as small as the
 //!   accesses are, and the reads since. An access that does not come after an earlier one in every
 //!   execution is a race, whether or not this schedule went well. What is left there when a launch
@@ -34,10 +35,12 @@
 //! |---|---|
 //! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned atomics, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
-//! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between; too few wait states between two instructions |
-//! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo; accesses to memory by two operations of streams that nothing orders, a use before the allocation or after the free of another stream included |
+//! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between |
+//! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo; accesses to memory by two operations of streams that nothing orders, a use before the allocation or after the free of another stream included; different values stored to one address by lanes of one instruction |
+//! | `order` | accesses to LDS by two waves that are ordered by LDS issue alone: the first wave did not wait for its `ds_read` or `ds_write` before the barrier or flag, and LDS happens to execute a workgroup's instructions in the order of their issue |
+//! | `hazard` | too few wait states between two instructions, by the rules of the manuals |
 //! | `uninit` | values of registers and private memory that were never written |
-//! | `divergence` | barriers that a wave which has ended does not come to; values of lanes that do not take part, read by a permute, a lane access or a DPP operation |
+//! | `divergence` | values of lanes that do not take part, read by a permute, a lane access or a DPP operation |
 //! | `float` | NaN and infinity out of finite operands; only if it is named, `all` leaves it out |
 //! | `index` | addresses computed in 32 bits that need more |
 //!
@@ -51,6 +54,15 @@
 //! if a call does. An asynchronous copy to pageable memory counts as waited for, since the call
 //! returns when the memory is written; one from pageable memory does not, since the memory may only
 //! have been staged.
+//!
+//! What is right on the hardware, and yet may not be what was meant, is a *note* and fails nothing:
+//! stores of equal bytes by two waves that nothing orders (`race`, `order`), writes to what only
+//! metadata calls read-only (`memory`), a barrier that a wave which has ended does not come to
+//! (`divergence`).
+//!
+//! Findings and notes of one kind at the same instruction, and with the same other one, are told
+//! once, with a count. Each kind has a limit of its own, so that hazards, which hand-written kernels
+//! have many of, do not hide the rest.
 mod activity;
 mod audit;
 mod checks;
@@ -73,13 +85,14 @@ mod mutant;
 mod race;
 mod scalar;
 mod shadow;
+mod transfer;
 mod undefined;
 mod uses;
 
 pub use audit::{Audit, Coverage, Verdict, Weakened};
 pub use checks::{Checks, Kind, UnknownCheck};
 pub(crate) use facts::FactTable;
-pub use finding::{Finding, Other, append_json};
+pub use finding::{Finding, Other, Severity, append_json};
 pub(crate) use finding::{REPORT_FILE, publish};
 pub use footprint::{Footprint, Span, Touch};
 pub(crate) use group::GroupChecker;

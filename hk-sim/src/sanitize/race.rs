@@ -20,6 +20,10 @@
 //!
 //! The scalar cache is another matter: see `scalar`.
 //!
+//! Two stores of the same bytes to one address may come in either order: they are noted, and who
+//! comes after one of them sees what the other leaves as well. Which bytes memory has is known since
+//! a store holds the pages that it writes from the look at their shadow until it is executed.
+//!
 //! Which write of a flag a wave sees is that of the schedule, so a wait for the wrong value is
 //! found only if the value was seen too early. Workgroups give way to others behind their flags to
 //! make that likely.
@@ -28,15 +32,16 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Kind;
 use super::clock::{Class, Clock, Emptied, Foreign, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, Scope, ones};
 use super::footprint::Footprint;
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar};
-use super::launch::{Draft, Who};
+use super::launch::{Draft, Key, Who};
 use super::scalar::ScalarCaches;
-use super::shadow::{Conflict, Mode, PAGE, ShadowPage};
+use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage};
+use super::transfer::Transfer;
+use super::{Kind, Severity};
 use crate::exec::Wave;
 
 /// Locks that pages share, a power of two.
@@ -115,12 +120,36 @@ pub(super) struct DeviceShadow {
     pub(super) scalar: ScalarCaches,
 }
 
-/// Keeps others from the flags of a launch, so that an instruction sees the value of the flag that
-/// belongs to what is noted there.
+/// Keeps others from what an instruction accesses until it has been executed.
 pub(crate) struct Held<'a> {
-    flags: MutexGuard<'a, Flags>,
+    /// The flags of a launch, so that the instruction sees the value of the flag that belongs to
+    /// what is noted there.
+    _flags: Option<MutexGuard<'a, Flags>>,
+    /// The pages that a store writes, so that memory has what is noted there.
+    _pages: LockedPages<'a>,
     /// Whether the instruction writes a flag.
     pub(super) wrote: bool,
+}
+
+/// Pages that are locked, by the number of their shard.
+#[derive(Default)]
+struct LockedPages<'a> {
+    first: Option<(u64, MutexGuard<'a, Pages>)>,
+    others: Vec<(u64, MutexGuard<'a, Pages>)>,
+}
+
+impl<'a> LockedPages<'a> {
+    fn get(&mut self, shard: u64) -> Option<&mut Pages> {
+        let mut all = self.first.iter_mut().chain(&mut self.others);
+        all.find(|(locked, _)| *locked == shard).map(|(_, pages)| &mut **pages)
+    }
+
+    fn add(&mut self, shard: u64, pages: MutexGuard<'a, Pages>) {
+        match self.first {
+            None => self.first = Some((shard, pages)),
+            Some(_) => self.others.push((shard, pages)),
+        }
+    }
 }
 
 impl DeviceShadow {
@@ -139,59 +168,63 @@ impl DeviceShadow {
         pages.iter().flat_map(|(page, shadow)| shadow.touched(page * PAGE)).collect()
     }
 
-    fn hold(&self) -> Held<'_> {
-        let flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
-        Held { flags, wrote: false }
+    fn lock_flags(&self) -> MutexGuard<'_, Flags> {
+        self.flags.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lock_pages(&self, shard: u64) -> MutexGuard<'_, Pages> {
+        self.shards[shard as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an access. The pages of a store stay locked.
     fn access(
         &self,
         ranges: &[Range],
         view: &View<'_>,
         index: u32,
         mode: Mode,
-        conflict: &mut dyn FnMut(u64, Conflict),
-    ) {
-        let mut held: Option<(u64, MutexGuard<'_, Pages>)> = None;
+        observer: &mut Observer<'_>,
+    ) -> LockedPages<'_> {
+        let mut locked = LockedPages::default();
+        if mode == Mode::Write {
+            // All at once, in an order that all threads keep.
+            let pages = |range: &Range| range.start / PAGE..range.end().div_ceil(PAGE);
+            let shards = ranges.iter().flat_map(pages);
+            let shards = shards.fold(0, |shards, page| shards | 1 << (page & (SHARDS - 1)));
+            for shard in ones(shards) {
+                locked.add(shard as u64, self.lock_pages(shard as u64));
+            }
+        }
         for range in ranges {
             let mut start = range.start;
             while start < range.end() {
                 let page = start / PAGE;
-                let base = page * PAGE;
-                let end = range.end().min(base.saturating_add(PAGE));
+                let end = range.end().min((page * PAGE).saturating_add(PAGE));
                 let shard = page & (SHARDS - 1);
-                let pages = match &mut held {
-                    Some((locked, pages)) if *locked == shard => pages,
-                    _ => {
-                        // One lock at a time.
-                        held = None;
-                        let lock = &self.shards[shard as usize];
-                        let pages = lock.lock().unwrap_or_else(PoisonError::into_inner);
-                        &mut held.insert((shard, pages)).1
-                    }
-                };
-                pages.entry(page).or_default().access(
-                    (start - base, end - base),
-                    view,
-                    index,
-                    mode,
-                    &mut |found| conflict(base + found.offset, found),
-                );
+                if locked.get(shard).is_none() {
+                    // Others take one lock at a time.
+                    locked = LockedPages::default();
+                    locked.add(shard, self.lock_pages(shard));
+                }
+                if let Some(pages) = locked.get(shard) {
+                    let page = pages.entry(page).or_default();
+                    page.access((start, end), view, index, mode, observer);
+                }
                 start = end;
             }
         }
+        if mode == Mode::Write { locked } else { LockedPages::default() }
     }
 }
 
 impl DeviceShadow {
     /// Writes to the ranges that do not come before an access.
-    pub(super) fn unordered_writes(
-        &self,
-        ranges: &[Range],
-        view: &View<'_>,
-    ) -> Vec<(u64, Conflict)> {
+    pub(super) fn unordered_writes(&self, ranges: &[Range], view: &View<'_>) -> Vec<Conflict> {
         let mut found = Vec::new();
-        self.access(ranges, view, 0, Mode::Compare, &mut |at, conflict| found.push((at, conflict)));
+        let mut conflict = |met: Conflict| found.push(met);
+        let mut observer =
+            Observer { conflict: &mut conflict, is_same: &|_, _| false, overlaps: false };
+        self.access(ranges, view, 0, Mode::Compare, &mut observer);
         found
     }
 }
@@ -269,8 +302,9 @@ impl<'a> GroupChecker<'a> {
 
     /// `buffer_inv` of device scope: from here on loads see all that the wave knows of.
     pub(super) fn invalidate(&mut self, at: usize) {
-        let known = &mut self.waves[at].known;
-        known.fresh = known.foreign.clone();
+        let state = &mut self.waves[at];
+        state.known.fresh = state.known.foreign.clone();
+        state.releases.renew();
     }
 
     /// Checks an access to device memory. The result is to be kept until the instruction has been
@@ -284,7 +318,7 @@ impl<'a> GroupChecker<'a> {
         reach: &Reach,
     ) -> Option<Held<'a>> {
         let at = wave.index as usize;
-        let strength = strength(memory);
+        let class = (Class::Vector, strength(memory));
         let held = self.synchronise(at, facts, memory, Class::Vector, || {
             let words = |lane: usize| {
                 let first = reach.at[lane] & !3;
@@ -293,8 +327,13 @@ impl<'a> GroupChecker<'a> {
             ones(reach.global).flat_map(words)
         });
         let ranges = reach.ranges(reach.global);
-        self.race(at, memory, index, (Class::Vector, strength), ranges.as_slice(), Some(reach));
-        held
+        let transfer = Transfer::new(wave, facts, memory, false, reach.global, reach);
+        let (pages, overlaps) =
+            self.race(at, memory, index, class, ranges.as_slice(), Some(&transfer));
+        if (overlaps || ranges.shared) && memory.access == Access::Store {
+            self.check_agreement(at, index, &transfer, None);
+        }
+        hold(memory, held, pages)
     }
 
     /// The same for scalar memory instructions.
@@ -307,13 +346,13 @@ impl<'a> GroupChecker<'a> {
     ) -> Option<Held<'a>> {
         let at = wave.index as usize;
         let (start, len) = locate_scalar(wave, &facts.inst, memory);
-        let strength = strength(memory);
+        let class = (Class::Scalar, strength(memory));
         let held = self.synchronise(at, facts, memory, Class::Scalar, || {
             (start..start + u64::from(len)).step_by(4)
         });
         let range = Range { start, len, lane: 0 };
-        self.race(at, memory, index, (Class::Scalar, strength), &[range], None);
-        held
+        let (pages, _) = self.race(at, memory, index, class, &[range], None);
+        hold(memory, held, pages)
     }
 
     /// Reads and writes the flags at `words` if the instruction may do that.
@@ -324,19 +363,18 @@ impl<'a> GroupChecker<'a> {
         memory: &Memory,
         class: Class,
         words: impl Fn() -> I,
-    ) -> Option<Held<'a>> {
+    ) -> Option<MutexGuard<'a, Flags>> {
         if !memory.flag {
             return None;
         }
-        let mut held = self.launch.device.as_ref()?.hold();
+        let mut flags = self.launch.device.as_ref()?.lock_flags();
         let reads = match memory.access {
             Access::Atomic => facts.inst.dst[0].is_some(),
             access => access == Access::Load,
         };
-        held.wrote = memory.access != Access::Load;
         let sequence = self.waves[at].counters.issued[class as usize];
         let state = &mut self.waves[at];
-        let release = held.wrote.then(|| {
+        let release = (memory.access != Access::Load).then(|| {
             let Knowledge { clock, foreign, fresh, emptied } = &state.known;
             Arc::new(Release {
                 writer: Some(Who { group: self.group, wave: at }),
@@ -352,21 +390,22 @@ impl<'a> GroupChecker<'a> {
                 continue;
             }
             if reads {
-                for release in held.flags.get(word) {
+                for release in flags.get(word) {
                     state.in_flight.read(class, sequence, release);
                 }
             }
             match &release {
                 Some(release) if memory.access == Access::Atomic => {
-                    held.flags.update(word, release);
+                    flags.update(word, release);
                 }
-                Some(release) => held.flags.store(word, release),
+                Some(release) => flags.store(word, release),
                 None => {}
             }
         }
-        Some(held)
+        Some(flags)
     }
 
+    /// Looks for races, and says whether lanes of a store overlap.
     fn race(
         &self,
         at: usize,
@@ -374,10 +413,10 @@ impl<'a> GroupChecker<'a> {
         index: usize,
         (class, strength): (Class, Strength),
         ranges: &[Range],
-        reach: Option<&Reach>,
-    ) {
+        transfer: Option<&Transfer<'_, '_>>,
+    ) -> (LockedPages<'a>, bool) {
         let Self { launch, waves, group, .. } = self;
-        let Some(device) = &launch.device else { return };
+        let Some(device) = &launch.device else { return (LockedPages::default(), false) };
         let known = &waves[at].known;
         let mode = match memory.access {
             Access::Load | Access::ToLds { .. } => Mode::Read,
@@ -391,29 +430,76 @@ impl<'a> GroupChecker<'a> {
             foreign: if cached { &known.fresh } else { &known.foreign },
             lds: false,
         };
-        let mut report = |address: u64, found: Conflict| {
+        let mut last = None;
+        let mut report = |found: Conflict| {
             let other = found.index as usize;
-            if !launch.is_new(Kind::Race, index, Some(other)) {
+            let severity = if found.same { Severity::Note } else { Severity::Error };
+            let key = Key { severity, kind: Kind::Race, index, other: Some(other) };
+            if last.replace(key) == Some(key) || launch.repeats(key) {
                 return;
             }
             let who = Who { group: *group, wave: at };
             let detail = describe(mode, &view, known, &found);
             let mut draft = Draft::new(Kind::Race, who, index, detail);
-            draft.address = Some(address);
-            draft.lane = reach.and_then(|reach| reach.lane_at(reach.global, address));
-            draft.allocation = launch.allocation(address);
+            draft.severity = severity;
+            draft.address = Some(found.address);
+            draft.lane = transfer.and_then(|transfer| transfer.lane_at(found.address));
+            draft.allocation = launch.allocation(found.address);
             let other_who = Who { group: found.epoch.group().into(), wave: found.epoch.wave() };
             let verb = if found.write { "write" } else { "read" };
             draft.other = Some((verb, other, other_who));
             launch.report(draft);
         };
-        device.access(ranges, &view, index as u32, mode, &mut report);
+        let is_same = |address: u64, len: u64| {
+            let peek = |wave: &Wave<'_>, to: &mut [u8]| wave.peek(address, to);
+            transfer.is_some_and(|transfer| transfer.leaves(address, len, peek))
+        };
+        let mut observer = Observer { conflict: &mut report, is_same: &is_same, overlaps: false };
+        let pages = device.access(ranges, &view, index as u32, mode, &mut observer);
         match mode {
             Mode::Write | Mode::Update => device.scalar.write(ranges, view.epoch, index, mode),
             _ if class == Class::Scalar => self.scalar_cache(at, memory, index, ranges, &view),
             _ => {}
         }
+        (pages, observer.overlaps)
     }
+
+    /// Reports lanes of a store that write different bytes to one address.
+    #[cold]
+    pub(super) fn check_agreement(
+        &self,
+        at: usize,
+        index: usize,
+        transfer: &Transfer<'_, '_>,
+        place: Option<&str>,
+    ) {
+        let Some(([first, second], address)) = transfer.disagreement() else { return };
+        let who = self.who(at);
+        let detail = format!(
+            "lanes {first} and {second} store different bytes to one address within one instruction"
+        );
+        let mut draft = Draft::new(Kind::Race, who, index, detail);
+        draft.address = Some(address);
+        draft.lane = Some(second as u32);
+        draft.allocation =
+            place.map_or_else(|| self.launch.allocation(address), |place| Some(place.to_owned()));
+        draft.other = Some(("write", index, who));
+        self.launch.report(draft);
+    }
+}
+
+/// What an instruction keeps from others while it is executed, if it is anything.
+fn hold<'a>(
+    memory: &Memory,
+    flags: Option<MutexGuard<'a, Flags>>,
+    pages: LockedPages<'a>,
+) -> Option<Held<'a>> {
+    let wrote = flags.is_some() && memory.access != Access::Load;
+    (flags.is_some() || pages.first.is_some()).then_some(Held {
+        _flags: flags,
+        _pages: pages,
+        wrote,
+    })
 }
 
 /// How an access to device memory takes part in synchronisation.
@@ -450,5 +536,6 @@ fn describe(mode: Mode, view: &View<'_>, known: &Knowledge, earlier: &Conflict) 
     } else {
         "nothing orders the two"
     };
-    format!("{what}, and {why}")
+    let but = if earlier.same { "; the bytes stay as they are" } else { "" };
+    format!("{what}, and {why}{but}")
 }

@@ -17,13 +17,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Kind;
 use super::clock::{Class, Epoch, View};
 use super::facts::{Memory, Scope};
 use super::group::GroupChecker;
 use super::lanes::Range;
-use super::launch::{Draft, Who};
+use super::launch::{Draft, Key, Who};
 use super::shadow::Mode;
+use super::{Kind, Severity};
 
 /// Bytes of a line.
 const LINE: u64 = 64;
@@ -172,8 +172,8 @@ impl GroupChecker<'_> {
             .step_by(4)
             .map(|start| Range { start, len: 4, lane: 0 })
             .collect();
-        for (address, write) in device.unordered_writes(&dwords, view) {
-            let (dword, writer) = (address / 4, write.index as usize);
+        for write in device.unordered_writes(&dwords, view) {
+            let (dword, writer) = (write.address / 4, write.index as usize);
             if write.epoch.class() == Class::Vector {
                 device.scalar.add(Old { dword, fill: view.epoch, write: write.epoch, writer });
             }
@@ -182,7 +182,8 @@ impl GroupChecker<'_> {
 
     #[cold]
     fn report_stale_scalar(&self, at: usize, index: usize, old: &Old) {
-        if !self.launch.is_new(Kind::Race, index, Some(old.writer)) {
+        let (severity, kind, other) = (Severity::Error, Kind::Race, Some(old.writer));
+        if self.launch.repeats(Key { severity, kind, index, other }) {
             return;
         }
         let who = self.who(at);

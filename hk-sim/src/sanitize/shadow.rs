@@ -21,8 +21,17 @@ struct Cell {
 struct Later {
     epoch: Epoch,
     index: u32,
-    /// Whether it is an atomic operation, not a read.
-    updates: bool,
+    role: Role,
+}
+
+/// What an access behind the last write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Read,
+    /// An atomic operation.
+    Update,
+    /// A store that nothing orders behind the last write, of the bytes that are there already.
+    Same,
 }
 
 /// Two accesses that nothing orders.
@@ -34,8 +43,20 @@ pub(super) struct Conflict {
     pub(super) index: u32,
     /// Whether it was a write.
     pub(super) write: bool,
-    /// Byte in the page.
-    pub(super) offset: u64,
+    /// Whether the two store the same bytes, so that their order does not matter.
+    pub(super) same: bool,
+    /// First byte that both concern.
+    pub(super) address: u64,
+}
+
+/// Who is told what an access met, and asked what it stores.
+pub(super) struct Observer<'o> {
+    /// An earlier access is not ordered before this one.
+    pub(super) conflict: &'o mut dyn FnMut(Conflict),
+    /// Whether a store leaves as many bytes as they are from an address on.
+    pub(super) is_same: &'o dyn Fn(u64, u64) -> bool,
+    /// Whether several lanes of a store write to the same bytes.
+    pub(super) overlaps: bool,
 }
 
 /// What an access does with the shadow.
@@ -112,66 +133,82 @@ impl ShadowPage {
         self.recent = Recent::default();
     }
 
-    /// Notes an access to the bytes `from..to` of the page by the instruction `index`, and calls
-    /// `conflict` for each earlier access that is not ordered before it, once per unit.
+    /// Notes an access to the addresses `from..to` of the page by the instruction `index`, and tells
+    /// the observer of each earlier access that is not ordered before it, once per unit.
     pub(super) fn access(
         &mut self,
         (from, to): (u64, u64),
         view: &View<'_>,
         index: u32,
         mode: Mode,
-        conflict: &mut dyn FnMut(Conflict),
+        observer: &mut Observer<'_>,
     ) {
+        let base = from & !(PAGE - 1);
+        let (from, to) = (from - base, to - base);
         while (from | to) & ((1 << self.shift) - 1) != 0 {
             self.refine();
         }
         let shift = self.shift;
         let units = (from >> shift) as usize..(to >> shift) as usize;
-        let offset = |unit: usize| (unit as u64) << shift;
         let mut recent = self.recent;
         if recent.epoch != view.epoch {
             recent = Recent { epoch: view.epoch, ..Recent::default() };
         }
         for unit in units {
             let cell = self.cells[unit];
+            let address = base + ((unit as u64) << shift);
+            // Whether the bytes stay as they are, asked once something unordered wrote them.
+            let mut same = None;
+            let asked = || mode == Mode::Write && (observer.is_same)(address, 1 << shift);
             if cell.write != recent.write && cell.write.is_some() {
                 let later = self.set(cell.since);
                 if view.after(cell.write, true) || observed(view, cell.write, later) {
                     recent.write = cell.write;
-                } else {
+                } else if mode.writes() || !has_equal(view, later) {
+                    let same = *same.insert(asked());
                     let (epoch, index) = (cell.write, cell.writer);
-                    conflict(Conflict { epoch, index, write: true, offset: offset(unit) });
+                    (observer.conflict)(Conflict { epoch, index, write: true, same, address });
                 }
             }
             if cell.since != recent.set && cell.since != 0 {
                 recent.set = cell.since;
                 let set = self.set(cell.since);
                 for (at, later) in set.iter().enumerate() {
-                    if (mode.writes() || later.updates)
-                        && !view.after(later.epoch, later.updates)
-                        && !(later.updates && observed(view, later.epoch, &set[at + 1..]))
+                    let Later { epoch, index, role } = *later;
+                    let concerned = mode.writes() || role == Role::Update;
+                    if !concerned
+                        || view.after(epoch, role != Role::Read)
+                        || role == Role::Update && observed(view, epoch, &set[at + 1..])
                     {
-                        recent.set = 0;
-                        let Later { epoch, index, updates: write } = *later;
-                        conflict(Conflict { epoch, index, write, offset: offset(unit) });
+                        continue;
                     }
+                    recent.set = 0;
+                    let same = match role {
+                        Role::Same => *same.get_or_insert_with(asked),
+                        Role::Read => same == Some(true),
+                        Role::Update => false,
+                    };
+                    let write = role != Role::Read;
+                    (observer.conflict)(Conflict { epoch, index, write, same, address });
                 }
             }
-            match mode {
-                Mode::Compare => {}
-                Mode::Read | Mode::Update => {
-                    let (before, after) = recent.extended;
-                    if before != cell.since || after == 0 {
-                        let updates = mode == Mode::Update;
-                        let after = self.extend(cell.since, view, index, updates);
-                        recent.extended = (cell.since, after);
-                    }
-                    self.cells[unit].since = recent.extended.1;
-                }
+            let role = match mode {
+                Mode::Compare => continue,
+                Mode::Read => Role::Read,
+                Mode::Update => Role::Update,
+                Mode::Write if same == Some(true) => Role::Same,
                 Mode::Write => {
+                    observer.overlaps |= cell.write == view.epoch;
                     self.cells[unit] = Cell { write: view.epoch, writer: index, since: 0 };
+                    continue;
                 }
+            };
+            let (before, after) = recent.extended;
+            if before != cell.since || after == 0 {
+                let after = self.extend(cell.since, view, index, role);
+                recent.extended = (cell.since, after);
             }
+            self.cells[unit].since = recent.extended.1;
         }
         self.recent = recent;
         if self.sets.len() > 2 * self.cells.len() {
@@ -190,10 +227,11 @@ impl ShadowPage {
             };
             let later = self.set(cell.since);
             let touch = later.iter().fold(write, |all, later| {
-                all | match (later.updates, later.epoch.is_device()) {
-                    (true, _) => Touch::ATOMIC_WRITE,
-                    (false, true) => Touch::ATOMIC_READ,
-                    (false, false) => Touch::READ,
+                all | match (later.role, later.epoch.is_device()) {
+                    (Role::Update, _) | (Role::Same, true) => Touch::ATOMIC_WRITE,
+                    (Role::Same, false) => Touch::WRITE,
+                    (Role::Read, true) => Touch::ATOMIC_READ,
+                    (Role::Read, false) => Touch::READ,
                 }
             });
             let reader = later.first().map(|later| later.index);
@@ -201,6 +239,18 @@ impl ShadowPage {
             let len = 1 << self.shift;
             Some(Span { instruction, ..Span::new(base + (unit << self.shift), len, touch) })
         })
+    }
+
+    /// Tells which instructions wrote what the bytes from `from` to `to` of the page hold.
+    pub(super) fn writers(&self, (from, to): (u64, u64), tell: &mut dyn FnMut(Epoch)) {
+        for unit in (from % PAGE) >> self.shift..(((to - 1) % PAGE) >> self.shift) + 1 {
+            let cell = self.cells[unit as usize];
+            if cell.write.is_some() {
+                tell(cell.write);
+            }
+            let writes = self.set(cell.since).iter().filter(|later| later.role != Role::Read);
+            writes.for_each(|later| tell(later.epoch));
+        }
     }
 
     fn set(&self, number: u32) -> &[Later] {
@@ -215,13 +265,13 @@ impl ShadowPage {
     }
 
     /// The set with the access of `view` added, and without those that it supersedes.
-    fn extend(&mut self, set: u32, view: &View<'_>, index: u32, updates: bool) -> u32 {
+    fn extend(&mut self, set: u32, view: &View<'_>, index: u32, role: Role) -> u32 {
         let (old, start) = (self.sets[set as usize], self.later.len());
         let group = view.epoch.group();
         let mut foreign = 0;
         for at in old.0 as usize..old.1 as usize {
             let later = self.later[at];
-            if !supersedes(view, updates, &later) {
+            if !supersedes(view, role, &later) {
                 foreign += usize::from(later.epoch.group() != group);
                 self.later.push(later);
             }
@@ -240,7 +290,7 @@ impl ShadowPage {
             }
             self.later.truncate(kept);
         }
-        self.later.push(Later { epoch: view.epoch, index, updates });
+        self.later.push(Later { epoch: view.epoch, index, role });
         self.close(start)
     }
 
@@ -276,20 +326,31 @@ impl ShadowPage {
 /// something else along.
 #[cold]
 fn observed(view: &View<'_>, earlier: Epoch, later: &[Later]) -> bool {
-    later.iter().any(|seen| seen.epoch.may_meet(earlier) && view.after(seen.epoch, seen.updates))
+    later
+        .iter()
+        .any(|seen| seen.epoch.may_meet(earlier) && view.after(seen.epoch, seen.role != Role::Read))
+}
+
+/// Whether the access of `view` comes after a store of the bytes that the last write stored as
+/// well, or may do so: of other workgroups' stores not all are kept.
+#[cold]
+fn has_equal(view: &View<'_>, later: &[Later]) -> bool {
+    let mut equal = later.iter().filter(|later| later.role == Role::Same);
+    let foreign = equal.clone().filter(|later| later.epoch.group() != view.epoch.group());
+    foreign.count() >= FOREIGN_KEPT || equal.any(|later| view.after(later.epoch, true))
 }
 
 /// Whether who is compared with the access of `view` need not be compared with `earlier`: a read
 /// or an update stands for the same by its wave before, and a plain read for the reads that it
 /// comes after.
-fn supersedes(view: &View<'_>, updates: bool, earlier: &Later) -> bool {
-    if earlier.updates != updates {
+fn supersedes(view: &View<'_>, role: Role, earlier: &Later) -> bool {
+    if earlier.role != role {
         return false;
     }
     if earlier.epoch.same_stream(view.epoch) {
         return view.epoch.as_strict_as(earlier.epoch);
     }
-    view.epoch.is_plain() && view.after(earlier.epoch, updates)
+    role != Role::Same && view.epoch.is_plain() && view.after(earlier.epoch, role != Role::Read)
 }
 
 #[cfg(test)]
@@ -321,9 +382,11 @@ mod tests {
             let Knowledge { clock, foreign, .. } = &self.known[wave];
             let view = View { epoch, clock, foreign, lds: true };
             let mut found = Vec::new();
-            self.page.access(range, &view, 0, mode, &mut |conflict| {
-                found.push((conflict.epoch.wave(), conflict.offset, conflict.write));
-            });
+            let mut conflict =
+                |met: Conflict| found.push((met.epoch.wave(), met.address, met.write));
+            let mut observer =
+                Observer { conflict: &mut conflict, is_same: &|_, _| false, overlaps: false };
+            self.page.access(range, &view, 0, mode, &mut observer);
             found
         }
 
@@ -369,9 +432,10 @@ mod tests {
             let Knowledge { clock, foreign, .. } = &self.known;
             let view = View { epoch, clock, foreign, lds: false };
             let mut found = Vec::new();
-            self.page.access((64, 68), &view, 0, mode, &mut |conflict| {
-                found.push(conflict.epoch.group());
-            });
+            let mut conflict = |met: Conflict| found.push(met.epoch.group());
+            let mut observer =
+                Observer { conflict: &mut conflict, is_same: &|_, _| false, overlaps: false };
+            self.page.access((64, 68), &view, 0, mode, &mut observer);
             found
         }
     }

@@ -13,17 +13,19 @@
 //! | `checks` | checks that are on (all) |
 //!
 //! An argument is `in:BYTES` (written by the host with small numbers), `zero:BYTES`, `out:BYTES`
-//! (never written), `const:BYTES` (read-only), `freed:BYTES`, or an integer.
+//! (never written), `const:BYTES` (an input), `declared:BYTES` (read-only, as metadata says),
+//! `freed:BYTES`, or an integer.
 //!
 //! Lines end in a comment with a tag: `+` only in the right version, `-` only in the wrong one,
-//! `!kind` the wrong version is reported here; `-!kind` is both. The rest of a line is a comment as
-//! usual. A line that is left out stays as an empty one, so that line numbers agree.
+//! `!kind` the wrong version is reported here, `?kind` it is so by a note; `-!kind` is both. The rest
+//! of a line is a comment as usual. A line that is left out stays as an empty one, so that line
+//! numbers agree.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use hk_sim::isa::Arch;
-use hk_sim::sanitize::Kind;
+use hk_sim::sanitize::{Kind, Severity};
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,7 @@ pub(crate) enum Arg {
     Zero(usize),
     Out(usize),
     Const(usize),
+    Declared(usize),
     Freed(usize),
     Value(u64),
 }
@@ -50,8 +53,8 @@ pub(crate) struct Case {
     pub(crate) checks: &'static str,
     /// Lines of the file, from 0.
     pub(crate) lines: Range<usize>,
-    /// Kind that the wrong version is reported for, and the lines, from 1.
-    pub(crate) expected: (Kind, Vec<usize>),
+    /// What the wrong version is reported for, and the lines, from 1.
+    pub(crate) expected: (Severity, Kind, Vec<usize>),
 }
 
 /// Which version of a case.
@@ -71,7 +74,7 @@ fn split(line: &str, marker: &str) -> (String, String) {
     match line.rfind(marker) {
         Some(at) => {
             let tag = line[at + marker.len()..].split_whitespace().next().unwrap_or("");
-            let is_tag = tag.starts_with(['+', '-', '!']);
+            let is_tag = tag.starts_with(['+', '-', '!', '?']);
             (line[..at].to_owned(), if is_tag { tag.to_owned() } else { String::new() })
         }
         None => (line.to_owned(), String::new()),
@@ -108,7 +111,7 @@ fn case(file: &'static str, lines: &[&'static str], range: Range<usize>, marker:
         also: Vec::new(),
         checks: "all",
         lines: range.clone(),
-        expected: (Kind::Memory, Vec::new()),
+        expected: (Severity::Error, Kind::Memory, Vec::new()),
     };
     for word in words {
         let (key, value) = word.split_once('=').expect("key=value");
@@ -126,13 +129,14 @@ fn case(file: &'static str, lines: &[&'static str], range: Range<usize>, marker:
         }
     }
     for at in range.skip(1) {
-        if let Some((_, word)) = split(lines[at], marker).1.split_once('!') {
-            assert!(
-                case.expected.1.is_empty() || case.expected.0 == kind(word),
-                "{name}: one kind"
-            );
-            case.expected.0 = kind(word);
-            case.expected.1.push(at + 1);
+        let tag = split(lines[at], marker).1;
+        if let Some((_, word)) = tag.split_once(['!', '?']) {
+            let severity = if tag.contains('?') { Severity::Note } else { Severity::Error };
+            let (known, reported, places) = &mut case.expected;
+            let same = (*known, *reported) == (severity, kind(word));
+            assert!(places.is_empty() || same, "{name}: one kind");
+            (*known, *reported) = (severity, kind(word));
+            places.push(at + 1);
         }
     }
     case
@@ -148,6 +152,7 @@ fn arg(word: &str) -> Arg {
         "zero" => Arg::Zero(size),
         "out" => Arg::Out(size),
         "const" => Arg::Const(size),
+        "declared" => Arg::Declared(size),
         "freed" => Arg::Freed(size),
         _ => panic!("unknown argument {word}"),
     }

@@ -211,14 +211,19 @@ fn write(address: u64, bytes: &[u8]) {
 
 /// Value of an argument, with its memory.
 fn place(arg: Arg, memory: &Memory, notes: &mut Notes) -> u64 {
-    let (Arg::In(len) | Arg::Zero(len) | Arg::Out(len) | Arg::Const(len) | Arg::Freed(len)) = arg
+    let (Arg::In(len)
+    | Arg::Zero(len)
+    | Arg::Out(len)
+    | Arg::Const(len)
+    | Arg::Declared(len)
+    | Arg::Freed(len)) = arg
     else {
         let Arg::Value(value) = arg else { unreachable!("all others have a length") };
         return value;
     };
     let base = allocate(memory, len, RegionKind::Device);
     match arg {
-        Arg::In(_) | Arg::Const(_) => {
+        Arg::In(_) | Arg::Const(_) | Arg::Declared(_) => {
             // Dwords that are small as indices and finite as floats of any width.
             let words = (0..len.div_ceil(4)).flat_map(|at| ((at % 7) as u32).to_le_bytes());
             write(base, &words.take(len).collect::<Vec<u8>>());
@@ -228,8 +233,11 @@ fn place(arg: Arg, memory: &Memory, notes: &mut Notes) -> u64 {
         Arg::Freed(_) => drop(memory.free(base).expect("it was allocated")),
         Arg::Out(_) | Arg::Value(_) => {}
     }
-    if let Arg::Const(_) = arg {
-        notes.read_only.push(base..base + len as u64);
+    let range = base..base + len as u64;
+    match arg {
+        Arg::Const(_) => notes.inputs.push(range),
+        Arg::Declared(_) => notes.read_only.push(range),
+        _ => {}
     }
     base
 }

@@ -40,7 +40,7 @@ pub(crate) struct Request {
     #[arg(long, value_name = "FILE.safetensors")]
     tensors: Option<PathBuf>,
     /// Turn on the simulator's sanitizer, whose findings make a case fail: all checks, or those
-    /// listed of memory, lds, async, race, uninit, divergence, float, index.
+    /// listed of memory, lds, async, race, order, hazard, uninit, divergence, float, index.
     #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = "all")]
     sanitize: Option<Checks>,
 }

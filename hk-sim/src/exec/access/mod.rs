@@ -289,7 +289,7 @@ fn window(region: Option<&Region>, bytes: u32) -> (u64, u64) {
 }
 
 /// Region that covers `bytes` bytes from an address.
-fn region_of(regions: &[Region], address: u64, bytes: u32) -> Option<usize> {
+pub(super) fn region_of(regions: &[Region], address: u64, bytes: u32) -> Option<usize> {
     let index = regions.partition_point(|region| region.base <= address).checked_sub(1)?;
     let region = &regions[index];
     let (base, limit) = window(Some(region), bytes);

@@ -10,7 +10,7 @@ use crate::fault::FaultReport;
 use crate::runtime::error::HipError;
 use crate::runtime::module::Module;
 use crate::runtime::stream::Failure;
-use crate::sanitize::{self, Finding, Kind, Other, Span, Touch};
+use crate::sanitize::{self, Finding, Kind, Other, Severity, Span, Touch};
 
 /// Different findings that are reported.
 const MAX_REPORTED: usize = 1000;
@@ -117,6 +117,7 @@ fn finding(operation: &Arc<Operation>, conflict: &Conflict) -> Finding {
     };
     let (site, other) = (second.site(span), first.site(before));
     Finding {
+        severity: Severity::Error,
         kind: Kind::Race,
         detail: format!("{second} {does} memory that {first} {did}, and nothing orders the two"),
         kernel: name,
@@ -134,11 +135,13 @@ fn finding(operation: &Arc<Operation>, conflict: &Conflict) -> Finding {
             what: noun,
             operation: Some(first.to_string()),
             pc: other.pc,
+            offset: other.offset,
             instruction: other.instruction,
             source: other.source,
             workgroup: [0; 3],
             wave: 0,
         }),
+        count: 1,
     }
 }
 

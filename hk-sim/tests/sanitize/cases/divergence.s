@@ -3,7 +3,7 @@
 ; case barrier_skipped block=128
   v_cmp_gt_u32_e32 vcc, 64, v0              ;-
   s_cbranch_vccz @end                       ;-
-  s_barrier                                 ;!divergence
+  s_barrier                                 ;?divergence
 @end:
 
 ; One wave of three ends early.
@@ -11,7 +11,7 @@
   v_cmp_gt_u32_e32 vcc, 128, v0
   s_barrier                                 ;+
   s_cbranch_vccz @end
-  s_barrier                                 ;-!divergence
+  s_barrier                                 ;-?divergence
 @end:
 
 ; One wave goes round once more.
@@ -21,7 +21,7 @@
   s_mov_b32 s4, 1                           ;+
   s_add_i32 s4, s4, 1
 @loop:
-  s_barrier                                 ;!divergence
+  s_barrier                                 ;?divergence
   s_sub_u32 s4, s4, 1
   s_cmp_lg_u32 s4, 0
   s_cbranch_scc1 @loop
@@ -34,7 +34,7 @@
   s_branch @end
 @second:
   s_barrier
-  s_barrier                                 ;-!divergence
+  s_barrier                                 ;-?divergence
 @end:
 
 ; case lane_that_never_wrote args=out:256

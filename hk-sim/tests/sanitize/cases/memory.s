@@ -57,6 +57,16 @@
   global_store_dword v0, v1, s[4:5]         ;-!memory
   global_store_dword v0, v1, s[6:7]         ;+
 
+; Only metadata says so, and it is known to say so of outputs.
+; case write_to_declared_input args=declared:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[4:5]
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v1, s[4:5]         ;-?memory
+  global_store_dword v0, v1, s[6:7]         ;+
+
 ; case unwritten_to_output args=out:256,out:256
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   v_lshlrev_b32_e32 v0, 2, v0
@@ -88,7 +98,7 @@
   global_load_dword v1, v0, s[4:5]          ;!memory
   s_waitcnt vmcnt(0)
   v_and_b32_e32 v1, 0xfc, v1
-  global_store_dword v1, v0, s[6:7]
+  global_store_dword v1, v3, s[6:7]
 
 ; Half of the vector is never written, but its value does not matter.
 ; case unwritten_and_unused args=out:1024,out:256

@@ -16,10 +16,10 @@
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v0, 2, v0
   v_xor_b32_e32 v1, 0x100, v0
-  ds_write_b32 v0, v0                       ;!race
+  ds_write_b32 v0, v0                       ;!order
   s_waitcnt lgkmcnt(0)                      ;+
   s_barrier
-  ds_read_b32 v2, v1                        ;!race
+  ds_read_b32 v2, v1                        ;!order
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v2, s[4:5]
 
@@ -150,7 +150,7 @@
   ds_write_b32 v3, v3 offset:256
   s_waitcnt lgkmcnt(0)
   s_barrier
-  ds_write_b32 v1, v0                       ;!race
+  ds_write_b32 v1, v0                       ;!order
   s_waitcnt lgkmcnt(0)                      ;+
   s_mov_b64 exec, 1
   ds_write_b32 v3, v4 offset:256
@@ -163,7 +163,7 @@
   v_readfirstlane_b32 s7, v2
   s_cmp_eq_u32 s7, 1
   s_cbranch_scc0 @poll
-  ds_read_b32 v2, v1                        ;!race
+  ds_read_b32 v2, v1                        ;!order
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v2, s[4:5]
 @end:
@@ -198,3 +198,160 @@
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v2, s[4:5]
 @end:
+
+; The barrier does not wait for the read, and LDS serves the next write behind it all the same.
+; case read_in_flight block=128 lds=512 args=out:512
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_xor_b32_e32 v1, 0x100, v0
+  ds_write_b32 v0, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_read_b32 v2, v1                        ;!order
+  s_waitcnt lgkmcnt(0)                      ;+
+  s_barrier
+  ds_write_b32 v0, v1                       ;!order
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]
+
+; case write_over_write_in_flight block=128 lds=512 args=out:512
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_xor_b32_e32 v1, 0x100, v0
+  ds_write_b32 v0, v0                       ;!order
+  s_waitcnt lgkmcnt(0)                      ;+
+  s_barrier
+  ds_write_b32 v1, v0                       ;!order
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v0, s[4:5]
+
+; Only the barrier tells the order of issue.
+; case in_flight_without_barrier block=128 lds=512 args=out:512 also=order,lds
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_xor_b32_e32 v1, 0x100, v0
+  ds_write_b32 v0, v0                       ;!race
+  s_waitcnt lgkmcnt(0)                      ;+
+  s_barrier                                 ;+
+  ds_read_b32 v2, v1                        ;!race
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]
+
+; Two waves store the same to one place; the right version leaves that to the first.
+; case same_bytes block=128 lds=256 args=out:512
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_and_b32_e32 v1, 0xfc, v0
+  v_mov_b32_e32 v2, 5
+  v_cmp_gt_u32_e32 vcc, 0x100, v0
+  s_and_saveexec_b64 s[6:7], vcc            ;+
+  ds_write_b32 v1, v2                       ;?race
+  s_mov_b64 exec, s[6:7]                    ;+
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_read_b32 v3, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]
+
+; Each reads what it stored itself, whoever stored the same besides.
+; case same_bytes_read block=256 lds=256 args=out:1024
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_and_b32_e32 v1, 0xfc, v0
+  v_mov_b32_e32 v2, 5
+  v_lshlrev_b32_e32 v4, 2, v0               ;+
+  v_and_b32_e32 v1, 0xfc0, v4               ;+
+  v_lshrrev_b32_e32 v1, 4, v1               ;+
+  ds_write_b8 v1, v2                        ;?race
+  ds_read_u8 v3, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]
+
+; The third wave does not store, and reads too early.
+; case same_bytes_read_by_others block=192 lds=256 args=out:768 also=lds
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_and_b32_e32 v1, 0xfc, v0
+  v_mov_b32_e32 v2, 5
+  v_cmp_gt_u32_e32 vcc, 0x200, v0
+  v_cmp_gt_u32_e32 vcc, 0x100, v0           ;+
+  s_and_saveexec_b64 s[6:7], vcc
+  ds_write_b32 v1, v2                       ;!race
+  s_mov_b64 exec, s[6:7]
+  s_waitcnt lgkmcnt(0)
+  s_barrier                                 ;+
+  ds_read_b32 v3, v1                        ;!race
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]
+
+; The same in one round, but not in the next.
+; case same_bytes_at_first block=128 lds=256 args=out:512
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_and_b32_e32 v1, 0xfc, v0
+  v_mov_b32_e32 v2, 5
+  v_cmp_gt_u32_e32 vcc, 0x100, v0
+  s_and_saveexec_b64 s[6:7], vcc            ;+
+  s_movk_i32 s8, 2
+@loop:
+  ds_write_b32 v1, v2                       ;!race
+  v_mov_b32_e32 v2, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 @loop
+  s_mov_b64 exec, s[6:7]                    ;+
+  ds_read_b32 v3, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]
+
+; Lanes of one wave that store different values to one word.
+; case lanes_of_a_store lds=256 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_and_b32_e32 v1, 31, v0                  ;-
+  v_mov_b32_e32 v1, v0                      ;+
+  v_lshlrev_b32_e32 v1, 2, v1
+  v_lshlrev_b32_e32 v0, 2, v0
+  ds_write_b32 v1, v0                       ;!race
+  ds_read_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]
+
+; case neighbours_of_a_store lds=256 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshrrev_b32_e32 v1, 1, v0
+  v_lshlrev_b32_e32 v1, 2, v1
+  v_mov_b32_e32 v2, v0                      ;-
+  v_mov_b32_e32 v2, v1                      ;+
+  v_lshlrev_b32_e32 v0, 2, v0
+  ds_write_b32 v1, v2                       ;!race
+  ds_read_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]
+
+; Wide stores that overlap in part.
+; case overlap_of_a_store lds=1024 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 3, v0               ;-
+  v_lshlrev_b32_e32 v1, 4, v0               ;+
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v3, v2
+  v_mov_b32_e32 v4, v2
+  v_mov_b32_e32 v5, v2
+  ds_write_b128 v1, v[2:5]                  ;!race
+  ds_read_b32 v3, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; Updates of one word by all lanes are no race.
+; case update_by_lanes lds=4 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, 0
+  ds_write_b32 v1, v1
+  ds_add_u32 v1, v0                         ;+
+  ds_write_b32 v1, v0                       ;-!race
+  ds_read_b32 v2, v1
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]

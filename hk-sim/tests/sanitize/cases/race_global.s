@@ -3,10 +3,57 @@
 ; case two_groups grid=2 args=out:512
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, s2
   s_lshl_b32 s6, s2, 8                          ;+
   v_add_u32_e32 v0, s6, v0                      ;+
   s_waitcnt lgkmcnt(0)
-  global_store_dword v0, v0, s[4:5]             ;!race
+  global_store_dword v0, v1, s[4:5]             ;!race
+
+; case same_bytes grid=4 args=out:1024
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, v0
+  s_lshl_b32 s6, s2, 8                          ;+
+  v_add_u32_e32 v0, s6, v0                      ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v1, s[4:5]             ;?race
+
+; Parts of registers, and more than one page.
+; case same_halves grid=2 args=out:8192
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 7, v0
+  v_lshlrev_b32_e32 v2, 16, v0
+  v_or_b32_e32 v2, s2, v2
+  s_lshl_b32 s6, s2, 6                          ;+
+  v_add_u32_e32 v1, s6, v1                      ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_short_d16_hi v1, v2, s[4:5]      ;?race
+
+; case other_halves grid=2 args=out:8192
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 7, v0
+  v_lshlrev_b32_e32 v2, 16, v0
+  v_or_b32_e32 v2, s2, v2
+  s_lshl_b32 s6, s2, 6                          ;+
+  v_add_u32_e32 v1, s6, v1                      ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_short v1, v2, s[4:5]             ;!race
+
+; case lanes_of_a_store args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_and_b32_e32 v1, 15, v0                      ;-
+  v_mov_b32_e32 v1, v0                          ;+
+  v_lshlrev_b32_e32 v1, 2, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v0, s[4:5]             ;!race
+
+; case lanes_of_a_byte_store args=out:64
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshrrev_b32_e32 v1, 1, v0
+  v_mov_b32_e32 v2, v0                          ;-
+  v_mov_b32_e32 v2, v1                          ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_byte v1, v2, s[4:5]              ;!race
 
 ; Each workgroup reads what the other overwrites.
 ; case in_place grid=2 args=in:1024
@@ -26,6 +73,7 @@
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v1, 1, v0
   v_add_u32_e32 v1, s2, v1                      ;+
+  v_add_u32_e32 v0, s2, v0
   s_waitcnt lgkmcnt(0)
   global_store_byte v1, v0, s[4:5]              ;!race
 
