@@ -1,10 +1,11 @@
 //! The programs.
 
 use std::ffi::c_int;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hk_sim::HipError;
+use hk_sim::capi::types::HipMemsetParams;
 use hk_sim::capi::*;
 
 use super::support::*;
@@ -451,5 +452,39 @@ pub(crate) const CASES: &[Case] = &[
             w.copy(b, a, w.s[1]);
         },
         ["kernel fill", "kernel copy"],
+    ),
+    (
+        "a word tells the other stream",
+        |w, wrong| unsafe {
+            let (a, b, word) = (device_buffer(), device_buffer(), upload(&[0u32]));
+            w.fill(a, w.s[0]);
+            ok(hipStreamWriteValue32(w.s[0], word, 1, 0));
+            if !wrong {
+                ok(hipStreamWaitValue32(w.s[1], word, 1, 0, u32::MAX));
+            }
+            w.copy(b, a, w.s[1]);
+        },
+        ["kernel fill", "kernel copy"],
+    ),
+    (
+        "an edge of a graph that is built by hand",
+        |w, wrong| unsafe {
+            let a = device_buffer();
+            let fill = HipMemsetParams {
+                dst: a,
+                element_size: 4,
+                height: 1,
+                pitch: 0,
+                value: 1,
+                width: COUNT,
+            };
+            let graph = get(|graph| hipGraphCreate(graph, 0));
+            let first = get(|node| hipGraphAddMemsetNode(node, graph, null(), 0, &fill));
+            let edges = usize::from(!wrong);
+            ok(hipGraphAddMemsetNode(&mut null_mut(), graph, &first, edges, &fill));
+            let executable = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
+            ok(hipGraphLaunch(executable, w.s[0]));
+        },
+        ["fill of 256 bytes", "fill of 256 bytes"],
     ),
 ];
