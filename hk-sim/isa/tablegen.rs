@@ -1,4 +1,5 @@
-//! Writes `src/isa/table.rs` and `src/isa/mfma_table.rs` from `isa/opcodes.csv` and `isa/mfma.csv`.
+//! Writes `src/isa/table.rs`, `src/isa/mfma_table.rs` and `src/isa/ignored_table.rs` from
+//! `isa/opcodes.csv`, `isa/mfma.csv` and `isa/ignored.csv`.
 //!
 //! Shared by the example `gen_isa`, which writes the files, and the test `isa_tables`, which fails
 //! when they are out of step.
@@ -14,6 +15,16 @@
 //! * `imm`: how the 16-bit immediate is printed.
 //! * `mods`: legal modifiers; `neg=3` means on sources 0 and 1.
 //! * `implicit`: registers read (`.r`) and written (`.w`) without an operand.
+//!
+//! `ignored.csv` lists the bits that hardware does not read, as LLVM's disassembler knows them and
+//! as they stand in code of vendors. Columns:
+//!
+//! * `encoding`: encodings, with `+dpp` or `+sdwa` for those of that extra dword.
+//! * `rows`: operations, all if empty; a name may have one `*`. `no X`: those without operand,
+//!   operand half or modifier X; `ret`: atomics that can return the old value.
+//! * `when`: values of other fields, all of which are required.
+//! * `bits`: fields of the first 64 bits that are ignored, with the value that assemblers give
+//!   them if that is not zero.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -289,4 +300,88 @@ pub(crate) fn mfma_table(csv: &str) -> Result<String, String> {
     }
     out.push_str("];\n");
     Ok(out)
+}
+
+/// Mask and value of fields such as `14`, `60:59=3`.
+fn fields(list: &str) -> Result<(u64, u64), String> {
+    let mut sum = (0, 0);
+    for field in list.split_whitespace() {
+        let (range, value) = field.split_once('=').unwrap_or((field, "0"));
+        let (high, low) = range.split_once(':').unwrap_or((range, range));
+        let number =
+            |text: &str| text.parse::<u32>().map_err(|_| format!("bad field {field} in {list}"));
+        let (high, low, value) = (number(high)?, number(low)?, number(value)?);
+        if high > 63 || low > high || u64::from(value) >> (high - low + 1) != 0 {
+            return Err(format!("bad field {field} in {list}"));
+        }
+        sum.0 |= (u64::MAX >> (63 - (high - low))) << low;
+        sum.1 |= u64::from(value) << low;
+    }
+    Ok(sum)
+}
+
+/// Whether a name is meant by a name that may have one `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
+    }
+}
+
+/// Text of `src/isa/ignored_table.rs`.
+pub(crate) fn ignored_table(csv: &str, opcodes: &str) -> Result<String, String> {
+    let opcodes = rows(opcodes)?;
+    let mut body = String::new();
+    let mut count = 0;
+    for row in &rows(csv)? {
+        let (when, value) = fields(row["when"])?;
+        let (bits, canonical) = fields(row["bits"])?;
+        writeln!(body, "    // {}", row["reason"]).map_err(|e| e.to_string())?;
+        for encoding in row["encoding"].split_whitespace() {
+            let (format, form) = encoding.split_once('+').unwrap_or((encoding, "0"));
+            let form = match form {
+                "0" => "0",
+                "dpp" => "Forms::DPP",
+                "sdwa" => "Forms::SDWA",
+                other => return Err(format!("unknown form {other}")),
+            };
+            let of = match row["rows"] {
+                "" => "Rows::All".to_owned(),
+                "ret" => "Rows::With(Mods::RET)".to_owned(),
+                "no gds" => "Rows::Without(Mods::GDS)".to_owned(),
+                "no dst" => "Rows::NoDst".to_owned(),
+                list if list.starts_with("no src") => format!("Rows::NoSrc({})", &list[6..]),
+                list if list.starts_with("no sel") => format!("Rows::NoSel({})", &list[6..]),
+                list => {
+                    let mut ops = BTreeSet::new();
+                    for pattern in list.split_whitespace() {
+                        let before = ops.len();
+                        let named = opcodes.iter().filter(|op| op["format"] == format);
+                        ops.extend(
+                            named.map(|op| base(op["mnemonic"])).filter(|op| matches(pattern, op)),
+                        );
+                        if ops.len() == before {
+                            return Err(format!("{format}: no operation is called {pattern}"));
+                        }
+                    }
+                    let ops: Vec<String> = ops.iter().map(|op| format!("Op::{op}")).collect();
+                    format!("Rows::Of(&[{}])", ops.join(", "))
+                }
+            };
+            writeln!(
+                body,
+                "    Ignored {{ format: Format::{format}, form: {form}, rows: {of}, \
+                 when: ({when:#x}, {value:#x}), bits: {bits:#x}, value: {canonical:#x} }},"
+            )
+            .map_err(|e| e.to_string())?;
+            count += 1;
+        }
+    }
+    Ok(format!(
+        "{HEADER}use super::ignored::{{Ignored, Rows}};\nuse super::{{Format, Forms, Mods, Op}};\n\n\
+         /// Every field that hardware does not read.\n\
+         pub(super) static IGNORED: [Ignored; {count}] = [\n{body}];\n"
+    ))
 }

@@ -94,7 +94,6 @@ fn illegal_fields_are_named() {
         (&[0xbe81_0102], "sdst"),                  // odd register pair
         (&[0xbe80_00fa], "ssrc0"),                 // DPP on a scalar instruction
         (&[0xd101_0000, 0x0002_02ff], "src"),      // literal in a 64-bit encoding
-        (&[0xd101_2000, 0x0002_0501], "op_sel"),   // no operand halves in f32
         (&[0xd134_0200, 0x0002_0501], "abs"),      // sign modifier on an integer
         (&[0xd3ad_0505, 0x0402_1904], "format"),   // no such matrix format
         (&[0x7e02_02fa, 0xff01_0000], "dpp_ctrl"), // row_shl:0

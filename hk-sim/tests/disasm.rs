@@ -63,7 +63,7 @@ fn same_text(ours: &str, llvm: &str) -> bool {
     // The assembler accepts, and LLVM prints, marks and bits that it has no encoding for.
     let unmarked = |text: &str| {
         let text = text.split(" op_sel:").next().unwrap_or_default();
-        text.replace("sext(", "").replace(['-', '|', ')'], "")
+        text.replace("sext(", "").replace("neg(", "").replace(['-', '|', ')'], "")
     };
     let quirk = ours.starts_with("v_pk_fmac_f16_") && unmarked(&ours) == unmarked(&llvm)
         || llvm.contains("_f64 a") && llvm.strip_suffix(" sc1") == Some(&ours);

@@ -28,3 +28,13 @@ fn mfma_table_is_in_step() {
         "src/isa/mfma_table.rs differs from isa/mfma.csv: run cargo run -p hk-sim --example gen_isa"
     );
 }
+
+#[test]
+fn ignored_table_is_in_step() {
+    let fresh = tablegen::ignored_table(&read("isa/ignored.csv"), &read("isa/opcodes.csv"));
+    assert!(
+        fresh.expect("isa/ignored.csv") == read("src/isa/ignored_table.rs"),
+        "src/isa/ignored_table.rs differs from isa/ignored.csv: \
+         run cargo run -p hk-sim --example gen_isa"
+    );
+}

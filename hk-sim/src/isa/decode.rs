@@ -1,14 +1,16 @@
 //! Decoder from instruction words to [`Inst`].
 //!
-//! Reserved bits and unused fields must hold the value that the assembler gives them, so printing
-//! and assembling an accepted instruction yields its bytes again. Two rules of the assembler are
-//! not checked: that vector instructions read at most one scalar register or literal, and that
+//! Bits that hardware ignores, which `isa/ignored.csv` lists, count as the assembler would have
+//! written them; any other unused field must hold what it writes. So printing and assembling an
+//! accepted instruction yields its bytes again, but for ignored bits. Two rules of the assembler
+//! are not checked: that vector instructions read at most one scalar register or literal, and that
 //! tuples of vector registers start at an even one.
 
 mod memory;
 mod scalar;
 mod vector;
 
+use super::ignored::without_ignored;
 use super::info::{Class, Slot};
 use super::table::OPS;
 use super::{Arch, DecodeError, Ext, Format, Inst, MemBits, OpInfo, Operand};
@@ -130,6 +132,10 @@ impl Decoder<'_> {
         };
         let mut building = Building { inst: blank(info), word: self.word };
         building.extend(self, dwords)?;
+        // What follows these decides which of their bits count.
+        if !matches!(info.format, Format::Vop1 | Format::Vop2 | Format::Vopc) {
+            building.clear_ignored(0);
+        }
         Ok(building)
     }
 }
@@ -174,6 +180,14 @@ impl Building {
         }
         self.inst.size = (dwords * 4) as u8;
         Ok(())
+    }
+
+    /// Gives ignored bits of the words so far the values that the assembler writes; `form` is the
+    /// dword that extends a 32-bit vector encoding.
+    fn clear_ignored(&mut self, form: u8) {
+        let [w0, w1, ..] = &mut self.inst.raw;
+        let word = without_ignored(self.inst.info, form, u64::from(*w0) | u64::from(*w1) << 32);
+        (*w0, *w1) = (word as u32, (word >> 32) as u32);
     }
 
     fn bad(&self, field: &'static str, value: u32) -> DecodeError {

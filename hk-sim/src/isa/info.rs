@@ -194,6 +194,8 @@ impl Mods {
     pub const DSTDWORD: u32 = 1 << 15;
     /// Memory instruction without address and offset.
     pub const NOADDR: u32 = 1 << 16;
+    /// Exchange of lanes whose `op_sel` bits are `fi` and `bound_ctrl`.
+    pub const FETCH: u32 = 1 << 17;
 
     /// Whether any of `bits` is present.
     pub const fn has(self, bits: u32) -> bool {

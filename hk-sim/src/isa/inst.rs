@@ -164,7 +164,7 @@ pub struct Inst {
     pub info: &'static OpInfo,
     /// Size in bytes: 4, 8 or 16.
     pub size: u8,
-    /// The encoded dwords, zero beyond `size`.
+    /// The encoded dwords with ignored bits as the assembler writes them, zero beyond `size`.
     pub raw: [u32; 4],
     /// Destinations.
     pub dst: [Operand; 2],
@@ -179,7 +179,7 @@ pub struct Inst {
     /// Absolute-value bit per source (`neg_hi` for VOP3P).
     pub abs: u8,
     /// `op_sel` bits (bit 3 is the destination half of VOP3). Scaled MFMA: low bit of the byte index
-    /// of scale A and of scale B.
+    /// of scale A and of scale B. Exchange of lanes: `fi` and `bound_ctrl`.
     pub op_sel: u8,
     /// `op_sel_hi` bits of VOP3P. Scaled MFMA: high bits of the byte indices.
     pub op_sel_hi: u8,

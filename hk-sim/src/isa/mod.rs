@@ -1,6 +1,6 @@
 //! Instruction set: tables, decoder and printer.
 //!
-//! `isa/opcodes.csv` and `isa/mfma.csv` are the source of every table; `cargo run -p hk-sim
+//! The files of `isa/` are the source of every table; `cargo run -p hk-sim
 //! --example gen_isa` regenerates the Rust form. Names, numbers, operands and modifiers are those
 //! that LLVM knows for both targets, which `tests/disasm.rs` checks against its assembler, and six
 //! more rows of the vendor's CDNA4 tables. Durations of matrix instructions are those of LLVM's
@@ -8,10 +8,13 @@
 
 mod access;
 mod decode;
+mod ignored;
 mod info;
 mod inst;
 mod mfma;
 mod print;
+#[rustfmt::skip]
+mod ignored_table;
 #[rustfmt::skip]
 mod mfma_table;
 #[rustfmt::skip]

@@ -171,7 +171,10 @@ impl Printer<'_, '_> {
                 table => write!(self.f, " bitop3:{table:#x}")?,
             }
         }
-        if inst.op_sel != 0 {
+        if mods.has(Mods::FETCH) {
+            self.flag(inst.op_sel & 2 != 0, "bound_ctrl:1")?;
+            self.flag(inst.op_sel & 1 != 0, "fi:1")?;
+        } else if inst.op_sel != 0 {
             // Conversions that write one byte use bit 2 for it although they have two sources.
             let sources = self.sources().max(if mods.sel & 4 != 0 { 3 } else { 0 });
             let bits = (0..sources).chain([3]).map(|at| inst.op_sel & (1 << at) != 0);

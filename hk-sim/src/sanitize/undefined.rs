@@ -310,9 +310,16 @@ impl Undefined {
                         [(a_from_b, old_b, &mut new_a), (b_from_a, old_a, &mut new_b)]
                     {
                         let Some(from) = from else { continue };
-                        let undefined = old.lanes >> from & 1;
+                        let (active, kept) = (exec >> from & 1 != 0, *new >> lane & 1);
+                        // Bits of an exchange of lanes: `fi` reads inactive lanes, `bound_ctrl`
+                        // gives zero for them, and without either the register is kept.
+                        let undefined = match inst.op_sel {
+                            0 if !active => kept,
+                            2 if !active => 0,
+                            _ => old.lanes >> from & 1,
+                        };
                         *new = *new & !(1 << lane) | undefined << lane;
-                        inactive |= undefined & !(exec >> from) & 1 != 0;
+                        inactive |= !active && undefined != 0;
                     }
                 }
                 let kind = if inactive { Kind::Divergence } else { Kind::Uninit };

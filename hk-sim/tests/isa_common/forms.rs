@@ -224,6 +224,7 @@ fn modifiers(row: &OpInfo, sources: usize) -> Vec<String> {
         [" clamp", " mul:2", " mul:4", " div:2", " clamp mul:4", " bitop3:3", " bitop3:0x96"]
             .map(str::to_owned)
             .to_vec();
+    all.extend([" fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"].map(str::to_owned));
     if matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc) {
         return all;
     }

@@ -559,11 +559,20 @@ fn moves_lanes(after: &mut State, before: &State, inst: &Inst) -> bool {
             };
             let (old_d, old_s) = (before.rows[row(d)], before.rows[row(s)]);
             for lane in (0..64).filter(|lane| exec >> lane & 1 == 1) {
+                // What arrives from another lane, which may be inactive, in place of `own`.
+                let arrives = |own: u32, other: &[u32; 64], from: usize| {
+                    let (fi, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
+                    match (exec >> from & 1 == 1 || fi, bound_ctrl) {
+                        (true, _) => other[from],
+                        (false, true) => 0,
+                        (false, false) => own,
+                    }
+                };
                 let odd = group != 0 && lane / group % 2 == 1;
                 let (new_d, new_s) = match (group, odd) {
                     (0, _) => (old_s[lane], old_d[lane]),
-                    (_, false) => (old_d[lane], old_d[lane + group]),
-                    (_, true) => (old_s[lane - group], old_s[lane]),
+                    (_, false) => (old_d[lane], arrives(old_s[lane], &old_d, lane + group)),
+                    (_, true) => (arrives(old_d[lane], &old_s, lane - group), old_s[lane]),
                 };
                 after.rows[row(d)][lane] = new_d;
                 after.rows[row(s)][lane] = new_s;

@@ -32,6 +32,7 @@ pub(super) fn lower(inst: &Inst) -> Option<Result<MicroOp, Unsupported>> {
     };
     let mut op = MicroOp::new(run, inst);
     op.dst = code(inst.dst[0]);
+    op.flags = inst.op_sel.into();
     for (src, operand) in op.src.iter_mut().zip(inst.src) {
         *src = code(operand);
     }
@@ -65,12 +66,27 @@ fn swap(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
     write_both(wave, op, |d, s| (s, d))
 }
 
+/// Flag `fi` of an exchange of lanes: inactive lanes are read.
+const FETCH_INACTIVE: u32 = 1;
+/// Flag `bound_ctrl` of an exchange of lanes: inactive lanes that are not read count as zero.
+const BOUND_CTRL: u32 = 2;
+
 /// Swaps the odd groups of `N` lanes of the destination with the even groups of the source.
+///
+/// As for DPP, a lane whose partner is inactive receives its value with `fi`, zero with
+/// `bound_ctrl` alone, and keeps its own value without either.
 fn permlane_swap<const N: usize>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
+    let readable = if op.flags & FETCH_INACTIVE != 0 { u64::MAX } else { wave.exec() };
+    let zero = op.flags & BOUND_CTRL != 0;
     write_both(wave, op, |d, s| {
+        let partner = |own: u32, other: &Lanes, from: usize| match readable >> from & 1 {
+            0 if zero => 0,
+            0 => own,
+            _ => other[from],
+        };
         let odd = |lane: usize| lane & N != 0;
-        let new_d = |lane| if odd(lane) { s[lane - N] } else { d[lane] };
-        let new_s = |lane| if odd(lane) { s[lane] } else { d[lane + N] };
+        let new_d = |lane| if odd(lane) { partner(d[lane], &s, lane - N) } else { d[lane] };
+        let new_s = |lane| if odd(lane) { s[lane] } else { partner(s[lane], &d, lane + N) };
         (std::array::from_fn(new_d), std::array::from_fn(new_s))
     })
 }

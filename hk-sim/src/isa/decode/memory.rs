@@ -9,10 +9,9 @@ const OFF: u32 = 0x7f;
 
 impl Decoder<'_> {
     pub(super) fn ds(&self) -> Result<Inst, DecodeError> {
-        let w0 = self.word;
-        let mut b = self.begin(Format::Ds, bits(w0, 24, 17), 2)?;
+        let mut b = self.begin(Format::Ds, bits(self.word, 24, 17), 2)?;
         let info = b.inst.info;
-        let w1 = b.inst.raw[1];
+        let [w0, w1, ..] = b.inst.raw;
         let acc = bit(w0, 25);
         if bit(w0, 16) != info.mods.has(Mods::GDS) {
             return Err(b.bad("gds", bits(w0, 16, 16)));
@@ -51,7 +50,7 @@ impl Decoder<'_> {
         };
         let mut b = self.begin(format, bits(w0, 24, 18), 2)?;
         let info = b.inst.info;
-        let w1 = b.inst.raw[1];
+        let [w0, w1, ..] = b.inst.raw;
         let acc = bit(w1, 23);
         b.inst.mem.sc0 = bit(w0, 16);
         b.inst.mem.nt = bit(w0, 17);
@@ -61,7 +60,6 @@ impl Decoder<'_> {
         let (vaddr, saddr) = (bits(w1, 7, 0), bits(w1, 22, 16));
         let mut address = info.src[0];
         if format == Format::Flat {
-            b.zero("offset", bits(w0, 12, 12))?;
             b.zero("saddr", saddr)?;
         } else if saddr != OFF {
             b.inst.src[2] = b.operand(info.src[2], "saddr", saddr, false)?;
@@ -83,11 +81,9 @@ impl Decoder<'_> {
     }
 
     pub(super) fn mubuf(&self) -> Result<Inst, DecodeError> {
-        let w0 = self.word;
-        let mut b = self.begin(Format::Mubuf, bits(w0, 24, 18), 2)?;
+        let mut b = self.begin(Format::Mubuf, bits(self.word, 24, 18), 2)?;
         let info = b.inst.info;
-        let w1 = b.inst.raw[1];
-        b.zero("reserved", (w0 & 0x0200_0000) | (w1 & 0x0060_0000))?;
+        let [w0, w1, ..] = b.inst.raw;
         b.inst.mem.sc0 = bit(w0, 14);
         b.inst.mem.sc1 = bit(w0, 15);
         b.inst.mem.nt = bit(w0, 17);
@@ -98,16 +94,15 @@ impl Decoder<'_> {
             return Err(b.bad("lds", 1));
         }
         if info.mods.has(Mods::NOADDR) {
-            b.zero("address", (w0 & 0x0002_3fff) | w1)?;
+            b.zero("address", (w0 & 0x3000) | w1)?;
             return Ok(b.inst);
         }
         b.buffer(w0, w1)
     }
 
     pub(super) fn mtbuf(&self) -> Result<Inst, DecodeError> {
-        let w0 = self.word;
-        let mut b = self.begin(Format::Mtbuf, bits(w0, 18, 15), 2)?;
-        let w1 = b.inst.raw[1];
+        let mut b = self.begin(Format::Mtbuf, bits(self.word, 18, 15), 2)?;
+        let [w0, w1, ..] = b.inst.raw;
         b.inst.mem.sc0 = bit(w0, 14);
         b.inst.mem.sc1 = bit(w1, 21);
         b.inst.mem.nt = bit(w1, 22);
@@ -142,7 +137,7 @@ impl Building {
         self.inst.src[0] = self.operand(address, "vaddr", bits(w1, 7, 0), false)?;
         let vdata = bits(w1, 15, 8);
         if self.inst.mem.lds {
-            self.zero("vdata", vdata | u32::from(acc))?;
+            self.zero("acc", acc.into())?;
         } else {
             if info.src[1].is_some() {
                 self.inst.src[1] = self.operand(info.src[1], "vdata", vdata, acc)?;

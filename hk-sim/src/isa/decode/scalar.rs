@@ -17,22 +17,22 @@ impl Decoder<'_> {
     fn sop2(&self, op: u32) -> Result<Inst, DecodeError> {
         let mut b = self.begin(Format::Sop2, op, 1)?;
         let info = b.inst.info;
-        b.inst.dst[0] = b.operand(info.dst[0], "sdst", bits(self.word, 22, 16), false)?;
-        self.ssrc(b, bits(self.word, 15, 8))
+        let word = b.inst.raw[0];
+        b.inst.dst[0] = b.operand(info.dst[0], "sdst", bits(word, 22, 16), false)?;
+        self.ssrc(b, bits(word, 15, 8))
     }
 
     fn sop1(&self) -> Result<Inst, DecodeError> {
         let mut b = self.begin(Format::Sop1, bits(self.word, 15, 8), 1)?;
         let info = b.inst.info;
-        b.inst.dst[0] = b.operand(info.dst[0], "sdst", bits(self.word, 22, 16), false)?;
+        b.inst.dst[0] = b.operand(info.dst[0], "sdst", bits(b.inst.raw[0], 22, 16), false)?;
         self.ssrc(b, 0)
     }
 
     fn sopc(&self) -> Result<Inst, DecodeError> {
         let mut b = self.begin(Format::Sopc, bits(self.word, 22, 16), 1)?;
-        let mut ssrc1 = bits(self.word, 15, 8);
+        let mut ssrc1 = bits(b.inst.raw[0], 15, 8);
         if b.inst.info.imm == Imm::GprIdx {
-            b.within("gpr_idx", ssrc1, 15)?;
             b.inst.simm16 = ssrc1 as u16;
             ssrc1 = 0;
         }
@@ -43,7 +43,7 @@ impl Decoder<'_> {
     fn ssrc(&self, mut b: Building, ssrc1: u32) -> Result<Inst, DecodeError> {
         let info = b.inst.info;
         for (at, (field, value)) in
-            [("ssrc0", bits(self.word, 7, 0)), ("ssrc1", ssrc1)].into_iter().enumerate()
+            [("ssrc0", bits(b.inst.raw[0], 7, 0)), ("ssrc1", ssrc1)].into_iter().enumerate()
         {
             b.inst.src[at] = b.source_or_literal(info.src[at], field, value)?;
         }
@@ -54,8 +54,9 @@ impl Decoder<'_> {
     fn sopk(&self) -> Result<Inst, DecodeError> {
         let mut b = self.begin(Format::Sopk, bits(self.word, 27, 23), 1)?;
         let info = b.inst.info;
-        let sdst = bits(self.word, 22, 16);
-        b.inst.simm16 = self.word as u16;
+        let word = b.inst.raw[0];
+        let sdst = bits(word, 22, 16);
+        b.inst.simm16 = word as u16;
         if info.dst[0].is_some() {
             b.inst.dst[0] = b.operand(info.dst[0], "sdst", sdst, false)?;
         } else if info.src[0].class == super::Class::Literal {
@@ -80,21 +81,14 @@ impl Decoder<'_> {
     }
 
     pub(super) fn smem(&self) -> Result<Inst, DecodeError> {
-        let w0 = self.word;
-        let mut b = self.begin(Format::Smem, bits(w0, 25, 18), 2)?;
+        let mut b = self.begin(Format::Smem, bits(self.word, 25, 18), 2)?;
         let info = b.inst.info;
-        let w1 = b.inst.raw[1];
-        b.zero("reserved", (w0 & 0xa000) | (w1 & 0x01e0_0000))?;
+        let [w0, w1, ..] = b.inst.raw;
         b.inst.mem.glc = bit(w0, 16);
-        if b.inst.mem.glc && (info.imm == Imm::Probe || !b.moves_data()) {
-            return Err(b.bad("glc", 1));
-        }
         let sdata = bits(w0, 12, 6);
         let returns = !info.mods.has(Mods::RET) || b.inst.mem.glc;
         if info.imm == Imm::Probe {
             b.inst.simm16 = sdata as u16;
-        } else if !info.dst[0].is_some() && !info.src[2].is_some() {
-            b.zero("sdata", sdata)?;
         }
         if info.dst[0].is_some() && returns {
             b.inst.dst[0] = b.operand(info.dst[0], "sdata", sdata, false)?;
@@ -102,40 +96,26 @@ impl Decoder<'_> {
         if info.src[2].is_some() {
             b.inst.src[2] = b.operand(info.src[2], "sdata", sdata, false)?;
         }
-        b.inst.src[0] = b.operand(info.src[0], "sbase", bits(w0, 5, 0) << 1, false)?;
         if !info.src[0].is_some() {
-            b.zero("offset", w1 | (w0 & 0x0003_4000))?;
             return Ok(b.inst);
         }
+        b.inst.src[0] = b.operand(info.src[0], "sbase", bits(w0, 5, 0) << 1, false)?;
         let (imm, soffset_en) = (bit(w0, 17), bit(w0, 14));
         if imm {
             b.inst.offset = ((w1 << 11) as i32) >> 11;
-            // Only addresses from a register pair take negative offsets.
-            if b.inst.offset < 0 && info.src[0].dwords == 4 {
-                return Err(b.bad("offset", w1));
-            }
         }
         let soffset = match (imm, soffset_en) {
+            (true, false) => return Ok(b.inst),
             (true, true) => bits(w1, 31, 25),
-            (true, false) => {
-                b.zero("soffset", bits(w1, 31, 25))?;
-                return Ok(b.inst);
+            (false, true) => {
+                // The assembler names the register of a lone scalar offset in the other field.
+                b.inst.raw[0] &= !(1 << 14);
+                b.inst.raw[1] = bits(w1, 31, 25);
+                bits(w1, 31, 25)
             }
-            (false, false) => {
-                b.within("offset", w1, 0x7f)?;
-                bits(w1, 6, 0)
-            }
-            (false, true) => return Err(b.bad("soffset_en", 1)),
+            (false, false) => bits(w1, 6, 0),
         };
         b.inst.src[1] = b.operand(info.src[1], "soffset", soffset, false)?;
         Ok(b.inst)
-    }
-}
-
-impl Building {
-    /// Whether a scalar memory instruction loads or stores registers.
-    fn moves_data(&self) -> bool {
-        let info = self.inst.info;
-        info.src[2].is_some() || info.dst[0].is_some() && info.src[0].is_some()
     }
 }

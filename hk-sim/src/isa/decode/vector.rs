@@ -21,14 +21,24 @@ impl Decoder<'_> {
         };
         let mut b = self.begin(format, op, 1)?;
         let info = b.inst.info;
+        let form = match bits(w, 8, 0) {
+            SDWA if info.forms.has(Forms::SDWA) => Forms::SDWA,
+            DPP if info.forms.has(Forms::DPP) => Forms::DPP,
+            _ => 0,
+        };
+        if form != 0 {
+            b.extend(self, 2)?;
+        }
+        b.clear_ignored(form);
         if format != Format::Vopc {
             b.inst.dst[0] = b.register(info.dst[0], "vdst", bits(w, 24, 17))?;
             b.inst.dst[1] = b.operand(info.dst[1], "vcc", 0, false)?;
         }
-        match bits(w, 8, 0) {
-            SDWA if info.forms.has(Forms::SDWA) => self.sdwa(b, vsrc1),
-            DPP if info.forms.has(Forms::DPP) => self.dpp(b, vsrc1),
-            src0 => {
+        match form {
+            Forms::SDWA => Self::sdwa(b, vsrc1),
+            Forms::DPP => Self::dpp(b, vsrc1),
+            _ => {
+                let src0 = bits(b.inst.raw[0], 8, 0);
                 if format == Format::Vopc {
                     b.inst.dst[0] = b.operand(info.dst[0], "vcc", 0, false)?;
                 }
@@ -40,8 +50,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn sdwa(&self, mut b: Building, vsrc1: u32) -> Result<Inst, DecodeError> {
-        b.extend(self, 2)?;
+    fn sdwa(mut b: Building, vsrc1: u32) -> Result<Inst, DecodeError> {
         let info = b.inst.info;
         let x = b.inst.raw[1];
         if info.format == Format::Vopc {
@@ -60,7 +69,6 @@ impl Decoder<'_> {
         } else {
             b.clamp_omod(bit(x, 13), bits(x, 15, 14))?;
         }
-        b.zero("reserved", x & 0x4040_0000)?;
         let sources = if info.src[1].is_some() { 2 } else { 1 };
         let mut sdwa = Sdwa { dst_sel: 0, dst_unused: 0, src_sel: [0; 2], src_sext: [false; 2] };
         for at in 0..2 {
@@ -107,11 +115,9 @@ impl Decoder<'_> {
         Ok(b.inst)
     }
 
-    fn dpp(&self, mut b: Building, vsrc1: u32) -> Result<Inst, DecodeError> {
-        b.extend(self, 2)?;
+    fn dpp(mut b: Building, vsrc1: u32) -> Result<Inst, DecodeError> {
         let info = b.inst.info;
         let x = b.inst.raw[1];
-        b.zero("reserved", bits(x, 18, 17))?;
         let ctrl = bits(x, 16, 8);
         let newbcast = matches!(ctrl, 0x150..=0x15f);
         let legal = newbcast
@@ -203,7 +209,6 @@ impl Decoder<'_> {
         let mut b = self.begin(Format::Vop3px2, op, 4)?;
         let info = b.inst.info;
         let [w0, w1, ..] = b.inst.raw;
-        b.zero("reserved", (w0 & 0xe7ff) | (w1 & 0xe7fc_0000))?;
         b.inst.op_sel = bits(w0, 12, 11) as u8;
         b.inst.op_sel_hi = bits(w1, 28, 27) as u8;
         b.inst.src[3] = b.operand(info.src[3], "scale_src0", bits(w1, 8, 0), false)?;

@@ -64,7 +64,7 @@
   s_waitcnt lgkmcnt(0)
   global_store_dword v2, v3, s[4:5]
 
-; case swap arch=gfx950 args=out:256
+; case swap_fetches arch=gfx950 args=out:256
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_cmp_gt_u32_e32 vcc, 32, v0
   v_lshlrev_b32_e32 v2, 2, v0
@@ -73,7 +73,31 @@
   s_and_saveexec_b64 s[6:7], vcc
   v_mov_b32_e32 v1, 3
   s_nop 1
+  v_permlane32_swap_b32_e64 v1, v3 fi:1     ;!divergence
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; case swap_keeps arch=gfx950 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 32, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  v_mov_b32_e32 v3, 4                       ;+
+  s_nop 1
   v_permlane32_swap_b32_e32 v1, v3          ;!divergence
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v2, v3, s[4:5]
+
+; case swap_zeroes arch=gfx950 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 32, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  s_nop 1
+  v_permlane32_swap_b32_e32 v1, v3          ;-!divergence
+  v_permlane32_swap_b32_e64 v1, v3 bound_ctrl:1 ;+
   s_waitcnt lgkmcnt(0)
   global_store_dword v2, v3, s[4:5]
 
