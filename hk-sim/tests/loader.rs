@@ -272,6 +272,67 @@ fn an_object_without_metadata_has_its_kernels() {
     assert_eq!(object.functions()[0].vaddr, kernel.entry_vaddr);
 }
 
+/// Object with a kernel whose metadata states a kernarg segment of 8 bytes, with one argument of
+/// 4 bytes at each of these offsets.
+fn with_arguments_at(offsets: &[u32]) -> Result<CodeObject, LoadError> {
+    let args: String = offsets
+        .iter()
+        .map(|at| format!("      - {{ .offset: {at}, .size: 4, .value_kind: by_value }}\n"))
+        .collect();
+    let source = format!(
+        r#"
+        .text
+        .globl padded
+        .p2align 8
+        .type padded,@function
+    padded:
+        s_endpgm
+        .size padded, .-padded
+        .rodata
+        .p2align 6
+        .amdhsa_kernel padded
+          .amdhsa_next_free_vgpr 1
+          .amdhsa_next_free_sgpr 8
+          .amdhsa_accum_offset 4
+          .amdhsa_kernarg_size 8
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--gfx950
+amdhsa.kernels:
+  - .name: padded
+    .symbol: padded.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 8
+    .vgpr_count: 1
+    .max_flat_workgroup_size: 64
+    .args:
+{args}...
+        .end_amdgpu_metadata
+    "#
+    );
+    let bytes = assemble_code_object(&source, BuildArch::Gfx950).expect("it assembles");
+    CodeObject::parse(&bytes)
+}
+
+#[test]
+fn padding_behind_the_stated_kernarg_segment_is_part_of_it() {
+    let object = with_arguments_at(&[0, 4, 8, 12]).expect("padding is no error");
+    let kernel = object.kernel("padded").expect("it is the only one");
+    assert_eq!(kernel.args().len(), 4);
+    assert_eq!((kernel.explicit_size(), kernel.kernarg_size()), (16, 16));
+    let object = with_arguments_at(&[0]).expect("a plain object");
+    let kernel = object.kernel("padded").expect("it is the only one");
+    assert_eq!((kernel.explicit_size(), kernel.kernarg_size()), (4, 8));
+    let error = with_arguments_at(&[0, 0xffff_fff0]).expect_err("no segment is as large");
+    assert!(error.to_string().contains("at offset 4294967280"), "{error}");
+}
+
 /// A bundle as clang-offload-bundler lays it out.
 fn bundle_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let table: usize = entries.iter().map(|(id, _)| 24 + id.len()).sum();

@@ -112,8 +112,7 @@ pub(super) unsafe fn argument_bytes(
         if from.is_null() {
             return Err(HipError::INVALID_VALUE);
         }
-        // SAFETY: it points to the argument's bytes; the parser checked that the argument lies
-        // inside the kernarg segment, and `explicit_size` covers it.
+        // SAFETY: it points to the argument's bytes, and `explicit_size` covers the argument.
         unsafe { bytes[start..start + size].as_mut_ptr().copy_from_nonoverlapping(from, size) };
     }
     Ok(bytes)

@@ -128,6 +128,13 @@ impl Kernel {
         }
     }
 
+    /// Bytes of the kernarg segment. Handwritten kernels list padding behind the size that they
+    /// state, which callers pass like any argument.
+    pub fn kernarg_size(&self) -> u32 {
+        let stated = self.metadata.as_ref().map_or(0, |metadata| metadata.kernarg_segment_size);
+        stated.max(self.descriptor.kernarg_size).max(self.explicit_size())
+    }
+
     /// Largest workgroup the kernel was compiled for, in work-items.
     pub fn max_flat_workgroup_size(&self) -> u32 {
         const HARDWARE_LIMIT: u32 = 1024;
@@ -435,7 +442,7 @@ fn check_stated_target(stated: &str, target: TargetId) -> Result<(), LoadError> 
     )))
 }
 
-/// Arguments must lie inside the kernarg segment, and hidden ones have a size a scalar can have.
+/// The kernarg segment, and the arguments with it, must be of a size that can be meant.
 fn check_kernarg(metadata: &KernelMetadata) -> Result<(), String> {
     /// Far above the 4 KiB that compilers allow.
     const MAX_KERNARG: u32 = 1 << 20;
@@ -444,11 +451,8 @@ fn check_kernarg(metadata: &KernelMetadata) -> Result<(), String> {
     }
     for arg in &metadata.args {
         let end = arg.offset.checked_add(arg.size);
-        if end.is_none_or(|end| end > metadata.kernarg_segment_size) {
-            return Err(format!(
-                "argument of {} bytes at offset {} is outside the kernarg segment of {} bytes",
-                arg.size, arg.offset, metadata.kernarg_segment_size
-            ));
+        if end.is_none_or(|end| end > MAX_KERNARG) {
+            return Err(format!("argument of {} bytes at offset {}", arg.size, arg.offset));
         }
     }
     Ok(())

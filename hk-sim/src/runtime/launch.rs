@@ -394,8 +394,7 @@ impl Launch {
 
 /// The kernarg segment: the caller's bytes, then the hidden arguments (but the queue pointer).
 fn kernarg(kernel: &Kernel, shape: &Shape, explicit: &[u8]) -> Vec<u8> {
-    let metadata_size = kernel.metadata.as_ref().map_or(0, |found| found.kernarg_segment_size);
-    let size = kernel.descriptor.kernarg_size.max(metadata_size) as usize;
+    let size = kernel.kernarg_size() as usize;
     let mut bytes = vec![0; size];
     let given = explicit.len().min(size);
     bytes[..given].copy_from_slice(&explicit[..given]);
