@@ -17,8 +17,13 @@ use crate::guarded::Guarded;
 /// As each run must give the same bits, an element that the op does not write is noticed.
 const PATTERNS: [u8; 3] = [0xff, 0x5a, 0x00];
 
-/// Seeds of the simulator's schedule in each run: in turns, and two permutations.
-const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(0x5eed)];
+/// Slice and seed of the simulator's schedule in each run: waves nearly in step, as on hardware, in
+/// a permuted order, and each as far ahead of the others as barriers let it.
+const SCHEDULES: [(u32, Option<u64>); 3] = [
+    (ExecOptions::NEAR_LOCKSTEP, None),
+    (ExecOptions::PERMUTED, Some(0x5eed)),
+    (ExecOptions::FAR_AHEAD, None),
+];
 
 /// The simulator's schedule is one for the whole process, so cases run one after another.
 static RUNNING: Mutex<()> = Mutex::new(());
@@ -230,8 +235,8 @@ impl Setting {
     fn choose(&self, run: usize) {
         if let Some(preset) = &self.preset {
             let checks = if run == 0 { self.checks } else { Checks::NONE };
-            let (seed, sanitize) = (SCHEDULES[run], preset.sanitize | checks);
-            hk_sim::set_exec_options(ExecOptions { seed, sanitize, ..preset.clone() });
+            let ((slice, seed), sanitize) = (SCHEDULES[run], preset.sanitize | checks);
+            hk_sim::set_exec_options(ExecOptions { slice, seed, sanitize, ..preset.clone() });
         }
     }
 

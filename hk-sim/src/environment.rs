@@ -4,6 +4,7 @@
 
 use std::env;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::exec::ExecOptions;
 use crate::exec::simd::SimdLevel;
@@ -79,6 +80,17 @@ fn parse_options() -> (ExecOptions, Vec<String>) {
     }
     if let Some(seed) = good(number("HIPKITTENS_SIM_SEED"), &mut problems) {
         options.seed = Some(seed);
+    }
+    let slice = read(
+        "HIPKITTENS_SIM_SLICE",
+        || "a positive number of instructions".into(),
+        |text| text.parse().ok().filter(|slice| *slice != 0),
+    );
+    if let Some(slice) = good(slice, &mut problems) {
+        options.slice = slice;
+    }
+    if let Some(seconds) = good(number("HIPKITTENS_SIM_PATIENCE"), &mut problems) {
+        options.patience = Duration::from_secs(seconds);
     }
     if let Some(limit) = good(number("HIPKITTENS_SIM_MAX_INSTRUCTIONS"), &mut problems) {
         options.max_instructions = limit;

@@ -7,6 +7,7 @@ mod support;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::types::*;
@@ -90,6 +91,69 @@ KERNEL void forever(unsigned* flag) { while (LOAD(flag) == 0) {} }
 
 KERNEL void give_up() { __builtin_trap(); }
 
+// Each wave reads what the next one wrote, without a barrier, some time later.
+KERNEL void in_step(unsigned* out) {
+    SHARED volatile unsigned part[256];
+    unsigned t = THREAD;
+    part[t] = 3 * t + 1;
+    asm volatile(".rept 32\n s_nop 0\n .endr");
+    out[WG * 256 + t] = part[(t + 64) % 256];
+}
+
+KERNEL void paced(unsigned* flag) {
+    while (LOAD(flag) == 0) __builtin_amdgcn_s_sleep(2);
+    if (THREAD == 0) STORE(flag + 1, 5);
+}
+
+KERNEL void locked(unsigned* lock) {
+    for (unsigned open = 0; !__hip_atomic_compare_exchange_strong(
+             lock, &open, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+         open = 0) {}
+}
+
+KERNEL void adds_nothing(unsigned* flag) {
+    unsigned none = flag[1];
+    while (__hip_atomic_fetch_add(flag, none, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+}
+
+// One wave polls LDS, the others wait for it at a barrier.
+KERNEL void half_waits(unsigned* out) {
+    SHARED unsigned flag;
+    if (THREAD == 0) __hip_atomic_store(&flag, 0, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    SYNC();
+    if (THREAD < 64)
+        while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {}
+    SYNC();
+    out[THREAD] = 1;
+}
+
+KERNEL void circles() { for (;;) asm volatile("s_nop 0"); }
+
+// Takes its time, then sets a flag.
+KERNEL void takes_time(unsigned* flag, unsigned n) {
+    unsigned x = n;
+    for (unsigned i = 0; i < n; i++) { x = x * 1664525 + 1013904223; asm volatile("" : "+v"(x)); }
+    if (THREAD == 0) STORE(flag, x | 1);
+}
+
+// Polls so many times at most.
+KERNEL void polls_some_time(unsigned* flag, unsigned n) {
+    unsigned i = 0;
+    while (i < n && LOAD(flag) == 0) i++;
+    if (THREAD == 0) flag[1] = i;
+}
+
+// Polls while another wave works, which then helps it.
+KERNEL void helped(unsigned* flag, unsigned n) {
+    if (THREAD >= 64) {
+        unsigned x = n;
+        for (unsigned i = 0; i < n; i++) { x = x * 1664525 + 1; asm volatile("" : "+v"(x)); }
+        STORE(flag, x | 1);
+    } else {
+        while (LOAD(flag) == 0) {}
+    }
+}
+
 __attribute__((device, noinline)) unsigned ackermann(unsigned m, unsigned n) {
     return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
 }
@@ -121,6 +185,11 @@ impl Kernels {
 
     /// Launches and waits.
     fn run(&self, name: &str, grid: [u32; 3], block: [u32; 3], args: &[Arg]) -> HipError {
+        self.launch(null_mut(), name, grid, block, args);
+        unsafe { hipDeviceSynchronize() }
+    }
+
+    fn launch(&self, stream: HipStream, name: &str, grid: [u32; 3], block: [u32; 3], args: &[Arg]) {
         let name = CString::new(name).unwrap();
         let function = get(|f| unsafe { hipModuleGetFunction(f, self.0, name.as_ptr()) });
         let mut pointers: Vec<*mut c_void> = args
@@ -140,11 +209,10 @@ impl Kernels {
                 block[1],
                 block[2],
                 0,
-                null_mut(),
+                stream,
                 pointers.as_mut_ptr(),
                 null_mut(),
             ));
-            hipDeviceSynchronize()
         }
     }
 }
@@ -158,9 +226,16 @@ const PRODUCTS: [&str; 2] = ["mi325x", "mi355x"];
 
 /// Runs under several thread counts and wave schedules.
 fn under_schedules(mut run: impl FnMut()) {
+    const SLICES: [(u32, Option<u64>); 5] = [
+        (ExecOptions::NEAR_LOCKSTEP, None),
+        (ExecOptions::FAR_AHEAD, None),
+        (1, None),
+        (ExecOptions::NEAR_LOCKSTEP, Some(1)),
+        (ExecOptions::PERMUTED, Some(2)),
+    ];
     for threads in [1, 2, 5] {
-        for seed in [None, Some(1), Some(2), Some(3)] {
-            hk_sim::set_exec_options(ExecOptions { threads, seed, ..ExecOptions::default() });
+        for (slice, seed) in SLICES {
+            hk_sim::set_exec_options(ExecOptions { threads, slice, seed, ..Default::default() });
             run();
         }
     }
@@ -195,6 +270,31 @@ fn waves_that_wait_without_a_barrier_make_progress() {
             assert_eq!(download::<u32>(out, 6), [42; 6]);
             free(out);
         });
+    }
+}
+
+#[test]
+fn waves_advance_nearly_in_step_unless_told_otherwise() {
+    let _alone = alone();
+    let right: Vec<u32> = (0..512).map(|i| (i % 256 + 64) % 256 * 3 + 1).collect();
+    for product in PRODUCTS {
+        let kernels = Kernels::load(product);
+        let run = |slice| {
+            hk_sim::set_exec_options(ExecOptions { slice, ..ExecOptions::default() });
+            let out = upload(&[0u32; 512]);
+            ok(kernels.run("in_step", [2, 1, 1], [256, 1, 1], &[Arg::Buffer(out)]));
+            let found = download::<u32>(out, 512);
+            free(out);
+            found
+        };
+        for slice in [ExecOptions::default().slice, 4, 1] {
+            assert_eq!(run(slice), right, "{product}, turns of {slice}");
+        }
+        // The last wave finds what the first one wrote, the others come too early.
+        let ahead = run(ExecOptions::FAR_AHEAD);
+        assert_eq!(ahead[192..256], right[192..256]);
+        assert!((0..192).all(|i| ahead[i] != right[i]), "{product}");
+        hk_sim::set_exec_options(ExecOptions::default());
     }
 }
 
@@ -321,6 +421,123 @@ fn short_launches_end_at_the_instruction_budget_too() {
     ok(run(15 << 10));
     hk_sim::set_exec_options(ExecOptions::default());
     free(out);
+}
+
+/// Options with so little patience that a test does not take long.
+fn impatient(threads: usize, milliseconds: u64) -> ExecOptions {
+    let patience = Duration::from_millis(milliseconds);
+    ExecOptions { threads, patience, ..ExecOptions::default() }
+}
+
+#[test]
+fn kernels_that_poll_for_ever_fail_with_the_places_of_their_waves() {
+    let _alone = alone();
+    for product in PRODUCTS {
+        let kernels = Kernels::load(product);
+        let word = upload(&[0u32; 256]);
+        let one = upload(&[1u32]);
+        let cases: [(&str, *mut c_void, u32, &str); 6] = [
+            ("forever", word, 3, "polls at pc 0x"),
+            ("paced", word, 2, "global_load_dword"),
+            ("adds_nothing", word, 1, "global_atomic_add"),
+            ("locked", one, 2, "global_atomic_cmpswap"),
+            ("half_waits", word, 1, "s_barrier"),
+            ("circles", word, 1, "goes round in circles"),
+        ];
+        for ((name, argument, groups, said), threads) in cases.into_iter().zip([1, 2, 1, 2, 1, 2]) {
+            let block = if name == "half_waits" { 256 } else { 64 };
+            hk_sim::set_exec_options(impatient(threads, 300));
+            let start = Instant::now();
+            let error = kernels.run(name, [groups, 1, 1], [block, 1, 1], &[Arg::Buffer(argument)]);
+            assert_eq!(error, HipError::LAUNCH_TIME_OUT, "{name}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{name}: {:?}", start.elapsed());
+            let report = hk_sim::last_fault().expect("a report");
+            assert_eq!(report.kind, FaultKind::Deadlock, "{name}: {report}");
+            assert_eq!((report.workgroup, report.wave), ([0; 3], 0), "{name}: {report}");
+            assert!(report.detail.contains(said), "{name}: {report}");
+            for group in 0..groups {
+                let place = format!("workgroup ({group}, 0, 0), wave 0");
+                assert!(report.detail.contains(&place), "{name}: {report}");
+            }
+            if name == "half_waits" {
+                assert!(report.detail.contains("wave 3 waits at pc"), "{report}");
+                assert!(report.instruction.starts_with("ds_read"), "{report}");
+            }
+        }
+        // The device is usable afterwards.
+        hk_sim::set_exec_options(ExecOptions::default());
+        let out = upload(&[0u32; 3]);
+        ok(kernels.run("leave_early", [3, 1, 1], [320, 1, 1], &[Arg::Buffer(out)]));
+        assert_eq!(download::<u32>(out, 3), [7; 3]);
+        for buffer in [out, word, one] {
+            free(buffer);
+        }
+    }
+}
+
+/// Kernels that take far longer than the simulator's patience with those that cannot go on.
+#[test]
+fn kernels_that_get_somewhere_are_not_stopped() {
+    let _alone = alone();
+    let kernels = Kernels::load("mi355x");
+    hk_sim::set_exec_options(impatient(2, 50));
+    let rounds = 20_000_000;
+    for (name, block) in [("takes_time", 64), ("polls_some_time", 64), ("helped", 128)] {
+        let flag = upload(&[0u32; 2]);
+        let n = if name == "polls_some_time" { rounds / 2 } else { rounds };
+        let start = Instant::now();
+        ok(kernels.run(name, [1; 3], [block, 1, 1], &[Arg::Buffer(flag), Arg::Word(n)]));
+        assert!(start.elapsed() > Duration::from_millis(700), "{name} shows nothing");
+        let after = download::<u32>(flag, 2);
+        assert_ne!(after[usize::from(name == "polls_some_time")], 0, "{name}");
+        free(flag);
+    }
+    hk_sim::set_exec_options(ExecOptions::default());
+}
+
+#[test]
+fn a_kernel_waits_for_the_host_and_for_other_streams() {
+    let _alone = alone();
+    let kernels = Kernels::load("mi355x");
+    let streams: [HipStream; 2] =
+        std::array::from_fn(|_| get(|s| unsafe { hipStreamCreateWithFlags(s, 1) }));
+    // The host writes the flag while there is patience left.
+    hk_sim::set_exec_options(impatient(2, 5000));
+    let flag = upload(&[0u32; 2]);
+    kernels.launch(streams[0], "paced", [4, 1, 1], [64, 1, 1], &[Arg::Buffer(flag)]);
+    std::thread::sleep(Duration::from_millis(1500));
+    let one = 1u32;
+    let from = std::ptr::from_ref(&one).cast::<c_void>();
+    unsafe {
+        ok(hipMemcpyAsync(flag, from, 4, 1, streams[1]));
+        ok(hipDeviceSynchronize());
+    }
+    assert_eq!(download::<u32>(flag, 2), [1, 5]);
+    free(flag);
+    // Another kernel takes longer than the patience to get there.
+    hk_sim::set_exec_options(impatient(1, 50));
+    let flag = upload(&[0u32; 2]);
+    kernels.launch(streams[0], "paced", [2, 1, 1], [64, 1, 1], &[Arg::Buffer(flag)]);
+    let args = [Arg::Buffer(flag), Arg::Word(20_000_000)];
+    let start = Instant::now();
+    kernels.launch(streams[1], "takes_time", [1; 3], [64, 1, 1], &args);
+    unsafe { ok(hipDeviceSynchronize()) };
+    assert!(start.elapsed() > Duration::from_millis(700), "it shows nothing");
+    assert_eq!(download::<u32>(flag, 2)[1], 5);
+    free(flag);
+    // Two that wait for each other have nobody to wait for.
+    let flags = [upload(&[0u32; 2]), upload(&[0u32; 2])];
+    for (stream, flag) in streams.into_iter().zip(flags) {
+        kernels.launch(stream, "paced", [1; 3], [64, 1, 1], &[Arg::Buffer(flag)]);
+    }
+    for stream in streams {
+        assert_eq!(unsafe { hipStreamSynchronize(stream) }, HipError::LAUNCH_TIME_OUT);
+        unsafe { ok(hipStreamDestroy(stream)) };
+    }
+    for flag in flags {
+        free(flag);
+    }
+    hk_sim::set_exec_options(ExecOptions::default());
 }
 
 #[test]

@@ -9,9 +9,11 @@ mod buffer;
 mod ds;
 mod flat;
 pub mod float;
+mod group;
 mod matrix;
 pub mod mfma;
 mod program;
+mod progress;
 mod salu;
 mod schedule;
 pub mod simd;
@@ -23,8 +25,10 @@ mod wave;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
+pub(crate) use progress::Count;
 pub(crate) use schedule::nearest_region;
 pub use schedule::{Checked, check, run};
 pub use single::SingleWave;
@@ -123,10 +127,18 @@ pub struct WaveSetup {
 pub struct ExecOptions {
     /// Threads; 0 takes what the host offers.
     pub threads: usize,
-    /// Permutes the order and the time slices of waves and workgroups; `None` is plain round robin.
+    /// Permutes the order and the turns of waves and workgroups; `None` is plain round robin.
     pub seed: Option<u64>,
+    /// Instructions that a wave executes before another wave of its workgroup gets its turn; with a
+    /// seed, the most that it may. With few the waves advance nearly in step, as on hardware, and
+    /// kernels run right that rely on it. With many a wave runs far ahead of others as long as no
+    /// barrier stops it, which shows barriers that are missing.
+    pub slice: u32,
     /// Wave instructions that a launch may execute.
     pub max_instructions: u64,
+    /// Time for the host or another stream to change what the waves of a launch poll once none of
+    /// them can go on by itself; then the launch fails.
+    pub patience: Duration,
     /// Checks of the sanitizer.
     pub sanitize: Checks,
     /// Whether findings are printed and appended to the report file.
@@ -137,12 +149,23 @@ pub struct ExecOptions {
     pub coverage: Option<Arc<Coverage>>,
 }
 
+impl ExecOptions {
+    /// The slice in which waves advance nearly in step, the default.
+    pub const NEAR_LOCKSTEP: u32 = 8;
+    /// A slice in which a seed permutes waves thoroughly.
+    pub const PERMUTED: u32 = 512;
+    /// A slice in which one wave runs as far ahead as barriers let it.
+    pub const FAR_AHEAD: u32 = 8192;
+}
+
 impl Default for ExecOptions {
     fn default() -> Self {
         Self {
             threads: 0,
             seed: None,
+            slice: Self::NEAR_LOCKSTEP,
             max_instructions: 1 << 44,
+            patience: Duration::from_secs(5),
             sanitize: Checks::NONE,
             publish: true,
             audit: None,

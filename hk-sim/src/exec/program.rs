@@ -6,7 +6,7 @@ use super::matrix::{self, Matrix};
 use super::simd::SimdLevel;
 use super::valu::{self, LaneDetail};
 use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
-use crate::isa::{Arch, DecodeError, Inst, MfmaInfo, Op, decode};
+use crate::isa::{Arch, ByIndex, DecodeError, Format, GprIndex, Inst, MfmaInfo, Op, decode};
 use crate::sanitize::FactTable;
 
 /// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
@@ -35,6 +35,8 @@ pub struct MicroOp {
     pub flags: u32,
     /// Size of the instruction in dwords.
     pub dwords: u8,
+    /// Encoding; absent where there is no instruction.
+    pub format: Option<Format>,
 }
 
 /// Family-specific part of a [`MicroOp`].
@@ -62,10 +64,11 @@ impl MicroOp {
             imm: 0,
             flags: 0,
             dwords: inst.size / 4,
+            format: Some(inst.info.format),
         }
     }
 
-    fn illegal(dwords: u8) -> Self {
+    fn illegal(dwords: u8, format: Option<Format>) -> Self {
         Self {
             run: |wave, op| wave.illegal(op),
             detail: Detail::None,
@@ -76,6 +79,7 @@ impl MicroOp {
             imm: 0,
             flags: 0,
             dwords,
+            format,
         }
     }
 }
@@ -109,6 +113,8 @@ pub struct Program {
     /// One entry per dword, so that a jump to any dword finds its instruction; behind each section
     /// stand [`GAP`] entries that fault, so that running off its end is caught.
     ops: OnceLock<Vec<MicroOp>>,
+    /// The same as GPR indices move them.
+    indexed: OnceLock<Vec<ByIndex<Result<MicroOp, String>>>>,
     /// What the sanitizer knows of each entry.
     facts: OnceLock<FactTable>,
 }
@@ -140,7 +146,14 @@ impl Program {
             })
             .collect();
         let level = level.min(SimdLevel::best());
-        Self { arch, level, sections, ops: OnceLock::new(), facts: OnceLock::new() }
+        Self {
+            arch,
+            level,
+            sections,
+            ops: OnceLock::new(),
+            indexed: OnceLock::new(),
+            facts: OnceLock::new(),
+        }
     }
 
     /// Chip.
@@ -161,15 +174,28 @@ impl Program {
                 let words = &section.code.words;
                 for at in 0..words.len() {
                     ops.push(match decode(self.arch, &words[at..]) {
-                        Ok(inst) => self
-                            .lower(&inst, ops.len())
-                            .unwrap_or_else(|_| MicroOp::illegal(inst.size / 4)),
-                        Err(_) => MicroOp::illegal(1),
+                        Ok(inst) => self.lower(&inst, ops.len()).unwrap_or_else(|_| {
+                            MicroOp::illegal(inst.size / 4, Some(inst.info.format))
+                        }),
+                        Err(_) => MicroOp::illegal(1, None),
                     });
                 }
-                ops.extend((0..GAP).map(|_| MicroOp::illegal(1)));
+                ops.extend((0..GAP).map(|_| MicroOp::illegal(1, None)));
             }
             ops
+        })
+    }
+
+    /// The lowered instruction at a place as a GPR index moves it.
+    ///
+    /// # Errors
+    /// Says why it cannot be executed so.
+    pub(super) fn indexed(&self, at: usize, index: GprIndex) -> &Result<MicroOp, String> {
+        let all = || (0..self.ops().len()).map(|_| ByIndex::default()).collect();
+        self.indexed.get_or_init(all)[at].get(index, || {
+            let inst = self.inst_at(at).map_err(|error| error.to_string())?;
+            let moved = index.apply(&inst).map_err(|error| format!("`{inst}`: {error}"))?;
+            self.lower(&moved, at).map_err(|reason| format!("`{inst}`, as `{moved}`: {reason}"))
         })
     }
 

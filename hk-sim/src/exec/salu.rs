@@ -3,10 +3,8 @@
 use super::program::OUTSIDE;
 use super::{EXEC, Flow, Handler, M0, MicroOp, Program, Unsupported, VCC, Wave};
 use crate::fault::FaultKind;
-use crate::isa::{Format, Inst, Op};
+use crate::isa::{Format, Inst, MODE_GPR_INDEX, Op};
 
-/// Bit of MODE that makes VALU register numbers relative to `m0`.
-pub(super) const MODE_GPR_INDEX: u32 = 1 << 27;
 /// Bit of MODE that skips vector instructions.
 pub(super) const MODE_VSKIP: u32 = 1 << 28;
 

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::access::region_of;
+use super::salu::MODE_VSKIP;
 use super::{Env, Lanes, MicroOp};
 use crate::fault::FaultKind;
-use crate::isa::Operand;
+use crate::isa::{Format, GprIndex, Operand};
 
 /// Lanes of a wave.
 pub const WAVE: usize = 64;
@@ -275,6 +276,18 @@ impl<'a> Wave<'a> {
             }
         }
         inside
+    }
+
+    /// Whether an instruction of this encoding is a no-op because VSKIP is set.
+    #[inline(always)]
+    pub(crate) fn skips(&self, format: Option<Format>) -> bool {
+        self.mode & MODE_VSKIP != 0 && format.is_some_and(Format::is_vector)
+    }
+
+    /// The GPR index in effect.
+    #[inline(always)]
+    pub(crate) fn gpr_index(&self) -> Option<GprIndex> {
+        GprIndex::of(self.mode, self.sgpr[M0])
     }
 
     /// Records a fault and stops.

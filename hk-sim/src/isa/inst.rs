@@ -44,7 +44,8 @@ impl Format {
         )
     }
 
-    /// Vector instructions: VALU, vector memory and LDS.
+    /// Vector instructions: VALU, vector memory and LDS. They are no-ops while VSKIP (bit 28 of MODE)
+    /// is set, matrix instructions, lane accesses and cache maintenance of this encoding included.
     pub fn is_vector(self) -> bool {
         self.is_valu()
             || matches!(

@@ -8,6 +8,7 @@
 
 mod access;
 mod decode;
+mod gpr_index;
 mod ignored;
 mod info;
 mod inst;
@@ -21,6 +22,8 @@ mod mfma_table;
 mod table;
 
 pub use decode::decode;
+pub(crate) use gpr_index::{ByIndex, MODE_GPR_INDEX};
+pub use gpr_index::{GprIndex, PastLastRegister};
 pub use info::{ArchSet, Class, Elem, Forms, Imm, Implicit, Mods, OpInfo, Slot};
 pub use inst::{DecodeError, Dpp, Ext, Format, Inst, MemBits, Operand, Sdwa};
 pub use mfma::{Blgp, MatType, MfmaClass, MfmaInfo};

@@ -8,6 +8,7 @@ use super::capture::Capture;
 use super::error::{HipError, HipResult};
 use super::launch::Arena;
 use super::order::{Clock, Point, Running, Stamp, StreamName, What};
+use crate::exec::Count;
 use crate::fault::FaultReport;
 use crate::mem::Region;
 use crate::sanitize::Footprint;
@@ -298,8 +299,10 @@ fn work(shared: &Shared, device: usize) {
         let after = item.after.iter().filter_map(|marker| marker.point.as_deref());
         let running = item.point.as_ref().map(|point| point.begin(known.clone(), after));
         let mut worker = Worker { arena: &mut arena, running };
+        let working = Count::work();
         let result =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (item.job)(&mut worker)));
+        drop(working);
         if let Some(running) = worker.running {
             known = running.end();
         }

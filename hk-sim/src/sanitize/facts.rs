@@ -7,7 +7,7 @@ use super::hazards::Stalls;
 use super::index::Form;
 use super::undefined::{ScalarRule, Selection, SwapLanes};
 use crate::exec::Program;
-use crate::isa::{Dpp, Ext, Format, Inst, Op, Operand};
+use crate::isa::{ByIndex, Dpp, Ext, Format, GprIndex, Inst, Op, Operand};
 
 /// A set of rows of the vector file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,7 +210,10 @@ pub(super) enum LaneRule {
 /// What the checks need to know of one instruction.
 #[derive(Debug)]
 pub(super) struct Facts {
+    /// The instruction, with its operands as they are executed.
     pub(super) inst: Inst,
+    /// The GPR index that moved them.
+    pub(super) by: Option<GprIndex>,
     /// Rows read.
     pub(super) reads: RowSet,
     /// Rows written.
@@ -285,7 +288,7 @@ fn rule(inst: &Inst) -> Rule {
 }
 
 impl Facts {
-    fn new(program: &Program, index: usize, inst: Inst) -> Self {
+    fn new(program: &Program, index: usize, inst: Inst, by: Option<GprIndex>) -> Self {
         let (mut reads, mut writes) = (RowSet::default(), RowSet::default());
         let (mut scalar_reads, mut scalar_writes) = (0, 0);
         inst.reads(&mut |operand| {
@@ -313,6 +316,7 @@ impl Facts {
             stalls: Stalls::NONE,
             form: Form::of(program, index, &inst),
             floats: Floats::of(&inst, program.arch()).map(Box::new),
+            by,
             inst,
         };
         facts.stalls = Stalls::of(&facts, program.arch());
@@ -674,21 +678,45 @@ fn has_effect(inst: &Inst) -> bool {
 
 /// Facts of the instructions of a program, each found when it is first executed.
 #[derive(Debug)]
-pub(crate) struct FactTable(Vec<OnceLock<Option<Box<Facts>>>>);
+pub(crate) struct FactTable {
+    plain: Vec<OnceLock<Option<Box<Facts>>>>,
+    /// The same as GPR indices move their operands.
+    indexed: OnceLock<Vec<ByIndex<Option<Box<Facts>>>>>,
+}
 
 impl FactTable {
     pub(crate) fn new(entries: usize) -> Self {
-        Self((0..entries).map(|_| OnceLock::new()).collect())
+        Self { plain: (0..entries).map(|_| OnceLock::new()).collect(), indexed: OnceLock::new() }
     }
 
-    /// Facts of the instruction at an index; `None` if it does not decode.
+    /// Facts of the instruction at an index; `None` if it does not decode, or if it cannot be
+    /// executed under the GPR index `by`.
     #[inline(always)]
-    pub(super) fn get(&self, program: &Program, index: usize) -> Option<&Facts> {
-        self.0[index]
+    pub(super) fn get(
+        &self,
+        program: &Program,
+        index: usize,
+        by: Option<GprIndex>,
+    ) -> Option<&Facts> {
+        let plain = self.plain[index]
             .get_or_init(|| {
                 let inst = program.inst_at(index).ok()?;
-                Some(Box::new(Facts::new(program, index, inst)))
+                Some(Box::new(Facts::new(program, index, inst, None)))
             })
-            .as_deref()
+            .as_deref()?;
+        match by {
+            Some(by) if plain.inst.info.format.is_valu() => self.get_indexed(program, index, by),
+            _ => Some(plain),
+        }
+    }
+
+    #[inline(never)]
+    fn get_indexed(&self, program: &Program, index: usize, by: GprIndex) -> Option<&Facts> {
+        let all = || (0..self.plain.len()).map(|_| ByIndex::default()).collect();
+        let make = || {
+            let inst = by.apply(&program.inst_at(index).ok()?).ok()?;
+            Some(Box::new(Facts::new(program, index, inst, Some(by))))
+        };
+        self.indexed.get_or_init(all)[index].get(by, make).as_deref()
     }
 }

@@ -349,7 +349,7 @@ impl GroupChecker<'_> {
         if !launch.checks.has(Kind::Float) {
             return;
         }
-        let Some(facts) = launch.table.get(&launch.dispatch.program, index) else { return };
+        let Some(facts) = self.current else { return };
         let Some(floats) = &facts.floats else { return };
         if let Some(lane) = special_after(wave, &facts.inst, floats, &self.finite) {
             let detail = "NaN or infinity comes of finite operands";

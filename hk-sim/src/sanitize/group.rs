@@ -60,7 +60,9 @@ pub(crate) struct GroupChecker<'a> {
     /// Whether undefined values are followed.
     pub(super) tracks: bool,
     pub(super) last_region: LastRegion,
-    /// What the operands of the current instruction were.
+    /// The instruction that is executed, unless it is skipped.
+    pub(super) current: Option<&'a Facts>,
+    /// What its operands were.
     pub(super) finite: Finite,
     /// Addresses of the current instruction; kept to save its initialisation.
     reach: Option<Box<Reach>>,
@@ -86,6 +88,7 @@ impl<'a> GroupChecker<'a> {
             origins: Origins::default(),
             tracks: launch.checks.any(TRACKING),
             last_region: LastRegion::default(),
+            current: None,
             finite: Finite::new(),
             reach: Some(Box::new(Reach::new())),
             flags: 0,
@@ -145,7 +148,12 @@ impl<'a> GroupChecker<'a> {
     #[inline]
     pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) -> Option<Held<'a>> {
         let launch = self.launch;
-        let facts = launch.table.get(&launch.dispatch.program, index)?;
+        self.current = None;
+        let facts = launch.table.get(&launch.dispatch.program, index, wave.gpr_index())?;
+        if wave.skips(Some(facts.inst.info.format)) {
+            return None;
+        }
+        self.current = Some(facts);
         let at = wave.index as usize;
         if let Some(executed) = &mut self.executed {
             executed.note(index);
@@ -161,7 +169,7 @@ impl<'a> GroupChecker<'a> {
         }
         if launch.checks.has(Kind::Hazard) {
             let program = &launch.dispatch.program;
-            let facts_at = |index| launch.table.get(program, index);
+            let facts_at = |index, by| launch.table.get(program, index, by);
             let history = &mut self.waves[at].history;
             if let Some(found) = history.step(facts, index, program.arch(), facts_at) {
                 self.report_too_near(at, index, &found);

@@ -8,7 +8,7 @@
 
 use super::facts::{Access, Facts, RowSet, Rule, scalar_bits};
 use crate::exec::{EXEC, M0, VCC};
-use crate::isa::{Arch, ArchSet, Ext, Format, MfmaClass, MfmaInfo, Op, Operand};
+use crate::isa::{Arch, ArchSet, Ext, Format, GprIndex, MfmaClass, MfmaInfo, Op, Operand};
 
 const EXEC_BITS: u128 = 3 << EXEC;
 const VCC_BITS: u128 = 3 << VCC;
@@ -526,6 +526,8 @@ struct Recent {
     /// Wait state that it took; 0 stands for none.
     at: u32,
     index: u32,
+    /// GPR index that it was executed under.
+    by: Option<GprIndex>,
     first: u32,
     reach: u32,
 }
@@ -581,7 +583,7 @@ impl History {
         facts: &Facts,
         index: usize,
         arch: Arch,
-        facts_at: impl Fn(usize) -> Option<&'f Facts>,
+        facts_at: impl Fn(usize, Option<GprIndex>) -> Option<&'f Facts>,
     ) -> Option<TooNear> {
         let Stalls { first, then, reach, states, ref exposed } = facts.stalls;
         if self.now >= self.until {
@@ -593,7 +595,7 @@ impl History {
         if first != 0 {
             self.until = self.until.max(self.now + states + reach);
             self.exposed = self.exposed.or(exposed);
-            let recent = Recent { at: self.now, index: index as u32, first, reach };
+            let recent = Recent { at: self.now, index: index as u32, by: facts.by, first, reach };
             self.recent[self.now as usize % REMEMBERED] = recent;
             self.armed |= first;
         }
@@ -606,7 +608,7 @@ impl History {
         &mut self,
         facts: &Facts,
         arch: Arch,
-        facts_at: impl Fn(usize) -> Option<&'f Facts>,
+        facts_at: impl Fn(usize, Option<GprIndex>) -> Option<&'f Facts>,
     ) -> Option<TooNear> {
         let mut result = None;
         let mut newer = RowSet::default();
@@ -618,7 +620,7 @@ impl History {
                 continue;
             }
             let is_near = found < recent.reach;
-            let first = facts_at(recent.index as usize)?;
+            let first = facts_at(recent.index as usize, recent.by)?;
             if is_near {
                 self.armed |= recent.first;
                 self.exposed = self.exposed.or(&first.stalls.exposed);
@@ -705,10 +707,10 @@ mod tests {
     /// The first mistake in straight code, in which the instruction `shorter` takes one wait state
     /// less than it does.
     fn first_mistake(program: &Program, code: &[usize], shorter: Option<usize>) -> Option<TooNear> {
-        let facts_at = |index| program.facts().get(program, index);
+        let facts_at = |index, by| program.facts().get(program, index, by);
         let mut history = History::default();
         code.iter().find_map(|&index| {
-            let facts = facts_at(index)?;
+            let facts = facts_at(index, None)?;
             if matches!(facts.inst.info.op, Op::s_branch | Op::s_endpgm | Op::s_setpc_b64) {
                 history = History::default();
             }
@@ -750,7 +752,8 @@ mod tests {
                 text(&[mistake.as_ref().map_or(0, |m| m.first)])
             );
 
-            let facts_at = |index| program.facts().get(&program, index).expect("it was decoded");
+            let facts_at =
+                |index| program.facts().get(&program, index, None).expect("it was decoded");
             let (mut is_padding, mut needed) = (false, 0);
             for (place, &index) in code.iter().enumerate().take(code.len() - 1).skip(1) {
                 let op = facts_at(index).inst.info.op;

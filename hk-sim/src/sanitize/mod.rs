@@ -68,6 +68,7 @@ mod audit;
 mod checks;
 mod clock;
 mod counters;
+mod effects;
 pub(crate) mod facts;
 mod finding;
 mod float;
@@ -91,6 +92,7 @@ mod uses;
 
 pub use audit::{Audit, Coverage, Verdict, Weakened};
 pub use checks::{Checks, Kind, UnknownCheck};
+pub(crate) use effects::Effects;
 pub(crate) use facts::FactTable;
 pub use finding::{Finding, Other, Severity, append_json};
 pub(crate) use finding::{REPORT_FILE, publish};

@@ -25,15 +25,27 @@ const FILES: &[(&str, &str)] = &[
     ("divergence.s", include_str!("cases/divergence.s")),
     ("index.s", include_str!("cases/index.s")),
     ("float.s", include_str!("cases/float.s")),
+    ("modes.s", include_str!("cases/modes.s")),
 ];
 
-/// Threads and schedules that every case runs with: the default schedule and permutations.
-const RUNS: [(usize, Option<u64>); 5] =
-    [(1, None), (1, Some(1)), (1, Some(2)), (1, Some(3)), (4, None)];
+const IN_STEP: u32 = ExecOptions::NEAR_LOCKSTEP;
+const PERMUTED: u32 = ExecOptions::PERMUTED;
+const FAR_AHEAD: u32 = ExecOptions::FAR_AHEAD;
 
-fn options(case: &Case, (threads, seed): (usize, Option<u64>)) -> ExecOptions {
+/// Threads, slices and seeds that every case runs with: no finding depends on the schedule.
+const RUNS: [(usize, u32, Option<u64>); 6] = [
+    (1, IN_STEP, None),
+    (1, FAR_AHEAD, None),
+    (1, IN_STEP, Some(1)),
+    (1, PERMUTED, Some(2)),
+    (1, PERMUTED, Some(3)),
+    (4, IN_STEP, None),
+];
+
+fn options(case: &Case, (threads, slice, seed): (usize, u32, Option<u64>)) -> ExecOptions {
     let sanitize: Checks = case.checks.parse().expect("the case names checks");
-    ExecOptions { threads, seed, max_instructions: 1 << 26, sanitize, ..Default::default() }
+    let max_instructions = 1 << 26;
+    ExecOptions { threads, slice, seed, max_instructions, sanitize, ..Default::default() }
 }
 
 fn matches(case: &Case, finding: &Finding) -> bool {
@@ -105,7 +117,7 @@ fn check_file(file: &'static str, text: &'static str, arch: Arch) -> Vec<String>
                 }
                 if let Err(why) = verdict(case, version, &checked) {
                     let name = case.symbol(version);
-                    wrong.push(format!("{arch} {name} (threads and seed {run:?}): {why}"));
+                    wrong.push(format!("{arch} {name} (threads, slice and seed {run:?}): {why}"));
                     break;
                 }
             }

@@ -314,6 +314,8 @@ fn options(sanitize: Checks) -> ExecOptions {
     ExecOptions {
         sanitize,
         publish: false,
+        // Waves that advance in step would do without some of the barriers.
+        slice: ExecOptions::FAR_AHEAD,
         max_instructions: MAX_INSTRUCTIONS,
         ..ExecOptions::default()
     }
