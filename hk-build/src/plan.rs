@@ -330,13 +330,10 @@ impl Unit {
             }
         }
         line(format_args!("}};"));
-        let waves = match self.budget.min_waves_per_simd {
-            Some(waves) => format!(", amdgpu_waves_per_eu({waves})"),
-            None => String::new(),
-        };
+        let waves = self.budget.min_waves_per_simd.unwrap_or(0);
         line(format_args!(
-            "extern \"C\" __attribute__((global, amdgpu_flat_work_group_size({threads}, {threads})\
-             {waves}))\nvoid {symbol}({args} args) {{\n    {entry}<hk_tile>(args);\n}}"
+            "extern \"C\" HK_KERNEL({threads}, {waves})\nvoid {symbol}({args} args) {{\n    \
+             {entry}<hk_tile>(args);\n}}"
         ));
         text
     }
@@ -412,7 +409,7 @@ struct hk_tile {
     using T = hk::bf16;
     static constexpr int VEC = 16;
 };
-extern \"C\" __attribute__((global, amdgpu_flat_work_group_size(256, 256), amdgpu_waves_per_eu(4)))
+extern \"C\" HK_KERNEL(256, 4)
 void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
     rmsnorm<hk_tile>(args);
 }

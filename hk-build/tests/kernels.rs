@@ -22,7 +22,9 @@ template <class Tile> __device__ void scale(const ScaleArgs &args) {
 "#;
 
 const HEADER: &str = "#define __device__ __attribute__((device))\n\
-                      #define __shared__ __attribute__((shared))\n";
+                      #define __shared__ __attribute__((shared))\n\
+                      #define HK_KERNEL(threads, waves) __attribute__((global, \
+                      amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(waves)))\n";
 
 const TILES: &str = r#"
 [[kernel]]

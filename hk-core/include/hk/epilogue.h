@@ -38,15 +38,10 @@ struct EpilogueStep {
 inline constexpr int max_steps = 8;
 inline constexpr int max_tensors = 8;
 
-template <class T>
-using constant_pointer = const T __attribute__((address_space(4)))*;
-
+using arch::constant_pointer;
 // The kernel's only parameter, where the hardware put it: an index into it that is not a constant
 // would otherwise force a copy into scratch memory.
-template <class Args>
-__device__ inline constant_pointer<Args> kernel_arguments() {
-  return (constant_pointer<Args>)__builtin_amdgcn_kernarg_segment_ptr();
-}
+using arch::kernel_arguments;
 
 // A run in memory that is aligned to its size, at most 16 bytes.
 template <class T, int Run>
@@ -110,8 +105,8 @@ struct epilogue {
   __device__ vec<f32, Run> operand(constant_pointer<EpilogueOperand> of, u32 row,
                                    u32 column) const {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
-    const char* base = reinterpret_cast<const char* const __attribute__((address_space(4)))*>(
-        &args->tensor0)[of->tensor];
+    const char* base =
+        reinterpret_cast<constant_pointer<const char*>>(&args->tensor0)[of->tensor];
     const u32 left = columns - column;
     const i64 offset = row * of->row_stride + column * of->column_stride;
     const bool whole = of->wide && left >= Run;

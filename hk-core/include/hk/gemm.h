@@ -332,9 +332,9 @@ struct gemm_block {
   template <class Products>
   __device__ static __attribute__((always_inline)) void matrix_phase(Products products) {
     pin_order();
-    __builtin_amdgcn_s_setprio(1);
+    arch::set_priority<1>();
     products();
-    __builtin_amdgcn_s_setprio(0);
+    arch::set_priority<0>();
     pin_order();
   }
 

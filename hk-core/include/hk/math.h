@@ -1,13 +1,13 @@
 // Elementary functions in f32 without a device math library, and the activations made of them.
-// exp2, log2, rcp, rsq and sqrt instructions are good to 1 ulp and flush subnormals.
+// Those that are instructions are good to 1 ulp and flush subnormals.
 #pragma once
 
-#include "hk/types.h"
+#include "hk/arch/arch.h"
 
 namespace hk {
 
-__device__ inline f32 exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
-__device__ inline f32 reciprocal(f32 x) { return __builtin_amdgcn_rcpf(x); }
+using arch::exp2;
+using arch::reciprocal;
 
 // e^x to 2 ulp: the product with log2(e) is carried out to twice the precision, because its rounding
 // error would grow with x.
@@ -24,7 +24,7 @@ __device__ inline f32 exp(f32 x) {
 // 1 / sqrt(x) for x > 0, subnormal numbers included.
 __device__ inline f32 rsqrt(f32 x) {
   const bool tiny = x < 0x1p-100f;
-  const f32 root = __builtin_amdgcn_rsqf(tiny ? x * 0x1p+64f : x);
+  const f32 root = arch::rsqrt(tiny ? x * 0x1p+64f : x);
   return tiny ? root * 0x1p+32f : root;
 }
 

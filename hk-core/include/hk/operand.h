@@ -241,8 +241,8 @@ struct operand {
   template <int Part, int Piece>
   __device__ void write(u32 slot) {
     if constexpr (!direct) {
-      using pointer128 = bits128 __attribute__((address_space(3)))*;
-      using pointer64 = vec<u32, 2> __attribute__((address_space(3)))*;
+      using pointer128 = arch::lds_pointer_to<bits128>;
+      using pointer64 = arch::lds_pointer_to<vec<u32, 2>>;
       const lds_pointer part = image + slot * slot_bytes + Part * part_bytes;
       const u32 q = Piece * Threads + thread;
       const place at = source_place(q);
@@ -256,8 +256,8 @@ struct operand {
           constexpr u32 select = j % 2 == 0 ? 0x05040100 : 0x07060302;
           const u32 address = writer[Piece] ^ (displaced(j) * 16);
           *reinterpret_cast<pointer64>(part + address + j * line_bytes) =
-              vec<u32, 2>{__builtin_amdgcn_perm(from[1][j / 2], from[0][j / 2], select),
-                          __builtin_amdgcn_perm(from[3][j / 2], from[2][j / 2], select)};
+              vec<u32, 2>{arch::pick_bytes<select>(from[1][j / 2], from[0][j / 2]),
+                          arch::pick_bytes<select>(from[3][j / 2], from[2][j / 2])};
         });
       }
     }

@@ -2,7 +2,7 @@
 // even, keep subnormals and keep NaN; the compiler picks the instructions of the architecture.
 #pragma once
 
-#include "hk/hip.h"
+#include "hk/language.h"
 
 namespace hk {
 
@@ -38,6 +38,11 @@ using vec_in_memory = typename detail::aligned_vec<T, N, Bytes>::type;
 
 // 16 bytes: the widest access of a lane, and the unit in which tiles are moved and swizzled.
 using bits128 = vec<u32, 4>;
+
+// Position or size in three dimensions.
+struct dim3 {
+  unsigned x, y, z;
+};
 
 // Element types as values; the numbers are the host's `Real::CODE`.
 enum class dtype : u32 { bf16 = 0, f16 = 1, f32 = 2 };

@@ -15,6 +15,7 @@ kernel_args! {
 
 /// What every source begins with.
 const HEAD: &str = "
+#include \"hk/hip.h\"
 struct Io { const void* a; const void* b; void* out; hk::u32 n; };
 #define KERNEL(name, threads) \
   extern \"C\" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void \

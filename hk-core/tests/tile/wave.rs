@@ -26,8 +26,13 @@ WAVES(1) WAVES(2) WAVES(4) WAVES(8) WAVES(16)
 KERNEL(partners, 64) {
   u32* out = static_cast<u32*>(io.out);
   const u32 lane = lane_id();
-  out[lane] = arch::lane_xor_16(lane);
-  out[64 + lane] = arch::lane_xor_32(lane);
+  // Each half's lanes hold the same: its number.
+  out[lane] = arch::other_half<1>(lane);
+  out[64 + lane] = arch::other_half<2>(lane / 2);
+  out[128 + lane] = arch::other_half<4>(lane / 4);
+  out[192 + lane] = arch::other_half<8>(lane / 8);
+  out[256 + lane] = arch::other_half<16>(lane / 16);
+  out[320 + lane] = arch::other_half<32>(lane / 32);
 }
 ";
 
@@ -96,10 +101,12 @@ fn a_maximum_keeps_nan() {
 }
 
 #[test]
-fn lanes_exchange_with_their_partners() {
+fn lanes_get_the_value_of_the_other_half_of_their_group() {
     for program in programs(&["wave.h"], SOURCE) {
-        let got = program.run("partners", 64, (&[0u32][..], &[0u32][..]), 0, (128, u32::MAX));
-        let want: Vec<u32> = (0..64).map(|i| i ^ 16).chain((0..64).map(|i| i ^ 32)).collect();
+        let got = program.run("partners", 64, (&[0u32][..], &[0u32][..]), 0, (384, u32::MAX));
+        let halves = [1, 2, 4, 8, 16, 32];
+        let want: Vec<u32> =
+            halves.iter().flat_map(|half| (0..64).map(move |lane| lane / half ^ 1)).collect();
         assert_eq!(got, want, "{}", program.chip());
     }
 }

@@ -1,16 +1,17 @@
 // CDNA3 (gfx942): MI300X, MI325X.
 #pragma once
 
-#include "hk/types.h"
+#include "hk/arch/cdna.h"
 
 namespace hk::arch {
 
-inline constexpr int wave_size = 64;
 inline constexpr int lds_bytes = 65536;
-inline constexpr int xcds = 8;
 
 // Widest load, in bytes per lane, that goes from global memory to LDS without registers.
 inline constexpr int direct_to_lds_bytes = 4;
+__device__ inline void load_to_lds(const checked_range& from, lds_pointer lds, u32 offset) {
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(from.resource, lds, direct_to_lds_bytes, offset, 0, 0, 0);
+}
 // Whether LDS reads can transpose 16-bit data.
 inline constexpr bool has_transposing_read = false;
 
@@ -69,13 +70,17 @@ __device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f3
   return __builtin_amdgcn_mfma_f32_32x32x8f16(a.hi, b.hi, c, 0, 0, 0);
 }
 
-// The value of the lane whose number differs in bit 4 (16) or bit 5 (32).
-__device__ inline u32 lane_xor_16(u32 value) {
-  return __builtin_amdgcn_ds_swizzle(value, 0x401f);
-}
-__device__ inline u32 lane_xor_32(u32 value) {
-  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
-  return __builtin_amdgcn_ds_bpermute((lane ^ 32) * 4, value);
+// The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, where the
+// lanes of each half hold the same.
+template <int Half>
+__device__ inline u32 other_half(u32 value) {
+  if constexpr (Half == 16) {
+    return __builtin_amdgcn_ds_swizzle(value, 0x401f);
+  } else if constexpr (Half == 32) {
+    return __builtin_amdgcn_ds_bpermute((lane_id() ^ 32) * 4, value);
+  } else {
+    return other_half_of_row<Half>(value);
+  }
 }
 
 // Reads 16 bytes of LDS. The value may be used at once: the compiler waits for it.

@@ -1,16 +1,17 @@
 // CDNA4 (gfx950): MI350X, MI355X.
 #pragma once
 
-#include "hk/types.h"
+#include "hk/arch/cdna.h"
 
 namespace hk::arch {
 
-inline constexpr int wave_size = 64;
 inline constexpr int lds_bytes = 163840;
-inline constexpr int xcds = 8;
 
 // Widest load, in bytes per lane, that goes from global memory to LDS without registers.
 inline constexpr int direct_to_lds_bytes = 16;
+__device__ inline void load_to_lds(const checked_range& from, lds_pointer lds, u32 offset) {
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(from.resource, lds, direct_to_lds_bytes, offset, 0, 0, 0);
+}
 // Whether LDS reads can transpose 16-bit data.
 inline constexpr bool has_transposing_read = true;
 
@@ -60,18 +61,20 @@ __device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f3
   return __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0);
 }
 
-// The value of the lane whose number differs in bit 4 (16) or bit 5 (32). The swap exchanges the
-// odd half of one register with the even half of the other; given the same value twice, each lane
-// finds its partner's value in one of the two results.
-__device__ inline u32 lane_xor_16(u32 value) {
-  const auto swapped = __builtin_amdgcn_permlane16_swap(value, value, false, false);
-  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
-  return lane & 16 ? swapped[0] : swapped[1];
-}
-__device__ inline u32 lane_xor_32(u32 value) {
-  const auto swapped = __builtin_amdgcn_permlane32_swap(value, value, false, false);
-  const u32 lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
-  return lane & 32 ? swapped[0] : swapped[1];
+// The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, where the
+// lanes of each half hold the same. The swaps exchange the odd half of one register with the even
+// half of the other; given the same value twice, each lane finds its partner's in one of the results.
+template <int Half>
+__device__ inline u32 other_half(u32 value) {
+  if constexpr (Half == 16) {
+    const auto swapped = __builtin_amdgcn_permlane16_swap(value, value, false, false);
+    return lane_id() & 16 ? swapped[0] : swapped[1];
+  } else if constexpr (Half == 32) {
+    const auto swapped = __builtin_amdgcn_permlane32_swap(value, value, false, false);
+    return lane_id() & 32 ? swapped[0] : swapped[1];
+  } else {
+    return other_half_of_row<Half>(value);
+  }
 }
 
 // Reads 16 bytes of LDS. The value must not be used before lds_wait_for it.

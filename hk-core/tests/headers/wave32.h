@@ -1,0 +1,33 @@
+// An architecture that does not exist: waves of 32, without buffers, matrix instructions or LDS loads.
+// What row-wise kernels need of it is everything here; what they compute does not matter.
+#pragma once
+
+#include "hk/types.h"
+
+#define HK_KERNEL(threads, waves) __global__
+
+namespace hk::arch {
+
+inline constexpr int wave_size = 32;
+inline constexpr int xcds = 1;
+
+__device__ inline dim3 thread_idx() { return {}; }
+__device__ inline dim3 block_idx() { return {}; }
+__device__ inline dim3 block_dim() { return {}; }
+__device__ inline dim3 grid_dim() { return {}; }
+__device__ inline dim3 grid_size() { return {}; }
+__device__ inline void sync_threads() {}
+
+__device__ inline u32 lane_id() { return 0; }
+__device__ inline u32 first_lane(u32 value) { return value; }
+template <int Half>
+__device__ inline u32 other_half(u32 value) {
+  static_assert(Half < wave_size);
+  return value;
+}
+
+__device__ inline f32 exp2(f32 x) { return x; }
+__device__ inline f32 reciprocal(f32 x) { return x; }
+__device__ inline f32 rsqrt(f32 x) { return x; }
+
+}  // namespace hk::arch
