@@ -33,7 +33,7 @@
 //!
 //! | kind | what is found |
 //! |---|---|
-//! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned atomics, writes to inputs; values of memory that nobody wrote |
+//! | `memory` | accesses outside of live allocations, in freed ones, in the padding behind the end, misaligned atomics and scalar accesses, writes to inputs; values of memory that nobody wrote |
 //! | `lds` | accesses outside of the workgroup's LDS, misaligned ones, values that nobody wrote |
 //! | `async` | registers used before the load that fills them was waited for; LDS that a direct-to-LDS load fills, accessed without a wait and a barrier in between |
 //! | `race` | accesses to LDS by two waves, and to device memory by two waves of a launch, that nothing orders, or that stale caches may undo; accesses to memory by two operations of streams that nothing orders, a use before the allocation or after the free of another stream included; different values stored to one address by lanes of one instruction |
