@@ -111,11 +111,14 @@ fn inspect_says_why_a_file_cannot_be_read() {
     assert!(text(&output.stderr).contains("/no/such/file"));
 }
 
+/// Whether there are kernels, without which nothing can work.
+const BUILT: bool = cfg!(any(feature = "cdna3", feature = "cdna4"));
+
 #[test]
 fn doctor_reports_compiler_library_and_devices() {
     let output = hipkittens(&["doctor"]);
     let shown = text(&output.stdout);
-    assert!(output.status.success(), "{shown}");
+    assert_eq!(output.status.code(), Some(i32::from(!BUILT)), "{shown}");
     for expected in ["clang version", "HIP library", "sim:mi325x", "sim:mi355x", "default: "] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
     }
@@ -138,7 +141,7 @@ fn doctor_with(library: &Path) -> String {
         .expect("the command starts");
     let shown = text(&output.stdout);
     // Whoever names a library wants it, so other subcommands refuse one that cannot be opened.
-    let usable = !shown.contains("\nEnvironment");
+    let usable = BUILT && !shown.contains("\nEnvironment");
     assert_eq!(output.status.code(), Some(i32::from(!usable)), "{shown}");
     assert!(shown.contains("default: sim:mi355x (simulated; "), "{shown}");
     shown

@@ -20,6 +20,10 @@ template <class Tile> __device__ void fill(const FillArgs &args) {
 }
 "#;
 
+const HEADER: &str = "#define __device__ __attribute__((device))\n\
+                      #define HK_KERNEL(threads, waves) __attribute__((global, \
+                      amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(waves)))\n";
+
 const TILES: &str = "
 [[kernel]]
 family = \"fill\"
@@ -35,8 +39,7 @@ fn run(dir: &Path, variables: &[(&str, &str)]) -> Output {
     for folder in ["kernels", "tiles", "include", "out"] {
         fs::create_dir_all(dir.join(folder)).unwrap();
     }
-    fs::write(dir.join("include/device.h"), "#define __device__ __attribute__((device))\n")
-        .unwrap();
+    fs::write(dir.join("include/device.h"), HEADER).unwrap();
     if !dir.join("kernels/fill.hip").exists() {
         fs::write(dir.join("kernels/fill.hip"), SOURCE).unwrap();
     }

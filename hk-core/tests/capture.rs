@@ -148,6 +148,7 @@ fn pointers_in_arrays_are_captured_by_the_note() {
         struct SumArgs { parts: [DevicePtr<f32>; 2], y: DevicePtr<f32>, n: u32 }
     }
     let source = "
+        #include \"hk/hip.h\"
         struct SumArgs { const float *parts[2]; float *y; unsigned n; };
         template <class Tile> __attribute__((device)) void sum(const SumArgs &args) {
             const unsigned i = __builtin_amdgcn_workitem_id_x();
@@ -162,7 +163,8 @@ fn pointers_in_arrays_are_captured_by_the_note() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let kernels = Kernels::new("demo", crate_dir.path(), crate_dir.path());
+    let kernels =
+        Kernels::new("demo", crate_dir.path(), crate_dir.path()).include(hk_core::INCLUDE);
     kernels.arch(hk_build::Arch::Gfx950).run().unwrap();
     let image = fs::read(crate_dir.path().join("hk/hk_sum_tile-gfx950.hsaco")).unwrap();
 

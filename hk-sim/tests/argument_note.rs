@@ -18,6 +18,8 @@ use hk_sim::{FaultKind, HipError};
 use support::*;
 
 const SOURCE: &str = r#"
+#define HK_KERNEL(threads, waves) \
+  __attribute__((global, amdgpu_flat_work_group_size(threads, threads)))
 struct Row { const void* values; unsigned count; };
 struct NormArgs {
   const float* x;

@@ -82,7 +82,7 @@
   v_mov_b32_e32 v8, 7
   s_set_gpr_idx_off
   s_nop 0                                   ;+
-  v_mov_b32_dpp v3, v9 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf ;!async
+  v_mov_b32_dpp v3, v9 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf ;!hazard
   s_waitcnt lgkmcnt(0)
   global_store_dword v2, v3, s[4:5]
 

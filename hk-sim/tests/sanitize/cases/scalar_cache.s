@@ -297,7 +297,11 @@
   s_waitcnt lgkmcnt(0)
   s_cmp_eq_u32 s10, 0
   s_cbranch_scc1 @poll
-  s_sleep 10
+  s_movk_i32 s11, 0x1000
+@delay:
+  s_sub_u32 s11, s11, 1
+  s_cmp_eq_u32 s11, 0
+  s_cbranch_scc0 @delay
   s_mov_b64 exec, 1
   global_store_dword v1, v2, s[4:5] sc0
   s_endpgm
