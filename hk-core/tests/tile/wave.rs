@@ -106,7 +106,7 @@ fn lanes_get_the_value_of_the_other_half_of_their_group() {
         let got = program.run("partners", 64, (&[0u32][..], &[0u32][..]), 0, (384, u32::MAX));
         let halves = [1, 2, 4, 8, 16, 32];
         let want: Vec<u32> =
-            halves.iter().flat_map(|half| (0..64).map(move |lane| lane / half ^ 1)).collect();
+            halves.iter().flat_map(|half| (0..64).map(move |lane| (lane / half) ^ 1)).collect();
         assert_eq!(got, want, "{}", program.chip());
     }
 }
