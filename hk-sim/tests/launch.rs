@@ -438,8 +438,10 @@ fn a_fault_is_reported_once_and_the_device_lives_on() {
         let forever = kernel(module, c"forever");
         ok(launch(forever, [1; 3], [64, 1, 1], 0, stream, &mut [pointer_to(&mut flag)]));
         assert_eq!(sync(), HipError::LAUNCH_TIME_OUT);
+        // Whichever comes first on this host: the end of the budget or of the patience.
         let kind = hk_sim::last_fault().map(|report| report.kind);
-        assert_eq!(kind, Some(FaultKind::InstructionBudget));
+        let over = [FaultKind::InstructionBudget, FaultKind::Deadlock].map(Some);
+        assert!(over.contains(&kind), "{kind:?}");
         free(flag);
         free(good);
         ok(sync());
