@@ -69,7 +69,7 @@ fn looping(body: &str, turns: u32) -> impl FnMut() {
         source.push('\n');
     }
     source += "s_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 loop\n";
-    let code = assemble(&source, hk_build::Arch::Gfx950).expect("the loop assembles");
+    let code = assemble(&source, Arch::Gfx950).expect("the loop assembles");
     let words: Vec<u32> =
         code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let mut wave = SingleWave::new(Arch::Gfx950, &words);
@@ -119,8 +119,7 @@ struct Gemm {
 impl Gemm {
     fn new(device: &Device, n: usize) -> Self {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/gemm.hip");
-        let arch = device.arch().name().parse().expect("both crates name the chips alike");
-        let code = compile_hip(source.as_ref(), arch, &CompileOptions::default())
+        let code = compile_hip(source.as_ref(), device.arch(), &CompileOptions::default())
             .expect("the test kernel compiles");
         let stream = device.default_stream();
         let operand = |seed: usize| {

@@ -32,8 +32,7 @@ fn child_launches_on_both_chips() {
     for [name, _] in GROUPS {
         let device = Device::open(name).unwrap();
         let options = CompileOptions::default().include(hk_core::INCLUDE);
-        let arch = device.arch().name().parse().unwrap();
-        let code = compile_source(SOURCE, arch, &options).unwrap();
+        let code = compile_source(SOURCE, device.arch(), &options).unwrap();
         let module = Module::load(&device, &code.image).unwrap();
         let axpy = module.function::<AxpyArgs>("axpy").unwrap();
         let stream = device.default_stream();

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use hk_types::Arch;
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 
-use crate::arch::Arch;
 use crate::compiler::{TRIPLE, run, scratch_dir};
 use crate::discover::clang;
 use crate::error::{BuildError, Diagnostic};

@@ -4,11 +4,11 @@
 
 use std::fmt;
 
+use hk_types::Arch;
 use object::Endianness;
 use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
 use rmpv::Value;
 
-use crate::arch::Arch;
 use crate::layout::Layout;
 use crate::plan::{Budget, Unit};
 
@@ -139,19 +139,20 @@ fn get<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
 
 /// Waves of the kernel that fit on one SIMD: by registers, by LDS, and by the wave slots.
 pub(crate) fn waves_per_simd(arch: Arch, vgprs: u64, lds: u64, threads: u64) -> u64 {
-    let granule = arch.vgpr_granule();
-    let by_vgprs = arch.vgprs_per_simd() / vgprs.max(1).next_multiple_of(granule);
-    let waves = threads.div_ceil(arch.wave_size()).max(1);
+    let lds_bytes = u64::from(arch.lds_bytes());
+    let granule = u64::from(arch.vgpr_granule());
+    let by_vgprs = u64::from(arch.vgprs_per_simd()) / vgprs.max(1).next_multiple_of(granule);
+    let waves = threads.div_ceil(arch.wave_size().into()).max(1);
     let by_lds = match lds {
         0 => u64::MAX,
         lds => {
-            (arch.lds_bytes() / lds.next_multiple_of(arch.lds_granule())).saturating_mul(waves)
-                / arch.simds()
+            (lds_bytes / lds.next_multiple_of(arch.lds_granule().into())).saturating_mul(waves)
+                / u64::from(arch.simds())
         }
     };
     // A workgroup that is smaller than the SIMDs are many still puts a wave on one of them.
-    let by_lds = if by_lds == 0 && lds <= arch.lds_bytes() { 1 } else { by_lds };
-    by_vgprs.min(by_lds).min(arch.waves_per_simd())
+    let by_lds = if by_lds == 0 && lds <= lds_bytes { 1 } else { by_lds };
+    by_vgprs.min(by_lds).min(arch.waves_per_simd().into())
 }
 
 /// The limits that a compiled unit exceeds.
@@ -171,7 +172,8 @@ pub(crate) fn check(unit: &Unit, kernel: &Metadata, layout: &Layout) -> Vec<Viol
         demand(figure <= limit, what, figure, limit, note);
     };
 
-    at_most("bytes of LDS", lds, arch.lds_bytes(), format!("{fixed} static and {dynamic} dynamic"));
+    let note = format!("{fixed} static and {dynamic} dynamic");
+    at_most("bytes of LDS", lds, arch.lds_bytes().into(), note);
     if !allow_spills {
         let note = || "`allow_spills = true` in the tile permits them".to_owned();
         at_most("VGPR spills", kernel.vgpr_spill_count, 0, note());
@@ -189,11 +191,12 @@ pub(crate) fn check(unit: &Unit, kernel: &Metadata, layout: &Layout) -> Vec<Viol
         at_most("VGPRs", kernel.vgpr_count, limit.into(), note);
     }
     // All waves of a workgroup have to be on the compute unit at once.
-    let waves = threads.div_ceil(arch.wave_size() * arch.simds()).max(1);
-    let limit = arch.vgprs_per_simd() / waves / arch.vgpr_granule() * arch.vgpr_granule();
+    let waves = threads.div_ceil((arch.wave_size() * arch.simds()).into()).max(1);
+    let granule = u64::from(arch.vgpr_granule());
+    let limit = u64::from(arch.vgprs_per_simd()) / waves / granule * granule;
     let note = format!("a workgroup of {threads} puts {waves} waves on a SIMD");
     at_most("VGPRs", kernel.vgpr_count, limit, note);
-    at_most("work-items of a workgroup", threads, arch.max_workgroup(), String::new());
+    at_most("work-items of a workgroup", threads, arch.max_workgroup().into(), String::new());
 
     if kernel.max_flat_workgroup_size != threads {
         let note = "the compiled workgroup size is not the tile's `threads`".to_owned();
@@ -225,7 +228,7 @@ pub(crate) fn check(unit: &Unit, kernel: &Metadata, layout: &Layout) -> Vec<Viol
 /// What can be told before compiling, where the compiler would refuse the unit with a message that
 /// does not name the tile.
 pub(crate) fn check_plan(unit: &Unit) -> Vec<Violation> {
-    let (threads, limit) = (u64::from(unit.threads), unit.arch.max_workgroup());
+    let (threads, limit) = (u64::from(unit.threads), u64::from(unit.arch.max_workgroup()));
     let too_many = threads > limit;
     let what = "work-items of a workgroup";
     too_many.then(|| violation(unit, what, threads, limit, String::new())).into_iter().collect()

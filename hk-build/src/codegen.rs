@@ -205,8 +205,9 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
 
 #[cfg(test)]
 mod tests {
+    use hk_types::Arch;
+
     use super::*;
-    use crate::arch::Arch;
     use crate::plan;
 
     fn built(units: &[Unit], size: u64) -> Vec<Built<'_>> {

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::arch::Arch;
+use hk_types::Arch;
+
 use crate::discover::{Origin, clang};
 use crate::error::BuildError;
 

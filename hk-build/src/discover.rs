@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::arch::Arch;
+use hk_types::Arch;
+
 use crate::compiler::{Clang, CompileOptions, run, scratch_dir};
 use crate::error::{Attempt, BuildError};
 use crate::provision;

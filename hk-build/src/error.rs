@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::arch::Arch;
+use hk_types::Arch;
+
 use crate::budget::Violation;
 
 /// A failed build step. The text is written for the person who runs `cargo build`.

@@ -8,7 +8,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::arch::Arch;
+use hk_types::Arch;
+
 use crate::budget::{self, Violation};
 use crate::cache::{FileHashes, digest};
 use crate::codegen::{self, Built};

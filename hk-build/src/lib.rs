@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod arch;
 mod assembler;
 mod budget;
 mod cache;
@@ -15,7 +14,6 @@ mod plan;
 mod pool;
 mod provision;
 
-pub use arch::{Arch, UnknownArch};
 pub use assembler::{
     Assembly, assemble, assemble_code_object, assemble_lines, assemble_with_symbols,
 };
@@ -23,4 +21,5 @@ pub use budget::Violation;
 pub use compiler::{Clang, CodeObject, CompileOptions, compile_hip, compile_source};
 pub use discover::{Origin, SearchEnv, clang};
 pub use error::{Attempt, BuildError, Diagnostic};
+pub use hk_types::Arch;
 pub use kernels::{Kernels, Report, build};

@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
+use hk_types::{Arch, Range};
 use serde::Deserialize;
-
-use crate::arch::Arch;
 
 /// One kernel in one tile configuration: a translation unit to compile.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,21 +45,6 @@ pub(crate) enum Param {
     Bool(bool),
     Int(i64),
     Type(String),
-}
-
-/// The values of a problem dimension that a tile configuration serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Range {
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-    pub(crate) multiple_of: u64,
-}
-
-impl Default for Range {
-    fn default() -> Self {
-        Self { min: 0, max: u64::MAX, multiple_of: 1 }
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -228,7 +212,7 @@ fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
             }
         }
         let threads = tile.threads.or(threads).ok_or_else(|| at("needs `threads`".to_owned()))?;
-        if threads == 0 || !u64::from(threads).is_multiple_of(arch.wave_size()) {
+        if threads == 0 || !threads.is_multiple_of(arch.wave_size()) {
             let wave = arch.wave_size();
             return Err(at(format!("`threads` is {threads}, not a multiple of {wave}")));
         }

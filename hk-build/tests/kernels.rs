@@ -396,7 +396,7 @@ fn the_generated_file_compiles_with_the_matching_struct() {
                     pub(crate) factor: f32, pub(crate) n: u32 }";
     compile_crate(matching).unwrap();
     // Bytes and void may be anything.
-    let erased = "{ pub(crate) out: *mut u8, pub(crate) r#in: *const std::ffi::c_void, \
+    let erased = "{ pub(crate) out: *mut u8, pub(crate) r#in: *const u8, \
                   pub(crate) factor: f32, pub(crate) n: u32 }";
     compile_crate(erased).unwrap();
 }

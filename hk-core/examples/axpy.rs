@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["sim:mi325x", "sim:mi355x"] {
         let device = Device::open(name)?;
         let options = CompileOptions::default().include(hk_core::INCLUDE);
-        let code = compile_source(SOURCE, device.arch().name().parse()?, &options)?;
+        let code = compile_source(SOURCE, device.arch(), &options)?;
         let axpy = Module::load(&device, &code.image)?.function::<AxpyArgs>("axpy")?;
 
         let (a, n) = (2.0, 1000);

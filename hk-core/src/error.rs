@@ -3,10 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::Arch;
-use crate::dtype::DType;
-use crate::fault::FaultReport;
+use hk_types::UnknownArch;
+
+use crate::dtype::{DType, UnknownDType};
 use crate::kernel::TileFileError;
+use crate::{Arch, FaultReport};
 
 /// `Result` with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -310,6 +311,18 @@ impl Error {
     }
 }
 
+impl From<UnknownArch> for Error {
+    fn from(UnknownArch(arch): UnknownArch) -> Self {
+        Self::UnsupportedArch { arch }
+    }
+}
+
+impl From<UnknownDType> for Error {
+    fn from(UnknownDType(got): UnknownDType) -> Self {
+        Self::value("DType::from_str", "name", "one of the names of DType::ALL", got)
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -343,6 +356,7 @@ impl fmt::Display for HipVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FaultKind;
 
     /// One error of each variant with the message that a user sees. The match makes the compiler
     /// ask for a new variant's message.
@@ -350,12 +364,13 @@ mod tests {
         let op = "rmsnorm";
         let strided = vec![8, 64];
         let fault = FaultReport {
-            kind: "write-violation",
+            kind: FaultKind::WriteViolation,
             detail: "write of 4 bytes".into(),
             kernel: "axpy".into(),
             pc: 0x1200,
+            offset: 0x40,
             instruction: "global_store_dword v[0:1], v2, off".into(),
-            line: Some("axpy.hip:7".into()),
+            source: Some("axpy.hip:7".into()),
             workgroup: [1, 0, 0],
             wave: 2,
             lane: Some(63),
@@ -479,9 +494,9 @@ mod tests {
             ),
             (
                 Error::Fault(Box::new(fault)),
-                "axpy: write-violation: write of 4 bytes\n  \
-                 at pc 0x1200: global_store_dword v[0:1], v2, off\n  source axpy.hip:7\n  \
-                 workgroup [1, 0, 0], wave 2, lane 63, address 0xdead0000\n  \
+                "write-violation: write of 4 bytes\n  kernel axpy at pc 0x1200 (entry+0x40): \
+                 global_store_dword v[0:1], v2, off\n  source axpy.hip:7\n  \
+                 workgroup (1, 0, 0), wave 2, lane 63, address 0xdead0000\n  \
                  64 bytes beyond the end of an allocation of 1024 bytes",
             ),
             (

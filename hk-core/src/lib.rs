@@ -23,12 +23,9 @@
 //! | `HIPKITTENS_CAPTURE` | folder into which every launch is [captured](capture) |
 //! | `HIPKITTENS_TILES` | file that overrides the choice of [tiles](kernel::overrides) |
 
-mod arch;
 pub mod capture;
 mod device;
-pub mod dtype;
 mod error;
-mod fault;
 mod hip;
 pub mod kernel;
 mod launch;
@@ -42,10 +39,9 @@ pub mod prelude {
 mod stream;
 mod tensor;
 
-pub use arch::Arch;
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
-pub use fault::FaultReport;
+pub use hk_types::{Activation, Arch, FaultKind, FaultReport, FindingKind, dtype};
 pub use launch::{
     ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction, record_tiles,
     with_code,

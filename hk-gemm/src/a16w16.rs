@@ -8,10 +8,10 @@
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
 
 use hk_core::dtype::{Element, Real, Real16};
-use hk_core::{DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
+use hk_core::{Activation, DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::epilogue::{Activation, Epilogue, Lowered, MAX_STEPS, Operand, StepArg};
+use crate::epilogue::{Epilogue, Lowered, MAX_STEPS, Operand, StepArg};
 use crate::tiling::{Problem, RUN, Split, Tile};
 
 const OP: &str = "gemm_a16w16";

@@ -3,57 +3,13 @@
 
 use hk_core::dtype::{Real, bf16, f16};
 use hk_core::kernel::{ArgKind, ArgType};
-use hk_core::{ArgBytes, DevicePtr, Error, Result, Tensor, Use};
+use hk_core::{Activation, ArgBytes, DevicePtr, Error, Result, Tensor, Use};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
 
 /// Most tensors among the operands of an epilogue's steps.
 pub const MAX_TENSORS: usize = 8;
-
-/// A function that is applied to every element. `x` is the f32 value; NaN stays NaN.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Activation {
-    /// `max(0, x)`
-    Relu,
-    /// `min(max(0, x), 6)`
-    Relu6,
-    /// `x` if `x >= 0`, else the given slope times `x`
-    LeakyRelu(f32),
-    /// `x (1 + erf(x / sqrt 2)) / 2`
-    Gelu,
-    /// `x (1 + tanh(0.7978845608 (x + 0.044715 x^3))) / 2`
-    GeluTanh,
-    /// `x / (1 + e^-x)`
-    Silu,
-    /// The same function as [`Silu`](Self::Silu), computed as `x / (1 + 2^(-1.44269504089 x))`
-    SiluExp2,
-    /// `1 / (1 + e^-x)`
-    Sigmoid,
-    /// `tanh x`
-    Tanh,
-    /// `x tanh(ln(1 + e^x))`
-    Mish,
-}
-
-impl Activation {
-    /// Its number in `hk/math.h`, and its parameter.
-    const fn code(self) -> (u32, f32) {
-        match self {
-            Self::Relu => (1, 0.0),
-            Self::Relu6 => (2, 0.0),
-            Self::LeakyRelu(slope) => (3, slope),
-            Self::Gelu => (4, 0.0),
-            Self::GeluTanh => (5, 0.0),
-            Self::Silu => (6, 0.0),
-            Self::SiluExp2 => (7, 0.0),
-            Self::Sigmoid => (8, 0.0),
-            Self::Tanh => (9, 0.0),
-            Self::Mish => (10, 0.0),
-        }
-    }
-}
 
 /// An operand of a step: a number, or a tensor of bf16, f16 or f32.
 #[derive(Debug, Clone, Copy)]
@@ -270,7 +226,7 @@ impl<'a> Epilogue<'a> {
                 },
                 Step::ScaleAddSelf(parameter) => StepArg { kind: 3, parameter, ..StepArg::NONE },
                 Step::Activate(activation) => {
-                    let (activation, parameter) = activation.code();
+                    let (activation, parameter) = (activation.code(), activation.parameter());
                     StepArg { kind: 4, activation, parameter, ..StepArg::NONE }
                 }
             };

@@ -24,8 +24,9 @@ pub mod parity;
 mod tiling;
 
 pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
-pub use epilogue::{Activation, Epilogue, Operand};
+pub use epilogue::{Epilogue, Operand};
 
+pub use hk_core::Activation;
 pub use hk_core::prelude::*;
 
 mod generated {

@@ -1,6 +1,6 @@
 //! Seeded inputs: the same numbers on every machine and in every version of this crate.
 
-use hk_core::dtype::{DType, Scalar};
+use hk_types::dtype::{DType, Scalar};
 
 /// A distribution of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

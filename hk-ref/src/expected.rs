@@ -1,6 +1,6 @@
 //! What should come out, how far off it may be, and how far off it is.
 
-use hk_core::dtype::{DType, Scalar};
+use hk_types::dtype::{DType, Scalar};
 
 /// Reference values of an output with their tolerances.
 #[derive(Debug, Clone, Default)]

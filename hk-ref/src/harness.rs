@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use hk_core::dtype::{Element, Scalar};
 use hk_core::kernel::{KernelSet, TileConfig};
-use hk_core::{Arch, Device, Error, FaultReport, Result, Stream, record_tiles};
+use hk_core::{Arch, Device, Error, FaultKind, FaultReport, Result, Stream, record_tiles};
 use hk_sim::exec::ExecOptions;
-use hk_sim::sanitize::{Checks, Kind};
+use hk_sim::sanitize::Checks;
 use serde::Serialize;
 
 use crate::expected::{Expected, Statistics};
@@ -256,10 +256,10 @@ impl Drop for Setting {
 /// What the sanitizer found, if that is the error.
 fn finding(error: &Error) -> Option<String> {
     if let Error::Fault(report) = error
-        && Kind::ALL.iter().any(|kind| kind.word() == report.kind)
+        && let FaultKind::Sanitizer(kind) = report.kind
     {
-        let FaultReport { kind, detail, kernel, instruction, .. } = report.as_ref();
-        let source = report.line.as_deref().map(|line| format!(" ({line})")).unwrap_or_default();
+        let FaultReport { detail, kernel, instruction, source, .. } = report.as_ref();
+        let source = source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
         return Some(format!("{kind}: {detail}: {kernel}: {instruction}{source}"));
     }
     None

@@ -2,10 +2,12 @@
 //!
 //! Each op has a module here, named after the file of its kernel: what it computes, in the plainest
 //! way, from the same rounded inputs that the device gets, and the error that its specification
-//! allows. A kernel crate binds its ops to these in `parity.rs`, as a list of [`Case`]s; its tests
+//! allows. These know nothing but numbers.
+//!
+//! The rest is the harness, with the feature `harness`. A kernel crate binds its ops to these in `parity.rs`, as a list of `Case`s; its tests
 //! and the command `hipkittens check` run that list.
 //!
-//! What [`Case::run`] does with a case:
+//! What `Case::run` does with a case:
 //!
 //! 1. draws the inputs from the case's [seed](Draw), and computes the reference;
 //! 2. three times: fills outputs, and the memory around them, with a bit pattern that is another
@@ -14,14 +16,19 @@
 //! 3. compares with the reference, each element within its own tolerance and, where the op's
 //!    specification says so, all together.
 
+pub mod activation;
 pub mod draw;
 pub mod expected;
 pub mod gemm;
+#[cfg(feature = "harness")]
 pub mod guarded;
+#[cfg(feature = "harness")]
 pub mod harness;
 pub mod norm;
 
 pub use draw::Draw;
 pub use expected::{Expected, Statistics, unit_roundoff};
+#[cfg(feature = "harness")]
 pub use guarded::{Edge, Guarded, Placement};
+#[cfg(feature = "harness")]
 pub use harness::{Case, CaseInfo, Prepared, Report, Size, devices, devices_of, run_module};

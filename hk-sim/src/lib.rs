@@ -3,7 +3,6 @@
 pub mod capi;
 mod environment;
 pub mod exec;
-mod fault;
 pub mod isa;
 pub mod mem;
 pub mod object;
@@ -12,7 +11,7 @@ mod runtime;
 pub mod sanitize;
 
 pub use environment::environment_problems;
-pub use fault::{FaultKind, FaultReport};
+pub use hk_types::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};
 pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};
 pub use runtime::{

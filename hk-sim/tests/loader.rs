@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-use hk_build::{Arch as BuildArch, CompileOptions, assemble_code_object, compile_source};
+use hk_build::{CompileOptions, assemble_code_object, compile_source};
 use hk_sim::isa::Arch;
 use hk_sim::object::bundle::{self, Extent};
 use hk_sim::object::{CodeObject, HiddenArg, LoadError, Processor, TargetId, ValueKind};
@@ -46,12 +46,12 @@ extern "C" __global__ void shares(float* out) {
 extern "C" __global__ void nothing() {}
 "#;
 
-fn compile(arch: BuildArch, options: &CompileOptions) -> Vec<u8> {
+fn compile(arch: Arch, options: &CompileOptions) -> Vec<u8> {
     compile_source(SOURCE, arch, options).expect("the source compiles").image
 }
 
 /// The object with the default options, compiled once per architecture.
-fn image(arch: BuildArch) -> &'static [u8] {
+fn image(arch: Arch) -> &'static [u8] {
     static IMAGES: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
     IMAGES[arch as usize].get_or_init(|| compile(arch, &CompileOptions::default()))
 }
@@ -83,8 +83,8 @@ fn parse(bytes: &[u8]) -> CodeObject {
 
 #[test]
 fn kernels_arguments_and_resources() {
-    for (build, arch) in [(BuildArch::Gfx942, Arch::Gfx942), (BuildArch::Gfx950, Arch::Gfx950)] {
-        let object = parse(image(build));
+    for arch in Arch::ALL {
+        let object = parse(image(arch));
         assert_eq!(object.arch(), arch);
         assert_eq!(object.version(), 6);
         assert_eq!(object.target().to_string(), arch.name());
@@ -135,7 +135,7 @@ fn kernels_arguments_and_resources() {
 
 #[test]
 fn variables_and_relocations() {
-    let object = parse(image(BuildArch::Gfx950));
+    let object = parse(image(Arch::Gfx950));
     let sizes: Vec<_> = ["counter", "table", "small", "pointer", "functions"]
         .map(|name| object.variable(name).map(|variable| variable.size))
         .into();
@@ -165,7 +165,7 @@ fn variables_and_relocations() {
 
 #[test]
 fn source_lines() {
-    let object = parse(image(BuildArch::Gfx942));
+    let object = parse(image(Arch::Gfx942));
     let line_of = |line: u32| {
         let text = object.functions().iter().find(|symbol| symbol.name == "scale").expect("code");
         (text.vaddr..text.vaddr + text.size)
@@ -182,12 +182,12 @@ fn source_lines() {
 fn every_supported_version_and_no_other() {
     for version in 4..=6 {
         let flag = CompileOptions::default().flag(format!("-mcode-object-version={version}"));
-        let object = parse(&compile(BuildArch::Gfx942, &flag));
+        let object = parse(&compile(Arch::Gfx942, &flag));
         assert_eq!(object.version(), version);
         assert_eq!(object.kernels().len(), 3);
     }
     for (abi, version) in [(0, 2), (1, 3), (5, 7), (255, 255)] {
-        let mut bytes = image(BuildArch::Gfx942).to_vec();
+        let mut bytes = image(Arch::Gfx942).to_vec();
         bytes[8] = abi;
         let error = CodeObject::parse(&bytes).expect_err("unsupported");
         assert_eq!(error, LoadError::Version { found: version });
@@ -219,7 +219,7 @@ fn other_processors_are_named() {
     let error = CodeObject::parse(&compile_for("gfx90a")).expect_err("another chip");
     assert_eq!(error, LoadError::Processor { machine: "gfx90a".to_owned() });
     assert!(error.to_string().contains("gfx90a"));
-    let mut bytes = image(BuildArch::Gfx950).to_vec();
+    let mut bytes = image(Arch::Gfx950).to_vec();
     bytes[48] = 0xfe;
     let error = CodeObject::parse(&bytes).expect_err("no such chip");
     assert_eq!(error, LoadError::Processor { machine: "machine 0xfe".to_owned() });
@@ -229,8 +229,8 @@ fn other_processors_are_named() {
 
 #[test]
 fn an_object_without_sections_loads_alike() {
-    let whole = parse(image(BuildArch::Gfx950));
-    let mut bytes = image(BuildArch::Gfx950).to_vec();
+    let whole = parse(image(Arch::Gfx950));
+    let mut bytes = image(Arch::Gfx950).to_vec();
     // e_shoff, e_shnum and e_shstrndx.
     bytes[40..48].fill(0);
     bytes[60..64].fill(0);
@@ -263,7 +263,7 @@ fn an_object_without_metadata_has_its_kernels() {
           .amdhsa_kernarg_size 24
         .end_amdhsa_kernel
     "#;
-    let bytes = assemble_code_object(source, BuildArch::Gfx950).expect("it assembles");
+    let bytes = assemble_code_object(source, Arch::Gfx950).expect("it assembles");
     let object = parse(&bytes);
     let kernel = object.kernel("bare").expect("found by its descriptor");
     assert_eq!(kernel.metadata, None);
@@ -316,7 +316,7 @@ amdhsa.kernels:
         .end_amdgpu_metadata
     "#
     );
-    let bytes = assemble_code_object(&source, BuildArch::Gfx950).expect("it assembles");
+    let bytes = assemble_code_object(&source, Arch::Gfx950).expect("it assembles");
     CodeObject::parse(&bytes)
 }
 
@@ -377,7 +377,7 @@ fn bundles_give_the_best_entry() {
         "no code object for gfx950:sramecc+:xnack- in the offload bundle; it has: \
          host-x86_64-unknown-linux-gnu--, hipv4-amdgcn-amd-amdhsa--gfx90a"
     );
-    let real = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", image(BuildArch::Gfx950))]);
+    let real = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", image(Arch::Gfx950))]);
     let selected = bundle::select(&real, Arch::Gfx950).expect("an entry");
     assert_eq!(parse(selected).kernels().len(), 3);
 }
@@ -400,7 +400,7 @@ fn other_containers_are_errors() {
 
 #[test]
 fn the_length_is_found_from_the_beginning() {
-    let elf = image(BuildArch::Gfx950);
+    let elf = image(Arch::Gfx950);
     let bundle = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", elf)]);
     for whole in [elf, &bundle] {
         let mut len = 0;
@@ -436,7 +436,7 @@ fn exercise(bytes: &[u8]) -> bool {
 #[test]
 fn mutants_are_errors_never_panics() {
     const MUTANTS: u64 = 6000;
-    let original = image(BuildArch::Gfx950);
+    let original = image(Arch::Gfx950);
     let bundled = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", original)]);
     assert!(exercise(original));
     let mut loaded = 0;

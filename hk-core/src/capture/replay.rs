@@ -156,7 +156,7 @@ impl fmt::Display for Difference {
 /// [`Error::Io`] and [`Error::Capture`] if `launch.json` is missing or damaged,
 /// [`Error::UnsupportedArch`] if it names an architecture that is not known.
 pub fn captured_arch(folder: &Path) -> Result<Arch> {
-    hk_capture::read(folder)?.arch.parse()
+    Ok(hk_capture::read(folder)?.arch.parse()?)
 }
 
 /// Does a captured launch again on a device, which may be another than the one that was captured

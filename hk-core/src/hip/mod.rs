@@ -153,7 +153,7 @@ impl Hip {
         #[cfg(feature = "sim")]
         if self.path.is_none()
             && sys::KERNEL_FAULTS.contains(&status)
-            && let Some(report) = crate::fault::last_of_simulator()
+            && let Some(report) = hk_sim::last_fault()
         {
             return Error::Fault(Box::new(report));
         }

@@ -4,7 +4,7 @@ use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::{Device, LaunchConfig, Module, Stream, Tensor};
+use crate::{Arch, Device, LaunchConfig, Module, Stream, Tensor};
 
 /// Puts functions that do nothing but fail in place of the table's.
 macro_rules! refuse {
@@ -196,7 +196,7 @@ fn a_module_is_unloaded_when_no_launch_and_no_graph_needs_it() {
     }
     let device = device_with(|table| table.hipModuleUnload = unload);
     let options = hk_build::CompileOptions::default();
-    let code = hk_build::compile_source(SOURCE, hk_build::Arch::Gfx942, &options).unwrap();
+    let code = hk_build::compile_source(SOURCE, Arch::Gfx942, &options).unwrap();
     let launch = |stream: &Stream| {
         let module = Module::load(&device, &code.image).unwrap();
         let kernel = module.function::<()>("wait").unwrap();

@@ -436,7 +436,7 @@ mod tests {
     fn a_launch_only_launches() {
         const SOURCE: &str = r#"extern "C" __attribute__((global)) void nothing() {}"#;
         let options = hk_build::CompileOptions::default();
-        let code = hk_build::compile_source(SOURCE, hk_build::Arch::Gfx942, &options).unwrap();
+        let code = hk_build::compile_source(SOURCE, Arch::Gfx942, &options).unwrap();
         // Everything that allocates, copies, waits, or creates a stream or an event fails here.
         let ordinal = hk_sim::device_ordinal("mi300x").unwrap();
         let device = Device::new(Hip::that_only_launches(), ordinal, "test".into()).unwrap();

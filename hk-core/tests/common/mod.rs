@@ -18,7 +18,6 @@ pub(crate) fn devices() -> [Device; 2] {
 pub(crate) fn compile(arch: Arch, source: &str) -> Vec<u8> {
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
     let options = hk_build::CompileOptions::default().include(include);
-    let arch = arch.name().parse().unwrap();
     hk_build::compile_source(source, arch, &options).unwrap().image
 }
 

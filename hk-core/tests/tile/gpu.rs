@@ -37,8 +37,7 @@ pub(crate) fn programs(headers: &[&str], source: &str) -> [Program; 2] {
     ["sim:mi325x", "sim:mi355x"].map(|name| {
         let device = Device::open(name).unwrap();
         let options = hk_build::CompileOptions::default().include(hk_core::INCLUDE);
-        let arch = device.arch().name().parse().unwrap();
-        let image = hk_build::compile_source(&source, arch, &options).unwrap().image;
+        let image = hk_build::compile_source(&source, device.arch(), &options).unwrap().image;
         Program { module: Module::load(&device, &image).unwrap(), device }
     })
 }

@@ -319,7 +319,7 @@ fn operands<Y: Real>(
                 reference::Step::AddProduct(factor(a)?, factor(b)?)
             }
             Step::ScaleAddSelf(s) => reference::Step::ScaleAddSelf(s),
-            Step::Act(activation) => reference::Step::Activate(reference_of(activation)),
+            Step::Act(activation) => reference::Step::Activate(activation),
         });
         held.push(tensors);
     }
@@ -357,19 +357,4 @@ fn draw_operand(
     let term =
         Term { values, row_stride: stride(rows, columns), column_stride: stride(columns, 1) };
     Ok((term, held))
-}
-
-fn reference_of(activation: Activation) -> reference::Activation {
-    match activation {
-        Activation::Relu => reference::Activation::Relu,
-        Activation::Relu6 => reference::Activation::Relu6,
-        Activation::LeakyRelu(slope) => reference::Activation::LeakyRelu(slope),
-        Activation::Gelu => reference::Activation::Gelu,
-        Activation::GeluTanh => reference::Activation::GeluTanh,
-        Activation::Silu => reference::Activation::Silu,
-        Activation::SiluExp2 => reference::Activation::SiluExp2,
-        Activation::Sigmoid => reference::Activation::Sigmoid,
-        Activation::Tanh => reference::Activation::Tanh,
-        Activation::Mish => reference::Activation::Mish,
-    }
 }

@@ -1,3 +1,5 @@
+use hk_core::FindingKind;
+
 use super::*;
 use crate::guarded::Placement;
 
@@ -97,7 +99,7 @@ hk_core::kernel_args! {
 fn racing_case() -> Case {
     Case::new(info(), |stream| {
         let options = hk_build::CompileOptions::default().include(hk_core::INCLUDE);
-        let code = hk_build::compile_source(RACE, hk_build::Arch::Gfx950, &options).unwrap();
+        let code = hk_build::compile_source(RACE, Arch::Gfx950, &options).unwrap();
         let module = hk_core::Module::load(stream.device(), &code.image)?;
         let kernel = module.function::<RaceArgs>("race")?;
         let memory = Guarded::<f32>::new(stream, 1, 4, Placement::default())?;
@@ -118,12 +120,12 @@ fn findings_of_the_sanitizer_fail_the_case_and_are_named() {
     let device = &devices(&[Arch::Gfx950]).unwrap()[0];
     let report = racing_case().run(device);
     assert!(report.pass && report.sanitizer.is_none(), "{report:?}");
-    let report = racing_case().run_sanitized(device, Kind::Race.into());
+    let report = racing_case().run_sanitized(device, FindingKind::Race.into());
     assert!(!report.pass);
     let found = report.sanitizer.unwrap();
     assert!(found[0].starts_with("race: ") && found[0].contains("LDS"), "{found:?}");
     // It was on for this case alone.
     assert!(racing_case().run(device).pass);
-    let report = racing_case().run_sanitized(device, Kind::Async.into());
+    let report = racing_case().run_sanitized(device, FindingKind::Async.into());
     assert!(report.pass && report.sanitizer == Some(Vec::new()), "{report:?}");
 }

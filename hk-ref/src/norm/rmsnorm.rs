@@ -1,6 +1,6 @@
 //! Root-mean-square normalisation.
 
-use hk_core::dtype::{DType, Scalar};
+use hk_types::dtype::{DType, Scalar};
 
 use crate::expected::{Expected, half_subnormal, unit_roundoff};
 

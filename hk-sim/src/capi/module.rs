@@ -12,7 +12,7 @@ use super::types::{
 use super::{api, check_flags, enqueue, name, passed_on, put};
 use crate::object::Kernel;
 use crate::object::bundle::{Extent, extent};
-use crate::runtime::occupancy::{MAX_WORKGROUP, Occupancy, WAVE, occupancy};
+use crate::runtime::occupancy::{Occupancy, occupancy};
 use crate::runtime::{
     Function, HipResult, Launch, Module, Properties, Shape, Work, current_device, pop_call,
     push_call, runtime, set_message,
@@ -184,9 +184,11 @@ fn occupancy_of(function: &Function, block: c_int, dynamic_lds: usize) -> HipRes
 /// Workgroup size with the most waves per compute unit, and the workgroups that fill the device.
 fn potential(function: &Function, dynamic_lds: usize, limit: c_int) -> HipResult<(c_int, c_int)> {
     let largest = function.kernel().max_flat_workgroup_size();
-    let limit = u32::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(MAX_WORKGROUP);
-    let sizes = (1..=largest.min(limit).max(WAVE) / WAVE).map(|waves| waves * WAVE);
-    let mut best = (0, WAVE, 0);
+    let arch = function.module.program.arch();
+    let limit = u32::try_from(limit).ok().filter(|limit| *limit > 0);
+    let (limit, wave) = (limit.unwrap_or(arch.max_workgroup()), arch.wave_size());
+    let sizes = (1..=largest.min(limit).max(wave) / wave).map(|waves| waves * wave);
+    let mut best = (0, wave, 0);
     for block in sizes {
         let found = occupancy_of(function, block as c_int, dynamic_lds)?;
         if found.waves >= best.0 {

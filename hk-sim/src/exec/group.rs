@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use hk_types::{FaultKind, FaultReport};
+
 use super::progress::{Verdict, Watch};
 use super::salu::MODE_VSKIP;
 use super::schedule::nearest_region;
 use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, MicroOp, WAVE, Wave};
-use crate::fault::{FaultKind, FaultReport};
 use crate::isa::{Format, MODE_GPR_INDEX};
 use crate::sanitize::GroupChecker;
 

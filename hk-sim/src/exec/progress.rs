@@ -20,9 +20,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hk_types::{FaultKind, FaultReport};
+
 use super::group::State;
 use super::{Env, Lanes, VECTOR_ROWS, Wave};
-use crate::fault::{FaultKind, FaultReport};
 use crate::sanitize::Effects;
 
 /// Time before the first phase, and at least between two.

@@ -1,8 +1,9 @@
 //! Scalar instructions: SOP1, SOP2, SOPK, SOPC, SOPP.
 
+use hk_types::FaultKind;
+
 use super::program::OUTSIDE;
 use super::{EXEC, Flow, Handler, M0, MicroOp, Program, Unsupported, VCC, Wave};
-use crate::fault::FaultKind;
 use crate::isa::{Format, Inst, MODE_GPR_INDEX, Op};
 
 /// Bit of MODE that skips vector instructions.

@@ -9,10 +9,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hk_types::{FaultKind, FaultReport};
+
 use super::group::{Group, Slice};
 use super::progress::{Progress, Step};
 use super::{Dispatch, Env, ExecOptions, Region, RunStats, Wave};
-use crate::fault::{FaultKind, FaultReport};
 use crate::sanitize::{self, Finding, Footprint, Launch, Severity};
 
 /// Workgroups that are alive at once without need; more are started when none of them ends.

@@ -3,13 +3,14 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
+use hk_types::FaultReport;
+
 use super::schedule::run_alone;
 use super::simd::SimdLevel;
 use super::{
     CodeSection, Dispatch, EXEC, ExecOptions, Lanes, POISON, Program, Region, RunStats, VCC,
     VECTOR_ROWS, WAVE, WaveSetup,
 };
-use crate::fault::FaultReport;
 use crate::isa::Arch;
 use crate::product::PRODUCTS;
 use crate::sanitize::Notes;

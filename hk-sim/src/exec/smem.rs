@@ -1,8 +1,9 @@
 //! Scalar memory instructions.
 
+use hk_types::FaultKind;
+
 use super::access::{Access, Atomic, Rmw, scalar_atomic, scalar_pointer};
 use super::{Flow, Handler, MicroOp, Program, Unsupported, Wave};
-use crate::fault::FaultKind;
 use crate::isa::{Inst, Op};
 
 /// Value of `src[1]` where the instruction has no scalar offset.

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use hk_types::FaultKind;
+
 use super::access::region_of;
 use super::salu::MODE_VSKIP;
 use super::{Env, Lanes, MicroOp};
-use crate::fault::FaultKind;
 use crate::isa::{Format, GprIndex, Operand};
 
 /// Lanes of a wave.

@@ -24,40 +24,9 @@ mod table;
 pub use decode::decode;
 pub(crate) use gpr_index::{ByIndex, MODE_GPR_INDEX};
 pub use gpr_index::{GprIndex, PastLastRegister};
+pub use hk_types::Arch;
 pub use info::{ArchSet, Class, Elem, Forms, Imm, Implicit, Mods, OpInfo, Slot};
 pub use inst::{DecodeError, Dpp, Ext, Format, Inst, MemBits, Operand, Sdwa};
 pub use mfma::{Blgp, MatType, MfmaClass, MfmaInfo};
 pub use mfma_table::MFMA;
 pub use table::{OPS, Op};
-/// Instruction set architecture of a chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Arch {
-    /// CDNA3: MI300X, MI325X.
-    Gfx942,
-    /// CDNA4: MI350X, MI355X.
-    Gfx950,
-}
-
-impl Arch {
-    /// LLVM processor name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gfx942 => "gfx942",
-            Self::Gfx950 => "gfx950",
-        }
-    }
-
-    /// Largest LDS allocation of one workgroup in bytes.
-    pub fn lds_bytes(self) -> u32 {
-        match self {
-            Self::Gfx942 => 64 * 1024,
-            Self::Gfx950 => 160 * 1024,
-        }
-    }
-}
-
-impl std::fmt::Display for Arch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}

@@ -4,15 +4,16 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use hk_types::{Arch, FaultKind, FaultReport};
+
 use super::error::{HipError, HipResult};
 use super::module::Function;
-use super::occupancy::{MAX_WORKGROUP, occupancy};
+use super::occupancy::occupancy;
 use super::order::What;
 use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
 use crate::exec::{self, Dispatch, ExecOptions, Region};
-use crate::fault::{FaultKind, FaultReport};
 use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
 use crate::sanitize::{Kind, Notes, SourceLines};
@@ -89,12 +90,13 @@ impl Shape {
     }
 
     /// Checks that do not depend on the kernel; `zero` is the error for an empty dimension.
-    fn check(&self, zero: HipError) -> HipResult {
+    fn check(&self, arch: Arch, zero: HipError) -> HipResult {
         if self.grid.contains(&0) || self.block.contains(&0) {
             return Err(zero);
         }
-        if self.block_size() > u64::from(MAX_WORKGROUP) {
-            set_message(format!("a workgroup of {} work-items (limit 1024)", self.block_size()));
+        let (size, limit) = (self.block_size(), arch.max_workgroup());
+        if size > u64::from(limit) {
+            set_message(format!("a workgroup of {size} work-items (limit {limit})"));
             return Err(zero);
         }
         // The dispatch packet counts the grid in work-items, 32 bits per dimension.
@@ -128,16 +130,16 @@ impl Launch {
         explicit: &[u8],
         zero: HipError,
     ) -> HipResult<Self> {
-        shape.check(zero)?;
         let kernel = function.kernel();
         let arch = function.module.program.arch();
+        shape.check(arch, zero)?;
         let limit = arch.lds_bytes();
         if shape.dynamic_lds > limit {
             set_message(format!("{} bytes of dynamic LDS (limit {limit})", shape.dynamic_lds));
             return Err(HipError::INVALID_VALUE);
         }
         let largest = kernel.max_flat_workgroup_size();
-        // At most MAX_WORKGROUP, as checked.
+        // At most 32 bits, as checked.
         let block_size = shape.block_size() as u32;
         if block_size > largest {
             set_message(format!(

@@ -2,19 +2,6 @@
 
 use crate::isa::Arch;
 
-/// SIMDs of a compute unit.
-pub const SIMDS: u32 = 4;
-/// Waves that one SIMD can hold.
-pub const WAVES_PER_SIMD: u32 = 8;
-/// Lanes of a wave.
-pub const WAVE: u32 = 64;
-/// Vector registers that the waves of one SIMD share, per lane.
-pub const VGPRS_PER_SIMD: u32 = 512;
-/// Vector registers are allocated in units of this.
-pub const VGPR_GRANULE: u32 = 8;
-/// Work-items of the largest workgroup.
-pub const MAX_WORKGROUP: u32 = 1024;
-
 /// What keeps a further workgroup off a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -41,32 +28,26 @@ pub struct Occupancy {
 
 /// Bytes of LDS that the hardware allocates for a workgroup that asks for `bytes`.
 pub fn lds_allocation(arch: Arch, bytes: u32) -> u32 {
-    let granule = match arch {
-        Arch::Gfx942 => 512,
-        Arch::Gfx950 => 1280,
-    };
-    bytes.checked_next_multiple_of(granule).unwrap_or(u32::MAX)
+    bytes.checked_next_multiple_of(arch.lds_granule()).unwrap_or(u32::MAX)
 }
 
 /// Occupancy of a kernel with `vgprs` vector registers per lane (accumulation registers included)
 /// launched with `lds_bytes` of LDS (static and dynamic) and `block` work-items per workgroup.
-///
-/// Registers are allocated in granules of 8 out of 512 per SIMD lane; a SIMD holds at most 8
-/// waves, a compute unit has 4 SIMDs. LDS granules: 512 B (gfx942), 1280 B (gfx950).
 pub fn occupancy(arch: Arch, vgprs: u32, lds_bytes: u32, block: u32) -> Occupancy {
-    let allocated = vgprs.max(1).checked_next_multiple_of(VGPR_GRANULE).unwrap_or(u32::MAX);
-    let by_vgprs = VGPRS_PER_SIMD / allocated;
-    let waves_per_simd = by_vgprs.min(WAVES_PER_SIMD);
-    let waves_per_block = block.max(1).div_ceil(WAVE);
-    let by_waves = SIMDS * waves_per_simd / waves_per_block;
+    let granule = arch.vgpr_granule();
+    let allocated = vgprs.max(1).checked_next_multiple_of(granule).unwrap_or(u32::MAX);
+    let by_vgprs = arch.vgprs_per_simd() / allocated;
+    let waves_per_simd = by_vgprs.min(arch.waves_per_simd());
+    let waves_per_block = block.max(1).div_ceil(arch.wave_size());
+    let by_waves = arch.simds() * waves_per_simd / waves_per_block;
     let by_lds = match lds_allocation(arch, lds_bytes) {
         0 => u32::MAX,
         allocated => arch.lds_bytes() / allocated,
     };
-    let workgroups = if block > MAX_WORKGROUP { 0 } else { by_waves.min(by_lds) };
+    let workgroups = if block > arch.max_workgroup() { 0 } else { by_waves.min(by_lds) };
     let limit = if by_lds < by_waves {
         Limit::Lds
-    } else if by_vgprs < WAVES_PER_SIMD {
+    } else if by_vgprs < arch.waves_per_simd() {
         Limit::Vgprs
     } else {
         Limit::Waves

@@ -6,7 +6,6 @@
 use std::ffi::{c_char, c_int};
 
 use super::error::{HipError, HipResult};
-use super::occupancy::{MAX_WORKGROUP, SIMDS, VGPRS_PER_SIMD, WAVE, WAVES_PER_SIMD};
 use crate::capi::types::{ARCH_FEATURES, HipDevicePropR0000, HipDevicePropR0600, HipUuid};
 use crate::isa::Arch;
 use crate::object::TargetId;
@@ -70,30 +69,26 @@ impl Properties {
         format!("0000:{:02x}:00.0", self.pci_bus())
     }
 
-    fn registers_per_cu() -> c_int {
-        (VGPRS_PER_SIMD * SIMDS * WAVE) as c_int
-    }
-
-    fn threads_per_cu() -> c_int {
-        (WAVES_PER_SIMD * SIMDS * WAVE) as c_int
-    }
-
     /// The structure of HIP 6.0 and later.
     pub(crate) fn r0600(&self) -> HipDevicePropR0600 {
         // SAFETY: the structure has integers, arrays of integers and raw pointers only.
         let mut prop: HipDevicePropR0600 = unsafe { std::mem::zeroed() };
         let product = self.product;
-        let lds = product.arch.lds_bytes() as usize;
+        let arch = product.arch;
+        let lds = arch.lds_bytes() as usize;
+        let waves_per_cu = arch.waves_per_simd() * arch.simds();
+        let registers_per_cu = (arch.vgprs_per_simd() * arch.simds() * arch.wave_size()) as c_int;
+        let max_workgroup = arch.max_workgroup() as c_int;
         let (major, minor) = self.capability();
         prop.name = c_text(product.marketing);
         prop.uuid = self.uuid();
         prop.total_global_mem = product.memory_bytes as usize;
         prop.shared_mem_per_block = lds;
-        prop.regs_per_block = Self::registers_per_cu();
-        prop.warp_size = WAVE as c_int;
+        prop.regs_per_block = registers_per_cu;
+        prop.warp_size = arch.wave_size() as c_int;
         prop.mem_pitch = c_int::MAX as usize;
-        prop.max_threads_per_block = MAX_WORKGROUP as c_int;
-        prop.max_threads_dim = [MAX_WORKGROUP as c_int; 3];
+        prop.max_threads_per_block = max_workgroup;
+        prop.max_threads_dim = [max_workgroup; 3];
         prop.max_grid_size = MAX_GRID;
         prop.clock_rate = product.clock_khz as c_int;
         prop.total_const_mem = c_int::MAX as usize;
@@ -118,12 +113,12 @@ impl Properties {
         prop.memory_bus_width = product.memory_bus_bits as c_int;
         prop.l2_cache_size = L2_BYTES;
         prop.persisting_l2_cache_max_size = L2_BYTES;
-        prop.max_threads_per_multi_processor = Self::threads_per_cu();
+        prop.max_threads_per_multi_processor = (waves_per_cu * arch.wave_size()) as c_int;
         prop.stream_priorities_supported = 1;
         prop.global_l1_cache_supported = 1;
         prop.local_l1_cache_supported = 1;
         prop.shared_mem_per_multiprocessor = lds;
-        prop.regs_per_multiprocessor = Self::registers_per_cu();
+        prop.regs_per_multiprocessor = registers_per_cu;
         prop.managed_memory = 1;
         prop.host_native_atomic_supported = 1;
         prop.concurrent_managed_access = 1;
@@ -131,9 +126,9 @@ impl Properties {
         prop.cooperative_launch = 1;
         prop.shared_mem_per_block_optin = lds;
         prop.direct_managed_mem_access_from_host = 1;
-        prop.max_blocks_per_multi_processor = (WAVES_PER_SIMD * SIMDS) as c_int;
+        prop.max_blocks_per_multi_processor = waves_per_cu as c_int;
         prop.host_register_supported = 1;
-        prop.gcn_arch_name = c_text(&TargetId::of_device(product.arch).to_string());
+        prop.gcn_arch_name = c_text(&TargetId::of_device(arch).to_string());
         prop.max_shared_memory_per_multi_processor = lds;
         prop.clock_instruction_rate = WALL_CLOCK_KHZ;
         prop.arch = ARCH_FEATURES;
@@ -272,7 +267,7 @@ pub(crate) fn attribute(properties: &Properties, number: c_int) -> HipResult<c_i
         10_016 => 1, // Fine-grained memory.
         10_017 => WALL_CLOCK_KHZ,
         10_018 => properties.product.xcds as c_int,
-        10_019 => VGPRS_PER_SIMD as c_int,
+        10_019 => properties.product.arch.vgprs_per_simd() as c_int,
         10_020 => properties.chip_id(),
         10_021 | 10_022 => 0, // Expert scheduling, dynamic data prefetch.
         _ => return Err(HipError::INVALID_VALUE),

@@ -6,6 +6,8 @@ use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use hk_types::FaultReport;
+
 use super::capture::{Capture, CaptureMode};
 use super::device::{Device, Devices};
 use super::error::{HipError, HipResult};
@@ -17,7 +19,6 @@ use super::order::Order;
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
 use crate::exec::ExecOptions;
-use crate::fault::FaultReport;
 use crate::mem::Memory;
 use crate::product::Product;
 use crate::sanitize::{Checks, Kind};

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use hk_types::FaultReport;
+
 use super::capture::Capture;
 use super::error::{HipError, HipResult};
 use super::launch::Arena;
 use super::order::{Clock, Point, Running, Stamp, StreamName, What};
 use crate::exec::Count;
-use crate::fault::FaultReport;
 use crate::mem::Region;
 use crate::sanitize::Footprint;
 

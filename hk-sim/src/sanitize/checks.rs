@@ -4,69 +4,7 @@ use std::fmt;
 use std::ops::BitOr;
 use std::str::FromStr;
 
-/// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Kind {
-    /// Device memory out of bounds, freed, misaligned, read-only or never written.
-    Memory,
-    /// LDS out of bounds or never written.
-    Lds,
-    /// Something asynchronous that was not waited for.
-    Async,
-    /// Two accesses that nothing orders.
-    Race,
-    /// Two accesses to LDS that only the order of their issue keeps apart.
-    Order,
-    /// Too few wait states between two instructions.
-    Hazard,
-    /// A register or private memory that was never written.
-    Uninit,
-    /// Values of lanes that take no part.
-    Divergence,
-    /// NaN or infinity out of finite operands.
-    Float,
-    /// An address computed in 32 bits that needs more.
-    Index,
-}
-
-impl Kind {
-    /// All kinds, in the order of their words in the documentation.
-    pub const ALL: [Self; 10] = [
-        Self::Memory,
-        Self::Lds,
-        Self::Async,
-        Self::Race,
-        Self::Order,
-        Self::Hazard,
-        Self::Uninit,
-        Self::Divergence,
-        Self::Float,
-        Self::Index,
-    ];
-
-    /// Stable lower-case word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Lds => "lds",
-            Self::Async => "async",
-            Self::Race => "race",
-            Self::Order => "order",
-            Self::Hazard => "hazard",
-            Self::Uninit => "uninit",
-            Self::Divergence => "divergence",
-            Self::Float => "float",
-            Self::Index => "index",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
+pub use hk_types::FindingKind as Kind;
 
 /// A set of kinds of checks; the default is none.
 ///

@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
 
+use hk_types::{FaultKind, FaultReport};
 use serde_json::json;
 
 use super::Kind;
-use crate::fault::{FaultKind, FaultReport};
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

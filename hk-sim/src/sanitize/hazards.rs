@@ -674,8 +674,7 @@ mod tests {
 
     /// Code that the compiler makes of a source.
     fn compile(source: &str, arch: Arch) -> Program {
-        let name = arch.name().parse().expect("both crates know both chips");
-        let object = compile_source(source, name, &CompileOptions::default()).expect("it compiles");
+        let object = compile_source(source, arch, &CompileOptions::default()).expect("it compiles");
         let object = CodeObject::parse(&object.image).expect("clang makes valid objects");
         let image = object.image(0).expect("there are no undefined symbols");
         let sections = object.text().map(|text| CodeSection {

@@ -20,13 +20,6 @@ const PRELUDE: &str = "\
 #define __shared__ __attribute__((shared))
 ";
 
-fn build_arch(arch: Arch) -> hk_build::Arch {
-    match arch {
-        Arch::Gfx942 => hk_build::Arch::Gfx942,
-        Arch::Gfx950 => hk_build::Arch::Gfx950,
-    }
-}
-
 /// Code of all cases of a file for one chip.
 pub(crate) struct Code {
     program: Arc<Program>,
@@ -63,7 +56,7 @@ impl Code {
     ) -> Self {
         let source: String =
             versions.clone().map(|(case, version)| case.assembly(text, version)).collect();
-        let assembly = assemble_with_symbols(&source, build_arch(arch))
+        let assembly = assemble_with_symbols(&source, arch)
             .unwrap_or_else(|error| panic!("{file} for {arch}: {error}"));
         let program = program(arch, vec![section(BASE, &assembly.text)]);
         let mut kernels = HashMap::new();
@@ -102,8 +95,8 @@ impl Code {
         }
         source.extend(versions.clone().map(|(case, version)| case.source(text, version)));
         let options = CompileOptions::default();
-        let compiled = compile_source(&source, build_arch(arch), &options)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let compiled =
+            compile_source(&source, arch, &options).unwrap_or_else(|error| panic!("{error}"));
         let object = CodeObject::parse(&compiled.image).expect("clang makes valid objects");
         let image = object.image(BASE).expect("there are no undefined symbols");
         let sections = object.text().map(|range| {

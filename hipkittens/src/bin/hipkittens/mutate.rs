@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use hk_core::kernel::TileConfig;
-use hk_core::{Device, record_tiles, with_code};
+use hk_core::{Device, FaultKind, record_tiles, with_code};
 use hk_ref::{Case, Prepared, Size};
 use hk_sim::exec::ExecOptions;
 use hk_sim::object::CodeObject;
@@ -285,8 +285,8 @@ fn notice(
     match with_code(device, tile.image, code, || trial.prepared.attempt())? {
         Ok(failure) => Ok(failure.map(Outcome::Parity)),
         Err(hk_core::Error::Fault(fault)) => {
-            let by_sanitizer = fault.kind.parse::<Checks>().is_ok();
-            let text = format!("{}: {}", fault.kind, fault.detail);
+            let by_sanitizer = matches!(fault.kind, FaultKind::Sanitizer(_));
+            let text = format!("{}: {}", fault.kind.word(), fault.detail);
             let outcome = if by_sanitizer { Outcome::Sanitizer } else { Outcome::Parity };
             Ok(Some(outcome(text)))
         }

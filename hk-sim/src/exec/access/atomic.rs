@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use half::{bf16, f16};
+use hk_types::FaultKind;
 
 use super::{Access, Addresses, Body, Hits, Level, Space, each, order, write_rows};
 use crate::exec::{Flow, MicroOp, WAVE, Wave};
-use crate::fault::FaultKind;
 
 /// What an atomic does to memory. `a` is the first data operand, `b` the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,10 @@ pub(super) use atomic::{Atomic, AtomicOp, Rmw, scalar_atomic};
 use lanes::contiguous;
 pub(super) use lanes::{Level, Portable};
 
+use hk_types::FaultKind;
+
 use super::simd::SimdLevel;
 use super::{Flow, Handler, Lanes, M0, MicroOp, Program, Region, Unsupported, WAVE, Wave};
-use crate::fault::FaultKind;
 use crate::isa::{Inst, Operand};
 
 /// Host address of every lane.

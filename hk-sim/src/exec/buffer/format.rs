@@ -1,11 +1,11 @@
 //! Loads and stores that convert between memory formats and registers.
 
 use half::f16;
+use hk_types::FaultKind;
 
 use super::{Buffer, Descriptor};
 use crate::exec::access::{Access, Addresses, Space, each, order, write_rows, write_slots};
 use crate::exec::{Flow, Handler, MicroOp, WAVE, Wave};
-use crate::fault::FaultKind;
 use crate::isa::{Format, Inst};
 
 /// Format instruction: what is left of the opcode after lowering.

@@ -5,10 +5,11 @@
 //! other in 16-element rows. A lane receives the column of its number in the group, row after row.
 //! The 16-bit and 8-bit forms are known from tuned kernels, the others follow the same rule.
 
+use hk_types::FaultKind;
+
 use super::locate;
 use crate::exec::access::{Addresses, Body, Level, write_rows};
 use crate::exec::{Flow, Lanes, MicroOp, WAVE, Wave};
-use crate::fault::FaultKind;
 
 /// Lanes that transpose among themselves.
 const GROUP: usize = 16;

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use hk_types::FaultReport;
+
 use super::history::Conflict;
 use super::{Operation, Order, StreamName};
 use crate::exec;
-use crate::fault::FaultReport;
 use crate::runtime::error::HipError;
 use crate::runtime::module::Module;
 use crate::runtime::stream::Failure;

@@ -2,8 +2,8 @@
 //!
 //! The two FP8 families are distinct types. gfx942 computes with the *FNUZ* flavours
 //! ([`F8E4M3Fnuz`], [`F8E5M2Fnuz`]), gfx950 with the *OCP* ones ([`F8E4M3`], [`F8E5M2`]); the same
-//! byte means different numbers in each, so that mixing them up is a compile error or an
-//! [`Error::ArchMismatch`], never silently wrong data.
+//! byte means different numbers in each, so that mixing them up is a compile error, or an
+//! error when an op is asked for what the chip does not have, never silently wrong data.
 //!
 //! | type | bits | bias | largest | infinity | NaN codes | source |
 //! |---|---|---|---|---|---|---|
@@ -32,8 +32,6 @@ pub use half::{bf16, f16};
 use minifloat::{Format, Overflow};
 pub use scale::E8M0;
 pub use small::{F4E2M1, F4x2E2M1, F6E2M3, F6E3M2, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
-
-use crate::Error;
 
 /// Calls a macro with every element type: variant, Rust type, name.
 macro_rules! for_each_element {
@@ -115,16 +113,17 @@ impl fmt::Display for DType {
     }
 }
 
-impl FromStr for DType {
-    type Err = Error;
+/// The text is not the name of an element type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown element type `{0}`")]
+pub struct UnknownDType(pub String);
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.iter().copied().find(|dtype| dtype.name() == text).ok_or_else(|| Error::Value {
-            op: "DType::from_str",
-            arg: "name",
-            constraint: "one of the names of DType::ALL".into(),
-            got: text.into(),
-        })
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(text: &str) -> Result<Self, UnknownDType> {
+        let known = Self::ALL.iter().copied().find(|dtype| dtype.name() == text);
+        known.ok_or_else(|| UnknownDType(text.to_owned()))
     }
 }
 

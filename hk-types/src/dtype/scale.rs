@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 /// sign.
 ///
 /// ```
-/// use hk_core::dtype::E8M0;
+/// use hk_types::dtype::E8M0;
 /// assert_eq!(E8M0::from_bits(0).to_f32(), 2f32.powi(-127));
 /// assert_eq!(E8M0::from_f32(0.75).to_f32(), 1.0);
 /// ```

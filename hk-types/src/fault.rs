@@ -1,8 +1,70 @@
-//! What went wrong in a kernel, and where.
+//! Reports of what went wrong in a kernel, and where.
 
 use std::fmt;
 
-use crate::sanitize::Kind;
+/// What a finding of the simulator's sanitizer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Device memory out of bounds, freed, misaligned, read-only or never written.
+    Memory,
+    /// LDS out of bounds or never written.
+    Lds,
+    /// Something asynchronous that was not waited for.
+    Async,
+    /// Two accesses that nothing orders.
+    Race,
+    /// Two accesses to LDS that only the order of their issue keeps apart.
+    Order,
+    /// Too few wait states between two instructions.
+    Hazard,
+    /// A register or private memory that was never written.
+    Uninit,
+    /// Values of lanes that take no part.
+    Divergence,
+    /// NaN or infinity out of finite operands.
+    Float,
+    /// An address computed in 32 bits that needs more.
+    Index,
+}
+
+impl FindingKind {
+    /// All kinds, in the order of their words in the documentation.
+    pub const ALL: [Self; 10] = [
+        Self::Memory,
+        Self::Lds,
+        Self::Async,
+        Self::Race,
+        Self::Order,
+        Self::Hazard,
+        Self::Uninit,
+        Self::Divergence,
+        Self::Float,
+        Self::Index,
+    ];
+
+    /// Stable lower-case word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Lds => "lds",
+            Self::Async => "async",
+            Self::Race => "race",
+            Self::Order => "order",
+            Self::Hazard => "hazard",
+            Self::Uninit => "uninit",
+            Self::Divergence => "divergence",
+            Self::Float => "float",
+            Self::Index => "index",
+        }
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
 
 /// Class of a kernel fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +87,7 @@ pub enum FaultKind {
     /// All waves that are left wait for something that cannot happen.
     Deadlock,
     /// A finding of the sanitizer.
-    Sanitizer(Kind),
+    Sanitizer(FindingKind),
 }
 
 impl FaultKind {

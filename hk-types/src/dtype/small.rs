@@ -128,7 +128,7 @@ small_float! {
 /// Two packed e2m1 numbers; the one of even index is in the low nibble.
 ///
 /// ```
-/// use hk_core::dtype::{F4E2M1, F4x2E2M1};
+/// use hk_types::dtype::{F4E2M1, F4x2E2M1};
 /// let pair = F4x2E2M1::from_f32(1.5, -6.0);
 /// assert_eq!(pair.to_bits(), 0xf3);
 /// assert_eq!(pair.high(), F4E2M1::from_f32(-6.0));

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod activation;
+mod arch;
+pub mod dtype;
+mod fault;
+mod range;
+
+pub use activation::Activation;
+pub use arch::{Arch, UnknownArch};
+pub use fault::{FaultKind, FaultReport, FindingKind};
+pub use range::Range;
