@@ -15,7 +15,7 @@ use hk_core::dtype::Real;
 use hk_core::{DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::rows::{erased, small, stride};
+use crate::rows::{RowTile, erased, small, stride};
 
 /// What [`rmsnorm_with`] and [`fused_add_rmsnorm_with`] do besides the default.
 #[derive(Debug, Default)]
@@ -23,6 +23,7 @@ pub struct RmsnormOptions<'a> {
     weight_offset: f32,
     rstd: Option<&'a mut Tensor<f32>>,
     tile: Option<&'a str>,
+    workgroups: Option<u32>,
 }
 
 impl<'a> RmsnormOptions<'a> {
@@ -47,6 +48,14 @@ impl<'a> RmsnormOptions<'a> {
     #[must_use]
     pub fn tile(mut self, tile: &'a str) -> Self {
         self.tile = Some(tile);
+        self
+    }
+
+    /// Launches at most so many workgroups, which take the rows in turn, for instance to leave
+    /// compute units to other work. As many as are expected to be fastest if not given.
+    #[must_use]
+    pub fn workgroups(mut self, most: u32) -> Self {
+        self.workgroups = Some(most);
         self
     }
 }
@@ -166,9 +175,6 @@ kernel_args! {
     }
 }
 
-/// Workgroups per compute unit: enough to keep loads under way while others reduce.
-const WORKGROUPS_PER_CU: usize = 8;
-
 fn launch<T: Real, W: Real>(
     op: &'static str,
     x: &Tensor<T>,
@@ -260,29 +266,24 @@ fn launch<T: Real, W: Real>(
     let device = x.device();
     let name = T::DTYPE.name();
     let variant = if is_fused { format!("add_{name}") } else { name.to_owned() };
-    let problem = [("n", u64::from(width))];
+    let strides = [args.x_stride, args.residual_stride, args.y_stride, args.residual_out_stride];
+    let reach = strides.into_iter().max().unwrap_or(0);
+    let problem = [("n", u64::from(width)), ("stride", reach as u64)];
     let kernel: TileFunction<RmsnormArgs> = match options.tile {
         Some(name) => KERNELS.named_function(device, op, "rmsnorm", &variant, name)?,
         None => KERNELS.function(device, op, "rmsnorm", &variant, &problem)?,
     };
-    let tile = kernel.tile();
-    let int = |name| tile.int(name).expect("every tile of rmsnorm has LANES and CHUNKS");
-    let (lanes, chunks) = (int("LANES"), int("CHUNKS"));
-    // Without chunks to hold, a tile takes rows of any length.
-    if chunks > 0 && i64::from(width) > lanes * chunks * 8 {
-        let constraint = format!("one that holds rows of {width} elements");
-        return Err(Error::value(op, "tile", constraint, tile.name));
+    let tile = RowTile::new(op, kernel.tile(), width, reach)?;
+    if options.workgroups == Some(0) {
+        return Err(Error::value(op, "workgroups", "at least 1", 0));
     }
     if rows == 0 {
         return Ok(());
     }
-    let per_workgroup = (i64::from(tile.threads) / lanes).max(1) as usize;
-    let most = device.info().compute_units as usize * WORKGROUPS_PER_CU;
-    let grid = (rows as usize).div_ceil(per_workgroup).min(most.max(1)) as u32;
-    // The kernel counts, in 32 bits, to the first row that its workgroups would take together past
-    // the last.
-    let at_once = grid as usize * per_workgroup;
-    small(op, "rows", rows as usize, u32::MAX as usize - at_once)?;
+    // Rows that are added to are fastest with a workgroup for each.
+    let resident = if is_fused { u32::MAX } else { tile.resident(device) };
+    let most = options.workgroups.unwrap_or(resident);
+    let grid = tile.grid(op, rows, most)?;
     let stream = x.stream();
     stream.submit(&uses, || {
         // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked

@@ -7,9 +7,6 @@
 
 namespace hk {
 
-// An offset that is outside of every buffer.
-inline constexpr u32 out_of_range = 0x80000000;
-
 using arch::lds_pointer;
 
 // The start of a __shared__ array.

@@ -1,87 +1,231 @@
-// Rows of a matrix in registers. `Lanes` lanes share a row; each holds `Chunks` chunks of eight
-// consecutive elements (16 bytes of 16-bit types), and the elements that are left at the end of the
-// row go to one lane each. Nothing outside the row is read or written, whatever its width. Row
-// starts need no alignment beyond an element's; the hardware splits what crosses a cache line.
+// A lane's share of rows: `Chunks` chunks of eight consecutive elements (16 bytes of 16-bit types) of
+// a row that `Lanes` lanes have together. Nothing outside the row is read or written, whatever its
+// width, and a row may start at any element: the hardware checks every dword against the end of the
+// memory, so that accesses are in no branch and the compiler can tell how many are under way.
 #pragma once
 
 #include "hk/wave.h"
 
 namespace hk {
 
-// Elements of a row that a lane moves together.
+// Elements of a row that a lane moves together, and their values.
 inline constexpr int chunk = 8;
 using chunk_values = vec<f32, chunk>;
 
-// A chunk at any address that its elements may have.
-template <class T>
-using unaligned_chunk = vec_in_memory<T, chunk, alignof(T)>;
-static_assert(alignof(unaligned_chunk<bf16>) == 2 && alignof(unaligned_chunk<f16>) == 2 &&
-              alignof(unaligned_chunk<f32>) == 4);
-
-// Elements of a row that are in whole chunks, and how many are left.
-__device__ inline u32 body_of(u32 width) { return width / chunk * chunk; }
-__device__ inline u32 tail_of(u32 width) { return width % chunk; }
-
-// First column of chunk i.
-template <int Lanes>
-__device__ inline u32 column_of(u32 i, u32 lane) {
-  return (i * Lanes + lane) * chunk;
+__device__ inline f32 sum(chunk_values v) {
+  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-// A lane's share of a row. What lies past the end of the row is zero.
-template <class T, int Lanes, int Chunks>
-struct row_share {
-  vec<T, chunk> body[Chunks];
-  T tail;
+// Something for each chunk of a lane's share.
+template <class T, int Chunks>
+struct per_chunk {
+  T of[Chunks];
+};
 
-  // Starts loading; conversions and arithmetic wait for the data, so do them after all loads.
-  __device__ void load(const T* row, u32 width, u32 lane) {
-    for (int i = 0; i < Chunks; ++i) {
-      const u32 column = column_of<Lanes>(i, lane);
-      body[i] = 0;
-      if (column < body_of(width)) {
-        body[i] = *reinterpret_cast<const unaligned_chunk<T>*>(row + column);
-      }
-    }
-    tail = 0;
-    if (lane < tail_of(width)) tail = row[body_of(width) + lane];
+// Rows in memory, `stride` elements from one to the next.
+template <class T>
+struct matrix {
+  T* base;
+  i64 stride;
+};
+
+// The part of a matrix in which a wave works: `count` rows from `first` on, or none, and of each
+// `width` columns from `column` on. The wave has all of `Lanes` lanes of a row, or several rows,
+// which must lie within 2^31 bytes. All members are the same for the wave.
+//
+// `Ragged` places have rows of any width, which takes more instructions; others have not those that
+// `is_ragged` names.
+template <int Lanes, bool Ragged>
+struct row_place {
+  static constexpr bool shares_wave = Lanes < wave_size;
+  static constexpr u32 rows_of_wave = shares_wave ? wave_size / Lanes : 1;
+  static constexpr u32 lanes = Lanes;
+  static constexpr bool ragged = Ragged;
+  // Whether chunks are moved dword by dword, each checked by its lane.
+  static constexpr bool by_dword = shares_wave && ragged;
+
+  u32 first;
+  u32 count;
+  u32 column;
+  u32 width;
+
+  // The hardware cuts off what a row that has the wave alone lacks of whole dwords. Rows that share
+  // a wave share a range of memory too, whose end is not that of each.
+  __device__ static bool is_ragged(u32 width) { return width % (shares_wave ? chunk : 2) != 0; }
+
+  // The lane's number in its row, and its row's in the wave.
+  __device__ static u32 lane() { return thread_idx().x % Lanes; }
+  __device__ static u32 row_of_wave() { return shares_wave ? lane_id() / Lanes : 0; }
+  __device__ u32 row() const { return first + row_of_wave(); }
+
+  // Whether the lane is the first of a row.
+  __device__ bool leads_row() const { return lane() == 0 && row_of_wave() < count; }
+
+  // Where the lane's chunk i starts.
+  __device__ static u32 start(int i) { return (i * Lanes + lane()) * chunk; }
+};
+
+namespace detail {
+
+// A lane's addresses in a part of a matrix.
+template <class Place>
+struct row_access {
+  const char* base;
+  i64 stride;  // in bytes
+  u32 size;    // of an element
+  const Place& at;
+
+  // Without a dword that is only partly in a row that has the wave alone.
+  __device__ arch::checked_range dwords() const { return range(Place::shares_wave ? end() : end() & ~3u); }
+
+  // The lane's dwords d to d + count - 1 of chunk i.
+  __device__ u32 offset(int i, u32 d, u32 count) const {
+    const u32 in_row = at.start(i) * size + d * 4;
+    if (d * 4 >= chunk * size) return out_of_range;
+    if constexpr (!Place::shares_wave) return in_row;
+    return offset_if(at.start(i) + (d + count) * 4 / size <= at.width, in_row);
   }
 
-  // Stores to memory that is not expected to be read again soon.
-  __device__ void store(T* row, u32 width, u32 lane) const {
-    for (int i = 0; i < Chunks; ++i) {
-      const u32 column = column_of<Lanes>(i, lane);
-      if (column < body_of(width)) {
-        __builtin_nontemporal_store(body[i], reinterpret_cast<unaligned_chunk<T>*>(row + column));
-      }
-    }
-    if (lane < tail_of(width)) row[body_of(width) + lane] = tail;
+  // The element at the end of a row that ends within a dword, which is moved by itself. One lane has
+  // it, in the first half of a dword.
+  __device__ arch::checked_range all() const { return range(end()); }
+  __device__ u32 end_offset() const {
+    const u32 column = at.width - 1;
+    return offset_if(ends_in_dword() && column / chunk % Place::lanes == at.lane(), column * size);
+  }
+  // That dword's number in the lane's share, of `chunk / 2` dwords a chunk; the same for the wave.
+  // Comparisons with it are to be made where they are needed: all of them would fill the registers.
+  __device__ u32 end_dword() const {
+    const u32 column = at.width - 1;
+    u32 dword = column / (chunk * Place::lanes) * (chunk / 2) + column % chunk / 2;
+    if (!ends_in_dword()) dword = ~0u;
+    arch::forget_scalar(dword);
+    return dword;
   }
 
-  // Calls `body_function` with the values of each chunk and its index, `tail_function` with the
-  // tail's value; both return what replaces them, rounded.
-  template <class Body, class Tail>
-  __device__ void map(Body body_function, Tail tail_function) {
-    for (int i = 0; i < Chunks; ++i) {
-      body[i] = round_to<T, chunk>(body_function(to_f32<T, chunk>(body[i]), i));
-    }
-    tail = round_to<T>(tail_function(to_f32(tail)));
+ private:
+  __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
+  __device__ u32 end() const {
+    const u32 before = Place::shares_wave ? (at.count - 1) * static_cast<u32>(stride) : 0;
+    return at.count == 0 ? 0 : before + at.width * size;
   }
-
-  // The sum of squares of the lane's elements.
-  __device__ f32 squares() const {
-    chunk_values sums = 0;
-    for (int i = 0; i < Chunks; ++i) {
-      const chunk_values values = to_f32<T, chunk>(body[i]);
-      sums += values * values;
-    }
-    const f32 last = to_f32(tail);
-    return sum(sums) + last * last;
+  __device__ arch::checked_range range(u32 bytes) const {
+    return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};
   }
-
-  __device__ static f32 sum(chunk_values v) {
-    return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  __device__ u32 offset_if(bool is_there, u32 in_row) const {
+    const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(stride) : 0;
+    return is_there && at.row_of_wave() < at.count ? before + in_row : out_of_range;
   }
 };
+
+// A lane's share as it is in memory; what lies past the end of a row is zero. `Dwords` hold a chunk.
+template <int Chunks, int Dwords>
+struct row_bits {
+  vec<u32, Dwords> of[Chunks];
+  u32 end;
+
+  // Starts loading.
+  template <class Place>
+  __device__ void load(const row_access<Place>& from) {
+    const arch::checked_range memory = from.dwords();
+    for (int i = 0; i < Chunks; ++i) {
+      if constexpr (Place::by_dword) {
+        for (int d = 0; d < Dwords; ++d) of[i][d] = memory.load_32(from.offset(i, d, 1));
+      } else {
+        for (int d = 0; d < Dwords; d += 4) {
+          const bits128 loaded = memory.load_128(from.offset(i, d, 4));
+          for (int j = 0; j < 4; ++j) of[i][d + j] = loaded[j];
+        }
+      }
+    }
+    if constexpr (Place::ragged) end = from.all().load_16(from.end_offset());
+  }
+
+  // The elements of chunk i, of type T.
+  template <class T, class Place>
+  __device__ vec<T, chunk> elements(int i, const row_access<Place>& from) const {
+    constexpr int dwords = chunk * sizeof(T) / 4;
+    vec<u32, dwords> bits;
+    for (int d = 0; d < dwords; ++d) bits[d] = of[i][d];
+    if constexpr (Place::ragged && sizeof(T) == 2) {
+      const u32 end_dword = from.end_dword();
+      // Both are zero where the other is not.
+      for (int d = 0; d < dwords; ++d) bits[d] |= end_dword == i * dwords + d ? end : 0;
+    }
+    return bit_cast<vec<T, chunk>>(bits);
+  }
+};
+
+}  // namespace detail
+
+// A lane's share of a matrix, under way.
+template <class T, int Chunks>
+struct row_load {
+  template <class Place>
+  __device__ void start(const matrix<const T>& from, const Place& at) {
+    const auto base = reinterpret_cast<const char*>(from.base);
+    bits.load(detail::row_access<Place>{base, from.stride * static_cast<i64>(sizeof(T)), sizeof(T), at});
+  }
+
+  // Chunk i. It waits for the data, so ask for it after all loads.
+  template <class Place>
+  __device__ vec<T, chunk> elements(int i, const Place& at) const {
+    return bits.template elements<T>(i, detail::row_access<Place>{nullptr, 0, sizeof(T), at});
+  }
+
+ private:
+  detail::row_bits<Chunks, chunk * sizeof(T) / 4> bits;
+};
+
+// A lane's share of a vector that all rows use, under way. Its type is known at run time only.
+template <int Chunks>
+struct column_load {
+  template <class Place>
+  __device__ void start(const void* from, dtype type, const Place& at) {
+    const u32 size = type == dtype::f32 ? 4 : 2;
+    bits.load(detail::row_access<Place>{static_cast<const char*>(from), 0, size, at});
+  }
+
+  template <class Place>
+  __device__ chunk_values values(int i, dtype type, const Place& at) const {
+    return with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      const detail::row_access<Place> access{nullptr, 0, sizeof(T), at};
+      return to_f32<T, chunk>(bits.template elements<T>(i, access));
+    });
+  }
+
+ private:
+  detail::row_bits<Chunks, chunk> bits;
+};
+
+// Stores a lane's share of a matrix, of which chunk i is `elements(i)`, to memory that is not expected
+// to be read again soon.
+template <int Chunks, class T, class Place, class F>
+__device__ inline void store_row(const matrix<T>& to, const Place& at, F&& elements) {
+  constexpr int dwords = chunk * sizeof(T) / 4;
+  const auto base = reinterpret_cast<const char*>(to.base);
+  const detail::row_access<Place> access{base, to.stride * static_cast<i64>(sizeof(T)), sizeof(T), at};
+  const arch::checked_range memory = access.dwords();
+  u32 end = 0;
+  for (int i = 0; i < Chunks; ++i) {
+    const auto bits = bit_cast<vec<u32, dwords>>(vec<T, chunk>(elements(i)));
+    if constexpr (Place::by_dword) {
+      for (int d = 0; d < dwords; ++d) memory.store_once(access.offset(i, d, 1), bits[d]);
+    } else {
+      for (int d = 0; d < dwords; d += 4) {
+        const bits128 part = {bits[d], bits[d + 1], bits[d + 2], bits[d + 3]};
+        memory.store_once(access.offset(i, d, 4), part);
+      }
+    }
+    if constexpr (Place::ragged && sizeof(T) == 2) {
+      const u32 end_dword = access.end_dword();
+      for (int d = 0; d < dwords; ++d) end = end_dword == i * dwords + d ? bits[d] : end;
+    }
+  }
+  if constexpr (Place::ragged && sizeof(T) == 2) {
+    access.all().store_once(access.end_offset(), static_cast<u16>(end));
+  }
+}
 
 }  // namespace hk

@@ -39,6 +39,9 @@ using vec_in_memory = typename detail::aligned_vec<T, N, Bytes>::type;
 // 16 bytes: the widest access of a lane, and the unit in which tiles are moved and swizzled.
 using bits128 = vec<u32, 4>;
 
+// An offset that is outside of every range of memory that the hardware checks.
+inline constexpr u32 out_of_range = 0x80000000;
+
 // Position or size in three dimensions.
 struct dim3 {
   unsigned x, y, z;
@@ -56,6 +59,13 @@ __device__ inline auto with_type(dtype type, F&& body) {
     default: return body(f32{});
   }
 }
+
+// The dwords of a type.
+template <class T>
+struct words_of {
+  static_assert(sizeof(T) % 4 == 0);
+  u32 of[sizeof(T) / 4];
+};
 
 // The same bits as another type of the same size.
 template <class To, class From>

@@ -17,31 +17,35 @@ __device__ inline f32 uniform(f32 value) { return bit_cast<f32>(uniform(bit_cast
 // Index of this wave in a workgroup that extends along x alone.
 __device__ inline u32 wave_id() { return uniform(thread_idx().x / wave_size); }
 
-// Binary operations for reductions.
+// Binary operations for reductions, commutative, with the value that changes nothing.
 struct add {
+  __device__ static f32 identity() { return 0; }
   __device__ static f32 apply(f32 a, f32 b) { return a + b; }
 };
 struct maximum {
+  __device__ static f32 identity() { return -__builtin_inff(); }
   // NaN in either operand wins.
   __device__ static f32 apply(f32 a, f32 b) { return __builtin_elementwise_maximum(a, b); }
 };
 
 // Reduces over aligned groups of `Lanes` lanes; every lane receives its group's result, and all of
-// them the same bits.
-template <class Op, int Lanes = wave_size>
-__device__ inline f32 wave_reduce(f32 value) {
+// them the same bits. A value may be any struct of dwords that `Op` can take.
+template <class Op, int Lanes = wave_size, class T>
+__device__ inline T wave_reduce(T value) {
   static_assert(Lanes >= 1 && Lanes <= wave_size && (Lanes & (Lanes - 1)) == 0);
   if constexpr (Lanes > 1) {
     value = wave_reduce<Op, Lanes / 2>(value);
-    value = Op::apply(value, bit_cast<f32>(arch::other_half<Lanes / 2>(bit_cast<u32>(value))));
+    auto words = bit_cast<words_of<T>>(value);
+    for (u32& word : words.of) word = arch::other_half<Lanes / 2>(word);
+    value = Op::apply(value, bit_cast<T>(words));
   }
   return value;
 }
 
-// Reduces over a workgroup of `Waves` waves; `scratch` is LDS of that many floats. It may be used
+// Reduces over a workgroup of `Waves` waves; `scratch` is LDS of that many values. It may be used
 // again after the next barrier of the caller. Every lane receives the same bits.
-template <class Op, int Waves>
-__device__ inline f32 workgroup_reduce(f32 value, f32* scratch) {
+template <class Op, int Waves, class T>
+__device__ inline T workgroup_reduce(T value, T* scratch) {
   value = wave_reduce<Op>(value);
   if constexpr (Waves == 1) return value;
   if (lane_id() == 0) scratch[wave_id()] = value;

@@ -71,18 +71,18 @@ fn row_wise_code_compiles_for_waves_of_32() {
         #include "rmsnorm.hip"
         #include "hk/hip.h"
         #include "hk/order.h"
-        template <class Type, int Lanes, int Chunks, bool Fused>
+        template <class Type, int Lanes, int Chunks, bool Fused, bool Pieces = false>
         struct tile {
             using T = Type;
             static constexpr int LANES = Lanes, CHUNKS = Chunks, threads = 256;
-            static constexpr bool FUSED = Fused;
+            static constexpr bool FUSED = Fused, IN_PIECES = Pieces;
         };
         using namespace hk;
         extern "C" HK_KERNEL(256, 0) void instances(hk::RmsnormArgs args) {
             rmsnorm<tile<bf16, 16, 1, false>>(args);
             rmsnorm<tile<f16, 32, 1, true>>(args);
             rmsnorm<tile<f32, 256, 2, true>>(args);
-            rmsnorm<tile<bf16, 256, 0, false>>(args);
+            rmsnorm<tile<bf16, 256, 2, false, true>>(args);
             args.y = nullptr;
             args.eps = activate<1>(static_cast<activation>(args.width), args.eps, args.eps)[0];
             args.rows = contiguous_per_xcd(args.rows, args.width);

@@ -26,6 +26,22 @@ __device__ inline u32 other_half(u32 value) {
   return value;
 }
 
+__device__ inline void pin_order() {}
+__device__ inline void forget(u32&) {}
+__device__ inline void forget_scalar(u32&) {}
+
+// Memory whose accesses are checked against its end.
+struct checked_range {
+  const void* base;
+  u32 bytes;
+
+  __device__ bits128 load_128(u32) const { return {}; }
+  __device__ u32 load_32(u32) const { return bytes; }
+  __device__ u16 load_16(u32) const { return 0; }
+  template <class T>
+  __device__ void store_once(u32, T) const {}
+};
+
 __device__ inline f32 exp2(f32 x) { return x; }
 __device__ inline f32 reciprocal(f32 x) { return x; }
 __device__ inline f32 rsqrt(f32 x) { return x; }

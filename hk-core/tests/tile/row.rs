@@ -1,85 +1,167 @@
-//! `hk/row.h`: rows of any width and alignment.
+//! `hk/row.h` and `hk/rows.h`: rows of any width, alignment and distance, alone and in a traversal.
 
-use hk_core::dtype::{Element, bf16, f16};
+use std::fmt::Debug;
 
-use crate::gpu::{Program, programs};
+use hk_core::dtype::{Real, bf16, f16};
 
-/// Doubles a row of n elements that starts `b[0]` elements into `a`, and stores it as far into the
-/// output; the sum of squares follows at its end.
-const SOURCE: &str = r"
+use crate::gpu::{Program, noise, programs};
+
+/// Doubles `b[2]` rows of n elements, the first `b[0]` elements into `a`, `b[1]` apart, and stores them
+/// as far into the output. One wave, or a workgroup with one row.
+const SHARES: &str = r"
+template <class T, int Lanes, int Chunks, bool Ragged>
+__device__ void double_at(const Io& io) {
+  const u32* b = static_cast<const u32*>(io.b);
+  const row_place<Lanes, Ragged> at{0, b[2], 0, io.n};
+  row_load<T, Chunks> row;
+  row.start({static_cast<const T*>(io.a) + b[0], b[1]}, at);
+  store_row<Chunks>(matrix<T>{static_cast<T*>(io.out) + b[0], b[1]}, at, [&](int i) {
+    return row.elements(i, at) + row.elements(i, at);
+  });
+}
 template <class T, int Lanes, int Chunks>
-__device__ void twice(const Io& io) {
-  const u32 start = *static_cast<const u32*>(io.b);
-  const u32 lane = thread_idx().x;
-  row_share<T, Lanes, Chunks> row;
-  row.load(static_cast<const T*>(io.a) + start, io.n, lane);
-  f32 squares = row.squares();
-  row.map([](chunk_values v, int) { return v + v; }, [](f32 v) { return v + v; });
-  row.store(static_cast<T*>(io.out) + start, io.n, lane);
-  squares = wave_reduce<add, Lanes>(squares);
-  if (lane == 0) static_cast<T*>(io.out)[Lanes * Chunks * 8 + 16] = squares;
+__device__ void double_rows(const Io& io) {
+  if (row_place<Lanes, true>::is_ragged(io.n)) {
+    double_at<T, Lanes, Chunks, true>(io);
+  } else {
+    double_at<T, Lanes, Chunks, false>(io);
+  }
 }
-// Copies as above, by an address that is the same for all lanes.
-template <class T>
-__device__ void copy(const Io& io) {
-  const u32 start = *static_cast<const u32*>(io.b);
-  row_share<T, 1, 2> row;
-  row.load(static_cast<const T*>(io.a) + start, io.n, 0);
-  if (thread_idx().x == 0) row.store(static_cast<T*>(io.out) + start, io.n, 0);
-}
-KERNEL(copy_bf16, 64) { copy<bf16>(io); }
-KERNEL(copy_f16, 64) { copy<f16>(io); }
-KERNEL(copy_f32, 64) { copy<f32>(io); }
-KERNEL(f32_16, 16) { twice<f32, 16, 1>(io); }
-KERNEL(f32_64, 64) { twice<f32, 64, 2>(io); }
+#define TYPES(lanes, chunks, threads) \
+  KERNEL(bf16_##lanes, threads) { double_rows<bf16, lanes, chunks>(io); } \
+  KERNEL(f16_##lanes, threads) { double_rows<f16, lanes, chunks>(io); } \
+  KERNEL(f32_##lanes, threads) { double_rows<f32, lanes, chunks>(io); }
+TYPES(16, 1, 64) TYPES(32, 2, 64) TYPES(64, 2, 64) TYPES(128, 2, 128)
 ";
 
-#[test]
-fn rows_of_any_width_stay_inside() {
-    for program in programs(&["row.h"], SOURCE) {
-        for (kernel, lanes, chunks) in [("f32_16", 16usize, 1), ("f32_64", 64, 2)] {
-            let most = lanes * chunks * 8;
-            let widths = (1..=17).chain([most / 2 - 1, most / 2 + 9, most - 8, most - 1, most]);
-            for width in widths {
-                for start in [0usize, 1, 3] {
-                    let x: Vec<f32> = (0..start + width).map(|i| (i % 11) as f32).collect();
-                    let inputs = (&x[..], &[start as u32][..]);
-                    let fill = (most + 17, -1.0f32);
-                    let got = program.run(kernel, lanes as u32, inputs, width as u32, fill);
-                    let mut want = vec![-1.0; most + 17];
-                    for i in start..start + width {
-                        want[i] = 2.0 * x[i];
+fn check_shares<T: Real + PartialEq + Debug>(program: &Program) {
+    for (lanes, chunks) in [(16, 1), (32, 2), (64, 2), (128, 2)] {
+        let threads = lanes.max(64);
+        let rows_of_wave = threads / lanes;
+        let most = lanes * chunks * 8;
+        let widths = (1..=19).chain([most / 2 - 1, most / 2 + 9, most - 8, most - 1, most]);
+        for width in widths {
+            for (start, gap, rows) in [(0, 0, 1), (1, 3, 2), (3, 8, 3), (2, 1, 4)] {
+                let rows = rows.min(rows_of_wave);
+                let stride = width + gap;
+                let value = |i: usize| T::from_f64((i % 13) as f64 - 6.0);
+                // Memory ends where the last row does.
+                let x: Vec<T> = (0..start + (rows - 1) * stride + width).map(value).collect();
+                let mut want = vec![T::from_f64(77.0); x.len() + 9];
+                for row in 0..rows {
+                    for i in start + row * stride..start + row * stride + width {
+                        want[i] = T::from_f64(2.0 * ((i % 13) as f64 - 6.0));
                     }
-                    want[most + 16] = x[start..].iter().map(|x| x * x).sum();
-                    assert_eq!(got, want, "{} {kernel} {width} from {start}", program.chip());
                 }
+                let place = [start as u32, stride as u32, rows as u32];
+                let kernel = format!("{}_{lanes}", T::DTYPE);
+                let fill = (want.len(), T::from_f64(77.0));
+                let got = program.run(&kernel, threads as u32, (&x, &place), width as u32, fill);
+                assert_eq!(got, want, "{} {kernel} {width} {place:?}", program.chip());
             }
         }
     }
 }
 
-fn check_copies<T: Element + From<i8> + PartialEq + std::fmt::Debug>(
-    program: &Program,
-    kernel: &str,
-) {
-    for width in [1u32, 8, 9, 16, 17] {
-        for start in 0..8u32 {
-            let end = (start + width) as usize;
-            let x: Vec<T> = (0..end as i8).map(T::from).collect();
-            let got = program.run(kernel, 64, (&x, &[start]), width, (32, T::from(-1)));
-            let copied = |i: &usize| (start as usize..end).contains(i);
-            let want: Vec<T> =
-                (0..32).map(|i| if copied(&i) { x[i] } else { T::from(-1) }).collect();
-            assert_eq!(got, want, "{} {kernel} {width} from {start}", program.chip());
+#[test]
+fn rows_of_any_width_stay_inside() {
+    for program in programs(&["row.h"], SHARES) {
+        check_shares::<bf16>(&program);
+        check_shares::<f16>(&program);
+        check_shares::<f32>(&program);
+    }
+}
+
+/// Adds to each element of the rows of `a` the sum of its row and an element of a vector, which
+/// follows the rows; `b` has rows and the vector's type. Small integers, so that sums are exact.
+const TRAVERSALS: &str = r"
+template <int Threads, int Lanes, int Chunks, bool InPieces>
+struct tile {
+  static constexpr int threads = Threads, LANES = Lanes, CHUNKS = Chunks;
+  static constexpr bool IN_PIECES = InPieces;
+};
+template <class Tile>
+struct add_sums {
+  static constexpr int chunks = Tile::CHUNKS;
+  const Io& io;
+  u32 rows;
+  dtype type;
+
+  using loads = row_load<f32, chunks>;
+  using held = vec<f32, chunk>;
+  __device__ void start(loads& to, const auto& at) const {
+    to.start({static_cast<const f32*>(io.a), io.n}, at);
+  }
+  __device__ held hold(const loads& from, int i, const auto& at) const {
+    return from.elements(i, at);
+  }
+  struct columns { column_load<chunks> load; };
+  __device__ void start(columns& to, const auto& at) const {
+    to.load.start(static_cast<const f32*>(io.a) + rows * io.n, type, at);
+  }
+  __device__ chunk_values hold(const columns& from, int i, const auto& at) const {
+    return from.load.values(i, type, at);
+  }
+  using reduction = add;
+  __device__ f32 measure(const per_chunk<held, chunks>& row) const {
+    f32 result = 0;
+    for (const held& elements : row.of) result += sum(elements);
+    return result;
+  }
+  __device__ void store(const per_chunk<held, chunks>& row, auto&& vector, f32 sum,
+                        const auto& at) const {
+    store_row<chunks>(matrix<f32>{static_cast<f32*>(io.out), io.n}, at,
+                      [&](int i) { return row.of[i] + sum + vector(i); });
+  }
+};
+template <int Threads, int Lanes, int Chunks, bool InPieces>
+__device__ void traverse(const Io& io) {
+  using this_tile = tile<Threads, Lanes, Chunks, InPieces>;
+  const u32* b = static_cast<const u32*>(io.b);
+  for_rows<this_tile>(add_sums<this_tile>{io, b[0], static_cast<dtype>(b[1])}, b[0], io.n);
+}
+KERNEL(lanes_16, 128) { traverse<128, 16, 1, false>(io); }
+KERNEL(wave, 128) { traverse<128, 64, 2, false>(io); }
+KERNEL(workgroup, 128) { traverse<128, 128, 1, false>(io); }
+KERNEL(pieces, 64) { traverse<64, 64, 1, true>(io); }
+KERNEL(wide_pieces, 128) { traverse<128, 128, 2, true>(io); }
+";
+
+fn check_traversals<V: Real>(program: &Program) {
+    let pieces = [1, 7, 8, 512, 513, 3000, 2 * 64 * 512 + 5];
+    for (kernel, threads, widths) in [
+        ("lanes_16", 128, &[1, 8, 27, 64, 127, 128][..]),
+        ("wave", 128, &[1, 16, 401, 1022, 1024]),
+        ("workgroup", 128, &[1, 16, 401, 1023, 1024]),
+        ("pieces", 64, &pieces),
+        ("wide_pieces", 128, &pieces),
+    ] {
+        for &width in widths {
+            let rows = if width > 4096 { 2 } else { 37 };
+            let mut numbers = noise(width as u64).map(|x| (x % 15) as f32 - 7.0);
+            let x: Vec<f32> = numbers.by_ref().take(rows * width).collect();
+            let vector: Vec<V> = numbers.take(width).map(|v| V::from_f64(v.into())).collect();
+            let want: Vec<f32> = x
+                .chunks(width)
+                .flat_map(|row| {
+                    let sum: f32 = row.iter().sum();
+                    row.iter().zip(&vector).map(move |(x, v)| x + sum + v.to_f64() as f32)
+                })
+                .collect();
+            let mut bytes: Vec<u8> = bytemuck::cast_slice(&x).to_vec();
+            bytes.extend_from_slice(bytemuck::cast_slice(&vector));
+            let inputs = (&bytes[..], &[rows as u32, V::CODE][..]);
+            let got = program.run(kernel, threads, inputs, width as u32, (want.len(), 0.0f32));
+            assert!(got == want, "{} {kernel} {width} {}", program.chip(), V::DTYPE);
         }
     }
 }
 
 #[test]
-fn rows_at_uniform_addresses_need_no_alignment() {
-    for program in programs(&["row.h"], SOURCE) {
-        check_copies::<bf16>(&program, "copy_bf16");
-        check_copies::<f16>(&program, "copy_f16");
-        check_copies::<f32>(&program, "copy_f32");
+fn traversals_reduce_rows_and_store_what_follows() {
+    for program in programs(&["rows.h"], TRAVERSALS) {
+        check_traversals::<bf16>(&program);
+        check_traversals::<f16>(&program);
+        check_traversals::<f32>(&program);
     }
 }

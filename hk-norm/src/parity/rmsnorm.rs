@@ -24,6 +24,7 @@ pub(crate) struct Spec {
     /// Rows 1 to 3 get a NaN, an infinity and a negative infinity, row 4 a NaN at its end.
     pub(crate) special: bool,
     pub(crate) tile: Option<&'static str>,
+    pub(crate) workgroups: Option<u32>,
     pub(crate) name: &'static str,
 }
 
@@ -40,6 +41,7 @@ impl Spec {
             place: Placement::DENSE,
             special: false,
             tile: None,
+            workgroups: None,
             name,
         }
     }
@@ -139,7 +141,8 @@ fn prepare<T: Real, W: Real>(
         if spec.rstd {
             with = with.rstd(&mut rstd_tensor);
         }
-        options(spec.tile.into_iter().fold(with, RmsnormOptions::tile))
+        with = spec.tile.into_iter().fold(with, RmsnormOptions::tile);
+        options(spec.workgroups.into_iter().fold(with, RmsnormOptions::workgroups))
     };
     let prepared = match residual.zip(sum) {
         None => Prepared::new(move || {

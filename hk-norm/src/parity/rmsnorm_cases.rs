@@ -24,21 +24,19 @@ const SHAPES: [[usize; 2]; 14] = [
     [512, 128],
 ];
 
-/// Every tile configuration: its name, rows of the largest grid, and a shape for which it is chosen.
-/// The widths leave every remainder of a chunk.
-const TILES: [(&str, usize, [usize; 2]); 8] = [
+/// Every tile configuration: its name, rows of a workgroup, and a shape for which it is chosen. The
+/// widths leave every remainder of a chunk.
+const TILES: [(&str, usize, [usize; 2]); 9] = [
     ("n128", 16, [5, 102]),
     ("n256", 8, [3, 207]),
     ("n512", 4, [2, 509]),
-    ("n2048", 1, [2, 2004]),
+    ("n1024", 4, [2, 902]),
+    ("n2048", 4, [2, 2004]),
     ("n4096", 1, [2, 3507]),
     ("n8192", 1, [1, 7002]),
     ("n16384", 1, [1, 16_377]),
     ("any", 1, [1, 17_007]),
 ];
-
-/// Most workgroups that are launched on any chip: 8 per compute unit.
-const GRID: usize = 8 * 304;
 
 /// Shapes of models, and of the seed's only test.
 const LARGE: [[usize; 2]; 8] = [
@@ -120,9 +118,14 @@ fn tiles(cases: &mut Vec<Case>) {
             add_mixed(cases, spec);
         }
         let spec = |shape, name| Spec { tile: Some(tile), ..Spec::new(shape, name) };
-        // Some workgroups take two turns, the last of them not with all waves.
-        let rows = GRID * rows_at_once + rows_at_once * 2 + 1;
-        let turns = Spec { rstd: true, offset: -0.25, ..spec([rows, 11], "second turn") };
+        // Two workgroups take several turns, the last of them not with all waves.
+        let rows = rows_at_once * 5 + 1;
+        let turns = Spec {
+            rstd: true,
+            offset: -0.25,
+            workgroups: Some(2),
+            ..spec([rows, 11], "several turns")
+        };
         let end = Spec {
             place: Placement::DENSE.gap(3).edge(Edge::End),
             rstd: true,
@@ -133,12 +136,12 @@ fn tiles(cases: &mut Vec<Case>) {
             cases.push(case::<bf16, bf16>(spec, Size::Quick));
             cases.push(case::<f16, bf16>(spec.fused(), Size::Quick));
         }
-        let size = if ["n512", "n2048"].contains(&tile) { Size::Quick } else { Size::Core };
-        cases.push(case::<bf16, bf16>(turns, size));
-        cases.push(case::<f16, bf16>(turns.fused(), Size::Core));
-        if ["n2048", "any"].contains(&tile) {
-            // Rows of which several waves have a share.
-            cases.push(case::<bf16, bf16>(Spec { shape: [rows, 523], ..turns }, Size::Core));
+        // Rows of which every wave has a share.
+        let wide = Spec { shape: [rows, shape[1]], in_place: true, ..turns };
+        for spec in [turns, wide] {
+            cases.push(case::<bf16, bf16>(spec, Size::Quick));
+            cases.push(case::<f16, bf16>(spec.fused(), Size::Quick));
+            cases.push(case::<f32, f32>(spec, Size::Core));
         }
     }
 }
@@ -168,8 +171,8 @@ fn memory(cases: &mut Vec<Case>) {
     // The second row is beyond 2^32 elements, and another such place in each matrix.
     let place = Placement::DENSE.gap(1 << 32);
     let far = Spec { place, ..Spec::new([2, 43], "rows far apart") };
-    for tile in ["n128", "n2048", "any"] {
-        let far = Spec { tile: Some(tile), ..far };
+    for tile in [None, Some("n2048"), Some("n4096"), Some("any")] {
+        let far = Spec { tile, ..far };
         cases.push(case::<bf16, bf16>(far, Size::Core));
         cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
     }

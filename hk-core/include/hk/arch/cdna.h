@@ -77,6 +77,12 @@ __device__ inline void sync_threads() {
 // Keeps the compiler from moving instructions across this point.
 __device__ inline void pin_order() { __builtin_amdgcn_sched_barrier(0); }
 
+// Makes the compiler forget what it knows of a value, so that what follows from it is computed again
+// instead of kept in registers.
+__device__ inline void forget(u32& value) { asm("" : "+v"(value)); }
+// As above, of a value that is the same for the wave; also of its being the same each time.
+__device__ inline void forget_scalar(u32& value) { asm volatile("" : "+s"(value)); }
+
 // The wave's priority on its SIMD, from 0 to 3.
 template <int Priority>
 __device__ inline void set_priority() {
@@ -152,7 +158,20 @@ struct checked_range {
     __builtin_amdgcn_raw_buffer_store_b16(value, resource, offset, 0, 0);
   }
 
+  // Stores what is not expected to be read again soon.
+  __device__ void store_once(u32 offset, bits128 value) const {
+    __builtin_amdgcn_raw_buffer_store_b128(value, resource, offset, 0, non_temporal);
+  }
+  __device__ void store_once(u32 offset, u32 value) const {
+    __builtin_amdgcn_raw_buffer_store_b32(value, resource, offset, 0, non_temporal);
+  }
+  __device__ void store_once(u32 offset, u16 value) const {
+    __builtin_amdgcn_raw_buffer_store_b16(value, resource, offset, 0, non_temporal);
+  }
+
  private:
+  static constexpr int non_temporal = 2;
+
   // Word 3 of a descriptor for untyped access: data format 32, no swizzle.
   static constexpr int raw_dwords = 0x00027000;
 };

@@ -1,0 +1,188 @@
+// Row-wise traversal: the loop of every kernel that reduces rows and writes what follows from it. A
+// policy says what is loaded, what is reduced and what is stored; `for_rows` does all else.
+//
+// A policy has, for shares of `Tile::LANES` and `Tile::CHUNKS` at a `row_place`,
+//   loads, start(loads&, at)             a row's share that is under way, and what starts it
+//   held, hold(loads, i, at) -> held     what is kept of chunk i, once it is there
+//   columns, start(columns&, at)         as loads, of vectors that all rows use, such as weights
+//   factors, hold(columns, i, at) -> factors
+//   reduction                            how statistics are merged, as for `wave_reduce`
+//   measure(per_chunk<held>) -> statistic
+//                                        of the lane's share; what is past the end is made of zeros
+//   store(per_chunk<held>, factors_of, statistic, at)
+//                                        the row's results, from its whole statistic and the factors
+//                                        `factors_of(i)` of chunk i
+// What is stored may take the place of what was loaded, element by element.
+#pragma once
+
+#include "hk/row.h"
+
+namespace hk {
+
+namespace detail {
+
+// How the work-items of a tile share rows.
+template <class Tile, bool Ragged>
+struct row_lanes {
+  static constexpr int lanes = Tile::LANES;
+  using place = row_place<lanes, Ragged>;
+  static constexpr int waves_of_row = max(lanes / wave_size, 1);
+  static constexpr u32 rows_of_workgroup = Tile::threads / lanes;
+  static_assert(waves_of_row == 1 || lanes == Tile::threads);
+
+  // The first row of this wave among those of its workgroup.
+  __device__ static u32 first() {
+    return waves_of_row == 1 ? wave_id() * place::rows_of_wave : 0;
+  }
+
+  // The place of this wave in the rows from `row` on.
+  __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
+    const u32 left = row < rows ? rows - row : 0;
+    return {row, left < place::rows_of_wave ? left : place::rows_of_wave, column, width};
+  }
+
+  // Its place in vectors, which all rows have alike.
+  __device__ static place in_columns(u32 column, u32 width) {
+    return {0, place::rows_of_wave, column, width};
+  }
+
+  // What is kept of a share.
+  template <class Policy, class Loads>
+  __device__ static auto hold(const Policy& op, const Loads& loads, const place& at) {
+    per_chunk<decltype(op.hold(loads, 0, at)), Tile::CHUNKS> result;
+    for (int i = 0; i < Tile::CHUNKS; ++i) result.of[i] = op.hold(loads, i, at);
+    return result;
+  }
+
+  // Values that were computed of the held would take registers until they are stored.
+  template <class Held>
+  __device__ static void drop_values(per_chunk<Held, Tile::CHUNKS>& held) {
+    for (Held& chunk : held.of) {
+      auto words = bit_cast<words_of<Held>>(chunk);
+      for (u32& word : words.of) arch::forget(word);
+      chunk = bit_cast<Held>(words);
+    }
+  }
+
+  // The statistic of a row, from those of its lanes. `turn` counts rows.
+  template <class Reduction, class Statistic>
+  __device__ static Statistic reduce(Statistic statistic, u32 turn) {
+    if constexpr (waves_of_row == 1) {
+      return wave_reduce<Reduction, lanes>(statistic);
+    } else {
+      // Two sets, used in turn, make one barrier per row enough.
+      __shared__ Statistic scratch[2 * waves_of_row];
+      return workgroup_reduce<Reduction, waves_of_row>(statistic,
+                                                       scratch + turn % 2 * waves_of_row);
+    }
+  }
+};
+
+}  // namespace detail
+
+// Rows of at most LANES * CHUNKS chunks stay in registers: memory is read once, and columns stay
+// there from row to row. The next row is loaded while this one is reduced and stored.
+//
+// Every wave takes every turn, so that reductions find all of them; the rows of a wave past the last
+// are empty.
+template <class Tile, bool Ragged, class Policy>
+__device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 width) {
+  using lanes = detail::row_lanes<Tile, Ragged>;
+  const u32 step = grid_size().x / lanes::lanes;
+  const u32 first = lanes::first();
+  const auto place = [&](u32 row) { return lanes::at(row + first, rows, 0, width); };
+
+  u32 row = block_idx().x * lanes::rows_of_workgroup;
+  typename Policy::loads loads;
+  op.start(loads, place(row));
+  typename Policy::columns columns;
+  op.start(columns, lanes::in_columns(0, width));
+  auto held = lanes::hold(op, loads, place(row));
+  const auto factors = lanes::hold(op, columns, lanes::in_columns(0, width));
+  for (u32 turn = 0; row < rows; row += step, ++turn) {
+    typename Policy::loads next;
+    op.start(next, place(row + step));
+    arch::pin_order();
+    const auto statistic =
+        lanes::template reduce<typename Policy::reduction>(op.measure(held), turn);
+    lanes::drop_values(held);
+    op.store(held, [&](int i) { return factors.of[i]; }, statistic, place(row));
+    // Waits for the loads only, since it is known here how many stores were made after them.
+    held = lanes::hold(op, next, place(row + step));
+  }
+}
+
+// Rows of any width, a workgroup each, in pieces of LANES * CHUNKS chunks: first measured, then read
+// again, from cache, and stored. The next piece is loaded while one is measured or stored.
+template <class Tile, bool Ragged, class Policy>
+__device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width) {
+  using lanes = detail::row_lanes<Tile, Ragged>;
+  using reduction = typename Policy::reduction;
+  static_assert(lanes::lanes == Tile::threads);
+  constexpr u32 piece = lanes::lanes * Tile::CHUNKS * chunk;
+  const u32 step = grid_size().x / lanes::lanes;
+  const auto place = [&](u32 row, u32 column) {
+    const u32 left = width - column;
+    return lanes::at(row, rows, column, left < piece ? left : piece);
+  };
+  const auto in_columns = [&](u32 column) {
+    const u32 left = width - column;
+    return lanes::in_columns(column, left < piece ? left : piece);
+  };
+
+  u32 row = block_idx().x;
+  typename Policy::loads loads;
+  op.start(loads, place(row, 0));
+  auto held = lanes::hold(op, loads, place(row, 0));
+  for (u32 turn = 0; row < rows; row += step, ++turn) {
+    // Chains of mergers stay short: they are folded every 64 pieces.
+    auto whole = reduction::identity(), part = reduction::identity();
+    u32 pieces = 0;
+    for (u32 column = 0; column < width; column += piece) {
+      // After the last piece the first is read for the second time.
+      const u32 following = width - column > piece ? column + piece : 0;
+      typename Policy::loads next;
+      op.start(next, place(row, following));
+      arch::pin_order();
+      part = reduction::apply(part, op.measure(held));
+      if (++pieces % 64 == 0) {
+        whole = reduction::apply(whole, part);
+        part = reduction::identity();
+      }
+      held = lanes::hold(op, next, place(row, following));
+    }
+    const auto statistic = lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
+    for (u32 column = 0; column < width; column += piece) {
+      // After the last piece comes the first of the next row.
+      const bool last = width - column <= piece;
+      const u32 row_after = last ? row + step : row, following = last ? 0 : column + piece;
+      typename Policy::columns columns;
+      op.start(columns, in_columns(column));
+      typename Policy::loads next;
+      op.start(next, place(row_after, following));
+      arch::pin_order();
+      const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
+      op.store(held, factors, statistic, place(row, column));
+      held = lanes::hold(op, next, place(row_after, following));
+    }
+  }
+}
+
+// By the tile's schedule.
+template <class Tile, class Policy>
+__device__ inline void for_rows(const Policy& op, u32 rows, u32 width) {
+  const auto run = [&](auto ragged) {
+    if constexpr (Tile::IN_PIECES) {
+      for_rows_in_pieces<Tile, ragged.value>(op, rows, width);
+    } else {
+      for_rows_in_registers<Tile, ragged.value>(op, rows, width);
+    }
+  };
+  if (row_place<Tile::LANES, true>::is_ragged(width)) {
+    run(constant<true>{});
+  } else {
+    run(constant<false>{});
+  }
+}
+
+}  // namespace hk
