@@ -138,6 +138,7 @@ fn a_bad_value_of_a_variable_is_one_error_before_the_first_case() {
         ("HIPKITTENS_CAPTURE", "/dev/null/captures", "/dev/null/captures is no folder"),
         ("HIPKITTENS_CLANG", "/nowhere/clang++", "/nowhere/clang++ is no file"),
         ("HIPKITTENS_OFFLINE", "yes", "yes is neither 0 nor 1"),
+        ("HIPKITTENS_OBJECT_CACHE", "on", "expected an absolute path or `off`, got `on`"),
         ("HIPKITTENS_SANITIZE", "speed", "\"speed\" is no check"),
         ("HIPKITTENS_SANITIZE_REPORT", "/nowhere/report", "got `/nowhere/report`"),
         ("HIPKITTENS_SIM_DEVICES", "h100", "names \"h100\""),

@@ -131,6 +131,25 @@ fn doctor_reports_compiler_library_and_devices() {
     assert!(text(&output.stdout).contains("mi999"));
 }
 
+#[test]
+fn doctor_says_what_the_object_cache_holds() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("object"), vec![0; 3 << 19]).expect("it is writable");
+    let place = folder.path().to_str().expect("text");
+    for (value, said) in [
+        (place, format!("1 objects, 2 of at most 1024 MiB\n  {place} (")),
+        ("off", "Object cache (kernels that builds need not compile again)\n  none: ".to_owned()),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+            .arg("doctor")
+            .env("HIPKITTENS_OBJECT_CACHE", value)
+            .output()
+            .expect("the command starts");
+        let shown = text(&output.stdout);
+        assert!(shown.contains(&said), "{said} is not in {shown}");
+    }
+}
+
 /// What the doctor says with that HIP library.
 fn doctor_with(library: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))

@@ -4,11 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use hk_types::Arch;
 
 use crate::discover::{Origin, clang};
 use crate::error::BuildError;
+use crate::maker::{Maker, Wanted};
+use crate::objects::ObjectCache;
 
 /// The target triple of AMD GPU code on the HSA runtime.
 pub(crate) const TRIPLE: &str = "amdgcn-amd-amdhsa";
@@ -24,6 +27,8 @@ pub struct Clang {
     pub(crate) subcommand: Option<&'static str>,
     pub(crate) version: String,
     pub(crate) origin: Origin,
+    /// The linker that clang brings.
+    pub(crate) linker: PathBuf,
     /// A folder with a linker named `lld`, where clang does not bring its own.
     pub(crate) linker_dir: Option<PathBuf>,
     /// Where zig may keep files, so that it leaves none in the source tree.
@@ -51,14 +56,17 @@ impl Clang {
         self.linker_dir.as_deref()
     }
 
-    /// Tells this compiler from every other, for use in cache keys.
+    /// Tells this compiler, with its linker, from every other, for use in cache keys.
     pub fn identity(&self) -> String {
-        let stamp = fs::metadata(&self.program).and_then(|file| {
-            let modified = file.modified()?;
-            Ok(format!("{} {modified:?}", file.len()))
-        });
-        // A compiler whose file cannot be read is told apart by path and version alone.
-        format!("{} {} {}", self.program.display(), self.version, stamp.unwrap_or_default())
+        let stamp = |path: &Path| {
+            let stamp = fs::metadata(path).and_then(|file| {
+                let modified = file.modified()?;
+                Ok(format!("{} {modified:?}", file.len()))
+            });
+            // A program whose file cannot be read is told apart by its path alone.
+            format!("{} {}", path.display(), stamp.unwrap_or_default())
+        };
+        format!("{} {} {}", self.version, stamp(&self.program), stamp(&self.linker))
     }
 
     /// A command that runs the compiler with no arguments yet.
@@ -69,6 +77,9 @@ impl Clang {
             .env("LC_ALL", "C")
             .env("ZIG_GLOBAL_CACHE_DIR", self.cache_dir.join("zig"))
             .env("ZIG_LOCAL_CACHE_DIR", self.cache_dir.join("zig"));
+        for name in HIDDEN_INPUTS {
+            command.env_remove(name);
+        }
         if let Some(dir) = &self.linker_dir {
             // clang looks for `lld` in the folders that -B names before it looks at PATH.
             let mut prefix = OsString::from("-B");
@@ -91,7 +102,9 @@ impl Clang {
             program: self.program.clone(),
             reason: error.to_string(),
         };
-        let mut build = cc::Build::new();
+        // Clones share what was found out about compilers, which takes several processes.
+        static BASE: LazyLock<cc::Build> = LazyLock::new(cc::Build::new);
+        let mut build = BASE.clone();
         build
             .cargo_metadata(false)
             .cargo_warnings(false)
@@ -167,9 +180,13 @@ pub(crate) struct Compiled {
     pub(crate) printed: Vec<u8>,
 }
 
+/// Variables by which clang adds to its arguments. Their values are meant for the host.
+const HIDDEN_INPUTS: [&str; 4] =
+    ["CCC_OVERRIDE_OPTIONS", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH"];
+
 /// Arguments of every HIP compilation. The host's headers are hidden, so that a kernel that
 /// compiles on one machine compiles on all; device libraries are not used.
-const HIP_FLAGS: [&str; 10] = [
+const HIP_FLAGS: [&str; 12] = [
     "--offload-device-only",
     "--no-gpu-bundle-output",
     "-nogpulib",
@@ -182,15 +199,18 @@ const HIP_FLAGS: [&str; 10] = [
     "-gline-tables-only",
     // Otherwise clang puts a hash of the source path into symbol names.
     "-fuse-cuid=none",
+    // The same source gives the same code object, whenever and wherever it is compiled.
+    "-Werror=date-time",
+    "-ffile-compilation-dir=.",
 ];
 
 /// What a HIP compilation is given besides its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
-    includes: Vec<PathBuf>,
+    pub(crate) includes: Vec<PathBuf>,
     defines: Vec<(String, String)>,
     flags: Vec<OsString>,
-    roots: Vec<PathBuf>,
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 impl CompileOptions {
@@ -235,25 +255,26 @@ pub struct CodeObject {
     pub warnings: String,
 }
 
-/// Compiles the HIP C++ file `source` for `arch` with the compiler that [`clang`] finds.
+/// Compiles the HIP C++ file `source` for `arch` with the compiler that [`clang`] finds, unless the
+/// object cache of this process has it.
 ///
 /// # Errors
 ///
 /// [`BuildError::NoCompiler`] without a compiler, [`BuildError::Compile`] with its messages if it
-/// refuses the source, [`BuildError::Io`] if a temporary file cannot be written.
+/// refuses the source, [`BuildError::Io`] if a temporary file cannot be written,
+/// [`BuildError::Variable`] if no cache is called so.
 pub fn compile_hip(
     source: &Path,
     arch: Arch,
     options: &CompileOptions,
 ) -> Result<CodeObject, BuildError> {
-    let clang = clang()?;
-    let dir = scratch_dir()?;
-    let output = dir.path().join("kernel.hsaco");
-    let args = clang.hip_args(arch, options)?;
-    let compiled = clang.compile_file(source, arch, &args, &output)?;
-    let image = fs::read(&output).map_err(BuildError::io("read", &output))?;
-    let Compiled { dependencies, warnings, .. } = compiled;
-    Ok(CodeObject { image, dependencies, warnings })
+    let maker = Maker::new(clang()?, options, ObjectCache::from_process()?);
+    let made = maker.make(source, arch, Wanted::Image)?;
+    if made.fresh {
+        maker.trim();
+    }
+    let dependencies = [source.to_owned()].into_iter().chain(made.files).collect();
+    Ok(CodeObject { image: made.entry.product, dependencies, warnings: made.entry.warnings })
 }
 
 /// Compiles HIP C++ given as text. See [`compile_hip`].
@@ -269,7 +290,7 @@ pub fn compile_source(
     let dir = scratch_dir()?;
     let path = dir.path().join("source.hip");
     fs::write(&path, source).map_err(BuildError::io("write", &path))?;
-    compile_hip(&path, arch, options)
+    compile_hip(&path, arch, &options.clone().root(dir.path()))
 }
 
 /// A folder that is removed again when dropped.

@@ -18,6 +18,9 @@ use crate::provision;
 /// The oldest clang whose AMDGPU target knows gfx950.
 const OLDEST: u32 = 20;
 
+/// What clang calls its linker.
+const LLD: &str = "lld";
+
 /// What is printed when nothing usable was found.
 const FIX: &str = "to fix it, do one of these: let `python3 -m pip` reach a package index \
     (without HIPKITTENS_OFFLINE); run `python3 -m pip install ziglang==0.17.0`; install LLVM 20 or \
@@ -210,6 +213,7 @@ fn accept(env: &SearchEnv, origin: Origin, program: &Path) -> Result<Clang, Stri
         subcommand: is_zig.then_some("clang"),
         version: String::new(),
         origin,
+        linker: PathBuf::new(),
         linker_dir: None,
         cache_dir: env.cache.clone().unwrap_or_else(env::temp_dir),
     };
@@ -217,9 +221,12 @@ fn accept(env: &SearchEnv, origin: Origin, program: &Path) -> Result<Clang, Stri
     clang.version = version.lines().next().unwrap_or_default().to_owned();
     check_version(&clang.version)?;
     // The driver looks beside itself and on PATH, and prints the bare name if lld is in neither.
-    let linker = output(clang.command().arg("-print-prog-name=lld"))?;
-    if !Path::new(linker.trim_end()).is_absolute() {
-        clang.linker_dir = Some(rust_lld(env)?);
+    let linker = output(clang.command().arg(format!("-print-prog-name={LLD}")))?;
+    clang.linker = PathBuf::from(linker.trim_end());
+    if !clang.linker.is_absolute() {
+        let dir = rust_lld(env)?;
+        clang.linker = dir.join(LLD);
+        clang.linker_dir = Some(dir);
     }
     probe(&clang, env)?;
     Ok(clang)
@@ -262,7 +269,7 @@ fn rust_lld(env: &SearchEnv) -> Result<PathBuf, String> {
     linker.hash(&mut hasher);
     let dir = cache.join(format!("lld-{:016x}", hasher.finish()));
     // For HIP the driver calls `lld -flavor gnu`, for assembly `ld.lld`.
-    for name in ["lld", "ld.lld"] {
+    for name in [LLD, "ld.lld"] {
         link_program(&linker, &dir.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
             .map_err(|error| no_lld(format!("cannot link to it in {}: {error}", dir.display())))?;
     }
@@ -291,7 +298,7 @@ fn link_program(program: &Path, link: &Path) -> std::io::Result<()> {
 /// Compiles a tiny kernel, unless this very compiler has passed before.
 fn probe(clang: &Clang, env: &SearchEnv) -> Result<(), String> {
     let arch = Arch::Gfx950;
-    let key = format!("{} {:?}\n", clang.identity(), clang.linker_dir);
+    let key = clang.identity() + "\n";
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     let note = env.cache.as_ref().map(|dir| dir.join(format!("probe-{:016x}", hasher.finish())));

@@ -1,5 +1,6 @@
 //! What can go wrong between a kernel's source and its checked code object.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,6 +100,16 @@ pub enum BuildError {
     NoCargo {
         /// The variable that is missing.
         variable: &'static str,
+    },
+    /// A variable of the environment has no meaning.
+    #[error("{variable}: expected {expected}, got `{}`", got.display())]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        got: OsString,
     },
     /// Several kernels failed.
     #[error("{}", Paragraphs(errors))]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,13 +10,14 @@ use std::process::ExitCode;
 use hk_types::Arch;
 
 use crate::budget::{self, Violation};
-use crate::cache::{FileHashes, digest};
 use crate::codegen::{self, Built};
-use crate::compiler::{Clang, CompileOptions, Compiled};
+use crate::compiler::{Clang, CompileOptions};
 use crate::discover::{SearchEnv, clang};
 use crate::error::BuildError;
 use crate::layout::{self, Layout};
+use crate::maker::{Made, Maker, Wanted};
 use crate::note;
+use crate::objects::ObjectCache;
 use crate::plan::{self, Unit};
 use crate::pool;
 
@@ -61,6 +61,7 @@ pub struct Kernels {
     arches: BTreeSet<Arch>,
     includes: Vec<PathBuf>,
     compiler: Option<Clang>,
+    cache: ObjectCache,
 }
 
 /// What a build did.
@@ -68,11 +69,12 @@ pub struct Kernels {
 pub struct Report {
     /// Runs of the compiler.
     pub compiled: usize,
-    /// Products of an earlier build that were used again.
+    /// Products that the object cache had.
     pub reused: usize,
     /// Every file that the outcome depends on.
     pub inputs: BTreeSet<PathBuf>,
-    /// What the compiler warned of.
+    /// What the compiler warned of, now or when it made what the cache had, and what the cache could
+    /// not take.
     pub warnings: Vec<String>,
 }
 
@@ -89,33 +91,40 @@ impl Report {
 }
 
 impl Kernels {
-    /// The kernels of the crate `package` whose folder is `root`, built into `out_dir`, for no
-    /// architecture yet.
+    /// The kernels of the crate `package` whose folder is `root`, built into `out_dir`, where the
+    /// object cache is too, for no architecture yet.
     pub fn new(
         package: impl Into<String>,
         root: impl Into<PathBuf>,
         out_dir: impl Into<PathBuf>,
     ) -> Self {
+        let out_dir = out_dir.into();
         Self {
             package: package.into(),
             root: root.into(),
-            out_dir: out_dir.into(),
             arches: BTreeSet::new(),
             includes: Vec::new(),
             compiler: None,
+            cache: ObjectCache::new(out_dir.join("hk/objects")),
+            out_dir,
         }
     }
 
     /// The kernels of the crate whose build script runs, for the architectures whose features are
-    /// on; for none if `DOCS_RS` is set. The folder that hk-core's build script names is included.
+    /// on; for none if `DOCS_RS` is set. The folder that hk-core's build script names is included,
+    /// and the object cache is [`ObjectCache::from_process`], if there is one.
     ///
     /// # Errors
     ///
-    /// [`BuildError::NoCargo`] if cargo's variables are missing.
+    /// [`BuildError::NoCargo`] if cargo's variables are missing, [`BuildError::Variable`] if the
+    /// user's have no meaning.
     pub fn from_cargo() -> Result<Self, BuildError> {
         let var = |name| env::var(name).map_err(|_| BuildError::NoCargo { variable: name });
         let mut kernels =
             Self::new(var("CARGO_PKG_NAME")?, var("CARGO_MANIFEST_DIR")?, var("OUT_DIR")?);
+        if let Some(cache) = ObjectCache::from_process()? {
+            kernels = kernels.cache(cache);
+        }
         if env::var_os("DOCS_RS").is_none() {
             for arch in Arch::ALL {
                 let feature = format!("CARGO_FEATURE_{}", arch.feature().to_ascii_uppercase());
@@ -151,7 +160,14 @@ impl Kernels {
         self
     }
 
-    /// Compiles what has changed since the last build, checks every budget, and writes the file
+    /// Uses this object cache instead of one in the output folder.
+    #[must_use]
+    pub fn cache(mut self, cache: ObjectCache) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Compiles what the object cache does not have, checks every budget, and writes the file
     /// `kernels.rs` into the output folder.
     ///
     /// # Errors
@@ -171,21 +187,26 @@ impl Kernels {
             true => Vec::new(),
             false => self.compile(&units)?,
         };
-        for product in &products {
-            report.inputs.extend(product.made_from.iter().cloned());
-            if product.fresh {
+        for Product { made, .. } in &products {
+            report.inputs.extend(made.files.iter().cloned());
+            if made.fresh {
                 report.compiled += 1;
             } else {
                 report.reused += 1;
             }
-            if !product.warnings.is_empty() {
-                report.warnings.push(product.warnings.clone());
+            if !made.entry.warnings.is_empty() {
+                report.warnings.push(made.entry.warnings.clone());
             }
         }
+        // One reason stands for all: mostly it is the same.
+        let not_kept = products.iter().find_map(|product| product.made.not_kept.as_ref());
+        report
+            .warnings
+            .extend(not_kept.map(|reason| format!("not kept in the object cache: {reason}")));
         let built = check(&units, &products)?;
         let text = codegen::generate(&self.package, &built)
             .map_err(|reason| BuildError::Arguments { reason })?;
-        write_if_changed(&self.out_dir.join(GENERATED), &text)?;
+        write_if_changed(&self.out_dir.join(GENERATED), text.as_bytes())?;
         Ok(report)
     }
 
@@ -216,10 +237,8 @@ impl Kernels {
         for include in &self.includes {
             options = options.root(include).include(include);
         }
-        let mut shop = Workshop { compiler, dir, args: Vec::new(), hashes: FileHashes::default() };
-        for arch in &self.arches {
-            shop.args.push((*arch, compiler.hip_args(*arch, &options)?));
-        }
+        let shop =
+            Workshop { maker: Maker::new(compiler, &options, Some(self.cache.clone())), dir };
         let mut structs = BTreeSet::new();
         let layouts: Vec<_> = units
             .iter()
@@ -230,11 +249,14 @@ impl Kernels {
         // A kernel carries a note of its arguments. Where they cannot be read it does without, only
         // for what the compiler has to say of it.
         let read = products.iter().flatten().filter_map(|product| {
-            Some((product.job.unit, read_layout(product.job.unit, &product.path).ok()?))
+            Some((product.job.unit, read_layout(product.job.unit, product).ok()?))
         });
         let known: Vec<(&Unit, Layout)> = read.collect();
         let kernels: Vec<_> = units.iter().map(|unit| Job { unit, kind: Kind::Kernel }).collect();
         products.extend(pool::map(&kernels, |job| shop.make(*job, job_source(*job, &known))));
+        if products.iter().flatten().any(|product| product.made.fresh) {
+            shop.maker.trim();
+        }
         collect(products)
     }
 }
@@ -258,10 +280,9 @@ enum Kind {
 #[derive(Debug)]
 struct Product<'u> {
     job: Job<'u>,
+    /// Where the code object is.
     path: PathBuf,
-    made_from: Vec<PathBuf>,
-    fresh: bool,
-    warnings: String,
+    made: Made,
 }
 
 /// The source of a job, given the layouts of structs.
@@ -279,44 +300,29 @@ fn job_source(job: Job<'_>, layouts: &[(&Unit, Layout)]) -> String {
 
 /// What all jobs have in common.
 struct Workshop<'a> {
-    compiler: &'a Clang,
+    maker: Maker<'a>,
     dir: PathBuf,
-    args: Vec<(Arch, Vec<OsString>)>,
-    hashes: FileHashes,
 }
 
 impl Workshop<'_> {
     fn make<'u>(&self, job: Job<'u>, source: String) -> Result<Product<'u>, BuildError> {
         let unit = job.unit;
-        let (stem, extension) = match job.kind {
-            Kind::Kernel => (unit.symbol.clone(), "hsaco"),
-            Kind::Layout => (format!("{}-{}", unit.family, unit.args.replace("::", ".")), "layout"),
+        let (stem, wanted) = match job.kind {
+            Kind::Kernel => (unit.symbol.clone(), Wanted::Image),
+            Kind::Layout => {
+                (format!("{}-{}", unit.family, unit.args.replace("::", ".")), Wanted::Layouts)
+            }
         };
-        let base = format!("{stem}-{}.{extension}", unit.arch);
-        let path = self.dir.join(&base);
+        let base = format!("{stem}-{}", unit.arch);
         let input = self.dir.join(format!("{base}.hip"));
-        let known = self.args.iter().find(|(arch, _)| *arch == unit.arch);
-        let mut args = known.map(|(_, args)| args.clone()).unwrap_or_default();
-        if job.kind == Kind::Layout {
-            args.extend(layout::FLAGS.map(OsString::from));
+        write_if_changed(&input, source.as_bytes())?;
+        let made =
+            self.maker.make(&input, unit.arch, wanted).map_err(|error| locate(unit, error))?;
+        let path = self.dir.join(format!("{base}.hsaco"));
+        if job.kind == Kind::Kernel {
+            write_if_changed(&path, &made.entry.product)?;
         }
-        let identity = self.compiler.identity();
-        let parts = [identity.as_bytes(), source.as_bytes()];
-        let key = digest(parts.into_iter().chain(args.iter().map(|arg| arg.as_encoded_bytes())));
-        if let Some(made_from) = self.hashes.reusable(&path, &key) {
-            return Ok(Product { job, path, made_from, fresh: false, warnings: String::new() });
-        }
-        write_if_changed(&input, &source)?;
-        let compiled = self.compiler.compile_file(&input, unit.arch, &args, &path);
-        let Compiled { dependencies, warnings, printed } =
-            compiled.map_err(|error| locate(unit, error))?;
-        if job.kind == Kind::Layout {
-            fs::write(&path, printed).map_err(BuildError::io("write", &path))?;
-        }
-        // The generated source is part of the key.
-        let made_from: Vec<_> = dependencies.into_iter().filter(|file| *file != input).collect();
-        self.hashes.record(&path, &key, &made_from)?;
-        Ok(Product { job, path, made_from, fresh: true, warnings })
+        Ok(Product { job, path, made })
     }
 }
 
@@ -345,30 +351,27 @@ fn check_unit<'u>(unit: &'u Unit, products: &[Product<'_>]) -> Result<Built<'u>,
         products
             .iter()
             .find(|product| product.job.kind == kind && wanted(product.job.unit))
-            .map(|product| product.path.clone())
             .ok_or_else(|| bad("it was not compiled".to_owned()))
     };
     let image =
         find(Kind::Kernel, &|other| other.symbol == unit.symbol && other.arch == unit.arch)?;
     let printed = find(Kind::Layout, &|other| unit.shares_args(other))?;
-    let layout = read_layout(unit, &printed)?;
-    let bytes = fs::read(&image).map_err(BuildError::io("read", &image))?;
-    let kernels = budget::read_metadata(&bytes).map_err(bad)?;
+    let layout = read_layout(unit, printed)?;
+    let kernels = budget::read_metadata(&image.made.entry.product).map_err(bad)?;
     let metadata = kernels
         .into_iter()
         .find(|kernel| kernel.name == unit.symbol)
         .ok_or_else(|| bad(format!("there is no kernel `{}`", unit.symbol)))?;
     let violations: Vec<Violation> = budget::check(unit, &metadata, &layout);
     if violations.is_empty() {
-        Ok(Built { unit, metadata, layout, image })
+        Ok(Built { unit, metadata, layout, image: image.path.clone() })
     } else {
         Err(BuildError::Budget { violations })
     }
 }
 
-fn read_layout(unit: &Unit, printed: &Path) -> Result<Layout, BuildError> {
-    let text = fs::read_to_string(printed).map_err(BuildError::io("read", printed))?;
-    layout::find(&text, &unit.args)
+fn read_layout(unit: &Unit, printed: &Product<'_>) -> Result<Layout, BuildError> {
+    layout::find(&String::from_utf8_lossy(&printed.made.entry.product), &unit.args)
         .map_err(|reason| BuildError::Arguments { reason: format!("{unit}: {reason}") })
 }
 
@@ -390,9 +393,9 @@ fn collect<T>(results: Vec<Result<T, BuildError>>) -> Result<Vec<T>, BuildError>
 }
 
 /// Writes the file unless it is like that already, so that its time only changes with its content.
-fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+fn write_if_changed(path: &Path, content: &[u8]) -> Result<(), BuildError> {
+    if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
     }
-    fs::write(path, text).map_err(BuildError::io("write", path))
+    fs::write(path, content).map_err(BuildError::io("write", path))
 }

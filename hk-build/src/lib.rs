@@ -2,14 +2,16 @@
 
 mod assembler;
 mod budget;
-mod cache;
 mod codegen;
 mod compiler;
 mod discover;
 mod error;
+mod includes;
 mod kernels;
 mod layout;
+mod maker;
 mod note;
+mod objects;
 mod plan;
 mod pool;
 mod provision;
@@ -23,3 +25,4 @@ pub use discover::{Origin, SearchEnv, clang};
 pub use error::{Attempt, BuildError, Diagnostic};
 pub use hk_types::Arch;
 pub use kernels::{Kernels, Report, build};
+pub use objects::{ObjectCache, Usage};

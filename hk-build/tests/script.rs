@@ -51,6 +51,7 @@ fn run(dir: &Path, variables: &[(&str, &str)]) -> Output {
         .env("CARGO_MANIFEST_DIR", dir)
         .env("OUT_DIR", dir.join("out"))
         .env("DEP_HK_CORE_INCLUDE", dir.join("include"))
+        .env("HIPKITTENS_OBJECT_CACHE", "off")
         .env_remove("DOCS_RS");
     for feature in ["CARGO_FEATURE_CDNA3", "CARGO_FEATURE_CDNA4"] {
         command.env_remove(feature);
@@ -118,6 +119,33 @@ fn warnings_of_the_compiler_reach_the_user() {
         directives.iter().any(|line| line.contains("warning=") && line.contains("'unused'")),
         "{directives:?}"
     );
+}
+
+#[test]
+fn the_user_says_where_objects_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let entries = |folder: &str| fs::read_dir(dir.path().join(folder)).map_or(0, |dir| dir.count());
+    // A kernel and the layout of its argument struct.
+    assert!(run(dir.path(), &[CDNA4]).status.success());
+    assert_eq!(entries("out/hk/objects"), 2);
+    fs::remove_dir_all(dir.path().join("out")).unwrap();
+
+    let folder = dir.path().join("objects");
+    let variable = "HIPKITTENS_OBJECT_CACHE";
+    assert!(run(dir.path(), &[CDNA4, (variable, folder.to_str().unwrap())]).status.success());
+    assert_eq!((entries("objects"), entries("out/hk/objects")), (2, 0));
+
+    // Without the variable, in the user's cache folder.
+    let compiler = hk_build::clang().unwrap().program().to_str().unwrap();
+    let (home, clang) = (dir.path().join("home"), ("HIPKITTENS_CLANG", compiler));
+    let home = ("XDG_CACHE_HOME", home.to_str().unwrap());
+    assert!(run(dir.path(), &[CDNA4, (variable, ""), home, clang]).status.success());
+    assert_eq!((entries("home/hipkittens/objects"), entries("out/hk/objects")), (2, 0));
+
+    let refused = run(dir.path(), &[CDNA4, (variable, "objects")]);
+    assert!(!refused.status.success());
+    let want = "error=HIPKITTENS_OBJECT_CACHE: expected an absolute path or `off`, got `objects`";
+    assert_eq!(directives(&refused), [want]);
 }
 
 #[test]

@@ -28,6 +28,18 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
         Err(error) => writeln!(out, "  none: {}", indent(&error.to_string()))?,
     }
 
+    writeln!(out, "\nObject cache (kernels that builds need not compile again)")?;
+    match hk_build::ObjectCache::from_process() {
+        Ok(Some(cache)) => {
+            let hk_build::Usage { entries, bytes } = cache.usage();
+            let [used, limit] = [bytes, cache.limit()].map(|bytes| bytes.div_ceil(1 << 20));
+            writeln!(out, "  {entries} objects, {used} of at most {limit} MiB")?;
+            writeln!(out, "  {} (remove the folder to clear it)", cache.dir().display())?;
+        }
+        Ok(None) => writeln!(out, "  none: each target folder has its own")?,
+        Err(error) => writeln!(out, "  none: {error}")?,
+    }
+
     writeln!(out, "\nCode objects in this program")?;
     for (arch, feature, built) in ARCHITECTURES {
         if built {

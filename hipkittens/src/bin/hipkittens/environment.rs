@@ -4,6 +4,7 @@
 use std::env;
 use std::path::Path;
 
+use hk_build::ObjectCache;
 use hk_core::kernel::overrides;
 use hk_core::{Device, hip_library};
 
@@ -40,6 +41,9 @@ pub(crate) fn problems() -> Vec<String> {
         && value != "1"
     {
         problems.push(format!("HIPKITTENS_OFFLINE: {} is neither 0 nor 1", value.display()));
+    }
+    if let Err(error) = ObjectCache::from_process() {
+        problems.push(error.to_string());
     }
     let tiles = overrides::from_env().and_then(|file| match file {
         Some(file) => registry::kernels().into_iter().try_for_each(|set| file.check(set)),
