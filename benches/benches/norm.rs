@@ -5,7 +5,10 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hk_norm::{Device, Tensor, bf16, fused_add_rmsnorm_into, rmsnorm_into};
+use hk_norm::{
+    Device, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, Tensor, bf16, fused_add_rmsnorm_into,
+    rmsnorm_into,
+};
 
 /// Rows and widths: narrow, a model's, wide, and rows that are read twice.
 const SHAPES: [[usize; 2]; 4] = [[2048, 128], [128, 4096], [32, 16_384], [8, 65_536]];
@@ -26,13 +29,15 @@ fn rmsnorm(criterion: &mut Criterion) {
             let weight = Tensor::from_slice(&stream, &data[..width], &[width]).expect("it fits");
             let mut y = Tensor::zeros(&stream, &shape).expect("it fits");
             let mut sum = Tensor::zeros(&stream, &shape).expect("it fits");
+            let options = RmsnormOptions::default();
             let bytes = size_of_val(&data[..]) as u64;
 
             let title = format!("{rows}x{width}");
             group.throughput(Throughput::Bytes(2 * bytes));
             group.bench_function(BenchmarkId::new(format!("rmsnorm/{name}"), &title), |bencher| {
                 bencher.iter(|| {
-                    rmsnorm_into(&x, &weight, EPS, &mut y).expect("it launches");
+                    let out = RmsnormOut { y: &mut y, rstd: None };
+                    rmsnorm_into(&x, &weight, EPS, &options, out).expect("it launches");
                     stream.synchronize().expect("it runs");
                 });
             });
@@ -40,7 +45,9 @@ fn rmsnorm(criterion: &mut Criterion) {
             let fused = BenchmarkId::new(format!("fused_add_rmsnorm/{name}"), &title);
             group.bench_function(fused, |bencher| {
                 bencher.iter(|| {
-                    fused_add_rmsnorm_into(&x, &residual, &weight, EPS, &mut y, &mut sum)
+                    let (y, residual_out) = (&mut y, &mut sum);
+                    let out = FusedAddRmsnormOut { y, residual_out, rstd: None };
+                    fused_add_rmsnorm_into(&x, &residual, &weight, EPS, &options, out)
                         .expect("it launches");
                     stream.synchronize().expect("it runs");
                 });

@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::arch::Arch;
 use crate::compiler::{Clang, CompileOptions, Compiled, scratch_dir};
 use crate::error::BuildError;
 use crate::includes::{Includes, vouch};
 use crate::layout;
 use crate::objects::{Entry, FORMAT, ObjectCache, digest};
+use hk_types::Arch;
 
 /// Compiles sources with the same options.
 #[derive(Debug)]

@@ -30,6 +30,7 @@ mod hip;
 pub mod kernel;
 mod launch;
 pub mod metadata;
+pub mod op;
 mod order;
 /// What every user of a kernel crate needs; each kernel crate re-exports it.
 pub mod prelude {

@@ -4,6 +4,7 @@
 //! another stream waits for them first, as [`Stream::submit`] describes; while a buffer stays on
 //! one stream this makes no call of HIP.
 
+use std::fmt;
 use std::sync::{Arc, MutexGuard, Weak};
 
 use crate::hip::{Hip, RawEvent, RawStream};
@@ -13,15 +14,22 @@ use crate::{Error, Result, Stream};
 /// That work reads or writes a tensor's memory, for [`Stream::submit`]. Made by
 /// [`Tensor::as_input`](crate::Tensor::as_input) and
 /// [`Tensor::as_output`](crate::Tensor::as_output).
-#[derive(Clone, Copy)]
-pub struct Use<'t> {
-    buffer: &'t Buffer,
+#[derive(Clone)]
+pub struct Use {
+    buffer: Arc<Buffer>,
     writes: bool,
 }
 
-impl<'t> Use<'t> {
-    pub(crate) fn new(buffer: &'t Buffer, writes: bool) -> Self {
+impl Use {
+    pub(crate) fn new(buffer: Arc<Buffer>, writes: bool) -> Self {
         Self { buffer, writes }
+    }
+}
+
+impl fmt::Debug for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.writes { "writes" } else { "reads" };
+        write!(f, "Use {kind} {:#x}", self.buffer.address())
     }
 }
 
@@ -110,25 +118,25 @@ impl Ledger {
 struct Ledgers<'t>(Vec<(MutexGuard<'t, Ledger>, bool)>);
 
 impl<'t> Ledgers<'t> {
-    fn lock(stream: &Stream, uses: &[Use<'t>]) -> Result<Self> {
-        let mut uses = uses.to_vec();
+    fn lock(stream: &Stream, uses: &'t [Use]) -> Result<Self> {
+        let mut uses: Vec<_> = uses.iter().map(|of| (&*of.buffer, of.writes)).collect();
         // In one order, whatever that of the arguments, so that two threads never wait for each
         // other; each once, with the stronger of its uses.
-        uses.sort_by_key(|of| std::ptr::from_ref(of.buffer));
+        uses.sort_by_key(|(buffer, _)| std::ptr::from_ref(*buffer));
         uses.dedup_by(|next, kept| {
-            let same = std::ptr::eq(next.buffer, kept.buffer);
-            kept.writes |= same && next.writes;
+            let same = std::ptr::eq(next.0, kept.0);
+            kept.1 |= same && next.1;
             same
         });
-        for of in &uses {
-            let device = of.buffer.home().device();
+        for (buffer, _) in &uses {
+            let device = buffer.home().device();
             if device != stream.device() {
                 let (a, b) =
                     (format!("memory on {device}"), format!("work on {}", stream.device()));
                 return Err(Error::Device { op: "Stream::submit", a, b });
             }
         }
-        Ok(Self(uses.iter().map(|of| (of.buffer.ledger(), of.writes)).collect()))
+        Ok(Self(uses.into_iter().map(|(buffer, writes)| (buffer.ledger(), writes)).collect()))
     }
 
     /// Lets later work of the stream wait for earlier uses on others. False if it is being
@@ -202,7 +210,7 @@ impl Stream {
     /// # Errors
     /// Those of `work`; [`Error::Device`] if a tensor is another device's; [`Error::StreamCapture`]
     /// if a stream that used one before is being captured; [`Error::Hip`].
-    pub fn submit<R>(&self, uses: &[Use<'_>], work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub fn submit<R>(&self, uses: &[Use], work: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut ledgers = Ledgers::lock(self, uses)?;
         let tracked = ledgers.wait(self.queue())?;
         let result = work();
@@ -217,7 +225,7 @@ impl Stream {
     pub(crate) fn copy(
         &self,
         op: &'static str,
-        uses: &[Use<'_>],
+        uses: &[Use],
         copies: impl FnOnce(&Hip) -> Result<()>,
     ) -> Result<()> {
         if self.queue().is_capturing()? {

@@ -8,10 +8,11 @@
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
 
 use hk_core::dtype::{Element, Real, Real16};
+use hk_core::op::Arguments;
 use hk_core::{Activation, DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::epilogue::{Epilogue, Lowered, MAX_STEPS, Operand, StepArg};
+use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, Operand, Step, StepArg};
 use crate::tiling::{Problem, RUN, Split, Tile};
 
 const OP: &str = "gemm_a16w16";
@@ -122,18 +123,20 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    fn steps(&self) -> Epilogue<'a> {
-        let mut steps = Epilogue::default();
+    /// Declares the operands of the epilogue, and puts it into the kernel's form.
+    fn lower(&self, args: &mut Arguments) -> Result<Lowered> {
+        let mut steps = Lowered::default();
         if let Some(bias) = self.bias {
-            steps = steps.add_columns(bias);
+            steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
         }
         if let Some(activation) = self.activation {
-            steps = steps.act(activation);
+            steps.push(args, ["activation"; 3], Step::Activate(activation))?;
         }
         if let Some(residual) = self.residual {
-            steps = steps.add_tensor(residual, 1.0);
+            steps.push(args, ["residual"; 3], Step::Add(residual, Extent::Full, 1.0))?;
         }
-        steps.then(&self.epilogue)
+        self.epilogue.lower(args, &mut steps)?;
+        Ok(steps)
     }
 }
 
@@ -148,7 +151,7 @@ pub fn gemm_a16w16<T: Real16, Y: Real>(
     w: &Tensor<T>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let Problem { m, n, .. } = problem_of(x, w, options.layout)?;
+    let (_, Problem { m, n, .. }, _) = operands(x, w, options.layout)?;
     let mut y = Tensor::empty(x.stream(), &[m as usize, n as usize])?;
     gemm_a16w16_into(x, w, options, &mut y)?;
     Ok(y)
@@ -158,33 +161,23 @@ pub fn gemm_a16w16<T: Real16, Y: Real>(
 ///
 /// # Errors
 /// As [`gemm_a16w16`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of the epilogue's.
+/// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
 pub fn gemm_a16w16_into<T: Real16, Y: Real>(
     x: &Tensor<T>,
     w: &Tensor<T>,
     options: &GemmOptions<'_>,
     y: &mut Tensor<Y>,
 ) -> Result<()> {
-    let problem = problem_of(x, w, options.layout)?;
-    let size = [problem.m as usize, problem.n as usize];
-    y.check_shape(OP, "y", &size, || "one row per row of x, one column per row of w".into())?;
-    x.check_same_stream(OP, "x", w, "w")?;
-    x.check_same_stream(OP, "x", y, "y")?;
-    y.check_disjoint(OP, "y", x, "x")?;
-    y.check_disjoint(OP, "y", w, "w")?;
-    let y_stride = y.check_rows(OP, "y")?;
-    let chain = options.steps();
-    let steps = chain.lower(OP, y, size)?;
-    for (arg, value) in [("m", problem.m), ("n", problem.n), ("k", problem.k)] {
-        if value > Problem::MAX_SIZE {
-            return Err(Error::value(OP, arg, format!("at most {}", Problem::MAX_SIZE), value));
-        }
+    let (mut args, problem, strides) = operands(x, w, options.layout)?;
+    let steps = options.lower(&mut args)?;
+    let y_stride = args.output("y", y, &["m", "n"]).rows()?;
+    if let Some(splits) = options.splits {
+        let holds = (1..=problem.k).contains(&splits.into());
+        args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
     }
-    if problem.m == 0 {
-        return Ok(());
-    }
+    let call = args.check()?;
 
-    let device = x.device();
+    let device = call.device();
     let compute_units = u64::from(device.info().compute_units).max(1);
     let variant = format!("{}_{}", T::DTYPE.name(), options.layout.name());
     let kernel: TileFunction<A16w16Args> = match options.tile {
@@ -198,30 +191,54 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
     let tile = Tile::of(kernel.tile());
     let split = match options.splits {
         None => tile.split(problem, compute_units),
-        Some(splits) => {
-            if splits == 0 || u64::from(splits) > problem.k {
-                let constraint = format!("1 to k = {}", problem.k);
-                return Err(Error::value(OP, "splits", constraint, splits));
-            }
-            Split::new(problem.k, tile.k, splits.into())
-        }
+        Some(splits) => Split::new(problem.k, tile.k, splits.into()),
     };
     let grid = tile.grid(problem, split).ok_or_else(|| {
         let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
         let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
-        Error::value(OP, "y", constraint, format!("{size:?} in {} shares", split.count))
+        let got = format!("[{}, {}] in {} shares", problem.m, problem.n, split.count);
+        Error::value(OP, "y", constraint, got)
     })?;
+    let longest = tile.longest_strides(problem);
+    let x_copy = copy_of(x, "x", strides[0], longest[0])?;
+    let w_copy = copy_of(w, "w", strides[1], longest[1])?;
+    // Rows of partial sums are aligned, too.
+    let sums_width = (problem.n as usize).next_multiple_of(RUN as usize);
+    let sums_shape = [split.count as usize, problem.m as usize, sums_width];
+    let sums = (split.count > 1).then(|| Tensor::<f32>::empty(call.stream(), &sums_shape));
+    let sums = sums.transpose()?;
+    if problem.m == 0 {
+        return Ok(());
+    }
 
-    let [x_longest, w_longest] = tile.longest_strides(problem);
-    let x = aligned(x, "x", x_longest)?;
-    let w = aligned(w, "w", w_longest)?;
-    let mut args = A16w16Args {
-        x: erased(&x),
-        w: erased(&w),
+    let named = |name| KERNELS.named_function(device, OP, FAMILY, name, "any");
+    let mut launches = Vec::new();
+    let mut taken = |operand: &Tensor<T>, stride, copy: &Option<Tensor<T>>| {
+        let Some(copy) = copy else { return Ok((erased(operand), stride)) };
+        let pack: TileFunction<A16w16Args> = named("pack")?;
+        let (width, padded) = (operand.row_len(), copy.row_len());
+        let args = A16w16Args {
+            x: erased(operand),
+            y: erased(copy),
+            x_stride: stride,
+            y_stride: padded as i64,
+            m: operand.rows() as u32,
+            n: width as u32,
+            ..A16w16Args::new(&Lowered::default())
+        };
+        let grid = elementwise_grid(&pack, copy.len(), compute_units);
+        launches.push((pack, grid, args));
+        Ok::<_, Error>((erased(copy), padded as i64))
+    };
+    let (x, x_stride) = taken(x, strides[0], &x_copy)?;
+    let (w, w_stride) = taken(w, strides[1], &w_copy)?;
+    let product = A16w16Args {
+        x,
+        w,
         y: erased(y),
-        x_stride: x.check_rows(OP, "x")? as i64,
-        w_stride: w.check_rows(OP, "w")? as i64,
-        y_stride: y_stride as i64,
+        x_stride,
+        w_stride,
+        y_stride,
         m: problem.m as u32,
         n: problem.n as u32,
         k: problem.k as u32,
@@ -231,39 +248,38 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         y_wide: wide::<Y>(y.ptr().address(), y_stride as u64, tile.m),
         ..A16w16Args::new(&steps)
     };
-    let stream = x.stream();
-    let mut uses = vec![x.as_input(), w.as_input(), y.as_output()];
-    uses.extend(chain.tensors());
-    if split.count == 1 {
-        return stream.submit(&uses, || {
-            // SAFETY: the kernel reads the operands and writes y within the shapes and strides that
-            // were checked above.
-            unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
-        });
+    match &sums {
+        None => launches.push((kernel, [grid, 1, 1], product)),
+        Some(sums) => {
+            // Without epilogue.
+            let partial = A16w16Args {
+                y: erased(sums),
+                y_stride: sums_width as i64,
+                split_stride: (sums_shape[1] * sums_width) as i64,
+                y_type: f32::CODE,
+                y_wide: wide::<f32>(sums.ptr().address(), sums_width as u64, tile.m),
+                step_count: 0,
+                ..product
+            };
+            let reduced = A16w16Args {
+                x: partial.y,
+                x_stride: partial.y_stride,
+                split_stride: partial.split_stride,
+                ..product
+            };
+            let reduce = named("reduce")?;
+            let grid_of_sums = elementwise_grid(&reduce, sums_shape[1] * sums_width, compute_units);
+            launches.push((kernel, [grid, 1, 1], partial));
+            launches.push((reduce, grid_of_sums, reduced));
+        }
     }
-
-    // Partial sums first, without epilogue; rows of them are aligned.
-    let reduce: TileFunction<A16w16Args> =
-        KERNELS.named_function(device, OP, FAMILY, "reduce", "any")?;
-    let width = size[1].next_multiple_of(RUN as usize);
-    let sums = Tensor::<f32>::empty(stream, &[split.count as usize, size[0], width])?;
-    let partial = A16w16Args {
-        y: erased(&sums),
-        y_stride: width as i64,
-        split_stride: (size[0] * width) as i64,
-        y_type: f32::CODE,
-        y_wide: wide::<f32>(sums.ptr().address(), width as u64, tile.m),
-        ..A16w16Args { step_count: 0, ..args }
-    };
-    args.x = erased(&sums);
-    args.x_stride = partial.y_stride;
-    args.split_stride = partial.split_stride;
-    let reduce_grid = elementwise_grid(&reduce, size[0] * width, compute_units);
-    stream.submit(&uses, || {
-        // SAFETY: as above; the partial sums have a place of their own in `sums`.
-        unsafe { kernel.launch(stream, [grid, 1, 1], &partial) }?;
-        // SAFETY: it reads `sums` as they were written, and writes y as above.
-        unsafe { reduce.launch(stream, reduce_grid, &args) }
+    call.submit(|stream| {
+        for (kernel, grid, args) in &launches {
+            // SAFETY: the kernels read the operands, and what the ones before have written to
+            // copies and sums, and write y, within the shapes and strides that were checked.
+            unsafe { kernel.launch(stream, *grid, args) }?;
+        }
+        Ok(())
     })
 }
 
@@ -333,68 +349,44 @@ impl A16w16Args {
 
 const FAMILY: &str = "a16w16";
 
-/// The sizes of the product, if the operands fit together.
-fn problem_of<T: Real16>(x: &Tensor<T>, w: &Tensor<T>, layout: Layout) -> Result<Problem> {
-    let size = |arg, tensor: &Tensor<T>, transposed| match *tensor.shape() {
-        [k, rows] if transposed => Ok((rows, k)),
-        [rows, k] => Ok((rows, k)),
-        ref shape => Err(Error::Shape {
-            op: OP,
-            arg,
-            expected: if transposed { "[k, rows]" } else { "[rows, k]" }.into(),
-            got: shape.to_vec(),
-            why: format!("a matrix, in layout {layout:?}"),
-        }),
-    };
-    let (m, k) = size("x", x, layout.x_is_transposed())?;
-    let (n, w_k) = size("w", w, layout.w_is_transposed())?;
-    if w_k != k || n == 0 || k == 0 {
-        let expected =
-            if layout.w_is_transposed() { format!("[{k}, n]") } else { format!("[n, {k}]") };
-        let why = format!("k as in x {:?} in layout {layout:?}, and neither n nor k 0", x.shape());
-        return Err(Error::Shape { op: OP, arg: "w", expected, got: w.shape().to_vec(), why });
-    }
+/// Declares the operands; with the sizes of the product, and the distances between rows.
+fn operands<T: Real16>(
+    x: &Tensor<T>,
+    w: &Tensor<T>,
+    layout: Layout,
+) -> Result<(Arguments, Problem, [i64; 2])> {
     let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
-    Ok(Problem { m: m as u64, n: n as u64, k: k as u64, transposed })
+    let mut args = Arguments::new(OP);
+    let x_dims = if transposed[0] { &["k", "m"] } else { &["m", "k"] };
+    let x_stride = args.input("x", x, x_dims).rows()?;
+    args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
+    args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
+    let w_dims = if transposed[1] { &["k", "n"] } else { &["n", "k"] };
+    let w_stride = args.input("w", w, w_dims).rows()?;
+    args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
+    let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
+    Ok((args, Problem { m, n, k, transposed }, [x_stride, w_stride]))
 }
 
-/// The operand as the main kernels take it: rows of whole 16-byte pieces, at most `longest` elements
-/// apart. A copy, unless it is so already.
-fn aligned<T: Real16>(operand: &Tensor<T>, arg: &'static str, longest: u64) -> Result<Tensor<T>> {
-    let [count, width] = [operand.rows(), operand.row_len()];
-    let stride = operand.check_rows(OP, arg)?;
-    let run = RUN as usize;
-    let whole = width.is_multiple_of(run) && stride.is_multiple_of(run);
-    let address = operand.ptr().address();
-    if address.is_multiple_of(16) && whole && stride as u64 <= longest {
-        return Ok(operand.view());
+/// Room for a copy of the operand as the main kernels take it, with rows of whole 16-byte pieces,
+/// at most `longest` elements apart; unless it is so already. The columns that are added are zeros.
+fn copy_of<T: Real16>(
+    operand: &Tensor<T>,
+    arg: &'static str,
+    stride: i64,
+    longest: u64,
+) -> Result<Option<Tensor<T>>> {
+    let (width, stride) = (operand.row_len() as u64, stride as u64);
+    let whole = width.is_multiple_of(RUN) && stride.is_multiple_of(RUN);
+    if operand.ptr().address().is_multiple_of(16) && whole && stride <= longest {
+        return Ok(None);
     }
-    let padded = width.next_multiple_of(run);
-    if padded as u64 > longest {
+    let padded = width.next_multiple_of(RUN);
+    if padded > longest {
         let constraint = format!("rows of at most {} elements", longest / RUN * RUN);
         return Err(Error::value(OP, arg, constraint, width));
     }
-    let device = operand.device();
-    let pack: TileFunction<A16w16Args> =
-        KERNELS.named_function(device, OP, FAMILY, "pack", "any")?;
-    let copy = Tensor::<T>::empty(operand.stream(), &[count, padded])?;
-    let args = A16w16Args {
-        x: erased(operand),
-        y: erased(&copy),
-        x_stride: stride as i64,
-        y_stride: padded as i64,
-        m: count as u32,
-        n: width as u32,
-        ..A16w16Args::new(&Lowered::default())
-    };
-    let grid = elementwise_grid(&pack, count * padded, u64::from(device.info().compute_units));
-    let stream = operand.stream();
-    stream.submit(&[operand.as_input()], || {
-        // SAFETY: it reads the operand within its shape, and fills `copy`.
-        unsafe { pack.launch(stream, grid, &args) }
-    })?;
-    // The columns that were added are zeros, and no part of the operand.
-    copy.narrow(1, 0..width)
+    Tensor::empty(operand.stream(), &[operand.rows(), padded as usize]).map(Some)
 }
 
 /// Workgroups for as many runs of elements, each a lane's work: not more than keep the device busy.

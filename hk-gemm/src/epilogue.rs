@@ -3,7 +3,8 @@
 
 use hk_core::dtype::{Real, bf16, f16};
 use hk_core::kernel::{ArgKind, ArgType};
-use hk_core::{Activation, ArgBytes, DevicePtr, Error, Result, Tensor, Use};
+use hk_core::op::Arguments;
+use hk_core::{Activation, ArgBytes, DevicePtr, MAX_RANK, Result, Tensor};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
@@ -22,17 +23,6 @@ pub enum Operand<'a> {
     F16(&'a Tensor<f16>),
     /// A tensor of f32.
     F32(&'a Tensor<f32>),
-}
-
-impl<'a> Operand<'a> {
-    fn tensor(self) -> Option<Use<'a>> {
-        match self {
-            Self::Number(_) => None,
-            Self::Bf16(tensor) => Some(tensor.as_input()),
-            Self::F16(tensor) => Some(tensor.as_input()),
-            Self::F32(tensor) => Some(tensor.as_input()),
-        }
-    }
 }
 
 impl From<f32> for Operand<'_> {
@@ -61,7 +51,7 @@ impl<'a> From<&'a Tensor<f32>> for Operand<'a> {
 
 /// Along which axes of the result an operand extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+pub(crate) enum Extent {
     /// One number for all.
     One,
     /// A number per row, `(m)`.
@@ -75,7 +65,7 @@ enum Extent {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+pub(crate) enum Step<'a> {
     Multiply(Operand<'a>, Extent),
     Divide(f32),
     Add(Operand<'a>, Extent, f32),
@@ -175,67 +165,26 @@ impl<'a> Epilogue<'a> {
         self.step(Step::Activate(activation))
     }
 
-    /// The steps of `self`, then those of `later`.
-    pub(crate) fn then(mut self, later: &Self) -> Self {
-        self.steps.extend(&later.steps);
-        self
-    }
-
-    /// The tensors among the operands.
-    pub(crate) fn tensors(&self) -> impl Iterator<Item = Use<'a>> {
-        let operands = |step: &Step<'a>| match *step {
-            Step::Multiply(a, _) | Step::Add(a, ..) => [Some(a), None],
-            Step::AddProduct(a, b) => [Some(a), Some(b)],
-            Step::Divide(_) | Step::ScaleAddSelf(_) | Step::Activate(_) => [None, None],
-        };
-        self.steps.iter().flat_map(operands).flatten().filter_map(Operand::tensor)
-    }
-
-    /// Checks the steps against the output and puts them into the kernel's form.
-    pub(crate) fn lower<T: Real>(
-        &self,
-        op: &'static str,
-        y: &Tensor<T>,
-        size: [usize; 2],
-    ) -> Result<Lowered> {
-        if self.steps.len() > MAX_STEPS {
-            let constraint = format!("of at most {MAX_STEPS} steps");
-            return Err(Error::value(op, "epilogue", constraint, self.steps.len()));
-        }
-        let mut lowered = Lowered::default();
-        for (i, step) in self.steps.iter().enumerate() {
-            let mut operand = |operand, extent| lowered.operand(op, y, size, operand, extent);
-            let arg = match *step {
-                Step::Multiply(a, extent) => {
-                    StepArg { kind: 0, a: operand(a, extent)?, ..StepArg::NONE }
-                }
-                Step::Divide(0.0) => {
-                    return Err(Error::value(op, "epilogue divisor", "other than 0", 0.0));
-                }
-                Step::Divide(d) => {
-                    StepArg { kind: 0, a: OperandArg::number(1.0 / d), ..StepArg::NONE }
-                }
-                Step::Add(a, extent, parameter) => {
-                    StepArg { kind: 1, parameter, a: operand(a, extent)?, ..StepArg::NONE }
-                }
-                Step::AddProduct(a, b) => StepArg {
-                    kind: 2,
-                    a: operand(a, Extent::OneOrFull)?,
-                    b: operand(b, Extent::OneOrFull)?,
-                    ..StepArg::NONE
-                },
-                Step::ScaleAddSelf(parameter) => StepArg { kind: 3, parameter, ..StepArg::NONE },
-                Step::Activate(activation) => {
-                    let (activation, parameter) = (activation.code(), activation.parameter());
-                    StepArg { kind: 4, activation, parameter, ..StepArg::NONE }
-                }
-            };
-            lowered.steps[i] = arg;
-            lowered.count += 1;
-        }
-        Ok(lowered)
+    /// Declares the operands, and puts the steps into the kernel's form, behind those before.
+    pub(crate) fn lower(&self, args: &mut Arguments, lowered: &mut Lowered) -> Result<()> {
+        let steps = lowered.count as usize + self.steps.len();
+        let constraint = format_args!("of at most {MAX_STEPS} steps");
+        args.require(steps <= MAX_STEPS, "epilogue", constraint, steps)?;
+        self.steps.iter().zip(NAMES).try_for_each(|(step, names)| lowered.push(args, names, *step))
     }
 }
+
+/// Names of each step, and of its operands if it has two.
+const NAMES: [[&str; 3]; MAX_STEPS] = [
+    ["epilogue[0]", "epilogue[0].a", "epilogue[0].b"],
+    ["epilogue[1]", "epilogue[1].a", "epilogue[1].b"],
+    ["epilogue[2]", "epilogue[2].a", "epilogue[2].b"],
+    ["epilogue[3]", "epilogue[3].a", "epilogue[3].b"],
+    ["epilogue[4]", "epilogue[4].a", "epilogue[4].b"],
+    ["epilogue[5]", "epilogue[5].a", "epilogue[5].b"],
+    ["epilogue[6]", "epilogue[6].a", "epilogue[6].b"],
+    ["epilogue[7]", "epilogue[7].a", "epilogue[7].b"],
+];
 
 /// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
 #[derive(Debug, Clone, Copy)]
@@ -326,56 +275,79 @@ impl Default for Lowered {
 }
 
 impl Lowered {
-    fn operand<T: Real>(
+    /// Adds a step, of which there is room for one more, and declares its operands by the names.
+    pub(crate) fn push(
         &mut self,
-        op: &'static str,
-        y: &Tensor<T>,
-        size: [usize; 2],
+        args: &mut Arguments,
+        [name, a_name, b_name]: [&'static str; 3],
+        step: Step<'_>,
+    ) -> Result<()> {
+        let mut operand = |name, operand, extent| self.operand(args, name, operand, extent);
+        let arg = match step {
+            Step::Multiply(a, extent) => {
+                StepArg { kind: 0, a: operand(name, a, extent)?, ..StepArg::NONE }
+            }
+            Step::Divide(d) => {
+                args.require(d != 0.0, name, "a division by another number than 0", d)?;
+                StepArg { kind: 0, a: OperandArg::number(1.0 / d), ..StepArg::NONE }
+            }
+            Step::Add(a, extent, parameter) => {
+                StepArg { kind: 1, parameter, a: operand(name, a, extent)?, ..StepArg::NONE }
+            }
+            Step::AddProduct(a, b) => StepArg {
+                kind: 2,
+                a: operand(a_name, a, Extent::OneOrFull)?,
+                b: operand(b_name, b, Extent::OneOrFull)?,
+                ..StepArg::NONE
+            },
+            Step::ScaleAddSelf(parameter) => StepArg { kind: 3, parameter, ..StepArg::NONE },
+            Step::Activate(activation) => {
+                let (activation, parameter) = (activation.code(), activation.parameter());
+                StepArg { kind: 4, activation, parameter, ..StepArg::NONE }
+            }
+        };
+        self.steps[self.count as usize] = arg;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn operand(
+        &mut self,
+        args: &mut Arguments,
+        name: &'static str,
         operand: Operand<'_>,
         extent: Extent,
     ) -> Result<OperandArg> {
         match operand {
             Operand::Number(number) => Ok(OperandArg::number(number)),
-            Operand::Bf16(tensor) => self.tensor(op, y, size, tensor, extent),
-            Operand::F16(tensor) => self.tensor(op, y, size, tensor, extent),
-            Operand::F32(tensor) => self.tensor(op, y, size, tensor, extent),
+            Operand::Bf16(tensor) => self.tensor(args, name, tensor, extent),
+            Operand::F16(tensor) => self.tensor(args, name, tensor, extent),
+            Operand::F32(tensor) => self.tensor(args, name, tensor, extent),
         }
     }
 
-    fn tensor<T: Real, U: Real>(
+    fn tensor<U: Real>(
         &mut self,
-        op: &'static str,
-        y: &Tensor<T>,
-        [m, n]: [usize; 2],
+        args: &mut Arguments,
+        name: &'static str,
         tensor: &Tensor<U>,
         extent: Extent,
     ) -> Result<OperandArg> {
-        const ARG: &str = "epilogue operand";
-        let shape = tensor.shape();
-        let one = tensor.len() == 1 && !(extent == Extent::Full);
-        let expected: &[usize] = match extent {
-            Extent::One => &[1],
-            Extent::Rows => &[m],
-            Extent::Columns => &[n],
-            Extent::Full | Extent::OneOrFull => &[m, n],
+        const ONE: &[&str] = &["1"; MAX_RANK];
+        let (dims, [row_stride, column_stride]): (&[_], _) = match extent {
+            Extent::Rows => (&["m"], [1, 0]),
+            Extent::Columns => (&["n"], [0, 1]),
+            Extent::OneOrFull if tensor.len() != 1 => (&["m", "n"], [0, 1]),
+            Extent::Full => (&["m", "n"], [0, 1]),
+            Extent::One | Extent::OneOrFull => (&ONE[..tensor.shape().len()], [0, 0]),
         };
-        let single = matches!(extent, Extent::One | Extent::OneOrFull) && one;
-        if !single && shape != expected {
-            let why = format!("the result has {m} rows and {n} columns");
-            return Err(Error::shape(op, ARG, expected, shape, why));
-        }
-        y.check_same_stream(op, "y", tensor, ARG)?;
-        y.check_in_place(op, "y", tensor, ARG)?;
-        if self.used == MAX_TENSORS {
-            let constraint = format!("of at most {MAX_TENSORS} tensors");
-            return Err(Error::value(op, "epilogue", constraint, self.used + 1));
-        }
-        let (row_stride, column_stride) = match extent {
-            _ if single => (0, 0),
-            Extent::Rows => (1, 0),
-            Extent::Columns => (0, 1),
-            _ => (tensor.check_rows(op, ARG)? as i64, 1),
+        let argument = args.input(name, tensor, dims);
+        let row_stride = match dims {
+            ["m", "n"] => argument.may_be("y").rows()?,
+            _ => argument.contiguous().map(|()| row_stride)?,
         };
+        let constraint = format_args!("of at most {MAX_TENSORS} tensors");
+        args.require(self.used < MAX_TENSORS, "epilogue", constraint, self.used + 1)?;
         let address = tensor.ptr().address();
         let aligned = |bytes: u64| bytes.is_multiple_of(16);
         let row_bytes = row_stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);

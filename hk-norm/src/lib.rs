@@ -5,12 +5,12 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_norm::{Device, Tensor};
+//! use hk_norm::{Device, RmsnormOptions, Tensor};
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
 //! let x = Tensor::from_slice(&stream, &[3.0f32, 4.0], &[1, 2])?;
 //! let weight = Tensor::from_slice(&stream, &[1.0f32, 2.0], &[2])?;
-//! let y = hk_norm::rmsnorm(&x, &weight, 1e-12)?;
+//! let y = hk_norm::rmsnorm(&x, &weight, 1e-12, &RmsnormOptions::default())?;
 //! approx::assert_abs_diff_eq!(y.to_vec()?[..], [0.848_528, 2.262_742], epsilon = 1e-6);
 //! # }
 //! # Ok::<(), hk_core::Error>(())
@@ -22,8 +22,8 @@ pub mod rmsnorm;
 mod rows;
 
 pub use rmsnorm::{
-    RmsnormOptions, fused_add_rmsnorm, fused_add_rmsnorm_into, fused_add_rmsnorm_with, rmsnorm,
-    rmsnorm_into, rmsnorm_with,
+    FusedAddRmsnorm, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm,
+    fused_add_rmsnorm_into, rmsnorm, rmsnorm_into,
 };
 
 pub use hk_core::prelude::*;

@@ -12,16 +12,16 @@
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019) |
 
 use hk_core::dtype::Real;
-use hk_core::{DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
+use hk_core::op::Arguments;
+use hk_core::{Device, DevicePtr, Result, Tensor, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::rows::{RowTile, erased, small, stride};
+use crate::rows::{MOST_ROWS, RowTile, erased};
 
-/// What [`rmsnorm_with`] and [`fused_add_rmsnorm_with`] do besides the default.
-#[derive(Debug, Default)]
+/// What [`rmsnorm`] and [`fused_add_rmsnorm`] do besides the default.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct RmsnormOptions<'a> {
     weight_offset: f32,
-    rstd: Option<&'a mut Tensor<f32>>,
     tile: Option<&'a str>,
     workgroups: Option<u32>,
 }
@@ -32,14 +32,6 @@ impl<'a> RmsnormOptions<'a> {
     #[must_use]
     pub fn weight_offset(mut self, offset: f32) -> Self {
         self.weight_offset = offset;
-        self
-    }
-
-    /// Stores `1 / sqrt(mean_j h[i,j]^2 + eps)` of every row, in the shape of x without its last
-    /// dimension.
-    #[must_use]
-    pub fn rstd(mut self, out: &'a mut Tensor<f32>) -> Self {
-        self.rstd = Some(out);
         self
     }
 
@@ -60,51 +52,71 @@ impl<'a> RmsnormOptions<'a> {
     }
 }
 
+/// Where [`rmsnorm_into`] stores.
+#[derive(Debug)]
+pub struct RmsnormOut<'a, T: Real> {
+    /// The normalised rows, in the shape of x; may be x.
+    pub y: &'a mut Tensor<T>,
+    /// `1 / sqrt(mean_j x[i,j]^2 + eps)` of every row, in the shape of x without its last dimension,
+    /// without gaps.
+    pub rstd: Option<&'a mut Tensor<f32>>,
+}
+
+/// What [`fused_add_rmsnorm`] returns.
+#[derive(Debug)]
+pub struct FusedAddRmsnorm<T: Real> {
+    /// The normalised rows.
+    pub y: Tensor<T>,
+    /// `x + residual`, rounded to the element type.
+    pub residual_out: Tensor<T>,
+}
+
+/// Where [`fused_add_rmsnorm_into`] stores.
+#[derive(Debug)]
+pub struct FusedAddRmsnormOut<'a, T: Real> {
+    /// The normalised rows, in the shape of x; may be x.
+    pub y: &'a mut Tensor<T>,
+    /// `x + residual`, rounded to the element type; may be the residual.
+    pub residual_out: &'a mut Tensor<T>,
+    /// As [`RmsnormOut::rstd`], of the sum.
+    pub rstd: Option<&'a mut Tensor<f32>>,
+}
+
 /// Normalises the rows of `x` to a root mean square of one, and scales the columns by `weight`.
 ///
 /// `eps` is added to the mean of squares, in units of x squared.
 ///
 /// # Errors
 /// [`Error::Shape`] if `weight` is not as long as a row or rows are empty, [`Error::Stride`] if rows
-/// are not evenly spaced, [`Error::Value`] if `eps` is not positive and finite.
-pub fn rmsnorm<T: Real, W: Real>(x: &Tensor<T>, weight: &Tensor<W>, eps: f32) -> Result<Tensor<T>> {
+/// are not evenly spaced, [`Error::Value`] if `eps` is not positive and finite, or the tile does not
+/// hold rows so long, and [`Error::NoTile`] if there is no tile of that name.
+pub fn rmsnorm<T: Real, W: Real>(
+    x: &Tensor<T>,
+    weight: &Tensor<W>,
+    eps: f32,
+    options: &RmsnormOptions<'_>,
+) -> Result<Tensor<T>> {
     let mut y = Tensor::empty(x.stream(), x.shape())?;
-    rmsnorm_into(x, weight, eps, &mut y)?;
+    rmsnorm_into(x, weight, eps, options, RmsnormOut { y: &mut y, rstd: None })?;
     Ok(y)
 }
 
-/// As [`rmsnorm`], into `y`, which may be `x`.
+/// As [`rmsnorm`], into given tensors.
 ///
 /// # Errors
-/// As [`rmsnorm`]; [`Error::Shape`] also if `y` has another shape than `x`, and [`Error::Alias`] if
-/// it overlaps an input in another way.
+/// As [`rmsnorm`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
+/// [`RmsnormOut`] says, and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn rmsnorm_into<T: Real, W: Real>(
     x: &Tensor<T>,
     weight: &Tensor<W>,
     eps: f32,
-    y: &mut Tensor<T>,
+    options: &RmsnormOptions<'_>,
+    out: RmsnormOut<'_, T>,
 ) -> Result<()> {
-    rmsnorm_with(x, weight, eps, RmsnormOptions::default(), y)
+    launch("rmsnorm", x, None, weight, eps, options, out)
 }
 
-/// As [`rmsnorm_into`], with options.
-///
-/// # Errors
-/// As [`rmsnorm_into`]; [`Error::Shape`] or [`Error::Stride`] also if the tensor for `rstd` is not
-/// one number per row without gaps, [`Error::NoTile`] if there is no tile of that name, and
-/// [`Error::Value`] if it does not hold rows so long.
-pub fn rmsnorm_with<T: Real, W: Real>(
-    x: &Tensor<T>,
-    weight: &Tensor<W>,
-    eps: f32,
-    options: RmsnormOptions<'_>,
-    y: &mut Tensor<T>,
-) -> Result<()> {
-    launch("rmsnorm", x, None, weight, eps, options, y)
-}
-
-/// Adds `residual` to `x`, and normalises the sum as [`rmsnorm`] does. Returns the normalised rows
-/// and the sum, which is rounded before it is normalised.
+/// Adds `residual` to `x`, and normalises the sum, which is rounded before, as [`rmsnorm`] does.
 ///
 /// # Errors
 /// As [`rmsnorm`]; [`Error::Shape`] also if `residual` has another shape than `x`.
@@ -113,45 +125,31 @@ pub fn fused_add_rmsnorm<T: Real, W: Real>(
     residual: &Tensor<T>,
     weight: &Tensor<W>,
     eps: f32,
-) -> Result<(Tensor<T>, Tensor<T>)> {
+    options: &RmsnormOptions<'_>,
+) -> Result<FusedAddRmsnorm<T>> {
     let mut y = Tensor::empty(x.stream(), x.shape())?;
-    let mut sum = Tensor::empty(x.stream(), x.shape())?;
-    fused_add_rmsnorm_into(x, residual, weight, eps, &mut y, &mut sum)?;
-    Ok((y, sum))
+    let mut residual_out = Tensor::empty(x.stream(), x.shape())?;
+    let out = FusedAddRmsnormOut { y: &mut y, residual_out: &mut residual_out, rstd: None };
+    fused_add_rmsnorm_into(x, residual, weight, eps, options, out)?;
+    Ok(FusedAddRmsnorm { y, residual_out })
 }
 
-/// As [`fused_add_rmsnorm`], into `y`, which may be `x`, and `residual_out`, which may be
-/// `residual`.
+/// As [`fused_add_rmsnorm`], into given tensors.
 ///
 /// # Errors
-/// As [`fused_add_rmsnorm`]; [`Error::Shape`] also if an output has another shape than `x`, and
-/// [`Error::Alias`] if one overlaps an input in another way, or the other output.
+/// As [`fused_add_rmsnorm`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
+/// [`FusedAddRmsnormOut`] says, and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn fused_add_rmsnorm_into<T: Real, W: Real>(
     x: &Tensor<T>,
     residual: &Tensor<T>,
     weight: &Tensor<W>,
     eps: f32,
-    y: &mut Tensor<T>,
-    residual_out: &mut Tensor<T>,
+    options: &RmsnormOptions<'_>,
+    out: FusedAddRmsnormOut<'_, T>,
 ) -> Result<()> {
-    let options = RmsnormOptions::default();
-    fused_add_rmsnorm_with(x, residual, weight, eps, options, y, residual_out)
-}
-
-/// As [`fused_add_rmsnorm_into`], with options.
-///
-/// # Errors
-/// As [`fused_add_rmsnorm_into`]; the tensor for `rstd` and the tile as for [`rmsnorm_with`].
-pub fn fused_add_rmsnorm_with<T: Real, W: Real>(
-    x: &Tensor<T>,
-    residual: &Tensor<T>,
-    weight: &Tensor<W>,
-    eps: f32,
-    options: RmsnormOptions<'_>,
-    y: &mut Tensor<T>,
-    residual_out: &mut Tensor<T>,
-) -> Result<()> {
-    launch("fused_add_rmsnorm", x, Some((residual, residual_out)), weight, eps, options, y)
+    let FusedAddRmsnormOut { y, residual_out, rstd } = out;
+    let fused = Some((residual, residual_out));
+    launch("fused_add_rmsnorm", x, fused, weight, eps, options, RmsnormOut { y, rstd })
 }
 
 kernel_args! {
@@ -178,116 +176,82 @@ kernel_args! {
 fn launch<T: Real, W: Real>(
     op: &'static str,
     x: &Tensor<T>,
-    fused: Option<(&Tensor<T>, &mut Tensor<T>)>,
+    mut fused: Option<(&Tensor<T>, &mut Tensor<T>)>,
     weight: &Tensor<W>,
     eps: f32,
-    mut options: RmsnormOptions<'_>,
-    y: &mut Tensor<T>,
+    options: &RmsnormOptions<'_>,
+    mut out: RmsnormOut<'_, T>,
 ) -> Result<()> {
-    let (rows, width) = (x.rows(), x.row_len());
-    let shape = x.shape();
-    let same = || "the shape of x".to_owned();
-    if shape.is_empty() || width == 0 {
-        return Err(Error::Shape {
-            op,
-            arg: "x",
-            expected: "[.., n]".into(),
-            got: shape.to_vec(),
-            why: "rows must not be empty".into(),
-        });
+    let mut args = Arguments::new(op);
+    let x_stride = args.input("x", x, &["..", "n"]).may_be("y").rows()?;
+    args.input("weight", weight, &["n"]).contiguous()?;
+    let [mut residual_stride, mut residual_out_stride] = [0; 2];
+    if let Some((residual, sum)) = &mut fused {
+        let residual = args.input("residual", residual, &["..", "n"]).may_be("residual_out");
+        residual_stride = residual.rows()?;
+        residual_out_stride = args.output("residual_out", sum, &["..", "n"]).rows()?;
     }
-    if !(eps > 0.0 && eps.is_finite()) {
-        return Err(Error::value(op, "eps", "positive and finite", eps));
+    let y_stride = args.output("y", out.y, &["..", "n"]).rows()?;
+    if let Some(rstd) = &mut out.rstd {
+        args.output("rstd", rstd, &[".."]).contiguous()?;
     }
-    weight.check_shape(op, "weight", &[width], || {
-        format!("must equal the last dimension of x {shape:?}")
-    })?;
-    x.check_same_stream(op, "x", weight, "weight")?;
-    y.check_shape(op, "y", shape, same)?;
-    x.check_same_stream(op, "x", y, "y")?;
-    y.check_in_place(op, "y", x, "x")?;
-    y.check_disjoint(op, "y", weight, "weight")?;
-    let rows = small(op, "rows", rows, u32::MAX as usize)?;
-    let width = small(op, "row length", width, i32::MAX as usize)?;
+    args.limit("n", 1..=i32::MAX as usize)?;
+    args.limit("..", 0..=MOST_ROWS)?;
+    args.require(eps > 0.0 && eps.is_finite(), "eps", "positive and finite", eps)?;
+    args.require(options.workgroups != Some(0), "workgroups", "at least 1", 0)?;
+    let [rows, width] = args.sizes(["..", "n"])?;
+    let call = args.check()?;
 
-    let mut args = RmsnormArgs {
+    let add = if fused.is_some() { "add_" } else { "" };
+    let variant = format!("{add}{}", T::DTYPE.name());
+    let strides = [x_stride, residual_stride, residual_out_stride, y_stride];
+    let stride = strides.into_iter().fold(0, i64::max);
+    let (kernel, tile) = choose(call.device(), op, &variant, width, stride, options.tile)?;
+    // Rows that are added to are fastest with workgroups for all of them.
+    let resident = if fused.is_some() { u32::MAX } else { tile.resident(call.device()) };
+    let workgroups = options.workgroups.unwrap_or(resident);
+    let (residual, sum) = fused.unzip();
+    let args = RmsnormArgs {
         x: erased(x),
-        residual: DevicePtr::NULL,
+        residual: residual.map_or(DevicePtr::NULL, erased),
         weight: erased(weight),
-        y: erased(y),
-        residual_out: DevicePtr::NULL,
-        rstd: DevicePtr::NULL,
-        x_stride: stride(op, "x", x)?,
-        residual_stride: 0,
-        y_stride: stride(op, "y", y)?,
-        residual_out_stride: 0,
-        rows,
-        width,
+        y: erased(out.y),
+        residual_out: sum.map_or(DevicePtr::NULL, |sum| erased(sum)),
+        rstd: out.rstd.map_or(DevicePtr::NULL, Tensor::ptr_mut),
+        x_stride,
+        residual_stride,
+        y_stride,
+        residual_out_stride,
+        rows: rows as u32,
+        width: width as u32,
         weight_type: W::CODE,
         eps,
         weight_offset: options.weight_offset,
     };
-    let is_fused = fused.is_some();
-    let mut uses = vec![x.as_input(), weight.as_input()];
-    if let Some((residual, sum)) = fused {
-        residual.check_shape(op, "residual", shape, same)?;
-        x.check_same_stream(op, "x", residual, "residual")?;
-        sum.check_shape(op, "residual_out", shape, same)?;
-        x.check_same_stream(op, "x", sum, "residual_out")?;
-        y.check_in_place(op, "y", residual, "residual")?;
-        sum.check_in_place(op, "residual_out", residual, "residual")?;
-        sum.check_in_place(op, "residual_out", x, "x")?;
-        sum.check_disjoint(op, "residual_out", weight, "weight")?;
-        sum.check_disjoint(op, "residual_out", y, "y")?;
-        args.residual = erased(residual);
-        args.residual_stride = stride(op, "residual", residual)?;
-        args.residual_out = erased(sum);
-        args.residual_out_stride = stride(op, "residual_out", sum)?;
-        if let Some(rstd) = &options.rstd {
-            rstd.check_disjoint(op, "rstd", residual, "residual")?;
-            rstd.check_disjoint(op, "rstd", sum, "residual_out")?;
-        }
-        uses.extend([residual.as_input(), sum.as_output()]);
-    }
-    if let Some(rstd) = &mut options.rstd {
-        rstd.check_shape(op, "rstd", &shape[..shape.len() - 1], || {
-            format!("one number per row of x {shape:?}")
-        })?;
-        rstd.check_contiguous(op, "rstd")?;
-        x.check_same_stream(op, "x", rstd, "rstd")?;
-        rstd.check_disjoint(op, "rstd", x, "x")?;
-        rstd.check_disjoint(op, "rstd", weight, "weight")?;
-        rstd.check_disjoint(op, "rstd", y, "y")?;
-        args.rstd = rstd.ptr_mut();
-        uses.push(rstd.as_output());
-    }
-    uses.push(y.as_output());
-
-    let device = x.device();
-    let name = T::DTYPE.name();
-    let variant = if is_fused { format!("add_{name}") } else { name.to_owned() };
-    let strides = [args.x_stride, args.residual_stride, args.y_stride, args.residual_out_stride];
-    let reach = strides.into_iter().max().unwrap_or(0);
-    let problem = [("n", u64::from(width)), ("stride", reach as u64)];
-    let kernel: TileFunction<RmsnormArgs> = match options.tile {
-        Some(name) => KERNELS.named_function(device, op, "rmsnorm", &variant, name)?,
-        None => KERNELS.function(device, op, "rmsnorm", &variant, &problem)?,
-    };
-    let tile = RowTile::new(op, kernel.tile(), width, reach)?;
-    if options.workgroups == Some(0) {
-        return Err(Error::value(op, "workgroups", "at least 1", 0));
-    }
     if rows == 0 {
         return Ok(());
     }
-    // Rows that are added to are fastest with a workgroup for each.
-    let resident = if is_fused { u32::MAX } else { tile.resident(device) };
-    let most = options.workgroups.unwrap_or(resident);
-    let grid = tile.grid(op, rows, most)?;
-    let stream = x.stream();
-    stream.submit(&uses, || {
-        // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked
-        // above.
+    let grid = tile.grid(args.rows, workgroups);
+    call.submit(|stream| {
+        // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
         unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
     })
+}
+
+/// The kernel for rows of that width, so far apart.
+fn choose(
+    device: &Device,
+    op: &'static str,
+    variant: &str,
+    width: usize,
+    stride: i64,
+    tile: Option<&str>,
+) -> Result<(TileFunction<RmsnormArgs>, RowTile)> {
+    let problem = [("n", width as u64), ("stride", stride as u64)];
+    let kernel: TileFunction<RmsnormArgs> = match tile {
+        Some(name) => KERNELS.named_function(device, op, "rmsnorm", variant, name)?,
+        None => KERNELS.function(device, op, "rmsnorm", variant, &problem)?,
+    };
+    let tile = RowTile::new(op, kernel.tile(), width, stride)?;
+    Ok((kernel, tile))
 }

@@ -9,38 +9,15 @@ pub(crate) fn erased<T: Element>(tensor: &Tensor<T>) -> DevicePtr<u8> {
     DevicePtr::new(tensor.ptr().address())
 }
 
-/// Elements from row to row, where rows are evenly spaced.
-pub(crate) fn stride<T: Element>(
-    op: &'static str,
-    arg: &'static str,
-    tensor: &Tensor<T>,
-) -> Result<i64> {
-    Ok(tensor.check_rows(op, arg)? as i64)
-}
+/// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that all
+/// workgroups together take rows.
+pub(crate) const MOST_ROWS: usize = u32::MAX as usize - 2 * MOST_AT_ONCE as usize;
 
-/// A size as the kernels take it.
-pub(crate) fn small(
-    op: &'static str,
-    arg: &'static str,
-    value: usize,
-    limit: usize,
-) -> Result<u32> {
-    if value > limit {
-        return Err(Error::value(op, arg, format!("at most {limit}"), value));
-    }
-    Ok(value as u32)
-}
-
-/// How a tile configuration shares rows among lanes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowTile {
-    threads: u32,
-    waves_per_simd: u32,
-    rows_per_workgroup: u32,
-}
+/// Most rows that all workgroups together take at once.
+const MOST_AT_ONCE: u32 = 1 << 20;
 
 /// Elements of a chunk, as `hk::chunk`.
-const CHUNK: i64 = 8;
+const CHUNK: usize = 8;
 
 /// Lanes of a wave, and SIMDs of a compute unit, on all chips.
 const WAVE: u32 = 64;
@@ -49,52 +26,53 @@ const SIMDS: u32 = 4;
 /// Elements between rows that share a wave, at most: they are addressed in 31 bits.
 const NEAR: i64 = 1 << 27;
 
+/// How a tile configuration shares rows among lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowTile {
+    rows_per_workgroup: u32,
+    workgroups_per_cu: u32,
+}
+
 impl RowTile {
     /// The configuration, for rows of `width` elements that are at most `stride` apart.
     ///
     /// # Errors
-    /// [`Error::Value`] if it does not hold such rows.
+    /// [`Error::Value`] if it does not take such rows.
     pub(crate) fn new(
         op: &'static str,
         tile: &TileConfig,
-        width: u32,
+        width: usize,
         stride: i64,
     ) -> Result<Self> {
-        let int = |name| tile.int(name).expect("every tile of rows has LANES and CHUNKS");
+        let int = |name| {
+            let value = tile.int(name).and_then(|value| u32::try_from(value).ok());
+            value.expect("every tile of rows has LANES and CHUNKS")
+        };
         let (lanes, chunks) = (int("LANES"), int("CHUNKS"));
         let in_pieces = tile.params.contains(&("IN_PIECES", Param::Bool(true)));
-        if !in_pieces && i64::from(width) > lanes * chunks * CHUNK {
+        if !in_pieces && width > (lanes * chunks) as usize * CHUNK {
             let constraint = format!("one that holds rows of {width} elements");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
-        if lanes < i64::from(WAVE) && stride > NEAR {
+        if lanes < WAVE && stride > NEAR {
             let constraint = format!("one that takes rows {stride} elements apart");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
+        let waves = tile.threads.div_ceil(WAVE);
         Ok(Self {
-            threads: tile.threads,
-            waves_per_simd: tile.resources.waves_per_simd,
-            rows_per_workgroup: (i64::from(tile.threads) / lanes) as u32,
+            rows_per_workgroup: tile.threads / lanes,
+            workgroups_per_cu: (tile.resources.waves_per_simd * SIMDS / waves).max(1),
         })
     }
 
     /// Workgroups that the device can have at work at once.
     pub(crate) fn resident(&self, device: &Device) -> u32 {
-        let waves = self.threads.div_ceil(WAVE);
-        let per_unit = (self.waves_per_simd * SIMDS / waves).max(1);
-        device.info().compute_units * per_unit
+        device.info().compute_units * self.workgroups_per_cu
     }
 
-    /// Workgroups to launch for so many rows: at most `most`, and no more than a launch can have.
-    ///
-    /// # Errors
-    /// [`Error::Value`] if the kernel could not count, in 32 bits, to the rows after the last that
-    /// its workgroups would take together.
-    pub(crate) fn grid(&self, op: &'static str, rows: u32, most: u32) -> Result<u32> {
-        let most = most.min(u32::MAX / self.threads);
-        let grid = rows.div_ceil(self.rows_per_workgroup).min(most);
-        let at_once = grid as usize * self.rows_per_workgroup as usize;
-        small(op, "rows", rows as usize, (u32::MAX as usize).saturating_sub(2 * at_once))?;
-        Ok(grid)
+    /// Workgroups to launch for so many rows, at most `most`.
+    pub(crate) fn grid(&self, rows: u32, most: u32) -> u32 {
+        let most = most.min(MOST_AT_ONCE / self.rows_per_workgroup);
+        rows.div_ceil(self.rows_per_workgroup).min(most)
     }
 }

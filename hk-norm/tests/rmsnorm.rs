@@ -5,7 +5,10 @@ compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one
 
 use hk_core::dtype::bf16;
 use hk_core::{Device, Error, Stream, Tensor};
-use hk_norm::{RmsnormOptions, fused_add_rmsnorm_into, parity, rmsnorm_into, rmsnorm_with};
+use hk_norm::{
+    FusedAddRmsnormOut, Result, RmsnormOptions, RmsnormOut, fused_add_rmsnorm_into, parity,
+    rmsnorm_into,
+};
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
@@ -17,6 +20,10 @@ fn devices() -> Vec<Device> {
 #[test]
 fn rmsnorm_has_parity() {
     hk_ref::run_module("rmsnorm", &parity::cases(), &devices());
+}
+
+fn rmsnorm(x: &Tensor<bf16>, weight: &Tensor<bf16>, eps: f32, y: &mut Tensor<bf16>) -> Result<()> {
+    rmsnorm_into(x, weight, eps, &RmsnormOptions::default(), RmsnormOut { y, rstd: None })
 }
 
 /// Arguments that fit: x `[3, 64]` and its weight.
@@ -31,7 +38,7 @@ fn rmsnorm_rejects_wrong_weight_length_and_leaves_output() {
     for device in devices() {
         let (x, _, mut y) = fitting(&device.default_stream());
         let weight = Tensor::filled(x.stream(), &[63], bf16::ONE).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, y));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, y));
         assert!(matches!(error, Error::Shape { arg: "weight", .. }), "{error}");
     }
 }
@@ -40,10 +47,10 @@ fn rmsnorm_rejects_wrong_weight_length_and_leaves_output() {
 fn rmsnorm_rejects_empty_rows_and_leaves_output() {
     for device in devices() {
         let stream = device.default_stream();
-        let x = Tensor::<f32>::zeros(&stream, &[4, 0]).unwrap();
-        let weight = Tensor::<f32>::zeros(&stream, &[0]).unwrap();
+        let x = Tensor::zeros(&stream, &[4, 0]).unwrap();
+        let weight = Tensor::zeros(&stream, &[0]).unwrap();
         let mut y = Guarded::new(&stream, 4, 1, Placement::default()).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.narrow(1, 0..0)?));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.narrow(1, 0..0)?));
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
     }
 }
@@ -53,7 +60,7 @@ fn rmsnorm_rejects_eps_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
         for eps in [0.0, -1e-6, f32::NAN, f32::INFINITY] {
-            let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, eps, y));
+            let error = rejected(&mut y, |y| rmsnorm(&x, &weight, eps, y));
             assert!(matches!(error, Error::Value { arg: "eps", .. }), "{error}");
         }
     }
@@ -64,7 +71,7 @@ fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
     for device in devices() {
         let (_, weight, mut y) = fitting(&device.default_stream());
         let x = y.matrix().unwrap().slice(1..3).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice(0..2)?));
         assert!(matches!(error, Error::Alias { a: "y", b: "x", .. }), "{error}");
     }
 }
@@ -73,7 +80,7 @@ fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
 fn rmsnorm_rejects_wrong_output_shape_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
-        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice(0..2)?));
         assert!(matches!(error, Error::Shape { arg: "y", .. }), "{error}");
     }
 }
@@ -84,7 +91,8 @@ fn rmsnorm_rejects_wrong_rstd_length_and_leaves_output() {
         let (x, weight, mut y) = fitting(&device.default_stream());
         let mut rstd = Tensor::zeros(x.stream(), &[4]).unwrap();
         let error = rejected(&mut y, |y| {
-            rmsnorm_with(&x, &weight, 1e-6, RmsnormOptions::default().rstd(&mut rstd), y)
+            let out = RmsnormOut { y, rstd: Some(&mut rstd) };
+            rmsnorm_into(&x, &weight, 1e-6, &RmsnormOptions::default(), out)
         });
         assert!(matches!(error, Error::Shape { arg: "rstd", .. }), "{error}");
         assert_eq!(rstd.to_vec().unwrap(), [0.0; 4]);
@@ -100,7 +108,9 @@ fn rmsnorm_rejects_tile_and_leaves_output() {
         let mut y = Guarded::new(&stream, 3, 129, Placement::DENSE).unwrap();
         let mut with = |tile| {
             let options = RmsnormOptions::default().tile(tile);
-            rejected(&mut y, |y| rmsnorm_with(&x, &weight, 1e-6, options, y))
+            rejected(&mut y, |y| {
+                rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
+            })
         };
         let error = with("n128");
         assert!(matches!(error, Error::Value { arg: "tile", .. }), "{error}");
@@ -110,12 +120,43 @@ fn rmsnorm_rejects_tile_and_leaves_output() {
 }
 
 #[test]
+fn rmsnorm_rejects_rows_too_far_apart_for_a_wave() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let place = Placement::DENSE.gap(1 << 27);
+        let x = Guarded::input(&stream, &[bf16::ONE; 16], 2, 8, place).unwrap();
+        let x = x.matrix().unwrap();
+        let weight = Tensor::filled(&stream, &[8], bf16::ONE).unwrap();
+        let mut y = Guarded::new(&stream, 2, 8, Placement::DENSE).unwrap();
+        for tile in ["n128", "n256"] {
+            let options = RmsnormOptions::default().tile(tile);
+            let error = rejected(&mut y, |y| {
+                rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
+            });
+            assert!(matches!(error, Error::Value { arg: "tile", .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn rmsnorm_rejects_no_workgroups_and_leaves_output() {
+    for device in devices() {
+        let (x, weight, mut y) = fitting(&device.default_stream());
+        let options = RmsnormOptions::default().workgroups(0);
+        let error = rejected(&mut y, |y| {
+            rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
+        });
+        assert!(matches!(error, Error::Value { arg: "workgroups", .. }), "{error}");
+    }
+}
+
+#[test]
 fn rmsnorm_rejects_another_stream_and_leaves_output() {
     for device in devices() {
         let (x, _, mut y) = fitting(&device.default_stream());
         let other = device.new_stream().unwrap();
         let weight = Tensor::filled(&other, &[64], bf16::ONE).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm_into(&x, &weight, 1e-6, y));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, y));
         assert!(matches!(error, Error::Stream { .. }), "{error}");
     }
 }
@@ -126,8 +167,11 @@ fn fused_add_rmsnorm_rejects_wrong_residual_shape_and_leaves_output() {
         let (x, weight, mut y) = fitting(&device.default_stream());
         let residual = Tensor::filled(x.stream(), &[2, 64], bf16::ONE).unwrap();
         let mut sum = Tensor::filled(x.stream(), &[3, 64], bf16::ONE).unwrap();
-        let error =
-            rejected(&mut y, |y| fused_add_rmsnorm_into(&x, &residual, &weight, 1e-6, y, &mut sum));
+        let error = rejected(&mut y, |y| {
+            let out = FusedAddRmsnormOut { y, residual_out: &mut sum, rstd: None };
+            let options = RmsnormOptions::default();
+            fused_add_rmsnorm_into(&x, &residual, &weight, 1e-6, &options, out)
+        });
         assert!(matches!(error, Error::Shape { arg: "residual", .. }), "{error}");
         assert_eq!(sum.to_vec().unwrap(), [bf16::ONE; 192]);
     }
@@ -138,9 +182,11 @@ fn fused_add_rmsnorm_rejects_one_output_for_both_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
         let mut sum = y.matrix().unwrap();
-        let error =
-            rejected(&mut y, |y| fused_add_rmsnorm_into(&x, &x, &weight, 1e-6, y, &mut sum));
-        assert!(matches!(error, Error::Alias { .. }), "{error}");
+        let error = rejected(&mut y, |y| {
+            let out = FusedAddRmsnormOut { y, residual_out: &mut sum, rstd: None };
+            fused_add_rmsnorm_into(&x, &x, &weight, 1e-6, &RmsnormOptions::default(), out)
+        });
+        assert!(matches!(error, Error::Alias { a: "y", b: "residual_out", .. }), "{error}");
     }
 }
 
@@ -152,8 +198,8 @@ fn rmsnorm_rejects_more_rows_than_it_can_count() {
             // The host gives memory to what is written, no more.
             let x = Tensor::<bf16>::empty(&stream, &[rows, 1]).unwrap();
             let weight = Tensor::filled(&stream, &[1], bf16::ONE).unwrap();
-            let error = rmsnorm_into(&x, &weight, 1.0, &mut x.view()).unwrap_err();
-            assert!(matches!(error, Error::Value { arg: "rows", .. }), "{error}");
+            let error = rmsnorm(&x, &weight, 1.0, &mut x.view()).unwrap_err();
+            assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
         }
     }
 }
@@ -169,7 +215,9 @@ fn rmsnorm_waits_for_other_streams() {
         let y_elsewhere = y.view().into_stream(&other).unwrap();
         for i in 0..8u8 {
             weight_elsewhere.fill(i.into()).unwrap();
-            rmsnorm_into(&x, &weight, f32::MIN_POSITIVE, &mut y).unwrap();
+            let out = RmsnormOut { y: &mut y, rstd: None };
+            let options = RmsnormOptions::default();
+            rmsnorm_into(&x, &weight, f32::MIN_POSITIVE, &options, out).unwrap();
             // Not before the op has read it.
             weight_elsewhere.fill(100.0).unwrap();
             assert_eq!(y_elsewhere.to_vec().unwrap(), [f32::from(i); 64 * 512]);

@@ -460,10 +460,11 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Runs a call that must be refused, and requires that it leaves `output` as it was.
+/// Runs a call that must be refused, and requires that it launches nothing and leaves `output` as it
+/// was.
 ///
 /// # Panics
-/// If the call succeeds, or the output was written.
+/// If the call succeeds or has launched a kernel, or the output was written.
 pub fn rejected<T: Element>(
     output: &mut Guarded<T>,
     call: impl FnOnce(&mut hk_core::Tensor<T>) -> Result<()>,
@@ -471,7 +472,10 @@ pub fn rejected<T: Element>(
     const PATTERN: u8 = 0x5a;
     output.write(&[], PATTERN).expect("the output can be filled");
     let mut tensor = output.matrix().expect("the output has rows");
-    let error = call(&mut tensor).expect_err("the call is refused");
+    let (result, launched) = record_tiles(|| call(&mut tensor));
+    let error = result.expect_err("the call is refused");
+    let kernels: Vec<_> = launched.iter().map(|tile| tile.symbol).collect();
+    assert!(kernels.is_empty(), "the refused call launched {kernels:?}: {error}");
     let (values, spoilt) = output.read(PATTERN).expect("the output can be read");
     assert_eq!(spoilt, None);
     let untouched = bytemuck::cast_slice::<T, u8>(&values).iter().all(|byte| *byte == PATTERN);

@@ -261,7 +261,7 @@ impl Layout {
 }
 
 /// Where a layout lies in memory and how large its elements are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// Address of the first element.
     pub(crate) start: u64,

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod layout;
+mod region;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,6 +14,7 @@ use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
 pub(crate) use buffer::Buffer;
 pub use layout::MAX_RANK;
 use layout::{Layout, Placement};
+pub(crate) use region::Region;
 
 use crate::dtype::{DType, Element};
 use crate::hip::Pattern;
@@ -172,7 +174,8 @@ impl<T: Element> Tensor<T> {
         if run == 0 {
             return Ok(());
         }
-        self.stream.copy("Tensor::write", &[Use::new(&self.buffer, true)], |hip| {
+        let uses = [self.as_output()];
+        self.stream.copy("Tensor::write", &uses, |hip| {
             for (chunk, start) in bytes.chunks_exact(bytes_of::<T>(run)).zip(starts) {
                 // SAFETY: the layout keeps runs inside the buffer, and `data` lives until `copy`
                 // has waited.
@@ -206,7 +209,8 @@ impl<T: Element> Tensor<T> {
         if count == 0 {
             return Ok(());
         }
-        self.stream.submit(&[Use::new(&self.buffer, true)], || {
+        let uses = [self.as_output()];
+        self.stream.submit(&uses, || {
             for start in starts {
                 // SAFETY: the layout keeps runs inside the buffer; elements are aligned, and the
                 // pattern is no larger than one.
@@ -226,8 +230,10 @@ impl<T: Element> Tensor<T> {
         if from.shape() != self.shape() {
             return Err(Error::shape(op, "from", self.shape(), from.shape(), "that of self"));
         }
-        from.check_same_stream(op, "from", self, "self")?;
-        from.check_disjoint(op, "from", self, "self")?;
+        from.region().check_same_stream(op, "from", &self.region(), "self")?;
+        if from.overlaps(self) {
+            return Err(Error::Alias { op, a: "self", b: "from" });
+        }
         let hip = self.device().bind()?;
         let (to_run, to_starts) = self.layout.runs();
         let (from_run, from_starts) = from.layout.runs();
@@ -238,7 +244,8 @@ impl<T: Element> Tensor<T> {
             return Ok(());
         }
         let to = pieces(to_starts, to_run, run);
-        self.stream.submit(&[from.as_input(), Use::new(&self.buffer, true)], || {
+        let uses = [from.as_input(), self.as_output()];
+        self.stream.submit(&uses, || {
             for (to, from_start) in to.zip(pieces(from_starts, from_run, run)) {
                 let (to, source) = (self.address_of(to), from.address_of(from_start));
                 // SAFETY: both layouts keep runs inside their buffers, which are disjoint.
@@ -409,13 +416,13 @@ impl<T: Element> Tensor<T> {
     }
 
     /// That work reads the tensor's memory, for [`Stream::submit`].
-    pub fn as_input(&self) -> Use<'_> {
-        Use::new(&self.buffer, false)
+    pub fn as_input(&self) -> Use {
+        Use::new(Arc::clone(&self.buffer), false)
     }
 
     /// That work writes the tensor's memory, and may read it, for [`Stream::submit`].
-    pub fn as_output(&mut self) -> Use<'_> {
-        Use::new(&self.buffer, true)
+    pub fn as_output(&mut self) -> Use {
+        Use::new(Arc::clone(&self.buffer), true)
     }
 
     /// Address of the first element, for a kernel that reads it. Null if the tensor has no memory.
@@ -435,110 +442,18 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    fn placement(&self) -> Placement {
-        Placement { start: self.address_of(0), size: size_of::<T>(), pack: T::PACK }
+    pub(crate) fn region(&self) -> Region {
+        Region {
+            buffer: Arc::clone(&self.buffer),
+            placement: Placement { start: self.address_of(0), size: size_of::<T>(), pack: T::PACK },
+            layout: self.layout,
+            stream: self.stream.clone(),
+        }
     }
 
     /// Whether the two share memory. Exact unless rows of different strides interleave.
     pub fn overlaps<U: Element>(&self, other: &Tensor<U>) -> bool {
-        self.device() == other.device()
-            && self.layout.overlaps(self.placement(), &other.layout, other.placement())
-    }
-
-    /// Requires two arguments of an op to be disjoint in memory.
-    ///
-    /// # Errors
-    /// [`Error::Alias`] if they overlap.
-    pub fn check_disjoint<U: Element>(
-        &self,
-        op: &'static str,
-        a: &'static str,
-        other: &Tensor<U>,
-        b: &'static str,
-    ) -> Result<()> {
-        if self.overlaps(other) { Err(Error::Alias { op, a, b }) } else { Ok(()) }
-    }
-
-    /// Requires an output of an op to be disjoint from an input in memory, or to be the same view,
-    /// so that each element is read before the one in its place is written.
-    ///
-    /// # Errors
-    /// [`Error::Alias`] if they overlap in another way.
-    pub fn check_in_place<U: Element>(
-        &self,
-        op: &'static str,
-        a: &'static str,
-        other: &Tensor<U>,
-        b: &'static str,
-    ) -> Result<()> {
-        let same = self.address_of(0) == other.address_of(0)
-            && self.layout == other.layout
-            && size_of::<T>() == size_of::<U>();
-        if same { Ok(()) } else { self.check_disjoint(op, a, other, b) }
-    }
-
-    /// Requires two arguments of an op to be on one stream, and so on one device.
-    ///
-    /// # Errors
-    /// [`Error::Device`] or [`Error::Stream`] if they are not.
-    pub fn check_same_stream<U: Element>(
-        &self,
-        op: &'static str,
-        a: &'static str,
-        other: &Tensor<U>,
-        b: &'static str,
-    ) -> Result<()> {
-        if self.device() != other.device() {
-            let (a, b) =
-                (format!("{a} on {}", self.device()), format!("{b} on {}", other.device()));
-            return Err(Error::Device { op, a, b });
-        }
-        if self.stream != other.stream {
-            return Err(Error::Stream { op, a, b });
-        }
-        Ok(())
-    }
-
-    /// Requires an argument of an op to have a shape; `why` states the rule.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if it has another.
-    pub fn check_shape(
-        &self,
-        op: &'static str,
-        arg: &'static str,
-        expected: &[usize],
-        why: impl FnOnce() -> String,
-    ) -> Result<()> {
-        if self.shape() == expected {
-            return Ok(());
-        }
-        Err(Error::shape(op, arg, expected, self.shape(), why()))
-    }
-
-    /// Requires the rows of an argument of an op to be evenly spaced, and returns their distance in
-    /// logical elements.
-    ///
-    /// # Errors
-    /// [`Error::Stride`] if they are not.
-    pub fn check_rows(&self, op: &'static str, arg: &'static str) -> Result<usize> {
-        self.row_stride().ok_or_else(|| self.stride_error(op, arg, "evenly spaced rows"))
-    }
-
-    /// Requires an argument of an op to have no gaps.
-    ///
-    /// # Errors
-    /// [`Error::Stride`] if it has.
-    pub fn check_contiguous(&self, op: &'static str, arg: &'static str) -> Result<()> {
-        if self.is_contiguous() {
-            return Ok(());
-        }
-        Err(self.stride_error(op, arg, "no gaps between elements"))
-    }
-
-    fn stride_error(&self, op: &'static str, arg: &'static str, expected: &'static str) -> Error {
-        let (shape, got) = (self.shape().to_vec(), self.strides().to_vec());
-        Error::Stride { op, arg, expected, shape, got }
+        self.region().overlaps(&other.region())
     }
 }
 

@@ -1,12 +1,12 @@
 //! How a case of `rmsnorm` or `fused_add_rmsnorm` is drawn and run.
 
 use hk_core::dtype::{DType, Real};
-use hk_core::{Result, Stream};
+use hk_core::{Result, Stream, Tensor};
 use hk_ref::draw::to_f64;
 use hk_ref::norm::rmsnorm::{Normalised, add, expect_rstd, expect_y, rmsnorm as reference};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Guarded, Placement, Prepared, Size};
 
-use crate::{RmsnormOptions, fused_add_rmsnorm_with, rmsnorm_with};
+use crate::{FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm_into, rmsnorm_into};
 
 /// A case as data.
 #[derive(Debug, Clone, Copy)]
@@ -136,33 +136,34 @@ fn prepare<T: Real, W: Real>(
 
     let rstd_memory = Guarded::<f32>::new(stream, 1, rows, vector)?;
     let mut rstd_tensor = rstd_memory.vector()?;
-    let mut call = move |options: &mut dyn FnMut(RmsnormOptions<'_>) -> Result<()>| {
-        let mut with = RmsnormOptions::default().weight_offset(spec.offset);
-        if spec.rstd {
-            with = with.rstd(&mut rstd_tensor);
+    let options = RmsnormOptions::default().weight_offset(spec.offset);
+    let options = spec.tile.into_iter().fold(options, RmsnormOptions::tile);
+    let options = spec.workgroups.into_iter().fold(options, RmsnormOptions::workgroups);
+    let mut call = move |sum: Option<(&Tensor<T>, &mut Tensor<T>)>| {
+        let (x, y) = (&x_tensor, &mut y_tensor);
+        let rstd = spec.rstd.then_some(&mut rstd_tensor);
+        match sum {
+            None => rmsnorm_into(x, &weight, spec.eps, &options, RmsnormOut { y, rstd }),
+            Some((residual, residual_out)) => {
+                let out = FusedAddRmsnormOut { y, residual_out, rstd };
+                fused_add_rmsnorm_into(x, residual, &weight, spec.eps, &options, out)
+            }
         }
-        with = spec.tile.into_iter().fold(with, RmsnormOptions::tile);
-        options(spec.workgroups.into_iter().fold(with, RmsnormOptions::workgroups))
     };
     let prepared = match residual.zip(sum) {
-        None => Prepared::new(move || {
-            let (x, weight, y) = (&x_tensor, &weight, &mut y_tensor);
-            call(&mut |options| rmsnorm_with(x, weight, spec.eps, options, y))
-        }),
+        None => Prepared::new(move || call(None)),
         Some((residual, sum)) => {
             let sum_memory = new(3)?;
             let residual_memory = if spec.in_place { None } else { Some(upload(&residual, 2)?) };
             let residual_tensor = residual_memory.as_ref().unwrap_or(&sum_memory).matrix()?;
             let mut sum_tensor = sum_memory.matrix()?;
             let expected = Expected::exact(to_f64(&sum));
-            Prepared::new(move || {
-                let (x, residual, weight) = (&x_tensor, &residual_tensor, &weight);
-                let (y, sum) = (&mut y_tensor, &mut sum_tensor);
-                call(&mut |options| {
-                    fused_add_rmsnorm_with(x, residual, weight, spec.eps, options, y, sum)
-                })
-            })
-            .output("residual_out", sum_memory, in_place(&residual), expected)
+            Prepared::new(move || call(Some((&residual_tensor, &mut sum_tensor)))).output(
+                "residual_out",
+                sum_memory,
+                in_place(&residual),
+                expected,
+            )
         }
     };
     let prepared = prepared.output("y", y_memory, in_place(x), expected_y);

@@ -1,0 +1,98 @@
+//! Calls of ops as values, for those who only want to know what they would be.
+
+use std::cell::RefCell;
+
+use super::{Role, Strides};
+use crate::dtype::DType;
+
+thread_local! {
+    /// What [`dry_run`] has seen on this thread so far, while it runs.
+    static RECORD: RefCell<Option<Vec<CallInfo>>> = const { RefCell::new(None) };
+}
+
+/// A call of an op whose arguments are right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallInfo {
+    /// The op.
+    pub op: &'static str,
+    /// Its tensors, in the order in which it checks them.
+    pub arguments: Vec<ArgumentInfo>,
+}
+
+/// What an op says of one of its tensors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArgumentInfo {
+    /// The argument's name.
+    pub name: &'static str,
+    /// Whether it is read or written.
+    pub role: Role,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its shape by name, such as `["..", "n"]`; see [`Arguments`](super::Arguments).
+    pub dims: &'static [&'static str],
+    /// Its shape in this call.
+    pub shape: Vec<usize>,
+    /// The layouts that the op takes.
+    pub strides: Strides,
+    /// The alignment in bytes that the op needs.
+    pub alignment: usize,
+    /// The output that it may be.
+    pub may_be: Option<&'static str>,
+}
+
+/// Runs `work`, and tells of each call of an op what it was, in order; the ops check their arguments
+/// and choose their kernels, but launch nothing, and leave their outputs as they were. Only this
+/// thread's calls are meant; of nested ones, the inner one takes its calls for itself.
+///
+/// ```
+/// use hk_core::op::{Arguments, dry_run};
+/// use hk_core::{Device, Result, Tensor};
+///
+/// fn fill(y: &mut Tensor<f32>) -> Result<()> {
+///     let mut args = Arguments::new("fill");
+///     args.output("y", y, &["..", "n"]).rows()?;
+///     args.check()?.submit(|_| unreachable!("nothing is launched"))
+/// }
+///
+/// let mut y = Tensor::empty(&Device::open("sim:mi355x")?.default_stream(), &[2, 3])?;
+/// let (result, calls) = dry_run(|| fill(&mut y));
+/// assert!(result.is_ok());
+/// assert_eq!((calls[0].op, calls[0].arguments[0].name), ("fill", "y"));
+/// # Ok::<(), hk_core::Error>(())
+/// ```
+pub fn dry_run<R>(work: impl FnOnce() -> R) -> (R, Vec<CallInfo>) {
+    let mut run = DryRun { outer: RECORD.replace(Some(Vec::new())) };
+    let result = work();
+    (result, run.end())
+}
+
+/// The record of an outer dry run, put back also if the inner one panics.
+struct DryRun {
+    outer: Option<Vec<CallInfo>>,
+}
+
+impl DryRun {
+    fn end(&mut self) -> Vec<CallInfo> {
+        RECORD.replace(self.outer.take()).unwrap_or_default()
+    }
+}
+
+impl Drop for DryRun {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.end();
+        }
+    }
+}
+
+/// Notes a call, if this thread is in a dry run; whether it is.
+pub(super) fn note(op: &'static str, arguments: impl FnOnce() -> Vec<ArgumentInfo>) -> bool {
+    RECORD.with_borrow_mut(|record| {
+        if let Some(record) = record {
+            record.push(CallInfo { op, arguments: arguments() });
+        }
+        record.is_some()
+    })
+}
