@@ -31,6 +31,12 @@ const LOOPS: &[(&str, &str, f64)] = &[
     ("v_cmp_gt_f32", "v_cmp_gt_f32_e32 vcc, v1, v{d}", 0.0),
     ("v_pk_fma_f32", "v_pk_fma_f32 v[{d}:{d1}], v[2:3], v[4:5], v[6:7]", 256.0),
     ("v_exp_f32", "v_exp_f32_e32 v{d}, v1", 0.0),
+    ("v_log_f32", "v_log_f32_e32 v{d}, v1", 0.0),
+    ("v_rcp_f32", "v_rcp_f32_e32 v{d}, v1", 0.0),
+    ("v_rsq_f32", "v_rsq_f32_e32 v{d}, v1", 0.0),
+    ("v_sqrt_f32", "v_sqrt_f32_e32 v{d}, v1", 0.0),
+    ("v_sin_f32", "v_sin_f32_e32 v{d}, v1", 0.0),
+    ("v_cos_f32", "v_cos_f32_e32 v{d}, v1", 0.0),
     (
         "mfma 32x32x8 bf16",
         "v_mfma_f32_32x32x8_bf16 v[{m}:{m15}], v[0:1], v[2:3], v[{m}:{m15}]",

@@ -3,8 +3,11 @@
 //! The expectation comes from the `f64` functions of the host's mathematical library, whose few
 //! units of error matter only next to a rounding boundary; there, double-double series decide.
 
+use hk_sim::exec::SingleWave;
 use hk_sim::exec::float::{RoundMode, f16_from_f64, f32_from_f16};
+use hk_sim::exec::simd::SimdLevel;
 use hk_sim::exec::transcendental as tested;
+use hk_sim::isa::Arch;
 
 /// Unevaluated sum of two `f64`, about 106 bits.
 #[derive(Clone, Copy, Debug)]
@@ -262,6 +265,86 @@ fn sine_is_correctly_rounded_everywhere() {
 #[ignore = "every f32 takes minutes"]
 fn cosine_is_correctly_rounded_everywhere() {
     check("cos", all().filter(|x| x.abs() <= 256.0), tested::cos_f32, cos);
+}
+
+type Function = fn(f32) -> f32;
+
+/// Instructions and the functions that they compute.
+const INSTRUCTIONS: [(&str, Function); 7] = [
+    ("v_exp_f32", tested::exp2_f32),
+    ("v_log_f32", tested::log2_f32),
+    ("v_rcp_f32", tested::rcp_f32),
+    ("v_rsq_f32", tested::rsq_f32),
+    ("v_sqrt_f32", tested::sqrt_f32),
+    ("v_sin_f32", tested::sin_f32),
+    ("v_cos_f32", tested::cos_f32),
+];
+
+/// Registers of a wave that are operands; as many others are results.
+const REGISTERS: usize = 128;
+/// Operands of a wave.
+const OPERANDS: usize = 64 * REGISTERS;
+
+/// A wave that computes one function of all its operands.
+fn wave(name: &str, level: SimdLevel) -> SingleWave {
+    let line = |at: usize| format!("{name}_e32 v{}, v{at}\n", at + REGISTERS);
+    let source: String = (0..REGISTERS).map(line).collect();
+    let code = hk_build::assemble(&source, hk_build::Arch::Gfx950).expect("it assembles");
+    let words: Vec<u32> =
+        code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    SingleWave::with_level(Arch::Gfx950, &words, level)
+}
+
+fn results(wave: &mut SingleWave, operand: impl Fn(usize) -> u32) -> Vec<u32> {
+    for row in 0..REGISTERS {
+        wave.set_vgpr(row, std::array::from_fn(|lane| operand(64 * row + lane)));
+    }
+    wave.run().expect("it runs");
+    (0..REGISTERS).flat_map(|row| *wave.vgpr(row + REGISTERS)).collect()
+}
+
+#[test]
+fn instructions_compute_the_functions_at_every_level() {
+    for (name, function) in INSTRUCTIONS {
+        for level in SimdLevel::available() {
+            let mut wave = wave(name, level);
+            let mut random = Random(11);
+            for round in 0..100 {
+                // Special operands make a wave take another way, so most waves have none.
+                let operands: Vec<u32> = (0..OPERANDS)
+                    .map(|_| match round % 4 {
+                        0 => random.word(),
+                        1 => 0x3f00_0000 + random.word() % (1 << 24),
+                        _ => (random.word() as f32 / 2_f32.powi(25) - 64.0 * (round & 1) as f32)
+                            .to_bits(),
+                    })
+                    .collect();
+                let got = results(&mut wave, |at| operands[at]);
+                for (x, got) in operands.iter().zip(&got) {
+                    let x = f32::from_bits(*x);
+                    assert_same(name, x, f32::from_bits(*got), function(x));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "every f32 takes minutes"]
+fn levels_agree_on_every_operand() {
+    for (name, _) in INSTRUCTIONS {
+        let mut waves: Vec<_> = SimdLevel::available()
+            .filter(|level| *level > SimdLevel::Portable)
+            .map(|level| wave(name, level))
+            .collect();
+        for first in (0..=u32::MAX).step_by(OPERANDS) {
+            let mut all = waves.iter_mut().map(|wave| results(wave, |at| first + at as u32));
+            let Some(expected) = all.next() else { return };
+            for got in all {
+                assert!(got == expected, "{name} of an operand from {first:#010x} on");
+            }
+        }
+    }
 }
 
 #[test]

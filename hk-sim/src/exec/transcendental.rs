@@ -5,9 +5,11 @@
 //! whatever MODE says, `f16` and `f64` functions keep them. Sine and cosine take revolutions.
 //!
 //! The cores work in `f64` without branches or tables, so that a loop over lanes becomes vector
-//! code. Their polynomials are Chebyshev fits computed with 200 bits.
+//! code. Their polynomials are Chebyshev fits computed with 200 bits. Where the host has AVX-512,
+//! shorter computations give most results (`valu/near.rs`), and these those that are in doubt.
 
 use std::f64::consts::{LN_2, TAU};
+use std::sync::LazyLock;
 
 use super::float::{RoundMode, f16_from_f64, f32_from_f16};
 
@@ -209,43 +211,40 @@ fn revolve(x: f64, function: impl Fn(f64) -> f64, outside: f64) -> f64 {
     if x.is_nan() { x } else { value }
 }
 
-fn on_f16(code: u16, function: impl Fn(f64) -> f64) -> u16 {
-    f16_from_f64(function(f64::from(f32_from_f16(code))), RoundMode::NearestEven)
+/// Functions on `f16` codes, of which there are so few that all results are computed at the first
+/// use.
+macro_rules! f16_functions {
+    ($($(#[$doc:meta])* $name:ident = $function:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(x: u16) -> u16 {
+            static RESULTS: LazyLock<Box<[u16]>> = LazyLock::new(|| on_f16($function));
+            RESULTS[usize::from(x)]
+        }
+    )*};
 }
 
-/// `v_exp_f16`: `2^x` on `f16` codes.
-pub fn exp2_f16(x: u16) -> u16 {
-    on_f16(x, exp2)
+fn on_f16(function: impl Fn(f64) -> f64) -> Box<[u16]> {
+    let result =
+        |code| f16_from_f64(function(f64::from(f32_from_f16(code))), RoundMode::NearestEven);
+    (0..=u16::MAX).map(result).collect()
 }
 
-/// `v_log_f16`: `log2(x)` on `f16` codes.
-pub fn log2_f16(x: u16) -> u16 {
-    on_f16(x, log2_any)
-}
-
-/// `v_rcp_f16`: `1 / x` on `f16` codes.
-pub fn rcp_f16(x: u16) -> u16 {
-    on_f16(x, |x| 1.0 / x)
-}
-
-/// `v_rsq_f16`: `1 / sqrt(x)` on `f16` codes.
-pub fn rsq_f16(x: u16) -> u16 {
-    on_f16(x, rsq)
-}
-
-/// `v_sqrt_f16` on `f16` codes.
-pub fn sqrt_f16(x: u16) -> u16 {
-    on_f16(x, sqrt)
-}
-
-/// `v_sin_f16`: `sin(2 pi x)` on `f16` codes; the range is that of `v_sin_f32`.
-pub fn sin_f16(x: u16) -> u16 {
-    on_f16(x, |x| revolve(x, sin, 0.0))
-}
-
-/// `v_cos_f16`: `cos(2 pi x)` on `f16` codes; the range is that of `v_cos_f32`.
-pub fn cos_f16(x: u16) -> u16 {
-    on_f16(x, |x| revolve(x, cos, 1.0))
+f16_functions! {
+    /// `v_exp_f16`: `2^x` on `f16` codes.
+    exp2_f16 = exp2;
+    /// `v_log_f16`: `log2(x)` on `f16` codes.
+    log2_f16 = log2_any;
+    /// `v_rcp_f16`: `1 / x` on `f16` codes.
+    rcp_f16 = |x| 1.0 / x;
+    /// `v_rsq_f16`: `1 / sqrt(x)` on `f16` codes.
+    rsq_f16 = rsq;
+    /// `v_sqrt_f16` on `f16` codes.
+    sqrt_f16 = sqrt;
+    /// `v_sin_f16`: `sin(2 pi x)` on `f16` codes; the range is that of `v_sin_f32`.
+    sin_f16 = |x| revolve(x, sin, 0.0);
+    /// `v_cos_f16`: `cos(2 pi x)` on `f16` codes; the range is that of `v_cos_f32`.
+    cos_f16 = |x| revolve(x, cos, 1.0);
 }
 
 /// `v_rcp_f64`: `1 / x`, correctly rounded (the hardware gives about 26 bits).

@@ -11,6 +11,8 @@ use super::half::Half;
 #[cfg(target_arch = "x86_64")]
 pub(super) use super::level::{Avx2, Avx512};
 pub(super) use super::level::{Level, Portable};
+#[cfg(target_arch = "x86_64")]
+use super::near::{Hasty, Near};
 use crate::exec::simd::SimdLevel;
 use crate::exec::{Lanes, WAVE};
 use crate::isa::Op;
@@ -663,6 +665,13 @@ impl Core {
         self
     }
 
+    /// Takes the fast form `N` of the kernel `K` on hosts with AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn with_near<K: Kernel, N: Near>(mut self) -> Self {
+        self.levels[SimdLevel::Avx512 as usize] = avx512::<Hasty<N, K>>;
+        self
+    }
+
     /// Kernel of a level.
     pub(super) fn kernel(&self, level: SimdLevel) -> LaneFn {
         self.levels[level as usize]
@@ -680,12 +689,13 @@ impl Core {
 /// - `scalar` and `scalar_float`: as `bits` and `float`, but compiled for one level only.
 ///
 /// `clamp` is the expression for the clamp bit of integer operations, `round` that for rounding
-/// modes other than the default.
+/// modes other than the default, `near` the fast form of a function for hosts with AVX-512.
 macro_rules! cores {
     ($(
         $class:ident $op:ident $operands:tt -> $out:ty = $body:expr
         $(, clamp = $clamp:expr)?
         $(, round = |$cx:ident| $round:expr)?
+        $(, near = $near:ident)?
         ;
     )*) => {
         &[$({
@@ -698,7 +708,12 @@ macro_rules! cores {
                     cores!(@map $class, L, $operands, $out, args, $body)
                 }
             }
-            cores!(@core $class, $op, $operands, $out)
+            let core = cores!(@core $class, $op, $operands, $out);
+            $(
+                #[cfg(target_arch = "x86_64")]
+                let core = core.with_near::<Main, $crate::exec::valu::near::$near>();
+            )?
+            core
             $(.with_clamp({
                 struct Clamp;
                 impl Kernel for Clamp {

@@ -13,6 +13,8 @@ mod half;
 mod lane;
 mod level;
 mod lower;
+#[cfg(target_arch = "x86_64")]
+mod near;
 mod numeric;
 mod operand;
 mod run;
