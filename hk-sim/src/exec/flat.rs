@@ -1,7 +1,8 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 
 use super::access::{
-    Access, Addresses, Hits, Space, check_regions, each, lower_access, spread, violation,
+    Access, Addresses, Hits, Space, base_in_region, check_regions, each, lower_access, spread,
+    violation,
 };
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
@@ -59,6 +60,25 @@ impl<const SADDR: bool> Space for Global<SADDR> {
         let exec = wave.exec();
         check_regions(wave, at, exec, bytes, access)?;
         Ok(Hits::all_or_nothing(exec))
+    }
+
+    #[inline(always)]
+    fn locate_all(wave: &mut Wave<'_>, op: &MicroOp, bytes: u32) -> Option<u64> {
+        if wave.exec() != u64::MAX {
+            return None;
+        }
+        let base = if SADDR {
+            wave.sgpr64(usize::from(op.src[3]))
+        } else {
+            let high = wave.row(usize::from(op.src[0]) + 1);
+            let different = high.iter().fold(0, |different, word| different | word ^ high[0]);
+            if different != 0 {
+                return None;
+            }
+            u64::from(high[0]) << 32
+        };
+        let base = base.wrapping_add_signed(i64::from(op.imm as i32));
+        base_in_region(wave, base, op.src[0], bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use half::{bf16, f16};
 use hk_types::FaultKind;
 
-use super::{Access, Addresses, Body, Hits, Level, Space, each, order, write_rows};
+use super::{Access, Addresses, Body, Hits, Level, Places, Space, each, order, write_rows};
 use crate::exec::{Flow, MicroOp, WAVE, Wave};
 
 /// What an atomic does to memory. `a` is the first data operand, `b` the second.

@@ -3,9 +3,9 @@
 //! Memory holds the dwords of a lane side by side, the register file the lanes of a dword. A level
 //! moves both ways; all levels give the same bytes and store the lanes in ascending order.
 
-use super::Addresses;
 #[cfg(target_arch = "x86_64")]
 use super::Body;
+use super::Places;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Flow, MicroOp, Wave};
 use crate::exec::{Lanes, WAVE};
@@ -16,30 +16,20 @@ pub(in crate::exec) trait Level: 'static {
     ///
     /// # Safety
     /// `4 * N` bytes must be readable at every address, and `out` must be `N` writable rows.
-    unsafe fn gather<const N: usize>(at: &Addresses, out: *mut Lanes);
+    unsafe fn gather<const N: usize>(at: &impl Places, out: *mut Lanes);
 
     /// Copies `N` rows to the addresses, `N` dwords per lane.
     ///
     /// # Safety
     /// `4 * N` bytes must be writable at every address, and `rows` must be `N` readable rows.
-    unsafe fn scatter<const N: usize>(at: &Addresses, rows: *const Lanes);
+    unsafe fn scatter<const N: usize>(at: &impl Places, rows: *const Lanes);
 
     /// Transposing read of gfx950: 64 bits of every lane, as elements of `BITS` bits, into two
     /// rows. `false` if the level has no special code for it, then nothing is done.
     ///
     /// # Safety
     /// As for [`Level::gather`] of two dwords.
-    unsafe fn transpose<const BITS: usize>(at: &Addresses, out: *mut Lanes) -> bool;
-}
-
-/// Whether the lanes are `bytes` apart in ascending order.
-#[inline(always)]
-pub(super) fn contiguous(at: &Addresses, bytes: u64) -> bool {
-    let mut difference = 0;
-    for (lane, address) in at.0.iter().enumerate() {
-        difference |= address ^ at.0[0].wrapping_add(bytes * lane as u64);
-    }
-    difference == 0
+    unsafe fn transpose<const BITS: usize>(at: &impl Places, out: *mut Lanes) -> bool;
 }
 
 /// Level of every host.
@@ -47,8 +37,8 @@ pub(in crate::exec) struct Portable;
 
 impl Level for Portable {
     #[inline(always)]
-    unsafe fn gather<const N: usize>(at: &Addresses, out: *mut Lanes) {
-        if N == 1 && contiguous(at, 4) {
+    unsafe fn gather<const N: usize>(at: &impl Places, out: *mut Lanes) {
+        if N == 1 && at.are_contiguous(4) {
             // SAFETY: the lanes together are one readable row.
             return unsafe { out.write(at.pointer(0).cast::<Lanes>().read_unaligned()) };
         }
@@ -62,8 +52,8 @@ impl Level for Portable {
     }
 
     #[inline(always)]
-    unsafe fn scatter<const N: usize>(at: &Addresses, rows: *const Lanes) {
-        if N == 1 && contiguous(at, 4) {
+    unsafe fn scatter<const N: usize>(at: &impl Places, rows: *const Lanes) {
+        if N == 1 && at.are_contiguous(4) {
             // SAFETY: the lanes together are one writable row.
             return unsafe { at.pointer(0).cast::<Lanes>().write_unaligned(rows.read()) };
         }
@@ -76,7 +66,7 @@ impl Level for Portable {
         }
     }
 
-    unsafe fn transpose<const BITS: usize>(_: &Addresses, _: *mut Lanes) -> bool {
+    unsafe fn transpose<const BITS: usize>(_: &impl Places, _: *mut Lanes) -> bool {
         false
     }
 }
@@ -109,11 +99,11 @@ pub(super) unsafe fn with_avx512<B: Body>(wave: &mut Wave<'_>, op: &MicroOp) -> 
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{Addresses, Avx2, Lanes, Level, Portable, WAVE};
+    use super::{Avx2, Lanes, Level, Places, Portable, WAVE};
 
     impl Level for Avx2 {
         #[inline(always)]
-        unsafe fn gather<const N: usize>(at: &Addresses, out: *mut Lanes) {
+        unsafe fn gather<const N: usize>(at: &impl Places, out: *mut Lanes) {
             // SAFETY: the caller's promise, and only code for AVX2 hosts uses this level.
             unsafe {
                 match N {
@@ -125,7 +115,7 @@ mod avx2 {
         }
 
         #[inline(always)]
-        unsafe fn scatter<const N: usize>(at: &Addresses, rows: *const Lanes) {
+        unsafe fn scatter<const N: usize>(at: &impl Places, rows: *const Lanes) {
             // SAFETY: as above.
             unsafe {
                 match N {
@@ -137,7 +127,7 @@ mod avx2 {
         }
 
         #[inline(always)]
-        unsafe fn transpose<const BITS: usize>(at: &Addresses, out: *mut Lanes) -> bool {
+        unsafe fn transpose<const BITS: usize>(at: &impl Places, out: *mut Lanes) -> bool {
             // SAFETY: as above.
             unsafe {
                 match BITS {
@@ -173,7 +163,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    unsafe fn gather4(at: &Addresses, out: *mut u32) {
+    unsafe fn gather4(at: &impl Places, out: *mut u32) {
         for block in (0..WAVE).step_by(8) {
             let from = |lane: usize| at.pointer(block + lane).cast_const();
             // SAFETY: 16 bytes are readable at every address, and the rows have 64 dwords.
@@ -190,7 +180,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    unsafe fn scatter4(at: &Addresses, rows: *const u32) {
+    unsafe fn scatter4(at: &impl Places, rows: *const u32) {
         for block in (0..WAVE).step_by(8) {
             // SAFETY: 16 bytes are writable at every address, and the rows have 64 dwords.
             unsafe {
@@ -210,7 +200,7 @@ mod avx2 {
 
     /// Eight bytes of a lane.
     #[inline]
-    unsafe fn word(at: &Addresses, lane: usize) -> i64 {
+    unsafe fn word(at: &impl Places, lane: usize) -> i64 {
         // SAFETY: the caller's lanes have 8 readable bytes.
         unsafe { at.pointer(lane).cast::<i64>().read_unaligned() }
     }
@@ -218,13 +208,13 @@ mod avx2 {
     /// Eight bytes of each of two consecutive lanes.
     #[target_feature(enable = "avx2")]
     #[inline]
-    unsafe fn words(at: &Addresses, lane: usize) -> __m128i {
+    unsafe fn words(at: &impl Places, lane: usize) -> __m128i {
         // SAFETY: as for `word`.
         unsafe { _mm_set_epi64x(word(at, lane + 1), word(at, lane)) }
     }
 
     #[target_feature(enable = "avx2")]
-    unsafe fn gather2(at: &Addresses, out: *mut u32) {
+    unsafe fn gather2(at: &impl Places, out: *mut u32) {
         for block in (0..WAVE).step_by(8) {
             // SAFETY: 8 bytes are readable at every address, and the rows have 64 dwords.
             unsafe {
@@ -238,7 +228,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    unsafe fn scatter2(at: &Addresses, rows: *const u32) {
+    unsafe fn scatter2(at: &impl Places, rows: *const u32) {
         for block in (0..WAVE).step_by(8) {
             // SAFETY: 8 bytes are writable at every address, and the rows have 64 dwords.
             unsafe {
@@ -264,7 +254,7 @@ mod avx2 {
 
     /// Per 16 lanes a 4x16 matrix of 16-bit elements, four lanes a row.
     #[target_feature(enable = "avx2")]
-    unsafe fn transpose16(at: &Addresses, out: *mut u32) {
+    unsafe fn transpose16(at: &impl Places, out: *mut u32) {
         for group in (0..WAVE).step_by(16) {
             // SAFETY: 8 bytes are readable at every address, and the rows have 64 dwords.
             unsafe {
@@ -291,7 +281,7 @@ mod avx2 {
     /// Per 16 lanes an 8x16 matrix of bytes, two lanes a row; or a 16x16 matrix of nibbles, one
     /// lane a row, of which two rows become one of bytes.
     #[target_feature(enable = "avx2")]
-    unsafe fn transpose8<const BITS: usize>(at: &Addresses, out: *mut u32) {
+    unsafe fn transpose8<const BITS: usize>(at: &impl Places, out: *mut u32) {
         for group in (0..WAVE).step_by(16) {
             // SAFETY: 8 bytes are readable at every address, and the rows have 64 dwords.
             unsafe {

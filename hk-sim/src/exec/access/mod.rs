@@ -16,7 +16,6 @@ use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 
 pub(super) use atomic::{Atomic, AtomicOp, Rmw, scalar_atomic};
-use lanes::contiguous;
 pub(super) use lanes::{Level, Portable};
 
 use hk_types::FaultKind;
@@ -25,9 +24,74 @@ use super::simd::SimdLevel;
 use super::{Flow, Handler, Lanes, M0, MicroOp, Program, Region, Unsupported, WAVE, Wave};
 use crate::isa::{Inst, Operand};
 
+/// Where the lanes of an instruction are.
+pub(super) trait Places {
+    /// Pointer of a lane below [`WAVE`].
+    fn pointer(&self, lane: usize) -> *mut u8;
+
+    /// Whether the lanes are `bytes` apart in ascending order.
+    fn are_contiguous(&self, bytes: u32) -> bool;
+}
+
 /// Host address of every lane.
 #[repr(C, align(64))]
 pub(super) struct Addresses(pub [u64; WAVE]);
+
+impl Places for Addresses {
+    #[inline(always)]
+    fn pointer(&self, lane: usize) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.0[lane] as usize)
+    }
+
+    #[inline(always)]
+    fn are_contiguous(&self, bytes: u32) -> bool {
+        let mut difference = 0;
+        for (lane, address) in self.0.iter().enumerate() {
+            difference |= address ^ self.0[0].wrapping_add(u64::from(bytes) * lane as u64);
+        }
+        difference == 0
+    }
+}
+
+/// An address, and a row of the vector file with what each lane adds to it. The row may be among
+/// those that a load writes: a lane is read before it is written.
+struct Offsets {
+    base: u64,
+    row: *const u32,
+}
+
+impl Offsets {
+    /// Lanes whose offsets are in the first address row of an instruction.
+    ///
+    /// # Safety
+    /// `rows` is the vector file of the wave that executes it, and outlives this.
+    #[inline(always)]
+    unsafe fn new(base: u64, rows: *const Lanes, op: &MicroOp) -> Self {
+        // SAFETY: lowering checked the row.
+        Self { base, row: unsafe { rows.add(usize::from(op.src[0])) }.cast() }
+    }
+}
+
+impl Places for Offsets {
+    #[inline(always)]
+    fn pointer(&self, lane: usize) -> *mut u8 {
+        debug_assert!(lane < WAVE);
+        // SAFETY: `new` promises a row, which has 64 words.
+        let offset = unsafe { *self.row.add(lane) };
+        std::ptr::with_exposed_provenance_mut(self.base.wrapping_add(offset.into()) as usize)
+    }
+
+    #[inline(always)]
+    fn are_contiguous(&self, bytes: u32) -> bool {
+        // SAFETY: as above; nothing is written meanwhile.
+        let row = unsafe { &*self.row.cast::<Lanes>() };
+        let mut difference = 0;
+        for (lane, offset) in row.iter().enumerate() {
+            difference |= offset ^ row[0].wrapping_add(bytes * lane as u32);
+        }
+        difference == 0
+    }
+}
 
 /// What lanes that must not be accessed read.
 static ZEROS: u128 = 0;
@@ -71,12 +135,6 @@ impl Addresses {
             }
         }
         signs >= 0
-    }
-
-    /// Pointer of a lane.
-    #[inline(always)]
-    pub(super) fn pointer(&self, lane: usize) -> *mut u8 {
-        std::ptr::with_exposed_provenance_mut(self.0[lane] as usize)
     }
 }
 
@@ -128,6 +186,13 @@ pub(super) trait Space: 'static {
         access: Access,
         at: &mut Addresses,
     ) -> Result<Hits, Flow>;
+
+    /// The host address to which the lanes add the row `src[0]`, if all of them are active and one
+    /// look shows that all may be accessed; otherwise [`Space::locate`] has to tell.
+    #[inline(always)]
+    fn locate_all(_wave: &mut Wave<'_>, _op: &MicroOp, _bytes: u32) -> Option<u64> {
+        None
+    }
 }
 
 /// A handler that is compiled once per vector level.
@@ -258,6 +323,13 @@ pub(super) fn check_regions(
     bytes: u32,
     access: Access,
 ) -> Result<(), Flow> {
+    let first = at.0[mask.trailing_zeros() as usize % WAVE];
+    let (base, limit) = window(wave.env.regions.get(wave.last_region), bytes);
+    if first.wrapping_sub(base) > limit
+        && let Some(index) = region_of(wave.env.regions, first, bytes)
+    {
+        wave.last_region = index;
+    }
     let (base, limit) = window(wave.env.regions.get(wave.last_region), bytes);
     // A lane is inside exactly if neither its distance from the first address nor its distance to
     // the last one is negative; the signs of all lanes are collected.
@@ -287,6 +359,30 @@ fn window(region: Option<&Region>, bytes: u32) -> (u64, u64) {
     region.map_or(NONE, |region| {
         region.mapped.checked_sub(u64::from(bytes)).map_or(NONE, |limit| (region.base, limit))
     })
+}
+
+/// The least and the greatest value of the lanes of a row.
+#[inline(always)]
+pub(super) fn extremes(row: &Lanes) -> (u32, u32) {
+    row.iter().fold((u32::MAX, 0), |(least, greatest), &at| (least.min(at), greatest.max(at)))
+}
+
+/// `base` if one region covers `bytes` at all of its sums with the lanes of a row.
+#[inline(always)]
+pub(super) fn base_in_region(wave: &mut Wave<'_>, base: u64, row: u16, bytes: u32) -> Option<u64> {
+    let (least, greatest) = extremes(wave.row(usize::from(row)));
+    let start = base.wrapping_add(least.into());
+    let end = start.wrapping_add(u64::from(greatest - least));
+    let regions = wave.env.regions;
+    let covers = |index| {
+        let (base, limit) = window(regions.get(index), bytes);
+        let farthest = start.wrapping_sub(base).max(end.wrapping_sub(base));
+        farthest <= limit && limit >> 63 == 0
+    };
+    if !covers(wave.last_region) {
+        wave.last_region = region_of(regions, start, bytes).filter(|index| covers(*index))?;
+    }
+    Some(base)
 }
 
 /// Region that covers `bytes` bytes from an address.
@@ -358,6 +454,17 @@ impl<S: Space, const N: usize> Body for Load<S, N> {
         if exec == 0 {
             return Flow::Next;
         }
+        if let Some(base) = S::locate_all(wave, op, 4 * N as u32) {
+            order(op);
+            let rows = wave.rows();
+            // SAFETY: `locate_all` checked `4 * N` bytes in every lane, and lowering that the rows
+            // of the result are in the file.
+            unsafe {
+                L::gather::<N>(&Offsets::new(base, rows, op), rows.add(usize::from(op.dst)));
+            }
+            order(op);
+            return Flow::Next;
+        }
         let mut at = Addresses::new();
         order(op);
         let hits = match S::locate(wave, op, 4 * N as u32, Access::Read, &mut at) {
@@ -407,6 +514,16 @@ impl<S: Space, const N: usize> Body for Store<S, N> {
     #[inline(always)]
     fn run<L: Level>(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         if wave.exec() == 0 {
+            return Flow::Next;
+        }
+        if let Some(base) = S::locate_all(wave, op, 4 * N as u32) {
+            order(op);
+            let rows = wave.rows();
+            // SAFETY: as for loads.
+            unsafe {
+                L::scatter::<N>(&Offsets::new(base, rows, op), rows.add(usize::from(op.src[1])));
+            }
+            order(op);
             return Flow::Next;
         }
         let mut at = Addresses::new();
@@ -501,7 +618,7 @@ impl Narrow {
 /// Every lane points at a readable `T`.
 #[inline(always)]
 unsafe fn gather_small<T: Copy + Into<u32>>(at: &Addresses) -> Lanes {
-    if contiguous(at, size_of::<T>() as u64) {
+    if at.are_contiguous(size_of::<T>() as u32) {
         // SAFETY: the lanes together are one readable array.
         let values = unsafe { at.pointer(0).cast::<[T; WAVE]>().read_unaligned() };
         return values.map(Into::into);
@@ -575,7 +692,7 @@ impl<S: Space> Body for LoadNarrow<S> {
 /// These lanes point at a writable `T`.
 #[inline(always)]
 unsafe fn scatter_small<T: Copy>(at: &Addresses, row: &[T; WAVE], mask: u64) {
-    if mask == u64::MAX && contiguous(at, size_of::<T>() as u64) {
+    if mask == u64::MAX && at.are_contiguous(size_of::<T>() as u32) {
         // SAFETY: the lanes together are one writable array.
         return unsafe { at.pointer(0).cast::<[T; WAVE]>().write_unaligned(*row) };
     }
@@ -629,29 +746,31 @@ impl<S: Space, const N: usize> Body for LoadToLds<S, N> {
         if exec == 0 {
             return Flow::Next;
         }
+        let slot = if N > 1 { 16 } else { 4 };
+        let start = lds_slots(wave, op);
+        let inside = start.checked_add(64 * slot).is_some_and(|end| end <= wave.lds_len.into());
+        let fills = inside && start.is_multiple_of(4) && matches!(N, 1 | 4);
+        let lds = wave.lds;
+        let bytes = if N == 0 { narrow_bytes(op) } else { 4 * N as u32 };
+        if fills && let Some(base) = S::locate_all(wave, op, bytes) {
+            order(op);
+            // SAFETY: `locate_all` checked `4 * N` bytes in every lane; all slots are inside LDS.
+            unsafe {
+                let at = Offsets::new(base, wave.rows(), op);
+                fill_slots::<L, N>(&at, lds.add(start as usize));
+            }
+            order(op);
+            return Flow::Next;
+        }
         let mut at = Addresses::new();
         order(op);
-        let bytes = if N == 0 { narrow_bytes(op) } else { 4 * N as u32 };
         let hits = match S::locate(wave, op, bytes, Access::Read, &mut at) {
             Ok(hits) => hits,
             Err(flow) => return flow,
         };
-        let slot = if N > 1 { 16 } else { 4 };
-        let start = lds_slots(wave, op);
-        let lds = wave.lds;
-        let inside = start.checked_add(64 * slot).is_some_and(|end| end <= wave.lds_len.into());
-        if N == 1 && start.is_multiple_of(4) && inside && hits.whole == u64::MAX {
-            // SAFETY: `locate` checked 4 bytes in every lane, and the slots are a row inside LDS.
-            unsafe { L::gather::<1>(&at, lds.add(start as usize).cast()) };
-        } else if N == 4 && inside && hits.whole == u64::MAX {
-            for lane in 0..WAVE {
-                // SAFETY: `locate` checked 16 bytes in every lane, and all slots are inside LDS.
-                unsafe {
-                    let value = at.pointer(lane).cast::<[u32; 4]>().read_unaligned();
-                    let to = lds.add((start + 16 * lane as u64) as usize);
-                    to.cast::<[u32; 4]>().write_unaligned(value);
-                }
-            }
+        if fills && hits.whole == u64::MAX {
+            // SAFETY: `locate` checked `4 * N` bytes in every lane; all slots are inside LDS.
+            unsafe { fill_slots::<L, N>(&at, lds.add(start as usize)) };
         } else if N == 0 {
             // SAFETY: `locate` checked the lanes in range; the others point at zeros.
             let row = unsafe { gather_narrow(&at, op.flags) };
@@ -676,6 +795,26 @@ impl<S: Space, const N: usize> Body for LoadToLds<S, N> {
         }
         order(op);
         Flow::Next
+    }
+}
+
+/// Copies one or four dwords per lane to slots without gaps.
+///
+/// # Safety
+/// `4 * N` bytes are readable in every lane, and 64 times as many are writable at `to`, which is a
+/// multiple of 4.
+#[inline(always)]
+unsafe fn fill_slots<L: Level, const N: usize>(at: &impl Places, to: *mut u8) {
+    if N == 1 {
+        // SAFETY: the caller's promise; the slots are a row.
+        return unsafe { L::gather::<1>(at, to.cast()) };
+    }
+    for lane in 0..WAVE {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let value = at.pointer(lane).cast::<[u32; 4]>().read_unaligned();
+            to.cast::<[u32; 4]>().add(lane).write_unaligned(value);
+        }
     }
 }
 

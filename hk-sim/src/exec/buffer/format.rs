@@ -4,7 +4,7 @@ use half::f16;
 use hk_types::FaultKind;
 
 use super::{Buffer, Descriptor};
-use crate::exec::access::{Access, Addresses, Space, each, order, write_rows, write_slots};
+use crate::exec::access::{Access, Addresses, Places, Space, each, order, write_rows, write_slots};
 use crate::exec::{Flow, Handler, MicroOp, WAVE, Wave};
 use crate::isa::{Format, Inst};
 

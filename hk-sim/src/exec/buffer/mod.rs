@@ -4,7 +4,10 @@ mod format;
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::access::{Access, Addresses, Hits, Space, check_regions, each, lower_access, vector_op};
+use super::access::{
+    Access, Addresses, Hits, Space, base_in_region, check_regions, each, extremes, lower_access,
+    vector_op,
+};
 use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
 use crate::isa::{Format, Inst};
 
@@ -123,6 +126,23 @@ impl Space for Buffer {
             }
         }
         locate_any(wave, op, &buffer, bytes, access, at)
+    }
+
+    #[inline(always)]
+    fn locate_all(wave: &mut Wave<'_>, op: &MicroOp, bytes: u32) -> Option<u64> {
+        let buffer = Descriptor::of(wave, op);
+        let is_linear = op.flags & (IDXEN | OFFEN) == OFFEN && !buffer.add_tid;
+        if wave.exec() != u64::MAX || !is_linear || buffer.is_unbound() {
+            return None;
+        }
+        let soffset = u64::from(wave.scalar(op.src[3], 0)) + u64::from(op.imm);
+        let limit = buffer.records.checked_sub(soffset + u64::from(bytes))?;
+        let base = buffer.base.wrapping_add(soffset);
+        let (_, greatest) = extremes(wave.row(usize::from(op.src[0])));
+        if u64::from(greatest) > limit {
+            return None;
+        }
+        base_in_region(wave, base, op.src[0], bytes)
     }
 }
 

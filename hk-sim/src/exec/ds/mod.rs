@@ -4,8 +4,9 @@ mod cross;
 mod transpose;
 
 use super::access::{
-    Access, Addresses, Atomic, AtomicOp, Body, Half, Hits, Level, Load, LoadNarrow, Narrow, Rmw,
-    Space, Store, StoreNarrow, each, handler, load_some, row, store_some, vector_op, write_rows,
+    Access, Addresses, Atomic, AtomicOp, Body, Half, Hits, Level, Load, LoadNarrow, Narrow, Places,
+    Rmw, Space, Store, StoreNarrow, each, extremes, handler, load_some, row, store_some, vector_op,
+    write_rows,
 };
 use super::{Flow, Handler, M0, MicroOp, Program, Unsupported, WAVE, Wave};
 use crate::isa::{Inst, Op};
@@ -160,6 +161,17 @@ impl Space for Lds {
         at: &mut Addresses,
     ) -> Result<Hits, Flow> {
         Ok(locate(wave, op.src[0], op.imm, bytes, at))
+    }
+
+    #[inline(always)]
+    fn locate_all(wave: &mut Wave<'_>, op: &MicroOp, bytes: u32) -> Option<u64> {
+        if wave.exec() != u64::MAX {
+            return None;
+        }
+        let limit = wave.lds_len.checked_sub(bytes)?.checked_sub(op.imm)?;
+        let base = (wave.lds.expose_provenance() as u64).wrapping_add(op.imm.into());
+        let (_, greatest) = extremes(wave.row(usize::from(op.src[0])));
+        (greatest <= limit).then_some(base)
     }
 }
 

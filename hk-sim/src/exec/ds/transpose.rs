@@ -8,7 +8,7 @@
 use hk_types::FaultKind;
 
 use super::locate;
-use crate::exec::access::{Addresses, Body, Level, write_rows};
+use crate::exec::access::{Addresses, Body, Level, Places, write_rows};
 use crate::exec::{Flow, Lanes, MicroOp, WAVE, Wave};
 
 /// Lanes that transpose among themselves.
