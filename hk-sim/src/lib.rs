@@ -1,5 +1,6 @@
 //! Functional simulator of AMD CDNA3 and CDNA4 GPUs behind the HIP C API.
 
+pub mod alter;
 pub mod capi;
 mod environment;
 pub mod exec;
