@@ -394,3 +394,29 @@ fn a_file_of_tensors_that_does_not_serve_is_refused_by_name() {
         refused(&check_tensors(&file, ""), &[&file.to_string_lossy(), parts[0], parts[1]]);
     }
 }
+
+#[test]
+fn coverage_names_the_source_lines_that_no_case_executes() {
+    let output = run(&["check", "rmsnorm", "--coverage", "--json", "--device", "sim:mi355x"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let lines = objects(&shown);
+    let sum = lines.last().expect("there is a line");
+    assert_eq!((sum["crate"].as_str(), sum["core"].as_str()), (Some("hk-norm"), Some("rmsnorm")));
+    assert_eq!(sum["unlaunched"], 0);
+    assert!(sum["instructions"].as_u64() > sum["places"].as_u64());
+    let gaps: Vec<_> = lines.iter().filter(|line| line["gap"].is_string()).collect();
+    let one_sided = gaps.iter().filter(|gap| !gap["gap"].as_str().unwrap().starts_with("never ex"));
+    assert_eq!(sum["one_sided"].as_u64(), Some(one_sided.count() as u64));
+    let unexplained = gaps.iter().filter(|gap| gap["reason"].is_null()).count();
+    assert_eq!(sum["unexplained"].as_u64(), Some(unexplained as u64));
+    assert_eq!(output.status.code(), Some(i32::from(unexplained > 0)));
+    for gap in gaps {
+        let source = gap["source"][0].as_str().expect("a line");
+        assert!(
+            source.starts_with("hk/")
+                || source.starts_with("kernels/")
+                || source.starts_with("the ")
+        );
+        assert!(gap["instructions"][0]["instruction"].is_string());
+    }
+}

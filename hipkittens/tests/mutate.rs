@@ -57,3 +57,31 @@ fn a_kernel_that_no_case_launches_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no case launches such a kernel"));
 }
+
+/// The sample depends on the seed alone, and what became of it on nothing else.
+#[test]
+fn a_sample_of_altered_instructions_is_judged_the_same_each_time() {
+    let args = |seed| ["rmsnorm", "--values", "--sample", "12", "--seed", seed];
+    let (code, first) = mutate(&args("7"));
+    // A sample as small as this says little of the share that is caught.
+    assert!(matches!(code, Some(0 | 1)));
+    let [mutants @ .., sum] = first.as_slice() else { panic!("there is a sum") };
+    assert_eq!((sum["core"].as_str(), sum["mutants"].as_u64()), (Some("rmsnorm"), Some(12)));
+    let outcomes = ["parity", "fault", "sanitizer", "equivalent", "survived"];
+    for outcome in outcomes {
+        assert_eq!(sum[outcome].as_u64(), Some(count(mutants, outcome) as u64), "{outcome}");
+    }
+    for mutant in mutants {
+        assert_ne!(mutant["instruction"], mutant["replacement"]);
+        assert_eq!(mutant["case"].is_string(), mutant["outcome"] != "survived", "{mutant}");
+    }
+    assert!(count(mutants, "parity") > 0);
+    // What was said may have addresses in it.
+    let judged = |lines: &[Value]| {
+        let keys = ["arch", "kernel", "offset", "replacement", "outcome"];
+        let line = |line: &Value| keys.map(|key| line[key].clone());
+        lines.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(&mutate(&args("7")).1), judged(&first));
+    assert_ne!(judged(&mutate(&args("8")).1), judged(&first));
+}

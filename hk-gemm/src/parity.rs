@@ -10,6 +10,10 @@ use hk_ref::Case;
 
 pub use a16w16::tensor_case as a16w16_tensor_case;
 
+/// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
+/// command.
+pub const REASONS: &str = include_str!("parity/reasons.toml");
+
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     a16w16_cases::cases()

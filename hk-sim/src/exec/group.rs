@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hk_types::{FaultKind, FaultReport};
 
+use super::coverage::Tally;
 use super::progress::{Verdict, Watch};
 use super::salu::MODE_VSKIP;
 use super::schedule::nearest_region;
@@ -44,6 +45,8 @@ pub(super) struct Group<'a> {
     lds: Vec<u128>,
     random: Option<Random>,
     checker: Option<Box<GroupChecker<'a>>>,
+    /// Where executed instructions are noted, if they are.
+    pub(super) tally: Option<Tally<'a>>,
     watch: Option<Box<Watch>>,
 }
 
@@ -64,6 +67,7 @@ impl<'a> Group<'a> {
             lds,
             random: None,
             checker: env.sanitizer.map(|launch| Box::new(GroupChecker::new(launch, waves))),
+            tally: None,
             watch: None,
         }
     }
@@ -134,9 +138,12 @@ impl<'a> Group<'a> {
                     limit = 1;
                     watch.before(wave);
                 }
-                let flow = match &mut self.checker {
-                    None => run_wave(wave, ops, limit),
-                    Some(checker) => run_checked(wave, ops, limit, checker, &mut pauses),
+                let flow = match (&mut self.checker, &mut self.tally) {
+                    (None, None) => run_wave(wave, ops, limit),
+                    (checker, tally) => {
+                        let checker = checker.as_deref_mut();
+                        run_watched(wave, ops, limit, checker, tally.as_mut(), &mut pauses)
+                    }
                 };
                 if let Some(watch) = &mut self.watch {
                     watch.after(wave);
@@ -195,6 +202,9 @@ impl<'a> Group<'a> {
         }
         if let Some(checker) = &mut self.checker {
             checker.end();
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.end();
         }
         Slice::Done
     }
@@ -361,25 +371,37 @@ fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     flow
 }
 
-/// [`run_wave`] with the sanitizer at each instruction. Sets `pauses` where the workgroup should
-/// give way.
+/// [`run_wave`] with the sanitizer and the tally, or one of them, at each instruction. Sets `pauses`
+/// where the workgroup should give way.
 #[inline(never)]
-fn run_checked(
+fn run_watched(
     wave: &mut Wave<'_>,
     ops: &[MicroOp],
     limit: u32,
-    checker: &mut GroupChecker<'_>,
+    mut checker: Option<&mut GroupChecker<'_>>,
+    mut tally: Option<&mut Tally<'_>>,
     pauses: &mut bool,
 ) -> Flow {
     for executed in 0..limit {
         let pc = wave.pc;
         let op = &ops[pc];
-        let held = checker.before(wave, pc);
-        let pause = held.as_ref().is_some_and(|held| checker.pauses(held));
-        wave.pc = pc + usize::from(op.dwords);
+        let mut held = None;
+        let mut pause = false;
+        if let Some(checker) = &mut checker {
+            held = checker.before(wave, pc);
+            pause = held.as_ref().is_some_and(|held| checker.pauses(held));
+        }
+        let lanes = wave.exec();
+        let next = pc + usize::from(op.dwords);
+        wave.pc = next;
         let flow = run_relative(wave, op, pc);
         drop(held);
-        checker.after(wave, pc);
+        if let Some(checker) = &mut checker {
+            checker.after(wave, pc);
+        }
+        if let Some(tally) = &mut tally {
+            tally.note(wave, pc, next, lanes);
+        }
         *pauses |= pause;
         if pause || !matches!(flow, Flow::Next | Flow::Relative) {
             wave.fault_pc = pc;

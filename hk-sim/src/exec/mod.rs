@@ -6,6 +6,7 @@
 
 mod access;
 mod buffer;
+mod coverage;
 mod ds;
 mod flat;
 pub mod float;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+pub use coverage::{Coverage, Executed, Seen};
 pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
 pub(crate) use progress::Count;
 pub(crate) use schedule::nearest_region;
@@ -39,7 +41,7 @@ pub use wave::{
 
 use crate::isa::Arch;
 use crate::product::Product;
-use crate::sanitize::{Audit, Checks, Coverage, Launch, Notes};
+use crate::sanitize::{Audit, Checks, Launch, Notes};
 
 /// The 64 lanes of one 32-bit vector register.
 pub type Lanes = [u32; WAVE];

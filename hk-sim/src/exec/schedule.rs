@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use hk_types::{FaultKind, FaultReport};
 
+use super::coverage::Tally;
 use super::group::{Group, Slice};
 use super::progress::{Progress, Step};
 use super::{Dispatch, Env, ExecOptions, Region, RunStats, Wave};
@@ -31,7 +32,7 @@ const POLL: Duration = Duration::from_micros(500);
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    if options.sanitize.is_empty() && options.audit.is_none() && options.coverage.is_none() {
+    if options.sanitize.is_empty() && options.audit.is_none() {
         return execute(dispatch, options, None);
     }
     check(dispatch, options).settle(options.publish)
@@ -124,11 +125,13 @@ fn execute(
         }
         queue.work();
     });
+    let instructions = env.executed.load(Ordering::Relaxed);
+    if let Some(coverage) = &options.coverage {
+        coverage.launched(&dispatch.kernel, instructions);
+    }
     match queue.report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         Some((_, report)) => Err(report),
-        None => {
-            Ok(RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: groups })
-        }
+        None => Ok(RunStats { instructions, workgroups: groups }),
     }
 }
 
@@ -290,7 +293,12 @@ impl<'a> Queue<'a> {
             self.live.fetch_sub(1, Ordering::Release);
             return None;
         }
-        let mut group = spare.take().unwrap_or_else(|| Box::new(Group::new(self.env)));
+        let mut group = spare.take().unwrap_or_else(|| {
+            let mut group = Box::new(Group::new(self.env));
+            let coverage = self.options.coverage.as_deref();
+            group.tally = coverage.map(|c| Tally::new(c, &self.env.dispatch.kernel, self.entry));
+            group
+        });
         group.reset(linear, self.entry, self.options.seed);
         Some(group)
     }

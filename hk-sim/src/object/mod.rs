@@ -6,6 +6,7 @@
 
 mod arguments;
 pub mod bundle;
+mod code;
 mod descriptor;
 mod error;
 mod image;
@@ -22,10 +23,11 @@ use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 pub use arguments::ArgPointer;
+pub use code::{Next, Placed};
 pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs};
 pub use error::LoadError;
 pub use metadata::{HiddenArg, KernelArg, KernelMetadata, ValueKind};
-pub use source::SourceLocation;
+pub use source::{Frame, LineTable, SourceLocation};
 pub use target::{Feature, Processor, TargetId};
 
 use crate::isa::Arch;
@@ -251,7 +253,12 @@ impl CodeObject {
     /// Source line of an instruction, from the DWARF sections if the object has them.
     pub fn source_line(&self, vaddr: u64) -> Option<SourceLocation> {
         // addr2line adds to the address, so only real ones reach it.
-        self.text().any(|text| text.contains(&vaddr)).then(|| source::find(&self.bytes, vaddr))?
+        self.text().any(|text| text.contains(&vaddr)).then(|| self.lines()?.line(vaddr))?
+    }
+
+    /// The DWARF line tables, read anew at each call, if the object has them.
+    pub fn lines(&self) -> Option<LineTable<'_>> {
+        LineTable::new(&self.bytes)
     }
 
     fn collect_kernels(

@@ -27,17 +27,56 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Source line of the instruction at `vaddr` in the code object `bytes`.
-///
-/// The DWARF sections are read anew at each call: only reports ask.
-pub(super) fn find(bytes: &[u8], vaddr: u64) -> Option<SourceLocation> {
-    let file = ElfFile64::<object::LittleEndian>::parse(bytes).ok()?;
-    let section = |id: SectionId| {
-        let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
-        Ok::<_, gimli::Error>(EndianSlice::new(data.unwrap_or(&[]), LittleEndian))
-    };
-    let context = addr2line::Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()?;
-    let location = context.find_location(vaddr).ok()??;
+/// A call that the compiler has inlined, or the function itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Function, as the compiler recorded it.
+    pub function: Option<String>,
+    /// Place in it: of the instruction, or of the call that was inlined.
+    pub location: SourceLocation,
+}
+
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+
+/// The line tables of a code object.
+pub struct LineTable<'a>(addr2line::Context<Bytes<'a>>);
+
+impl<'a> LineTable<'a> {
+    /// The tables in the file, if it has some.
+    pub(super) fn new(bytes: &'a [u8]) -> Option<Self> {
+        let file = ElfFile64::<object::LittleEndian>::parse(bytes).ok()?;
+        let section = |id: SectionId| {
+            let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
+            Ok::<_, gimli::Error>(EndianSlice::new(data.unwrap_or(&[]), LittleEndian))
+        };
+        Some(Self(addr2line::Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()?))
+    }
+
+    /// Source line of the instruction at an address inside of the code.
+    pub fn line(&self, vaddr: u64) -> Option<SourceLocation> {
+        located(self.0.find_location(vaddr).ok()??)
+    }
+
+    /// The instruction's own place first, then those of the calls around it.
+    pub fn frames(&self, vaddr: u64) -> Vec<Frame> {
+        let Ok(mut found) = self.0.find_frames(vaddr).skip_all_loads() else { return Vec::new() };
+        let mut frames = Vec::new();
+        while let Ok(Some(frame)) = found.next() {
+            let function = frame.function.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
+            let Some(location) = frame.location.and_then(located) else { continue };
+            frames.push(Frame { function, location });
+        }
+        frames
+    }
+}
+
+impl fmt::Debug for LineTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineTable")
+    }
+}
+
+fn located(location: addr2line::Location<'_>) -> Option<SourceLocation> {
     Some(SourceLocation {
         file: location.file?.to_owned(),
         line: location.line.unwrap_or(0),

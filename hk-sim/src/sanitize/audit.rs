@@ -15,7 +15,7 @@
 //! The proof holds for the launches that were audited. Where it does not succeed, the instruction
 //! may still be needless: [`Verdict::needed`] says what stood in the way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::clock::Class;
@@ -78,69 +78,6 @@ impl Audit {
     /// The audited instruction's offset, if the kernel is this one.
     pub(super) fn offset_in(&self, kernel: &str) -> Option<u64> {
         (kernel == self.kernel).then_some(self.offset)
-    }
-}
-
-/// Instructions of a kernel that were executed.
-#[derive(Debug)]
-pub struct Coverage {
-    kernel: String,
-    offsets: Mutex<BTreeSet<u64>>,
-}
-
-impl PartialEq for Coverage {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Coverage {}
-
-impl Coverage {
-    /// Coverage of a kernel by the launches to come.
-    pub fn new(kernel: impl Into<String>) -> Self {
-        Self { kernel: kernel.into(), offsets: Mutex::default() }
-    }
-
-    /// Offsets from the entry, in bytes, of the instructions that were executed.
-    pub fn offsets(&self) -> BTreeSet<u64> {
-        self.offsets.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn is_of(&self, kernel: &str) -> bool {
-        kernel == self.kernel
-    }
-}
-
-/// What one workgroup after the other executed, by index.
-#[derive(Debug)]
-pub(super) struct Executed<'a> {
-    coverage: &'a Coverage,
-    entry: usize,
-    reached: Vec<bool>,
-}
-
-impl<'a> Executed<'a> {
-    pub(super) fn new(coverage: &'a Coverage, entry: usize) -> Self {
-        Self { coverage, entry, reached: Vec::new() }
-    }
-
-    #[inline]
-    pub(super) fn note(&mut self, index: usize) {
-        let Some(at) = index.checked_sub(self.entry) else { return };
-        if at >= self.reached.len() {
-            self.reached.resize(at + 1, false);
-        }
-        self.reached[at] = true;
-    }
-
-    /// Called when a workgroup has ended.
-    pub(super) fn end(&mut self) {
-        let mut offsets = self.coverage.offsets.lock().unwrap_or_else(PoisonError::into_inner);
-        let reached = self.reached.iter().enumerate().filter(|(_, reached)| **reached);
-        offsets.extend(reached.map(|(at, _)| 4 * at as u64));
-        drop(offsets);
-        self.reached.fill(false);
     }
 }
 

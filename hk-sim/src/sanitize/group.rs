@@ -1,7 +1,7 @@
 //! The checker of one workgroup: what happens at each instruction and at each barrier.
 
 use super::activity::Activity;
-use super::audit::{Executed, GroupAudit};
+use super::audit::GroupAudit;
 use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
@@ -69,7 +69,6 @@ pub(crate) struct GroupChecker<'a> {
     /// Flags that the workgroup wrote.
     flags: u32,
     audit: Option<GroupAudit<'a>>,
-    executed: Option<Executed<'a>>,
 }
 
 /// Flags of a workgroup behind which it may give way to others: few enough for not too many
@@ -92,7 +91,6 @@ impl<'a> GroupChecker<'a> {
             finite: Finite::new(),
             reach: Some(Box::new(Reach::new())),
             flags: 0,
-            executed: launch.coverage.map(|(coverage, entry)| Executed::new(coverage, entry)),
             audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
         }
     }
@@ -155,9 +153,6 @@ impl<'a> GroupChecker<'a> {
         }
         self.current = Some(facts);
         let at = wave.index as usize;
-        if let Some(executed) = &mut self.executed {
-            executed.note(index);
-        }
         if let Some(audit) = &mut self.audit {
             audit.before(at, facts, index, wave.exec());
         }
@@ -243,9 +238,6 @@ impl<'a> GroupChecker<'a> {
 
     /// Called when all waves have ended.
     pub(crate) fn end(&mut self) {
-        if let Some(executed) = &mut self.executed {
-            executed.end();
-        }
         if let Some(audit) = &mut self.audit {
             audit.end();
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::audit::{Audit, Coverage};
+use super::audit::Audit;
 use super::facts::FactTable;
 use super::race::DeviceShadow;
 use super::{Checks, Finding, Footprint, Kind, Other, Severity};
@@ -119,8 +119,6 @@ pub(crate) struct Launch<'a> {
     pub(super) table: &'a FactTable,
     /// Audit of an instruction of this kernel, and the instruction's index.
     pub(super) audit: Option<(&'a Audit, usize)>,
-    /// Where the executed instructions of this kernel are noted, and its first one's index.
-    pub(super) coverage: Option<(&'a Coverage, usize)>,
     /// What was written of each region of the dispatch, where that is known.
     pub(super) written: Vec<Option<Arc<super::Written>>>,
     /// Where races are looked for.
@@ -136,23 +134,12 @@ impl<'a> Launch<'a> {
             dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
         let written = regions.map(|region| known.get(&region.base).copied().cloned()).collect();
-        let coverage = options.coverage.as_deref().filter(|c| c.is_of(&dispatch.kernel));
-        let coverage = coverage.zip(dispatch.program.index_of(dispatch.entry));
         let audit = options.audit.as_deref().and_then(|audit| {
             let offset = audit.offset_in(&dispatch.kernel)?;
             Some((audit, dispatch.program.index_of(dispatch.entry.wrapping_add(offset))?))
         });
         let device = checks.has(Kind::Race).then(DeviceShadow::new);
-        Self {
-            dispatch,
-            checks,
-            table,
-            audit,
-            coverage,
-            written,
-            device,
-            collected: Mutex::default(),
-        }
+        Self { dispatch, checks, table, audit, written, device, collected: Mutex::default() }
     }
 
     /// The findings in the order of their workgroups, hazards behind the others and notes last, and

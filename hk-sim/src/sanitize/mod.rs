@@ -90,7 +90,7 @@ mod transfer;
 mod undefined;
 mod uses;
 
-pub use audit::{Audit, Coverage, Verdict, Weakened};
+pub use audit::{Audit, Verdict, Weakened};
 pub use checks::{Checks, Kind, UnknownCheck};
 pub(crate) use effects::Effects;
 pub(crate) use facts::FactTable;

@@ -2,7 +2,7 @@
 
 use super::audit::Weakened;
 use crate::isa::{Op, decode};
-use crate::object::CodeObject;
+use crate::object::{CodeObject, Placed};
 
 const S_NOP: u32 = 0xbf80_0000;
 const S_WAITCNT: u32 = 0xbf8c_0000;
@@ -42,43 +42,28 @@ impl Mutant {
 /// The mutants of a kernel: without each `s_barrier` and each `s_waitcnt`, and with each counter of
 /// each `s_waitcnt` at the next weaker value. Empty if there is no such kernel.
 pub fn mutants(object: &CodeObject, kernel: &str) -> Vec<Mutant> {
-    let Some(symbol) = object.functions().iter().find(|symbol| symbol.name == kernel) else {
-        return Vec::new();
-    };
-    let code = symbol.vaddr..symbol.vaddr + symbol.size;
-    let Some(segment) = object.segments().iter().find(|s| s.range().contains(&code.start)) else {
-        return Vec::new();
-    };
-    let first = segment.file.start + (code.start - segment.vaddr) as usize;
-    let bytes = object.bytes().get(first..first + symbol.size as usize).unwrap_or(&[]);
-    let words: Vec<u32> =
-        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let lines = object.lines();
     let mut mutants = Vec::new();
-    let mut at = 0;
-    while at < words.len() {
-        let Ok(inst) = decode(object.arch(), &words[at..]) else {
-            at += 1;
-            continue;
-        };
+    for Placed { offset, vaddr, position, inst } in object.instructions(kernel) {
         let changes = match inst.info.op {
             Op::s_barrier => vec![(S_NOP, Weakened::Barrier)],
             Op::s_waitcnt => weaker_waits(u32::from(inst.simm16)),
-            _ => Vec::new(),
+            _ => continue,
         };
-        let vaddr = code.start + 4 * at as u64;
+        let source = lines.as_ref().and_then(|lines| lines.line(vaddr));
+        let source = source.map(|line| line.to_string());
         mutants.extend(changes.into_iter().map(|(word, weakened)| {
             Mutant {
-                offset: 4 * at as u64,
+                offset,
                 instruction: inst.to_string(),
                 replacement: decode(object.arch(), &[word])
                     .map_or_else(|error| error.to_string(), |inst| inst.to_string()),
                 weakened,
-                source: object.source_line(vaddr).map(|line| line.to_string()),
-                position: first + 4 * at,
+                source: source.clone(),
+                position,
                 word,
             }
         }));
-        at += usize::from(inst.size / 4);
     }
     mutants
 }

@@ -12,8 +12,9 @@ use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use crate::coverage::Watch;
 use crate::table::Table;
-use crate::{is_closed, registry, tensors};
+use crate::{coverage, is_closed, registry, tensors};
 
 /// What `hipkittens check` is asked to do.
 #[derive(Args)]
@@ -43,6 +44,11 @@ pub(crate) struct Request {
     /// listed of memory, lds, async, race, order, hazard, uninit, divergence, float, index.
     #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = "all")]
     sanitize: Option<Checks>,
+    /// Tell which instructions of the kernels no case has executed, and which branches none has taken
+    /// both ways; those without a stated reason make the check fail. As modules share kernels, cases
+    /// of the same crate that the filter leaves out run too, behind the others.
+    #[arg(long)]
+    coverage: bool,
 }
 
 /// Where the numbers of cases come from that draw none.
@@ -54,10 +60,11 @@ const TENSORS: &str = "tensors";
 /// What is wrong with the request; nothing was run.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let devices = open(&request.device)?;
-    if request.sanitize.is_some()
+    let watching = [("sanitize", request.sanitize.is_some()), ("coverage", request.coverage)];
+    if let Some((option, _)) = watching.iter().find(|(_, given)| *given)
         && let Some(device) = devices.iter().find(|device| !device.is_simulated())
     {
-        return Err(format!("--sanitize needs a simulated device, and {device} is a GPU").into());
+        return Err(format!("--{option} needs a simulated device, and {device} is a GPU").into());
     }
     let with = |input| move |case: Case| (input, case);
     let mut cases: Vec<_> = registry::cases().into_iter().map(with(None)).collect();
@@ -88,7 +95,11 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     }
     let mut table = Table::default();
     let mut failures = 0;
+    let mut watch = request.coverage.then(Watch::new);
     for (device, input, case) in runs {
+        if let Some(watch) = &mut watch {
+            watch.watch(device);
+        }
         progress.set_message(format!("{device} {}", case.info.title()));
         let report = case.run_sanitized(device, request.sanitize.unwrap_or_default());
         if let Some(failure) = &report.failure {
@@ -113,6 +124,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             Err(error) if is_closed(&error) => {}
             printed => printed?,
         }
+    }
+    if let Some(watch) = &mut watch {
+        failures += coverage::report(watch, &devices, filter, request.json)?;
     }
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,16 +1,22 @@
 //! The `hipkittens` command.
 
 mod check;
+mod cores;
+mod coverage;
 mod doctor;
 mod environment;
 mod inspect;
 mod kernels;
 mod mutate;
+mod reasons;
 mod registry;
 mod replay;
 mod run;
 mod table;
 mod tensors;
+#[cfg(test)]
+mod toy;
+mod values;
 
 use std::io;
 use std::path::PathBuf;

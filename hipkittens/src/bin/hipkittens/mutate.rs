@@ -10,13 +10,13 @@ use clap::Args;
 use hk_core::kernel::TileConfig;
 use hk_core::{Device, FaultKind, record_tiles, with_code};
 use hk_ref::{Case, Prepared, Size};
-use hk_sim::exec::ExecOptions;
+use hk_sim::exec::{Coverage, ExecOptions, Executed};
 use hk_sim::object::CodeObject;
-use hk_sim::sanitize::{Audit, Checks, Coverage, Mutant, mutants};
+use hk_sim::sanitize::{Audit, Checks, Mutant, mutants};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::{check, registry};
+use crate::{check, registry, values};
 
 /// Instructions that a mutant may execute before it counts as caught.
 const MAX_INSTRUCTIONS: u64 = 1 << 26;
@@ -25,21 +25,35 @@ const MAX_INSTRUCTIONS: u64 = 1 << 26;
 #[derive(Args)]
 pub(crate) struct Request {
     /// Take only cases whose module, op, element types, shape and name contain this text.
-    filter: Option<String>,
+    pub(crate) filter: Option<String>,
     /// Change only kernels whose symbol contains this text.
     #[arg(long, value_name = "TEXT")]
-    kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// Simulated device; may be given several times [default: one of each architecture that there
     /// are kernels for]
     #[arg(long, value_name = "NAME")]
-    device: Vec<String>,
+    pub(crate) device: Vec<String>,
     /// Cases to try on each mutant, of those that execute the instruction: the shortest, the longest,
     /// and some between. The proof that a mutant is harmless looks at all of them.
     #[arg(long, default_value_t = 3, value_name = "N")]
     cases: usize,
     /// Print an object of JSON per mutant, one per line.
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
+    /// Alter ordinary instructions instead of waits and barriers: a sample for each kernel core, over
+    /// the cases of all modules that use it. Constants differ by one, or are doubled or negated; a
+    /// comparison, addition, minimum becomes its neighbour; operands and choices are swapped.
+    #[arg(long)]
+    pub(crate) values: bool,
+    /// Mutants to try of each core.
+    #[arg(long, default_value_t = 400, value_name = "N", requires = "values")]
+    pub(crate) sample: usize,
+    /// Seed of the sample.
+    #[arg(long, default_value_t = 1, value_name = "S", requires = "values")]
+    pub(crate) seed: u64,
+    /// Run the mutants that another process names.
+    #[arg(long, hide = true)]
+    worker: bool,
 }
 
 /// What became of a mutant.
@@ -91,6 +105,12 @@ struct Target<'a> {
 /// # Errors
 /// What is wrong with the request, or with an unchanged kernel.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    if request.worker {
+        return values::worker::run();
+    }
+    if request.values {
+        return values::run(request);
+    }
     let devices = check::open(&request.device)?;
     let filter = request.filter.as_deref().unwrap_or_default();
     let mut cases = registry::cases();
@@ -175,7 +195,7 @@ fn spread(of: usize, count: usize) -> BTreeSet<usize> {
 /// A case, ready to be run, and which instructions of the kernel it executes.
 struct Trial {
     prepared: Prepared,
-    reached: BTreeSet<u64>,
+    executed: Executed,
 }
 
 /// Runs the cases of a kernel unchanged, which the sanitizer must let pass.
@@ -187,13 +207,13 @@ fn trials(device: &Device, target: &Target<'_>) -> Result<Vec<Trial>, Box<dyn Er
         // What the sanitizer knows of memory begins with its allocation.
         hk_sim::set_exec_options(options(Checks::ALL));
         let mut prepared = case.prepare(device)?;
-        let coverage = Arc::new(Coverage::new(target.tile.symbol));
+        let coverage = Arc::new(Coverage::default());
         let noted = Some(Arc::clone(&coverage));
         hk_sim::set_exec_options(ExecOptions { coverage: noted, ..options(Checks::ALL) });
         if let Some(failure) = prepared.attempt()? {
             return Err(format!("{}: {failure}", case.info.title()).into());
         }
-        trials.push(Trial { prepared, reached: coverage.offsets() });
+        trials.push(Trial { prepared, executed: coverage.kernel(target.tile.symbol) });
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -215,8 +235,8 @@ fn change(
     progress.set_message(format!("{device} {}", tile.symbol));
     let mut defects = 0;
     for mutant in &mutants {
-        let mut reaching: Vec<_> =
-            trials.iter_mut().filter(|trial| trial.reached.contains(&mutant.offset)).collect();
+        let reaches = |trial: &&mut Trial| trial.executed.at(mutant.offset).executed();
+        let mut reaching: Vec<_> = trials.iter_mut().filter(reaches).collect();
         let outcome = judge(device, tile, mutant, &mut reaching, request.cases)?;
         row.add(&outcome);
         defects += usize::from(outcome.is_defect());
@@ -321,7 +341,7 @@ fn options(sanitize: Checks) -> ExecOptions {
     }
 }
 
-fn bar(length: usize) -> ProgressBar {
+pub(crate) fn bar(length: usize) -> ProgressBar {
     // Hidden by itself where the standard error is no terminal.
     let progress = ProgressBar::new(length as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {

@@ -3,12 +3,38 @@
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
 
+/// What a crate has for the command.
+pub(crate) struct KernelCrate {
+    /// Its kernels.
+    pub(crate) kernels: &'static KernelSet,
+    /// The parity cases of its ops.
+    pub(crate) cases: Vec<Case>,
+    /// Its file of reasons.
+    pub(crate) reasons: &'static str,
+}
+
+/// Every crate.
+pub(crate) fn crates() -> [KernelCrate; 2] {
+    [
+        KernelCrate {
+            kernels: hk_norm::parity::kernels(),
+            cases: hk_norm::parity::cases(),
+            reasons: hk_norm::parity::REASONS,
+        },
+        KernelCrate {
+            kernels: hk_gemm::parity::kernels(),
+            cases: hk_gemm::parity::cases(),
+            reasons: hk_gemm::parity::REASONS,
+        },
+    ]
+}
+
 /// The parity cases of every op.
 pub(crate) fn cases() -> Vec<Case> {
-    [hk_norm::parity::cases(), hk_gemm::parity::cases()].into_iter().flatten().collect()
+    crates().into_iter().flat_map(|of| of.cases).collect()
 }
 
 /// The kernels of every crate that has some.
-pub(crate) fn kernels() -> [&'static KernelSet; 2] {
-    [hk_norm::parity::kernels(), hk_gemm::parity::kernels()]
+pub(crate) fn kernels() -> impl Iterator<Item = &'static KernelSet> {
+    crates().into_iter().map(|of| of.kernels)
 }

@@ -1,0 +1,130 @@
+//! Kernel cores: what is compiled from one file `kernels/FAMILY.hip`, in all variants, tile
+//! configurations and architectures.
+
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::io::{self, Write};
+
+use hk_core::kernel::TileConfig;
+use hk_sim::object::{CodeObject, Next, Placed, SourceLocation};
+
+use crate::reasons::Sources;
+use crate::registry::KernelCrate;
+
+/// A kernel core.
+pub(crate) struct Core {
+    /// The crate that has it.
+    pub(crate) package: &'static str,
+    /// The family of its kernels.
+    pub(crate) family: &'static str,
+    /// Its kernels.
+    pub(crate) kernels: Vec<CoreKernel>,
+}
+
+/// A kernel of a core, for one architecture.
+pub(crate) struct CoreKernel {
+    pub(crate) arch: &'static str,
+    pub(crate) tile: &'static TileConfig,
+}
+
+impl Core {
+    /// The cores of a crate.
+    pub(crate) fn all(of: &KernelCrate) -> Vec<Self> {
+        let mut cores: Vec<Self> = Vec::new();
+        for kernel in of.kernels.kernels {
+            let known = cores.iter().position(|core| core.family == kernel.family);
+            let at = known.unwrap_or_else(|| {
+                let (package, family) = (of.kernels.package, kernel.family);
+                cores.push(Self { package, family, kernels: Vec::new() });
+                cores.len() - 1
+            });
+            let tiles = kernel.tiles.iter();
+            cores[at].kernels.extend(tiles.map(|tile| CoreKernel { arch: kernel.arch, tile }));
+        }
+        cores
+    }
+}
+
+/// Where an instruction comes from: the lines of the source that inlining has put around it, and what
+/// it does. Equal for the copies that tile configurations, variants and unrolled loops make.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// File, line and column: the instruction's own, then those of the calls around it.
+    pub(crate) lines: Vec<(String, u32, u32)>,
+    /// Its operation.
+    pub(crate) op: &'static str,
+}
+
+impl Place {
+    /// `file:line:column` of each line.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text = |(file, line, column): &(String, u32, u32)| format!("{file}:{line}:{column}");
+        self.lines.iter().map(text).collect()
+    }
+
+    /// Prints each line with its text.
+    pub(crate) fn print(&self, out: &mut impl Write, sources: &Sources) -> io::Result<()> {
+        for (at, (file, line, _)) in self.lines().into_iter().zip(&self.lines) {
+            writeln!(out, "  {at}: {}", sources.line(file, *line).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// The instructions of a kernel that can be reached from its entry, each with its place.
+///
+/// # Errors
+/// If the code object cannot be read.
+pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<(Placed, Place)>, Box<dyn Error>> {
+    let object = CodeObject::parse(kernel.tile.image.bytes)?;
+    let lines = object.lines();
+    let mut all = object.instructions(kernel.tile.symbol);
+    let reachable = reachable(&all);
+    all.retain(|placed| reachable.contains(&placed.offset));
+    let mut last = Vec::new();
+    let placed = all.into_iter().map(|placed| {
+        let frames = lines.as_ref().map(|lines| lines.frames(placed.vaddr)).unwrap_or_default();
+        let mut lines: Vec<_> = frames.into_iter().map(|frame| line_of(frame.location)).collect();
+        // The outermost is the kernel's own, in a file that the build generates for each.
+        if let Some(entry) = lines.pop()
+            && lines.is_empty()
+        {
+            lines.push(("the entry".to_owned(), entry.1, 0));
+        }
+        // What the compiler attributes to no line belongs to the one before.
+        if lines.first().is_none_or(|(_, line, _)| *line == 0) {
+            lines.clone_from(&last);
+        }
+        last.clone_from(&lines);
+        let op = placed.inst.info.op.name();
+        (placed, Place { lines, op })
+    });
+    Ok(placed.collect())
+}
+
+fn line_of(at: SourceLocation) -> (String, u32, u32) {
+    (at.file.trim_start_matches("./").to_owned(), at.line, at.column)
+}
+
+/// Offsets of the instructions that can be reached from the first one.
+fn reachable(code: &[Placed]) -> BTreeSet<u64> {
+    let by_offset: HashMap<u64, &Placed> =
+        code.iter().map(|placed| (placed.offset, placed)).collect();
+    let mut reached = BTreeSet::new();
+    let mut open = vec![0];
+    while let Some(offset) = open.pop() {
+        let Some(placed) = by_offset.get(&offset) else { continue };
+        if !reached.insert(offset) {
+            continue;
+        }
+        let behind = offset + u64::from(placed.inst.size);
+        match placed.next() {
+            Next::Through => open.push(behind),
+            Next::Jump(target) => open.push(target),
+            Next::Branch(target) => open.extend([behind, target]),
+            Next::End => {}
+            Next::Anywhere => return by_offset.into_keys().collect(),
+        }
+    }
+    reached
+}

@@ -1,0 +1,114 @@
+//! Why code that no case tells apart is right: data of the kernel crates.
+//!
+//! A crate's `src/parity/reasons.toml` has a table per reason, `[[coverage]]` for code that is not
+//! executed, `[[values]]` for altered instructions that no case notices. It speaks of every place
+//! whose core is `core`, at which, or at a call around which, a line of `file` contains `line`, whose
+//! operation contains `op`, and where `what` is part of what is missing, or of the change; `op` and
+//! `what` may be absent. Lines are named by their text, so that a reason stays with its line when
+//! others move it, and ends when the line is changed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::cores::Place;
+
+/// The reasons of a crate.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Reasons {
+    /// Code that is not executed, or branches that go one way.
+    pub(crate) coverage: Vec<Reason>,
+    /// Altered instructions that are not noticed.
+    pub(crate) values: Vec<Reason>,
+}
+
+/// A reason, and what it speaks of.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reason {
+    core: String,
+    file: String,
+    line: String,
+    #[serde(default)]
+    op: String,
+    #[serde(default)]
+    what: String,
+    pub(crate) reason: String,
+    #[serde(skip)]
+    used: Cell<bool>,
+}
+
+impl Reasons {
+    /// The reasons in the text of a file.
+    ///
+    /// # Errors
+    /// A message that names the crate.
+    pub(crate) fn parse(package: &str, text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| format!("reasons.toml of {package}: {error}"))
+    }
+}
+
+impl Reason {
+    /// The first of the reasons that speaks of a place and of what is said of it.
+    pub(crate) fn find<'r>(
+        all: &'r [Self],
+        sources: &Sources,
+        core: &str,
+        place: &Place,
+        what: &str,
+    ) -> Option<&'r str> {
+        let reason = all.iter().find(|reason| {
+            let at = |(file, line, _): &(String, u32, u32)| {
+                *file == reason.file
+                    && sources.line(file, *line).is_some_and(|text| text.contains(&reason.line))
+            };
+            reason.core == core
+                && place.op.contains(&reason.op)
+                && what.contains(&reason.what)
+                && place.lines.iter().any(at)
+        })?;
+        reason.used.set(true);
+        Some(&reason.reason)
+    }
+
+    /// What is left of the reasons about a core: they speak of nothing any more.
+    pub(crate) fn idle<'r>(all: &'r [Self], core: &str) -> impl Iterator<Item = String> + use<'r> {
+        let core = core.to_owned();
+        let idle = all.iter().filter(move |reason| reason.core == core && !reason.used.get());
+        idle.map(|reason| format!("{}: `{}`: {}", reason.file, reason.line, reason.reason))
+    }
+}
+
+/// The source files of a crate's kernels, read from the repository that this program was built in.
+pub(crate) struct Sources {
+    folders: Vec<PathBuf>,
+    files: RefCell<HashMap<String, Vec<String>>>,
+}
+
+impl Sources {
+    /// Those of a crate.
+    pub(crate) fn new(package: &str) -> Self {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        Self::of_folders([workspace.join(package), workspace.join("hk-core/include")])
+    }
+
+    /// Files of folders, the first that has them.
+    pub(crate) fn of_folders(folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        let folders = folders.into_iter().map(Into::into).collect();
+        Self { folders, files: RefCell::default() }
+    }
+
+    /// A line of a file, without the blanks around it; nothing if the file is not there.
+    pub(crate) fn line(&self, file: &str, line: u32) -> Option<String> {
+        let mut files = self.files.borrow_mut();
+        let lines = files.entry(file.to_owned()).or_insert_with(|| {
+            let text = self.folders.iter().find_map(|of| fs::read_to_string(of.join(file)).ok());
+            text.unwrap_or_default().lines().map(|line| line.trim().to_owned()).collect()
+        });
+        lines.get((line as usize).checked_sub(1)?).cloned()
+    }
+}

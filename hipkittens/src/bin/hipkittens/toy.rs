@@ -1,0 +1,210 @@
+//! The measures of the cases' strength, on a small kernel whose cases are weak in known ways.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hk_build::{CompileOptions, compile_hip};
+use hk_core::kernel::{
+    ArgLayout, CodeObjectImage, Kernel, KernelSet, Param, Resources, TileConfig,
+};
+use hk_core::{Device, DevicePtr, KernelArgs as _, Tensor, kernel_args, with_code};
+use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
+use hk_sim::alter::{Kind, alterations};
+use hk_sim::isa::Arch;
+
+use crate::cores::{self, Core, CoreKernel};
+use crate::coverage::{Watch, figures};
+use crate::reasons::{Reason, Reasons, Sources};
+use crate::values::worker::{Outcome, judge};
+
+/// `y = x + 3`, but 0 where x is above `limit`, and doubled where `twice` says so.
+const SOURCE: &str = r#"
+#include "hk/hip.h"
+
+struct ToyArgs {
+  const int* x;
+  int* y;
+  int limit;
+  int twice;
+};
+
+__device__ inline int changed(const ToyArgs& args, int x) {
+  int result = x + 3;
+  if (x > args.limit) result = 0;  // the choice
+  if (args.twice != 0) {
+    __builtin_amdgcn_s_sleep(1);  // keeps the branch
+    result *= 2;
+  }
+  return result;
+}
+
+extern "C" __global__ void toy(ToyArgs args) {
+  int i = __builtin_amdgcn_workitem_id_x();
+  args.y[i] = changed(args, args.x[i]);
+}
+"#;
+
+kernel_args! {
+    struct ToyArgs { x: DevicePtr<i32>, y: DevicePtr<i32>, limit: i32, twice: i32 }
+}
+
+const LANES: i32 = 64;
+const LIMIT: i32 = 40;
+
+/// The toy's kernels, which stay for the process.
+fn kernels(folder: &Path) -> &'static KernelSet {
+    let path = folder.join("toy.hip");
+    fs::write(&path, SOURCE).unwrap();
+    // The line tables join the names with the folder of the compilation.
+    let here = std::env::current_dir().unwrap();
+    let options = CompileOptions::default().include(hk_core::INCLUDE).root(folder).root(here);
+    let code = compile_hip(&path, hk_build::Arch::Gfx950, &options).unwrap();
+    let tile = TileConfig {
+        name: "any",
+        symbol: "toy",
+        image: CodeObjectImage { arch: "gfx950", bytes: code.image.leak() },
+        threads: LANES as u32,
+        dynamic_lds: 0,
+        params: &[] as &[(&str, Param)],
+        when: &[],
+        resources: Resources::default(),
+    };
+    let args: ArgLayout = ToyArgs::LAYOUT;
+    let kernel = Kernel {
+        arch: "gfx950",
+        family: "toy",
+        variant: "",
+        dims: &[],
+        args,
+        tiles: vec![tile].leak(),
+    };
+    Box::leak(Box::new(KernelSet { package: "toys", kernels: vec![kernel].leak() }))
+}
+
+/// A case with `x` from `first` on.
+fn case(set: &'static KernelSet, first: i32) -> Case {
+    let info = CaseInfo {
+        module: "toy",
+        op: "toy",
+        case: format!("from {first}"),
+        dtype: "i32".into(),
+        shape: vec![LANES as usize],
+        size: Size::Quick,
+        arch: None,
+    };
+    Case::new(info, move |stream| {
+        let x: Vec<i32> = (first..first + LANES).collect();
+        let y = x.iter().map(|&x| if x > LIMIT { 0.0 } else { f64::from(x + 3) }).collect();
+        let x = Tensor::from_slice(stream, &x, &[x.len()])?;
+        let memory = Guarded::<i32>::new(stream, 1, x.len(), Placement::default())?;
+        let mut out = memory.vector()?;
+        let stream = stream.clone();
+        let launch = move || {
+            let args = ToyArgs { x: x.ptr(), y: out.ptr_mut(), limit: LIMIT, twice: 0 };
+            let toy = set.function::<ToyArgs>(stream.device(), "toy", "toy", "", &[])?;
+            // SAFETY: each lane accesses its element of x and y, which have as many.
+            unsafe { toy.launch(&stream, [1, 1, 1], &args) }
+        };
+        Ok(Prepared::new(launch).output("y", memory, None, Expected::exact(y)))
+    })
+}
+
+fn core_of(set: &KernelSet) -> Core {
+    let tile = &set.kernels[0].tiles[0];
+    let kernels = vec![CoreKernel { arch: "gfx950", tile }];
+    Core { package: "toys", family: "toy", kernels }
+}
+
+const REASON: &str = r#"
+[[coverage]]
+core = "toy"
+file = "toy.hip"
+line = "keeps the branch"
+reason = "nobody asks for it"
+"#;
+
+/// The simulator has one setting for the process, so tests run one after another.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn what_no_case_executes_is_a_gap_unless_a_reason_says_why() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let set = kernels(folder.path());
+    let device = Device::open("sim:mi355x").unwrap();
+    let core = core_of(set);
+    let sources = Sources::of_folders([folder.path()]);
+    let mut watch = Watch::new();
+    watch.watch(&device);
+    assert_eq!(case(set, 0).run(&device).failure, None);
+
+    let found = figures(&watch, &core, &Reasons::default(), &sources).unwrap();
+    let line = |text: &str| 1 + SOURCE.lines().position(|line| line.contains(text)).unwrap() as u32;
+    let gap_at = |text: &str, what: &str| {
+        found.gaps.iter().any(|gap| {
+            gap.what() == what && gap.place.lines.iter().any(|(_, at, _)| *at == line(text))
+        })
+    };
+    assert!(gap_at("keeps the branch", "never executed"));
+    assert!(gap_at("args.twice != 0", "always jumps") || gap_at("args.twice != 0", "never jumps"));
+    assert!(!gap_at("x + 3", "never executed"));
+    assert_eq!(found.defects(), found.gaps.len());
+
+    let reasons = Reasons::parse("toys", REASON).unwrap();
+    let explained = figures(&watch, &core, &reasons, &sources).unwrap();
+    assert_eq!(explained.gaps.len(), found.gaps.len());
+    assert!(explained.defects() < found.defects() && explained.defects() > 0);
+    assert_eq!(Reason::idle(&reasons.coverage, "toy").count(), 0);
+    let unneeded =
+        Reasons::parse("toys", &REASON.replace("keeps the branch", "no such line")).unwrap();
+    assert_eq!(figures(&watch, &core, &unneeded, &sources).unwrap().defects(), found.defects());
+    assert_eq!(Reason::idle(&unneeded.coverage, "toy").count(), 1);
+}
+
+#[test]
+fn a_kernel_that_no_case_launches_is_a_defect() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let core = core_of(kernels(folder.path()));
+    let mut watch = Watch::new();
+    watch.watch(&Device::open("sim:mi355x").unwrap());
+    let sources = Sources::of_folders([folder.path()]);
+    let found = figures(&watch, &core, &Reasons::default(), &sources).unwrap();
+    assert_eq!(found.unlaunched, 1);
+    assert!(found.gaps.len() == found.places && found.defects() > 0);
+}
+
+#[test]
+fn an_altered_comparison_survives_until_a_case_has_the_limit() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let set = kernels(folder.path());
+    let device = Device::open("sim:mi355x").unwrap();
+    let core = core_of(set);
+    let code = cores::code(&core.kernels[0]).unwrap();
+    let altered = code.iter().find_map(|(placed, _)| {
+        let mut all = alterations(Arch::Gfx950, &placed.inst).into_iter();
+        let compare = all.find(|altered| altered.kind == Kind::Compare)?;
+        placed.inst.info.op.name().starts_with("v_cmp").then_some((placed, compare))
+    });
+    let (placed, compare) = altered.expect("the choice is a comparison of lanes");
+    let image = core.kernels[0].tile.image;
+    let mutant = compare.apply(image.bytes, placed.position);
+    let judged = |cases: &[&Case]| {
+        let cases: Vec<_> = cases.iter().map(|case| (*case, 1 << 20)).collect();
+        with_code(&device, image, &mutant, || judge(&device, &cases)).unwrap().unwrap()
+    };
+    let before = hk_sim::exec_options();
+    let [weak, strong] = [case(set, LIMIT + 1), case(set, 0)];
+    let survived = judged(&[&weak]);
+    assert_eq!((survived.outcome, survived.case), (Outcome::Survived, None));
+    let caught = judged(&[&weak, &strong]);
+    assert_eq!((caught.outcome, caught.cases), (Outcome::Parity, 2));
+    assert_eq!(caught.case, Some(strong.info.title()));
+    hk_sim::set_exec_options(before);
+}

@@ -1,0 +1,385 @@
+//! `hipkittens mutate --values`: whether altered instructions are noticed.
+//!
+//! The sample is drawn from the places of a core (see [`Place`]) whose instructions some case
+//! executes, each place once before any comes twice; of a place, one of its copies, and of that one of
+//! its alterations. A mutant runs on the cases that execute the instruction, of all modules of the
+//! crate, those with the fewest instructions first, until one notices it: first each once, then each
+//! as `check --sanitize` runs it. Processes do the work, as the simulator has one setting for each,
+//! and a mutant that writes where it should not spoils only its own.
+
+pub(crate) mod worker;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hk_core::Device;
+use hk_ref::{Case, Size};
+use hk_sim::alter::{Alteration, alterations};
+use hk_sim::exec::{Coverage, ExecOptions, Executed};
+use hk_sim::isa::Arch;
+use hk_sim::object::Placed;
+use rand::rngs::StdRng;
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+
+use crate::check;
+use crate::cores::{self, Core, CoreKernel, Place};
+use crate::mutate::Request;
+use crate::mutate::bar;
+use crate::reasons::{Reason, Reasons, Sources};
+use crate::registry::{self, KernelCrate};
+
+use worker::{Answer, Job, Outcome, Worker};
+
+/// The share of the mutants that must be caught, of those that are not proved equivalent.
+const BAR: f64 = 0.97;
+
+/// A mutant that runs over may execute this many times what the case needs.
+const PATIENCE: u64 = 4;
+/// And this many instructions more.
+const SLACK: u64 = 100_000;
+
+/// What a case executes on a device.
+struct Run<'a> {
+    device: &'a Device,
+    /// The case's place in the list of its crate.
+    case: usize,
+    kernels: BTreeMap<String, Executed>,
+}
+
+impl Run<'_> {
+    fn work(&self) -> u64 {
+        self.kernels.values().map(|executed| executed.instructions).sum()
+    }
+
+    /// Wave instructions that a launch of a mutant may execute.
+    fn budget(&self) -> u64 {
+        let longest = self.kernels.values().map(|executed| executed.longest).max();
+        PATIENCE * longest.unwrap_or(0) + SLACK
+    }
+}
+
+/// A mutant, ready to be judged.
+struct Mutant<'a> {
+    kernel: &'a CoreKernel,
+    place: Place,
+    placed: Placed,
+    alteration: Alteration,
+}
+
+/// Alters instructions of the cores and prints what became of the mutants.
+///
+/// # Errors
+/// What is wrong with the request, or with an unchanged kernel.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let devices = check::open(&request.device)?;
+    if let Some(device) = devices.iter().find(|device| !device.is_simulated()) {
+        return Err(format!("{device}: mutants run on simulated devices only").into());
+    }
+    let filter = request.filter.as_deref().unwrap_or_default();
+    let mut rows = Vec::new();
+    for of in registry::crates() {
+        let matches = |case: &Case| check::title(case).contains(filter);
+        if !of.cases.iter().any(matches) {
+            continue;
+        }
+        let runs = runs(&devices, &of.cases)?;
+        let reasons = Reasons::parse(of.kernels.package, of.reasons)?;
+        let sources = Sources::new(of.kernels.package);
+        for mut core in Core::all(&of) {
+            let asked = runs.iter().any(|run| {
+                let launches = |kernel: &CoreKernel| run.kernels.contains_key(kernel.tile.symbol);
+                matches(&of.cases[run.case]) && core.kernels.iter().any(launches)
+            });
+            let wanted = request.kernel.as_deref().unwrap_or_default();
+            core.kernels.retain(|kernel| kernel.tile.symbol.contains(wanted));
+            if asked && !core.kernels.is_empty() {
+                rows.push(change(request, &of, &core, &runs, &reasons.values, &sources)?);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Err("no case launches such a kernel; `hipkittens check --list` prints all".into());
+    }
+    print(&rows, request.json)?;
+    Ok(if rows.iter().all(Row::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs every case unchanged, once.
+fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<dyn Error>> {
+    let before = hk_sim::exec_options();
+    let progress = bar(devices.len() * cases.len());
+    let mut runs = Vec::new();
+    for device in devices {
+        for (number, case) in cases.iter().enumerate() {
+            progress.inc(1);
+            if case.info.size >= Size::Large || !case.info.fits(device) {
+                continue;
+            }
+            progress.set_message(format!("{device} {}", case.info.title()));
+            let coverage = Arc::new(Coverage::default());
+            let noted = Some(Arc::clone(&coverage));
+            hk_sim::set_exec_options(ExecOptions { coverage: noted, ..before.clone() });
+            if let Some(failure) = case.prepare(device)?.attempt()? {
+                return Err(format!("{}: {failure}", case.info.title()).into());
+            }
+            runs.push(Run { device, case: number, kernels: coverage.kernels() });
+        }
+    }
+    progress.finish_and_clear();
+    hk_sim::set_exec_options(before);
+    runs.sort_by_key(Run::work);
+    Ok(runs)
+}
+
+/// The cases that execute the instruction, those with the least work first.
+fn reaching<'r>(runs: &'r [Run<'r>], kernel: &CoreKernel, placed: &Placed) -> Vec<&'r Run<'r>> {
+    let reaches = |run: &&Run<'_>| {
+        run.device.arch().name() == kernel.arch
+            && run.kernels.get(kernel.tile.symbol).is_some_and(|executed| {
+                let seen = executed.at(placed.offset);
+                seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector()
+            })
+    };
+    runs.iter().filter(reaches).collect()
+}
+
+/// Draws the sample.
+fn sample<'c>(
+    core: &'c Core,
+    runs: &[Run<'_>],
+    count: usize,
+    seed: u64,
+) -> Result<Vec<Mutant<'c>>, Box<dyn Error>> {
+    let mut places: BTreeMap<Place, Vec<(&CoreKernel, Placed)>> = BTreeMap::new();
+    for kernel in &core.kernels {
+        let mut all = Executed::default();
+        let of = |run: &&Run<'_>| run.device.arch().name() == kernel.arch;
+        let executed = runs.iter().filter(of).filter_map(|run| run.kernels.get(kernel.tile.symbol));
+        executed.for_each(|executed| all.merge(executed));
+        for (placed, place) in cores::code(kernel)? {
+            let seen = all.at(placed.offset);
+            if seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector() {
+                places.entry(place).or_default().push((kernel, placed));
+            }
+        }
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut mutants: Vec<Mutant<'_>> = Vec::new();
+    let mut taken = std::collections::BTreeSet::new();
+    let mut idle_rounds = 0;
+    while mutants.len() < count && idle_rounds < 8 {
+        let before = mutants.len();
+        places.shuffle(&mut random);
+        for (place, copies) in &places {
+            let Some((kernel, placed)) = copies.choose(&mut random) else { continue };
+            let changes = alterations(arch_of(kernel.arch), &placed.inst);
+            if changes.is_empty() {
+                continue;
+            }
+            let number = random.random_range(0..changes.len());
+            if mutants.len() < count
+                && taken.insert((kernel.arch, kernel.tile.symbol, placed.offset, number))
+            {
+                let alteration = changes[number].clone();
+                let (place, placed) = (place.clone(), placed.clone());
+                mutants.push(Mutant { kernel, place, placed, alteration });
+            }
+        }
+        idle_rounds = if mutants.len() == before { idle_rounds + 1 } else { 0 };
+    }
+    Ok(mutants)
+}
+
+fn arch_of(name: &str) -> Arch {
+    if name == Arch::Gfx942.name() { Arch::Gfx942 } else { Arch::Gfx950 }
+}
+
+/// Judges a sample of the mutants of one core.
+fn change(
+    request: &Request,
+    of: &KernelCrate,
+    core: &Core,
+    runs: &[Run<'_>],
+    reasons: &[Reason],
+    sources: &Sources,
+) -> Result<Row, Box<dyn Error>> {
+    let mutants = sample(core, runs, request.sample, request.seed)?;
+    let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, mutant)).collect();
+    let progress = bar(jobs.len());
+    progress.set_message(format!("{} {}", core.package, core.family));
+    let answers: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let next = Mutex::new(0..jobs.len());
+    let processes = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let work = || {
+            let mut worker = Worker::start()?;
+            loop {
+                let turn = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(at) = turn else { return Ok(()) };
+                let answer = worker.judge(&jobs[at])?;
+                *answers[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+                progress.inc(1);
+            }
+        };
+        let threads: Vec<_> = (0..processes).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err("a thread that drives a process panicked".into()))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    progress.finish_and_clear();
+    results.into_iter().collect::<Result<(), _>>()?;
+    let mut row = Row::new(core);
+    for (mutant, answer) in mutants.iter().zip(answers) {
+        let answer = answer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let answer = answer.ok_or("a mutant was not judged")?;
+        let what = format!("{} -> {}", mutant.placed.inst, mutant.alteration.inst);
+        let reason = match answer.outcome {
+            Outcome::Survived => Reason::find(reasons, sources, core.family, &mutant.place, &what),
+            _ => None,
+        };
+        row.add(&answer, reason.is_some());
+        show(request, core, mutant, &answer, reason, sources)?;
+    }
+    Ok(row)
+}
+
+fn job(of: &KernelCrate, runs: &[Run<'_>], mutant: &Mutant<'_>) -> Job {
+    let Mutant { kernel, placed, alteration, .. } = mutant;
+    let reaching = reaching(runs, kernel, placed);
+    Job {
+        package: of.kernels.package.to_owned(),
+        device: reaching.first().map_or_else(String::new, |run| run.device.name().to_owned()),
+        symbol: kernel.tile.symbol.to_owned(),
+        position: placed.position,
+        words: alteration.inst.raw[..usize::from(alteration.inst.size / 4)].to_vec(),
+        cases: reaching.iter().map(|run| (run.case, run.budget())).collect(),
+    }
+}
+
+fn show(
+    request: &Request,
+    core: &Core,
+    mutant: &Mutant<'_>,
+    answer: &Answer,
+    reason: Option<&str>,
+    sources: &Sources,
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let Mutant { kernel, place, placed, alteration } = mutant;
+    let (symbol, arch, offset) = (kernel.tile.symbol, kernel.arch, placed.offset);
+    if request.json {
+        let line = json!({
+            "crate": core.package,
+            "core": core.family,
+            "kernel": symbol,
+            "arch": arch,
+            "offset": offset,
+            "source": place.lines(),
+            "kind": alteration.kind.word(),
+            "instruction": placed.inst.to_string(),
+            "replacement": alteration.inst.to_string(),
+            "outcome": answer.outcome.word(),
+            "detail": answer.detail,
+            "case": answer.case,
+            "cases": answer.cases,
+            "reason": reason,
+        });
+        writeln!(out, "{line}")?;
+    } else if answer.outcome == Outcome::Survived {
+        let family = core.family;
+        let (before, after) = (&placed.inst, &alteration.inst);
+        writeln!(out, "\n{family} survived on {} cases: {before} -> {after}", answer.cases)?;
+        place.print(&mut out, sources)?;
+        writeln!(out, "  {symbol} {arch} +{offset:#x}")?;
+        writeln!(out, "  {}", reason.unwrap_or("no reason is stated"))?;
+    }
+    Ok(())
+}
+
+/// The mutants of one core by outcome.
+struct Row {
+    package: &'static str,
+    family: &'static str,
+    counts: [usize; 5],
+    unexplained: usize,
+}
+
+impl Row {
+    fn new(core: &Core) -> Self {
+        let (package, family) = (core.package, core.family);
+        Self { package, family, counts: [0; 5], unexplained: 0 }
+    }
+
+    fn add(&mut self, answer: &Answer, explained: bool) {
+        self.counts[answer.outcome as usize] += 1;
+        self.unexplained += usize::from(answer.outcome == Outcome::Survived && !explained);
+    }
+
+    /// Of those that are not proved equivalent, the share that was caught.
+    fn share(&self) -> f64 {
+        let [parity, fault, sanitizer, equivalent, _] = self.counts;
+        let all: usize = self.counts.iter().sum();
+        let caught = parity + fault + sanitizer;
+        if all == equivalent { 1.0 } else { caught as f64 / (all - equivalent) as f64 }
+    }
+
+    fn holds(&self) -> bool {
+        self.share() >= BAR && self.unexplained == 0
+    }
+}
+
+fn print(rows: &[Row], json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if !json {
+        writeln!(
+            out,
+            "\n{:<8} {:<12} {:>7} {:>6} {:>6} {:>9} {:>10} {:>8} {:>11} {:>7}",
+            "crate",
+            "core",
+            "mutants",
+            "parity",
+            "fault",
+            "sanitizer",
+            "equivalent",
+            "survived",
+            "unexplained",
+            "caught",
+        )?;
+    }
+    for row in rows {
+        let Row { package, family, counts, unexplained } = row;
+        let [parity, fault, sanitizer, equivalent, survived] = counts;
+        let all: usize = counts.iter().sum();
+        let share = row.share();
+        if json {
+            let line = json!({
+                "crate": package,
+                "core": family,
+                "mutants": all,
+                "parity": parity,
+                "fault": fault,
+                "sanitizer": sanitizer,
+                "equivalent": equivalent,
+                "survived": survived,
+                "unexplained": unexplained,
+                "caught": share,
+            });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(
+                out,
+                "{package:<8} {family:<12} {all:>7} {parity:>6} {fault:>6} {sanitizer:>9} \
+                 {equivalent:>10} {survived:>8} {unexplained:>11} {:>6.1}%",
+                100.0 * share,
+            )?;
+        }
+    }
+    Ok(())
+}
