@@ -88,8 +88,8 @@ struct Alterations<'a> {
 }
 
 impl Alterations<'_> {
-    /// Adds what `change` makes of the encoding, if that is another instruction of the same size that
-    /// is executed.
+    /// Adds what `change` makes of the encoding, if that is another instruction of the same size
+    /// that is executed.
     fn add(&mut self, kind: Kind, change: impl FnOnce(&mut [u32; 4])) {
         let mut raw = self.inst.raw;
         change(&mut raw);

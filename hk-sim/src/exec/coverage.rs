@@ -143,8 +143,8 @@ impl<'a> Tally<'a> {
         Self { coverage, kernel, entry, seen: Vec::new() }
     }
 
-    /// Notes the instruction at `index`, behind which `next` would follow, and that was executed with
-    /// the lanes `before`.
+    /// Notes the instruction at `index`, behind which `next` would follow, and that was executed
+    /// with the lanes `before`.
     #[inline]
     pub(super) fn note(&mut self, wave: &Wave<'_>, index: usize, next: usize, before: u64) {
         let Some(at) = index.checked_sub(self.entry) else { return };

@@ -45,8 +45,8 @@ impl Core {
     }
 }
 
-/// Where an instruction comes from: the lines of the source that inlining has put around it, and what
-/// it does. Equal for the copies that tile configurations, variants and unrolled loops make.
+/// Where an instruction comes from: the lines of the source that inlining has put around it, and
+/// what it does. Equal for the copies that tile configurations, variants and unrolled loops make.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// File, line and column: the instruction's own, then those of the calls around it.

@@ -1,9 +1,10 @@
 //! `hipkittens check --coverage`: what of the kernels no case has executed.
 //!
 //! Tile configurations, variants and architectures are copies of one source, so instructions are
-//! merged by [`Place`]. A place is fine if one kernel has executed all copies of it that the compiler
-//! made there (of unrolled loops, of a function instantiated for several types), and has seen each
-//! that is a branch go both ways. Else it is a gap, and the kernel that lacks least is named.
+//! merged by [`Place`]. A place is fine if one kernel has executed all copies of it that the
+//! compiler made there (of unrolled loops, of a function instantiated for several types), and has
+//! seen each that is a branch go both ways. Else it is a gap, and the kernel that lacks least is
+//! named.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -151,7 +152,8 @@ impl Figures {
     }
 }
 
-/// Prints what the cases lack of the cores that were launched; returns how many gaps have no reason.
+/// Prints what the cases lack of the cores that were launched; returns how many gaps have no
+/// reason.
 ///
 /// # Errors
 /// If a case that the filter left out fails, or a code object or a file of reasons cannot be read.

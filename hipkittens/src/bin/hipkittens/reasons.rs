@@ -2,10 +2,10 @@
 //!
 //! A crate's `src/parity/reasons.toml` has a table per reason, `[[coverage]]` for code that is not
 //! executed, `[[values]]` for altered instructions that no case notices. It speaks of every place
-//! whose core is `core`, at which, or at a call around which, a line of `file` contains `line`, whose
-//! operation contains `op`, and where `what` is part of what is missing, or of the change; `op` and
-//! `what` may be absent. Lines are named by their text, so that a reason stays with its line when
-//! others move it, and ends when the line is changed.
+//! whose core is `core`, at which, or at a call around which, a line of `file` contains `line`,
+//! whose operation contains `op`, and where `what` is part of what is missing, or of the change;
+//! `op` and `what` may be absent. Lines are named by their text, so that a reason stays with its
+//! line when others move it, and ends when the line is changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,11 +1,11 @@
 //! `hipkittens mutate --values`: whether altered instructions are noticed.
 //!
 //! The sample is drawn from the places of a core (see [`Place`]) whose instructions some case
-//! executes, each place once before any comes twice; of a place, one of its copies, and of that one of
-//! its alterations. A mutant runs on the cases that execute the instruction, of all modules of the
-//! crate, those with the fewest instructions first, until one notices it: first each once, then each
-//! as `check --sanitize` runs it. Processes do the work, as the simulator has one setting for each,
-//! and a mutant that writes where it should not spoils only its own.
+//! executes, each place once before any comes twice; of a place, one of its copies, and of that one
+//! of its alterations. A mutant runs on the cases that execute the instruction, of all modules of
+//! the crate, those with the fewest instructions first, until one notices it: first each once, then
+//! each as `check --sanitize` runs it. Processes do the work, as the simulator has one setting for
+//! each, and a mutant that writes where it should not spoils only its own.
 
 pub(crate) mod worker;
 
