@@ -53,15 +53,9 @@ pub struct Alteration {
 }
 
 impl Alteration {
-    /// The code object with the instruction at this place of the file.
-    pub fn apply(&self, object: &[u8], position: usize) -> Vec<u8> {
-        let mut bytes = object.to_vec();
-        let words = &self.inst.raw[..usize::from(self.inst.size / 4)];
-        let new: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        if let Some(place) = bytes.get_mut(position..position + new.len()) {
-            place.copy_from_slice(&new);
-        }
-        bytes
+    /// The encoded instruction.
+    pub fn words(&self) -> &[u32] {
+        &self.inst.raw[..usize::from(self.inst.size / 4)]
     }
 }
 

@@ -27,7 +27,7 @@ pub use code::{Next, Placed};
 pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs};
 pub use error::LoadError;
 pub use metadata::{HiddenArg, KernelArg, KernelMetadata, ValueKind};
-pub use source::{Frame, LineTable, SourceLocation};
+pub use source::{LineTable, SourceLocation};
 pub use target::{Feature, Processor, TargetId};
 
 use crate::isa::Arch;

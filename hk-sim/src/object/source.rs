@@ -27,15 +27,6 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A call that the compiler has inlined, or the function itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Frame {
-    /// Function, as the compiler recorded it.
-    pub function: Option<String>,
-    /// Place in it: of the instruction, or of the call that was inlined.
-    pub location: SourceLocation,
-}
-
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The line tables of a code object.
@@ -57,14 +48,12 @@ impl<'a> LineTable<'a> {
         located(self.0.find_location(vaddr).ok()??)
     }
 
-    /// The instruction's own place first, then those of the calls around it.
-    pub fn frames(&self, vaddr: u64) -> Vec<Frame> {
+    /// The instruction's own line first, then those of the inlined calls around it.
+    pub fn frames(&self, vaddr: u64) -> Vec<SourceLocation> {
         let Ok(mut found) = self.0.find_frames(vaddr).skip_all_loads() else { return Vec::new() };
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
-            let function = frame.function.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
-            let Some(location) = frame.location.and_then(located) else { continue };
-            frames.push(Frame { function, location });
+            frames.extend(frame.location.and_then(located));
         }
         frames
     }

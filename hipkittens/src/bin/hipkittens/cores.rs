@@ -84,7 +84,7 @@ pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<(Placed, Place)>, Box<dyn 
     let mut last = Vec::new();
     let placed = all.into_iter().map(|placed| {
         let frames = lines.as_ref().map(|lines| lines.frames(placed.vaddr)).unwrap_or_default();
-        let mut lines: Vec<_> = frames.into_iter().map(|frame| line_of(frame.location)).collect();
+        let mut lines: Vec<_> = frames.into_iter().map(line_of).collect();
         // The outermost is the kernel's own, in a file that the build generates for each.
         if let Some(entry) = lines.pop()
             && lines.is_empty()

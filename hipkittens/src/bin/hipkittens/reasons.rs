@@ -61,25 +61,41 @@ impl Reason {
         place: &Place,
         what: &str,
     ) -> Option<&'r str> {
-        let reason = all.iter().find(|reason| {
-            let at = |(file, line, _): &(String, u32, u32)| {
-                *file == reason.file
-                    && sources.line(file, *line).is_some_and(|text| text.contains(&reason.line))
-            };
-            reason.core == core
-                && place.op.contains(&reason.op)
-                && what.contains(&reason.what)
-                && place.lines.iter().any(at)
-        })?;
+        let speaks = |reason: &&Self| reason.covers(what) && reason.is_about(sources, core, place);
+        let reason = all.iter().find(speaks)?;
         reason.used.set(true);
         Some(&reason.reason)
     }
 
-    /// What is left of the reasons about a core: they speak of nothing any more.
-    pub(crate) fn idle<'r>(all: &'r [Self], core: &str) -> impl Iterator<Item = String> + use<'r> {
-        let core = core.to_owned();
-        let idle = all.iter().filter(move |reason| reason.core == core && !reason.used.get());
-        idle.map(|reason| format!("{}: `{}`: {}", reason.file, reason.line, reason.reason))
+    /// Whether it speaks of this, if it is said of a place that the reason is about.
+    pub(crate) fn covers(&self, what: &str) -> bool {
+        what.contains(&self.what)
+    }
+
+    /// Whether it speaks of a place of a core.
+    pub(crate) fn is_about(&self, sources: &Sources, core: &str, place: &Place) -> bool {
+        let at = |(file, line, _): &(String, u32, u32)| {
+            *file == self.file
+                && sources.line(file, *line).is_some_and(|text| text.contains(&self.line))
+        };
+        self.core == core && place.op.contains(&self.op) && place.lines.iter().any(at)
+    }
+
+    /// Names the reasons about a core that speak of nothing any more, on standard error; returns how
+    /// many there are.
+    pub(crate) fn complain(all: &[Self], core: &str, stale: impl Fn(&Self) -> bool) -> usize {
+        let stale = all.iter().filter(|reason| reason.core == core && stale(reason));
+        let complaints = stale.map(|Self { file, line, reason, .. }| {
+            eprintln!(
+                "hipkittens: a reason of {core} speaks of nothing: {file}: `{line}`: {reason}"
+            );
+        });
+        complaints.count()
+    }
+
+    /// Whether [`find`](Self::find) has not found it yet.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.used.get()
     }
 }
 

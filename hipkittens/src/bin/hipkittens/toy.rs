@@ -16,7 +16,7 @@ use hk_sim::isa::Arch;
 use crate::cores::{self, Core, CoreKernel};
 use crate::coverage::{Watch, figures};
 use crate::reasons::{Reason, Reasons, Sources};
-use crate::values::worker::{Outcome, judge};
+use crate::values::worker::{Outcome, judge, patched};
 
 /// `y = x + 3`, but 0 where x is above `limit`, and doubled where `twice` says so.
 const SOURCE: &str = r#"
@@ -159,11 +159,11 @@ fn what_no_case_executes_is_a_gap_unless_a_reason_says_why() {
     let explained = figures(&watch, &core, &reasons, &sources).unwrap();
     assert_eq!(explained.gaps.len(), found.gaps.len());
     assert!(explained.defects() < found.defects() && explained.defects() > 0);
-    assert_eq!(Reason::idle(&reasons.coverage, "toy").count(), 0);
+    assert_eq!(Reason::complain(&reasons.coverage, "toy", Reason::is_idle), 0);
     let unneeded =
         Reasons::parse("toys", &REASON.replace("keeps the branch", "no such line")).unwrap();
     assert_eq!(figures(&watch, &core, &unneeded, &sources).unwrap().defects(), found.defects());
-    assert_eq!(Reason::idle(&unneeded.coverage, "toy").count(), 1);
+    assert_eq!(Reason::complain(&unneeded.coverage, "toy", Reason::is_idle), 1);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn an_altered_comparison_survives_until_a_case_has_the_limit() {
     });
     let (placed, compare) = altered.expect("the choice is a comparison of lanes");
     let image = core.kernels[0].tile.image;
-    let mutant = compare.apply(image.bytes, placed.position);
+    let mutant = patched(image.bytes, placed.position, compare.words()).unwrap();
     let judged = |cases: &[&Case]| {
         let cases: Vec<_> = cases.iter().map(|case| (*case, 1 << 20)).collect();
         with_code(&device, image, &mutant, || judge(&device, &cases)).unwrap().unwrap()

@@ -9,7 +9,7 @@
 
 pub(crate) mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -28,8 +28,7 @@ use serde_json::json;
 
 use crate::check;
 use crate::cores::{self, Core, CoreKernel, Place};
-use crate::mutate::Request;
-use crate::mutate::bar;
+use crate::mutate::{Request, bar};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::{self, KernelCrate};
 
@@ -63,12 +62,32 @@ impl Run<'_> {
     }
 }
 
+/// An executed instruction that can be altered.
+struct Site<'a> {
+    kernel: &'a CoreKernel,
+    placed: Placed,
+    alterations: Vec<Alteration>,
+}
+
+/// By place, the copies of its instruction.
+type Sites<'a> = BTreeMap<Place, Vec<Site<'a>>>;
+
 /// A mutant, ready to be judged.
 struct Mutant<'a> {
-    kernel: &'a CoreKernel,
-    place: Place,
-    placed: Placed,
-    alteration: Alteration,
+    place: &'a Place,
+    site: &'a Site<'a>,
+    alteration: &'a Alteration,
+}
+
+impl Mutant<'_> {
+    /// What reasons are looked up by.
+    fn what(&self) -> String {
+        what(self.site, self.alteration)
+    }
+}
+
+fn what(site: &Site<'_>, alteration: &Alteration) -> String {
+    format!("{} -> {}", site.placed.inst, alteration.inst)
 }
 
 /// Alters instructions of the cores and prints what became of the mutants.
@@ -140,60 +159,61 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
 fn reaching<'r>(runs: &'r [Run<'r>], kernel: &CoreKernel, placed: &Placed) -> Vec<&'r Run<'r>> {
     let reaches = |run: &&Run<'_>| {
         run.device.arch().name() == kernel.arch
-            && run.kernels.get(kernel.tile.symbol).is_some_and(|executed| {
-                let seen = executed.at(placed.offset);
-                seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector()
-            })
+            && run.kernels.get(kernel.tile.symbol).is_some_and(|all| executes(all, placed))
     };
     runs.iter().filter(reaches).collect()
 }
 
-/// Draws the sample.
-fn sample<'c>(
-    core: &'c Core,
-    runs: &[Run<'_>],
-    count: usize,
-    seed: u64,
-) -> Result<Vec<Mutant<'c>>, Box<dyn Error>> {
-    let mut places: BTreeMap<Place, Vec<(&CoreKernel, Placed)>> = BTreeMap::new();
+fn executes(all: &Executed, placed: &Placed) -> bool {
+    let seen = all.at(placed.offset);
+    seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector()
+}
+
+/// What of a core some case executes and can be altered.
+fn sites<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Sites<'c>, Box<dyn Error>> {
+    let mut sites = Sites::new();
     for kernel in &core.kernels {
         let mut all = Executed::default();
         let of = |run: &&Run<'_>| run.device.arch().name() == kernel.arch;
         let executed = runs.iter().filter(of).filter_map(|run| run.kernels.get(kernel.tile.symbol));
         executed.for_each(|executed| all.merge(executed));
         for (placed, place) in cores::code(kernel)? {
-            let seen = all.at(placed.offset);
-            if seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector() {
-                places.entry(place).or_default().push((kernel, placed));
+            if !executes(&all, &placed) {
+                continue;
+            }
+            let alterations = alterations(arch_of(kernel.arch), &placed.inst);
+            if !alterations.is_empty() {
+                let site = Site { kernel, placed, alterations };
+                sites.entry(place).or_default().push(site);
             }
         }
     }
-    let mut places: Vec<_> = places.into_iter().collect();
+    Ok(sites)
+}
+
+/// Draws the sample.
+fn sample<'a>(sites: &'a Sites<'a>, count: usize, seed: u64) -> Vec<Mutant<'a>> {
+    let mut places: Vec<_> = sites.iter().collect();
     let mut random = StdRng::seed_from_u64(seed);
     let mut mutants: Vec<Mutant<'_>> = Vec::new();
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = BTreeSet::new();
     let mut idle_rounds = 0;
     while mutants.len() < count && idle_rounds < 8 {
         let before = mutants.len();
         places.shuffle(&mut random);
         for (place, copies) in &places {
-            let Some((kernel, placed)) = copies.choose(&mut random) else { continue };
-            let changes = alterations(arch_of(kernel.arch), &placed.inst);
-            if changes.is_empty() {
-                continue;
-            }
-            let number = random.random_range(0..changes.len());
+            let Some(site) = copies.choose(&mut random) else { continue };
+            let number = random.random_range(0..site.alterations.len());
+            let Site { kernel, placed, alterations } = site;
             if mutants.len() < count
                 && taken.insert((kernel.arch, kernel.tile.symbol, placed.offset, number))
             {
-                let alteration = changes[number].clone();
-                let (place, placed) = (place.clone(), placed.clone());
-                mutants.push(Mutant { kernel, place, placed, alteration });
+                mutants.push(Mutant { place, site, alteration: &alterations[number] });
             }
         }
         idle_rounds = if mutants.len() == before { idle_rounds + 1 } else { 0 };
     }
-    Ok(mutants)
+    mutants
 }
 
 fn arch_of(name: &str) -> Arch {
@@ -209,7 +229,8 @@ fn change(
     reasons: &[Reason],
     sources: &Sources,
 ) -> Result<Row, Box<dyn Error>> {
-    let mutants = sample(core, runs, request.sample, request.seed)?;
+    let sites = sites(core, runs)?;
+    let mutants = sample(&sites, request.sample, request.seed);
     let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, mutant)).collect();
     let progress = bar(jobs.len());
     progress.set_message(format!("{} {}", core.package, core.family));
@@ -236,14 +257,22 @@ fn change(
     progress.finish_and_clear();
     results.into_iter().collect::<Result<(), _>>()?;
     let mut row = Row::new(core);
+    // Of code that was left out, nothing is known.
+    if request.kernel.is_none() && request.device.is_empty() {
+        row.stale = Reason::complain(reasons, core.family, |reason| {
+            let covered = |site: &Site<'_>| {
+                site.alterations.iter().any(|altered| reason.covers(&what(site, altered)))
+            };
+            let about = |place| reason.is_about(sources, core.family, place);
+            !sites.iter().any(|(place, copies)| about(place) && copies.iter().any(covered))
+        });
+    }
     for (mutant, answer) in mutants.iter().zip(answers) {
         let answer = answer.into_inner().unwrap_or_else(PoisonError::into_inner);
         let answer = answer.ok_or("a mutant was not judged")?;
-        let what = format!("{} -> {}", mutant.placed.inst, mutant.alteration.inst);
-        let reason = match answer.outcome {
-            Outcome::Survived => Reason::find(reasons, sources, core.family, &mutant.place, &what),
-            _ => None,
-        };
+        let reason = (answer.outcome == Outcome::Survived)
+            .then(|| Reason::find(reasons, sources, core.family, mutant.place, &mutant.what()))
+            .flatten();
         row.add(&answer, reason.is_some());
         show(request, core, mutant, &answer, reason, sources)?;
     }
@@ -251,14 +280,14 @@ fn change(
 }
 
 fn job(of: &KernelCrate, runs: &[Run<'_>], mutant: &Mutant<'_>) -> Job {
-    let Mutant { kernel, placed, alteration, .. } = mutant;
+    let Mutant { site: Site { kernel, placed, .. }, alteration, .. } = mutant;
     let reaching = reaching(runs, kernel, placed);
     Job {
         package: of.kernels.package.to_owned(),
         device: reaching.first().map_or_else(String::new, |run| run.device.name().to_owned()),
         symbol: kernel.tile.symbol.to_owned(),
         position: placed.position,
-        words: alteration.inst.raw[..usize::from(alteration.inst.size / 4)].to_vec(),
+        words: alteration.words().to_vec(),
         cases: reaching.iter().map(|run| (run.case, run.budget())).collect(),
     }
 }
@@ -272,7 +301,7 @@ fn show(
     sources: &Sources,
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let Mutant { kernel, place, placed, alteration } = mutant;
+    let Mutant { place, site: Site { kernel, placed, .. }, alteration } = mutant;
     let (symbol, arch, offset) = (kernel.tile.symbol, kernel.arch, placed.offset);
     if request.json {
         let line = json!({
@@ -309,12 +338,14 @@ struct Row {
     family: &'static str,
     counts: [usize; 5],
     unexplained: usize,
+    /// Reasons that speak of nothing.
+    stale: usize,
 }
 
 impl Row {
     fn new(core: &Core) -> Self {
         let (package, family) = (core.package, core.family);
-        Self { package, family, counts: [0; 5], unexplained: 0 }
+        Self { package, family, counts: [0; 5], unexplained: 0, stale: 0 }
     }
 
     fn add(&mut self, answer: &Answer, explained: bool) {
@@ -331,7 +362,7 @@ impl Row {
     }
 
     fn holds(&self) -> bool {
-        self.share() >= BAR && self.unexplained == 0
+        self.share() >= BAR && self.unexplained == 0 && self.stale == 0
     }
 }
 
@@ -354,7 +385,7 @@ fn print(rows: &[Row], json: bool) -> io::Result<()> {
         )?;
     }
     for row in rows {
-        let Row { package, family, counts, unexplained } = row;
+        let Row { package, family, counts, unexplained, .. } = row;
         let [parity, fault, sanitizer, equivalent, survived] = counts;
         let all: usize = counts.iter().sum();
         let share = row.share();

@@ -143,13 +143,19 @@ fn judge_job(crates: &[KernelCrate], job: &Job) -> Result<Answer, Box<dyn Error>
     let is_it = |kernel: &&CoreKernel| kernel.arch == arch && kernel.tile.symbol == job.symbol;
     let kernel = cores.iter().flat_map(|core| &core.kernels).find(is_it);
     let image = kernel.ok_or("there is no such kernel")?.tile.image;
-    let mut code = image.bytes.to_vec();
-    let bytes: Vec<u8> = job.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let place = code.get_mut(job.position..job.position + bytes.len());
-    place.ok_or("the instruction is not in the code object")?.copy_from_slice(&bytes);
+    let code = patched(image.bytes, job.position, &job.words);
+    let code = code.ok_or("the instruction is not in the code object")?;
     let cases: Vec<_> =
         job.cases.iter().filter_map(|&(at, budget)| Some((of.cases.get(at)?, budget))).collect();
     Ok(with_code(&device, image, &code, || judge(&device, &cases))??)
+}
+
+/// A code object with other words at a place of the file, if it is that long.
+pub(crate) fn patched(object: &[u8], position: usize, words: &[u32]) -> Option<Vec<u8>> {
+    let mut bytes = object.to_vec();
+    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.get_mut(position..position + words.len())?.copy_from_slice(&words);
+    Some(bytes)
 }
 
 /// Runs the cases on the code that was put in place: each once, then each as `check --sanitize` does.
