@@ -1,6 +1,7 @@
 //! Cases, and how they are run.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use hk_core::dtype::{Element, Scalar};
@@ -25,7 +26,8 @@ const SCHEDULES: [(u32, Option<u64>); 3] = [
     (ExecOptions::FAR_AHEAD, None),
 ];
 
-/// The simulator's schedule is one for the whole process, so cases run one after another.
+/// The simulator's schedule is one for the whole process, so only what has the same schedule runs at
+/// once.
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// How much work a case is.
@@ -150,17 +152,91 @@ impl Case {
     pub fn run_sanitized(&self, device: &Device, checks: Checks) -> Report {
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let setting = Setting::new(device, checks);
-        let (outcome, tiles) = record_tiles(|| self.outcome(device, &setting));
+        let mut attempt = Attempt::new(self);
+        for run in 0..PATTERNS.len() {
+            setting.choose(run);
+            attempt.step(run, &device.default_stream());
+        }
+        attempt.report(device, &setting)
+    }
+
+    /// Uploads the inputs and computes the reference, to make the call with
+    /// [`Prepared::attempt`].
+    ///
+    /// # Errors
+    /// If the device has no room for it.
+    pub fn prepare(&self, device: &Device) -> Result<Prepared> {
+        (self.prepare)(&device.default_stream())
+    }
+}
+
+/// The runs of a case so far.
+struct Attempt<'c> {
+    case: &'c Case,
+    /// Absent before the first run, and after a failure.
+    prepared: Option<Prepared>,
+    outcome: Outcome,
+    tiles: Vec<&'static TileConfig>,
+}
+
+impl<'c> Attempt<'c> {
+    fn new(case: &'c Case) -> Self {
+        Self { case, prepared: None, outcome: Outcome::default(), tiles: Vec::new() }
+    }
+
+    /// Makes run `run`; after a failure, nothing.
+    fn step(&mut self, run: usize, stream: &Stream) {
+        let (result, tiles) = record_tiles(|| self.try_step(run, stream));
+        self.tiles.extend(tiles);
+        if let Err(error) = result {
+            self.outcome.findings.extend(finding(&error));
+            self.fail(format!("error: {error}"));
+        }
+    }
+
+    fn fail(&mut self, failure: String) {
+        self.outcome.failure = Some(failure);
+        self.prepared = None;
+    }
+
+    fn try_step(&mut self, run: usize, stream: &Stream) -> Result<()> {
+        if run == 0 {
+            // Under the schedule of the first run already, as the sanitizer watches memory from its
+            // allocation on.
+            self.prepared = Some((self.case.prepare)(stream)?);
+        }
+        let Some(prepared) = &mut self.prepared else { return Ok(()) };
+        let pattern = PATTERNS[run];
+        for output in &mut prepared.outputs {
+            output.reset(pattern)?;
+        }
+        (prepared.launch)()?;
+        let mut complaint = None;
+        for output in &mut prepared.outputs {
+            let said = output.take(pattern)?;
+            complaint = complaint.or(said);
+        }
+        if let Some(complaint) = complaint {
+            self.fail(format!("run {}: {complaint}", run + 1));
+        }
+        Ok(())
+    }
+
+    fn report(mut self, device: &Device, setting: &Setting) -> Report {
+        for output in self.prepared.iter().flat_map(|prepared| &prepared.outputs) {
+            output.judge(&mut self.outcome);
+        }
+        let Self { case: Case { info, .. }, outcome, tiles, .. } = self;
         let worst = outcome.worst.as_ref();
         let tile = tiles.into_iter().max_by_key(|tile| footprint(tile));
         let resources = tile.map(|tile| tile.resources).unwrap_or_default();
         Report {
-            module: self.info.module.to_owned(),
-            op: self.info.op.to_owned(),
+            module: info.module.to_owned(),
+            op: info.op.to_owned(),
             arch: device.arch().name().to_owned(),
-            case: self.info.case.clone(),
-            dtype: self.info.dtype.clone(),
-            shape: self.info.shape.clone(),
+            case: info.case.clone(),
+            dtype: info.dtype.clone(),
+            shape: info.shape.clone(),
             max_abs_err: worst.map(|worst| worst.error),
             rel_err: outcome.relative,
             tolerance: worst.map(|worst| worst.allowed),
@@ -174,48 +250,6 @@ impl Case {
             sanitizer: setting.sanitizes().then_some(outcome.findings),
             failure: outcome.failure,
         }
-    }
-
-    fn outcome(&self, device: &Device, setting: &Setting) -> Outcome {
-        let mut outcome = Outcome::default();
-        if let Err(error) = self.judge(device, setting, &mut outcome) {
-            outcome.findings.extend(finding(&error));
-            outcome.failure = Some(format!("error: {error}"));
-        }
-        outcome
-    }
-
-    /// Uploads the inputs and computes the reference, to make the call with
-    /// [`Prepared::attempt`].
-    ///
-    /// # Errors
-    /// If the device has no room for it.
-    pub fn prepare(&self, device: &Device) -> Result<Prepared> {
-        (self.prepare)(&device.default_stream())
-    }
-
-    fn judge(&self, device: &Device, setting: &Setting, outcome: &mut Outcome) -> Result<()> {
-        // Before anything is allocated, as the sanitizer watches memory from its allocation on.
-        setting.choose(0);
-        let mut prepared = self.prepare(device)?;
-        for (run, pattern) in PATTERNS.into_iter().enumerate() {
-            for output in &mut prepared.outputs {
-                output.reset(pattern)?;
-            }
-            setting.choose(run);
-            (prepared.launch)()?;
-            for output in &mut prepared.outputs {
-                let complaint = output.take(pattern)?;
-                if let Some(complaint) = complaint {
-                    outcome.failure = Some(format!("run {}: {complaint}", run + 1));
-                    return Ok(());
-                }
-            }
-        }
-        for output in &prepared.outputs {
-            output.judge(outcome);
-        }
-        Ok(())
     }
 }
 
@@ -450,12 +484,13 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
     assert!(!quick.is_empty() && !devices.is_empty(), "there is nothing to run");
     let mut failures = String::new();
     for device in devices {
-        for case in quick.iter().filter(|case| case.info.fits(device)) {
-            let report = case.run_sanitized(device, Checks::ALL);
+        let fitting: Vec<_> = quick.iter().copied().filter(|case| case.info.fits(device)).collect();
+        run_cases(device, &fitting, Checks::ALL, |case, report| {
             if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }
-        }
+            ControlFlow::Continue(())
+        });
     }
     assert!(failures.is_empty(), "{failures}");
 }
@@ -483,5 +518,8 @@ pub fn rejected<T: Element>(
     error
 }
 
+mod parallel;
 #[cfg(test)]
 mod tests;
+
+pub use parallel::run_cases;

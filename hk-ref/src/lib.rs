@@ -31,4 +31,6 @@ pub use expected::{Expected, Statistics, unit_roundoff};
 #[cfg(feature = "harness")]
 pub use guarded::{Edge, Guarded, Placement};
 #[cfg(feature = "harness")]
-pub use harness::{Case, CaseInfo, Prepared, Report, Size, devices, devices_of, run_module};
+pub use harness::{
+    Case, CaseInfo, Prepared, Report, Size, devices, devices_of, run_cases, run_module,
+};

@@ -129,3 +129,35 @@ fn findings_of_the_sanitizer_fail_the_case_and_are_named() {
     let report = racing_case().run_sanitized(device, FindingKind::Async.into());
     assert!(report.pass && report.sanitizer == Some(Vec::new()), "{report:?}");
 }
+
+/// Cases of every outcome, among many, in an order that one can tell.
+#[test]
+fn cases_on_all_cores_report_in_their_order() {
+    let device = &devices(&[Arch::Gfx950]).unwrap()[0];
+    let cases: Vec<Case> = (0..75)
+        .map(|i| match i {
+            7 => case(|run| vec![run as f32; 4], vec![0.0; 4]),
+            20 => Case::new(info(), |_| panic!("of case 20")),
+            33 => racing_case(),
+            _ => case(|_| vec![1.0; 4], vec![1.0; 4]),
+        })
+        .enumerate()
+        .map(|(i, case)| Case { info: CaseInfo { shape: vec![i], ..case.info }, ..case })
+        .collect();
+    let cases: Vec<&Case> = cases.iter().collect();
+    let mut shapes = Vec::new();
+    run_cases(device, &cases, FindingKind::Race.into(), |case, report| {
+        assert_eq!(case.info.shape, report.shape);
+        let at = report.shape[0];
+        let failure = report.failure.unwrap_or_default();
+        match at {
+            7 => assert!(failure.contains("in the first run"), "{failure}"),
+            20 => assert_eq!(failure, "panic: of case 20"),
+            33 => assert!(failure.contains("race: "), "{failure}"),
+            _ => assert_eq!(failure, "", "case {at}"),
+        }
+        shapes.push(at);
+        if at == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(shapes, (0..=70).collect::<Vec<_>>());
+}

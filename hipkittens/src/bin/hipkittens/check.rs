@@ -2,12 +2,13 @@
 
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use hk_core::{Arch, Device};
-use hk_ref::{Case, Size};
+use hk_ref::{Case, Report, Size};
 use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -96,29 +97,41 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let mut table = Table::default();
     let mut failures = 0;
     let mut watch = request.coverage.then(Watch::new);
-    for (device, input, case) in runs {
+    let mut closed = Ok(());
+    for runs in runs.chunk_by(|(a, ..), (b, ..)| std::ptr::eq(*a, *b)) {
+        let (device, ..) = runs[0];
         if let Some(watch) = &mut watch {
             watch.watch(device);
         }
-        progress.set_message(format!("{device} {}", case.info.title()));
-        let report = case.run_sanitized(device, request.sanitize.unwrap_or_default());
-        if let Some(failure) = &report.failure {
-            failures += 1;
-            let title = case.info.title();
-            progress.suspend(|| eprintln!("hipkittens: {title} on {device}: {failure}"));
-        }
-        if request.json {
-            let line = serde_json::to_string(&report)?;
-            match progress.suspend(|| writeln!(io::stdout().lock(), "{line}")) {
-                Err(error) if is_closed(&error) => break,
-                written => written?,
+        progress.set_message(device.to_string());
+        let cases: Vec<_> = runs.iter().map(|(.., case)| *case).collect();
+        let mut inputs = runs.iter().map(|(_, input, _)| *input);
+        let checks = request.sanitize.unwrap_or_default();
+        hk_ref::run_cases(device, &cases, checks, |case, report| {
+            progress.inc(1);
+            progress.set_message(format!("{device} {}", case.info.title()));
+            let input = inputs.next().flatten();
+            if let Some(failure) = &report.failure {
+                failures += 1;
+                let title = case.info.title();
+                progress.suspend(|| eprintln!("hipkittens: {title} on {device}: {failure}"));
             }
-        } else {
-            table.add(device.name(), input, &report);
+            if request.json {
+                closed = progress.suspend(|| print_json(&report));
+            } else {
+                table.add(device.name(), input, &report);
+            }
+            if closed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        if closed.is_err() {
+            break;
         }
-        progress.inc(1);
     }
     progress.finish_and_clear();
+    match closed {
+        Err(error) if !is_closed(&error) => return Err(error.into()),
+        _ => {}
+    }
     if !request.json {
         match table.print(&mut io::stdout().lock()) {
             Err(error) if is_closed(&error) => {}
@@ -129,6 +142,11 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         failures += coverage::report(watch, &devices, filter, request.json)?;
     }
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_json(report: &Report) -> io::Result<()> {
+    let line = serde_json::to_string(report)?;
+    writeln!(io::stdout().lock(), "{line}")
 }
 
 /// What the filter is compared with.

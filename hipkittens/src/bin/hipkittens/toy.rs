@@ -59,7 +59,7 @@ fn kernels(folder: &Path) -> &'static KernelSet {
     // The line tables join the names with the folder of the compilation.
     let here = std::env::current_dir().unwrap();
     let options = CompileOptions::default().include(hk_core::INCLUDE).root(folder).root(here);
-    let code = compile_hip(&path, hk_build::Arch::Gfx950, &options).unwrap();
+    let code = compile_hip(&path, Arch::Gfx950, &options).unwrap();
     let tile = TileConfig {
         name: "any",
         symbol: "toy",
