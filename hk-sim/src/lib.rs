@@ -2,6 +2,7 @@
 
 pub mod alter;
 pub mod capi;
+pub mod counters;
 mod environment;
 pub mod exec;
 pub mod isa;

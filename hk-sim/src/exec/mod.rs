@@ -39,6 +39,7 @@ pub use wave::{
     WAVE, Wave, inline_f64,
 };
 
+use crate::counters::Recorder;
 use crate::isa::Arch;
 use crate::product::Product;
 use crate::sanitize::{Audit, Checks, Launch, Notes};
@@ -149,6 +150,8 @@ pub struct ExecOptions {
     pub audit: Option<Arc<Audit>>,
     /// Where executed instructions are noted.
     pub coverage: Option<Arc<Coverage>>,
+    /// Where what the launch does is counted.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl ExecOptions {
@@ -158,6 +161,11 @@ impl ExecOptions {
     pub const PERMUTED: u32 = 512;
     /// A slice in which one wave runs as far ahead as barriers let it.
     pub const FAR_AHEAD: u32 = 8192;
+
+    /// Whether a checker looks at each instruction, which costs time.
+    fn checks(&self) -> bool {
+        !self.sanitize.is_empty() || self.audit.is_some() || self.recorder.is_some()
+    }
 }
 
 impl Default for ExecOptions {
@@ -172,6 +180,7 @@ impl Default for ExecOptions {
             publish: true,
             audit: None,
             coverage: None,
+            recorder: None,
         }
     }
 }

@@ -32,7 +32,7 @@ const POLL: Duration = Duration::from_micros(500);
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    if options.sanitize.is_empty() && options.audit.is_none() {
+    if !options.checks() {
         return execute(dispatch, options, None);
     }
     check(dispatch, options).settle(options.publish)

@@ -13,6 +13,7 @@ use super::order::What;
 use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
+use crate::counters::{self, Recorder};
 use crate::exec::{self, Dispatch, ExecOptions, Region};
 use crate::mem::{PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
@@ -117,6 +118,8 @@ pub(crate) struct Launch {
     name: Option<usize>,
     /// Addresses of the arguments in `kernarg`, once they were asked for.
     arguments: OnceLock<Vec<usize>>,
+    /// Where it is counted what it does.
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl Launch {
@@ -160,8 +163,8 @@ impl Launch {
             return Err(HipError::LAUNCH_OUT_OF_RESOURCES);
         }
         let kernarg = kernarg(kernel, &shape, explicit);
-        let (name, arguments) = (None, OnceLock::new());
-        Ok(Self { function, shape, lds_bytes, kernarg, name, arguments })
+        let (name, arguments, recorder) = (None, OnceLock::new(), counters::current());
+        Ok(Self { function, shape, lds_bytes, kernarg, name, arguments, recorder })
     }
 
     /// The launch as work for a stream.
@@ -223,7 +226,10 @@ impl Launch {
         worker.arena.write(0, &packet);
         worker.arena.write(KERNARG_OFFSET, &kernarg);
         let snapshot = memory().snapshot(self.function.module.device);
-        let options = runtime().exec_options();
+        let mut options = runtime().exec_options();
+        if self.recorder.is_some() {
+            options.recorder.clone_from(&self.recorder);
+        }
         if !options.sanitize.has(Kind::Memory) {
             // Nobody notes what this kernel writes, so a later one must not be told that it read
             // what was never written.

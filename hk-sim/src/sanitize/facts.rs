@@ -355,7 +355,7 @@ fn lane_rule(inst: &Inst) -> LaneRule {
 
 impl Inst {
     /// Whether this is an MFMA or SMFMAC instruction, which ignores EXEC.
-    pub(super) fn is_matrix(&self) -> bool {
+    pub(crate) fn is_matrix(&self) -> bool {
         let name = self.info.base();
         name.starts_with("v_mfma") || name.starts_with("v_smfmac")
     }

@@ -4,6 +4,7 @@ use super::activity::Activity;
 use super::audit::GroupAudit;
 use super::clock::{Class, Epoch, Knowledge, MAX_WAVES, Strength};
 use super::counters::Counters;
+use super::counting::GroupCounting;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
 use super::float::Finite;
 use super::global::LastRegion;
@@ -69,6 +70,7 @@ pub(crate) struct GroupChecker<'a> {
     /// Flags that the workgroup wrote.
     flags: u32,
     audit: Option<GroupAudit<'a>>,
+    counting: Option<GroupCounting<'a>>,
 }
 
 /// Flags of a workgroup behind which it may give way to others: few enough for not too many
@@ -92,6 +94,7 @@ impl<'a> GroupChecker<'a> {
             reach: Some(Box::new(Reach::new())),
             flags: 0,
             audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
+            counting: launch.counting.as_ref().map(GroupCounting::new),
         }
     }
 
@@ -153,6 +156,9 @@ impl<'a> GroupChecker<'a> {
         }
         self.current = Some(facts);
         let at = wave.index as usize;
+        if let Some(counting) = &mut self.counting {
+            counting.note(wave, facts);
+        }
         if let Some(audit) = &mut self.audit {
             audit.before(at, facts, index, wave.exec());
         }
@@ -240,6 +246,9 @@ impl<'a> GroupChecker<'a> {
     pub(crate) fn end(&mut self) {
         if let Some(audit) = &mut self.audit {
             audit.end();
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.end();
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::audit::Audit;
+use super::counting::Counting;
 use super::facts::FactTable;
 use super::race::DeviceShadow;
 use super::{Checks, Finding, Footprint, Kind, Other, Severity};
@@ -119,6 +120,8 @@ pub(crate) struct Launch<'a> {
     pub(super) table: &'a FactTable,
     /// Audit of an instruction of this kernel, and the instruction's index.
     pub(super) audit: Option<(&'a Audit, usize)>,
+    /// Where it is counted what the launch does.
+    pub(super) counting: Option<Counting<'a>>,
     /// What was written of each region of the dispatch, where that is known.
     pub(super) written: Vec<Option<Arc<super::Written>>>,
     /// Where races are looked for.
@@ -139,12 +142,24 @@ impl<'a> Launch<'a> {
             Some((audit, dispatch.program.index_of(dispatch.entry.wrapping_add(offset))?))
         });
         let device = checks.has(Kind::Race).then(DeviceShadow::new);
-        Self { dispatch, checks, table, audit, written, device, collected: Mutex::default() }
+        Self {
+            dispatch,
+            checks,
+            table,
+            audit,
+            counting: options.recorder.as_deref().map(Counting::new),
+            written,
+            device,
+            collected: Mutex::default(),
+        }
     }
 
     /// The findings in the order of their workgroups, hazards behind the others and notes last, and
     /// what was accessed if that is known.
     pub(crate) fn finish(self) -> (Vec<Finding>, Footprint) {
+        if let Some(counting) = self.counting {
+            counting.finish(&self.dispatch.kernel);
+        }
         let mut found =
             self.collected.into_inner().unwrap_or_else(PoisonError::into_inner).findings;
         found.sort_by_key(|(group, Finding { severity, kind, .. })| {

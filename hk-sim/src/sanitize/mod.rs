@@ -68,6 +68,7 @@ mod audit;
 mod checks;
 mod clock;
 mod counters;
+mod counting;
 mod effects;
 pub(crate) mod facts;
 mod finding;

@@ -1,0 +1,150 @@
+//! Counting what kernels do, for [`counters`](crate::counters).
+
+use std::sync::{Mutex, PoisonError};
+
+use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
+use super::lanes::{Range, Reach, locate, locate_scalar, locate_slots};
+use crate::counters::{Banks, Class, Counters, Direction, Recorder, Touched};
+use crate::exec::Wave;
+
+/// What the workgroups of a launch did so far.
+#[derive(Default)]
+struct Sum {
+    counters: Counters,
+    read: Touched,
+    written: Touched,
+}
+
+impl Sum {
+    fn merge(&mut self, other: Self) {
+        self.counters.add(&other.counters);
+        self.read.merge(other.read);
+        self.written.merge(other.written);
+    }
+}
+
+/// Counts a launch.
+pub(super) struct Counting<'a> {
+    recorder: &'a Recorder,
+    sum: Mutex<Sum>,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(recorder: &'a Recorder) -> Self {
+        Self { recorder, sum: Mutex::default() }
+    }
+
+    /// Hands over what the launch did.
+    pub(super) fn finish(self, kernel: &str) {
+        let Sum { mut counters, read, written } =
+            self.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        counters.launches = 1;
+        (counters.distinct_read_bytes, counters.distinct_written_bytes) =
+            (read.len(), written.len());
+        self.recorder.add(kernel, &counters);
+    }
+}
+
+/// Counts a workgroup.
+pub(super) struct GroupCounting<'a> {
+    counting: &'a Counting<'a>,
+    sum: Sum,
+    reach: Reach,
+    banks: Banks,
+}
+
+impl<'a> GroupCounting<'a> {
+    pub(super) fn new(counting: &'a Counting<'a>) -> Self {
+        Self { counting, sum: Sum::default(), reach: Reach::new(), banks: Banks::new() }
+    }
+
+    /// Counts the instruction that a wave is about to execute.
+    pub(super) fn note(&mut self, wave: &Wave<'_>, facts: &Facts) {
+        let inst = &facts.inst;
+        let class = Class::of(inst);
+        let counters = &mut self.sum.counters;
+        counters.instructions.count(class);
+        if class == Class::Matrix {
+            let base = inst.info.base();
+            match counters.matrix.get_mut(base) {
+                Some(count) => *count += 1,
+                None => _ = counters.matrix.insert(base.to_owned(), 1),
+            }
+        }
+        if let Action::Memory(memory) = &facts.action {
+            self.memory(wave, facts, memory);
+        }
+    }
+
+    /// Adds the workgroup, which has ended, to the launch.
+    pub(super) fn end(&mut self) {
+        let own = std::mem::take(&mut self.sum);
+        self.counting.sum.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
+    }
+
+    fn memory(&mut self, wave: &Wave<'_>, facts: &Facts, memory: &Memory) {
+        if memory.space == Space::None {
+            return;
+        }
+        if memory.queue == Queue::Scalar {
+            let (start, len) = locate_scalar(wave, &facts.inst, memory);
+            self.touch(memory.access, len.into(), &[Range { start, len, lane: 0 }]);
+            return;
+        }
+        locate(wave, &facts.inst, memory, false, &mut self.reach);
+        if self.reach.global != 0 {
+            let lanes = self.reach.global;
+            let bytes = ones(lanes).map(|lane| u64::from(self.reach.len(lane))).sum();
+            let ranges = self.reach.ranges(lanes);
+            self.touch(memory.access, bytes, ranges.as_slice());
+        }
+        let direction = match memory.access {
+            Access::Load => Direction::Read,
+            Access::Store | Access::ToLds { .. } => Direction::Write,
+            Access::Atomic => Direction::Atomic,
+        };
+        self.lds(wave, direction);
+        if memory.second.is_some() {
+            locate(wave, &facts.inst, memory, true, &mut self.reach);
+            self.lds(wave, direction);
+        }
+        if let Access::ToLds { slot } = memory.access {
+            locate_slots(wave, memory, slot, wave.exec(), &mut self.reach);
+            self.lds(wave, direction);
+        }
+    }
+
+    /// Counts bytes of device memory.
+    fn touch(&mut self, access: Access, bytes: u64, ranges: &[Range]) {
+        let Sum { counters, read, written } = &mut self.sum;
+        let insert = |touched: &mut Touched| {
+            for range in ranges {
+                touched.insert(range.start, range.len.into());
+            }
+        };
+        if access != Access::Store {
+            counters.read_bytes += bytes;
+            insert(read);
+        }
+        if matches!(access, Access::Store | Access::Atomic) {
+            counters.written_bytes += bytes;
+            insert(written);
+        }
+    }
+
+    /// Counts an access to LDS; lanes out of range make none.
+    fn lds(&mut self, wave: &Wave<'_>, direction: Direction) {
+        let reach = &self.reach;
+        let len = u64::from(wave.lds_len);
+        let inside = |lane: &usize| {
+            reach.at[*lane].checked_add(reach.bytes.into()).is_some_and(|end| end <= len)
+        };
+        let lanes = ones(reach.lds).filter(inside).fold(0, |lanes, lane| lanes | 1 << lane);
+        if lanes != 0 {
+            let (arch, bytes) = (wave.env.arch, reach.bytes);
+            let cycles = self.banks.conflict_cycles(arch, direction, bytes, lanes, &reach.at);
+            self.sum.counters.lds_accesses += 1;
+            self.sum.counters.lds_conflict_cycles += cycles;
+        }
+    }
+}
