@@ -35,7 +35,7 @@ mod order;
 /// What every user of a kernel crate needs; each kernel crate re-exports it.
 pub mod prelude {
     pub use crate::dtype::{self, bf16, f16};
-    pub use crate::{Arch, Device, Error, Event, Result, Stream, Tensor};
+    pub use crate::{Arch, Device, Error, Event, Result, Stream, Tensor, TensorSlice};
 }
 mod stream;
 mod tensor;
@@ -49,7 +49,7 @@ pub use launch::{
 };
 pub use order::Use;
 pub use stream::{Event, Stream};
-pub use tensor::{MAX_RANK, Tensor};
+pub use tensor::{MAX_RANK, Tensor, TensorSlice, TensorView, TensorViewMut};
 
 /// Folder of the device headers, for kernels that are compiled at run time. A build script gets it
 /// as the variable `DEP_HK_CORE_INCLUDE`.

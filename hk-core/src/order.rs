@@ -12,8 +12,8 @@ use crate::tensor::Buffer;
 use crate::{Error, Result, Stream};
 
 /// That work reads or writes a tensor's memory, for [`Stream::submit`]. Made by
-/// [`Tensor::as_input`](crate::Tensor::as_input) and
-/// [`Tensor::as_output`](crate::Tensor::as_output).
+/// [`TensorSlice::as_input`](crate::TensorSlice::as_input) and
+/// [`TensorSlice::as_output`](crate::TensorSlice::as_output).
 #[derive(Clone)]
 pub struct Use {
     buffer: Arc<Buffer>,

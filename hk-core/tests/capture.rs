@@ -21,8 +21,8 @@ fn capture(device: &Device, kernel: &str, parent: &Path) -> PathBuf {
     let axpy = module.function::<AxpyArgs>(kernel).unwrap();
     let host: Vec<f32> = (0..64).map(|i| i as f32).collect();
     let x = Tensor::from_slice(&stream, &host, &[2, 32]).unwrap();
-    let y = Tensor::filled(&stream, &[2, 32], 1.0f32).unwrap();
-    let (x_half, mut y_half) = (x.slice(1..2).unwrap(), y.slice(1..2).unwrap());
+    let mut y = Tensor::filled(&stream, &[2, 32], 1.0f32).unwrap();
+    let (x_half, mut y_half) = (x.slice(1..2).unwrap(), y.slice_mut(1..2).unwrap());
     let args = AxpyArgs { x: x_half.ptr(), y: y_half.ptr_mut(), a: 2.0, n: 32 };
     let before = count(parent);
     device.set_capture(Some(parent));

@@ -4,7 +4,7 @@
 
 use hk_core::dtype::{Element, F4x2E2M1, bf16};
 use hk_core::op::{Arguments, Call, Role, Strides, dry_run};
-use hk_core::{Device, Error, Result, Stream, Tensor};
+use hk_core::{Device, Error, Result, Stream, Tensor, TensorSlice};
 
 fn stream() -> Stream {
     Device::open("sim:mi355x").unwrap().default_stream()
@@ -20,10 +20,10 @@ fn message<R: std::fmt::Debug>(result: Result<R>) -> String {
 
 /// The arguments of a product with a bias, `y = x w^T + bias`, checked.
 fn product(
-    x: &Tensor<f32>,
-    w: &Tensor<f32>,
-    bias: Option<&Tensor<f32>>,
-    y: &mut Tensor<f32>,
+    x: &TensorSlice<f32>,
+    w: &TensorSlice<f32>,
+    bias: Option<&TensorSlice<f32>>,
+    y: &mut TensorSlice<f32>,
 ) -> Result<Call> {
     let mut args = Arguments::new("product");
     args.input("x", x, &["m", "k"]).rows()?;
@@ -133,7 +133,7 @@ fn a_size_that_no_argument_has_is_an_error() {
 
 #[test]
 fn layouts_are_those_that_the_op_takes() {
-    let declare = |tensor: &Tensor<bf16>, how: Strides| -> Result<Vec<i64>> {
+    let declare = |tensor: &TensorSlice<bf16>, how: Strides| -> Result<Vec<i64>> {
         let mut args = Arguments::new("op");
         let x = args.input("x", tensor, &["..", "n"]);
         Ok(match how {
@@ -158,6 +158,19 @@ fn layouts_are_those_that_the_op_takes() {
         "op: x: expected adjacent elements in evenly spaced rows, got strides [48, 8, 1] of shape \
          [4, 5, 8]"
     );
+    let turned = whole.permute(&[2, 0, 1]).unwrap();
+    assert_eq!(declare(&turned, Strides::Any).unwrap(), [1, 48, 8]);
+    let error = declare(&turned, Strides::Rows).unwrap_err();
+    assert!(matches!(error, Error::Stride { arg: "x", .. }), "{error}");
+    let repeated = whole.index(0).unwrap();
+    let repeated = repeated.slice(0..1).unwrap().broadcast(&[4, 6, 8]).unwrap();
+    assert_eq!(declare(&repeated, Strides::Any).unwrap(), [0, 0, 1]);
+    assert_eq!(declare(&repeated, Strides::Rows).unwrap(), [0]);
+    // But what is written has a place of its own for every element.
+    // SAFETY: nothing is launched.
+    let mut repeated = unsafe { repeated.alias() };
+    let error = Arguments::new("op").output("y", &mut repeated, &["..", "n"]).rows().unwrap_err();
+    assert!(matches!(error, Error::Stride { arg: "y", .. }), "{error}");
     let flat = whole.reshape(&[24, 8]).unwrap();
     let error = declare(&flat, Strides::Any).unwrap_err();
     assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
@@ -183,7 +196,9 @@ fn alignment_and_values_are_checked() {
 fn outputs_share_memory_only_as_declared() {
     let memory = zeros::<f32>(&[16, 16]);
     let part = |rows: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
-        memory.slice(rows).unwrap().narrow(1, columns).unwrap()
+        let part = memory.slice(rows).unwrap().narrow(1, columns).unwrap();
+        // SAFETY: nothing is launched.
+        unsafe { part.alias() }
     };
     let (x, w) = (zeros(&[4, 16]), zeros(&[8, 16]));
     // In place, beside, and partly over the bias.
@@ -195,8 +210,9 @@ fn outputs_share_memory_only_as_declared() {
         assert!(matches!(error, Error::Alias { op: "product", a: "y", b: "bias" }), "{error}");
     }
     // What may not be the output may not be even the same view.
-    let square = zeros::<f32>(&[8, 8]);
-    let error = product(&square, &zeros(&[8, 8]), None, &mut square.view()).err().unwrap();
+    let mut square = zeros::<f32>(&[8, 8]);
+    let (read, mut write) = square.in_place();
+    let error = product(&read, &zeros(&[8, 8]), None, &mut write).unwrap_err();
     assert!(matches!(error, Error::Alias { a: "y", b: "x", .. }), "{error}");
     // Inputs may be one.
     product(&square, &square, Some(&square), &mut zeros(&[8, 8])).unwrap();
@@ -232,7 +248,7 @@ fn arguments_are_on_one_stream() {
 #[test]
 fn a_dry_run_tells_what_is_called_and_launches_nothing() {
     let [x, w, mut y] = [[4, 16], [8, 16], [4, 8]].map(|shape| zeros(&shape));
-    let bias = y.view();
+    let (bias, mut y) = y.in_place();
     let mut launched = 0;
     let mut run = |w: &Tensor<f32>| {
         product(&x, w, Some(&bias), &mut y)?.submit(|_| {

@@ -54,6 +54,13 @@ fn two_streams(device: &Device) -> [Stream; 2] {
     [device.new_stream().unwrap(), device.new_stream().unwrap()]
 }
 
+/// Another owner of the same elements, on that stream. Streams and threads that write the same memory
+/// are what is tested here.
+fn shared(tensor: &Tensor<f32>, stream: &Stream) -> Tensor<f32> {
+    // SAFETY: the tests expect what the others write.
+    unsafe { tensor.alias() }.into_stream(stream).unwrap()
+}
+
 fn check_all(values: &[f32], expected: f32) {
     let other = values.iter().find(|value| **value != expected);
     assert!(other.is_none(), "{other:?} among {expected}");
@@ -64,7 +71,7 @@ fn views_on_two_streams_see_each_other_in_the_order_of_the_program() {
     for device in devices() {
         let [first, second] = two_streams(&device);
         let mut x = Tensor::filled(&first, &[1 << 20], 0.0f32).unwrap();
-        let mut view = x.view().into_stream(&second).unwrap();
+        let mut view = shared(&x, &second);
         let mut copy = Tensor::<f32>::empty(&second, &[1 << 20]).unwrap();
         for i in 0..12 {
             let i = i as f32;
@@ -87,8 +94,7 @@ fn kernels_wait_for_what_other_streams_do_with_their_arguments() {
         let [first, second] = two_streams(&device);
         let mut x = Tensor::filled(&first, &[256], 0.0f32).unwrap();
         let mut y = Tensor::filled(&second, &[256], 0.0f32).unwrap();
-        let [y_first, mut x_second] =
-            [y.view().into_stream(&first).unwrap(), x.view().into_stream(&second).unwrap()];
+        let [y_first, mut x_second] = [shared(&y, &first), shared(&x, &second)];
         for _ in 0..3 {
             launch(&kernel, &first, &x, &mut y);
             launch(&kernel, &second, &y, &mut x_second);
@@ -107,10 +113,10 @@ fn a_stream_waits_for_a_use_and_not_for_what_came_after_it() {
         let kernel = late(&device);
         let [first, second] = two_streams(&device);
         let mut x = Tensor::filled(&first, &[64], 0.0f32).unwrap();
-        let view = x.view().into_stream(&second).unwrap();
+        let view = shared(&x, &second);
         let unrelated = Tensor::filled(&second, &[64], 0.0f32).unwrap();
         let mut result = Tensor::filled(&second, &[64], 0.0f32).unwrap();
-        let mut copy = result.view();
+        let mut copy = shared(&result, &second);
         // Memory that two streams use by turns.
         for i in 1..4 {
             x.fill(i as f32).unwrap();
@@ -131,7 +137,7 @@ fn threads_with_views_of_their_own_never_see_half_a_write() {
     let pair = [0, 1].map(|_| Tensor::filled(&stream, &[1 << 14], 0.0f32).unwrap());
     let views = || {
         let own = device.new_stream().unwrap();
-        [0, 1].map(|i: usize| pair[i].view().into_stream(&own).unwrap())
+        [0, 1].map(|i: usize| shared(&pair[i], &own))
     };
     thread::scope(|scope| {
         for thread in 0..3u8 {
@@ -241,23 +247,23 @@ fn a_capture_survives_what_is_dropped_made_and_copied_meanwhile() {
     let kernel = late(&device);
     let mut x = Tensor::filled(&first, &[64], 1.0f32).unwrap();
     // A stream keeps memory for arguments from its first launch on.
-    launch(&kernel, &first, &x.view(), &mut x);
+    launch(&kernel, &first, &shared(&x, &first), &mut x);
     drop(x);
     let before = free();
     let mut x = Tensor::filled(&first, &[64], 1.0f32).unwrap();
     let scratch = Tensor::filled(&first, &[1 << 20], 1.0f32).unwrap();
     let elsewhere = Tensor::filled(&second, &[1 << 20], 1.0f32).unwrap();
     // What another stream did with it has no event.
-    let shared = scratch.view().into_stream(&second).unwrap();
+    let scratch_elsewhere = shared(&scratch, &second);
     let (other_kernel, third) = (late(&device), device.new_stream().unwrap());
     let mut y = Tensor::filled(&third, &[64], 1.0f32).unwrap();
     launch(&other_kernel, &third, &x, &mut y);
 
     let capture = Capture::begin(&first);
     x.fill(2.0).unwrap();
-    let mut of_graph = x.view();
+    let mut of_graph = shared(&x, &first);
     launch(&kernel, &first, &x, &mut of_graph);
-    drop((scratch, shared, elsewhere, kernel));
+    drop((scratch, scratch_elsewhere, elsewhere, kernel));
     drop((other_kernel, third, y));
     // Streams, memory, copies, modules of the rest of the program.
     let made = Tensor::filled(&second, &[64], 3.0f32).unwrap();

@@ -72,12 +72,26 @@ fn arrays_of_any_layout_are_uploaded_in_logical_order() {
 fn views_show_what_array_slices_show() {
     let array = numbered([6, 4, 10]);
     let tensor = Tensor::upload(&stream(), array.view()).unwrap();
+    let (one, column) = (array.slice(s![1, .., ..]), array.slice(s![.., .., 5..6]));
     let views = [
         (tensor.slice(2..5).unwrap(), array.slice(s![2..5, .., ..]).into_dyn()),
         (tensor.narrow(1, 1..3).unwrap(), array.slice(s![.., 1..3, ..]).into_dyn()),
         (tensor.narrow(2, 4..9).unwrap(), array.slice(s![.., .., 4..9]).into_dyn()),
         (tensor.narrow(2, 3..3).unwrap(), array.slice(s![.., .., 3..3]).into_dyn()),
         (tensor.index(3).unwrap(), array.index_axis(Axis(0), 3).into_dyn()),
+        (tensor.permute(&[2, 0, 1]).unwrap(), array.view().permuted_axes([2, 0, 1]).into_dyn()),
+        (
+            tensor.transpose(0, 2).unwrap().narrow(0, 3..6).unwrap(),
+            array.slice(s![.., .., 3..6]).reversed_axes().into_dyn(),
+        ),
+        (
+            tensor.index(1).unwrap().broadcast(&[3, 4, 10]).unwrap(),
+            one.broadcast((3, 4, 10)).unwrap().into_dyn(),
+        ),
+        (
+            tensor.narrow(2, 5..6).unwrap().broadcast(&[6, 4, 3]).unwrap(),
+            column.broadcast((6, 4, 3)).unwrap().into_dyn(),
+        ),
         (
             tensor.narrow(2, 2..8).unwrap().slice(1..6).unwrap().index(2).unwrap(),
             array.slice(s![3, .., 2..8]).into_dyn(),
@@ -111,24 +125,54 @@ fn a_range_of_columns_has_even_rows_and_can_be_reshaped_by_rows() {
 fn writing_through_a_view_leaves_everything_else() {
     let stream = stream();
     let mut array = numbered([5, 4, 6]);
-    let tensor = Tensor::upload(&stream, array.view()).unwrap();
+    let mut tensor = Tensor::upload(&stream, array.view()).unwrap();
 
-    let mut view = tensor.narrow(1, 1..3).unwrap().narrow(2, 2..5).unwrap();
+    let mut view = tensor.narrow_mut(1, 1..3).unwrap().narrow_mut(2, 2..5).unwrap();
     let data: Vec<i32> = (0..30).map(|i| -i).collect();
     view.write(&data).unwrap();
     let patch = Array3::from_shape_vec([5, 2, 3], data).unwrap();
     array.slice_mut(s![.., 1..3, 2..5]).assign(&patch);
     assert_eq!(tensor.download().unwrap(), array.clone().into_dyn());
 
-    tensor.narrow(2, 0..1).unwrap().fill(77).unwrap();
+    tensor.narrow_mut(2, 0..1).unwrap().fill(77).unwrap();
     array.slice_mut(s![.., .., 0..1]).fill(77);
     assert_eq!(tensor.download().unwrap(), array.clone().into_dyn());
 
     // Runs of different lengths on either side.
     let source = numbered([5, 4, 2]);
     let from = Tensor::upload(&stream, source.view()).unwrap();
-    tensor.narrow(2, 3..5).unwrap().copy_from(&from).unwrap();
+    tensor.narrow_mut(2, 3..5).unwrap().copy_from(&from).unwrap();
     array.slice_mut(s![.., .., 3..5]).assign(&source);
+    assert_eq!(tensor.download().unwrap(), array.clone().into_dyn());
+
+    // In another order.
+    let turned = from.permute(&[2, 0, 1]).unwrap();
+    let mut view = tensor.narrow_mut(2, 0..2).unwrap().permute_mut(&[2, 0, 1]).unwrap();
+    view.copy_from(&turned).unwrap();
+    array.slice_mut(s![.., .., 0..2]).assign(&source);
+    let mut view = tensor.index_mut(1).unwrap().transpose_mut(0, 1).unwrap();
+    view.write(&[9; 24]).unwrap();
+    array.slice_mut(s![1, .., ..]).fill(9);
+    let [mut left, mut right] = tensor.split_mut(1, 3).unwrap();
+    left.fill(5).unwrap();
+    right
+        .copy_from(
+            &from
+                .slice(0..5)
+                .unwrap()
+                .narrow(1, 0..1)
+                .unwrap()
+                .broadcast(&[5, 1, 2])
+                .unwrap()
+                .narrow(2, 0..1)
+                .unwrap()
+                .broadcast(&[5, 1, 6])
+                .unwrap(),
+        )
+        .unwrap();
+    array.slice_mut(s![.., 0..3, ..]).fill(5);
+    let first = source.slice(s![.., 0..1, 0..1]).to_owned();
+    array.slice_mut(s![.., 3..4, ..]).assign(&first.broadcast((5, 1, 6)).unwrap());
     assert_eq!(tensor.download().unwrap(), array.into_dyn());
 }
 
@@ -190,7 +234,8 @@ fn overlapping_views_are_known() {
     let [top, bottom] = [0..4, 4..8].map(|range| tensor.slice(range).unwrap());
     assert!(!top.overlaps(&bottom) && top.overlaps(&q));
     assert!(!tensor.overlaps(&Tensor::<bf16>::zeros(&stream, &[8, 12]).unwrap()));
-    let mut whole = tensor.view();
+    // SAFETY: nothing else writes them.
+    let mut whole = unsafe { tensor.alias() };
     let error = whole.copy_from(&tensor).unwrap_err();
     assert!(matches!(error, Error::Alias { op: "Tensor::copy_from", a: "self", b: "from" }));
 }
@@ -229,7 +274,8 @@ fn a_tensor_can_move_to_another_stream() {
     let (first, second) = (device.new_stream().unwrap(), device.new_stream().unwrap());
     let mut tensor = Tensor::from_slice(&first, &[1.0f32; 1000], &[1000]).unwrap();
     tensor.fill(2.0).unwrap();
-    let mut on_first = tensor.view();
+    // SAFETY: it is not used while the other is.
+    let mut on_first = unsafe { tensor.alias() };
     let tensor = tensor.into_stream(&second).unwrap();
     assert_eq!(*tensor.stream(), second);
     assert_eq!(tensor.to_vec().unwrap(), [2.0; 1000]);
@@ -250,12 +296,13 @@ fn memory_is_given_back() {
     };
     let before = free();
     let tensor = Tensor::<f32>::zeros(&stream, &[1 << 20]).unwrap();
-    let view = tensor.slice(0..16).unwrap();
+    // SAFETY: nothing is written any more.
+    let part = unsafe { tensor.slice(0..16).unwrap().alias() };
     assert!(before - free() >= 4 << 20);
     drop(tensor);
-    assert!(before - free() >= 4 << 20, "a view keeps the memory");
-    assert_eq!(view.to_vec().unwrap(), [0.0; 16]);
-    drop(view);
+    assert!(before - free() >= 4 << 20, "another owner keeps the memory");
+    assert_eq!(part.to_vec().unwrap(), [0.0; 16]);
+    drop(part);
     assert_eq!(free(), before);
 }
 

@@ -9,7 +9,9 @@
 
 use hk_core::dtype::{Element, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{Activation, DevicePtr, Error, Result, Tensor, TileFunction, kernel_args};
+use hk_core::{
+    Activation, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args,
+};
 
 use crate::KERNELS;
 use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, Operand, Step, StepArg};
@@ -92,7 +94,7 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Adds a tensor of `(m, n)`, which may be the output.
+    /// Adds a tensor of `(m, n)`, which may be the output: see [`TensorSlice::in_place`].
     #[must_use]
     pub fn residual(mut self, residual: impl Into<Operand<'a>>) -> Self {
         self.residual = Some(residual.into());
@@ -147,8 +149,8 @@ impl<'a> GemmOptions<'a> {
 /// has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride is too
 /// long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.
 pub fn gemm_a16w16<T: Real16, Y: Real>(
-    x: &Tensor<T>,
-    w: &Tensor<T>,
+    x: &TensorSlice<T>,
+    w: &TensorSlice<T>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
     let (_, Problem { m, n, .. }, _) = operands(x, w, options.layout)?;
@@ -163,10 +165,10 @@ pub fn gemm_a16w16<T: Real16, Y: Real>(
 /// As [`gemm_a16w16`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
 /// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
 pub fn gemm_a16w16_into<T: Real16, Y: Real>(
-    x: &Tensor<T>,
-    w: &Tensor<T>,
+    x: &TensorSlice<T>,
+    w: &TensorSlice<T>,
     options: &GemmOptions<'_>,
-    y: &mut Tensor<Y>,
+    y: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let (mut args, problem, strides) = operands(x, w, options.layout)?;
     let steps = options.lower(&mut args)?;
@@ -213,7 +215,7 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
 
     let named = |name| KERNELS.named_function(device, OP, FAMILY, name, "any");
     let mut launches = Vec::new();
-    let mut taken = |operand: &Tensor<T>, stride, copy: &Option<Tensor<T>>| {
+    let mut taken = |operand: &TensorSlice<T>, stride, copy: &Option<Tensor<T>>| {
         let Some(copy) = copy else { return Ok((erased(operand), stride)) };
         let pack: TileFunction<A16w16Args> = named("pack")?;
         let (width, padded) = (operand.row_len(), copy.row_len());
@@ -351,8 +353,8 @@ const FAMILY: &str = "a16w16";
 
 /// Declares the operands; with the sizes of the product, and the distances between rows.
 fn operands<T: Real16>(
-    x: &Tensor<T>,
-    w: &Tensor<T>,
+    x: &TensorSlice<T>,
+    w: &TensorSlice<T>,
     layout: Layout,
 ) -> Result<(Arguments, Problem, [i64; 2])> {
     let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
@@ -371,7 +373,7 @@ fn operands<T: Real16>(
 /// Room for a copy of the operand as the main kernels take it, with rows of whole 16-byte pieces,
 /// at most `longest` elements apart; unless it is so already. The columns that are added are zeros.
 fn copy_of<T: Real16>(
-    operand: &Tensor<T>,
+    operand: &TensorSlice<T>,
     arg: &'static str,
     stride: i64,
     longest: u64,
@@ -409,7 +411,7 @@ fn wide<T: Element>(address: u64, stride: u64, rows: u64) -> u32 {
 }
 
 /// A tensor's address without its type.
-fn erased<T: Element>(tensor: &Tensor<T>) -> DevicePtr<u8> {
+fn erased<T: Element>(tensor: &TensorSlice<T>) -> DevicePtr<u8> {
     DevicePtr::new(tensor.ptr().address())
 }
 

@@ -4,7 +4,7 @@
 use hk_core::dtype::{Real, bf16, f16};
 use hk_core::kernel::{ArgKind, ArgType};
 use hk_core::op::Arguments;
-use hk_core::{Activation, ArgBytes, DevicePtr, MAX_RANK, Result, Tensor};
+use hk_core::{Activation, ArgBytes, DevicePtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
@@ -18,11 +18,11 @@ pub enum Operand<'a> {
     /// A number.
     Number(f32),
     /// A tensor of bf16.
-    Bf16(&'a Tensor<bf16>),
+    Bf16(&'a TensorSlice<bf16>),
     /// A tensor of f16.
-    F16(&'a Tensor<f16>),
+    F16(&'a TensorSlice<f16>),
     /// A tensor of f32.
-    F32(&'a Tensor<f32>),
+    F32(&'a TensorSlice<f32>),
 }
 
 impl From<f32> for Operand<'_> {
@@ -31,23 +31,29 @@ impl From<f32> for Operand<'_> {
     }
 }
 
-impl<'a> From<&'a Tensor<bf16>> for Operand<'a> {
-    fn from(tensor: &'a Tensor<bf16>) -> Self {
-        Self::Bf16(tensor)
-    }
+macro_rules! operands {
+    ($($variant:ident: $element:ty),*) => {$(
+        impl<'a> From<&'a TensorSlice<$element>> for Operand<'a> {
+            fn from(tensor: &'a TensorSlice<$element>) -> Self {
+                Self::$variant(tensor)
+            }
+        }
+
+        impl<'a> From<&'a Tensor<$element>> for Operand<'a> {
+            fn from(tensor: &'a Tensor<$element>) -> Self {
+                Self::$variant(tensor)
+            }
+        }
+
+        impl<'a> From<&'a TensorView<'_, $element>> for Operand<'a> {
+            fn from(tensor: &'a TensorView<'_, $element>) -> Self {
+                Self::$variant(tensor)
+            }
+        }
+    )*};
 }
 
-impl<'a> From<&'a Tensor<f16>> for Operand<'a> {
-    fn from(tensor: &'a Tensor<f16>) -> Self {
-        Self::F16(tensor)
-    }
-}
-
-impl<'a> From<&'a Tensor<f32>> for Operand<'a> {
-    fn from(tensor: &'a Tensor<f32>) -> Self {
-        Self::F32(tensor)
-    }
-}
+operands!(Bf16: bf16, F16: f16, F32: f32);
 
 /// Along which axes of the result an operand extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +100,7 @@ impl<'a> Epilogue<'a> {
 
     /// `v *= s`, with `s` in a tensor of one element.
     #[must_use]
-    pub fn mul_scalar_tensor(self, s: &'a Tensor<f32>) -> Self {
+    pub fn mul_scalar_tensor(self, s: &'a TensorSlice<f32>) -> Self {
         self.step(Step::Multiply(s.into(), Extent::One))
     }
 
@@ -330,7 +336,7 @@ impl Lowered {
         &mut self,
         args: &mut Arguments,
         name: &'static str,
-        tensor: &Tensor<U>,
+        tensor: &TensorSlice<U>,
         extent: Extent,
     ) -> Result<OperandArg> {
         const ONE: &[&str] = &["1"; MAX_RANK];

@@ -23,7 +23,7 @@ mod rows;
 
 pub use rmsnorm::{
     FusedAddRmsnorm, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm,
-    fused_add_rmsnorm_into, rmsnorm, rmsnorm_into,
+    fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,
 };
 
 pub use hk_core::prelude::*;

@@ -13,7 +13,7 @@
 
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::{Device, DevicePtr, Result, Tensor, TileFunction, kernel_args};
+use hk_core::{Device, DevicePtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
 use crate::rows::{MOST_ROWS, RowTile, erased};
@@ -56,10 +56,10 @@ impl<'a> RmsnormOptions<'a> {
 #[derive(Debug)]
 pub struct RmsnormOut<'a, T: Real> {
     /// The normalised rows, in the shape of x; may be x.
-    pub y: &'a mut Tensor<T>,
+    pub y: &'a mut TensorSlice<T>,
     /// `1 / sqrt(mean_j x[i,j]^2 + eps)` of every row, in the shape of x without its last dimension,
     /// without gaps.
-    pub rstd: Option<&'a mut Tensor<f32>>,
+    pub rstd: Option<&'a mut TensorSlice<f32>>,
 }
 
 /// What [`fused_add_rmsnorm`] returns.
@@ -75,11 +75,11 @@ pub struct FusedAddRmsnorm<T: Real> {
 #[derive(Debug)]
 pub struct FusedAddRmsnormOut<'a, T: Real> {
     /// The normalised rows, in the shape of x; may be x.
-    pub y: &'a mut Tensor<T>,
+    pub y: &'a mut TensorSlice<T>,
     /// `x + residual`, rounded to the element type; may be the residual.
-    pub residual_out: &'a mut Tensor<T>,
+    pub residual_out: &'a mut TensorSlice<T>,
     /// As [`RmsnormOut::rstd`], of the sum.
-    pub rstd: Option<&'a mut Tensor<f32>>,
+    pub rstd: Option<&'a mut TensorSlice<f32>>,
 }
 
 /// Normalises the rows of `x` to a root mean square of one, and scales the columns by `weight`.
@@ -91,8 +91,8 @@ pub struct FusedAddRmsnormOut<'a, T: Real> {
 /// are not evenly spaced, [`Error::Value`] if `eps` is not positive and finite, or the tile does not
 /// hold rows so long, and [`Error::NoTile`] if there is no tile of that name.
 pub fn rmsnorm<T: Real, W: Real>(
-    x: &Tensor<T>,
-    weight: &Tensor<W>,
+    x: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
     eps: f32,
     options: &RmsnormOptions<'_>,
 ) -> Result<Tensor<T>> {
@@ -107,8 +107,8 @@ pub fn rmsnorm<T: Real, W: Real>(
 /// As [`rmsnorm`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`RmsnormOut`] says, and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn rmsnorm_into<T: Real, W: Real>(
-    x: &Tensor<T>,
-    weight: &Tensor<W>,
+    x: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
     eps: f32,
     options: &RmsnormOptions<'_>,
     out: RmsnormOut<'_, T>,
@@ -116,14 +116,28 @@ pub fn rmsnorm_into<T: Real, W: Real>(
     launch("rmsnorm", x, None, weight, eps, options, out)
 }
 
+/// As [`rmsnorm`], into `x`.
+///
+/// # Errors
+/// As [`rmsnorm`].
+pub fn rmsnorm_inplace<T: Real, W: Real>(
+    x: &mut TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    eps: f32,
+    options: &RmsnormOptions<'_>,
+) -> Result<()> {
+    let (x, mut y) = x.in_place();
+    rmsnorm_into(&x, weight, eps, options, RmsnormOut { y: &mut y, rstd: None })
+}
+
 /// Adds `residual` to `x`, and normalises the sum, which is rounded before, as [`rmsnorm`] does.
 ///
 /// # Errors
 /// As [`rmsnorm`]; [`Error::Shape`] also if `residual` has another shape than `x`.
 pub fn fused_add_rmsnorm<T: Real, W: Real>(
-    x: &Tensor<T>,
-    residual: &Tensor<T>,
-    weight: &Tensor<W>,
+    x: &TensorSlice<T>,
+    residual: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
     eps: f32,
     options: &RmsnormOptions<'_>,
 ) -> Result<FusedAddRmsnorm<T>> {
@@ -140,9 +154,9 @@ pub fn fused_add_rmsnorm<T: Real, W: Real>(
 /// As [`fused_add_rmsnorm`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`FusedAddRmsnormOut`] says, and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn fused_add_rmsnorm_into<T: Real, W: Real>(
-    x: &Tensor<T>,
-    residual: &Tensor<T>,
-    weight: &Tensor<W>,
+    x: &TensorSlice<T>,
+    residual: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
     eps: f32,
     options: &RmsnormOptions<'_>,
     out: FusedAddRmsnormOut<'_, T>,
@@ -150,6 +164,23 @@ pub fn fused_add_rmsnorm_into<T: Real, W: Real>(
     let FusedAddRmsnormOut { y, residual_out, rstd } = out;
     let fused = Some((residual, residual_out));
     launch("fused_add_rmsnorm", x, fused, weight, eps, options, RmsnormOut { y, rstd })
+}
+
+/// As [`fused_add_rmsnorm`], with the normalised rows into `x`, and the sum into `residual`.
+///
+/// # Errors
+/// As [`fused_add_rmsnorm`]; [`Error::Alias`] also if the two overlap.
+pub fn fused_add_rmsnorm_inplace<T: Real, W: Real>(
+    x: &mut TensorSlice<T>,
+    residual: &mut TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    eps: f32,
+    options: &RmsnormOptions<'_>,
+) -> Result<()> {
+    let (x, mut y) = x.in_place();
+    let (residual, mut sum) = residual.in_place();
+    let out = FusedAddRmsnormOut { y: &mut y, residual_out: &mut sum, rstd: None };
+    fused_add_rmsnorm_into(&x, &residual, weight, eps, options, out)
 }
 
 kernel_args! {
@@ -175,9 +206,9 @@ kernel_args! {
 
 fn launch<T: Real, W: Real>(
     op: &'static str,
-    x: &Tensor<T>,
-    mut fused: Option<(&Tensor<T>, &mut Tensor<T>)>,
-    weight: &Tensor<W>,
+    x: &TensorSlice<T>,
+    mut fused: Option<(&TensorSlice<T>, &mut TensorSlice<T>)>,
+    weight: &TensorSlice<W>,
     eps: f32,
     options: &RmsnormOptions<'_>,
     mut out: RmsnormOut<'_, T>,
@@ -217,7 +248,7 @@ fn launch<T: Real, W: Real>(
         weight: erased(weight),
         y: erased(out.y),
         residual_out: sum.map_or(DevicePtr::NULL, |sum| erased(sum)),
-        rstd: out.rstd.map_or(DevicePtr::NULL, Tensor::ptr_mut),
+        rstd: out.rstd.map_or(DevicePtr::NULL, TensorSlice::ptr_mut),
         x_stride,
         residual_stride,
         y_stride,

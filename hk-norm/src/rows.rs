@@ -2,10 +2,10 @@
 
 use hk_core::dtype::Element;
 use hk_core::kernel::{Param, TileConfig};
-use hk_core::{Device, DevicePtr, Error, Result, Tensor};
+use hk_core::{Device, DevicePtr, Error, Result, TensorSlice};
 
 /// A tensor's address without its type.
-pub(crate) fn erased<T: Element>(tensor: &Tensor<T>) -> DevicePtr<u8> {
+pub(crate) fn erased<T: Element>(tensor: &TensorSlice<T>) -> DevicePtr<u8> {
     DevicePtr::new(tensor.ptr().address())
 }
 

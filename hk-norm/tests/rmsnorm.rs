@@ -4,10 +4,10 @@
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
 use hk_core::dtype::bf16;
-use hk_core::{Device, Error, Stream, Tensor};
+use hk_core::{Device, Error, Stream, Tensor, TensorSlice};
 use hk_norm::{
     FusedAddRmsnormOut, Result, RmsnormOptions, RmsnormOut, fused_add_rmsnorm_into, parity,
-    rmsnorm_into,
+    rmsnorm_inplace, rmsnorm_into,
 };
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
@@ -22,7 +22,12 @@ fn rmsnorm_has_parity() {
     hk_ref::run_module("rmsnorm", &parity::cases(), &devices());
 }
 
-fn rmsnorm(x: &Tensor<bf16>, weight: &Tensor<bf16>, eps: f32, y: &mut Tensor<bf16>) -> Result<()> {
+fn rmsnorm(
+    x: &TensorSlice<bf16>,
+    weight: &TensorSlice<bf16>,
+    eps: f32,
+    y: &mut TensorSlice<bf16>,
+) -> Result<()> {
     rmsnorm_into(x, weight, eps, &RmsnormOptions::default(), RmsnormOut { y, rstd: None })
 }
 
@@ -50,7 +55,7 @@ fn rmsnorm_rejects_empty_rows_and_leaves_output() {
         let x = Tensor::zeros(&stream, &[4, 0]).unwrap();
         let weight = Tensor::zeros(&stream, &[0]).unwrap();
         let mut y = Guarded::new(&stream, 4, 1, Placement::default()).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.narrow(1, 0..0)?));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.narrow_mut(1, 0..0)?));
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
     }
 }
@@ -70,8 +75,9 @@ fn rmsnorm_rejects_eps_and_leaves_output() {
 fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
     for device in devices() {
         let (_, weight, mut y) = fitting(&device.default_stream());
-        let x = y.matrix().unwrap().slice(1..3).unwrap();
-        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        let rows = y.matrix().unwrap();
+        let x = rows.slice(1..3).unwrap();
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice_mut(0..2)?));
         assert!(matches!(error, Error::Alias { a: "y", b: "x", .. }), "{error}");
     }
 }
@@ -80,7 +86,7 @@ fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
 fn rmsnorm_rejects_wrong_output_shape_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
-        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice(0..2)?));
+        let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice_mut(0..2)?));
         assert!(matches!(error, Error::Shape { arg: "y", .. }), "{error}");
     }
 }
@@ -196,9 +202,10 @@ fn rmsnorm_rejects_more_rows_than_it_can_count() {
         let stream = device.default_stream();
         for rows in [u32::MAX as usize, u32::MAX as usize + 1] {
             // The host gives memory to what is written, no more.
-            let x = Tensor::<bf16>::empty(&stream, &[rows, 1]).unwrap();
+            let mut x = Tensor::<bf16>::empty(&stream, &[rows, 1]).unwrap();
             let weight = Tensor::filled(&stream, &[1], bf16::ONE).unwrap();
-            let error = rmsnorm(&x, &weight, 1.0, &mut x.view()).unwrap_err();
+            let options = RmsnormOptions::default();
+            let error = rmsnorm_inplace(&mut x, &weight, 1.0, &options).unwrap_err();
             assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
         }
     }
@@ -210,9 +217,10 @@ fn rmsnorm_waits_for_other_streams() {
         let (stream, other) = (device.default_stream(), device.new_stream().unwrap());
         let x = Tensor::filled(&stream, &[64, 512], 1.0f32).unwrap();
         let weight = Tensor::filled(&stream, &[512], 0.0f32).unwrap();
-        let mut weight_elsewhere = weight.view().into_stream(&other).unwrap();
         let mut y = Tensor::<f32>::empty(&stream, x.shape()).unwrap();
-        let y_elsewhere = y.view().into_stream(&other).unwrap();
+        // SAFETY: that both streams write them is what is tested.
+        let [mut weight_elsewhere, y_elsewhere] =
+            [&weight, &y].map(|of| unsafe { of.alias() }.into_stream(&other).unwrap());
         for i in 0..8u8 {
             weight_elsewhere.fill(i.into()).unwrap();
             let out = RmsnormOut { y: &mut y, rstd: None };

@@ -107,25 +107,30 @@ impl<T: Element> Guarded<T> {
         Ok(input)
     }
 
-    /// A view of the rows, `[rows, width]`.
+    /// The rows, `[rows, width]`, as a tensor that shares them with `self` and all others of this
+    /// kind, so that a test can hand them to an op as it likes, overlaps included.
     ///
     /// # Errors
-    /// None is expected; those of [`Tensor::narrow`].
+    /// None is expected; those of [`narrow`](hk_core::TensorSlice::narrow).
     pub fn matrix(&self) -> Result<Tensor<T>> {
         let stride = self.stride();
         // Each row with its gap: behind it, or at the end of an allocation before it.
         let before = if self.place.edge == Edge::End { self.place.gap } else { 0 };
         let first = self.first - before;
         let rows = self.whole.slice(first..first + self.rows * stride)?;
-        rows.reshape(&[self.rows, stride])?.narrow(1, before..before + self.width)
+        let rows = rows.reshape(&[self.rows, stride])?.narrow(1, before..before + self.width)?;
+        // SAFETY: `self` writes and reads the rows only between calls, and expects what others did.
+        Ok(unsafe { rows.alias() })
     }
 
-    /// A view of the rows as one vector, if there are no gaps.
+    /// As [`matrix`](Self::matrix), as one vector, if there are no gaps.
     ///
     /// # Errors
     /// [`hk_core::Error::Stride`] if there are gaps.
     pub fn vector(&self) -> Result<Tensor<T>> {
-        self.matrix()?.reshape(&[self.rows * self.width])
+        let rows = self.matrix()?;
+        // SAFETY: as for `matrix`.
+        Ok(unsafe { rows.reshape(&[self.rows * self.width])?.alias() })
     }
 
     fn stride(&self) -> usize {
@@ -163,7 +168,7 @@ impl<T: Element> Guarded<T> {
                 let start = self.first + row * self.stride() - window.start;
                 all[start..start + self.width].copy_from_slice(values);
             }
-            self.whole.slice(window)?.write(&all)?;
+            self.whole.slice_mut(window)?.write(&all)?;
         }
         Ok(())
     }
@@ -261,7 +266,7 @@ mod tests {
         guarded.write(&values, 0x5a).unwrap();
         assert_eq!(guarded.matrix().unwrap().to_vec().unwrap(), values);
         assert_eq!(guarded.read(0x5a).unwrap(), (values, None));
-        guarded.whole.slice(index..index + 1).unwrap().fill(1.0).unwrap();
+        guarded.whole.slice_mut(index..index + 1).unwrap().fill(1.0).unwrap();
         assert_eq!(guarded.read(0x5a).unwrap().1.as_deref(), Some(said));
     }
 }

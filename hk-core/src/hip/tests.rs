@@ -130,8 +130,8 @@ fn host_memory_is_waited_for_if_a_later_copy_fails() {
         table.hipMemcpyAsync = copy;
         table.hipStreamSynchronize = synchronize;
     });
-    let tensor = Tensor::<u8>::empty(&device.default_stream(), &[4, 8]).unwrap();
-    let mut columns = tensor.narrow(1, 0..4).unwrap();
+    let mut tensor = Tensor::<u8>::empty(&device.default_stream(), &[4, 8]).unwrap();
+    let mut columns = tensor.narrow_mut(1, 0..4).unwrap();
     let failures = [columns.to_vec().map(drop), columns.write(&[0; 16])];
     for (i, failure) in failures.into_iter().enumerate() {
         assert!(matches!(failure, Err(Error::Hip { code: REFUSED, .. })), "{i}: {failure:?}");
@@ -172,13 +172,13 @@ fn one_stream_needs_no_events() {
     });
     let stream = device.new_stream().unwrap();
     let mut x = Tensor::filled(&stream, &[4, 4], 1.0f32).unwrap();
-    let mut view = x.narrow(1, 1..3).unwrap();
+    let mut view = x.narrow_mut(1, 1..3).unwrap();
     view.write(&[2.0; 8]).unwrap();
     let copy = view.to_contiguous().unwrap();
     x.copy_from(&Tensor::zeros(&stream, &[4, 4]).unwrap()).unwrap();
     assert_eq!((copy.to_vec().unwrap(), x.to_vec().unwrap()), (vec![2.0; 8], vec![0.0; 16]));
     stream.submit(&[x.as_output(), copy.as_input()], || Ok(())).unwrap();
-    drop((view, copy, x));
+    drop((copy, x));
     assert!(matches!(stream.record().map(drop), Err(Error::Hip { code: REFUSED, .. })));
 }
 

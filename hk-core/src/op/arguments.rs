@@ -9,7 +9,7 @@ use super::sizes::Sizes;
 use crate::dtype::{DType, Element};
 use crate::order::Use;
 use crate::tensor::Region;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, TensorSlice};
 
 /// Whether an op reads an argument or writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ impl Arguments {
     pub fn input<T: Element>(
         &mut self,
         name: &'static str,
-        tensor: &Tensor<T>,
+        tensor: &TensorSlice<T>,
         dims: &'static [&'static str],
     ) -> Argument<'_> {
         self.argument(name, Role::Input, T::DTYPE, dims, tensor.region())
@@ -86,7 +86,7 @@ impl Arguments {
     pub fn output<T: Element>(
         &mut self,
         name: &'static str,
-        tensor: &mut Tensor<T>,
+        tensor: &mut TensorSlice<T>,
         dims: &'static [&'static str],
     ) -> Argument<'_> {
         self.argument(name, Role::Output, T::DTYPE, dims, tensor.region())
@@ -244,8 +244,7 @@ impl Argument<'_> {
         if !self.declared.region.layout.is_contiguous() {
             return Err(self.stride_error("no gaps between elements"));
         }
-        self.declare(Strides::Contiguous);
-        Ok(())
+        self.declare(Strides::Contiguous)
     }
 
     /// Requires that the elements of a row, the innermost dimension, are adjacent, and rows evenly
@@ -258,7 +257,7 @@ impl Argument<'_> {
         let Some(stride) = self.declared.region.layout.row_stride() else {
             return Err(self.stride_error("adjacent elements in evenly spaced rows"));
         };
-        self.declare(Strides::Rows);
+        self.declare(Strides::Rows)?;
         Ok(stride as i64)
     }
 
@@ -271,7 +270,7 @@ impl Argument<'_> {
         let Ok(strides) = <[usize; N]>::try_from(self.declared.region.layout.strides()) else {
             return Err(self.shape_error(format!("[{N} dimensions]"), "what the op takes".into()));
         };
-        self.declare(Strides::Any);
+        self.declare(Strides::Any)?;
         Ok(strides.map(|stride| stride as i64))
     }
 
@@ -300,9 +299,14 @@ impl Argument<'_> {
         Ok(())
     }
 
-    fn declare(mut self, strides: Strides) {
+    fn declare(mut self, strides: Strides) -> Result<()> {
+        let is_output = self.declared.role == Role::Output;
+        if is_output && !self.declared.region.layout.is_injective() {
+            return Err(self.stride_error("an element of its own at every index"));
+        }
         self.declared.strides = strides;
         self.arguments.declared.push(self.declared);
+        Ok(())
     }
 
     fn shape_error(&self, expected: String, why: String) -> Error {

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use hk_core::op::Arguments;
-//! use hk_core::{DevicePtr, Function, LaunchConfig, Result, Tensor, kernel_args};
+//! use hk_core::{DevicePtr, Function, LaunchConfig, Result, TensorSlice, kernel_args};
 //!
 //! kernel_args! {
 //!     struct ScaleArgs { x: DevicePtr<f32>, y: DevicePtr<f32>, stride: i64, width: u32, by: f32 }
@@ -17,9 +17,9 @@
 //! /// Multiplies the rows of `x` by a number. `y` may be `x`.
 //! fn scale(
 //!     kernel: &Function<ScaleArgs>,
-//!     x: &Tensor<f32>,
+//!     x: &TensorSlice<f32>,
 //!     by: f32,
-//!     y: &mut Tensor<f32>,
+//!     y: &mut TensorSlice<f32>,
 //! ) -> Result<()> {
 //!     let mut args = Arguments::new("scale");
 //!     let stride = args.input("x", x, &["..", "n"]).may_be("y").rows()?;

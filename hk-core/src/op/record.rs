@@ -48,9 +48,9 @@ pub struct ArgumentInfo {
 ///
 /// ```
 /// use hk_core::op::{Arguments, dry_run};
-/// use hk_core::{Device, Result, Tensor};
+/// use hk_core::{Device, Result, Tensor, TensorSlice};
 ///
-/// fn fill(y: &mut Tensor<f32>) -> Result<()> {
+/// fn fill(y: &mut TensorSlice<f32>) -> Result<()> {
 ///     let mut args = Arguments::new("fill");
 ///     args.output("y", y, &["..", "n"]).rows()?;
 ///     args.check()?.submit(|_| unreachable!("nothing is launched"))

@@ -7,8 +7,8 @@ use crate::{Error, Result};
 /// Most dimensions that a tensor can have.
 pub const MAX_RANK: usize = 8;
 
-/// Shape and strides in logical elements, outermost dimension first. The innermost stride is
-/// always 1. Stored inline: making a view allocates nothing.
+/// Shape and strides in logical elements, outermost dimension first. A stride of 0 repeats elements.
+/// Of a packed type, the innermost stride is 1. Stored inline: making a view allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     dims: [usize; MAX_RANK],
@@ -63,15 +63,6 @@ impl Layout {
         self.shape().iter().product()
     }
 
-    /// Elements from the first to one past the last, gaps included.
-    pub(crate) fn span(&self) -> usize {
-        if self.len() == 0 {
-            return 0;
-        }
-        let steps = self.shape().iter().zip(self.strides());
-        1 + steps.map(|(dim, stride)| (dim - 1) * stride).sum::<usize>()
-    }
-
     /// Where the contiguous inner part begins: the dimensions from here on have no gaps.
     fn inner_axis(&self) -> usize {
         let mut expected = 1;
@@ -106,10 +97,14 @@ impl Layout {
         (run, starts)
     }
 
-    /// Distance between rows, a row being the innermost dimension, if it is the same everywhere.
+    /// Distance between rows, a row being the innermost dimension, if it is the same everywhere and
+    /// the elements of a row are adjacent.
     pub(crate) fn row_stride(&self) -> Option<usize> {
         let outer = self.rank.saturating_sub(1);
-        let row = self.dims[..self.rank].last().copied().unwrap_or(1);
+        let row = self.shape().last().copied().unwrap_or(1);
+        if row > 1 && self.strides[outer] != 1 {
+            return None;
+        }
         let mut stride = None;
         let mut rows = 1;
         for axis in (0..outer).rev().filter(|axis| self.dims[*axis] != 1) {
@@ -121,6 +116,14 @@ impl Layout {
             rows *= self.dims[axis];
         }
         Some(stride.unwrap_or(row))
+    }
+
+    /// With these strides, one per dimension.
+    #[cfg(test)]
+    pub(crate) fn strided(op: &'static str, shape: &[usize], strides: &[usize]) -> Result<Self> {
+        let mut layout = Self::contiguous(op, shape, 1)?;
+        layout.strides[..shape.len()].copy_from_slice(strides);
+        Ok(layout)
     }
 
     /// The part of a dimension; with the offset of its first element.
@@ -175,6 +178,62 @@ impl Layout {
             .ok_or_else(|| Error::value(op, "axis", format!("less than the rank {rank}"), axis))
     }
 
+    /// The dimensions in another order.
+    pub(crate) fn permute(&self, op: &'static str, axes: &[usize], pack: usize) -> Result<Self> {
+        let rank = self.rank;
+        let all = (0..rank).all(|axis| axes.contains(&axis));
+        if axes.len() != rank || !all {
+            let constraint = format!("each of the {rank} dimensions once");
+            return Err(Error::value(op, "axes", constraint, format!("{axes:?}")));
+        }
+        if pack > 1 && axes.last().is_some_and(|last| last + 1 != rank) {
+            let constraint = "an order that keeps packed elements innermost";
+            return Err(Error::value(op, "axes", constraint, format!("{axes:?}")));
+        }
+        let mut layout = *self;
+        for (to, from) in axes.iter().enumerate() {
+            (layout.dims[to], layout.strides[to]) = (self.dims[*from], self.strides[*from]);
+        }
+        Ok(layout)
+    }
+
+    /// Two dimensions in each other's place.
+    pub(crate) fn transpose(
+        &self,
+        op: &'static str,
+        a: usize,
+        b: usize,
+        pack: usize,
+    ) -> Result<Self> {
+        let mut axes = [0, 1, 2, 3, 4, 5, 6, 7];
+        for axis in [a, b] {
+            self.dim(op, axis)?;
+        }
+        axes.swap(a, b);
+        self.permute(op, &axes[..self.rank], pack)
+    }
+
+    /// The same elements in a larger shape: dimensions of one element are repeated, and so are all
+    /// along new ones in front.
+    pub(crate) fn broadcast(&self, op: &'static str, shape: &[usize], pack: usize) -> Result<Self> {
+        let mut layout = Self::contiguous(op, shape, pack)?;
+        let mismatch = || {
+            let (expected, got) = (format!("[.., {:?}]", self.shape()), shape.to_vec());
+            let why = "only dimensions of one element are repeated".to_owned();
+            Error::Shape { op, arg: "shape", expected, got, why }
+        };
+        let new = shape.len().checked_sub(self.rank).ok_or_else(mismatch)?;
+        layout.strides[..new].fill(0);
+        for (axis, to) in (new..shape.len()).enumerate() {
+            layout.strides[to] = match self.dims[axis] {
+                same if same == shape[to] => self.strides[axis],
+                1 => 0,
+                _ => return Err(mismatch()),
+            };
+        }
+        Ok(layout)
+    }
+
     /// The same elements in another shape.
     pub(crate) fn reshape(&self, op: &'static str, shape: &[usize], pack: usize) -> Result<Self> {
         let target = Self::contiguous(op, shape, pack)?;
@@ -187,7 +246,7 @@ impl Layout {
         if self.is_contiguous() {
             return Ok(target);
         }
-        self.reshape_strided(target).ok_or_else(|| Error::Stride {
+        self.reshape_strided(target, pack).ok_or_else(|| Error::Stride {
             op,
             arg: "self",
             expected: "dimensions without gaps where the shape merges or splits them",
@@ -198,7 +257,7 @@ impl Layout {
 
     /// Gives the target's dimensions strides by pairing groups of equal product; within a group
     /// the old dimensions must have no gaps.
-    fn reshape_strided(&self, mut target: Self) -> Option<Self> {
+    fn reshape_strided(&self, mut target: Self, pack: usize) -> Option<Self> {
         let (mut old, mut new) = (self.rank, target.rank);
         while old > 0 && new > 0 {
             let (old_end, new_end) = (old, new);
@@ -214,7 +273,9 @@ impl Layout {
                     new_len *= target.dims[new];
                 }
             }
-            let base = self.strides[old_end - 1];
+            // The stride of a dimension of one element is never used.
+            let innermost = (old..old_end).rev().find(|axis| self.dims[*axis] != 1);
+            let base = innermost.map_or(1, |axis| self.strides[axis]);
             let mut expected = base;
             for axis in (old..old_end).rev() {
                 if self.dims[axis] != 1 && self.strides[axis] != expected {
@@ -228,53 +289,9 @@ impl Layout {
                 stride *= target.dims[axis];
             }
         }
-        // What is left on either side has one element: its stride is never used. The innermost
-        // stride is 1 as the innermost group began with ours.
-        Some(target)
-    }
-
-    /// Whether some element of `self` at `a` and some element of `other` at `b` share a position;
-    /// all in bytes, given the bytes of an element (as a ratio, for packed ones). Exact for
-    /// rows of the same stride, else it may report an overlap of interleaved views that is none.
-    pub(crate) fn overlaps(&self, a: Placement, other: &Self, b: Placement) -> bool {
-        let (a_span, b_span) = (a.bytes(self.span()), b.bytes(other.span()));
-        if a_span == 0 || b_span == 0 || a.start + a_span <= b.start || b.start + b_span <= a.start
-        {
-            return false;
-        }
-        let rows = |layout: &Self, placement: Placement| {
-            let stride = placement.bytes(layout.row_stride()?);
-            let row = placement.bytes(layout.shape().last().copied().unwrap_or(1));
-            Some((stride, row))
-        };
-        match (rows(self, a), rows(other, b)) {
-            (Some((stride, a_row)), Some((b_stride, b_row)))
-                if stride == b_stride && a_row <= stride && b_row <= stride =>
-            {
-                // Position of b's rows in the period of a's.
-                let shift = (b.start + stride - a.start % stride) % stride;
-                shift < a_row || shift + b_row > stride
-            }
-            _ => true,
-        }
-    }
-}
-
-/// Where a layout lies in memory and how large its elements are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Placement {
-    /// Address of the first element.
-    pub(crate) start: u64,
-    /// Bytes of a storage element.
-    pub(crate) size: usize,
-    /// Logical elements in one.
-    pub(crate) pack: usize,
-}
-
-impl Placement {
-    /// Bytes of that many logical elements.
-    fn bytes(self, elements: usize) -> u64 {
-        (elements.div_ceil(self.pack) * self.size) as u64
+        // What is left on either side has one element: its stride is never used.
+        let innermost = target.strides().last().copied().unwrap_or(1);
+        (pack == 1 || innermost == 1).then_some(target)
     }
 }
 
@@ -320,10 +337,11 @@ mod tests {
             contiguous(&[]),
             contiguous(&[0, 4]),
             contiguous(&[1, 1, 7]),
+            base.permute("test", &[2, 0, 1], 1).unwrap(),
+            base.permute("test", &[1, 0, 2], 1).unwrap(),
+            columns(&base, 2, 1..2).1.broadcast("test", &[2, 3, 4, 5], 1).unwrap(),
         ] {
             assert_eq!(run_positions(&layout), positions(&layout), "{layout:?}");
-            let last = positions(&layout).last().map_or(0, |last| last + 1);
-            assert_eq!(layout.span(), last, "{layout:?}");
         }
     }
 
@@ -335,6 +353,12 @@ mod tests {
         assert_eq!(columns(&base, 1, 1..3).1.row_stride(), None);
         assert_eq!(columns(&base, 1, 1..2).1.row_stride(), Some(20));
         assert_eq!(contiguous(&[7]).row_stride(), Some(7));
+        let turned = base.permute("test", &[0, 2, 1], 1).unwrap();
+        assert_eq!(turned.row_stride(), None, "elements of a row are apart");
+        assert_eq!(columns(&turned, 2, 0..1).1.row_stride(), None);
+        assert_eq!(base.permute("test", &[1, 0, 2], 1).unwrap().row_stride(), None);
+        let row = contiguous(&[5]).broadcast("test", &[3, 4, 5], 1).unwrap();
+        assert_eq!(row.row_stride(), Some(0));
     }
 
     #[test]
@@ -349,6 +373,10 @@ mod tests {
             (cut, &[6, 1, 4, 1, 2, 1]),
             (columns(&base, 1, 1..3).1, &[6, 10]),
             (columns(&base, 1, 1..3).1, &[2, 3, 10]),
+            // Columns of one element, by rows; and what is in another order in groups.
+            (columns(&base, 2, 1..2).1, &[24]),
+            (base.permute("test", &[1, 2, 0], 1).unwrap(), &[20, 2, 3]),
+            (columns(&base, 2, 1..2).1.broadcast("test", &[6, 4, 6], 1).unwrap(), &[24, 2, 3]),
         ] {
             let reshaped = layout.reshape("test", shape, 1).unwrap();
             assert_eq!(reshaped.shape(), shape);
@@ -361,31 +389,25 @@ mod tests {
     }
 
     #[test]
-    fn overlap_agrees_with_the_sets_of_positions() {
-        let base = contiguous(&[4, 12]);
-        let views: Vec<(usize, Layout)> = [(0, 4), (4, 8), (3, 5), (0, 12), (8, 12), (5, 5)]
-            .into_iter()
-            .map(|(from, to)| columns(&base, 1, from..to))
-            .collect();
-        for (a_start, a) in &views {
-            for (b_start, b) in &views {
-                let at = |start: &usize| Placement { start: *start as u64, size: 1, pack: 1 };
-                let set = |start: &usize, layout: &Layout| {
-                    positions(layout).into_iter().map(|p| p + start).collect::<Vec<_>>()
-                };
-                let shared = set(b_start, b);
-                let expected = set(a_start, a).iter().any(|p| shared.contains(p));
-                assert_eq!(a.overlaps(at(a_start), b, at(b_start)), expected, "{a:?} {b:?}");
-            }
-        }
-    }
-
-    #[test]
     fn impossible_shapes_are_refused() {
         for shape in [&[usize::MAX, 2][..], &[0, usize::MAX, usize::MAX], &[1; MAX_RANK + 1]] {
             let refused = Layout::contiguous("test", shape, 1);
             assert!(matches!(refused, Err(Error::Shape { .. })), "{refused:?}");
         }
+        for axes in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 2]] {
+            let refused = contiguous(&[3, 4, 5]).permute("test", axes, 1);
+            assert!(matches!(refused, Err(Error::Value { arg: "axes", .. })), "{refused:?}");
+        }
+        for shape in [&[5][..], &[3, 4, 10], &[3, 1, 5], &[5, 3]] {
+            let refused = contiguous(&[3, 4, 5]).broadcast("test", shape, 1);
+            assert!(matches!(refused, Err(Error::Shape { arg: "shape", .. })), "{refused:?}");
+        }
+        let packed = Layout::contiguous("test", &[2, 3, 4], 2).unwrap();
+        assert!(packed.permute("test", &[0, 2, 1], 2).is_err());
+        assert!(packed.permute("test", &[1, 0, 2], 2).is_ok());
+        assert!(packed.transpose("test", 0, 1, 2).is_ok());
+        assert!(packed.transpose("test", 1, 2, 2).is_err());
+        assert!(packed.transpose("test", 0, 3, 1).is_err());
         assert!(Layout::contiguous("test", &[4, 3], 2).is_err());
         assert!(Layout::contiguous("test", &[], 2).is_err());
         assert!(Layout::contiguous("test", &[3, 4], 2).is_ok());

@@ -2,54 +2,140 @@
 
 mod buffer;
 mod layout;
+mod overlap;
 mod region;
+mod transfer;
+mod views;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
+use ndarray::{ArrayView, Dimension};
 
 pub(crate) use buffer::Buffer;
+use layout::Layout;
 pub use layout::MAX_RANK;
-use layout::{Layout, Placement};
-pub(crate) use region::Region;
+pub(crate) use region::{Placement, Region};
 
 use crate::dtype::{DType, Element};
-use crate::hip::Pattern;
 use crate::launch::DevicePtr;
 use crate::{Device, Error, Result, Stream, Use};
 
-/// A row-major array of `T` in device memory, or a view of a part of one.
+/// An array of `T` in device memory, which it owns.
 ///
-/// A tensor carries its stream: everything done to it happens in that stream's order. Views share
-/// the memory, which is given back when the last tensor in it is dropped, after the work that was
-/// given to the stream before. Views may be on different streams: what is done to them happens in
-/// the order in which it is asked for, see [`Stream::submit`]. Elements of the innermost dimension are adjacent; outer dimensions
-/// may have gaps, as those of a range of columns do.
+/// What can be done with it, and what ops take, is the [`TensorSlice`] that it dereferences to, as
+/// `Vec<T>` does to `[T]`: an input is a `&TensorSlice<T>`, an output a `&mut TensorSlice<T>`.
 ///
-/// Reading takes `&Tensor`, writing `&mut Tensor`. As views share memory, ops also refuse outputs
-/// that overlap their inputs ([`Error::Alias`]); no host reference ever points into device
-/// memory, so an overlap could spoil values, but not memory safety.
-///
-/// Shapes count logical elements: a packed type such as
-/// [`F4x2E2M1`](crate::dtype::F4x2E2M1) has two in each byte, and an even innermost dimension.
+/// The memory is given back when the tensor is dropped, after the work that was given to streams
+/// before.
 ///
 /// ```
 /// use hk_core::{Device, Tensor};
 /// let stream = Device::open("sim:mi355x")?.default_stream();
 /// let x = Tensor::upload(&stream, ndarray::array![[1.0f32, 2.0], [3.0, 4.0]].view())?;
 /// assert_eq!(x.slice(1..2)?.to_vec()?, [3.0, 4.0]);
+/// assert_eq!(x.transpose(0, 1)?.to_vec()?, [1.0, 3.0, 2.0, 4.0]);
 /// # Ok::<(), hk_core::Error>(())
 /// ```
-pub struct Tensor<T: Element> {
+pub struct Tensor<T: Element>(Held<T>);
+
+/// Elements of device memory in a shape: a whole [`Tensor`], or what a view shows of one.
+///
+/// It carries a stream: everything done to it happens in that stream's order. Views may be moved to
+/// other streams; what is done to the same memory happens in the order in which it is asked for, see
+/// [`Stream::submit`].
+///
+/// Reading takes `&TensorSlice`, writing `&mut TensorSlice`. As for slices of host memory, safe code
+/// holds no two of the latter that overlap: views of `&self` can only be read, those of `&mut self`
+/// can be written, and [`split_mut`](Self::split_mut) yields disjoint ones. Ops check it all the same
+/// ([`Error::Alias`]), since tensors over foreign memory may overlap.
+///
+/// Dimensions may be any distances apart: there may be gaps between them, as in a range of columns,
+/// they may be in another order than in memory ([`permute`](Self::permute)), and they may repeat
+/// elements ([`broadcast`](Self::broadcast)). Ops say what they take.
+///
+/// Shapes count logical elements: a packed type such as
+/// [`F4x2E2M1`](crate::dtype::F4x2E2M1) has two in each byte, and an even innermost dimension, whose
+/// elements are adjacent.
+///
+/// It has no size known to the compiler, so that what a `&mut` of it leads to cannot be swapped with
+/// another one that lives longer.
+///
+/// ```
+/// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+/// # let mut x = hk_core::Tensor::<f32>::zeros(&stream, &[4, 8])?;
+/// let [mut left, mut right] = x.split_mut(1, 3)?;
+/// left.copy_from(&right.narrow(1, 0..3)?)?;
+/// right.fill(1.0)?;
+/// # Ok::<(), hk_core::Error>(())
+/// ```
+///
+/// ```compile_fail,E0499
+/// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+/// # let mut x = hk_core::Tensor::<f32>::zeros(&stream, &[4, 8])?;
+/// let (mut top, mut all) = (x.slice_mut(0..2)?, x.view_mut());
+/// top.copy_from(&all.slice(0..2)?)?;
+/// # Ok::<(), hk_core::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+/// # let [mut x, mut y] = [4, 8].map(|n| hk_core::Tensor::<f32>::zeros(&stream, &[n]).unwrap());
+/// std::mem::swap(&mut *x.view_mut(), &mut *y);
+/// # Ok::<(), hk_core::Error>(())
+/// ```
+pub struct TensorSlice<T: Element, Size: ?Sized = [()]> {
     buffer: Arc<Buffer>,
     /// Start in the buffer, in logical elements; a multiple of `T::PACK`.
     offset: usize,
     layout: Layout,
     stream: Stream,
     element: PhantomData<fn() -> T>,
+    /// Nothing; it only makes the type unsized.
+    size: Size,
+}
+
+/// A slice by value, of which only its owners can make use.
+type Held<T> = TensorSlice<T, [(); 0]>;
+
+/// Elements of a tensor that can be read. See [`TensorSlice::view`].
+pub struct TensorView<'a, T: Element>(Held<T>, PhantomData<&'a TensorSlice<T>>);
+
+/// Elements of a tensor that can be read and written. See [`TensorSlice::view_mut`].
+pub struct TensorViewMut<'a, T: Element>(Held<T>, PhantomData<&'a mut TensorSlice<T>>);
+
+macro_rules! dereference {
+    ($($holder:ty),*) => {$(
+        impl<T: Element> Deref for $holder {
+            type Target = TensorSlice<T>;
+
+            fn deref(&self) -> &TensorSlice<T> {
+                &self.0
+            }
+        }
+
+        impl<T: Element> fmt::Debug for $holder {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+dereference!(Tensor<T>, TensorView<'_, T>, TensorViewMut<'_, T>);
+
+impl<T: Element> DerefMut for Tensor<T> {
+    fn deref_mut(&mut self) -> &mut TensorSlice<T> {
+        &mut self.0
+    }
+}
+
+impl<T: Element> DerefMut for TensorViewMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut TensorSlice<T> {
+        &mut self.0
+    }
 }
 
 /// Bytes of that many logical elements, a multiple of `T::PACK`.
@@ -69,7 +155,14 @@ impl<T: Element> Tensor<T> {
     fn allocate(op: &'static str, stream: &Stream, shape: &[usize]) -> Result<Self> {
         let layout = Layout::contiguous(op, shape, T::PACK)?;
         let buffer = Arc::new(Buffer::new(op, stream, bytes_of::<T>(layout.len()))?);
-        Ok(Self { buffer, offset: 0, layout, stream: stream.clone(), element: PhantomData })
+        Ok(Self(Held {
+            buffer,
+            offset: 0,
+            layout,
+            stream: stream.clone(),
+            element: PhantomData,
+            size: [],
+        }))
     }
 
     /// Allocates, all bytes zero.
@@ -124,214 +217,6 @@ impl<T: Element> Tensor<T> {
         Ok(tensor)
     }
 
-    /// Copies to the host, in row-major order, waiting for the stream.
-    ///
-    /// # Errors
-    /// [`Error::Fault`] or [`Error::Hip`] if this, or earlier work of the stream, fails;
-    /// [`Error::StreamCapture`] if the stream is being captured.
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut host = vec![T::zeroed(); self.len() / T::PACK];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut host);
-        let (run, starts) = self.layout.runs();
-        if run > 0 {
-            self.stream.copy("Tensor::to_vec", &[self.as_input()], |hip| {
-                for (chunk, start) in bytes.chunks_exact_mut(bytes_of::<T>(run)).zip(starts) {
-                    // SAFETY: the layout keeps runs inside the buffer, and `host` lives until
-                    // `copy` has waited.
-                    unsafe { hip.download(chunk, self.address_of(start), self.stream.raw())? };
-                }
-                Ok(())
-            })?;
-        }
-        Ok(host)
-    }
-
-    /// Copies to the host, waiting for the stream. Of a packed type, the array holds storage
-    /// elements, and its innermost dimension is so many times shorter.
-    ///
-    /// # Errors
-    /// As [`to_vec`](Self::to_vec).
-    pub fn download(&self) -> Result<ArrayD<T>> {
-        let mut shape = self.shape().to_vec();
-        if let Some(last) = shape.last_mut() {
-            *last /= T::PACK;
-        }
-        let data = self.to_vec()?;
-        let count = data.len();
-        ArrayD::from_shape_vec(IxDyn(&shape), data)
-            .map_err(|_| Error::shape("Tensor::download", "self", &[count], &shape, "one vector"))
-    }
-
-    /// Overwrites all elements from the host, in row-major order, and waits until the data was
-    /// copied.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if `data` does not have as many elements; else as [`to_vec`](Self::to_vec).
-    pub fn write(&mut self, data: &[T]) -> Result<()> {
-        check_len("Tensor::write", data.len() * T::PACK, self.len(), self.shape())?;
-        let bytes: &[u8] = bytemuck::cast_slice(data);
-        let (run, starts) = self.layout.runs();
-        if run == 0 {
-            return Ok(());
-        }
-        let uses = [self.as_output()];
-        self.stream.copy("Tensor::write", &uses, |hip| {
-            for (chunk, start) in bytes.chunks_exact(bytes_of::<T>(run)).zip(starts) {
-                // SAFETY: the layout keeps runs inside the buffer, and `data` lives until `copy`
-                // has waited.
-                unsafe { hip.upload(self.address_of(start), chunk, self.stream.raw())? };
-            }
-            Ok(())
-        })
-    }
-
-    /// Sets every storage element to `value`, without waiting.
-    ///
-    /// # Errors
-    /// [`Error::Hip`] if HIP refuses.
-    pub fn fill(&mut self, value: T) -> Result<()> {
-        let bytes = bytemuck::bytes_of(&value);
-        // Types of 8 bytes that are not one word twice have no memset: they go through the host.
-        let pattern = match *bytes {
-            [first, ref rest @ ..] if rest.iter().all(|byte| *byte == first) => {
-                Pattern::Byte(first)
-            }
-            [a, b] => Pattern::Half(u16::from_ne_bytes([a, b])),
-            [a, b, c, d] => Pattern::Word(u32::from_ne_bytes([a, b, c, d])),
-            [a, b, c, d, e, f, g, h] if [a, b, c, d] == [e, f, g, h] => {
-                Pattern::Word(u32::from_ne_bytes([a, b, c, d]))
-            }
-            _ => return self.write(&vec![value; self.len() / T::PACK]),
-        };
-        let hip = self.device().bind()?;
-        let (run, starts) = self.layout.runs();
-        let count = bytes_of::<T>(run) / pattern.bytes();
-        if count == 0 {
-            return Ok(());
-        }
-        let uses = [self.as_output()];
-        self.stream.submit(&uses, || {
-            for start in starts {
-                // SAFETY: the layout keeps runs inside the buffer; elements are aligned, and the
-                // pattern is no larger than one.
-                unsafe { hip.fill(self.address_of(start), pattern, count, self.stream.raw())? };
-            }
-            Ok(())
-        })
-    }
-
-    /// Overwrites all elements from another tensor of the same shape and stream, without waiting.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Device`], [`Error::Stream`] or [`Error::Alias`] if the two do not
-    /// go together.
-    pub fn copy_from(&mut self, from: &Self) -> Result<()> {
-        let op = "Tensor::copy_from";
-        if from.shape() != self.shape() {
-            return Err(Error::shape(op, "from", self.shape(), from.shape(), "that of self"));
-        }
-        from.region().check_same_stream(op, "from", &self.region(), "self")?;
-        if from.overlaps(self) {
-            return Err(Error::Alias { op, a: "self", b: "from" });
-        }
-        let hip = self.device().bind()?;
-        let (to_run, to_starts) = self.layout.runs();
-        let (from_run, from_starts) = from.layout.runs();
-        // Runs of either side are whole multiples of the other's: both are products of inner
-        // dimensions of one shape.
-        let run = to_run.min(from_run);
-        if run == 0 {
-            return Ok(());
-        }
-        let to = pieces(to_starts, to_run, run);
-        let uses = [from.as_input(), self.as_output()];
-        self.stream.submit(&uses, || {
-            for (to, from_start) in to.zip(pieces(from_starts, from_run, run)) {
-                let (to, source) = (self.address_of(to), from.address_of(from_start));
-                // SAFETY: both layouts keep runs inside their buffers, which are disjoint.
-                unsafe { hip.copy(to, source, bytes_of::<T>(run), self.stream.raw())? };
-            }
-            Ok(())
-        })
-    }
-
-    /// A copy without gaps in memory of its own, without waiting.
-    ///
-    /// # Errors
-    /// As [`empty`](Self::empty).
-    pub fn to_contiguous(&self) -> Result<Self> {
-        let mut copy = Self::allocate("Tensor::to_contiguous", &self.stream, self.shape())?;
-        copy.copy_from(self)?;
-        Ok(copy)
-    }
-
-    /// Another tensor on the same elements.
-    pub fn view(&self) -> Self {
-        self.with(0, self.layout)
-    }
-
-    /// A view of a range of the outermost dimension.
-    ///
-    /// # Errors
-    /// [`Error::Value`] if the range is not within that dimension.
-    pub fn slice(&self, range: Range<usize>) -> Result<Self> {
-        let (skip, layout) = self.layout.narrow("Tensor::slice", 0, range, T::PACK)?;
-        Ok(self.with(skip, layout))
-    }
-
-    /// A view of a range of any dimension.
-    ///
-    /// # Errors
-    /// [`Error::Value`] if there is no such dimension, the range is not within it, or it would
-    /// split packed elements.
-    pub fn narrow(&self, axis: usize, range: Range<usize>) -> Result<Self> {
-        let (skip, layout) = self.layout.narrow("Tensor::narrow", axis, range, T::PACK)?;
-        Ok(self.with(skip, layout))
-    }
-
-    /// A view at one index of the outermost dimension, which goes away.
-    ///
-    /// # Errors
-    /// [`Error::Value`] if the index is not within that dimension, or it is the only one.
-    pub fn index(&self, index: usize) -> Result<Self> {
-        let (skip, layout) = self.layout.index("Tensor::index", index)?;
-        Ok(self.with(skip, layout))
-    }
-
-    /// A view of the same elements in another shape.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the number of elements differs, [`Error::Stride`] if gaps are in the
-    /// way: [`to_contiguous`](Self::to_contiguous) removes them.
-    pub fn reshape(&self, shape: &[usize]) -> Result<Self> {
-        let layout = self.layout.reshape("Tensor::reshape", shape, T::PACK)?;
-        Ok(self.with(0, layout))
-    }
-
-    /// A view of the same bytes as another type of the same size and packing, such as `u8` as
-    /// [`F8E4M3`](crate::dtype::F8E4M3).
-    ///
-    /// # Errors
-    /// [`Error::DType`] if sizes or packing differ.
-    pub fn bitcast<U: Element>(&self) -> Result<Tensor<U>> {
-        if (size_of::<U>(), U::PACK) != (size_of::<T>(), T::PACK) {
-            let (expected, got) = (T::DTYPE, U::DTYPE);
-            return Err(Error::DType { op: "Tensor::bitcast", arg: "U", expected, got });
-        }
-        let Self { buffer, offset, layout, stream, .. } = self.view();
-        Ok(Tensor { buffer, offset, layout, stream, element: PhantomData })
-    }
-
-    fn with(&self, skip: usize, layout: Layout) -> Self {
-        Self {
-            buffer: Arc::clone(&self.buffer),
-            offset: self.offset + skip,
-            layout,
-            stream: self.stream.clone(),
-            element: PhantomData,
-        }
-    }
-
     /// Moves the tensor to another stream of its device: later work there begins after what was
     /// given to its present stream so far.
     ///
@@ -339,11 +224,40 @@ impl<T: Element> Tensor<T> {
     /// [`Error::Device`] if the stream is another device's, [`Error::StreamCapture`] if it is being
     /// captured and the present one is not, [`Error::Hip`] if HIP refuses.
     pub fn into_stream(mut self, stream: &Stream) -> Result<Self> {
+        self.0.move_to(stream)?;
+        Ok(self)
+    }
+}
+
+impl<T: Element> TensorView<'_, T> {
+    /// As [`Tensor::into_stream`].
+    ///
+    /// # Errors
+    /// As [`Tensor::into_stream`].
+    pub fn into_stream(mut self, stream: &Stream) -> Result<Self> {
+        self.0.move_to(stream)?;
+        Ok(self)
+    }
+}
+
+impl<T: Element> TensorViewMut<'_, T> {
+    /// As [`Tensor::into_stream`].
+    ///
+    /// # Errors
+    /// As [`Tensor::into_stream`].
+    pub fn into_stream(mut self, stream: &Stream) -> Result<Self> {
+        self.0.move_to(stream)?;
+        Ok(self)
+    }
+}
+
+impl<T: Element> Held<T> {
+    fn move_to(&mut self, stream: &Stream) -> Result<()> {
         let op = "Tensor::into_stream";
-        if stream.device() != self.device() {
+        if stream.device() != self.stream.device() {
             return Err(Error::Device {
                 op,
-                a: format!("self on {}", self.device()),
+                a: format!("self on {}", self.stream.device()),
                 b: format!("stream on {}", stream.device()),
             });
         }
@@ -354,18 +268,21 @@ impl<T: Element> Tensor<T> {
             }
             // A read, so that the memory is not freed before what the stream is given from now on,
             // also by code that does not say what it uses.
-            stream.submit(&[self.as_input()], || stream.wait(&self.stream.record()?))?;
+            let uses = [Use::new(Arc::clone(&self.buffer), false)];
+            stream.submit(&uses, || stream.wait(&self.stream.record()?))?;
             self.stream = stream.clone();
         }
-        Ok(self)
+        Ok(())
     }
+}
 
+impl<T: Element> TensorSlice<T> {
     /// Its shape in logical elements.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// Distance between neighbours of each dimension, in logical elements. Innermost: 1.
+    /// Distance between neighbours of each dimension, in logical elements.
     pub fn strides(&self) -> &[usize] {
         self.layout.strides()
     }
@@ -395,7 +312,7 @@ impl<T: Element> Tensor<T> {
         self.layout.row_stride()
     }
 
-    /// Whether there are no gaps between elements.
+    /// Whether its elements are in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
@@ -451,19 +368,11 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// Whether the two share memory. Exact unless rows of different strides interleave.
-    pub fn overlaps<U: Element>(&self, other: &Tensor<U>) -> bool {
+    /// Whether the two share memory. Exact for all views of contiguous tensors; of tensors over
+    /// foreign memory whose dimensions do not nest it may say so where they only interleave.
+    pub fn overlaps<U: Element>(&self, other: &TensorSlice<U>) -> bool {
         self.region().overlaps(&other.region())
     }
-}
-
-/// Cuts runs of `whole` elements into runs of `piece`, which divides it.
-fn pieces(
-    starts: impl Iterator<Item = usize>,
-    whole: usize,
-    piece: usize,
-) -> impl Iterator<Item = usize> {
-    starts.flat_map(move |start| (start..start + whole).step_by(piece))
 }
 
 fn check_len(op: &'static str, data: usize, len: usize, shape: &[usize]) -> Result<()> {
@@ -474,8 +383,8 @@ fn check_len(op: &'static str, data: usize, len: usize, shape: &[usize]) -> Resu
     Err(Error::shape(op, "data", &[len], &[data], why))
 }
 
-impl<T: Element> fmt::Debug for Tensor<T> {
+impl<T: Element, Size: ?Sized> fmt::Debug for TensorSlice<T, Size> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tensor<{}>{:?} on {}", T::DTYPE, self.shape(), self.device())
+        write!(f, "Tensor<{}>{:?} on {}", T::DTYPE, self.layout.shape(), self.stream.device())
     }
 }

@@ -4,8 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Buffer;
-use super::layout::{Layout, Placement};
+use super::layout::Layout;
 use crate::{Error, Result, Stream};
+
+/// Where a layout lies in memory and how large its elements are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// Address of the first element.
+    pub(crate) start: u64,
+    /// Bytes of a storage element.
+    pub(crate) size: usize,
+    /// Logical elements in one.
+    pub(crate) pack: usize,
+}
 
 /// A tensor without its element type.
 pub(crate) struct Region {

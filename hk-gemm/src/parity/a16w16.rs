@@ -224,13 +224,16 @@ enum Held {
 }
 
 impl Held {
-    /// A view of a tensor whose element type is one of the three.
+    /// The elements of a tensor whose type is one of the three.
     fn of<T: Real>(tensor: &Tensor<T>) -> Result<Self> {
-        Ok(match T::DTYPE {
-            DType::Bf16 => Self::Bf16(tensor.bitcast()?),
-            DType::F16 => Self::F16(tensor.bitcast()?),
-            _ => Self::F32(tensor.bitcast()?),
-        })
+        // SAFETY: they are read by the op alone, which may also have them as its output.
+        unsafe {
+            Ok(match T::DTYPE {
+                DType::Bf16 => Self::Bf16(tensor.bitcast()?.alias()),
+                DType::F16 => Self::F16(tensor.bitcast()?.alias()),
+                _ => Self::F32(tensor.bitcast()?.alias()),
+            })
+        }
     }
 }
 

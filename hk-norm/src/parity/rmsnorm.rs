@@ -1,7 +1,7 @@
 //! How a case of `rmsnorm` or `fused_add_rmsnorm` is drawn and run.
 
 use hk_core::dtype::{DType, Real};
-use hk_core::{Result, Stream, Tensor};
+use hk_core::{Result, Stream, TensorSlice};
 use hk_ref::draw::to_f64;
 use hk_ref::norm::rmsnorm::{Normalised, add, expect_rstd, expect_y, rmsnorm as reference};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Guarded, Placement, Prepared, Size};
@@ -139,9 +139,9 @@ fn prepare<T: Real, W: Real>(
     let options = RmsnormOptions::default().weight_offset(spec.offset);
     let options = spec.tile.into_iter().fold(options, RmsnormOptions::tile);
     let options = spec.workgroups.into_iter().fold(options, RmsnormOptions::workgroups);
-    let mut call = move |sum: Option<(&Tensor<T>, &mut Tensor<T>)>| {
+    let mut call = move |sum: Option<(&TensorSlice<T>, &mut TensorSlice<T>)>| {
         let (x, y) = (&x_tensor, &mut y_tensor);
-        let rstd = spec.rstd.then_some(&mut rstd_tensor);
+        let rstd = spec.rstd.then_some(&mut *rstd_tensor);
         match sum {
             None => rmsnorm_into(x, &weight, spec.eps, &options, RmsnormOut { y, rstd }),
             Some((residual, residual_out)) => {

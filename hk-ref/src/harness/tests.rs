@@ -22,12 +22,12 @@ fn case(
 ) -> Case {
     Case::new(info(), move |stream| {
         let memory = Guarded::<f32>::new(stream, 1, 4, Placement::default())?;
-        let y = memory.matrix()?;
+        let mut y = memory.matrix()?;
         let mut run = 0;
         let launch = move || {
             let row = values(run);
             run += 1;
-            let mut part = y.narrow(1, 0..row.len())?;
+            let mut part = y.narrow_mut(1, 0..row.len())?;
             part.write(&row)
         };
         let expected = Expected::exact(expected.clone());
