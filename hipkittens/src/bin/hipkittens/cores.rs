@@ -1,12 +1,12 @@
 //! Kernel cores: what is compiled from one file `kernels/FAMILY.hip`, in all variants, tile
 //! configurations and architectures.
 
-use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::io::{self, Write};
 
 use hk_core::kernel::TileConfig;
-use hk_sim::object::{CodeObject, Next, Placed, SourceLocation};
+use hk_sim::flow::{Flow, Ways};
+use hk_sim::object::{CodeObject, Placed, SourceLocation};
 
 use crate::reasons::Sources;
 use crate::registry::KernelCrate;
@@ -71,18 +71,26 @@ impl Place {
     }
 }
 
-/// The instructions of a kernel that can be reached from its entry, each with its place.
+/// An instruction of a kernel that can be executed.
+pub(crate) struct Instruction {
+    pub(crate) placed: Placed,
+    pub(crate) place: Place,
+    /// Where execution can go on.
+    pub(crate) ways: Ways,
+}
+
+/// The instructions of a kernel that can be executed.
 ///
 /// # Errors
 /// If the code object cannot be read.
-pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<(Placed, Place)>, Box<dyn Error>> {
+pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<Instruction>, Box<dyn Error>> {
     let object = CodeObject::parse(kernel.tile.image.bytes)?;
     let lines = object.lines();
-    let mut all = object.instructions(kernel.tile.symbol);
-    let reachable = reachable(&all);
-    all.retain(|placed| reachable.contains(&placed.offset));
+    let all = object.instructions(kernel.tile.symbol);
+    let flow = Flow::of(&all);
     let mut last = Vec::new();
-    let placed = all.into_iter().map(|placed| {
+    let possible = all.into_iter().filter_map(|placed| Some((flow.behind(placed.offset)?, placed)));
+    let instructions = possible.map(|(ways, placed)| {
         let frames = lines.as_ref().map(|lines| lines.frames(placed.vaddr)).unwrap_or_default();
         let mut lines: Vec<_> = frames.into_iter().map(line_of).collect();
         // The outermost is the kernel's own, in a file that the build generates for each.
@@ -97,34 +105,11 @@ pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<(Placed, Place)>, Box<dyn 
         }
         last.clone_from(&lines);
         let op = placed.inst.info.op.name();
-        (placed, Place { lines, op })
+        Instruction { placed, place: Place { lines, op }, ways }
     });
-    Ok(placed.collect())
+    Ok(instructions.collect())
 }
 
 fn line_of(at: SourceLocation) -> (String, u32, u32) {
     (at.file.trim_start_matches("./").to_owned(), at.line, at.column)
-}
-
-/// Offsets of the instructions that can be reached from the first one.
-fn reachable(code: &[Placed]) -> BTreeSet<u64> {
-    let by_offset: HashMap<u64, &Placed> =
-        code.iter().map(|placed| (placed.offset, placed)).collect();
-    let mut reached = BTreeSet::new();
-    let mut open = vec![0];
-    while let Some(offset) = open.pop() {
-        let Some(placed) = by_offset.get(&offset) else { continue };
-        if !reached.insert(offset) {
-            continue;
-        }
-        let behind = offset + u64::from(placed.inst.size);
-        match placed.next() {
-            Next::Through => open.push(behind),
-            Next::Jump(target) => open.push(target),
-            Next::Branch(target) => open.extend([behind, target]),
-            Next::End => {}
-            Next::Anywhere => return by_offset.into_keys().collect(),
-        }
-    }
-    reached
 }

@@ -15,10 +15,10 @@ use hk_core::{Arch, Device};
 use hk_ref::{Case, Size};
 use hk_sim::exec::{Coverage, ExecOptions, Executed, Seen};
 use hk_sim::isa::Op;
-use hk_sim::object::{Next, Placed};
+use hk_sim::object::Next;
 use serde_json::json;
 
-use crate::cores::{self, Core, CoreKernel, Place};
+use crate::cores::{self, Core, CoreKernel, Instruction, Place};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::KernelCrate;
 use crate::{check, registry};
@@ -73,8 +73,9 @@ impl Drop for Watch {
     }
 }
 
-/// What an instruction was not seen to do.
-fn missing(placed: &Placed, seen: Seen) -> Option<&'static str> {
+/// What an instruction was not seen to do that it can.
+fn missing(instruction: &Instruction, seen: Seen) -> Option<&'static str> {
+    let Instruction { placed, ways, .. } = instruction;
     let info = placed.inst.info;
     if !seen.executed() {
         return Some("never executed");
@@ -83,8 +84,8 @@ fn missing(placed: &Placed, seen: Seen) -> Option<&'static str> {
         return Some("never executed by a lane");
     }
     match (placed.next(), info.op) {
-        (Next::Branch(_), _) if !seen.jumped() => Some("never jumps"),
-        (Next::Branch(_), _) if !seen.fell_through() => Some("always jumps"),
+        (Next::Branch(_), _) if ways.elsewhere && !seen.jumped() => Some("never jumps"),
+        (Next::Branch(_), _) if ways.through && !seen.fell_through() => Some("always jumps"),
         (_, Op::s_and_saveexec_b64 | Op::s_andn2_saveexec_b64) if !seen.lanes_left() => {
             Some("keeps every lane")
         }
@@ -203,12 +204,14 @@ pub(crate) fn figures(
         let executed = watch.executed(kernel);
         figures.kernels += 1;
         figures.unlaunched += usize::from(executed.launches == 0);
-        for (placed, place) in cores::code(kernel)? {
+        for instruction in cores::code(kernel)? {
+            let what = missing(&instruction, executed.at(instruction.placed.offset));
+            let Instruction { placed, place, .. } = instruction;
             figures.instructions += 1;
             let by_kernel = places.entry(place).or_default();
             let copies = by_kernel.entry((kernel.arch, symbol)).or_default();
             copies.count += 1;
-            copies.lacks.extend(missing(&placed, executed.at(placed.offset)).map(|what| Lack {
+            copies.lacks.extend(what.map(|what| Lack {
                 offset: placed.offset,
                 instruction: placed.inst.to_string(),
                 what,

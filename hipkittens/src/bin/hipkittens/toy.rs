@@ -13,7 +13,7 @@ use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::Arch;
 
-use crate::cores::{self, Core, CoreKernel};
+use crate::cores::{self, Core, CoreKernel, Instruction};
 use crate::coverage::{Watch, figures};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::values::worker::{Outcome, judge, patched};
@@ -187,7 +187,7 @@ fn an_altered_comparison_survives_until_a_case_has_the_limit() {
     let device = Device::open("sim:mi355x").unwrap();
     let core = core_of(set);
     let code = cores::code(&core.kernels[0]).unwrap();
-    let altered = code.iter().find_map(|(placed, _)| {
+    let altered = code.iter().find_map(|Instruction { placed, .. }| {
         let mut all = alterations(Arch::Gfx950, &placed.inst).into_iter();
         let compare = all.find(|altered| altered.kind == Kind::Compare)?;
         placed.inst.info.op.name().starts_with("v_cmp").then_some((placed, compare))
