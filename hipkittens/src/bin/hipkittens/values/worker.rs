@@ -66,6 +66,13 @@ pub(crate) struct Answer {
     pub(crate) cases: usize,
 }
 
+impl Answer {
+    /// Of a mutant that is proved to do what the original does.
+    pub(crate) fn equal() -> Self {
+        Self { outcome: Outcome::Equivalent, detail: None, case: None, cases: 0 }
+    }
+}
+
 /// A process that runs mutants.
 pub(crate) struct Worker {
     process: Child,

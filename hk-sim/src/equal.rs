@@ -1,0 +1,167 @@
+//! Proofs that an altered instruction changes nothing.
+//!
+//! An altered program is run beside the original in the mind. Both are in step as long as they agree
+//! on every *demanded* bit: one that an address, a branch, a store or a wave's mask may depend on
+//! later. Which bits those are is found from the ends of the program backwards ([`demand`]), without
+//! any assumption on values. The altered instruction is proved equal if, in every state that the
+//! altered program can reach, the original instruction would give the same demanded bits. What is
+//! known of such states is found from the entry forwards ([`known`]), in the altered program, so that
+//! nothing rests on what the alteration may have spoilt. Then both stay in step, by induction on the
+//! number of steps, for all arguments and all memory.
+//!
+//! What comes of it:
+//! - a result that is overwritten before it is read, on every way;
+//! - bits that instructions ignore: the upper ones of a shift's distance, the format in a buffer's
+//!   descriptor, those that a mask takes away;
+//! - bits that are the same anyway: a mask's where the value has zeros, a shift of a zero.
+//!
+//! Only instructions that do nothing but write registers can be proved; not those that access memory
+//! or decide branches by themselves.
+
+mod bits;
+mod demand;
+mod known;
+
+use std::collections::BTreeMap;
+
+use crate::isa::{Format, Inst, Operand};
+use crate::object::{Next, Placed};
+
+use bits::{Bit, result};
+use demand::Demand;
+use known::Known;
+
+/// Registers that are followed: the scalar file, the vector file, and SCC.
+const REGISTERS: usize = 128 + 512 + 1;
+const SCC: usize = REGISTERS - 1;
+
+/// Whether a function does the same with another instruction at an offset, in every launch of
+/// workgroups of so many work-items in one dimension. `false` says only that there is no proof.
+pub fn is_equal(code: &[Placed], threads: u32, offset: u64, altered: &Inst) -> bool {
+    let Some(at) = code.iter().position(|placed| placed.offset == offset) else { return false };
+    let original = &code[at].inst;
+    // Of a wave that is not full, nothing is known of the other lanes.
+    if !threads.is_multiple_of(64)
+        || code
+            .iter()
+            .any(|placed| placed.next() == Next::Anywhere || moves_registers(&placed.inst))
+        || !only_writes(original)
+        || !only_writes(altered)
+        || (original.dst, original.writes_scc()) != (altered.dst, altered.writes_scc())
+        || original.info.dst.map(|slot| slot.elem) != altered.info.dst.map(|slot| slot.elem)
+    {
+        return false;
+    }
+    let whole = known::untouched(code);
+    let demanded = demand::behind(code, at, &whole);
+    if !demand::any(original, &demanded) {
+        return true;
+    }
+    let mut changed = code.to_vec();
+    changed[at].inst = altered.clone();
+    let known = known::before(&changed, at, threads, &whole);
+    same(original, altered, &known, &demanded)
+}
+
+/// Whether two instructions give the same demanded bits.
+fn same(original: &Inst, altered: &Inst, known: &Known, demanded: &Demand) -> bool {
+    let results: Vec<usize> = registers(original.dst[0]).collect();
+    let scc = demanded.of(SCC) != 0 && original.writes_scc();
+    // Whatever it does with them: the same operation on the same bits.
+    let width = match results.first().and_then(|at| demanded.of(*at).checked_ilog2()) {
+        Some(highest) if bits::carries_up(original) && !scc => highest as usize + 1,
+        _ => 32,
+    };
+    let sources = |inst: &Inst| -> Vec<Bit> {
+        let present = inst.src.iter().filter(|operand| operand.is_some());
+        let words = present.flat_map(|operand| bits::source(inst, *operand, known));
+        words.flat_map(|word| word.into_iter().take(width)).collect()
+    };
+    let fields = |inst: &Inst| {
+        let Inst { neg, abs, op_sel, op_sel_hi, clamp, omod, bitop3, ext, simm16, .. } = *inst;
+        let matrix = (inst.cbsz, inst.abid, inst.blgp);
+        let modifiers = (neg, abs, op_sel, op_sel_hi, clamp, omod, bitop3, ext);
+        (inst.info.op, simm16, matrix, modifiers)
+    };
+    let (one, other) = (sources(original), sources(altered));
+    if fields(original) == fields(altered) && one == other && !one.contains(&Bit::Opaque) {
+        return true;
+    }
+    if original.dst[1].is_some() {
+        return false;
+    }
+    let (Some(one), Some(other)) = (result(original, known), result(altered, known)) else {
+        return false;
+    };
+    let equal = |a: &[Bit; 32], b: &[Bit; 32], mask: u32| {
+        (0..32).all(|bit| mask >> bit & 1 == 0 || a[bit] != Bit::Opaque && a[bit] == b[bit])
+    };
+    one.len() == results.len()
+        && other.len() == results.len()
+        && one.iter().zip(&other).zip(results).all(|((one, other), register)| {
+            equal(one, other, if scc { u32::MAX } else { demanded.of(register) })
+        })
+}
+
+/// Registers of an operand.
+fn registers(operand: Operand) -> impl Iterator<Item = usize> {
+    let scalar = operand.scalar_index().map(|first| (first, 128));
+    let vector = operand.vector_index().map(|first| (128 + first, SCC));
+    let (first, end) = scalar.or(vector).unwrap_or((0, 0));
+    first..(first + usize::from(operand.dwords)).min(end)
+}
+
+/// Whether the instruction does nothing but write the registers that its operands name, and SCC.
+fn only_writes(inst: &Inst) -> bool {
+    let format = inst.info.format;
+    let calculates = format.is_valu()
+        || matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk);
+    let name = inst.info.op.name();
+    let effects = ["s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "saveexec", "wrexec", "v_nop"];
+    let mut registers_only = true;
+    inst.writes(&mut |operand| {
+        // M0 and EXEC are everywhere.
+        let special = operand.scalar_index().is_some_and(|first| first + 1 >= 124);
+        registers_only &= !special;
+    });
+    calculates && registers_only && !effects.iter().any(|word| name.contains(word))
+}
+
+/// Whether it changes which registers other instructions access, or accesses such that its operands
+/// do not name, or which instructions are executed.
+fn moves_registers(inst: &Inst) -> bool {
+    let name = inst.info.op.name();
+    ["s_movrel", "s_set_gpr", "s_setvskip", "v_movrel", "s_setreg"]
+        .iter()
+        .any(|word| name.starts_with(word))
+}
+
+/// Calls `step` with an instruction's place until nothing is open any more; it returns those that are
+/// open after it.
+fn exhaust(
+    open: impl IntoIterator<Item = usize>,
+    backwards: bool,
+    mut step: impl FnMut(usize) -> Vec<usize>,
+) {
+    let mut open: std::collections::BTreeSet<usize> = open.into_iter().collect();
+    while let Some(at) = if backwards { open.pop_last() } else { open.pop_first() } {
+        open.extend(step(at));
+    }
+}
+
+/// Where execution can go on behind each instruction.
+fn successors(code: &[Placed]) -> Vec<Vec<usize>> {
+    let places: BTreeMap<u64, usize> =
+        code.iter().enumerate().map(|(at, placed)| (placed.offset, at)).collect();
+    let all = code.iter().map(|placed| {
+        let behind = placed.offset + u64::from(placed.inst.size);
+        let offsets = match placed.next() {
+            Next::Through => vec![behind],
+            Next::Jump(target) => vec![target],
+            Next::Branch(target) => vec![behind, target],
+            Next::End | Next::Anywhere => vec![],
+        };
+        offsets.iter().filter_map(|offset| places.get(offset).copied()).collect()
+    });
+    all.collect()
+}

@@ -1,0 +1,134 @@
+//! Which bits of registers may matter later, from the ends of the program backwards.
+
+use super::bits::{self, Bit};
+use super::known::Known;
+use super::{REGISTERS, SCC, exhaust, only_writes, registers, successors};
+use crate::isa::{Elem, Ext, Format, Inst, Operand};
+use crate::object::Placed;
+
+/// The bits of every register on which an address, a branch, a store or EXEC may depend.
+#[derive(Clone, PartialEq)]
+pub(super) struct Demand(Vec<u32>);
+
+impl Demand {
+    fn nothing() -> Self {
+        Self(vec![0; REGISTERS])
+    }
+
+    pub(super) fn of(&self, register: usize) -> u32 {
+        // M0 and EXEC: everything may depend on them.
+        if (124..128).contains(&register) { u32::MAX } else { self.0[register] }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    fn add(&mut self, operand: Operand, bits: u32) {
+        registers(operand).for_each(|register| self.0[register] |= bits);
+    }
+
+    /// From what is demanded behind an instruction, what is before it; `whole` says that all lanes
+    /// execute it.
+    fn before(&mut self, inst: &Inst, whole: bool) {
+        let behind = self.clone();
+        for (operand, slot) in inst.dst.iter().zip(&inst.info.dst) {
+            let every_bit = matches!(slot.elem, Elem::B32 | Elem::B64 | Elem::F32 | Elem::F64)
+                && inst.ext == Ext::None
+                && !slot.rw
+                && !["s_cmov", "v_writelane", "_d16"]
+                    .iter()
+                    .any(|w| inst.info.op.name().contains(w));
+            if every_bit && (whole || !operand.is_vector()) {
+                registers(*operand).for_each(|register| self.0[register] = 0);
+            }
+        }
+        if inst.writes_scc() {
+            self.0[SCC] = 0;
+        }
+        let writes = only_writes(inst);
+        if writes && !any(inst, &behind) {
+            return;
+        }
+        if inst.reads_scc() {
+            self.0[SCC] = u32::MAX;
+        }
+        let scc = inst.writes_scc() && behind.0[SCC] != 0;
+        if writes && !scc && self.by_bits(inst, &behind).is_some() {
+            return;
+        }
+        inst.reads(&mut |operand| {
+            let format_of_buffer =
+                inst.info.format == Format::Mubuf && !inst.info.op.name().contains("format");
+            if format_of_buffer && operand == inst.src[2] {
+                let word = |at| Operand { code: operand.code + at, dwords: 1 };
+                (0..3).for_each(|at| self.add(word(at), u32::MAX));
+                // Where elements come from, and the number's format.
+                self.add(word(3), !0x7fff);
+            } else {
+                self.add(operand, u32::MAX);
+            }
+        });
+    }
+
+    /// Adds the bits of the sources that the demanded ones of the result come from, if that is known.
+    fn by_bits(&mut self, inst: &Inst, behind: &Self) -> Option<()> {
+        if inst.dst[1].is_some() || inst.info.dst[0].rw {
+            return None;
+        }
+        let all: Vec<usize> = registers(inst.dst[0]).collect();
+        if bits::carries_up(inst) {
+            let highest = behind.of(all[0]).checked_ilog2()?;
+            inst.reads(&mut |operand| self.add(operand, u32::MAX >> (31 - highest)));
+            return Some(());
+        }
+        // Nothing may be assumed of values here.
+        let words = bits::result(inst, &Known::nothing())?;
+        let mut found = Vec::new();
+        for (word, register) in words.iter().zip(&all) {
+            for bit in (0..32).filter(|bit| behind.of(*register) >> bit & 1 != 0) {
+                match word[bit] {
+                    Bit::Is(_) => {}
+                    Bit::Of(register, bit) => found.push((usize::from(register), 1 << bit)),
+                    Bit::Opaque => return None,
+                }
+            }
+        }
+        found.into_iter().for_each(|(register, bit)| self.0[register] |= bit);
+        Some(())
+    }
+}
+
+/// Whether something that the instruction writes is demanded.
+pub(super) fn any(inst: &Inst, behind: &Demand) -> bool {
+    let mut any = inst.writes_scc() && behind.of(SCC) != 0;
+    inst.writes(&mut |operand| any |= registers(operand).any(|register| behind.of(register) != 0));
+    any
+}
+
+/// What is demanded behind the instruction at a place.
+pub(super) fn behind(code: &[Placed], at: usize, whole: &[bool]) -> Demand {
+    let next = successors(code);
+    let mut from: Vec<Vec<usize>> = vec![Vec::new(); code.len()];
+    for (at, next) in next.iter().enumerate() {
+        next.iter().for_each(|to| from[*to].push(at));
+    }
+    let mut before = vec![Demand::nothing(); code.len()];
+    let behind = |before: &[Demand], at: usize| {
+        let mut demand = Demand::nothing();
+        next[at].iter().for_each(|to| demand.join(&before[*to]));
+        demand
+    };
+    let mut seen = vec![false; code.len()];
+    exhaust(0..code.len(), true, |at| {
+        let mut demand = behind(&before, at);
+        demand.before(&code[at].inst, whole[at]);
+        let first = !std::mem::replace(&mut seen[at], true);
+        if demand == before[at] && !first {
+            return vec![];
+        }
+        before[at] = demand;
+        from[at].clone()
+    });
+    behind(&before, at)
+}

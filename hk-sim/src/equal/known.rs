@@ -1,0 +1,93 @@
+//! What is known of registers before an instruction, from the entry on.
+
+use super::{REGISTERS, bits, exhaust, only_writes, registers, successors};
+use crate::isa::{Inst, Operand};
+use crate::object::Placed;
+
+/// The bits that are known of every register, in all lanes.
+#[derive(Clone, PartialEq)]
+pub(super) struct Known {
+    zeros: Vec<u32>,
+    ones: Vec<u32>,
+}
+
+impl Known {
+    pub(super) fn nothing() -> Self {
+        Self { zeros: vec![0; REGISTERS], ones: vec![0; REGISTERS] }
+    }
+
+    /// A bit of a register.
+    pub(super) fn bit(&self, register: usize, bit: u32) -> Option<bool> {
+        match (self.zeros[register] >> bit & 1, self.ones[register] >> bit & 1) {
+            (0, 0) => None,
+            (_, one) => Some(one != 0),
+        }
+    }
+
+    /// What is known if either holds.
+    fn meet(&mut self, other: &Self) {
+        let meet = |a: &mut [u32], b: &[u32]| a.iter_mut().zip(b).for_each(|(a, b)| *a &= b);
+        meet(&mut self.zeros, &other.zeros);
+        meet(&mut self.ones, &other.ones);
+    }
+
+    /// Executes an instruction; `whole` says that all lanes do.
+    fn execute(&mut self, inst: &Inst, whole: bool) {
+        let result = only_writes(inst).then(|| bits::result(inst, self)).flatten();
+        let mut written = Vec::new();
+        inst.writes(&mut |operand| written.extend(registers(operand)));
+        for register in written {
+            let at = registers(inst.dst[0]).position(|of| of == register);
+            let word = at.and_then(|at| result.as_ref()?.get(at));
+            let is = |value| {
+                let word = word.copied().unwrap_or([bits::Bit::Opaque; 32]);
+                (0..32).filter(|bit| word[*bit] == bits::Bit::Is(value)).map(|bit| 1 << bit).sum()
+            };
+            let (zeros, ones): (u32, u32) = (is(false), is(true));
+            let kept = if register < 128 || whole { 0 } else { u32::MAX };
+            let of = |new: u32, old: u32| if kept == 0 { new } else { new & old };
+            self.zeros[register] = of(zeros, self.zeros[register]);
+            self.ones[register] = of(ones, self.ones[register]);
+        }
+    }
+}
+
+/// Whether EXEC is what it was at the entry, before each instruction.
+pub(super) fn untouched(code: &[Placed]) -> Vec<bool> {
+    let next = successors(code);
+    let mut touched = vec![false; code.len()];
+    let writers = (0..code.len()).filter(|at| code[*at].inst.writes_exec());
+    let behind: Vec<usize> = writers.flat_map(|at| next[at].clone()).collect();
+    exhaust(behind, false, |at| {
+        if std::mem::replace(&mut touched[at], true) { vec![] } else { next[at].clone() }
+    });
+    touched.into_iter().map(|touched| !touched).collect()
+}
+
+/// What is known before the instruction at a place.
+pub(super) fn before(code: &[Placed], at: usize, threads: u32, whole: &[bool]) -> Known {
+    let next = successors(code);
+    let mut entry = Known::nothing();
+    // The work-item's number.
+    let first = registers(Operand { code: Operand::VGPR, dwords: 1 }).next().unwrap_or(0);
+    entry.zeros[first] = !(threads.next_power_of_two() - 1);
+    let mut states: Vec<Option<Known>> = vec![None; code.len()];
+    states[0] = Some(entry);
+    exhaust([0], false, |at| {
+        let Some(mut state) = states[at].clone() else { return vec![] };
+        state.execute(&code[at].inst, whole[at]);
+        let mut changed = Vec::new();
+        for &to in &next[at] {
+            let before = states[to].clone();
+            match &mut states[to] {
+                Some(known) => known.meet(&state),
+                none => *none = Some(state.clone()),
+            }
+            if states[to] != before {
+                changed.push(to);
+            }
+        }
+        changed
+    });
+    states[at].take().unwrap_or_else(Known::nothing)
+}

@@ -1,0 +1,248 @@
+//! Proofs that an alteration changes nothing: each kind of proof with an alteration that it is for
+//! and one that is almost like it, but changes something.
+
+use hk_build::assemble_lines;
+use hk_sim::equal::is_equal;
+use hk_sim::isa::{Arch, decode};
+use hk_sim::object::Placed;
+
+const THREADS: u32 = 256;
+
+/// Code, one line of which is altered to the texts of the first list, which is proved equal, and to
+/// those of the second, which is not.
+struct Example {
+    code: &'static [&'static str],
+    line: usize,
+    equal: &'static [&'static str],
+    others: &'static [&'static str],
+}
+
+const EXAMPLES: &[Example] = &[
+    // Overwritten before it is read, on every way.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "s_cbranch_scc0 1",
+            "s_nop 0",
+            "v_mov_b32_e32 v1, 2",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    // On one way only.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "s_cbranch_scc0 1",
+            "v_mov_b32_e32 v1, 2",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_mov_b32_e32 v1, 1"],
+    },
+    // In some lanes only.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 2",
+            "s_mov_b64 exec, s[2:3]",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_mov_b32_e32 v1, 1"],
+    },
+    // One half of it only.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "v_cvt_f16_f32_e32 v1, v2",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_mov_b32_e32 v1, 1"],
+    },
+    // A sum of which only SCC is read, and then not even that.
+    Example {
+        code: &["s_add_u32 s4, s5, 1", "s_cbranch_scc1 0", "s_endpgm"],
+        line: 0,
+        equal: &[],
+        others: &["s_add_u32 s4, s5, 2", "s_sub_u32 s4, s5, 1"],
+    },
+    Example {
+        code: &["s_add_u32 s4, s5, 1", "s_cmp_eq_u32 s5, 0", "s_cbranch_scc1 0", "s_endpgm"],
+        line: 0,
+        equal: &["s_add_u32 s4, s5, 2", "s_sub_u32 s4, s5, 1"],
+        others: &[],
+    },
+    // The format in a buffer's descriptor; not its kind, nor if the instruction asks for it, nor if
+    // the word is also something else.
+    Example {
+        code: &[
+            "s_mov_b32 s7, 0x27000",
+            "buffer_load_dword v1, v0, s[4:7], 0 offen",
+            "s_waitcnt vmcnt(0)",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["s_mov_b32 s7, 0x27001", "s_mov_b32 s7, 0x26fff"],
+        others: &["s_mov_b32 s7, 0x827000", "s_mov_b32 s6, 0x27000"],
+    },
+    Example {
+        code: &[
+            "s_mov_b32 s7, 0x27000",
+            "buffer_load_format_x v1, v0, s[4:7], 0 offen",
+            "s_waitcnt vmcnt(0)",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["s_mov_b32 s7, 0x27001"],
+    },
+    Example {
+        code: &[
+            "s_mov_b32 s7, 0x27000",
+            "s_mov_b32 s8, s7",
+            "buffer_load_dword v1, v0, s[4:7], s8 offen",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["s_mov_b32 s7, 0x27001"],
+    },
+    // Bits that a mask takes away, through a sum; those above are not.
+    Example {
+        code: &[
+            "v_lshlrev_b32_e32 v1, 2, v0",
+            "v_add_u32_e32 v2, 0x100, v1",
+            "v_and_b32_e32 v3, 0xff, v2",
+            "global_store_dword v3, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_add_u32_e32 v2, 0x300, v1"],
+        others: &["v_add_u32_e32 v2, 0x101, v1", "v_sub_u32_e32 v2, 0x100, v1"],
+    },
+    // A mask of bits that are zero anyway, since the work-item's number has eight.
+    Example {
+        code: &[
+            "v_lshlrev_b32_e32 v1, 3, v0",
+            "v_and_b32_e32 v2, 0xff8, v1",
+            "global_store_dword v2, v2, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_and_b32_e32 v2, 0xff9, v1", "v_and_b32_e32 v2, 0x7ff, v1"],
+        others: &["v_and_b32_e32 v2, 0xff0, v1", "v_and_b32_e32 v2, 0x3ff, v1"],
+    },
+    // The same in a loop that adds to it.
+    Example {
+        code: &[
+            "v_lshlrev_b32_e32 v1, 3, v0",
+            "v_and_b32_e32 v2, 0xff8, v1",
+            "v_add_u32_e32 v1, 4, v1",
+            "global_store_dword v2, v2, s[0:1]",
+            "s_cbranch_scc1 65530",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_and_b32_e32 v2, 0xff9, v1"],
+        others: &["v_and_b32_e32 v2, 0xffc, v1"],
+    },
+    // The altered instruction must not rest on what it spoils itself.
+    Example {
+        code: &[
+            "s_mov_b32 s4, 0",
+            "s_and_b32 s4, s4, 1",
+            "s_or_b32 s4, s4, s5",
+            "s_cmp_eq_u32 s4, 0",
+            "s_cbranch_scc1 65532",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["s_and_b32 s4, s4, 2", "s_and_b32 s4, s4, 0"],
+    },
+    // A shift to nothing: four waves have two bits of number.
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 6, v0",
+            "v_readfirstlane_b32 s4, v1",
+            "s_lshr_b32 s5, s4, 2",
+            "s_load_dword s6, s[0:1], s5",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &["s_lshr_b32 s5, s4, 3", "s_lshr_b32 s5, s4, 2"],
+        others: &["s_lshr_b32 s5, s4, 1", "s_lshr_b32 s5, s4, 32"],
+    },
+    // Operands that are equal, swapped; and such as differ in a byte that is selected.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0x10002",
+            "v_mov_b32_e32 v2, 0x30002",
+            "s_mov_b32 s4, 0x5040100",
+            "v_perm_b32 v3, v2, v1, s4",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 3,
+        equal: &["v_perm_b32 v3, v1, v2, s4"],
+        others: &["v_perm_b32 v3, v2, v2, v0"],
+    },
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0x10002",
+            "v_mov_b32_e32 v2, 0x30002",
+            "s_mov_b32 s4, 0x7060302",
+            "v_perm_b32 v3, v2, v1, s4",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 3,
+        equal: &[],
+        others: &["v_perm_b32 v3, v1, v2, s4"],
+    },
+];
+
+fn words(text: &str) -> Vec<u32> {
+    let assembled = assemble_lines(&[text], hk_build::Arch::Gfx950).expect("the assembler starts");
+    let bytes = assembled.into_iter().next().unwrap().unwrap_or_else(|why| panic!("{text}: {why}"));
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+#[test]
+fn what_is_equal_is_proved_and_what_is_almost_is_not() {
+    for Example { code, line, equal, others } in EXAMPLES {
+        let mut placed = Vec::new();
+        let mut offset = 0;
+        for text in *code {
+            let words = words(text);
+            let inst = decode(Arch::Gfx950, &words).expect("it decodes");
+            let size = u64::from(inst.size);
+            placed.push(Placed { offset, vaddr: offset, position: offset as usize, inst });
+            offset += size;
+        }
+        let proved = |text: &str| {
+            let altered = decode(Arch::Gfx950, &words(text)).expect("it decodes");
+            is_equal(&placed, THREADS, placed[*line].offset, &altered)
+        };
+        for text in *equal {
+            assert!(proved(text), "{} -> {text}", code[*line]);
+        }
+        for text in *others {
+            assert!(!proved(text), "{} -> {text}", code[*line]);
+        }
+    }
+}
