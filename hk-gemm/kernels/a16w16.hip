@@ -13,6 +13,13 @@
 
 namespace hk {
 
+// The largest units in which results may be stored; the numbers are the host's `StoreUnit`.
+enum class store_unit : u32 {
+  element = 0,
+  run,    // rows are aligned
+  block,  // and there is no step, or only a bias whose runs are aligned
+};
+
 struct A16w16Args {
   const void* x;
   const void* w;
@@ -32,8 +39,8 @@ struct A16w16Args {
   u32 m, n, k;
   u32 split_k;  // share of k of each split but the last, a multiple of BK
   u32 splits;
-  u32 y_type;  // a dtype
-  u32 y_wide;
+  u32 y_type;   // a dtype
+  u32 y_store;  // a store_unit
   u32 step_count;
   EpilogueStep steps[max_steps];
 };
@@ -46,11 +53,11 @@ __device__ inline A16w16Epilogue epilogue_of(const A16w16Args& args) {
   return {kernel_arguments<A16w16Args>(), args.n};
 }
 
-// Whether there is nothing to do but add a bias that is aligned.
-__device__ inline bool only_bias(const A16w16Args& args) {
-  const EpilogueStep& step = args.steps[0];
-  return args.step_count == 1 && step.kind == static_cast<u32>(step_kind::add) &&
-         step.parameter == 1 && step.a.row_stride == 0 && step.a.wide;
+__device__ inline result_matrix results_of(const A16w16Args& args, i64 offset) {
+  const auto type = static_cast<dtype>(args.y_type);
+  const u32 size = type == dtype::f32 ? 4 : 2;
+  return {static_cast<char*>(args.y) + offset * size, args.y_stride, args.n, type,
+          args.y_store >= static_cast<u32>(store_unit::run)};
 }
 
 // Reads the bias of a lane's columns of a block.
@@ -116,19 +123,16 @@ __device__ void a16w16(const A16w16Args& args) {
                                                       Tile::BK),
                  steps);
 
-  const auto type = static_cast<dtype>(args.y_type);
-  const u32 size = type == dtype::f32 ? 4 : 2;
-  const result_matrix y = {static_cast<char*>(args.y) + split * args.split_stride * size,
-                           args.y_stride, args.n, type, args.y_wide != 0};
+  const result_matrix y = results_of(args, split * args.split_stride);
   const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
-  if (inside && y.wide && (args.step_count == 0 || only_bias(args))) {
+  if (inside && args.y_store == static_cast<u32>(store_unit::block)) {
     vec<f32, Block::run> bias[Block::runs_per_row] = {};
     if (args.step_count > 0) {
       with_type(static_cast<dtype>(args.steps[0].a.type), [&](auto zero) {
         read_bias<decltype(zero), Block>(args.tensor0, column, bias);
       });
     }
-    with_type(type, [&](auto zero) {
+    with_type(y.type, [&](auto zero) {
       store_block<decltype(zero)>(block, y, row, column, bias);
     });
     return;
@@ -150,25 +154,23 @@ template <class Tile>
 __device__ void a16w16_reduce(const A16w16Args& args) {
   constexpr int run = 8;
   const A16w16Epilogue chain = epilogue_of(args);
-  const result_matrix y = {static_cast<char*>(args.y), args.y_stride, args.n,
-                           static_cast<dtype>(args.y_type), args.y_wide != 0};
+  const result_matrix y = results_of(args, 0);
   const u32 runs = (args.n + run - 1) / run;
-  const u64 total = u64{runs} * args.m;
-  const u64 stride = grid_size().x;
-  for (u64 i = block_idx().x * Tile::threads + thread_idx().x; i < total; i += stride) {
-    const u32 row = static_cast<u32>(i / runs);
-    const u32 column = static_cast<u32>(i % runs) * run;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  __builtin_assume(args.splits > 0);
+  for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 piece) {
+    const u32 column = piece * run;
     const f32* from = static_cast<const f32*>(args.x) + row * args.x_stride + column;
     vec<f32, run> sum = 0;
     for (u32 split = 0; split < args.splits; ++split) {
       sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
     }
     // Past the last column nobody wrote; the chain must not branch on that.
-    for (u32 j = 0; j < run; ++j) {
+    for (u32 j = 1; j < run; ++j) {
       if (column + j >= args.n) sum[j] = 0;
     }
     store_run(y, row, column, chain.apply(sum, row, column));
-  }
+  });
 }
 
 // Copies m rows of n 16-bit elements from x to y, whose stride is a multiple of 8, and fills its
@@ -177,19 +179,18 @@ template <class Tile>
 __device__ void a16w16_pack(const A16w16Args& args) {
   constexpr int run = 8;
   const u32 runs = (args.n + run - 1) / run;
-  const u64 total = u64{runs} * args.m;
-  const u64 stride = grid_size().x;
-  for (u64 i = block_idx().x * Tile::threads + thread_idx().x; i < total; i += stride) {
-    const u32 row = static_cast<u32>(i / runs);
-    const u32 column = static_cast<u32>(i % runs) * run;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 piece) {
+    const u32 column = piece * run;
     const u16* from = static_cast<const u16*>(args.x) + row * args.x_stride + column;
     vec<u16, run> values = 0;
-    for (u32 j = 0; j < run; ++j) {
+    values[0] = from[0];
+    for (u32 j = 1; j < run; ++j) {
       if (column + j < args.n) values[j] = from[j];
     }
     u16* to = static_cast<u16*>(args.y) + row * args.y_stride + column;
     *reinterpret_cast<vec<u16, run>*>(to) = values;
-  }
+  });
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         split_k: split.share as u32,
         splits: split.count as u32,
         y_type: Y::CODE,
-        y_wide: wide::<Y>(y.ptr().address(), y_stride as u64, tile.m),
+        y_store: StoreUnit::of::<Y>(y.ptr().address(), y_stride as u64, tile.m, &steps) as u32,
         ..A16w16Args::new(&steps)
     };
     match &sums {
@@ -259,7 +259,12 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
                 y_stride: sums_width as i64,
                 split_stride: (sums_shape[1] * sums_width) as i64,
                 y_type: f32::CODE,
-                y_wide: wide::<f32>(sums.ptr().address(), sums_width as u64, tile.m),
+                y_store: StoreUnit::of::<f32>(
+                    sums.ptr().address(),
+                    sums_width as u64,
+                    tile.m,
+                    &Lowered::default(),
+                ) as u32,
                 step_count: 0,
                 ..product
             };
@@ -309,7 +314,7 @@ kernel_args! {
         pub(crate) split_k: u32,
         pub(crate) splits: u32,
         pub(crate) y_type: u32,
-        pub(crate) y_wide: u32,
+        pub(crate) y_store: u32,
         pub(crate) step_count: u32,
         pub(crate) steps: [StepArg; MAX_STEPS],
     }
@@ -342,7 +347,7 @@ impl A16w16Args {
             split_k: 0,
             splits: 1,
             y_type: 0,
-            y_wide: 0,
+            y_store: 0,
             step_count: steps.count,
             steps: steps.steps,
         }
@@ -401,13 +406,28 @@ fn elementwise_grid(
     [enough.clamp(1, compute_units.max(1) * 8) as u32, 1, 1]
 }
 
-/// Whether runs of every row may be stored at once, into a buffer of the `rows` that a block has:
-/// they are aligned to 16 bytes or their size, and the buffer stays below its limit.
-fn wide<T: Element>(address: u64, stride: u64, rows: u64) -> u32 {
-    let aligned = |bytes: u64| bytes.is_multiple_of(16);
-    let row_bytes = stride.saturating_mul(size_of::<T>() as u64);
-    let near = row_bytes.saturating_mul(rows) < 1 << 31;
-    u32::from(aligned(address) && aligned(row_bytes) && near)
+/// The largest units in which results may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoreUnit {
+    Element,
+    /// Rows are aligned to 16 bytes, and a buffer can hold those of a block.
+    Run,
+    /// And there is no step, or only a bias whose runs are aligned.
+    Block,
+}
+
+impl StoreUnit {
+    /// That of a matrix of which a block has so many rows.
+    fn of<T: Element>(address: u64, stride: u64, rows: u64, steps: &Lowered) -> Self {
+        let aligned = |bytes: u64| bytes.is_multiple_of(16);
+        let row_bytes = stride.saturating_mul(size_of::<T>() as u64);
+        let near = row_bytes.saturating_mul(rows) < 1 << 31;
+        match aligned(address) && aligned(row_bytes) && near {
+            false => Self::Element,
+            true if steps.only_bias() => Self::Block,
+            true => Self::Run,
+        }
+    }
 }
 
 /// A tensor's address without its type.
@@ -423,18 +443,23 @@ mod tests {
 
     #[test]
     fn a_block_is_stored_through_a_buffer_only_if_one_can_hold_it() {
+        let none = Lowered::default();
         let widest = |rows: u64, size: u64| (1u64 << 31) / (rows * size);
+        let f32s = |address, stride, rows| StoreUnit::of::<f32>(address, stride, rows, &none);
         for rows in [16, 64, 256] {
             for stride in [widest(rows, 4), 4_210_752, 1 << 31, 1 << 40, u64::MAX / 4] {
                 // The descriptor's size, as `store_block` computes it, in enough bits.
                 let bytes = (u128::from(rows - 1) * u128::from(stride) + 256) * 4;
-                assert!(wide::<f32>(0, stride, rows) == 0 || bytes < 1 << 31, "{rows} {stride}");
+                let unit = f32s(0, stride, rows);
+                assert!(unit == StoreUnit::Element || bytes < 1 << 31, "{rows} {stride}");
             }
-            assert_eq!(wide::<f32>(4096, widest(rows, 4) - 4, rows), 1);
-            assert_eq!(wide::<bf16>(4096, widest(rows, 2) - 8, rows), 1);
-            assert_eq!(wide::<f32>(4096, widest(rows, 4), rows), 0);
+            assert_eq!(f32s(4096, widest(rows, 4) - 4, rows), StoreUnit::Block);
+            let bf16s = StoreUnit::of::<bf16>(4096, widest(rows, 2) - 8, rows, &none);
+            assert_eq!(bf16s, StoreUnit::Block);
+            assert_eq!(f32s(4096, widest(rows, 4), rows), StoreUnit::Element);
         }
-        assert_eq!(wide::<f32>(4096, 4_210_752, 256), 0, "2^32 bytes and a little");
-        assert_eq!((wide::<f32>(8, 64, 16), wide::<f32>(16, 66, 16)), (0, 0), "not aligned");
+        assert_eq!(f32s(4096, 4_210_752, 256), StoreUnit::Element, "2^32 bytes and a little");
+        let unaligned = [f32s(8, 64, 16), f32s(16, 66, 16)];
+        assert_eq!(unaligned, [StoreUnit::Element; 2], "not aligned");
     }
 }

@@ -281,6 +281,13 @@ impl Default for Lowered {
 }
 
 impl Lowered {
+    /// Whether there is no step, or only a bias whose runs are aligned.
+    pub(crate) fn only_bias(&self) -> bool {
+        let [StepArg { kind, parameter, a, .. }, ..] = self.steps;
+        self.count == 0
+            || self.count == 1 && kind == 1 && parameter == 1.0 && a.row_stride == 0 && a.wide != 0
+    }
+
     /// Adds a step, of which there is room for one more, and declares its operands by the names.
     pub(crate) fn push(
         &mut self,

@@ -86,7 +86,8 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
     if (y.wide && column + Run <= y.columns) {
       *reinterpret_cast<wide_run<T, Run>*>(to) = rounded;
     } else {
-      for (u32 i = 0; i < Run; ++i) {
+      to[0] = rounded[0];
+      for (u32 i = 1; i < Run; ++i) {
         if (column + i < y.columns) to[i] = rounded[i];
       }
     }
@@ -123,6 +124,7 @@ struct epilogue {
     for (u32 i = 0; i < count; ++i) {
       const auto step = &args->steps[i];
       const auto kind = static_cast<step_kind>(step->kind);
+      __builtin_assume(kind <= step_kind::activate);
       if (kind == step_kind::activate) {
         v = activate<Run>(static_cast<activation>(step->activation), v, step->parameter);
       } else if (kind == step_kind::scale_add) {

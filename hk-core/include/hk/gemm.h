@@ -140,6 +140,7 @@ struct gemm_block {
   // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_stream x_tiles,
                            tile_stream w_tiles, i32 steps) {
+    __builtin_assume(steps > 0);
     for (auto& row : sum) {
       for (auto& fragment : row) fragment = accumulator(0);
     }

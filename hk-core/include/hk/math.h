@@ -62,8 +62,7 @@ __device__ inline f32 tanh(f32 x) {
 
 // Activations as values; the numbers are those of the host's `Activation`.
 enum class activation : u32 {
-  none = 0,
-  relu,
+  relu = 1,
   relu6,
   leaky_relu,
   gelu,
@@ -115,7 +114,6 @@ __device__ inline vec<f32, N> activate(activation kind, vec<f32, N> x, f32 slope
     }
   };
   switch (kind) {
-    case activation::none: break;
     case activation::relu: with(constant<static_cast<int>(activation::relu)>{}); break;
     case activation::relu6: with(constant<static_cast<int>(activation::relu6)>{}); break;
     case activation::leaky_relu: with(constant<static_cast<int>(activation::leaky_relu)>{}); break;
@@ -126,6 +124,7 @@ __device__ inline vec<f32, N> activate(activation kind, vec<f32, N> x, f32 slope
     case activation::sigmoid: with(constant<static_cast<int>(activation::sigmoid)>{}); break;
     case activation::tanh: with(constant<static_cast<int>(activation::tanh)>{}); break;
     case activation::mish: with(constant<static_cast<int>(activation::mish)>{}); break;
+    default: __builtin_unreachable();
   }
   return x;
 }

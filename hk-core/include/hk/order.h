@@ -21,6 +21,24 @@ __device__ inline u32 contiguous_per_xcd(u32 id, u32 count) {
   return xcd * (count / xcds) + (xcd < longer ? xcd : longer) + position;
 }
 
+// Calls `body` with the row and column of each of `rows` x `columns` pieces of work that belongs to
+// work-item `first`: that many rows' pieces on, and one for every `stride` further ones. There may be
+// more pieces than 32 bits count, and a division of 64 bits would be slow.
+template <class F>
+__device__ inline void for_each_piece(u32 first, u32 stride, u32 rows, u32 columns, F&& body) {
+  const u32 rows_on = stride / columns;
+  const u32 columns_on = stride % columns;
+  u32 column = first % columns;
+  for (u64 row = first / columns; row < rows; row += rows_on) {
+    body(static_cast<u32>(row), column);
+    column += columns_on;
+    if (column >= columns) {
+      column -= columns;
+      ++row;
+    }
+  }
+}
+
 // Walks the tiles in groups of `height` tile rows, column after column within a group.
 __device__ inline tile_index grouped_order(u32 id, u32 rows, u32 columns, u32 height) {
   const u32 group = id / (height * columns);
