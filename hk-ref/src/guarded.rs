@@ -12,6 +12,9 @@ const GUARD: usize = 256;
 /// Bytes to which the memory that a device maps for an allocation is rounded up, at least.
 const PAGE: usize = 4096;
 
+/// Of an address, the lowest bit of the upper half.
+const HIGH: usize = 1 << 32;
+
 /// Where a tensor's rows are in its memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Placement {
@@ -22,11 +25,14 @@ pub struct Placement {
     pub shift: usize,
     /// The end of the allocation that has no guard.
     pub edge: Edge,
+    /// The element behind the start of the first row whose address is a multiple of 4 GiB, so that
+    /// sums of addresses carry into the upper half. The allocation is larger than that for it.
+    pub carry: Option<usize>,
 }
 
 impl Placement {
     /// Rows without gaps, guarded on both sides.
-    pub const DENSE: Self = Self { gap: 0, shift: 0, edge: Edge::None };
+    pub const DENSE: Self = Self { gap: 0, shift: 0, edge: Edge::None, carry: None };
 
     /// With so many elements between rows.
     #[must_use]
@@ -38,6 +44,13 @@ impl Placement {
     #[must_use]
     pub const fn shift(self, shift: usize) -> Self {
         Self { shift, ..self }
+    }
+
+    /// With this element, counted from the first row's start, at a multiple of 4 GiB. Of an edge or a
+    /// shift nothing is left.
+    #[must_use]
+    pub const fn carry(self, element: usize) -> Self {
+        Self { shift: 0, edge: Edge::None, carry: Some(element), ..self }
     }
 
     /// With the rows at an edge of the allocation.
@@ -78,6 +91,13 @@ impl<T: Element> Guarded<T> {
     /// As [`Tensor::empty`].
     pub fn new(stream: &Stream, rows: usize, width: usize, place: Placement) -> Result<Self> {
         let room = rows * (width + place.gap);
+        if let Some(element) = place.carry {
+            let whole = Tensor::empty(stream, &[HIGH / size_of::<T>() + room + 2 * GUARD])?;
+            let address = whole.ptr().address() as usize;
+            let first_at = address + (GUARD + element) * size_of::<T>();
+            let first = (first_at.next_multiple_of(HIGH) - address) / size_of::<T>() - element;
+            return Ok(Self { whole, first, rows, width, place });
+        }
         let (first, len) = match place.edge {
             Edge::None => (GUARD + place.shift, 2 * GUARD + place.shift + room),
             Edge::Start => (place.shift, place.shift + room + GUARD),
@@ -138,11 +158,15 @@ impl<T: Element> Guarded<T> {
     }
 
     /// The parts of the memory that are filled and checked, each with the rows in it: all of it,
-    /// unless rows are far apart.
+    /// unless rows are far apart or there is more of it for other reasons.
     fn windows(&self) -> Vec<(Range<usize>, Range<usize>)> {
         let len = self.whole.len();
         if self.place.gap <= 2 * GUARD {
-            return vec![(0..len, 0..self.rows)];
+            let near = match self.place.carry {
+                Some(_) => self.first - GUARD..self.first + self.rows * self.stride() + GUARD,
+                None => 0..len,
+            };
+            return vec![(near, 0..self.rows)];
         }
         let window = |row: usize| {
             let start = self.first + row * self.stride();
@@ -257,6 +281,18 @@ mod tests {
             &format!("{} elements after the end of row 0", 1u64 << 31),
         );
         notices(&mut guarded, second + 5, "1 elements after the end of row 1");
+    }
+
+    #[test]
+    fn rows_may_lie_across_a_multiple_of_4_gib() {
+        let stream = Device::open("sim:mi355x").unwrap().default_stream();
+        let place = Placement::DENSE.gap(3).shift(1).carry(9);
+        let mut guarded = Guarded::<f32>::new(&stream, 2, 5, place).unwrap();
+        let second = guarded.matrix().unwrap().index(1).unwrap().ptr().address();
+        assert_eq!((second + 4) % (1 << 32), 0);
+        let first = guarded.first;
+        notices(&mut guarded, first - 1, "1 elements before the first row");
+        notices(&mut guarded, first + 16, "1 elements after the last row");
     }
 
     /// Requires that the rows are read as they are written, and a write at `index` of the memory

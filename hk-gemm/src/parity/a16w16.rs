@@ -58,6 +58,9 @@ pub(crate) struct Spec {
     pub(crate) place: Placement,
     /// Where the epilogue's operands of the result's shape are; the others have only the shift.
     pub(crate) operand_place: Placement,
+    /// Puts multiples of 4 GiB into x and w between two steps along k, and into y and the epilogue's
+    /// operands of its shape between two rows.
+    pub(crate) carry: bool,
     /// Puts a NaN into row 1 of x, a negative infinity into row 3, and an infinity into row 2 of w.
     pub(crate) special: bool,
     pub(crate) size: Size,
@@ -77,6 +80,7 @@ impl Spec {
             tile: None,
             place: Placement::default(),
             operand_place: Placement::DENSE.gap(4),
+            carry: false,
             special: false,
             size: Size::Quick,
         }
@@ -84,6 +88,11 @@ impl Spec {
 
     pub(crate) fn steps(self, steps: &[Step]) -> Self {
         Self { steps: steps.to_vec(), ..self }
+    }
+
+    /// The place, with a multiple of 4 GiB at an element, if the case has such.
+    fn placed(&self, place: Placement, element: usize) -> Placement {
+        if self.carry { place.carry(element) } else { place }
     }
 
     fn seed(&self) -> u64 {
@@ -170,10 +179,15 @@ fn prepare<T: Real16, Y: Real>(stream: &Stream, spec: &Spec, x: &[T], w: &[T]) -
         reference::expect(operands, &terms, Y::DTYPE, m * n * k > SAMPLED)
     };
 
-    let x_memory = upload(stream, x, [m, k], spec.layout.x_is_transposed(), spec.place)?;
-    let w_memory = upload(stream, w, [n, k], spec.layout.w_is_transposed(), spec.place)?;
+    let upload = |values, rows, transposed| {
+        let before = k / 2 * if transposed { rows + spec.place.gap } else { 1 };
+        upload(stream, values, [rows, k], transposed, spec.placed(spec.place, before))
+    };
+    let x_memory = upload(x, m, spec.layout.x_is_transposed())?;
+    let w_memory = upload(w, n, spec.layout.w_is_transposed())?;
     let gap = if spec.place.gap > 0 { spec.place.gap + 8 } else { 0 };
-    let y_memory = Guarded::<Y>::new(stream, m, n, spec.place.gap(gap))?;
+    let y_place = spec.placed(spec.place.gap(gap), m / 2 * (n + gap));
+    let y_memory = Guarded::<Y>::new(stream, m, n, y_place)?;
     let (x, w, mut y) = (x_memory.matrix()?, w_memory.matrix()?, y_memory.matrix()?);
     let previous = Held::of(&y)?;
     let spec = spec.clone();
@@ -281,7 +295,11 @@ fn operands<Y: Real>(
     let mut seed = spec.seed() + 2;
     let mut draw = |[rows, columns]: [usize; 2], full: bool, dtype| {
         seed += 1;
-        let place = if full { spec.operand_place } else { spec.operand_place.gap(0) };
+        let Placement { gap, .. } = spec.operand_place;
+        let place = match full {
+            true => spec.placed(spec.operand_place, rows / 2 * (columns + gap)),
+            false => spec.operand_place.gap(0),
+        };
         draw_operand(stream, seed, [rows, columns], place, full, dtype)
     };
     let (mut steps, mut initial, mut held) = (Vec::new(), None, Vec::new());

@@ -282,12 +282,15 @@ fn tiles(cases: &mut Vec<Case>) {
         let steps = (3 * stages - 1).max(4);
         let remainders = config.spec("", [m + 5, n + 9, (steps - 1) * k + 7]);
         let size = if plain { Size::Quick } else { Size::Core };
-        cases.push(case_of(dtype, dtype, Spec { size, ..remainders }));
+        cases.push(case_of(dtype, dtype, Spec { size, carry: true, ..remainders }));
         let whole = if plain { 1..=4 } else { 2..=2 };
         cases.extend(whole.map(|steps| {
             let whole = config.spec("", [m, n, steps * k]);
             case_of(dtype, dtype, Spec { place: end, ..whole })
         }));
+        // Groups of blocks that are not full, and one XCD with a block more than the others.
+        let blocks = config.spec(", 11 x 3 blocks", [11 * m, 3 * n, 8]);
+        cases.push(case_of(dtype, dtype, blocks));
         let last = config.spec(", end of memory", [m + 8, n + 8, k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };
         cases.push(case_of(dtype, dtype, last.steps(&[Step::AddColumns, Step::AddTensor(1.0)])));
@@ -295,7 +298,8 @@ fn tiles(cases: &mut Vec<Case>) {
             let bias = config.spec(&format!(", bias of {operand}"), [m, n, (i + 1) * k]);
             let bias = Spec { operand, operand_place: end, ..bias.steps(&[Step::AddColumns]) };
             cases.push(case_of(dtype, result, bias));
-            let shape = [m / 2 + 3, n / 2 + 3, i * k + 3];
+            // The second run of columns may be the last.
+            let shape = [m / 2 + 3, if i == 0 { 11 } else { n / 2 + 3 }, i * k + 3];
             let chain = config.spec(&format!(", chain of {operand}"), shape).steps(chain);
             let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
             cases.push(case_of(dtype, result, chain));
