@@ -151,8 +151,7 @@ fn assemble(arch: Arch) -> HashMap<&'static str, Vec<u32>> {
             [*text].into_iter().chain(altered.iter().map(|(_, text)| *text))
         })
         .collect();
-    let to = if arch == Arch::Gfx942 { hk_build::Arch::Gfx942 } else { hk_build::Arch::Gfx950 };
-    let lines = assemble_lines(&texts, to).expect("the assembler starts");
+    let lines = assemble_lines(&texts, arch).expect("the assembler starts");
     let words = |bytes: Vec<u8>| {
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     };

@@ -217,7 +217,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 fn words(text: &str) -> Vec<u32> {
-    let assembled = assemble_lines(&[text], hk_build::Arch::Gfx950).expect("the assembler starts");
+    let assembled = assemble_lines(&[text], Arch::Gfx950).expect("the assembler starts");
     let bytes = assembled.into_iter().next().unwrap().unwrap_or_else(|why| panic!("{text}: {why}"));
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }

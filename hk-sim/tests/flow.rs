@@ -11,7 +11,7 @@ const ELSEWHERE: Option<Ways> = Some(Ways { through: false, elsewhere: true });
 
 /// The ways behind each branch of the code; `None` if it cannot be executed.
 fn branches(lines: &[&str]) -> Vec<Option<Ways>> {
-    let assembled = assemble_lines(lines, hk_build::Arch::Gfx950).expect("the assembler starts");
+    let assembled = assemble_lines(lines, Arch::Gfx950).expect("the assembler starts");
     let mut offset = 0;
     let mut code = Vec::new();
     for (line, bytes) in lines.iter().zip(assembled) {

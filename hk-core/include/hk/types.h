@@ -53,6 +53,7 @@ enum class dtype : u32 { bf16 = 0, f16 = 1, f32 = 2 };
 // What `body` returns for a zero of the type that `type`, the same in all lanes, stands for.
 template <class F>
 __device__ inline auto with_type(dtype type, F&& body) {
+  __builtin_assume(type <= dtype::f32);
   switch (type) {
     case dtype::bf16: return body(bf16{});
     case dtype::f16: return body(f16{});

@@ -1,9 +1,10 @@
-//! `hk/order.h`: renumberings of workgroups are one-to-one.
+//! `hk/order.h`: renumberings of workgroups are one-to-one, and all work is done.
 
 use crate::gpu::programs;
 
-/// Both write the order of each of n grids behind the other, from the place that `b` says: of `per_xcd`
-/// `a` has a count per grid, of `grouped` rows, columns and the height of a group.
+/// All write the order of each of n grids behind the other, from the place that `b` says: of `per_xcd`
+/// `a` has a count per grid, of `grouped` rows, columns and the height of a group, of `pieces` rows,
+/// columns and the number of work-items.
 const SOURCE: &str = r"
 KERNEL(per_xcd, 256) {
   const u32* counts = static_cast<const u32*>(io.a);
@@ -22,6 +23,17 @@ KERNEL(grouped, 256) {
       const tile_index tile = grouped_order(i, size[0], size[1], size[2]);
       out[2 * i] = tile.row;
       out[2 * i + 1] = tile.column;
+    }
+  }
+}
+KERNEL(pieces, 256) {
+  for (u32 grid = 0; grid < io.n; ++grid) {
+    const u32* size = static_cast<const u32*>(io.a) + 3 * grid;
+    u32* out = static_cast<u32*>(io.out) + static_cast<const u32*>(io.b)[grid];
+    for (u32 first = thread_idx().x; first < size[2]; first += 256) {
+      for_each_piece(first, size[2], size[0], size[1], [&](u32 row, u32 column) {
+        out[row * size[1] + column] = first;
+      });
     }
   }
 }
@@ -84,6 +96,27 @@ fn groups_of_rows_are_walked_by_columns() {
                 }
             }
             assert_eq!(tiles.next(), None);
+        }
+    }
+}
+
+#[test]
+fn every_piece_belongs_to_one_work_item() {
+    let sizes = [1, 2, 3, 7, 64, 100];
+    let with_items = |rows| move |columns| [1, 5, 64, 300].map(|items| [rows, columns, items]);
+    let grids: Vec<[u32; 3]> =
+        sizes.iter().flat_map(|rows| sizes.into_iter().flat_map(with_items(*rows))).collect();
+    let starts = starts(grids.iter().map(|[rows, columns, _]| rows * columns));
+    for program in programs(&["order.h"], SOURCE) {
+        let output = (starts[grids.len()] as usize, u32::MAX);
+        let inputs = (grids.as_flattened(), &starts[..]);
+        let all = program.run("pieces", 256, inputs, grids.len() as u32, output);
+        for ([rows, columns, items], range) in grids.iter().zip(starts.windows(2)) {
+            let got = &all[range[0] as usize..range[1] as usize];
+            for (piece, item) in got.iter().enumerate() {
+                let shape = format!("{rows} x {columns} by {items}");
+                assert_eq!(*item, piece as u32 % items, "{} {shape}: {piece}", program.chip());
+            }
         }
     }
 }

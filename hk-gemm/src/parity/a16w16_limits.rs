@@ -18,6 +18,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     types(cases);
     activations(cases);
     tails(cases);
+    short_rows(cases);
     orders(cases);
     turns(cases);
     edges(cases);
@@ -125,6 +126,26 @@ fn tails(cases: &mut Vec<Case>) {
             cases.push(case::<bf16, f32>(Spec { operand: DType::Bf16, ..spec }));
         }
     }
+}
+
+/// Rows of less than one run, in all lanes of a wave, and lanes that all take the same way through a
+/// function: what adds up splits has a lane for each run.
+fn short_rows(cases: &mut Vec<Case>) {
+    let steps = [Step::AddTensor(1.0), Step::AddColumns];
+    for n in 1..8 {
+        for (result, gap, name) in REAL.into_iter().flat_map(|y| {
+            // The gap of y is 8 longer: aligned rows, and such as are not.
+            [(y, 16 - n, "aligned"), (y, 5, "not aligned")]
+        }) {
+            let place = Placement::DENSE.gap(gap);
+            let spec = Spec::new(format!("short rows, {name}"), [70, n, 600]).steps(&steps);
+            let spec = Spec { splits: Some(2), operand: result, place, ..spec };
+            cases.push(case_of(DType::Bf16, result, Spec { operand_place: place, ..spec }));
+        }
+    }
+    let steps = [Step::MulScalar(1000.0), Step::Act(Activation::Gelu)];
+    let far = Spec::new("far from zero", [64, 64, 600]).steps(&steps);
+    cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..far }));
 }
 
 /// Grids of blocks, rows and columns of them: with 1 to 7 rows left by the last group, more than 40

@@ -183,6 +183,7 @@ fn executes(all: &Executed, placed: &Placed) -> bool {
 fn sites<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Sites<'c>, Box<dyn Error>> {
     let mut sites = Sites::new();
     for kernel in &core.kernels {
+        let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
         let mut all = Executed::default();
         let of = |run: &&Run<'_>| run.device.arch().name() == kernel.arch;
         let executed = runs.iter().filter(of).filter_map(|run| run.kernels.get(kernel.tile.symbol));
@@ -191,7 +192,7 @@ fn sites<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Sites<'c>, Box<dyn Erro
             if !executes(&all, &placed) {
                 continue;
             }
-            let alterations = alterations(arch_of(kernel.arch), &placed.inst);
+            let alterations = alterations(arch, &placed.inst);
             if !alterations.is_empty() {
                 let site = Site { kernel, placed, alterations };
                 sites.entry(place).or_default().push(site);
@@ -224,10 +225,6 @@ fn sample<'a>(sites: &'a Sites<'a>, count: usize, seed: u64) -> Vec<Mutant<'a>> 
         idle_rounds = if mutants.len() == before { idle_rounds + 1 } else { 0 };
     }
     mutants
-}
-
-fn arch_of(name: &str) -> Arch {
-    if name == Arch::Gfx942.name() { Arch::Gfx942 } else { Arch::Gfx950 }
 }
 
 /// Judges a sample of the mutants of one core.
