@@ -289,7 +289,7 @@ const OPERANDS: usize = 64 * REGISTERS;
 fn wave(name: &str, level: SimdLevel) -> SingleWave {
     let line = |at: usize| format!("{name}_e32 v{}, v{at}\n", at + REGISTERS);
     let source: String = (0..REGISTERS).map(line).collect();
-    let code = hk_build::assemble(&source, hk_build::Arch::Gfx950).expect("it assembles");
+    let code = hk_build::assemble(&source, Arch::Gfx950).expect("it assembles");
     let words: Vec<u32> =
         code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     SingleWave::with_level(Arch::Gfx950, &words, level)
