@@ -207,6 +207,24 @@ fn the_list_shows_what_the_filter_is_compared_with_and_runs_nothing() {
 }
 
 #[test]
+fn cases_of_the_tests_can_be_left_out() {
+    let list = |args: &[&str]| {
+        let shown = expect(&run(&[&["check", "--list", "rmsnorm"], args].concat()), 0);
+        shown.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (all, left) = (list(&[]), list(&["--skip-tested"]));
+    let tested: Vec<_> = hk_norm::parity::cases()
+        .into_iter()
+        .filter(|case| case.info.size == hk_ref::Size::Quick)
+        .map(|case| format!(" {} {}", case.info.module, case.info.title()))
+        .collect();
+    let is_tested = |line: &String| tested.iter().any(|title| line.ends_with(title));
+    let rest: Vec<_> = all.iter().filter(|line| !is_tested(line)).cloned().collect();
+    assert!(!left.is_empty() && left.len() < all.len());
+    assert_eq!(left, rest);
+}
+
+#[test]
 fn kernels_lists_resources_of_every_architecture() {
     let shown = expect(&run(&["kernels", "hk-norm"]), 0);
     let mut lines = shown.lines();

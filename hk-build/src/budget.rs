@@ -5,12 +5,12 @@
 use std::fmt;
 
 use hk_types::Arch;
-use object::Endianness;
 use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
+use object::{Endianness, Object as _, ObjectSection as _, SectionKind};
 use rmpv::Value;
 
 use crate::layout::Layout;
-use crate::plan::{Budget, Unit};
+use crate::plan::{Budget, Core, CoreBudget, Unit};
 
 /// The type of the note with the metadata, in LLVM's AMDGPU usage guide.
 const NT_AMDGPU_METADATA: u32 = 32;
@@ -44,10 +44,8 @@ pub(crate) struct Arg {
 /// A limit that a kernel exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The kernel's family and variant.
-    pub kernel: String,
-    /// The tile configuration.
-    pub tile: String,
+    /// The kernel and its tile configuration, or the core.
+    pub place: String,
     /// The architecture.
     pub arch: Arch,
     /// What there is too much of.
@@ -62,8 +60,8 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, tile, arch, what, figure, limit, note } = self;
-        write!(f, "kernel `{kernel}`, tile `{tile}`, {arch}: {what}: {figure}, limit {limit}")?;
+        let Self { place, arch, what, figure, limit, note } = self;
+        write!(f, "{place}, {arch}: {what}: {figure}, limit {limit}")?;
         if note.is_empty() { Ok(()) } else { write!(f, " ({note})") }
     }
 }
@@ -85,6 +83,15 @@ pub(crate) fn read_metadata(image: &[u8]) -> Result<Vec<Metadata>, String> {
         }
     }
     Err("no AMDGPU metadata".to_owned())
+}
+
+/// Bytes of machine code in a code object.
+///
+/// On failure, says what is wrong with the image.
+pub(crate) fn code_bytes(image: &[u8]) -> Result<u64, String> {
+    let file = ElfFile64::<Endianness>::parse(image).map_err(|error| error.to_string())?;
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    Ok(code.map(|section| section.size()).sum())
 }
 
 /// Parses the message pack document in the metadata note.
@@ -246,8 +253,23 @@ pub(crate) fn from_messages(unit: &Unit, messages: &str) -> Option<Violation> {
 }
 
 fn violation(unit: &Unit, what: &'static str, figure: u64, limit: u64, note: String) -> Violation {
-    let (kernel, tile, arch) = (unit.kernel(), unit.tile.clone(), unit.arch);
-    Violation { kernel, tile, arch, what, figure, limit, note }
+    Violation { place: unit.to_string(), arch: unit.arch, what, figure, limit, note }
+}
+
+/// The limits that a core's instantiations together exceed, given their machine code in bytes.
+pub(crate) fn check_core(core: &Core, objects: u64, code_bytes: u64) -> Vec<Violation> {
+    let CoreBudget { objects: most_objects, code_bytes: most_bytes } = core.budget;
+    let figures = [
+        ("objects", "objects", objects, most_objects),
+        ("bytes of machine code", "code_bytes", code_bytes, most_bytes),
+    ];
+    let over = figures.into_iter().filter(|(_, _, figure, limit)| figure > limit);
+    over.map(|(what, key, figure, limit)| {
+        let (name, over) = (&core.name, figure - limit);
+        let note = format!("{over} more than `{key}` of `budget` in tiles/{name}.toml");
+        Violation { place: format!("core `{name}`"), arch: core.arch, what, figure, limit, note }
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -257,9 +279,10 @@ mod tests {
 
     fn unit(extra: &str) -> Unit {
         let text = format!(
-            "[[kernel]]\nfamily = \"f\"\nargs = \"A\"\n[[kernel.tile]]\nname = \"t\"\n{extra}\n"
+            "budget = {{ objects = 1, code_bytes = 100 }}\n[[kernel]]\nargs = \"A\"\n\
+             [[kernel.tile]]\nname = \"t\"\n{extra}\n"
         );
-        plan::parse(&text, Arch::Gfx942).unwrap().remove(0)
+        plan::parse("f", &text, Arch::Gfx942).unwrap().units.remove(0)
     }
 
     fn fine() -> Metadata {
@@ -342,6 +365,25 @@ mod tests {
             one("", |k| k.args.push(Arg { offset: 24, size: 8, value_kind: "by_value".into() })),
             "bytes of arguments: 32, limit 24 (the kernel has to take `A` alone, by value)"
         );
+    }
+
+    #[test]
+    fn a_core_has_a_budget_of_its_own() {
+        let core = Core {
+            name: "f".to_owned(),
+            arch: Arch::Gfx950,
+            budget: CoreBudget { objects: 2, code_bytes: 1000 },
+            units: vec![],
+        };
+        assert_eq!(check_core(&core, 2, 1000), []);
+        let found: Vec<_> = check_core(&core, 5, 1001).iter().map(ToString::to_string).collect();
+        let want = [
+            "core `f`, gfx950: objects: 5, limit 2 (3 more than `objects` of `budget` in \
+             tiles/f.toml)",
+            "core `f`, gfx950: bytes of machine code: 1001, limit 1000 (1 more than `code_bytes` of \
+             `budget` in tiles/f.toml)",
+        ];
+        assert_eq!(found, want);
     }
 
     #[test]

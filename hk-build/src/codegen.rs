@@ -17,7 +17,12 @@ pub(crate) struct Built<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) metadata: Metadata,
     pub(crate) layout: Layout,
-    pub(crate) image: PathBuf,
+    /// The file with its code object, as a zlib stream.
+    pub(crate) packed: PathBuf,
+    /// Bytes of the code object itself.
+    pub(crate) size: usize,
+    /// Bytes of machine code in it.
+    pub(crate) code: u64,
 }
 
 /// The text of the file. `built` is in the order of the tile files.
@@ -81,14 +86,17 @@ fn kernel(out: &mut Text, tiles: &[Built<'_>]) {
 }
 
 fn tile(out: &mut Text, built: &Built<'_>) {
-    let Built { unit, metadata, image, .. } = built;
+    let Built { unit, metadata, packed, size, .. } = built;
     let Unit { arch, tile, symbol, threads, dynamic_lds, .. } = unit;
     out.line(format_args!("::hk_core::kernel::TileConfig {{"));
     out.line(format_args!("name: {tile:?}, symbol: {symbol:?},"));
     out.line(format_args!("image: ::hk_core::kernel::CodeObjectImage {{"));
-    out.line(format_args!("arch: {:?}, bytes: include_bytes!({image:?}) }},", arch.name()));
+    let arch_name = arch.name();
+    out.line(format_args!(
+        "arch: {arch_name:?}, packed: include_bytes!({packed:?}), size: {size} }},"
+    ));
     out.line(format_args!("threads: {threads}, dynamic_lds: {dynamic_lds},\nparams: &["));
-    for (name, value) in &unit.params {
+    for (name, value) in unit.params.iter().chain(&unit.host) {
         let value = match value {
             Param::Int(value) => format!("Int({value})"),
             Param::Bool(value) => format!("Bool({value})"),
@@ -228,16 +236,18 @@ mod tests {
                 unit,
                 metadata: Metadata { vgpr_count: 100, ..Metadata::default() },
                 layout: layout.clone(),
-                image: PathBuf::from("/out").join(&unit.symbol),
+                packed: PathBuf::from("/out").join(&unit.symbol),
+                size: 70,
+                code: 60,
             })
             .collect()
     }
 
     fn units(arch: Arch) -> Vec<Unit> {
-        let text = "[[kernel]]\nfamily = \"copy\"\nargs = \"hk::Args\"\nthreads = 64\n\
-                    dims = [\"n\"]\n[[kernel.tile]]\nname = \"small\"\nwhen = { n = { max = 9 } }\n\
-                    [[kernel.tile]]\nname = \"large\"\nparams = { V = 4 }\n";
-        plan::parse(text, arch).unwrap()
+        let text = "budget = { objects = 2, code_bytes = 0 }\n[[kernel]]\nargs = \"hk::Args\"\n\
+                    threads = 64\ndims = [\"n\"]\n[[kernel.tile]]\nname = \"small\"\nwhen = { n = { max = 9 } }\n\
+                    [[kernel.tile]]\nname = \"large\"\nparams = { V = 4 }\nhost = { RATE = 5 }\n";
+        plan::parse("copy", text, arch).unwrap().units
     }
 
     #[test]
@@ -255,9 +265,10 @@ mod tests {
         let large = text.find("name: \"large\", symbol: \"hk_copy_large\"").unwrap();
         assert!(small < large);
         for piece in [
-            "bytes: include_bytes!(\"/out/hk_copy_large\")",
+            "packed: include_bytes!(\"/out/hk_copy_large\"), size: 70 }",
             "(\"n\", ::hk_core::kernel::Range { min: 0, max: 9, multiple_of: 1 }),",
             "(\"V\", ::hk_core::kernel::Param::Int(4)),",
+            "(\"RATE\", ::hk_core::kernel::Param::Int(5)),",
             "vgprs: 100,",
             "waves_per_simd: 4,",
             "pointee: ::hk_core::kernel::Pointee { constant: Some(true), \

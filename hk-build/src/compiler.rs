@@ -274,7 +274,7 @@ pub fn compile_hip(
         maker.trim();
     }
     let dependencies = [source.to_owned()].into_iter().chain(made.files).collect();
-    Ok(CodeObject { image: made.entry.product, dependencies, warnings: made.entry.warnings })
+    Ok(CodeObject { image: made.entry.product(), dependencies, warnings: made.entry.warnings })
 }
 
 /// Compiles HIP C++ given as text. See [`compile_hip`].

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::layout::{self, Layout};
 use crate::maker::{Made, Maker, Wanted};
 use crate::note;
 use crate::objects::ObjectCache;
-use crate::plan::{self, Unit};
+use crate::plan::{self, Core, Unit};
 use crate::pool;
 
 /// The file in `OUT_DIR` that the crate includes.
@@ -51,8 +52,8 @@ pub fn build() -> ExitCode {
     }
 }
 
-/// The kernels of one crate: `tiles/cdna3.toml` and `tiles/cdna4.toml` say which instantiations of
-/// the templates in `kernels/*.hip` there are.
+/// The kernels of one crate: `tiles/CORE.toml` says which instantiations of the templates in
+/// `kernels/CORE.hip` there are.
 #[derive(Clone, Debug)]
 pub struct Kernels {
     package: String,
@@ -65,8 +66,10 @@ pub struct Kernels {
 }
 
 /// What a build did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
+    /// What each core came to, for each architecture.
+    pub cores: Vec<CoreCost>,
     /// Runs of the compiler.
     pub compiled: usize,
     /// Products that the object cache had.
@@ -78,15 +81,45 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
+/// What the instantiations of a core come to for one architecture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreCost {
+    /// The core.
+    pub core: String,
+    /// The architecture.
+    pub arch: Arch,
+    /// Code objects.
+    pub objects: u64,
+    /// Bytes of machine code in them.
+    pub code_bytes: u64,
+    /// Bytes that a program embeds of them.
+    pub embedded_bytes: u64,
+    /// Seconds for which the compiler ran, now, for all of them together.
+    pub seconds: f64,
+}
+
+impl fmt::Display for CoreCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { core, arch, objects, code_bytes, embedded_bytes, seconds } = self;
+        write!(
+            f,
+            "core `{core}`, {arch}: {objects} objects, {code_bytes} bytes of machine code, \
+             {embedded_bytes} bytes embedded, {seconds:.1} s of compilation"
+        )
+    }
+}
+
 impl Report {
-    /// The lines by which a build script tells cargo about the build.
+    /// The lines by which a build script tells cargo, and who reads its output, about the build.
     fn directives(&self) -> Vec<String> {
         let files = self.inputs.iter().map(|p| format!("cargo::rerun-if-changed={}", p.display()));
         let variables = SearchEnv::DECISIVE.iter().chain(&["DOCS_RS"]);
         let variables = variables.map(|name| format!("cargo::rerun-if-env-changed={name}"));
         let warnings = self.warnings.iter().flat_map(|text| text.lines());
         let warnings = warnings.map(|line| format!("cargo::warning={line}"));
-        files.chain(variables).chain(warnings).collect()
+        // No directives: `cargo build -vv` shows them.
+        let costs = self.cores.iter().map(ToString::to_string);
+        files.chain(variables).chain(warnings).chain(costs).collect()
     }
 }
 
@@ -178,7 +211,8 @@ impl Kernels {
         // Cargo takes a missing file for a changed one, so only what is there is named.
         let watched = ["build.rs", "tiles"].map(|name| self.root.join(name));
         report.inputs.extend(watched.into_iter().filter(|path| path.exists()));
-        let units = self.plan()?;
+        let cores = self.plan()?;
+        let units: Vec<_> = cores.iter().flat_map(|core| core.units.clone()).collect();
         let violations: Vec<_> = units.iter().flat_map(budget::check_plan).collect();
         if !violations.is_empty() {
             return Err(BuildError::Budget { violations });
@@ -204,24 +238,38 @@ impl Kernels {
             .warnings
             .extend(not_kept.map(|reason| format!("not kept in the object cache: {reason}")));
         let built = check(&units, &products)?;
+        report.cores = costs(&cores, &built, &products)?;
         let text = codegen::generate(&self.package, &built)
             .map_err(|reason| BuildError::Arguments { reason })?;
         write_if_changed(&self.out_dir.join(GENERATED), text.as_bytes())?;
         Ok(report)
     }
 
-    /// The units of every architecture's tile file.
-    fn plan(&self) -> Result<Vec<Unit>, BuildError> {
-        let mut units = Vec::new();
-        for arch in &self.arches {
-            let path = self.root.join("tiles").join(format!("{}.toml", arch.feature()));
-            if path.exists() {
-                let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
-                let parsed = plan::parse(&text, *arch);
-                units.extend(parsed.map_err(|reason| BuildError::Tiles { path, reason })?);
+    /// What every tile file says for each of the architectures.
+    fn plan(&self) -> Result<Vec<Core>, BuildError> {
+        let mut cores = Vec::new();
+        let dir = self.root.join("tiles");
+        if self.arches.is_empty() || !dir.exists() {
+            return Ok(cores);
+        }
+        let entries = fs::read_dir(&dir).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let entries = entries.map_err(BuildError::io("read", &dir))?;
+        let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        for path in paths {
+            let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let wrong = |reason| BuildError::Tiles { path: path.clone(), reason };
+            // What is wrong for one chip is wrong whichever the build is for.
+            for arch in Arch::ALL {
+                let core = plan::parse(&name, &text, arch).map_err(wrong)?;
+                cores.extend(self.arches.contains(&arch).then_some(core));
             }
         }
-        Ok(units)
+        plan::check_symbols(cores.iter().flat_map(|core| &core.units))
+            .map_err(|reason| BuildError::Tiles { path: dir, reason })?;
+        Ok(cores)
     }
 
     /// The products of every job that the units need, made now or earlier.
@@ -280,9 +328,10 @@ enum Kind {
 #[derive(Debug)]
 struct Product<'u> {
     job: Job<'u>,
-    /// Where the code object is.
-    path: PathBuf,
     made: Made,
+    product: Vec<u8>,
+    /// Where a code object lies as it is embedded.
+    packed: PathBuf,
 }
 
 /// The source of a job, given the layouts of structs.
@@ -318,11 +367,14 @@ impl Workshop<'_> {
         write_if_changed(&input, source.as_bytes())?;
         let made =
             self.maker.make(&input, unit.arch, wanted).map_err(|error| locate(unit, error))?;
-        let path = self.dir.join(format!("{base}.hsaco"));
+        let product = made.entry.product();
+        let packed = self.dir.join(format!("{base}.hsaco.zlib"));
         if job.kind == Kind::Kernel {
-            write_if_changed(&path, &made.entry.product)?;
+            // The plain one is for people and their tools.
+            write_if_changed(&packed.with_extension(""), &product)?;
+            write_if_changed(&packed, &made.entry.packed)?;
         }
-        Ok(Product { job, path, made })
+        Ok(Product { job, made, product, packed })
     }
 }
 
@@ -357,21 +409,53 @@ fn check_unit<'u>(unit: &'u Unit, products: &[Product<'_>]) -> Result<Built<'u>,
         find(Kind::Kernel, &|other| other.symbol == unit.symbol && other.arch == unit.arch)?;
     let printed = find(Kind::Layout, &|other| unit.shares_args(other))?;
     let layout = read_layout(unit, printed)?;
-    let kernels = budget::read_metadata(&image.made.entry.product).map_err(bad)?;
+    let kernels = budget::read_metadata(&image.product).map_err(bad)?;
     let metadata = kernels
         .into_iter()
         .find(|kernel| kernel.name == unit.symbol)
         .ok_or_else(|| bad(format!("there is no kernel `{}`", unit.symbol)))?;
     let violations: Vec<Violation> = budget::check(unit, &metadata, &layout);
     if violations.is_empty() {
-        Ok(Built { unit, metadata, layout, image: image.path.clone() })
+        let (packed, size) = (image.packed.clone(), image.product.len());
+        let code = budget::code_bytes(&image.product).map_err(bad)?;
+        Ok(Built { unit, metadata, layout, packed, size, code })
     } else {
         Err(BuildError::Budget { violations })
     }
 }
 
+/// What the cores come to, or which of them is over its budget.
+fn costs(
+    cores: &[Core],
+    built: &[Built<'_>],
+    products: &[Product<'_>],
+) -> Result<Vec<CoreCost>, BuildError> {
+    let mut violations = Vec::new();
+    let mut costs = Vec::new();
+    for core in cores {
+        let is_of = |unit: &Unit| (unit.arch, &unit.family) == (core.arch, &core.name);
+        let mut cost = CoreCost {
+            core: core.name.clone(),
+            arch: core.arch,
+            objects: core.units.len() as u64,
+            code_bytes: built.iter().filter(|one| is_of(one.unit)).map(|one| one.code).sum(),
+            embedded_bytes: 0,
+            seconds: 0.0,
+        };
+        for Product { job, made, .. } in products.iter().filter(|one| is_of(one.job.unit)) {
+            cost.seconds += made.seconds;
+            if job.kind == Kind::Kernel {
+                cost.embedded_bytes += made.entry.packed.len() as u64;
+            }
+        }
+        violations.extend(budget::check_core(core, cost.objects, cost.code_bytes));
+        costs.push(cost);
+    }
+    if violations.is_empty() { Ok(costs) } else { Err(BuildError::Budget { violations }) }
+}
+
 fn read_layout(unit: &Unit, printed: &Product<'_>) -> Result<Layout, BuildError> {
-    layout::find(&String::from_utf8_lossy(&printed.made.entry.product), &unit.args)
+    layout::find(&String::from_utf8_lossy(&printed.product), &unit.args)
         .map_err(|reason| BuildError::Arguments { reason: format!("{unit}: {reason}") })
 }
 

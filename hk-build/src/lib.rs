@@ -24,5 +24,5 @@ pub use compiler::{Clang, CodeObject, CompileOptions, compile_hip, compile_sourc
 pub use discover::{Origin, SearchEnv, clang};
 pub use error::{Attempt, BuildError, Diagnostic};
 pub use hk_types::Arch;
-pub use kernels::{Kernels, Report, build};
+pub use kernels::{CoreCost, Kernels, Report, build};
 pub use objects::{ObjectCache, Usage};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::compiler::{Clang, CompileOptions, Compiled, scratch_dir};
 use crate::error::BuildError;
@@ -38,6 +39,8 @@ pub(crate) struct Made {
     pub(crate) files: Vec<PathBuf>,
     /// Whether the compiler ran.
     pub(crate) fresh: bool,
+    /// For how long it ran.
+    pub(crate) seconds: f64,
     /// Why the cache could not take it.
     pub(crate) not_kept: Option<String>,
 }
@@ -66,24 +69,27 @@ impl<'a> Maker<'a> {
         let bytes = fs::read(source).map_err(BuildError::io("read", source))?;
         let text = String::from_utf8_lossy(&bytes);
         let found = self.includes.of(source, &text);
+        let start = Instant::now();
         let Some(cache) = &self.cache else {
             let (entry, files) = self.compile(source, arch, &args, wanted)?;
-            return Ok(Made { entry, files, fresh: true, not_kept: None });
+            let seconds = start.elapsed().as_secs_f64();
+            return Ok(Made { entry, files, fresh: true, seconds, not_kept: None });
         };
         let key = self.key(source, &bytes, &args, &found);
         if let Some(entry) = cache.get(&key) {
             let entry = Entry { warnings: self.local(entry.warnings), ..entry };
             let files = found.into_keys().collect();
-            return Ok(Made { entry, files, fresh: false, not_kept: None });
+            return Ok(Made { entry, files, fresh: false, seconds: 0.0, not_kept: None });
         }
         let (entry, read) = self.compile(source, arch, &args, wanted)?;
+        let seconds = start.elapsed().as_secs_f64();
         let mut not_kept = None;
         if vouch(&found, &read) {
             let portable = Entry { warnings: self.portable(&entry.warnings), ..entry.clone() };
             let put = cache.put(&key, &portable);
             not_kept = put.err().map(|error| format!("{}: {error}", cache.dir().display()));
         }
-        Ok(Made { entry, files: read, fresh: true, not_kept })
+        Ok(Made { entry, files: read, fresh: true, seconds, not_kept })
     }
 
     /// Brings the cache back to its limit.
@@ -110,7 +116,7 @@ impl<'a> Maker<'a> {
             Wanted::Image => fs::read(&output).map_err(BuildError::io("read", &output))?,
             Wanted::Layouts => printed,
         };
-        Ok((Entry { product, warnings }, dependencies))
+        Ok((Entry::new(&product, warnings), dependencies))
     }
 
     /// Tells the compilation from every other whose outcome may differ.
@@ -188,7 +194,7 @@ mod tests {
         fn make(&self, clang: &Clang, options: &CompileOptions, arch: Arch) -> Made {
             let maker = Maker::new(clang, options, Some(self.cache.clone()));
             let made = maker.make(&self.source(), arch, Wanted::Image).unwrap();
-            assert!(made.entry.product.starts_with(b"\x7fELF"));
+            assert!(made.entry.product().starts_with(b"\x7fELF"));
             assert_eq!(made.files, [self.dir.path().join("bias.h")]);
             assert_eq!(made.not_kept, None);
             made
@@ -248,7 +254,7 @@ mod tests {
         let alone = tempfile::tempdir().unwrap();
         let again = Fixture { cache: ObjectCache::new(alone.path()), ..second };
         let again = again.make(clang, &again.options(), Arch::Gfx950);
-        assert!(again.fresh && again.entry.product == made[0].entry.product);
+        assert!(again.fresh && again.entry.packed == made[0].entry.packed);
     }
 
     #[test]

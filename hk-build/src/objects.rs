@@ -10,6 +10,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use miniz_oxide::deflate::compress_to_vec_zlib;
+use miniz_oxide::inflate::decompress_to_vec_zlib;
 use sha2::{Digest, Sha256};
 
 use crate::discover::SearchEnv;
@@ -19,11 +21,14 @@ use crate::error::BuildError;
 const VARIABLE: &str = "HIPKITTENS_OBJECT_CACHE";
 const OFF: &str = "off";
 
+/// The level of compression beyond which objects hardly become smaller.
+const LEVEL: u8 = 9;
+
 /// Bytes that the cache may take, unless told otherwise.
 const LIMIT: u64 = 1 << 30;
 
 /// The beginning of every entry. The number is part of every key: another one makes everything new.
-pub(crate) const FORMAT: &str = "hipkittens object 1\n";
+pub(crate) const FORMAT: &str = "hipkittens object 2\n";
 
 /// A folder in which compiled kernels are kept, so that none is compiled twice.
 ///
@@ -46,8 +51,20 @@ pub struct Usage {
 /// What the compiler made from one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) product: Vec<u8>,
+    /// A code object or what was printed, as a zlib stream.
+    pub(crate) packed: Vec<u8>,
     pub(crate) warnings: String,
+}
+
+impl Entry {
+    pub(crate) fn new(product: &[u8], warnings: String) -> Self {
+        Self { packed: compress_to_vec_zlib(product, LEVEL), warnings }
+    }
+
+    /// What the compiler made. Empty if the stream is damaged, which an entry's hash excludes.
+    pub(crate) fn product(&self) -> Vec<u8> {
+        decompress_to_vec_zlib(&self.packed).unwrap_or_default()
+    }
 }
 
 impl ObjectCache {
@@ -160,10 +177,10 @@ struct Kept {
     used: SystemTime,
 }
 
-/// The format, a line with the hash of the rest, the length of the warnings, they, the product.
+/// The format, a line with the hash of the rest, the length of the warnings, they, the packed product.
 fn encode(entry: &Entry) -> Vec<u8> {
     let length = (entry.warnings.len() as u64).to_le_bytes();
-    let body = [&length[..], entry.warnings.as_bytes(), &entry.product].concat();
+    let body = [&length[..], entry.warnings.as_bytes(), &entry.packed].concat();
     [FORMAT.as_bytes(), digest([body.as_slice()]).as_bytes(), b"\n", &body].concat()
 }
 
@@ -176,9 +193,9 @@ fn decode(file: &[u8]) -> Option<Entry> {
     }
     let (length, rest) = body.split_first_chunk()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (warnings, product) = rest.split_at_checked(length)?;
+    let (warnings, packed) = rest.split_at_checked(length)?;
     let warnings = String::from_utf8(warnings.to_vec()).ok()?;
-    Some(Entry { product: product.to_vec(), warnings })
+    Some(Entry { packed: packed.to_vec(), warnings })
 }
 
 /// The SHA-256 of `parts` as text. Parts cannot run into each other.
@@ -203,7 +220,7 @@ mod tests {
     use super::*;
 
     fn entry(bytes: usize) -> Entry {
-        Entry { product: vec![7; bytes], warnings: "warning: é\n".to_owned() }
+        Entry { packed: vec![7; bytes], warnings: "warning: é\n".to_owned() }
     }
 
     #[test]
@@ -212,6 +229,14 @@ mod tests {
         // The SHA-256 of eight zero bytes, as for one empty part.
         let want = "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc";
         assert_eq!(digest([&b""[..]]), want);
+    }
+
+    #[test]
+    fn products_are_kept_small() {
+        let product = b"code ".repeat(1000);
+        let entry = Entry::new(&product, String::new());
+        assert!(entry.packed.len() < product.len() / 10);
+        assert_eq!(entry.product(), product);
     }
 
     #[test]

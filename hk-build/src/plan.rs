@@ -7,6 +7,24 @@ use std::fmt::{self, Write as _};
 
 use hk_types::{Arch, Range};
 use serde::Deserialize;
+use toml::{Table, Value};
+
+/// What a tile file says for one architecture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Core {
+    pub(crate) name: String,
+    pub(crate) arch: Arch,
+    pub(crate) budget: CoreBudget,
+    pub(crate) units: Vec<Unit>,
+}
+
+/// What all instantiations of a core together may be, for one architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CoreBudget {
+    pub(crate) objects: u64,
+    pub(crate) code_bytes: u64,
+}
 
 /// One kernel in one tile configuration: a translation unit to compile.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +41,8 @@ pub(crate) struct Unit {
     pub(crate) args: String,
     pub(crate) dims: Vec<String>,
     pub(crate) params: BTreeMap<String, Param>,
+    /// Parameters that the device does not know.
+    pub(crate) host: BTreeMap<String, Param>,
     pub(crate) threads: u32,
     pub(crate) dynamic_lds: u32,
     pub(crate) budget: Budget,
@@ -50,6 +70,7 @@ pub(crate) enum Param {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    budget: CoreBudget,
     #[serde(default)]
     kernel: Vec<Kernel>,
 }
@@ -57,7 +78,6 @@ struct File {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kernel {
-    family: String,
     #[serde(default)]
     variant: String,
     #[serde(default)]
@@ -96,23 +116,34 @@ struct Variant {
 
 impl Kernel {
     /// The kernel once for each of its variants.
-    fn per_variant(mut self) -> Result<Vec<Self>, String> {
+    fn per_variant(mut self, core: &str) -> Result<Vec<Self>, String> {
         let variants = std::mem::take(&mut self.variants);
         if variants.is_empty() {
-            return Ok(vec![self]);
+            return match self.tile.iter().find(|tile| tile.variants.is_some()) {
+                Some(tile) => {
+                    Err(format!("tile `{}` of `{core}`: the kernel has no `variants`", tile.name))
+                }
+                None => Ok(vec![self]),
+            };
         }
         if !self.variant.is_empty() {
-            let name = display_name(&self.family, &self.variant);
+            let name = display_name(core, &self.variant);
             return Err(format!("kernel `{name}`: has both `variant` and `variants`"));
         }
-        Ok(variants
-            .into_iter()
-            .map(|Variant { name, params }| {
-                let mut kernel = Self { variant: name, ..self.clone() };
-                kernel.params.extend(params);
-                kernel
-            })
-            .collect())
+        let known = |name: &String| variants.iter().any(|variant| variant.name == *name);
+        for tile in &self.tile {
+            if let Some(name) = tile.variants.iter().flatten().find(|name| !known(name)) {
+                let tile = &tile.name;
+                return Err(format!("tile `{tile}` of `{core}`: there is no variant `{name}`"));
+            }
+        }
+        let one = |Variant { name, params }: &Variant| {
+            let mut kernel = Self { variant: name.clone(), ..self.clone() };
+            kernel.params.extend(params.clone());
+            kernel.tile.retain(|tile| tile.variants.as_ref().is_none_or(|of| of.contains(name)));
+            kernel
+        };
+        Ok(variants.iter().map(one).collect())
     }
 }
 
@@ -120,8 +151,12 @@ impl Kernel {
 #[serde(deny_unknown_fields)]
 struct Tile {
     name: String,
+    /// The variants that have it, if not all.
+    variants: Option<Vec<String>>,
     #[serde(default)]
     params: BTreeMap<String, Param>,
+    #[serde(default)]
+    host: BTreeMap<String, Param>,
     threads: Option<u32>,
     #[serde(default)]
     dynamic_lds: u32,
@@ -138,52 +173,97 @@ struct Tile {
 /// Names that the generated struct gives to every kernel, so that `params` cannot.
 const RESERVED: [&str; 2] = ["threads", "dynamic_lds"];
 
-/// The units that the text of a tile file for `arch` asks for, in the order of the file.
+/// What the text of the tile file of `core` says for `arch`, with the units in the file's order.
 ///
 /// On failure, says what is wrong and where.
-pub(crate) fn parse(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
-    let file: File =
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+pub(crate) fn parse(core: &str, text: &str, arch: Arch) -> Result<Core, String> {
+    let clean = |error: toml::de::Error| error.to_string().trim_end().to_owned();
+    let mut table: Table = toml::from_str(text).map_err(clean)?;
+    settle(&mut table, arch)?;
+    let file: File = table.try_into().map_err(clean)?;
+    check_name("core", core)?;
     let mut units: Vec<Unit> = Vec::new();
     let mut names = BTreeSet::new();
-    let mut kernels = Vec::new();
     for kernel in file.kernel {
-        kernels.extend(kernel.per_variant()?);
-    }
-    for kernel in kernels {
-        let name = display_name(&kernel.family, &kernel.variant);
-        let at = |problem: String| format!("kernel `{name}`: {problem}");
-        if !names.insert((kernel.family.clone(), kernel.variant.clone())) {
-            return Err(at("is listed twice".to_owned()));
+        for kernel in kernel.per_variant(core)? {
+            let name = display_name(core, &kernel.variant);
+            let at = |problem: String| format!("kernel `{name}`: {problem}");
+            if !names.insert(kernel.variant.clone()) {
+                return Err(at("is listed twice".to_owned()));
+            }
+            units.extend(kernel_units(core, kernel, arch).map_err(at)?);
         }
-        units.extend(kernel_units(kernel, arch).map_err(at)?);
     }
-    // `a` in the variant `b_c` would be called as `a_b` in the variant `c` is.
+    Ok(Core { name: core.to_owned(), arch, budget: file.budget, units })
+}
+
+/// Two of an architecture's kernels whose symbols are the same: `a` in the variant `b_c` would be
+/// called as `a_b` in the variant `c` is.
+pub(crate) fn check_symbols<'u>(units: impl IntoIterator<Item = &'u Unit>) -> Result<(), String> {
     let mut symbols = BTreeSet::new();
-    match units.iter().find(|unit| !symbols.insert(&unit.symbol)) {
+    match units.into_iter().find(|unit| !symbols.insert((unit.arch, &unit.symbol))) {
         Some(unit) => Err(format!("{unit}: another kernel has the symbol `{}`", unit.symbol)),
-        None => Ok(units),
+        None => Ok(()),
     }
 }
 
-fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
-    let Kernel {
-        family,
-        variant,
-        variants: _,
-        entry,
-        args,
-        dims,
-        choose,
-        params,
-        threads,
-        tile: tiles,
-    } = kernel;
-    check_name("family", &family)?;
+/// Leaves what holds for `arch`: in any table, what the table of the architecture's name in it says
+/// goes before the rest; of an array's tables, those whose `only` is another's name are left out.
+fn settle(table: &mut Table, arch: Arch) -> Result<(), String> {
+    for other in Arch::ALL {
+        match table.remove(other.feature()) {
+            Some(Value::Table(own)) if other == arch => lay_over(table, own),
+            Some(Value::Table(_)) | None => {}
+            Some(_) => return Err(format!("`{}` has to be a table", other.feature())),
+        }
+    }
+    for (_, value) in table.iter_mut() {
+        match value {
+            Value::Table(table) => settle(table, arch)?,
+            Value::Array(items) => {
+                let mut kept = Vec::new();
+                for mut item in std::mem::take(items) {
+                    if let Value::Table(table) = &mut item {
+                        let only = table.remove("only");
+                        if only.map(chip).transpose()?.is_some_and(|only| only != arch) {
+                            continue;
+                        }
+                        settle(table, arch)?;
+                    }
+                    kept.push(item);
+                }
+                *items = kept;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Puts what `own` has into `table`, tables key by key.
+fn lay_over(table: &mut Table, own: Table) {
+    for (key, value) in own {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+}
+
+/// The architecture that `only` names.
+fn chip(name: Value) -> Result<Arch, String> {
+    let named = |arch: &Arch| name.as_str() == Some(arch.feature());
+    let known = || Arch::ALL.map(Arch::feature).join(", ");
+    Arch::ALL.into_iter().find(named).ok_or_else(|| format!("`only` is {name}, not of {}", known()))
+}
+
+fn kernel_units(core: &str, kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
+    let Kernel { variant, variants: _, entry, args, dims, choose, params, threads, tile: tiles } =
+        kernel;
     if !variant.is_empty() {
         check_name("variant", &variant)?;
     }
-    let entry = entry.unwrap_or_else(|| family.clone());
+    let entry = entry.unwrap_or_else(|| core.to_owned());
     for path in [&entry, &args] {
         path.split("::").try_for_each(|part| check_name("C++ name", part))?;
     }
@@ -221,11 +301,17 @@ fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
         for (param, value) in &all {
             check_param(param, value).map_err(at)?;
         }
-        let parts = ["hk", &family, &variant, &tile.name];
+        for (param, value) in &tile.host {
+            check_param(param, value).map_err(at)?;
+            if all.contains_key(param) {
+                return Err(at(format!("parameter `{param}` is in both `params` and `host`")));
+            }
+        }
+        let parts = ["hk", core, &variant, &tile.name];
         let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
         units.push(Unit {
             arch,
-            family: family.clone(),
+            family: core.to_owned(),
             variant: variant.clone(),
             symbol: symbol.join("_"),
             tile: tile.name,
@@ -233,6 +319,7 @@ fn kernel_units(kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
             args: args.clone(),
             dims: dims.clone(),
             params: all,
+            host: tile.host,
             threads,
             dynamic_lds: tile.dynamic_lds,
             budget: Budget {
@@ -290,8 +377,7 @@ impl Unit {
     /// The translation unit: the family's source, the parameters as a struct, and the kernel.
     pub(crate) fn source(&self) -> String {
         let Self { arch, family, entry, args, threads, symbol, .. } = self;
-        let mut text =
-            format!("// {self}, {arch}. Generated from tiles/{}.toml.\n", arch.feature());
+        let mut text = format!("// {self}, {arch}. Generated from tiles/{family}.toml.\n");
         let mut line = |args: fmt::Arguments<'_>| {
             // Writing to a string cannot fail.
             let _ = text.write_fmt(args);
@@ -346,8 +432,9 @@ mod tests {
     use super::*;
 
     const FILE: &str = r#"
+        budget = { objects = 2, code_bytes = 1000 }
+
         [[kernel]]
-        family = "rmsnorm"
         variant = "bf16"
         args = "hk::RmsnormArgs"
         dims = ["n"]
@@ -367,9 +454,13 @@ mod tests {
         allow_spills = true
     "#;
 
+    fn units(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
+        parse("rmsnorm", text, arch).map(|core| core.units)
+    }
+
     #[test]
     fn a_file_gives_one_unit_per_tile() {
-        let units = parse(FILE, Arch::Gfx950).unwrap();
+        let units = units(FILE, Arch::Gfx950).unwrap();
         let [first, second] = units.as_slice() else { panic!("{units:?}") };
         assert_eq!(first.symbol, "hk_rmsnorm_bf16_n4096");
         assert_eq!((first.threads, second.threads), (256, 512));
@@ -382,9 +473,9 @@ mod tests {
 
     #[test]
     fn the_translation_unit_instantiates_the_template() {
-        let units = parse(FILE, Arch::Gfx950).unwrap();
+        let units = units(FILE, Arch::Gfx950).unwrap();
         let want = "\
-// kernel `rmsnorm bf16`, tile `n4096`, gfx950. Generated from tiles/cdna4.toml.
+// kernel `rmsnorm bf16`, tile `n4096`, gfx950. Generated from tiles/rmsnorm.toml.
 #include \"rmsnorm.hip\"
 struct hk_tile {
     static constexpr int threads = 256;
@@ -404,7 +495,13 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
     #[test]
     fn mistakes_are_named_with_their_place() {
         let cases = [
-            ("family = \"rmsnorm\"", "family = \"rms-norm\"", "family `rms-norm` has to consist"),
+            ("variant = \"bf16\"", "variant = \"bf-16\"", "variant `bf-16` has to consist"),
+            ("budget =", "#", "missing field `budget`"),
+            ("objects = 2", "objets = 2", "unknown field `objets`"),
+            ("EXACT = true }", "EXACT = true }\nhost = { VEC = 1 }", "in both `params` and `host`"),
+            ("threads = 512", "cdna3 = 512", "`cdna3` has to be a table"),
+            ("threads = 512", "only = \"cdna5\"", "`only` is \"cdna5\", not of cdna3, cdna4"),
+            ("threads = 512", "variants = [\"f64\"]", "has no `variants`"),
             ("args =", "arg =", "unknown field `arg`"),
             ("name = \"any\"", "name = \"n4096\"", "tile `n4096`: is listed twice"),
             ("dims = [\"n\"]", "dims = [\"m\"]", "`when` has `n`, which `dims` does not list"),
@@ -425,14 +522,48 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         ];
         for (from, to, want) in cases {
             assert!(FILE.contains(from), "{from}");
-            let error = parse(&FILE.replacen(from, to, 1), Arch::Gfx942).unwrap_err();
+            let error = units(&FILE.replacen(from, to, 1), Arch::Gfx942).unwrap_err();
             assert!(error.contains(want), "{to}: {error}");
         }
-        let twice = parse(&[FILE, FILE].concat(), Arch::Gfx942).unwrap_err();
+        let kernel = &FILE[FILE.find("[[kernel]]").unwrap()..];
+        let twice = units(&[FILE, kernel].concat(), Arch::Gfx942).unwrap_err();
         assert_eq!(twice, "kernel `rmsnorm bf16`: is listed twice");
-        let clash = FILE.replace("\"rmsnorm\"", "\"rmsnorm_bf16\"").replace("variant", "#");
-        let clash = parse(&[FILE, &clash].concat(), Arch::Gfx942).unwrap_err();
+        assert!(
+            parse("rms-norm", FILE, Arch::Gfx942).unwrap_err().contains("core `rms-norm` has to")
+        );
+    }
+
+    #[test]
+    fn no_two_kernels_have_one_symbol() {
+        let other = FILE.replace("variant = \"bf16\"", "");
+        let mut both = units(FILE, Arch::Gfx942).unwrap();
+        both.extend(parse("rmsnorm_bf16", &other, Arch::Gfx950).unwrap().units);
+        assert_eq!(check_symbols(&both), Ok(()));
+        both.extend(parse("rmsnorm_bf16", &other, Arch::Gfx942).unwrap().units);
+        let clash = check_symbols(&both).unwrap_err();
         assert!(clash.contains("another kernel has the symbol `hk_rmsnorm_bf16_n4096`"), "{clash}");
+    }
+
+    #[test]
+    fn what_differs_between_chips_is_laid_over_what_they_share() {
+        let file = FILE.replace(
+            "dynamic_lds = 1024",
+            "host = { RATE = 5 }\ncdna4 = { name = \"n9\", params = { VEC = 4, NEW = 1 } }\n\
+             cdna3 = { host = { RATE = 6 }, threads = 64 }",
+        );
+        let file = file.replace("allow_spills = true", "only = \"cdna4\"");
+        let file = file.replace("objects = 2", "objects = 2, cdna3 = { objects = 1 }");
+        let [cdna3, cdna4] = Arch::ALL.map(|arch| parse("rmsnorm", &file, arch).unwrap());
+        assert_eq!((cdna3.budget.objects, cdna4.budget.objects), (1, 2));
+        assert_eq!((cdna3.units.len(), cdna4.units.len()), (1, 2));
+        let (old, new) = (&cdna3.units[0], &cdna4.units[0]);
+        assert_eq!((old.tile.as_str(), new.tile.as_str()), ("n4096", "n9"));
+        assert_eq!((old.threads, new.threads), (64, 256));
+        assert_eq!((&old.params["VEC"], &new.params["VEC"]), (&Param::Int(16), &Param::Int(4)));
+        assert!(new.params.contains_key("NEW") && new.params.contains_key("EXACT"));
+        assert_eq!((&old.host["RATE"], &new.host["RATE"]), (&Param::Int(6), &Param::Int(5)));
+        // The device knows nothing of what only the host uses.
+        assert!(!old.source().contains("RATE") && !new.source().contains("RATE"));
     }
 
     #[test]
@@ -440,7 +571,7 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         let variants = r#"variants = [
             { name = "bf16", params = { T = "hk::bf16" } }, { name = "f32", params = { VEC = 4 } }]"#;
         let file = FILE.replace("variant = \"bf16\"", variants);
-        let units = parse(&file, Arch::Gfx942).unwrap();
+        let units = units(&file, Arch::Gfx942).unwrap();
         let symbols: Vec<_> = units.iter().map(|unit| unit.symbol.as_str()).collect();
         let want = ["bf16_n4096", "bf16_any", "f32_n4096", "f32_any"];
         assert_eq!(symbols, want.map(|name| format!("hk_rmsnorm_{name}")));
@@ -450,18 +581,34 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
 
         let best = FILE.replace("threads = 256", "threads = 256\nchoose = \"best\"");
         let best = best.replace("when = {", "when = {} #");
-        assert_eq!(parse(&best, Arch::Gfx942).unwrap().len(), 2);
+        assert_eq!(parse("rmsnorm", &best, Arch::Gfx942).unwrap().units.len(), 2);
+
+        // A tile may be for some of them.
+        let some = file.replace("threads = 512", "threads = 512\nvariants = [\"f32\"]");
+        let some = parse("rmsnorm", &some, Arch::Gfx942).unwrap().units;
+        let symbols: Vec<_> = some.iter().map(|unit| unit.symbol.as_str()).collect();
+        assert_eq!(
+            symbols,
+            ["bf16_n4096", "f32_n4096", "f32_any"].map(|n| format!("hk_rmsnorm_{n}"))
+        );
+        let none = file.replace("threads = 512", "threads = 512\nvariants = [\"f64\"]");
+        let error = parse("rmsnorm", &none, Arch::Gfx942).unwrap_err();
+        assert_eq!(error, "tile `any` of `rmsnorm`: there is no variant `f64`");
 
         let both = FILE.replace("variant =", "variants = [{ name = \"f16\" }]\nvariant =");
-        let error = parse(&both, Arch::Gfx942).unwrap_err();
+        let error = parse("rmsnorm", &both, Arch::Gfx942).unwrap_err();
         assert_eq!(error, "kernel `rmsnorm bf16`: has both `variant` and `variants`");
         let twice =
             FILE.replace("variant = \"bf16\"", r#"variants = [{ name = "a" }, { name = "a" }]"#);
-        assert_eq!(parse(&twice, Arch::Gfx942).unwrap_err(), "kernel `rmsnorm a`: is listed twice");
+        assert_eq!(
+            parse("rmsnorm", &twice, Arch::Gfx942).unwrap_err(),
+            "kernel `rmsnorm a`: is listed twice"
+        );
     }
 
     #[test]
-    fn an_empty_file_has_no_units() {
-        assert_eq!(parse("", Arch::Gfx950), Ok(vec![]));
+    fn a_file_without_kernels_has_no_units() {
+        let file = "budget = { objects = 0, code_bytes = 0 }";
+        assert_eq!(units(file, Arch::Gfx950), Ok(vec![]));
     }
 }

@@ -25,8 +25,8 @@ const HEADER: &str = "#define __device__ __attribute__((device))\n\
                       amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(waves)))\n";
 
 const TILES: &str = "
+budget = { objects = 1, code_bytes = 9999 }
 [[kernel]]
-family = \"fill\"
 args = \"FillArgs\"
 threads = 64
 
@@ -43,7 +43,7 @@ fn run(dir: &Path, variables: &[(&str, &str)]) -> Output {
     if !dir.join("kernels/fill.hip").exists() {
         fs::write(dir.join("kernels/fill.hip"), SOURCE).unwrap();
     }
-    fs::write(dir.join("tiles/cdna4.toml"), TILES).unwrap();
+    fs::write(dir.join("tiles/fill.toml"), TILES).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", "build_script", "--ignored", "--nocapture", "--test-threads=1"])

@@ -2,16 +2,18 @@
 //! the table from which the host chooses a tile configuration.
 //!
 //! The values are written by hk-build into a file that the kernel crate includes; host code only
-//! reads them. Nothing here allocates, so that the tables are constants.
+//! reads them. The tables are constants.
 
 pub mod overrides;
 
 use std::fmt::{self, Write as _};
 
 pub use hk_types::Range;
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 pub use overrides::TileFileError;
 
 use crate::dtype::{DType, Element};
+use crate::{Error, Result};
 
 /// Everything that the build of one kernel crate embeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +29,7 @@ pub struct KernelSet {
 pub struct Kernel {
     /// The architecture, such as `gfx950`.
     pub arch: &'static str,
-    /// The family, whose device code is in `kernels/FAMILY.hip`.
+    /// The core, whose device code is in `kernels/FAMILY.hip` and whose tiles in `tiles/FAMILY.toml`.
     pub family: &'static str,
     /// What sets it apart in its family, such as an element type. Empty if it is the only one.
     pub variant: &'static str,
@@ -52,7 +54,7 @@ pub struct TileConfig {
     pub threads: u32,
     /// Bytes of LDS that a launch has to ask for, besides what the kernel declares statically.
     pub dynamic_lds: u32,
-    /// The parameters that the kernel was instantiated with.
+    /// The parameters that the kernel was instantiated with, and those that only the host reads.
     pub params: &'static [(&'static str, Param)],
     /// The problems that it serves: every dimension named has to be in its range.
     pub when: &'static [(&'static str, Range)],
@@ -60,18 +62,34 @@ pub struct TileConfig {
     pub resources: Resources,
 }
 
-/// A linked code object, as the HIP runtime loads it.
+/// A linked code object with its line tables, packed.
 #[derive(Clone, Copy, PartialEq)]
 pub struct CodeObjectImage {
     /// The architecture that it was compiled for.
     pub arch: &'static str,
-    /// The ELF file.
-    pub bytes: &'static [u8],
+    /// The ELF file as a zlib stream.
+    pub packed: &'static [u8],
+    /// Bytes of the ELF file.
+    pub size: usize,
+}
+
+impl CodeObjectImage {
+    /// The ELF file, as the HIP runtime loads it.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] if `packed` is not a stream of `size` bytes.
+    pub fn unpack(&self) -> Result<Vec<u8>> {
+        let unpacked = decompress_to_vec_zlib_with_limit(self.packed, self.size).ok();
+        unpacked.filter(|bytes| bytes.len() == self.size).ok_or_else(|| Error::CodeObject {
+            reason: format!("the embedded one for {} is damaged", self.arch),
+        })
+    }
 }
 
 impl fmt::Debug for CodeObjectImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CodeObjectImage {{ arch: {}, {} bytes }}", self.arch, self.bytes.len())
+        let Self { arch, packed, size } = self;
+        write!(f, "CodeObjectImage {{ arch: {arch}, {size} bytes in {} }}", packed.len())
     }
 }
 

@@ -154,11 +154,11 @@ fn pointers_in_arrays_are_captured_by_the_note() {
             const unsigned i = __builtin_amdgcn_workitem_id_x();
             if (i < args.n) args.y[i] = args.parts[0][i] + args.parts[1][i];
         }";
-    let tiles = "[[kernel]]\nfamily = \"sum\"\nargs = \"SumArgs\"\nthreads = 64\n\
+    let tiles = "budget = { objects = 1, code_bytes = 9999 }\n[[kernel]]\nargs = \"SumArgs\"\nthreads = 64\n\
                  [[kernel.tile]]\nname = \"tile\"\n";
     let parent = tempfile::tempdir().unwrap();
     let crate_dir = tempfile::tempdir().unwrap();
-    for (name, text) in [("kernels/sum.hip", source), ("tiles/cdna4.toml", tiles)] {
+    for (name, text) in [("kernels/sum.hip", source), ("tiles/sum.toml", tiles)] {
         let path = crate_dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();

@@ -15,6 +15,7 @@ use hk_core::{
     Arch, Device, DevicePtr, Error, KernelArgs, LaunchConfig, Module, Tensor, kernel_args,
 };
 use hk_sim::{HipError, capi};
+use miniz_oxide::deflate::compress_to_vec_zlib;
 
 fn axpy_reference(x: &[f32], y: &[f32], a: f32) -> Vec<f32> {
     x.iter().zip(y).map(|(x, y)| a.mul_add(*x, *y)).collect()
@@ -220,11 +221,12 @@ fn a_launch_can_be_captured_in_a_graph() {
 
 /// The embedded tables of a crate, as its build would write them.
 fn kernel_set(arch: Arch) -> KernelSet {
-    let image: &'static [u8] = compile(arch, AXPY).leak();
+    let image = compile(arch, AXPY);
+    let (packed, size) = (compress_to_vec_zlib(&image, 6).leak(), image.len());
     let tile = TileConfig {
         name: "only",
         symbol: "axpy",
-        image: CodeObjectImage { arch: arch.name(), bytes: image },
+        image: CodeObjectImage { arch: arch.name(), packed, size },
         threads: 128,
         dynamic_lds: 0,
         params: &[],

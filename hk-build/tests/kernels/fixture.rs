@@ -26,8 +26,9 @@ pub(crate) const HEADER: &str = "#define __device__ __attribute__((device))\n\
                       amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(waves)))\n";
 
 pub(crate) const TILES: &str = r#"
+budget = { objects = 9, code_bytes = 99999 }
+
 [[kernel]]
-family = "scale"
 variant = "f32"
 args = "ScaleArgs"
 dims = ["n"]
@@ -51,8 +52,7 @@ impl Fixture {
         }
         fixture.write("kernels/scale.hip", SOURCE);
         fixture.write("include/device.h", HEADER);
-        fixture.write("tiles/cdna3.toml", TILES);
-        fixture.write("tiles/cdna4.toml", TILES);
+        fixture.write("tiles/scale.toml", TILES);
         fixture
     }
 

@@ -20,11 +20,16 @@ fn unchanged_kernels_are_not_compiled_again() {
     // A touched file with the same content changes nothing.
     fixture.write("include/device.h", HEADER);
     assert_eq!(fixture.counts(), (0, 3));
-    fixture.write("tiles/cdna3.toml", &TILES.replace("BIAS = 2", "BIAS = 3"));
+    fixture.write("tiles/scale.toml", &TILES.replace("BIAS = 2", "BIAS = 3"));
     assert_eq!(fixture.counts(), (1, 2));
-    fixture.write("tiles/cdna3.toml", &TILES.replace("max = 1024", "max = 512"));
+    fixture.write("tiles/scale.toml", &TILES.replace("max = 1024", "max = 512"));
     // The condition is not part of the kernel; the parameter is as it was two builds ago.
     assert_eq!(fixture.counts(), (0, 3));
+    let tiles =
+        TILES.replace("params = { BIAS = 2 }", "params = { BIAS = 2 }\nhost = { RATE = 7 }");
+    fixture.write("tiles/scale.toml", &tiles);
+    assert_eq!(fixture.counts(), (0, 3));
+    assert!(fixture.generated().contains("(\"RATE\", ::hk_core::kernel::Param::Int(7))"));
 }
 
 #[test]
@@ -32,10 +37,10 @@ fn a_changed_header_recompiles_what_includes_it() {
     let fixture = Fixture::new();
     fixture.write(
         "kernels/other.hip",
-        &SOURCE.replace("device.h", "other.h").replace("scale", "other"),
+        &SOURCE.replace("device.h", "other.h").replace("scale", "other").replace("Scale", "Other"),
     );
     fixture.write("include/other.h", HEADER);
-    fixture.write("tiles/cdna3.toml", &[TILES, &TILES.replace("\"scale\"", "\"other\"")].concat());
+    fixture.write("tiles/other.toml", &TILES.replace("Scale", "Other"));
     assert_eq!(fixture.counts(), (6, 0));
     fixture.write("include/other.h", &format!("{HEADER}\n#define UNUSED\n"));
     assert_eq!(fixture.counts(), (3, 3));
@@ -76,6 +81,32 @@ fn both_architectures_share_one_table() {
 }
 
 #[test]
+fn a_core_over_its_budget_fails_the_build() {
+    let fixture = Fixture::new();
+    let report = fixture.kernels().arch(Arch::Gfx942).arch(Arch::Gfx950).run().unwrap();
+    let [cdna3, cdna4] = report.cores.as_slice() else { panic!("{:?}", report.cores) };
+    assert_eq!((cdna3.objects, cdna4.objects), (2, 2));
+    assert!(cdna3.seconds > 0.0 && cdna3.code_bytes > 0 && cdna3.embedded_bytes > 0);
+    let most = cdna3.code_bytes - 1;
+    let tight =
+        format!("objects = 9, cdna4 = {{ objects = 1 }}, cdna3 = {{ code_bytes = {most} }}");
+    fixture.write("tiles/scale.toml", &TILES.replace("objects = 9", &tight));
+    let error = fixture.kernels().arch(Arch::Gfx942).arch(Arch::Gfx950).run().unwrap_err();
+    let (error, code) = (error.to_string(), cdna3.code_bytes);
+    for want in [
+        format!(
+            "core `scale`, gfx942: bytes of machine code: {code}, limit {most} (1 more than \
+             `code_bytes` of `budget` in tiles/scale.toml)"
+        ),
+        "core `scale`, gfx950: objects: 2, limit 1 (1 more than `objects` of `budget` in \
+         tiles/scale.toml)"
+            .to_owned(),
+    ] {
+        assert!(error.contains(&want), "{error}");
+    }
+}
+
+#[test]
 fn without_an_architecture_nothing_is_compiled() {
     let fixture = Fixture::new();
     fixture.write("kernels/scale.hip", "this is not C++");
@@ -87,9 +118,9 @@ fn without_an_architecture_nothing_is_compiled() {
 #[test]
 fn a_mistake_in_a_tile_file_names_the_file() {
     let fixture = Fixture::new();
-    fixture.write("tiles/cdna3.toml", &TILES.replace("threads = 256", "thread = 256"));
+    fixture.write("tiles/scale.toml", &TILES.replace("threads = 256", "thread = 256"));
     let error = fixture.build().unwrap_err().to_string();
-    assert!(error.contains("cdna3.toml") && error.contains("unknown field `thread`"), "{error}");
+    assert!(error.contains("scale.toml") && error.contains("unknown field `thread`"), "{error}");
 }
 
 /// Builds one tile of a kernel for gfx942 and returns what the build has against it.
@@ -97,10 +128,10 @@ fn refusal(source: &str, tile: &str) -> String {
     let fixture = Fixture::new();
     fixture.write("kernels/scale.hip", &format!("{SOURCE}\n{source}"));
     let text = format!(
-        "[[kernel]]\nfamily = \"scale\"\nentry = \"test\"\nargs = \"ScaleArgs\"\n\
-         [[kernel.tile]]\nname = \"tile\"\nparams = {{ BIAS = 0 }}\n{tile}\n"
+        "budget = {{ objects = 1, code_bytes = 99999 }}\n[[kernel]]\nentry = \"test\"\n\
+         args = \"ScaleArgs\"\n[[kernel.tile]]\nname = \"tile\"\nparams = {{ BIAS = 0 }}\n{tile}\n"
     );
-    fixture.write("tiles/cdna3.toml", &text);
+    fixture.write("tiles/scale.toml", &text);
     fixture.build().unwrap_err().to_string()
 }
 
@@ -137,9 +168,9 @@ fn the_larger_lds_of_gfx950_is_allowed_there_only() {
     let source = [SOURCE, &LDS.replace("Tile::FLOATS", "1024")].concat();
     fixture.write("kernels/scale.hip", &source);
     let tiles = |bytes: u32| {
-        let text = "[[kernel]]\nfamily = \"scale\"\nentry = \"test\"\nargs = \"ScaleArgs\"\n\
-                    [[kernel.tile]]\nname = \"tile\"\nthreads = 64\n";
-        fixture.write("tiles/cdna4.toml", &format!("{text}dynamic_lds = {bytes}\n"));
+        let text = "budget = { objects = 1, code_bytes = 99999 }\n[[kernel]]\n\
+                    entry = \"test\"\nargs = \"ScaleArgs\"\n[[kernel.tile]]\nname = \"tile\"\nthreads = 64\n";
+        fixture.write("tiles/scale.toml", &format!("{text}dynamic_lds = {bytes}\n"));
         fixture.kernels().arch(Arch::Gfx950).run()
     };
     assert!(tiles(159_744).is_ok());
@@ -177,7 +208,7 @@ fn spills_fail_the_build_unless_allowed() {
     fixture.write("kernels/scale.hip", &[SOURCE, GREEDY].concat());
     let text = TILES.replace("variant", "entry = \"test\"\nvariant").replace("256", "1024");
     fixture
-        .write("tiles/cdna3.toml", &text.replace("params = {", "allow_spills = true\nparams = {"));
+        .write("tiles/scale.toml", &text.replace("params = {", "allow_spills = true\nparams = {"));
     fixture.build().unwrap();
     assert!(!fixture.generated().contains("vgpr_spills: 0,"));
 }
@@ -268,7 +299,7 @@ fn an_argument_struct_that_rust_cannot_mirror_fails_the_build() {
     fixture.write("kernels/scale.hip", &SOURCE.replace("unsigned n;", "unsigned n : 5;"));
     let error = fixture.build().unwrap_err().to_string();
     assert!(error.contains("`ScaleArgs` has `unsigned int n`"), "{error}");
-    fixture.write("tiles/cdna3.toml", &TILES.replace("ScaleArgs", "OtherArgs"));
+    fixture.write("tiles/scale.toml", &TILES.replace("ScaleArgs", "OtherArgs"));
     let error = fixture.build().unwrap_err().to_string();
     assert!(error.contains("OtherArgs"), "{error}");
 }

@@ -13,6 +13,7 @@ pub use args::{ArgBytes, DevicePtr, KernelArgs};
 pub use set::{TileFunction, record_tiles, with_code};
 
 use crate::hip::{Handle, Hip, Past, RawStream};
+use crate::kernel::CodeObjectImage;
 use crate::metadata::{CodeObjectInfo, KernelInfo};
 use crate::{Arch, Device, Error, Result, Stream, capture};
 
@@ -194,13 +195,13 @@ impl Module {
     }
 
     /// Loads an embedded code object once per device.
-    pub(crate) fn embedded(device: &Device, image: &'static [u8]) -> Result<Self> {
+    pub(crate) fn embedded(device: &Device, image: CodeObjectImage) -> Result<Self> {
         let mut cache = device.modules().0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = image.as_ptr() as usize;
+        let key = image.packed.as_ptr() as usize;
         let inner = match cache.get(&key) {
             Some(inner) => Arc::clone(inner),
             None => {
-                let inner = Arc::new(ModuleInner::load(device, image)?);
+                let inner = Arc::new(ModuleInner::load(device, &image.unpack()?)?);
                 cache.insert(key, Arc::clone(&inner));
                 inner
             }

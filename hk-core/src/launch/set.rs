@@ -27,7 +27,7 @@ pub fn with_code<R>(
     work: impl FnOnce() -> R,
 ) -> Result<R> {
     let module = Module::load(device, code)?;
-    let outer = SUBSTITUTE.replace(Some((image.bytes.as_ptr(), module)));
+    let outer = SUBSTITUTE.replace(Some((image.packed.as_ptr(), module)));
     let result = work();
     SUBSTITUTE.set(outer);
     Ok(result)
@@ -37,7 +37,7 @@ pub fn with_code<R>(
 fn substitute(device: &Device, tile: &TileConfig) -> Option<Module> {
     SUBSTITUTE.with_borrow(|substitute| {
         let (image, module) = substitute.as_ref()?;
-        let is_it = *image == tile.image.bytes.as_ptr() && module.device() == device;
+        let is_it = *image == tile.image.packed.as_ptr() && module.device() == device;
         is_it.then(|| module.clone())
     })
 }
@@ -147,7 +147,7 @@ impl<A: KernelArgs> TileFunction<A> {
     fn open(device: &Device, tile: &'static TileConfig) -> Result<Self> {
         let module = match substitute(device, tile) {
             Some(module) => module,
-            None => Module::embedded(device, tile.image.bytes)?,
+            None => Module::embedded(device, tile.image)?,
         };
         Ok(Self { function: module.function(tile.symbol)?, tile })
     }

@@ -37,6 +37,9 @@ pub(crate) struct Request {
     /// the simulator some take minutes.
     #[arg(long)]
     full: bool,
+    /// Leave out the cases that `cargo test` runs, under the sanitizer. For whoever runs both.
+    #[arg(long)]
+    skip_tested: bool,
     /// Run every op that fits on the tensors of a model too: its matrices and norms, with 64 rows of
     /// its embedding table.
     #[arg(long, value_name = "FILE.safetensors")]
@@ -73,8 +76,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         cases.extend(tensors::cases(file)?.into_iter().map(with(Some(TENSORS))));
     }
     let filter = request.filter.as_deref().unwrap_or_default();
-    cases.retain(|(_, case)| {
-        title(case).contains(filter) && (request.full || case.info.size < Size::Large)
+    cases.retain(|(input, case)| {
+        title(case).contains(filter)
+            && (request.full || case.info.size < Size::Large)
+            && !(request.skip_tested && input.is_none() && case.info.size == Size::Quick)
     });
     let runs: Vec<_> = devices
         .iter()

@@ -84,7 +84,8 @@ pub(crate) struct Instruction {
 /// # Errors
 /// If the code object cannot be read.
 pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<Instruction>, Box<dyn Error>> {
-    let object = CodeObject::parse(kernel.tile.image.bytes)?;
+    let image = kernel.tile.image.unpack()?;
+    let object = CodeObject::parse(&image)?;
     let lines = object.lines();
     let all = object.instructions(kernel.tile.symbol);
     let flow = Flow::of(&all);

@@ -68,6 +68,8 @@ fn object(package: &str, kernel: &Kernel, tile: &TileConfig) -> serde_json::Valu
         "spills": r.vgpr_spills + r.sgpr_spills,
         "scratch_bytes": r.scratch,
         "waves_per_simd": r.waves_per_simd,
+        "object_bytes": tile.image.size,
+        "embedded_bytes": tile.image.packed.len(),
     })
 }
 

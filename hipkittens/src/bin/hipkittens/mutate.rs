@@ -228,7 +228,8 @@ fn change(
     row: &mut Row,
 ) -> Result<usize, Box<dyn Error>> {
     let tile = target.tile;
-    let object = CodeObject::parse(tile.image.bytes)?;
+    let code = tile.image.unpack()?;
+    let object = CodeObject::parse(&code)?;
     let mutants = mutants(&object, tile.symbol);
     let mut trials = trials(device, target)?;
     let progress = bar(mutants.len());
@@ -237,7 +238,8 @@ fn change(
     for mutant in &mutants {
         let reaches = |trial: &&mut Trial| trial.executed.at(mutant.offset).executed();
         let mut reaching: Vec<_> = trials.iter_mut().filter(reaches).collect();
-        let outcome = judge(device, tile, mutant, &mut reaching, request.cases)?;
+        let altered = mutant.apply(&code);
+        let outcome = judge(device, tile, mutant, &altered, &mut reaching, request.cases)?;
         row.add(&outcome);
         defects += usize::from(outcome.is_defect());
         let Mutant { offset, instruction, replacement, source, .. } = mutant;
@@ -273,22 +275,22 @@ fn judge(
     device: &Device,
     tile: &TileConfig,
     mutant: &Mutant,
+    code: &[u8],
     trials: &mut [&mut Trial],
     count: usize,
 ) -> Result<Outcome, Box<dyn Error>> {
     if trials.is_empty() {
         return Ok(Outcome::Unreached);
     }
-    let code = mutant.apply(tile.image.bytes);
     let tried = spread(trials.len(), count);
     for &at in &tried {
-        if let Some(outcome) = notice(device, tile, &code, trials[at])? {
+        if let Some(outcome) = notice(device, tile, code, trials[at])? {
             return Ok(outcome);
         }
     }
     for (at, trial) in trials.iter_mut().enumerate() {
         let Some(why) = need(tile, mutant, trial)? else { continue };
-        let noticed = if tried.contains(&at) { None } else { notice(device, tile, &code, trial)? };
+        let noticed = if tried.contains(&at) { None } else { notice(device, tile, code, trial)? };
         return Ok(noticed.unwrap_or(Outcome::Survived(why)));
     }
     Ok(Outcome::Equivalent)

@@ -12,6 +12,7 @@ use hk_core::{Device, DevicePtr, KernelArgs as _, Tensor, kernel_args, with_code
 use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::Arch;
+use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::cores::{self, Core, CoreKernel, Instruction};
 use crate::coverage::{Watch, figures};
@@ -63,7 +64,11 @@ fn kernels(folder: &Path) -> &'static KernelSet {
     let tile = TileConfig {
         name: "any",
         symbol: "toy",
-        image: CodeObjectImage { arch: "gfx950", bytes: code.image.leak() },
+        image: CodeObjectImage {
+            arch: "gfx950",
+            packed: compress_to_vec_zlib(&code.image, 6).leak(),
+            size: code.image.len(),
+        },
         threads: LANES as u32,
         dynamic_lds: 0,
         params: &[] as &[(&str, Param)],
@@ -194,7 +199,7 @@ fn an_altered_comparison_survives_until_a_case_has_the_limit() {
     });
     let (placed, compare) = altered.expect("the choice is a comparison of lanes");
     let image = core.kernels[0].tile.image;
-    let mutant = patched(image.bytes, placed.position, compare.words()).unwrap();
+    let mutant = patched(&image.unpack().unwrap(), placed.position, compare.words()).unwrap();
     let judged = |cases: &[&Case]| {
         let cases: Vec<_> = cases.iter().map(|case| (*case, 1 << 20)).collect();
         with_code(&device, image, &mutant, || judge(&device, &cases)).unwrap().unwrap()

@@ -84,7 +84,8 @@ impl Mutant<'_> {
     /// Whether it is proved to do what the original does.
     fn is_equal(&self) -> Result<bool, String> {
         let Site { kernel: CoreKernel { tile, .. }, placed, .. } = self.site;
-        let object = CodeObject::parse(tile.image.bytes);
+        let image = tile.image.unpack().map_err(|error| error.to_string())?;
+        let object = CodeObject::parse(&image);
         let object = object.map_err(|error| format!("{}: {error}", tile.symbol))?;
         let code = object.instructions(tile.symbol);
         Ok(is_equal(&code, tile.threads, placed.offset, &self.alteration.inst))

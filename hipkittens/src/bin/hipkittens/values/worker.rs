@@ -150,7 +150,7 @@ fn judge_job(crates: &[KernelCrate], job: &Job) -> Result<Answer, Box<dyn Error>
     let is_it = |kernel: &&CoreKernel| kernel.arch == arch && kernel.tile.symbol == job.symbol;
     let kernel = cores.iter().flat_map(|core| &core.kernels).find(is_it);
     let image = kernel.ok_or("there is no such kernel")?.tile.image;
-    let code = patched(image.bytes, job.position, &job.words);
+    let code = patched(&image.unpack()?, job.position, &job.words);
     let code = code.ok_or("the instruction is not in the code object")?;
     let cases: Vec<_> =
         job.cases.iter().filter_map(|&(at, budget)| Some((of.cases.get(at)?, budget))).collect();
