@@ -298,7 +298,7 @@ mod tests {
     fn messages(extra: &str, change: impl FnOnce(&mut Metadata)) -> Vec<String> {
         let mut kernel = fine();
         change(&mut kernel);
-        let layout = Layout { name: "A".to_owned(), size: 24, fields: vec![], pointers: vec![] };
+        let layout = Layout { name: "A".to_owned(), size: 24, fields: vec![] };
         let unit = unit(&format!("threads = 512\n{extra}"));
         let at = "kernel `f`, tile `t`, gfx942: ";
         let text = |v: Violation| v.to_string().strip_prefix(at).unwrap().to_owned();

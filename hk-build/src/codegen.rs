@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
+use hk_types::Pointee;
+
 use crate::budget::{Metadata, waves_per_simd};
-use crate::layout::{BYTES, Field, Layout, Pointer};
+use crate::layout::{Layout, Part, Type};
 use crate::plan::{Param, Unit};
 
 /// A compiled and checked unit.
@@ -63,22 +65,12 @@ fn same_kernel(a: &Unit, b: &Unit) -> bool {
 }
 
 fn kernel(out: &mut Text, tiles: &[Built<'_>]) {
-    let Some(Built { unit, layout, .. }) = tiles.first() else { return };
+    let Some(Built { unit, .. }) = tiles.first() else { return };
     let Unit { arch, family, variant, dims, .. } = unit;
     let arch = arch.name();
     out.line(format_args!("::hk_core::kernel::Kernel {{"));
     out.line(format_args!("arch: {arch:?}, family: {family:?}, variant: {variant:?},"));
-    out.line(format_args!("dims: &{dims:?},"));
-    out.line(format_args!("args: ::hk_core::kernel::ArgLayout {{"));
-    out.line(format_args!("name: {:?}, size: {}, fields: &[", unit.args_name(), layout.size));
-    for Field { name, offset, size, kind } in &layout.fields {
-        let pointee = pointee(layout, *offset, kind);
-        out.line(format_args!(
-            "::hk_core::kernel::ArgField {{ name: {name:?}, offset: {offset}, size: {size}, \
-             kind: ::hk_core::kernel::ArgKind::{kind}, pointee: {pointee} }},"
-        ));
-    }
-    out.line(format_args!("] }},\ntiles: &["));
+    out.line(format_args!("dims: &{dims:?}, tiles: &["));
     for built in tiles {
         tile(out, built);
     }
@@ -130,20 +122,6 @@ fn tile(out: &mut Text, built: &Built<'_>) {
     out.line(format_args!("}} }},"));
 }
 
-/// What a field that is a pointer leads to, as a value of `Pointee`; of others nothing is known.
-fn pointee(layout: &Layout, offset: u64, kind: &str) -> String {
-    let is_pointer = kind == "Pointer";
-    let pointer = layout.pointers.iter().find(|pointer| is_pointer && pointer.offset == offset);
-    let Some(Pointer { constant, element, .. }) = pointer else {
-        return "::hk_core::kernel::Pointee::ANY".to_owned();
-    };
-    let element = match element {
-        Some(variant) => format!("Some(::hk_core::dtype::DType::{variant})"),
-        None => "None".to_owned(),
-    };
-    format!("::hk_core::kernel::Pointee {{ constant: Some({constant}), element: {element} }}")
-}
-
 /// Every argument struct once, by family and name.
 fn distinct_args<'b, 'u>(
     built: &'b [Built<'u>],
@@ -163,50 +141,58 @@ fn distinct_args<'b, 'u>(
     Ok(distinct)
 }
 
-/// Assertions that stop the crate's compilation if its argument struct is not the device's.
+/// Assertions that stop the crate's compilation if its argument struct is not the device's, down to
+/// each number and pointer in nested structs and arrays.
 ///
-/// Sizes and offsets are compared as array lengths, because the compiler's message about these
-/// shows both figures; the constants' names tell which struct and field it is about.
+/// Sizes, offsets and counts are compared as array lengths, because the compiler's message about
+/// these shows both figures; the constants' names tell which struct and part it is about.
 fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built<'_>) {
-    let Layout { size, fields, pointers, .. } = &built.layout;
+    let parts = built.layout.distinct_parts();
+    let leaves = parts.iter().filter(|part| !matches!(part.ty, Type::Array(..))).count();
     out.line(format_args!(
         "// The array types hold what the device has, the values what Rust has."
     ));
     out.line(format_args!("#[allow(dead_code, non_upper_case_globals)]\nconst _: () = {{"));
-    out.line(format_args!("type {args} = crate::{family}::{args};"));
     out.line(format_args!(
-        "const {family}_kernel_{args}_size_on_device: [(); {size}] = \
-         [(); ::core::mem::size_of::<{args}>()];"
+        "const LAYOUT: ::hk_core::kernel::ArgLayout = \
+         <crate::{family}::{args} as ::hk_core::KernelArgs>::LAYOUT;"
     ));
-    // A raw identifier, because a field may be called what Rust has as a keyword.
-    for Field { name, offset, size, kind } in fields {
+    let equal = |out: &mut Text, what: &str, on_device: u64, in_rust: &str| {
         out.line(format_args!(
-            "const {family}_kernel_{args}_{name}_offset_on_device: [(); {offset}] = \
-             [(); ::core::mem::offset_of!({args}, r#{name})];"
+            "const {family}_kernel_{args}_{what}_on_device: [(); {on_device}] = [(); {in_rust}];"
         ));
-        out.line(format_args!(
-            "const {family}_kernel_{args}_{name}_size_on_device: [(); {size}] = \
-             [(); ::hk_core::kernel::field_size::<{args}, _>(|args| &args.r#{name})];"
-        ));
-        if *kind != BYTES {
-            out.line(format_args!(
-                "assert!(matches!(\
-                 ::hk_core::kernel::field_kind::<{args}, _>(|args| &args.r#{name}), \
-                 ::hk_core::kernel::ArgKind::{kind}), \
-                 \"{family}: {args}.{name} is of kind {kind} on the device\");"
-            ));
+    };
+    equal(out, "size", built.layout.size, "LAYOUT.size() as usize");
+    equal(out, "number_of_parts", leaves as u64, "LAYOUT.leaves()");
+    for Part { path, offset, ty } in parts {
+        // Each in a scope of its own: paths may differ in nothing but punctuation.
+        out.line(format_args!("const _: () = {{"));
+        let at = format!("LAYOUT.at({path:?})");
+        let name = path.replace("[]", "").replace('.', "_");
+        equal(out, &format!("{name}_offset"), offset, &format!("{at}.offset"));
+        match ty {
+            Type::Array(_, count) => {
+                equal(out, &format!("{name}_count"), *count, &format!("{at}.count()"));
+            }
+            Type::Number(kind) => out.line(format_args!(
+                "assert!({at}.is_number(::hk_core::kernel::ArgKind::{kind:?}), \
+                 \"{family}: {args}.{path} is of kind {kind:?} on the device\");"
+            )),
+            Type::Pointer(pointee) => {
+                let Pointee { constant, element } = pointee;
+                let element = match element {
+                    Some(element) => format!("Some(::hk_core::dtype::DType::{element:?})"),
+                    None => "None".to_owned(),
+                };
+                out.line(format_args!(
+                    "assert!({at}.leads_to(::hk_core::kernel::Pointee {{ \
+                     constant: {constant:?}, element: {element} }}), \
+                     \"{family}: {args}.{path} leads to {pointee} on the device\");"
+                ));
+            }
+            Type::Struct(_) => {}
         }
-        if let Some(pointer) = pointers.iter().find(|p| *kind == "Pointer" && p.offset == *offset) {
-            let constness = if pointer.constant { "const " } else { "" };
-            let element = pointer.element.map_or_else(|| "void".to_owned(), str::to_lowercase);
-            out.line(format_args!(
-                "assert!(\
-                 ::hk_core::kernel::field_pointee::<{args}, _>(|args| &args.r#{name})\
-                 .agrees({}), \
-                 \"{family}: {args}.{name} leads to {constness}{element} on the device\");",
-                pointee(&built.layout, *offset, kind)
-            ));
-        }
+        out.line(format_args!("}};"));
     }
     out.line(format_args!("}};"));
 }
@@ -214,21 +200,18 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
 #[cfg(test)]
 mod tests {
     use hk_types::Arch;
+    use hk_types::dtype::DType;
 
     use super::*;
+    use crate::layout::Field;
     use crate::plan;
 
     fn built(units: &[Unit], size: u64) -> Vec<Built<'_>> {
+        let pointee = Pointee { constant: Some(true), element: Some(DType::Bf16) };
         let layout = Layout {
             name: "hk::Args".to_owned(),
             size,
-            fields: vec![Field { name: "x".to_owned(), offset: 0, size: 8, kind: "Pointer" }],
-            pointers: vec![Pointer {
-                path: "x".to_owned(),
-                offset: 0,
-                constant: true,
-                element: Some("Bf16"),
-            }],
+            fields: vec![Field { name: "x".to_owned(), offset: 0, ty: Type::Pointer(pointee) }],
         };
         units
             .iter()
@@ -271,10 +254,10 @@ mod tests {
             "(\"RATE\", ::hk_core::kernel::Param::Int(5)),",
             "vgprs: 100,",
             "waves_per_simd: 4,",
-            "pointee: ::hk_core::kernel::Pointee { constant: Some(true), \
-             element: Some(::hk_core::dtype::DType::Bf16) } },",
+            "LAYOUT.at(\"x\").leads_to(::hk_core::kernel::Pointee { constant: Some(true), \
+             element: Some(::hk_core::dtype::DType::Bf16) })",
             "\"copy: Args.x leads to const bf16 on the device\"",
-            "const copy_kernel_Args_size_on_device: [(); 8] = [(); ::core::mem::size_of::<",
+            "const copy_kernel_Args_size_on_device: [(); 8] = [(); LAYOUT.size() as usize]",
         ] {
             assert!(text.contains(piece), "{piece} in {text}");
         }

@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use hk_types::dtype::DType;
+use hk_types::{ArgKind, Pointee};
+
 /// Arguments by which clang's front end prints the layout of every complete struct.
 pub(crate) const FLAGS: [&str; 5] = [
     "-fsyntax-only",
@@ -19,21 +22,6 @@ pub(crate) struct Layout {
     pub(crate) name: String,
     pub(crate) size: u64,
     pub(crate) fields: Vec<Field>,
-    /// The pointers in it, those of nested structs and arrays too, by offset.
-    pub(crate) pointers: Vec<Pointer>,
-}
-
-/// A pointer somewhere in a struct.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pointer {
-    /// Where it is, as C++ would say it behind the struct's name and a dot.
-    pub(crate) path: String,
-    pub(crate) offset: u64,
-    /// Whether what it leads to is `const`.
-    pub(crate) constant: bool,
-    /// The variant of `hk_core::dtype::DType` that its elements are, if its type says so: bytes and
-    /// `void` do not.
-    pub(crate) element: Option<&'static str>,
 }
 
 /// A field of a struct.
@@ -41,46 +29,128 @@ pub(crate) struct Pointer {
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) offset: u64,
-    pub(crate) size: u64,
-    /// The variant of `hk_core::kernel::ArgKind`.
-    pub(crate) kind: &'static str,
+    pub(crate) ty: Type,
 }
 
-/// The scalar types as clang spells them for the device, with size and kind.
-const SCALARS: [(&str, u64, &str); 17] = [
-    ("bool", 1, "Bool"),
-    ("_Bool", 1, "Bool"),
-    ("char", 1, "I8"),
-    ("signed char", 1, "I8"),
-    ("unsigned char", 1, "U8"),
-    ("short", 2, "I16"),
-    ("unsigned short", 2, "U16"),
-    ("int", 4, "I32"),
-    ("unsigned int", 4, "U32"),
-    ("long", 8, "I64"),
-    ("unsigned long", 8, "U64"),
-    ("long long", 8, "I64"),
-    ("unsigned long long", 8, "U64"),
-    ("float", 4, "F32"),
-    ("double", 8, "F64"),
-    ("_Float16", 2, BYTES),
-    ("__bf16", 2, BYTES),
+/// The type of an argument, or of a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Number(ArgKind),
+    Pointer(Pointee),
+    Array(Box<Self>, u64),
+    Struct(Layout),
+}
+
+impl Type {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Number(kind) => kind.size().into(),
+            Self::Pointer(_) => 8,
+            Self::Array(element, count) => element.size() * count,
+            Self::Struct(layout) => layout.size,
+        }
+    }
+}
+
+/// A number, a pointer or an array somewhere in a struct.
+pub(crate) struct Part<'l> {
+    /// Where it is, as C++ would say it behind the struct's name and a dot.
+    pub(crate) path: String,
+    pub(crate) offset: u64,
+    pub(crate) ty: &'l Type,
+}
+
+impl Layout {
+    /// Every part; of an array the elements that are asked for, each with its index.
+    fn parts<'l>(&'l self, path: &str, start: u64, elements: Elements, found: &mut Vec<Part<'l>>) {
+        for Field { name, offset, ty } in &self.fields {
+            let dot = if path.is_empty() { "" } else { "." };
+            add_parts(ty, format!("{path}{dot}{name}"), start + offset, elements, found);
+        }
+    }
+
+    /// Every part. `[]` in a path stands for all elements of an array, and the offset is that of
+    /// the first.
+    pub(crate) fn distinct_parts(&self) -> Vec<Part<'_>> {
+        let mut found = Vec::new();
+        self.parts("", 0, Elements::First, &mut found);
+        found
+    }
+
+    /// Every pointer with its path, its offset and what it leads to.
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = (String, u64, Pointee)> {
+        let mut found = Vec::new();
+        self.parts("", 0, Elements::All, &mut found);
+        found.into_iter().filter_map(|Part { path, offset, ty }| match ty {
+            Type::Pointer(pointee) => Some((path, offset, *pointee)),
+            _ => None,
+        })
+    }
+}
+
+/// Which elements of an array are meant.
+#[derive(Clone, Copy)]
+enum Elements {
+    First,
+    All,
+}
+
+fn add_parts<'l>(
+    ty: &'l Type,
+    path: String,
+    offset: u64,
+    elements: Elements,
+    found: &mut Vec<Part<'l>>,
+) {
+    match (ty, elements) {
+        (Type::Struct(layout), _) => layout.parts(&path, offset, elements, found),
+        (Type::Array(element, _), Elements::First) => {
+            let first = format!("{path}[]");
+            found.push(Part { path, offset, ty });
+            add_parts(element, first, offset, elements, found);
+        }
+        (Type::Array(element, count), Elements::All) => {
+            for i in 0..*count {
+                let offset = offset + i * element.size();
+                add_parts(element, format!("{path}[{i}]"), offset, elements, found);
+            }
+        }
+        (Type::Number(_) | Type::Pointer(_), _) => found.push(Part { path, offset, ty }),
+    }
+}
+
+/// The scalar types as clang spells them for the device.
+const SCALARS: [(&str, ArgKind); 17] = [
+    ("bool", ArgKind::Bool),
+    ("_Bool", ArgKind::Bool),
+    ("char", ArgKind::I8),
+    ("signed char", ArgKind::I8),
+    ("unsigned char", ArgKind::U8),
+    ("short", ArgKind::I16),
+    ("unsigned short", ArgKind::U16),
+    ("int", ArgKind::I32),
+    ("unsigned int", ArgKind::U32),
+    ("long", ArgKind::I64),
+    ("unsigned long", ArgKind::U64),
+    ("long long", ArgKind::I64),
+    ("unsigned long long", ArgKind::U64),
+    ("float", ArgKind::F32),
+    ("double", ArgKind::F64),
+    ("_Float16", ArgKind::F16),
+    ("__bf16", ArgKind::Bf16),
 ];
 
-/// The kind of what is neither a scalar nor a pointer, where only place and size are compared.
-pub(crate) const BYTES: &str = "Bytes";
-
-/// The types of elements as clang spells them, with their variants of `hk_core::dtype::DType`.
-const ELEMENTS: [(&str, &str); 9] = [
-    ("__bf16", "Bf16"),
-    ("_Float16", "F16"),
-    ("float", "F32"),
-    ("double", "F64"),
-    ("signed char", "I8"),
-    ("int", "I32"),
-    ("unsigned int", "U32"),
-    ("long", "I64"),
-    ("long long", "I64"),
+/// The types of elements as clang spells them. Bytes say nothing of what they are.
+const ELEMENTS: [(&str, DType); 9] = [
+    ("__bf16", DType::Bf16),
+    ("_Float16", DType::F16),
+    ("float", DType::F32),
+    ("double", DType::F64),
+    ("signed char", DType::I8),
+    ("int", DType::I32),
+    ("unsigned int", DType::U32),
+    ("long", DType::I64),
+    ("long long", DType::I64),
 ];
 
 /// The layout of the struct `name` (with namespaces) in what clang printed.
@@ -88,10 +158,21 @@ const ELEMENTS: [(&str, &str); 9] = [
 /// On failure, says why the struct cannot be an argument.
 pub(crate) fn find(dump: &str, name: &str) -> Result<Layout, String> {
     let records = records(dump);
-    let record = ["struct", "class"]
-        .iter()
-        .find_map(|key| records.get(format!("{key} {name}").as_str()))
-        .ok_or_else(|| format!("there is no struct `{name}`"))?;
+    let found = ["struct", "class"].iter().find_map(|key| {
+        let key = format!("{key} {name}");
+        records.contains_key(key.as_str()).then_some(key)
+    });
+    let key = found.ok_or_else(|| format!("there is no struct `{name}`"))?;
+    layout_of(&key, name, &records)
+}
+
+/// The layout of the record that the dump calls `key`.
+fn layout_of(
+    key: &str,
+    name: &str,
+    records: &BTreeMap<&str, Record<'_>>,
+) -> Result<Layout, String> {
+    let record = &records[key];
     let mut fields = Vec::new();
     for line in &record.fields {
         let unsupported = || {
@@ -107,66 +188,26 @@ pub(crate) fn find(dump: &str, name: &str) -> Result<Layout, String> {
         if !field.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return Err(unsupported());
         }
-        let (size, kind) = size_and_kind(ty, &records).ok_or_else(unsupported)?;
-        fields.push(Field { name: field.to_owned(), offset, size, kind });
+        let ty = type_of(ty, records).unwrap_or_else(|| Err(unsupported()))?;
+        fields.push(Field { name: field.to_owned(), offset, ty });
     }
-    let mut pointers = Vec::new();
-    find_in_members(record, "", 0, &records, &mut pointers);
-    for pointer in &mut pointers {
-        pointer.path.remove(0);
-    }
-    Ok(Layout { name: name.to_owned(), size: record.size, fields, pointers })
+    Ok(Layout { name: name.to_owned(), size: record.size, fields })
 }
 
-/// Adds the pointers among the members of a record at `start`. Their paths begin with a dot.
-fn find_in_members(
-    record: &Record<'_>,
-    path: &str,
-    start: u64,
-    records: &BTreeMap<&str, Record<'_>>,
-    found: &mut Vec<Pointer>,
-) {
-    for line in &record.fields {
-        // Bit fields hold no pointers.
-        let Ok(offset) = line.offset.parse::<u64>() else { continue };
-        // The members of a base class are the struct's own.
-        let base =
-            [" (base)", " (primary base)"].iter().find_map(|kind| line.text.strip_suffix(kind));
-        if let Some(base) = base {
-            find_pointers(base, path, start + offset, records, found);
-        } else if let Some((ty, name)) = line.text.rsplit_once(' ') {
-            find_pointers(ty, &format!("{path}.{name}"), start + offset, records, found);
-        }
+/// A type that a field may have; `None` if it may not, an error if a struct in it may not.
+fn type_of(ty: &str, records: &BTreeMap<&str, Record<'_>>) -> Option<Result<Type, String>> {
+    if let Some((_, kind)) = SCALARS.iter().find(|(name, _)| *name == ty) {
+        return Some(Ok(Type::Number(*kind)));
     }
-}
-
-/// Adds the pointers in a value of that type at `start`.
-fn find_pointers(
-    ty: &str,
-    path: &str,
-    start: u64,
-    records: &BTreeMap<&str, Record<'_>>,
-    found: &mut Vec<Pointer>,
-) {
+    if let Some((element, count)) = array(ty) {
+        let element = type_of(&element, records)?;
+        return Some(element.map(|element| Type::Array(Box::new(element), count)));
+    }
     if let Some(pointee) = pointee(ty) {
-        let (constant, element) = constness_and_element(pointee);
-        found.push(Pointer { path: path.to_owned(), offset: start, constant, element });
-    } else if let Some((element, count)) = array(ty) {
-        let mut inside = Vec::new();
-        find_pointers(element, "", 0, records, &mut inside);
-        let size = size_and_kind(element, records).map_or(0, |(size, _)| size);
-        // Without pointers there is nothing to repeat, however long the array is.
-        let count = if inside.is_empty() { 0 } else { count };
-        for index in 0..count {
-            found.extend(inside.iter().map(|pointer| Pointer {
-                path: format!("{path}[{index}]{}", pointer.path),
-                offset: start + index * size + pointer.offset,
-                ..pointer.clone()
-            }));
-        }
-    } else if let Some(record) = records.get(ty) {
-        find_in_members(record, path, start, records, found);
+        return Some(Ok(Type::Pointer(constness_and_element(pointee))));
     }
+    let name = ["struct ", "class "].iter().find_map(|key| ty.strip_prefix(key))?;
+    records.contains_key(ty).then(|| layout_of(ty, name, records).map(Type::Struct))
 }
 
 /// What a pointer type leads to. clang writes that it is a vector behind the asterisk.
@@ -178,40 +219,27 @@ fn pointee(ty: &str) -> Option<&str> {
 }
 
 /// Whether a type is `const`, and the element type that it is or is a vector of.
-fn constness_and_element(ty: &str) -> (bool, Option<&'static str>) {
+fn constness_and_element(ty: &str) -> Pointee {
     if let Some((_, qualifiers)) = ty.rsplit_once('*') {
-        return (qualifiers.contains("const"), None);
+        return Pointee { constant: Some(qualifiers.contains("const")), element: None };
     }
     let words = || ty.split_whitespace();
     let is_qualifier =
         |word: &&str| matches!(*word, "const" | "volatile") || word.starts_with("__attribute__");
     let scalar = words().filter(|word| !is_qualifier(word)).collect::<Vec<_>>().join(" ");
-    let element = ELEMENTS.iter().find(|(name, _)| *name == scalar).map(|(_, variant)| *variant);
-    (words().any(|word| word == "const"), element)
+    let element = ELEMENTS.iter().find(|(name, _)| *name == scalar).map(|(_, element)| *element);
+    Pointee { constant: Some(words().any(|word| word == "const")), element }
 }
 
 /// Element type and length of an array type. The bounds are outermost first: `int[2][3]` is two
 /// times `int[3]`.
-fn array(ty: &str) -> Option<(&str, u64)> {
+fn array(ty: &str) -> Option<(String, u64)> {
     let (element, bounds) = ty.strip_suffix(']')?.split_once('[')?;
-    let counts = bounds.split("][").map(str::parse::<u64>);
-    let count = counts.reduce(|a, b| Ok(a?.saturating_mul(b?)))?.ok()?;
-    Some((element.trim_end(), count))
-}
-
-/// Size and kind of a type that a field may have.
-fn size_and_kind(ty: &str, records: &BTreeMap<&str, Record<'_>>) -> Option<(u64, &'static str)> {
-    if let Some((_, size, kind)) = SCALARS.iter().find(|(name, ..)| *name == ty) {
-        return Some((*size, kind));
-    }
-    if let Some((element, count)) = array(ty) {
-        let (size, _) = size_and_kind(element, records)?;
-        return Some((size.checked_mul(count)?, BYTES));
-    }
-    if pointee(ty).is_some() {
-        return Some((8, "Pointer"));
-    }
-    records.get(ty).map(|record| (record.size, BYTES))
+    let (count, inner) = match bounds.split_once("][") {
+        Some((count, inner)) => (count, format!("[{inner}]")),
+        None => (bounds, String::new()),
+    };
+    Some((format!("{}{inner}", element.trim_end()), count.parse().ok()?))
 }
 
 struct Record<'a> {
@@ -288,22 +316,18 @@ mod tests {
        104 |   float const * __attribute__((ext_vector_type(4))) quads
        112 |   float *const *__restrict table
        120 |   struct hk::Named named
-       120 |     struct hk::View<float> (base)
-       120 |       float * p
-       128 |       unsigned int n
-       136 |     const unsigned char * name
-       144 |   const volatile __attribute__((address_space(4))) int * c
-           | [sizeof=152, dsize=152, align=8,
-           |  nvsize=152, nvalign=8]
+       120 |     struct hk::View<float>[2][1] rows
+       152 |     const unsigned char * name
+       160 |   const volatile __attribute__((address_space(4))) int * c
+           | [sizeof=168, dsize=168, align=8,
+           |  nvsize=168, nvalign=8]
 
 *** Dumping AST Record Layout
          0 | struct hk::Named
-         0 |   struct hk::View<float> (base)
-         0 |     float * p
-         8 |     unsigned int n
-        16 |   const unsigned char * name
-           | [sizeof=24, dsize=24, align=8,
-           |  nvsize=24, nvalign=8]
+         0 |   struct hk::View<float>[2][1] rows
+        32 |   const unsigned char * name
+           | [sizeof=40, dsize=40, align=8,
+           |  nvsize=40, nvalign=8]
 
 *** Dumping AST Record Layout
          0 | struct Odd
@@ -320,6 +344,12 @@ mod tests {
            |  nvsize=8, nvalign=4]
 
 *** Dumping AST Record Layout
+         0 | struct Outer
+         0 |   struct Derived[2] inner
+           | [sizeof=16, dsize=16, align=4,
+           |  nvsize=16, nvalign=4]
+
+*** Dumping AST Record Layout
          0 | struct Colour
          0 |   enum Hue hue
            | [sizeof=4, dsize=4, align=4,
@@ -327,48 +357,65 @@ mod tests {
 ";
 
     #[test]
-    fn fields_have_name_offset_size_and_kind() {
+    fn parts_have_path_offset_and_type() {
         let layout = find(DUMP, "hk::Args").unwrap();
-        assert_eq!(layout.size, 152);
-        let fields: Vec<_> =
-            layout.fields.iter().map(|f| (f.name.as_str(), f.offset, f.size, f.kind)).collect();
+        assert_eq!(layout.size, 168);
+        let text = |ty: &Type| match ty {
+            Type::Number(kind) => kind.to_string(),
+            Type::Pointer(pointee) => format!("-> {pointee}"),
+            Type::Array(_, count) => format!("{count} times"),
+            Type::Struct(_) => "a struct".to_owned(),
+        };
+        let parts: Vec<_> = layout
+            .distinct_parts()
+            .into_iter()
+            .map(|part| format!("{} {} {}", part.path, part.offset, text(part.ty)))
+            .collect();
         let want = [
-            ("x", 0, 8, "Pointer"),
-            ("v", 8, 16, "Bytes"),
-            ("dims", 24, 24, "Bytes"),
-            ("eps", 48, 4, "F32"),
-            ("last", 52, 1, "Bool"),
-            ("views", 56, 32, "Bytes"),
-            ("more", 88, 16, "Bytes"),
-            ("quads", 104, 8, "Pointer"),
-            ("table", 112, 8, "Pointer"),
-            ("named", 120, 24, "Bytes"),
-            ("c", 144, 8, "Pointer"),
+            "x 0 -> const bf16",
+            "v.p 8 -> mutable f32",
+            "v.n 16 u32",
+            "dims 24 2 times",
+            "dims[] 24 3 times",
+            "dims[][] 24 u32",
+            "eps 48 f32",
+            "last 52 bool",
+            "views 56 2 times",
+            "views[].p 56 -> mutable f32",
+            "views[].n 64 u32",
+            "more 88 2 times",
+            "more[] 88 -> const void",
+            "quads 104 -> const f32",
+            // What is const here is a pointer; what that one leads to is not known.
+            "table 112 -> const void",
+            "named.rows 120 2 times",
+            "named.rows[] 120 1 times",
+            "named.rows[][].p 120 -> mutable f32",
+            "named.rows[][].n 128 u32",
+            "named.name 152 -> const void",
+            "c 160 -> const i32",
         ];
-        assert_eq!(fields, want);
+        assert_eq!(parts, want);
     }
 
     #[test]
     fn pointers_are_found_however_deep_they_are() {
         let layout = find(DUMP, "hk::Args").unwrap();
-        let pointers: Vec<_> = layout
-            .pointers
-            .iter()
-            .map(|p| (p.path.as_str(), p.offset, p.constant, p.element))
-            .collect();
+        let pointers: Vec<_> =
+            layout.pointers().map(|(path, offset, _)| format!("{path} {offset}")).collect();
         let want = [
-            ("x", 0, true, Some("Bf16")),
-            ("v.p", 8, false, Some("F32")),
-            ("views[0].p", 56, false, Some("F32")),
-            ("views[1].p", 72, false, Some("F32")),
-            ("more[0]", 88, true, None),
-            ("more[1]", 96, true, None),
-            ("quads", 104, true, Some("F32")),
-            // What is const here is a pointer; what that one leads to is not known.
-            ("table", 112, true, None),
-            ("named.p", 120, false, Some("F32")),
-            ("named.name", 136, true, None),
-            ("c", 144, true, Some("I32")),
+            "x 0",
+            "v.p 8",
+            "views[0].p 56",
+            "views[1].p 72",
+            "more[0] 88",
+            "more[1] 96",
+            "quads 104",
+            "table 112",
+            "named.rows[0][0].p 120",
+            "named.rows[1][0].p 136",
+            "named.name 152",
+            "c 160",
         ];
         assert_eq!(pointers, want);
     }
@@ -384,6 +431,9 @@ mod tests {
             let error = find(DUMP, name).unwrap_err();
             assert!(error.starts_with(&format!("`{name}` has `{what}`; ")), "{error}");
         }
+        // However deep it is.
+        let error = find(DUMP, "Outer").unwrap_err();
+        assert!(error.starts_with("`Derived` has `struct Odd (base)`; "), "{error}");
     }
 
     #[test]

@@ -37,13 +37,10 @@ fn contents(symbol: &str, layout: &Layout) -> Vec<u8> {
     let map = |entries: Vec<(&str, Value)>| {
         Value::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     };
-    let pointers = layout.pointers.iter().map(|pointer| {
-        let mut entries = vec![
-            ("name", pointer.path.as_str().into()),
-            ("offset", pointer.offset.into()),
-            ("const", pointer.constant.into()),
-        ];
-        entries.extend(pointer.element.map(|name| ("element", name.to_ascii_lowercase().into())));
+    let pointers = layout.pointers().map(|(path, offset, pointee)| {
+        let mut entries = vec![("name", path.into()), ("offset", offset.into())];
+        entries.extend(pointee.constant.map(|constant| ("const", constant.into())));
+        entries.extend(pointee.element.map(|element| ("element", element.name().into())));
         map(entries)
     });
     let root = map(vec![

@@ -1,18 +1,20 @@
-//! What a kernel crate's build embeds: its code objects, their resources and argument layouts, and
-//! the table from which the host chooses a tile configuration.
+//! What a kernel crate's build embeds: its code objects, their resources, and the table from which
+//! the host chooses a tile configuration; and how argument structs lie in memory.
 //!
 //! The values are written by hk-build into a file that the kernel crate includes; host code only
 //! reads them. The tables are constants.
 
+mod args;
 pub mod overrides;
 
 use std::fmt::{self, Write as _};
 
+pub use args::{ArgField, ArgKind, ArgLayout, ArgPlace, ArgType, Pointee};
 pub use hk_types::Range;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 pub use overrides::TileFileError;
 
-use crate::dtype::{DType, Element};
+
 use crate::{Error, Result};
 
 /// Everything that the build of one kernel crate embeds.
@@ -35,8 +37,6 @@ pub struct Kernel {
     pub variant: &'static str,
     /// The problem dimensions that decide which tile configuration serves.
     pub dims: &'static [&'static str],
-    /// The argument struct.
-    pub args: ArgLayout,
     /// The tile configurations. The first that serves a problem is taken.
     pub tiles: &'static [TileConfig],
 }
@@ -123,150 +123,6 @@ pub enum Param {
     Bool(bool),
     /// A C++ type.
     Type(&'static str),
-}
-
-/// The memory layout of a kernel's argument struct, as the compiler laid it out for the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArgLayout {
-    /// The name of the struct.
-    pub name: &'static str,
-    /// Its size in bytes.
-    pub size: u32,
-    /// Its fields, in memory order.
-    pub fields: &'static [ArgField],
-}
-
-/// A field of an argument struct.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArgField {
-    /// The field's name.
-    pub name: &'static str,
-    /// Its offset in bytes.
-    pub offset: u32,
-    /// Its size in bytes.
-    pub size: u32,
-    /// What it holds.
-    pub kind: ArgKind,
-    /// What it leads to, if it is a pointer.
-    pub pointee: Pointee,
-}
-
-/// What the type of a pointer says of the memory that it leads to; what it leaves open is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pointee {
-    /// Whether the kernel only reads it.
-    pub constant: Option<bool>,
-    /// The type of its elements. [`DType::U8`] stands for bytes that may be anything.
-    pub element: Option<DType>,
-}
-
-impl Pointee {
-    /// Any memory.
-    pub const ANY: Self = Self { constant: None, element: None };
-
-    /// Whether nothing that both say differs.
-    pub const fn agrees(self, other: Self) -> bool {
-        let constness = match (self.constant, other.constant) {
-            (Some(a), Some(b)) => a == b,
-            _ => true,
-        };
-        let elements = match (self.element, other.element) {
-            (Some(DType::U8), _) | (_, Some(DType::U8)) => true,
-            (Some(a), Some(b)) => a as u8 == b as u8,
-            _ => true,
-        };
-        constness && elements
-    }
-}
-
-impl fmt::Display for Pointee {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let constness = match self.constant {
-            Some(true) => "const ",
-            Some(false) => "mutable ",
-            None => "",
-        };
-        write!(f, "{constness}{}", self.element.map_or("void", DType::name))
-    }
-}
-
-/// What a field of an argument struct holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ArgKind {
-    /// An address in device memory.
-    Pointer,
-    /// A truth value.
-    Bool,
-    /// A signed 8-bit integer.
-    I8,
-    /// An unsigned 8-bit integer.
-    U8,
-    /// A signed 16-bit integer.
-    I16,
-    /// An unsigned 16-bit integer.
-    U16,
-    /// A signed 32-bit integer.
-    I32,
-    /// An unsigned 32-bit integer.
-    U32,
-    /// A signed 64-bit integer.
-    I64,
-    /// An unsigned 64-bit integer.
-    U64,
-    /// A 32-bit floating-point number.
-    F32,
-    /// A 64-bit floating-point number.
-    F64,
-    /// Anything else, such as an array or a nested struct.
-    Bytes,
-}
-
-/// A type that may stand in a Rust argument struct where the device's struct has a scalar or a
-/// pointer. The code that hk-build generates compares the kinds when the kernel crate is compiled.
-pub trait ArgType: Copy {
-    /// What it is to the device.
-    const KIND: ArgKind;
-    /// What it leads to, if it is a pointer.
-    const POINTEE: Pointee = Pointee::ANY;
-}
-
-macro_rules! arg_types {
-    ($($type:ty: $kind:ident),* $(,)?) => {
-        $(impl ArgType for $type { const KIND: ArgKind = ArgKind::$kind; })*
-    };
-}
-
-arg_types!(
-    bool: Bool, i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64,
-    f32: F32, f64: F64,
-);
-
-macro_rules! raw_pointers {
-    ($($qualifier:tt: $constant:literal),*) => {$(
-        impl<T: Element> ArgType for *$qualifier T {
-            const KIND: ArgKind = ArgKind::Pointer;
-            const POINTEE: Pointee =
-                Pointee { constant: Some($constant), element: Some(T::DTYPE) };
-        }
-    )*};
-}
-
-raw_pointers!(const: true, mut: false);
-
-/// The size of the field that `_field` borrows. For the assertions that hk-build generates.
-pub const fn field_size<S, F>(_field: fn(&S) -> &F) -> usize {
-    size_of::<F>()
-}
-
-/// The kind of the field that `_field` borrows. For the assertions that hk-build generates.
-pub const fn field_kind<S, F: ArgType>(_field: fn(&S) -> &F) -> ArgKind {
-    F::KIND
-}
-
-/// What the field that `_field` borrows leads to. For the assertions that hk-build generates.
-pub const fn field_pointee<S, F: ArgType>(_field: fn(&S) -> &F) -> Pointee {
-    F::POINTEE
 }
 
 impl KernelSet {

@@ -44,8 +44,8 @@ pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
 pub use hk_types::{Activation, Arch, FaultKind, FaultReport, FindingKind, dtype};
 pub use launch::{
-    ArgBytes, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction, record_tiles,
-    with_code,
+    AnyPtr, ArgValue, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction,
+    record_tiles, with_code,
 };
 pub use order::Use;
 pub use stream::{Event, Stream};

@@ -7,13 +7,9 @@ mod common;
 use std::ptr;
 
 use common::{AXPY, AxpyArgs, compile, devices};
-use hk_core::kernel::{
-    ArgLayout, CodeObjectImage, Kernel, KernelSet, Range, Resources, TileConfig,
-};
+use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Range, Resources, TileConfig};
 use hk_core::metadata::CodeObjectInfo;
-use hk_core::{
-    Arch, Device, DevicePtr, Error, KernelArgs, LaunchConfig, Module, Tensor, kernel_args,
-};
+use hk_core::{Arch, Device, DevicePtr, Error, LaunchConfig, Module, Tensor, kernel_args};
 use hk_sim::{HipError, capi};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
@@ -233,9 +229,8 @@ fn kernel_set(arch: Arch) -> KernelSet {
         when: &[("n", Range { multiple_of: 128, ..Range::ANY })],
         resources: Resources::default(),
     };
-    let args = ArgLayout { ..AxpyArgs::LAYOUT };
     let (dims, tiles): (&[&str], _) = (&["n"], Vec::leak(vec![tile]));
-    let kernel = Kernel { arch: arch.name(), family: "axpy", variant: "", dims, args, tiles };
+    let kernel = Kernel { arch: arch.name(), family: "axpy", variant: "", dims, tiles };
     KernelSet { package: "test", kernels: Vec::leak(vec![kernel]) }
 }
 

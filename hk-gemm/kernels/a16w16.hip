@@ -24,14 +24,7 @@ struct A16w16Args {
   const void* x;
   const void* w;
   void* y;
-  const void* tensor0;
-  const void* tensor1;
-  const void* tensor2;
-  const void* tensor3;
-  const void* tensor4;
-  const void* tensor5;
-  const void* tensor6;
-  const void* tensor7;
+  const void* tensors[max_tensors];
   i64 x_stride;  // in elements, as all strides
   i64 w_stride;
   i64 y_stride;
@@ -128,8 +121,8 @@ __device__ void a16w16(const A16w16Args& args) {
   if (inside && args.y_store == static_cast<u32>(store_unit::block)) {
     vec<f32, Block::run> bias[Block::runs_per_row] = {};
     if (args.step_count > 0) {
-      with_type(static_cast<dtype>(args.steps[0].a.type), [&](auto zero) {
-        read_bias<decltype(zero), Block>(args.tensor0, column, bias);
+      with_type(static_cast<dtype>(args.steps[0].a.element), [&](auto zero) {
+        read_bias<decltype(zero), Block>(args.tensors[0], column, bias);
       });
     }
     with_type(y.type, [&](auto zero) {

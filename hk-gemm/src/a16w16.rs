@@ -9,12 +9,10 @@
 
 use hk_core::dtype::{Element, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{
-    Activation, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args,
-};
+use hk_core::{Activation, AnyPtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, Operand, Step, StepArg};
+use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, MAX_TENSORS, Operand, Step, StepArg};
 use crate::tiling::{Problem, RUN, Split, Tile};
 
 const OP: &str = "gemm_a16w16";
@@ -216,12 +214,12 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
     let named = |name| KERNELS.named_function(device, OP, FAMILY, name, "any");
     let mut launches = Vec::new();
     let mut taken = |operand: &TensorSlice<T>, stride, copy: &Option<Tensor<T>>| {
-        let Some(copy) = copy else { return Ok((erased(operand), stride)) };
+        let Some(copy) = copy else { return Ok((operand.ptr().any(), stride)) };
         let pack: TileFunction<A16w16Args> = named("pack")?;
         let (width, padded) = (operand.row_len(), copy.row_len());
         let args = A16w16Args {
-            x: erased(operand),
-            y: erased(copy),
+            x: operand.ptr().any(),
+            y: copy.ptr().any(),
             x_stride: stride,
             y_stride: padded as i64,
             m: operand.rows() as u32,
@@ -230,14 +228,14 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         };
         let grid = elementwise_grid(&pack, copy.len(), compute_units);
         launches.push((pack, grid, args));
-        Ok::<_, Error>((erased(copy), padded as i64))
+        Ok::<_, Error>((copy.ptr().any(), padded as i64))
     };
     let (x, x_stride) = taken(x, strides[0], &x_copy)?;
     let (w, w_stride) = taken(w, strides[1], &w_copy)?;
     let product = A16w16Args {
         x,
         w,
-        y: erased(y),
+        y: y.ptr().any(),
         x_stride,
         w_stride,
         y_stride,
@@ -255,7 +253,7 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         Some(sums) => {
             // Without epilogue.
             let partial = A16w16Args {
-                y: erased(sums),
+                y: sums.ptr().any(),
                 y_stride: sums_width as i64,
                 split_stride: (sums_shape[1] * sums_width) as i64,
                 y_type: f32::CODE,
@@ -293,17 +291,10 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
 kernel_args! {
     /// Arguments of the kernels, as `kernels/a16w16.hip` declares them.
     pub(crate) struct A16w16Args {
-        pub(crate) x: DevicePtr<u8>,
-        pub(crate) w: DevicePtr<u8>,
-        pub(crate) y: DevicePtr<u8>,
-        pub(crate) tensor0: DevicePtr<u8>,
-        pub(crate) tensor1: DevicePtr<u8>,
-        pub(crate) tensor2: DevicePtr<u8>,
-        pub(crate) tensor3: DevicePtr<u8>,
-        pub(crate) tensor4: DevicePtr<u8>,
-        pub(crate) tensor5: DevicePtr<u8>,
-        pub(crate) tensor6: DevicePtr<u8>,
-        pub(crate) tensor7: DevicePtr<u8>,
+        pub(crate) x: AnyPtr,
+        pub(crate) w: AnyPtr,
+        pub(crate) y: AnyPtr,
+        pub(crate) tensors: [AnyPtr; MAX_TENSORS],
         pub(crate) x_stride: i64,
         pub(crate) w_stride: i64,
         pub(crate) y_stride: i64,
@@ -323,20 +314,11 @@ kernel_args! {
 impl A16w16Args {
     /// Only the epilogue.
     fn new(steps: &Lowered) -> Self {
-        let [tensor0, tensor1, tensor2, tensor3, tensor4, tensor5, tensor6, tensor7] =
-            steps.tensors;
         Self {
-            x: DevicePtr::NULL,
-            w: DevicePtr::NULL,
-            y: DevicePtr::NULL,
-            tensor0,
-            tensor1,
-            tensor2,
-            tensor3,
-            tensor4,
-            tensor5,
-            tensor6,
-            tensor7,
+            x: AnyPtr::NULL,
+            w: AnyPtr::NULL,
+            y: AnyPtr::NULL,
+            tensors: steps.tensors,
             x_stride: 0,
             w_stride: 0,
             y_stride: 0,
@@ -428,11 +410,6 @@ impl StoreUnit {
             true => Self::Run,
         }
     }
-}
-
-/// A tensor's address without its type.
-fn erased<T: Element>(tensor: &TensorSlice<T>) -> DevicePtr<u8> {
-    DevicePtr::new(tensor.ptr().address())
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 //! then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
 
 use hk_core::dtype::{Real, bf16, f16};
-use hk_core::kernel::{ArgKind, ArgType};
 use hk_core::op::Arguments;
-use hk_core::{Activation, ArgBytes, DevicePtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView};
+use hk_core::{Activation, AnyPtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView, kernel_args};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
@@ -192,34 +191,34 @@ const NAMES: [[&str; 3]; MAX_STEPS] = [
     ["epilogue[7]", "epilogue[7].a", "epilogue[7].b"],
 ];
 
-/// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct OperandArg {
-    row_stride: i64,
-    column_stride: i64,
-    number: f32,
-    tensor: i32,
-    dtype: u32,
-    wide: u32,
+kernel_args! {
+    /// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
+    pub(crate) struct OperandArg {
+        row_stride: i64,
+        column_stride: i64,
+        number: f32,
+        tensor: i32,
+        element: u32,
+        wide: u32,
+    }
 }
 
 impl OperandArg {
     const fn number(number: f32) -> Self {
-        Self { row_stride: 0, column_stride: 0, number, tensor: -1, dtype: 0, wide: 0 }
+        Self { row_stride: 0, column_stride: 0, number, tensor: -1, element: 0, wide: 0 }
     }
 }
 
-/// A step as the kernel takes it: `EpilogueStep` in `hk/epilogue.h`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct StepArg {
-    kind: u32,
-    activation: u32,
-    parameter: f32,
-    reserved: u32,
-    a: OperandArg,
-    b: OperandArg,
+kernel_args! {
+    /// A step as the kernel takes it: `EpilogueStep` in `hk/epilogue.h`.
+    pub(crate) struct StepArg {
+        kind: u32,
+        activation: u32,
+        parameter: f32,
+        reserved: u32,
+        a: OperandArg,
+        b: OperandArg,
+    }
 }
 
 impl StepArg {
@@ -233,39 +232,12 @@ impl StepArg {
     };
 }
 
-impl ArgType for StepArg {
-    const KIND: ArgKind = ArgKind::Bytes;
-}
-
-impl ArgBytes for StepArg {
-    fn write_to(&self, bytes: &mut [u8]) {
-        let words = |operand: &OperandArg| {
-            let OperandArg { row_stride, column_stride, number, tensor, dtype, wide } = *operand;
-            let [row, column] = [row_stride.cast_unsigned(), column_stride.cast_unsigned()];
-            [
-                row,
-                column,
-                u64::from(number.to_bits()) | u64::from(tensor.cast_unsigned()) << 32,
-                u64::from(dtype) | u64::from(wide) << 32,
-            ]
-        };
-        let head = [
-            u64::from(self.kind) | u64::from(self.activation) << 32,
-            u64::from(self.parameter.to_bits()) | u64::from(self.reserved) << 32,
-        ];
-        let all = head.into_iter().chain(words(&self.a)).chain(words(&self.b));
-        for (word, to) in all.zip(bytes.chunks_exact_mut(8)) {
-            to.copy_from_slice(&word.to_le_bytes());
-        }
-    }
-}
-
 /// An epilogue in the kernel's form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lowered {
     pub(crate) count: u32,
     pub(crate) steps: [StepArg; MAX_STEPS],
-    pub(crate) tensors: [DevicePtr<u8>; MAX_TENSORS],
+    pub(crate) tensors: [AnyPtr; MAX_TENSORS],
     used: usize,
 }
 
@@ -274,7 +246,7 @@ impl Default for Lowered {
         Self {
             count: 0,
             steps: [StepArg::NONE; MAX_STEPS],
-            tensors: [DevicePtr::NULL; MAX_TENSORS],
+            tensors: [AnyPtr::NULL; MAX_TENSORS],
             used: 0,
         }
     }
@@ -369,10 +341,10 @@ impl Lowered {
             column_stride,
             number: 0.0,
             tensor: self.used as i32,
-            dtype: U::CODE,
+            element: U::CODE,
             wide: u32::from(column_stride == 1 && aligned(address) && aligned(row_bytes)),
         };
-        self.tensors[self.used] = DevicePtr::new(address);
+        self.tensors[self.used] = tensor.ptr().any();
         self.used += 1;
         Ok(arg)
     }

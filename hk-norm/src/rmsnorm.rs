@@ -13,10 +13,10 @@
 
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::{Device, DevicePtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
+use hk_core::{AnyPtr, Device, DevicePtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
-use crate::rows::{MOST_ROWS, RowTile, erased};
+use crate::rows::{MOST_ROWS, RowTile};
 
 /// What [`rmsnorm`] and [`fused_add_rmsnorm`] do besides the default.
 #[derive(Debug, Clone, Copy, Default)]
@@ -186,11 +186,11 @@ pub fn fused_add_rmsnorm_inplace<T: Real, W: Real>(
 kernel_args! {
     /// Arguments of the kernels, as `kernels/rmsnorm.hip` declares them.
     pub(crate) struct RmsnormArgs {
-        pub(crate) x: DevicePtr<u8>,
-        pub(crate) residual: DevicePtr<u8>,
-        pub(crate) weight: DevicePtr<u8>,
-        pub(crate) y: DevicePtr<u8>,
-        pub(crate) residual_out: DevicePtr<u8>,
+        pub(crate) x: AnyPtr,
+        pub(crate) residual: AnyPtr,
+        pub(crate) weight: AnyPtr,
+        pub(crate) y: AnyPtr,
+        pub(crate) residual_out: AnyPtr,
         pub(crate) rstd: DevicePtr<f32>,
         pub(crate) x_stride: i64,
         pub(crate) residual_stride: i64,
@@ -243,11 +243,11 @@ fn launch<T: Real, W: Real>(
     let workgroups = options.workgroups.unwrap_or(resident);
     let (residual, sum) = fused.unzip();
     let args = RmsnormArgs {
-        x: erased(x),
-        residual: residual.map_or(DevicePtr::NULL, erased),
-        weight: erased(weight),
-        y: erased(out.y),
-        residual_out: sum.map_or(DevicePtr::NULL, |sum| erased(sum)),
+        x: x.ptr().any(),
+        residual: residual.map_or(AnyPtr::NULL, |residual| residual.ptr().any()),
+        weight: weight.ptr().any(),
+        y: out.y.ptr().any(),
+        residual_out: sum.map_or(AnyPtr::NULL, |sum| sum.ptr().any()),
         rstd: out.rstd.map_or(DevicePtr::NULL, TensorSlice::ptr_mut),
         x_stride,
         residual_stride,

@@ -1,13 +1,7 @@
 //! Arguments and launches of row-wise kernels: the host's side of `hk/rows.h`.
 
-use hk_core::dtype::Element;
 use hk_core::kernel::{Param, TileConfig};
-use hk_core::{Device, DevicePtr, Error, Result, TensorSlice};
-
-/// A tensor's address without its type.
-pub(crate) fn erased<T: Element>(tensor: &TensorSlice<T>) -> DevicePtr<u8> {
-    DevicePtr::new(tensor.ptr().address())
-}
+use hk_core::{Device, Error, Result};
 
 /// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that all
 /// workgroups together take rows.

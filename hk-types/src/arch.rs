@@ -97,8 +97,9 @@ impl Arch {
         }
     }
 
-    /// The element type itself if the instructions compute with it, else the one to convert to: the
-    /// chip's own flavour of FP8; bf16 for packed formats and scales that it must unpack in software.
+    /// The element type itself if the instructions compute with it, else the one to convert to:
+    /// the chip's own flavour of FP8; bf16 for packed formats and scales that it must unpack in
+    /// software.
     ///
     /// ```
     /// use hk_types::{Arch, dtype::DType};

@@ -2,11 +2,13 @@
 
 mod activation;
 mod arch;
+mod arg;
 pub mod dtype;
 mod fault;
 mod range;
 
 pub use activation::Activation;
 pub use arch::{Arch, UnknownArch};
+pub use arg::{ArgKind, Pointee};
 pub use fault::{FaultKind, FaultReport, FindingKind};
 pub use range::Range;

@@ -71,13 +71,7 @@ fn both_architectures_share_one_table() {
     for arch in ["gfx942", "gfx950"] {
         assert!(text.contains(&format!("arch: \"{arch}\", family: \"scale\"")), "{text}");
     }
-    for field in [
-        "name: \"out\", offset: 0, size: 8, kind: ::hk_core::kernel::ArgKind::Pointer",
-        "name: \"factor\", offset: 16, size: 4, kind: ::hk_core::kernel::ArgKind::F32",
-        "name: \"n\", offset: 20, size: 4, kind: ::hk_core::kernel::ArgKind::U32",
-    ] {
-        assert!(text.contains(field), "{field} in {text}");
-    }
+    assert_eq!(text.matches("crate::scale::ScaleArgs").count(), 1, "{text}");
 }
 
 #[test]
@@ -304,17 +298,23 @@ fn an_argument_struct_that_rust_cannot_mirror_fails_the_build() {
     assert!(error.contains("OtherArgs"), "{error}");
 }
 
-/// Compiles the generated file as part of a crate with that argument struct.
-fn compile_crate(rust_struct: &str) -> Result<(), String> {
+/// Compiles the generated file for a kernel as part of a crate with those argument structs, of which
+/// the kernel's is `ScaleArgs`.
+fn compile_crate(source: &str, rust_structs: &[&str]) -> Result<(), String> {
     let fixture = Fixture::new();
+    fixture.write("kernels/scale.hip", source);
     fixture.build().unwrap();
+    let structs = rust_structs
+        .iter()
+        .map(|text| format!("::hk_core::kernel_args! {{ pub(crate) struct {text} }}"));
     fixture.write(
         "lib.rs",
         &format!(
             "#![deny(warnings)]\n\
-             mod scale {{ #[repr(C)] pub(crate) struct ScaleArgs {rust_struct} }}\n\
+             mod scale {{ #[allow(unused_imports)] use ::hk_core::{{AnyPtr, DevicePtr}}; {} }}\n\
              mod kernels {{ include!({:?}); }}\n\
              pub fn package() -> &'static str {{ kernels::KERNELS.package }}\n",
+            structs.collect::<String>(),
             fixture.path("out/kernels.rs")
         ),
     );
@@ -347,44 +347,76 @@ fn compile_crate(rust_struct: &str) -> Result<(), String> {
 
 #[test]
 fn the_generated_file_compiles_with_the_matching_struct() {
-    compile_crate("{ out: *mut f32, input: *const f32, factor: f32, n: u32 }").unwrap_err();
-    let matching = "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, \
-                    pub(crate) factor: f32, pub(crate) n: u32 }";
-    compile_crate(matching).unwrap();
-    // Bytes and void may be anything.
-    let erased = "{ pub(crate) out: *mut u8, pub(crate) r#in: *const u8, \
-                  pub(crate) factor: f32, pub(crate) n: u32 }";
-    compile_crate(erased).unwrap();
+    compile_crate(
+        SOURCE,
+        &["ScaleArgs { out: DevicePtr<f32>, input: DevicePtr<f32>, \
+                             factor: f32, n: u32 }"],
+    )
+    .unwrap_err();
+    for pointers in ["out: DevicePtr<f32>, r#in: DevicePtr<f32>", "out: AnyPtr, r#in: AnyPtr"] {
+        compile_crate(SOURCE, &[&format!("ScaleArgs {{ {pointers}, factor: f32, n: u32 }}")])
+            .unwrap();
+    }
 }
 
 #[test]
 fn a_rust_struct_with_another_layout_fails_the_build() {
-    let error = |fields: &str| compile_crate(fields).unwrap_err();
-    let text = error(
-        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) n: u32, \
-         pub(crate) factor: f32 }",
-    );
+    let error =
+        |fields: &str| compile_crate(SOURCE, &[&format!("ScaleArgs {fields}")]).unwrap_err();
+    let text = error("{ out: DevicePtr<f32>, r#in: DevicePtr<f32>, n: u32, factor: f32 }");
     assert!(text.contains("scale_kernel_ScaleArgs_factor_offset_on_device"), "{text}");
     assert!(text.contains("expected an array with a size of 16, found one with a size of 20"));
-    let text = error(
-        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: f32, \
-         pub(crate) n: u64 }",
-    );
+    let text = error("{ out: DevicePtr<f32>, r#in: DevicePtr<f32>, factor: f32, n: u64 }");
     assert!(text.contains("scale_kernel_ScaleArgs_size_on_device"), "{text}");
     assert!(text.contains("expected an array with a size of 24, found one with a size of 32"));
-    let text = error(
-        "{ pub(crate) out: *mut f32, pub(crate) r#in: *const f32, pub(crate) factor: u32, \
-         pub(crate) n: u32 }",
-    );
+    let text = error("{ out: DevicePtr<f32>, r#in: DevicePtr<f32>, factor: u32, n: u32 }");
     assert!(text.contains("scale: ScaleArgs.factor is of kind F32 on the device"), "{text}");
     for (pointers, want) in [
-        ("out: *const f32, pub(crate) r#in: *const f32", "out leads to f32 on the device"),
-        ("out: *mut f32, pub(crate) r#in: *mut f32", "in leads to const f32 on the device"),
-        ("out: *mut f64, pub(crate) r#in: *const f32", "out leads to f32 on the device"),
+        ("out: DevicePtr<f64>, r#in: DevicePtr<f32>", "out leads to mutable f32 on the device"),
+        ("out: DevicePtr<f32>, r#in: DevicePtr<u8>", "in leads to const f32 on the device"),
+        ("out: DevicePtr<f32>, r#in: u64", "in leads to const f32 on the device"),
     ] {
-        let fields =
-            format!("{{ pub(crate) {pointers}, pub(crate) factor: f32, pub(crate) n: u32 }}");
-        let text = error(&fields);
+        let text = error(&format!("{{ {pointers}, factor: f32, n: u32 }}"));
         assert!(text.contains(&format!("scale: ScaleArgs.{want}")), "{text}");
+    }
+}
+
+/// A struct with arrays and structs in it.
+const NESTED: &str = r#"
+#include "device.h"
+struct Scale { const __bf16 *values; int stride; bool wide; };
+struct Term { float weight; Scale scales[2]; };
+struct ScaleArgs { float *out; Term terms[2]; unsigned sizes[2][3]; const void *more[4]; };
+template <class Tile> __device__ void scale(const ScaleArgs &args) {
+    args.out[0] = args.terms[1].weight + float(args.sizes[1][0]) + float(Tile::BIAS);
+}
+"#;
+
+#[test]
+fn nested_structs_and_arrays_are_compared_to_the_leaf() {
+    let scale = "Scale { values: DevicePtr<half>, stride: i32, wide: bool }";
+    let scale = scale.replace("half", "::hk_core::dtype::bf16");
+    let term = "Term { weight: f32, scales: [Scale; 2] }";
+    let args = "ScaleArgs { out: DevicePtr<f32>, terms: [Term; 2], sizes: [[u32; 3]; 2], \
+                more: [AnyPtr; 4] }";
+    compile_crate(NESTED, &[&scale, term, args]).unwrap();
+
+    // What is changed, and what the build says of it.
+    for (from, to, want) in [
+        ("bf16", "f16", "scale: ScaleArgs.terms[].scales[].values leads to const bf16"),
+        ("stride: i32", "stride: f32", "scale: ScaleArgs.terms[].scales[].stride is of kind I32"),
+        ("stride: i32, wide: bool", "wide: bool, stride: i32", "terms_scales_stride_offset"),
+        ("wide: bool", "broad: bool", "the struct in Rust has no such field"),
+        ("wide: bool", "wide: bool, more: u8", "scale_kernel_ScaleArgs_number_of_parts"),
+        ("weight: f32", "weight: u32", "scale: ScaleArgs.terms[].weight is of kind F32"),
+        ("[Scale; 2]", "[Scale; 3]", "scale_kernel_ScaleArgs_terms_scales_count"),
+        ("scales: [Scale; 2]", "scales: Scale", "it is no array in Rust"),
+        ("[[u32; 3]; 2]", "[[u32; 2]; 3]", "scale_kernel_ScaleArgs_sizes_count"),
+        ("[AnyPtr; 4]", "[u64; 4]", "scale: ScaleArgs.more[] leads to const void"),
+        ("[AnyPtr; 4]", "[AnyPtr; 3]", "scale_kernel_ScaleArgs_more_count"),
+    ] {
+        let structs = [&scale, term, args].map(|text| text.replace(from, to));
+        let text = compile_crate(NESTED, &structs.each_ref().map(String::as_str)).unwrap_err();
+        assert!(text.contains(want), "{from} -> {to}: {text}");
     }
 }

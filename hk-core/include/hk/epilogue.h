@@ -22,9 +22,9 @@ struct EpilogueOperand {
   i64 row_stride;     // in elements
   i64 column_stride;  // in elements
   f32 number;
-  i32 tensor;  // which of the kernel's tensors, or -1 for the number
-  u32 type;    // a dtype
-  u32 wide;    // whether columns are contiguous and every run is aligned to 16 bytes
+  i32 tensor;   // which of the kernel's tensors, or -1 for the number
+  u32 element;  // a dtype
+  u32 wide;     // whether columns are contiguous and every run is aligned to 16 bytes
 };
 
 struct EpilogueStep {
@@ -94,8 +94,8 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
   });
 }
 
-// A chain of steps. `Args` has the fields `step_count`, `steps` and the pointers `tensor0` to
-// `tensor7`, one behind the other.
+// A chain of steps. `Args` has the fields `step_count`, `steps[max_steps]` and the pointers
+// `tensors[max_tensors]`.
 template <class Args>
 struct epilogue {
   constant_pointer<Args> args;
@@ -106,12 +106,11 @@ struct epilogue {
   __device__ vec<f32, Run> operand(constant_pointer<EpilogueOperand> of, u32 row,
                                    u32 column) const {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
-    const char* base =
-        reinterpret_cast<constant_pointer<const char*>>(&args->tensor0)[of->tensor];
+    const char* base = static_cast<const char*>(args->tensors[of->tensor]);
     const u32 left = columns - column;
     const i64 offset = row * of->row_stride + column * of->column_stride;
     const bool whole = of->wide && left >= Run;
-    return with_type(static_cast<dtype>(of->type), [&](auto zero) {
+    return with_type(static_cast<dtype>(of->element), [&](auto zero) {
       return detail::fetch<decltype(zero), Run>(base, offset, of->column_stride, whole, left);
     });
   }

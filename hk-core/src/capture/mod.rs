@@ -4,11 +4,11 @@
 //! [`Device::set_capture`](crate::Device::set_capture), each launch is written to a folder of its
 //! own in it, `NNNN-KERNEL`, numbered from 0001 in the order of launches:
 //!
-//! Pointers are known by the argument struct's types, whether the kernel takes the struct by value
-//! or its fields as parameters. Those inside of arrays and nested structs, and what is only read, are
-//! known by hk-build's note in the code object; each such pointer is an argument of its own behind
-//! the one that it is part of. While it captures, a launch waits for the device, so it cannot be part
-//! of a graph.
+//! Pointers and the elements that they lead to are known by the argument struct, whether the kernel
+//! takes it by value or its fields as parameters; what is only read is known by hk-build's note in
+//! the code object. Each pointer inside of an array or a nested struct is an argument of its own
+//! behind the one that it is part of. While it captures, a launch waits for the device, so it cannot
+//! be part of a graph.
 //!
 //! A capture needs nothing but its folder: no file outside it is named, numbers are little-endian,
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
@@ -22,8 +22,9 @@ use hk_capture::{Arg, Buffer, Content, FORMAT, Moment, Writer};
 
 pub use replay::{BufferComparison, Difference, Differences, ReplayReport, captured_arch, replay};
 
+use crate::dtype::DType;
 use crate::hip::Hip;
-use crate::kernel::{ArgField, ArgKind, ArgLayout, Pointee};
+use crate::kernel::{ArgField, ArgLayout, ArgType, Pointee};
 use crate::metadata::KernelInfo;
 use crate::{Error, LaunchConfig, Result, Stream};
 
@@ -34,6 +35,8 @@ pub(crate) struct Launch<'l> {
     pub(crate) config: LaunchConfig,
     pub(crate) kernarg: &'l [u8],
     pub(crate) layout: &'l ArgLayout,
+    /// Element types that pointers, by their offsets, lead to.
+    pub(crate) elements: &'l [(u32, DType)],
 }
 
 /// A buffer with the place it was captured from.
@@ -80,38 +83,51 @@ pub(crate) fn record(
 }
 
 /// An argument, or a pointer inside of one.
-struct Argument<'l> {
-    name: &'l str,
-    kind: ArgKind,
+struct Argument {
+    name: String,
+    kind: &'static str,
     offset: usize,
     size: usize,
-    pointee: Pointee,
+    /// What it leads to, if it is a pointer.
+    pointee: Option<Pointee>,
 }
 
 /// What the launch is given: fields, and behind each the pointers inside of it.
-fn arguments<'l>(launch: &Launch<'l>) -> Vec<Argument<'l>> {
+fn arguments(launch: &Launch<'_>) -> Vec<Argument> {
+    let Launch { layout, elements, .. } = *launch;
     let noted = launch.kernel.pointers.as_deref().unwrap_or_default();
+    let mut pointers = Vec::new();
+    layout.pointers(&mut |offset, own| {
+        let noted = noted.iter().find(|pointer| pointer.offset == offset);
+        let noted = noted.map_or(own, |noted| noted.pointee);
+        let element = elements.iter().find(|(at, _)| *at == offset).map(|(_, element)| *element);
+        let pointee = Pointee { constant: noted.constant, element: element.or(noted.element) };
+        pointers.push((offset, pointee));
+    });
+    let pointer = |(offset, pointee)| Argument {
+        name: layout.path(offset),
+        kind: "pointer",
+        offset: offset as usize,
+        size: 8,
+        pointee: Some(pointee),
+    };
     let mut arguments = Vec::new();
-    for field in launch.layout.fields {
-        let ArgField { name, kind, mut pointee, .. } = *field;
-        let (offset, size) = (field.offset as usize, field.size as usize);
-        let range = field.offset..field.offset + field.size;
-        let inside = noted.iter().filter(|pointer| range.contains(&pointer.offset));
-        if kind == ArgKind::Pointer {
-            for noted in inside {
-                pointee.constant = noted.pointee.constant;
-            }
-            arguments.push(Argument { name, kind, offset, size, pointee });
-        } else {
-            arguments.push(Argument { name, kind, offset, size, pointee });
-            arguments.extend(inside.map(|pointer| Argument {
-                name: &pointer.name,
-                kind: ArgKind::Pointer,
-                offset: pointer.offset as usize,
-                size: size_of::<u64>(),
-                pointee: pointer.pointee,
-            }));
-        }
+    for ArgField { name, offset, ty } in layout.fields {
+        let kind = match ty {
+            ArgType::Number(kind) => Some(kind.name()),
+            ArgType::Pointer(_) => None,
+            ArgType::Array(..) | ArgType::Struct(_) => Some("bytes"),
+        };
+        arguments.extend(kind.map(|kind| Argument {
+            name: (*name).to_owned(),
+            kind,
+            offset: *offset as usize,
+            size: ty.size() as usize,
+            pointee: None,
+        }));
+        let inside = *offset..*offset + ty.size();
+        let inside = pointers.iter().filter(|(offset, _)| inside.contains(offset));
+        arguments.extend(inside.copied().map(pointer));
     }
     arguments
 }
@@ -122,14 +138,14 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
     let mut args = Vec::new();
     for Argument { name, kind, offset, size, pointee } in arguments(launch) {
         let bytes = &launch.kernarg[offset..offset + size];
-        let pointer = match (kind, <[u8; 8]>::try_from(bytes)) {
-            (ArgKind::Pointer, Ok(bytes)) => Some(u64::from_le_bytes(bytes)),
+        let pointer = match (pointee, <[u8; 8]>::try_from(bytes)) {
+            (Some(_), Ok(bytes)) => Some(u64::from_le_bytes(bytes)),
             _ => None,
         };
         let target = pointer.filter(|address| *address != 0).and_then(|address| {
             let found = hip.allocation_of(address);
             if found.is_none() {
-                let (kernel, argument) = (&launch.kernel.name, name);
+                let (kernel, argument) = (&launch.kernel.name, &name);
                 tracing::warn!(kernel, argument, "points to memory that is not ours: not captured");
             }
             Some((address, found?))
@@ -138,9 +154,10 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
             Some((address, (start, bytes))) => {
                 let index = buffers.iter().position(|buffer| buffer.start == start);
                 let index = index.unwrap_or_else(|| {
-                    let dtype = pointee.element.map(|dtype| dtype.name().to_owned());
-                    let name = name.to_owned();
-                    buffers.push(Captured { record: Buffer { name, bytes, dtype }, start });
+                    let element = pointee.and_then(|pointee| pointee.element);
+                    let dtype = element.map(|dtype| dtype.name().to_owned());
+                    let record = Buffer { name: name.clone(), bytes, dtype };
+                    buffers.push(Captured { record, start });
                     buffers.len() - 1
                 });
                 let buffer = buffers[index].record.name.clone();
@@ -149,11 +166,11 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
             None => Content::value(bytes),
         };
         args.push(Arg {
-            name: name.to_owned(),
-            kind: kind_name(kind).to_owned(),
+            name,
+            kind: kind.to_owned(),
             offset,
             size,
-            constant: pointee.constant,
+            constant: pointee.and_then(|pointee| pointee.constant),
             content,
         });
     }
@@ -184,23 +201,5 @@ impl From<hk_capture::Error> for Error {
             // The enumeration may grow; it has no other variant today.
             other => Self::Capture { path: "launch.json".into(), reason: other.to_string() },
         }
-    }
-}
-
-fn kind_name(kind: ArgKind) -> &'static str {
-    match kind {
-        ArgKind::Pointer => "pointer",
-        ArgKind::Bool => "bool",
-        ArgKind::I8 => "i8",
-        ArgKind::U8 => "u8",
-        ArgKind::I16 => "i16",
-        ArgKind::U16 => "u16",
-        ArgKind::I32 => "i32",
-        ArgKind::U32 => "u32",
-        ArgKind::I64 => "i64",
-        ArgKind::U64 => "u64",
-        ArgKind::F32 => "f32",
-        ArgKind::F64 => "f64",
-        ArgKind::Bytes => "bytes",
     }
 }

@@ -34,7 +34,6 @@ const SET: KernelSet = KernelSet {
         family: "a16w16",
         variant: "bf16",
         dims: &["m", "n"],
-        args: ArgLayout { name: "A16w16Args", size: 0, fields: &[] },
         tiles: &[
             tile(
                 "large",

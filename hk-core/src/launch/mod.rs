@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use args::Binding;
-pub use args::{ArgBytes, DevicePtr, KernelArgs};
+pub use args::{AnyPtr, ArgValue, DevicePtr, KernelArgs};
 pub use set::{TileFunction, record_tiles, with_code};
 
 use crate::hip::{Handle, Hip, Past, RawStream};
@@ -228,9 +228,11 @@ impl Module {
         let index = self.index_of(name)?;
         let (kernel, _) = &self.inner.kernels[index];
         let binding = Binding::check(&A::LAYOUT, kernel)?;
-        if A::LAYOUT.size as usize > MAX_KERNARG_BYTES || binding.bytes > A::LAYOUT.size as usize {
+        if A::LAYOUT.size() as usize > MAX_KERNARG_BYTES
+            || binding.bytes > A::LAYOUT.size() as usize
+        {
             let limit = MAX_KERNARG_BYTES;
-            let reason = format!("{} bytes of arguments, at most {limit}", A::LAYOUT.size);
+            let reason = format!("{} bytes of arguments, at most {limit}", A::LAYOUT.size());
             return Err(Error::Layout { kernel: name.to_owned(), reason });
         }
         Ok(Function { module: self.clone(), index, binding, args: PhantomData })
@@ -369,18 +371,21 @@ impl<A: KernelArgs> Function<A> {
     /// runs is reported by the stream's next synchronisation at the latest.
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, args: &A) -> Result<()> {
         let mut kernarg = [0u8; MAX_KERNARG_BYTES];
-        args.write_to(&mut kernarg[..A::LAYOUT.size as usize]);
+        args.write_to(&mut kernarg[..A::LAYOUT.size() as usize]);
         let kernarg = &kernarg[..self.binding.bytes];
         let Some(folder) = self.module.device.capture_folder() else {
             // SAFETY: passed on to the caller.
             return unsafe { self.module.submit(self.index, stream, &config, kernarg) };
         };
+        let mut elements = Vec::new();
+        args.elements(0, &mut |offset, element| elements.push((offset, element)));
         let launch = capture::Launch {
             kernel: self.info(),
             image: &self.module.inner.image,
             config,
             kernarg,
             layout: &A::LAYOUT,
+            elements: &elements,
         };
         // SAFETY: passed on to the caller.
         let submit = || unsafe { self.module.submit(self.index, stream, &config, kernarg) };

@@ -1,14 +1,14 @@
 //! Compiling and running small kernels.
 
 use hk_core::dtype::Element;
-use hk_core::{Device, DevicePtr, Function, LaunchConfig, Module, Tensor, kernel_args};
+use hk_core::{AnyPtr, Device, Function, LaunchConfig, Module, Tensor, kernel_args};
 
 kernel_args! {
     /// Arguments of every kernel here: two inputs, an output, a number.
     pub(crate) struct Io {
-        pub(crate) a: DevicePtr<u8>,
-        pub(crate) b: DevicePtr<u8>,
-        pub(crate) out: DevicePtr<u8>,
+        pub(crate) a: AnyPtr,
+        pub(crate) b: AnyPtr,
+        pub(crate) out: AnyPtr,
         pub(crate) n: u32,
     }
 }
@@ -83,13 +83,7 @@ impl Program {
         let a = Tensor::from_slice(&stream, inputs.0, &[inputs.0.len()]).unwrap();
         let b = Tensor::from_slice(&stream, inputs.1, &[inputs.1.len()]).unwrap();
         let out = Tensor::filled(&stream, &[len], fill).unwrap();
-        let pointer = |address| DevicePtr::new(address);
-        let args = Io {
-            a: pointer(a.ptr().address()),
-            b: pointer(b.ptr().address()),
-            out: pointer(out.ptr().address()),
-            n,
-        };
+        let args = Io { a: a.ptr().any(), b: b.ptr().any(), out: out.ptr().any(), n };
         let function = self.function(kernel);
         // SAFETY: the kernels of these tests stay inside these three tensors.
         unsafe { function.launch(&stream, LaunchConfig::new(1, threads), &args) }.unwrap();

@@ -1,6 +1,6 @@
 //! `hk/hip.h`: the coordinates by HIP's own names.
 
-use hk_core::{DevicePtr, LaunchConfig, Tensor};
+use hk_core::{AnyPtr, LaunchConfig, Tensor};
 
 use crate::gpu::{Io, programs};
 
@@ -31,8 +31,7 @@ fn coordinates_are_those_of_the_launch() {
     for program in programs(&["hip.h", "types.h"], SOURCE) {
         let stream = program.device().default_stream();
         let mut out = Tensor::<u32>::zeros(&stream, &[want.len(), 4]).unwrap();
-        let pointer = DevicePtr::new(out.ptr_mut().address());
-        let args = Io { a: DevicePtr::NULL, b: DevicePtr::NULL, out: pointer, n: 0 };
+        let args = Io { a: AnyPtr::NULL, b: AnyPtr::NULL, out: out.ptr_mut().any(), n: 0 };
         let function = program.function("coordinates");
         let config = LaunchConfig { grid, block, ..LaunchConfig::new(1, 1) };
         // SAFETY: the kernel writes four numbers per work-item, for which there is room.

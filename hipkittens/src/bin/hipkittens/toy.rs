@@ -5,10 +5,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hk_build::{CompileOptions, compile_hip};
-use hk_core::kernel::{
-    ArgLayout, CodeObjectImage, Kernel, KernelSet, Param, Resources, TileConfig,
-};
-use hk_core::{Device, DevicePtr, KernelArgs as _, Tensor, kernel_args, with_code};
+use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Param, Resources, TileConfig};
+use hk_core::{Device, DevicePtr, Tensor, kernel_args, with_code};
 use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::Arch;
@@ -75,15 +73,8 @@ fn kernels(folder: &Path) -> &'static KernelSet {
         when: &[],
         resources: Resources::default(),
     };
-    let args: ArgLayout = ToyArgs::LAYOUT;
-    let kernel = Kernel {
-        arch: "gfx950",
-        family: "toy",
-        variant: "",
-        dims: &[],
-        args,
-        tiles: vec![tile].leak(),
-    };
+    let kernel =
+        Kernel { arch: "gfx950", family: "toy", variant: "", dims: &[], tiles: vec![tile].leak() };
     Box::leak(Box::new(KernelSet { package: "toys", kernels: vec![kernel].leak() }))
 }
 
