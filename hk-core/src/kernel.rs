@@ -14,7 +14,6 @@ pub use hk_types::Range;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 pub use overrides::TileFileError;
 
-
 use crate::{Error, Result};
 
 /// Everything that the build of one kernel crate embeds.

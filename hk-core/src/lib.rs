@@ -39,6 +39,7 @@ pub mod prelude {
 }
 mod stream;
 mod tensor;
+mod workspace;
 
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};

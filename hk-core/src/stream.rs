@@ -1,10 +1,11 @@
 //! Streams of ordered work, and events that mark points in them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::hip::{RawEvent, RawStream};
+use crate::workspace::Workspaces;
 use crate::{Device, Error, Result};
 
 /// A queue of work on a device, done in the order in which it was given. Cheap to clone.
@@ -18,17 +19,22 @@ pub struct Stream {
 }
 
 /// A stream that can be given work. It is destroyed when nobody can any more and its work is done.
-pub(crate) struct OpenStream(Arc<RawStream>);
+pub(crate) struct OpenStream {
+    raw: Arc<RawStream>,
+    workspaces: Mutex<Workspaces>,
+}
 
 impl OpenStream {
     pub(crate) fn new(raw: Arc<RawStream>) -> Arc<Self> {
-        Arc::new(Self(raw))
+        Arc::new(Self { raw, workspaces: Mutex::default() })
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        Arc::clone(&self.0).close();
+        // Before the end that `close` notes.
+        drop(std::mem::take(&mut self.workspaces));
+        Arc::clone(&self.raw).close();
     }
 }
 
@@ -48,7 +54,12 @@ impl Stream {
     }
 
     pub(crate) fn queue(&self) -> &Arc<RawStream> {
-        &self.open.0
+        &self.open.raw
+    }
+
+    pub(crate) fn workspaces(&self) -> MutexGuard<'_, Workspaces> {
+        // Each update is one assignment, so a panic elsewhere cannot leave it half done.
+        self.open.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The device whose queue it is.

@@ -9,7 +9,9 @@
 
 use hk_core::dtype::{Element, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{Activation, AnyPtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args};
+use hk_core::{
+    Activation, AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args,
+};
 
 use crate::KERNELS;
 use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, MAX_TENSORS, Operand, Step, StepArg};
@@ -175,17 +177,20 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         let holds = (1..=problem.k).contains(&splits.into());
         args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
     }
-    let call = args.check()?;
+    let mut call = args.check()?;
+    if problem.m == 0 {
+        return Ok(());
+    }
 
-    let device = call.device();
+    let device = call.device().clone();
     let compute_units = u64::from(device.info().compute_units).max(1);
     let variant = format!("{}_{}", T::DTYPE.name(), options.layout.name());
     let kernel: TileFunction<A16w16Args> = match options.tile {
-        Some(name) => KERNELS.named_function(device, OP, FAMILY, &variant, name)?,
+        Some(name) => KERNELS.named_function(&device, OP, FAMILY, &variant, name)?,
         None => {
             let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
             let score = |tile: &_| Tile::of(tile).score(problem, compute_units);
-            KERNELS.best_function(device, OP, FAMILY, &variant, &dims, score)?
+            KERNELS.best_function(&device, OP, FAMILY, &variant, &dims, score)?
         }
     };
     let tile = Tile::of(kernel.tile());
@@ -200,38 +205,39 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         Error::value(OP, "y", constraint, got)
     })?;
     let longest = tile.longest_strides(problem);
-    let x_copy = copy_of(x, "x", strides[0], longest[0])?;
-    let w_copy = copy_of(w, "w", strides[1], longest[1])?;
+    let widths = [
+        copied_width(x, "x", strides[0], longest[0])?,
+        copied_width(w, "w", strides[1], longest[1])?,
+    ];
     // Rows of partial sums are aligned, too.
     let sums_width = (problem.n as usize).next_multiple_of(RUN as usize);
-    let sums_shape = [split.count as usize, problem.m as usize, sums_width];
-    let sums = (split.count > 1).then(|| Tensor::<f32>::empty(call.stream(), &sums_shape));
-    let sums = sums.transpose()?;
-    if problem.m == 0 {
-        return Ok(());
-    }
-
-    let named = |name| KERNELS.named_function(device, OP, FAMILY, name, "any");
+    let sums_of_share = problem.m as usize * sums_width;
+    let shares = if split.count > 1 { split.count as usize } else { 0 };
+    let [x_copy, w_copy, sums] = call.workspace([
+        x.rows() * widths[0].unwrap_or(0) * size_of::<T>(),
+        w.rows() * widths[1].unwrap_or(0) * size_of::<T>(),
+        shares * sums_of_share * size_of::<f32>(),
+    ])?;
+    let named = |name| KERNELS.named_function(&device, OP, FAMILY, name, "any");
     let mut launches = Vec::new();
-    let mut taken = |operand: &TensorSlice<T>, stride, copy: &Option<Tensor<T>>| {
-        let Some(copy) = copy else { return Ok((operand.ptr().any(), stride)) };
+    let mut taken = |operand: &TensorSlice<T>, stride, copy: DevicePtr<u8>, copied_width| {
+        let Some(padded) = copied_width else { return Ok((operand.ptr().any(), stride)) };
         let pack: TileFunction<A16w16Args> = named("pack")?;
-        let (width, padded) = (operand.row_len(), copy.row_len());
         let args = A16w16Args {
             x: operand.ptr().any(),
-            y: copy.ptr().any(),
+            y: copy.cast::<T>().any(),
             x_stride: stride,
             y_stride: padded as i64,
             m: operand.rows() as u32,
-            n: width as u32,
+            n: operand.row_len() as u32,
             ..A16w16Args::new(&Lowered::default())
         };
-        let grid = elementwise_grid(&pack, copy.len(), compute_units);
+        let grid = elementwise_grid(&pack, operand.rows() * padded, compute_units);
         launches.push((pack, grid, args));
-        Ok::<_, Error>((copy.ptr().any(), padded as i64))
+        Ok::<_, Error>((copy.cast::<T>().any(), padded as i64))
     };
-    let (x, x_stride) = taken(x, strides[0], &x_copy)?;
-    let (w, w_stride) = taken(w, strides[1], &w_copy)?;
+    let (x, x_stride) = taken(x, strides[0], x_copy, widths[0])?;
+    let (w, w_stride) = taken(w, strides[1], w_copy, widths[1])?;
     let product = A16w16Args {
         x,
         w,
@@ -248,35 +254,34 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         y_store: StoreUnit::of::<Y>(y.ptr().address(), y_stride as u64, tile.m, &steps) as u32,
         ..A16w16Args::new(&steps)
     };
-    match &sums {
-        None => launches.push((kernel, [grid, 1, 1], product)),
-        Some(sums) => {
-            // Without epilogue.
-            let partial = A16w16Args {
-                y: sums.ptr().any(),
-                y_stride: sums_width as i64,
-                split_stride: (sums_shape[1] * sums_width) as i64,
-                y_type: f32::CODE,
-                y_store: StoreUnit::of::<f32>(
-                    sums.ptr().address(),
-                    sums_width as u64,
-                    tile.m,
-                    &Lowered::default(),
-                ) as u32,
-                step_count: 0,
-                ..product
-            };
-            let reduced = A16w16Args {
-                x: partial.y,
-                x_stride: partial.y_stride,
-                split_stride: partial.split_stride,
-                ..product
-            };
-            let reduce = named("reduce")?;
-            let grid_of_sums = elementwise_grid(&reduce, sums_shape[1] * sums_width, compute_units);
-            launches.push((kernel, [grid, 1, 1], partial));
-            launches.push((reduce, grid_of_sums, reduced));
-        }
+    if shares == 0 {
+        launches.push((kernel, [grid, 1, 1], product));
+    } else {
+        let reduce = named("reduce")?;
+        // Without epilogue.
+        let partial = A16w16Args {
+            y: sums.cast::<f32>().any(),
+            y_stride: sums_width as i64,
+            split_stride: sums_of_share as i64,
+            y_type: f32::CODE,
+            y_store: StoreUnit::of::<f32>(
+                sums.address(),
+                sums_width as u64,
+                tile.m,
+                &Lowered::default(),
+            ) as u32,
+            step_count: 0,
+            ..product
+        };
+        let reduced = A16w16Args {
+            x: partial.y,
+            x_stride: partial.y_stride,
+            split_stride: partial.split_stride,
+            ..product
+        };
+        let grid_of_sums = elementwise_grid(&reduce, sums_of_share, compute_units);
+        launches.push((kernel, [grid, 1, 1], partial));
+        launches.push((reduce, grid_of_sums, reduced));
     }
     call.submit(|stream| {
         for (kernel, grid, args) in &launches {
@@ -357,14 +362,14 @@ fn operands<T: Real16>(
     Ok((args, Problem { m, n, k, transposed }, [x_stride, w_stride]))
 }
 
-/// Room for a copy of the operand as the main kernels take it, with rows of whole 16-byte pieces,
-/// at most `longest` elements apart; unless it is so already. The columns that are added are zeros.
-fn copy_of<T: Real16>(
+/// Length of the rows of a copy of the operand as the main kernels take it: of whole 16-byte pieces,
+/// at most `longest` elements; none if the operand is so already. What is added is zeros.
+fn copied_width<T: Real16>(
     operand: &TensorSlice<T>,
     arg: &'static str,
     stride: i64,
     longest: u64,
-) -> Result<Option<Tensor<T>>> {
+) -> Result<Option<usize>> {
     let (width, stride) = (operand.row_len() as u64, stride as u64);
     let whole = width.is_multiple_of(RUN) && stride.is_multiple_of(RUN);
     if operand.ptr().address().is_multiple_of(16) && whole && stride <= longest {
@@ -375,7 +380,7 @@ fn copy_of<T: Real16>(
         let constraint = format!("rows of at most {} elements", longest / RUN * RUN);
         return Err(Error::value(OP, arg, constraint, width));
     }
-    Tensor::empty(operand.stream(), &[operand.rows(), padded as usize]).map(Some)
+    Ok(Some(padded as usize))
 }
 
 /// Workgroups for as many runs of elements, each a lane's work: not more than keep the device busy.

@@ -4,6 +4,7 @@
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
 use hk_core::dtype::bf16;
+use hk_core::op::dry_run;
 use hk_core::{Device, Error, Stream, Tensor, record_tiles};
 use hk_gemm::{Epilogue, GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
@@ -222,6 +223,28 @@ fn gemm_a16w16_names_the_longest_rows_that_it_can_take() {
             .and_then(|number| number.parse().ok())
             .unwrap_or_else(|| panic!("{error}"));
         assert!((16_000_000..40_000_000).contains(&longest), "{error}");
+    }
+}
+
+#[test]
+fn gemm_a16w16_tells_the_workspace_that_it_uses() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for (k, splits, expected) in [
+            // Neither packed nor in shares; both packed; in shares, with rows of sums padded to 8.
+            (1024, 1, 0),
+            (1023, 1, (64 + 65) * 1024 * 2),
+            (1024, 2, 2 * 64 * 72 * 4),
+            (1023, 2, (64 + 65) * 1024 * 2 + 2 * 64 * 72 * 4),
+        ] {
+            let (x, w) = (ones(&stream, [64, k]), ones(&stream, [65, k]));
+            let mut y = Tensor::<f32>::zeros(&stream, &[64, 65]).unwrap();
+            let options = GemmOptions::default().splits(splits);
+            let (result, calls) = dry_run(|| gemm_a16w16_into(&x, &w, &options, &mut y));
+            result.unwrap();
+            assert_eq!(calls[0].workspace_bytes, expected, "{k} {splits}");
+            assert_eq!(y.to_vec().unwrap(), [0.0; 64 * 65], "a dry run launched");
+        }
     }
 }
 

@@ -30,6 +30,21 @@ impl Hip {
         Ok(Some(address))
     }
 
+    /// Allocates on the current device for work of any stream, captured or not. `bytes` is not zero.
+    pub(crate) fn allocate_at_once(&self, bytes: usize) -> Result<u64> {
+        let mut pointer = std::ptr::null_mut();
+        match self.outside_captures(|| call!(self, hipMalloc(&mut pointer, bytes))) {
+            Ok(()) => {}
+            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => {
+                return Err(Error::OutOfMemory { requested: bytes, free: self.memory()?.0 });
+            }
+            Err(error) => return Err(error),
+        }
+        let address = pointer as u64;
+        self.live().insert(address, bytes);
+        Ok(address)
+    }
+
     /// Frees in stream order, on the stream's device.
     ///
     /// # Safety

@@ -272,6 +272,13 @@ impl Hip {
         Ok(status != sys::STREAM_CAPTURE_NONE)
     }
 
+    /// The number of the capture that the stream's work is part of at present.
+    fn capture(&self, stream: Handle) -> Result<Option<u64>> {
+        let (mut status, mut id) = (sys::STREAM_CAPTURE_NONE, 0);
+        call!(self, hipStreamGetCaptureInfo(stream, &mut status, &mut id))?;
+        Ok((status != sys::STREAM_CAPTURE_NONE).then_some(id))
+    }
+
     /// Whether all work of the stream is done.
     pub(crate) fn is_stream_idle(&self, stream: Handle) -> Result<bool> {
         match call!(self, hipStreamQuery(stream)) {

@@ -39,6 +39,11 @@ impl RawStream {
         self.raw
     }
 
+    /// The library that it belongs to.
+    pub(crate) fn hip(&self) -> &'static Hip {
+        self.hip
+    }
+
     /// Makes its device the current one.
     pub(crate) fn bind(&self) -> Result<Bound> {
         self.hip.bind(self.ordinal)
@@ -59,6 +64,11 @@ impl RawStream {
         Ok(!self.raw.is_null()
             && self.end.get().is_none()
             && self.bind()?.is_capturing(self.raw)?)
+    }
+
+    /// The number of the capture that its work is part of at present.
+    pub(crate) fn capture(&self) -> Result<Option<u64>> {
+        if self.is_capturing()? { self.bind()?.capture(self.raw) } else { Ok(None) }
     }
 
     /// An event at its present end; `None` while it is captured, when an event would be part of

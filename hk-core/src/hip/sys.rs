@@ -42,6 +42,7 @@ macro_rules! for_each_function {
             fn hipGetDevice(device: *mut c_int);
             fn hipSetDevice(device: c_int);
             fn hipMemGetInfo(free: *mut usize, total: *mut usize);
+            fn hipMalloc(pointer: *mut *mut c_void, bytes: usize);
             fn hipMallocAsync(pointer: *mut *mut c_void, bytes: usize, stream: Handle);
             fn hipFreeAsync(pointer: *mut c_void, stream: Handle);
             fn hipMemcpyAsync(
@@ -60,6 +61,7 @@ macro_rules! for_each_function {
             fn hipStreamQuery(stream: Handle);
             fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
             fn hipStreamIsCapturing(stream: Handle, status: *mut c_int);
+            fn hipStreamGetCaptureInfo(stream: Handle, status: *mut c_int, id: *mut u64);
             fn hipThreadExchangeStreamCaptureMode(mode: *mut c_uint);
             fn hipEventCreateWithFlags(event: *mut Handle, flags: c_uint);
             fn hipEventDestroy(event: Handle);

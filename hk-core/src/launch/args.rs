@@ -56,6 +56,11 @@ impl<T> fmt::Debug for DevicePtr<T> {
 }
 
 impl<T: Element> DevicePtr<T> {
+    /// The same address, of elements of another type.
+    pub const fn cast<U: Element>(self) -> DevicePtr<U> {
+        DevicePtr::new(self.address)
+    }
+
     /// The pointer with its element type as a value.
     pub const fn any(self) -> AnyPtr {
         AnyPtr { address: self.address, element: Some(T::DTYPE) }

@@ -190,9 +190,9 @@ impl Arguments {
         let Some(stream) = declared.first().map(|first| first.region.stream.clone()) else {
             return Err(Error::value(op, "arguments", "at least one", 0));
         };
-        let is_dry = record::note(op, || declared.iter().map(Declared::info).collect());
+        let dry = record::note(op, || declared.iter().map(Declared::info).collect());
         let uses = declared.into_iter().map(Declared::into_use).collect();
-        Ok(Call { stream, uses, is_dry })
+        Ok(Call { op, stream, uses, workspace: None, has_workspace: false, dry })
     }
 }
 

@@ -42,19 +42,27 @@ mod arguments;
 mod record;
 mod sizes;
 
+use std::fmt;
+use std::sync::Arc;
+
 pub use arguments::{Argument, Arguments, Role, Strides};
 pub use record::{ArgumentInfo, CallInfo, dry_run};
 
 use crate::order::Use;
-use crate::{Device, Result, Stream};
+use crate::workspace::{ALIGNMENT, Workspace};
+use crate::{Device, DevicePtr, Error, Result, Stream};
 
-/// A call of an op whose arguments are right. What it launches, it launches in [`submit`](Self::submit).
-#[derive(Debug)]
+/// A call of an op whose arguments are right. What it launches, it launches in
+/// [`submit`](Self::submit).
 pub struct Call {
+    op: &'static str,
     stream: Stream,
     uses: Vec<Use>,
-    /// Whether it is to be left out.
-    is_dry: bool,
+    workspace: Option<Arc<Workspace>>,
+    /// Whether one was asked for.
+    has_workspace: bool,
+    /// Its number in the dry run that it is a part of.
+    dry: Option<usize>,
 }
 
 impl Call {
@@ -68,6 +76,35 @@ impl Call {
         self.stream.device()
     }
 
+    /// Memory for what the launches hand to each other: pieces of so many bytes, each aligned to 256.
+    /// It is the stream's, which keeps it for later calls, or, if the stream is being captured, the
+    /// graph's. What is in it is left from others.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Value`] if the call has a workspace already; [`Error::Hip`].
+    pub fn workspace<const N: usize>(&mut self, bytes: [usize; N]) -> Result<[DevicePtr<u8>; N]> {
+        let mut total = 0usize;
+        let mut starts = [0; N];
+        for (start, bytes) in starts.iter_mut().zip(bytes) {
+            *start = total;
+            let end = bytes.checked_next_multiple_of(ALIGNMENT);
+            let end = end.and_then(|bytes| total.checked_add(bytes));
+            total = end.ok_or(Error::OutOfMemory { requested: usize::MAX, free: 0 })?;
+        }
+        if std::mem::replace(&mut self.has_workspace, true) {
+            return Err(Error::value(self.op, "workspace", "asked for once", "twice"));
+        }
+        let base = match self.dry {
+            _ if total == 0 => 0,
+            Some(call) => {
+                record::note_workspace(call, total);
+                0
+            }
+            None => self.workspace.insert(self.stream.workspace(self.op, total)?).address(),
+        };
+        Ok(starts.map(|start| DevicePtr::new(base + start as u64)))
+    }
+
     /// Gives the stream all launches of the op, in the order in which other streams have to see what
     /// they do with the arguments: see [`Stream::submit`]. By then everything is checked, chosen and
     /// allocated: all that `launches` does is launch.
@@ -75,9 +112,16 @@ impl Call {
     /// # Errors
     /// Those of `launches`, and of [`Stream::submit`].
     pub fn submit(self, launches: impl FnOnce(&Stream) -> Result<()>) -> Result<()> {
-        if self.is_dry {
+        if self.dry.is_some() {
             return Ok(());
         }
+        let _turn = self.workspace.as_deref().map(Workspace::turn);
         self.stream.submit(&self.uses, || launches(&self.stream))
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("op", &self.op).field("stream", &self.stream).finish()
     }
 }

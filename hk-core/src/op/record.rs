@@ -18,6 +18,8 @@ pub struct CallInfo {
     pub op: &'static str,
     /// Its tensors, in the order in which it checks them.
     pub arguments: Vec<ArgumentInfo>,
+    /// Bytes of the stream's [workspace](crate::Stream::reserve_workspace) that it uses.
+    pub workspace_bytes: usize,
 }
 
 /// What an op says of one of its tensors.
@@ -87,12 +89,23 @@ impl Drop for DryRun {
     }
 }
 
-/// Notes a call, if this thread is in a dry run; whether it is.
-pub(super) fn note(op: &'static str, arguments: impl FnOnce() -> Vec<ArgumentInfo>) -> bool {
+/// Notes a call, if this thread is in a dry run, and gives its number there.
+pub(super) fn note(
+    op: &'static str,
+    arguments: impl FnOnce() -> Vec<ArgumentInfo>,
+) -> Option<usize> {
     RECORD.with_borrow_mut(|record| {
-        if let Some(record) = record {
-            record.push(CallInfo { op, arguments: arguments() });
-        }
-        record.is_some()
+        let record = record.as_mut()?;
+        record.push(CallInfo { op, arguments: arguments(), workspace_bytes: 0 });
+        Some(record.len() - 1)
     })
+}
+
+/// Notes what workspace the call of that number uses.
+pub(super) fn note_workspace(call: usize, bytes: usize) {
+    RECORD.with_borrow_mut(|record| {
+        if let Some(call) = record.as_mut().and_then(|record| record.get_mut(call)) {
+            call.workspace_bytes = bytes;
+        }
+    });
 }

@@ -1,7 +1,8 @@
 //! Device memory that is given back in the order of the stream it came from.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::hip::RawStream;
 use crate::order::Ledger;
 use crate::{Error, Result, Stream};
 
@@ -36,7 +37,8 @@ impl Buffer {
     }
 }
 
-fn allocate(op: &'static str, stream: &Stream, bytes: usize) -> Result<u64> {
+/// Allocates in stream order, waiting for what is still to be freed if there is no other memory.
+pub(crate) fn allocate(op: &'static str, stream: &Stream, bytes: usize) -> Result<u64> {
     if stream.queue().is_capturing()? {
         return Err(Error::StreamCapture { op, why: "memory cannot be allocated" });
     }
@@ -60,19 +62,20 @@ impl Drop for Buffer {
         }
         let (address, home) = (self.address, self.home.clone());
         let ledger = std::mem::take(&mut *self.ledger());
-        self.home.device().hip().retire(move || {
-            free(address, &home, &ledger).unwrap_or_else(|error| {
-                tracing::warn!(%error, "device memory could not be freed");
-                true
-            })
-        });
+        self.home.device().hip().retire(move || free(address, home.queue(), &ledger));
     }
 }
 
 /// Frees memory once all uses are done; false if that cannot be said now, because a stream is being
 /// captured: what it was given before has no event, and freeing must not become a part of a graph.
-fn free(address: u64, home: &Stream, ledger: &Ledger) -> Result<bool> {
-    let queue = home.queue();
+pub(crate) fn free(address: u64, queue: &Arc<RawStream>, ledger: &Ledger) -> bool {
+    try_free(address, queue, ledger).unwrap_or_else(|error| {
+        tracing::warn!(%error, "device memory could not be freed");
+        true
+    })
+}
+
+fn try_free(address: u64, queue: &Arc<RawStream>, ledger: &Ledger) -> Result<bool> {
     if queue.is_capturing()? {
         return Ok(false);
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 
-pub(crate) use buffer::Buffer;
+pub(crate) use buffer::{Buffer, allocate, free};
 use layout::Layout;
 pub use layout::MAX_RANK;
 pub(crate) use region::{Placement, Region};

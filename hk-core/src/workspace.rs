@@ -1,0 +1,90 @@
+//! Memory that the launches of an op hand to each other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::hip::RawStream;
+use crate::order::Ledger;
+use crate::tensor::{allocate, free};
+use crate::{Result, Stream};
+
+/// Alignment of each piece of a workspace, in bytes.
+pub(crate) const ALIGNMENT: usize = 256;
+
+/// Memory of a stream or of a graph, which calls use one after another.
+pub(crate) struct Workspace {
+    address: u64,
+    bytes: usize,
+    /// The stream in whose order it is freed; none if a graph may use it for ever.
+    home: Option<Arc<RawStream>>,
+    turn: Mutex<()>,
+}
+
+impl Workspace {
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// To be held while a call launches: of two threads, one is to launch all of its call before the
+    /// other.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let Some(home) = self.home.take() else { return };
+        let address = self.address;
+        home.hip().retire(move || free(address, &home, &Ledger::default()));
+    }
+}
+
+/// The workspaces of a stream.
+#[derive(Default)]
+pub(crate) struct Workspaces {
+    own: Option<Arc<Workspace>>,
+    /// That of the graph which is, or was last, captured on the stream, with the capture's number.
+    captured: Option<(u64, Arc<Workspace>)>,
+}
+
+impl Stream {
+    /// Makes the workspace that ops on this stream use at least so large, which they otherwise do
+    /// when they need it: [`op::dry_run`](crate::op::dry_run) tells how much that is. A workspace is
+    /// kept until the stream, with all that is on it, is dropped, or a larger one takes its place.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Hip`](crate::Error::Hip).
+    pub fn reserve_workspace(&self, bytes: usize) -> Result<()> {
+        self.workspace("Stream::reserve_workspace", bytes).map(drop)
+    }
+
+    /// Memory of at least so many bytes that only work of this stream uses; or only the graph that
+    /// the stream is being captured in, which may run at any time and on other streams, and does not
+    /// say when it is destroyed: its workspace is never freed.
+    pub(crate) fn workspace(&self, op: &'static str, bytes: usize) -> Result<Arc<Workspace>> {
+        let bytes = bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let capture = self.queue().capture()?;
+        let mut kept = self.workspaces();
+        let fits = |workspace: &&Arc<Workspace>| workspace.bytes >= bytes;
+        let found = match capture {
+            None => kept.own.as_ref().filter(fits),
+            Some(id) => {
+                let of_graph = kept.captured.as_ref().filter(|(graph, _)| *graph == id);
+                of_graph.map(|(_, workspace)| workspace).filter(fits)
+            }
+        };
+        if let Some(workspace) = found {
+            return Ok(Arc::clone(workspace));
+        }
+        let (address, home) = match capture {
+            None => (allocate(op, self, bytes)?, Some(Arc::clone(self.queue()))),
+            Some(_) => (self.queue().bind()?.allocate_at_once(bytes)?, None),
+        };
+        let workspace = Arc::new(Workspace { address, bytes, home, turn: Mutex::default() });
+        match capture {
+            None => kept.own = Some(Arc::clone(&workspace)),
+            Some(id) => kept.captured = Some((id, Arc::clone(&workspace))),
+        }
+        Ok(workspace)
+    }
+}
