@@ -320,11 +320,13 @@ unsafe fn gather_simple<L: Level, const N: usize>(
     detail: &LaneDetail,
     buffers: &mut [MaybeUninit<Rows>; N],
 ) -> [*const Lanes; 4] {
-    std::array::from_fn(|at| match buffers.get_mut(at) {
+    // A closure would not be compiled for the level, nor what it calls be inlined.
+    let mut src = [wave.rows().cast_const(); 4];
+    for ((src, source), buffer) in src.iter_mut().zip(&detail.sources).zip(buffers) {
         // SAFETY: the caller's promise.
-        Some(buffer) => unsafe { detail.sources[at].simple_rows::<L>(wave, buffer) },
-        None => wave.rows().cast_const(),
-    })
+        *src = unsafe { source.simple_rows::<L>(wave, buffer) };
+    }
+    src
 }
 
 /// Pointers to the rows of the first `N` operands; scalars are repeated in the buffers.
