@@ -295,10 +295,15 @@ impl GroupChecker<'_> {
         if memory.access == Access::Store {
             return self.lds_store(at, memory, index, second, reach);
         }
-        let stored = self.stored(at, memory, second);
-        if memory.access == Access::Atomic && stored.lanes & reach.lds != 0 {
+        if memory.access == Access::Atomic {
+            let stored = self.stored(at, memory, second);
             let lanes = stored.lanes & reach.lds;
-            self.report_use(at, index, Taint { lanes, ..stored }, Use::Atomic);
+            if lanes != 0 {
+                self.report_use(at, index, Taint { lanes, ..stored }, Use::Atomic);
+            }
+        }
+        if reach.lds == u64::MAX && self.lds.defined.all_of_lanes(&reach.at, reach.bytes) {
+            return;
         }
         let ranges = reach.ranges(reach.lds);
         let undefined = |range: &&Range| !self.lds.is_defined(range.start, range.len.into());

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::exec::WAVE;
+
 /// Which bytes of an allocation were ever written, one bit each.
 #[derive(Debug)]
 pub struct Written {
@@ -76,6 +78,20 @@ impl Bytes {
         masks(start, start.saturating_add(len).min(self.len))
             .all(|(word, mask)| self.words[word] & mask == mask)
     }
+
+    /// Whether `bytes` bytes of each lane are written, which a power of two up to 16 shows at once if
+    /// it divides all offsets; otherwise false.
+    #[inline]
+    pub(super) fn all_of_lanes(&self, at: &[u64; WAVE], bytes: u32) -> bool {
+        if !matches!(bytes, 1 | 2 | 4 | 8 | 16) {
+            return false;
+        }
+        let (bytes, mask) = (u64::from(bytes), (1 << bytes) - 1);
+        at.iter().all(|start| {
+            let word = self.words.get((start / 64) as usize).copied().unwrap_or(0);
+            start % bytes == 0 && word >> (start % 64) & mask == mask
+        })
+    }
 }
 
 /// Words of a bit set with one bit per byte, with the bits of the bytes `from..to`.
@@ -106,6 +122,28 @@ mod tests {
         assert!(bytes.all(90, 20));
         bytes.reset(100);
         assert!(!bytes.all(90, 1));
+    }
+
+    #[test]
+    fn lanes_are_looked_at_together() {
+        let mut bytes = Bytes::default();
+        bytes.reset(4096);
+        bytes.set(64, 1024, true);
+        bytes.set(500, 1, false);
+        let lanes = |start: u64, stride: u64| std::array::from_fn(|lane| start + stride * lane as u64);
+        for (start, stride, size, expected) in [
+            (64, 4, 4, true),
+            (64, 0, 16, true),
+            (60, 4, 4, false),
+            (64, 8, 8, false),
+            (512, 8, 8, true),
+            (66, 4, 4, false),
+            (512, 4, 12, false),
+            (1 << 40, 0, 4, false),
+        ] {
+            let found = bytes.all_of_lanes(&lanes(start, stride), size);
+            assert_eq!(found, expected, "{size} bytes at {start}, {stride} apart");
+        }
     }
 
     #[test]

@@ -135,7 +135,42 @@ impl ShadowPage {
 
     /// Notes an access to the addresses `from..to` of the page by the instruction `index`, and tells
     /// the observer of each earlier access that is not ordered before it, once per unit.
+    #[inline]
     pub(super) fn access(
+        &mut self,
+        (from, to): (u64, u64),
+        view: &View<'_>,
+        index: u32,
+        mode: Mode,
+        observer: &mut Observer<'_>,
+    ) {
+        if !self.repeats((from, to), view, mode) {
+            self.access_units((from, to), view, index, mode, observer);
+        }
+    }
+
+    /// Notes a read of one unit with the history of one that the instruction has read before, and
+    /// whether it was that.
+    #[inline]
+    fn repeats(&mut self, (from, to): (u64, u64), view: &View<'_>, mode: Mode) -> bool {
+        let Recent { epoch, write, set, extended: (before, after) } = self.recent;
+        let size = 1 << self.shift;
+        let unit = (from % PAGE / size) as usize;
+        let one = from % size == 0 && to - from == size;
+        if !one || mode != Mode::Read || epoch != view.epoch || after == 0 {
+            return false;
+        }
+        let cell = &mut self.cells[unit];
+        let is_same = cell.since == before
+            && (before == set || before == 0)
+            && (cell.write == write || !cell.write.is_some());
+        if is_same {
+            cell.since = after;
+        }
+        is_same
+    }
+
+    fn access_units(
         &mut self,
         (from, to): (u64, u64),
         view: &View<'_>,
