@@ -180,6 +180,10 @@ fn the_sanitizer_is_on_where_asked_for_and_needs_the_simulator() {
     assert!(
         reports.iter().all(|report| report["sanitizer"] == json!([]) && report["pass"] == true)
     );
+    for report in &reports {
+        let counters = &report["counters"][report["kernel"].as_str().expect("a name")];
+        assert!(counters["read_bytes"].as_u64() > Some(0) && counters["launches"] == 1, "{report}");
+    }
     refused(&run(&["check", FEW, "--sanitize", "speed"]), &["\"speed\" is no check", "race"]);
 
     // The simulator as a HIP library is as good as a GPU to the command.
@@ -233,7 +237,7 @@ fn kernels_lists_resources_of_every_architecture() {
     let rows: Vec<Vec<_>> = lines.map(|line| line.split_whitespace().collect()).collect();
     let archs: BTreeSet<_> = rows.iter().map(|row| row[1]).collect();
     assert_eq!(archs, ["gfx942", "gfx950"].into());
-    assert!(rows.iter().all(|row| row.len() == 13 && row[0] == "hk-norm"), "{shown}");
+    assert!(rows.iter().all(|row| row.len() == 18 && row[0] == "hk-norm"), "{shown}");
 
     let tiles = objects(&expect(&run(&["kernels", "hk-norm", "--json"]), 0));
     assert_eq!(tiles.len(), rows.len());
@@ -243,6 +247,9 @@ fn kernels_lists_resources_of_every_architecture() {
         assert_eq!(tile["vgprs"].to_string(), row[7]);
         let limit = if tile["arch"] == "gfx942" { 65_536 } else { 163_840 };
         assert!(tile["lds_bytes"].as_u64() <= Some(limit) && tile["spills"] == 0, "{tile}");
+        let code = &tile["instructions"];
+        assert_eq!(code["vector"].to_string(), row[12]);
+        assert!(code["vector_memory"].as_u64() > Some(1) && code["matrix"] == 0, "{tile}");
     }
 }
 

@@ -43,6 +43,8 @@ mod workspace;
 
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
+#[cfg(feature = "sim")]
+pub use hk_sim::counters;
 pub use hk_types::{Activation, Arch, FaultKind, FaultReport, FindingKind, dtype};
 pub use launch::{
     AnyPtr, ArgValue, DevicePtr, Function, KernelArgs, LaunchConfig, Module, TileFunction,

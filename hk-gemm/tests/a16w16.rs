@@ -3,6 +3,7 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::op::dry_run;
 use hk_core::{Device, Error, Stream, Tensor, record_tiles};
@@ -275,5 +276,29 @@ fn gemm_a16w16_waits_for_other_streams() {
                 assert_eq!(y_elsewhere.to_vec().unwrap(), [expected; 4096]);
             }
         }
+    }
+}
+
+#[test]
+fn gemm_a16w16_multiplies_each_pair_once() {
+    const SIDE: u64 = 256;
+    for device in devices() {
+        let stream = device.default_stream();
+        let shape = [SIDE as usize; 2];
+        let (x, w) = (ones(&stream, shape), ones(&stream, shape));
+        let (_, counters) = count(|| {
+            let y: Tensor<bf16> = gemm_a16w16(&x, &w, &GemmOptions::default()).unwrap();
+            stream.synchronize().map(|()| y).unwrap()
+        });
+        // Products of a mnemonic, such as `v_mfma_f32_32x32x8_bf16`.
+        let products = |mnemonic: &str| {
+            let shape = mnemonic.split('_').find(|part| part.contains('x')).expect("a shape");
+            shape.split('x').map(|size| size.parse::<u64>().expect("a number")).product::<u64>()
+        };
+        let of_all = counters.values().flat_map(|counters| &counters.matrix);
+        let sum: u64 = of_all.map(|(mnemonic, count)| count * products(mnemonic)).sum();
+        assert_eq!(sum, SIDE * SIDE * SIDE, "{counters:?}");
+        let read: u64 = counters.values().map(|counters| counters.distinct_read_bytes).sum();
+        assert!(read >= 2 * SIDE * SIDE * 2, "{counters:?}");
     }
 }

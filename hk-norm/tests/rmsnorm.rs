@@ -3,6 +3,7 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::{Device, Error, Stream, Tensor, TensorSlice};
 use hk_norm::{
@@ -230,5 +231,29 @@ fn rmsnorm_waits_for_other_streams() {
             weight_elsewhere.fill(100.0).unwrap();
             assert_eq!(y_elsewhere.to_vec().unwrap(), [f32::from(i); 64 * 512]);
         }
+    }
+}
+
+#[test]
+fn rmsnorm_writes_each_byte_once_and_reads_all() {
+    const ROWS: usize = 96;
+    const COLUMNS: usize = 1024;
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = Tensor::filled(&stream, &[ROWS, COLUMNS], bf16::ONE).unwrap();
+        let weight = Tensor::filled(&stream, &[COLUMNS], bf16::ONE).unwrap();
+        let (y, counters) = count(|| {
+            let y = hk_norm::rmsnorm(&x, &weight, 1e-6, &RmsnormOptions::default()).unwrap();
+            stream.synchronize().map(|()| y).unwrap()
+        });
+        let counters = counters.into_values().next().expect("a kernel was launched");
+        let (tensor, row) = ((y.len() * 2) as u64, (COLUMNS * 2) as u64);
+        assert_eq!(counters.written_bytes, tensor);
+        assert_eq!(counters.distinct_written_bytes, tensor);
+        // Beside the tensors it reads its arguments.
+        let arguments = counters.distinct_read_bytes - tensor - row;
+        assert!((8..1024).contains(&arguments), "{arguments}");
+        assert!(counters.read_bytes >= tensor + row && counters.matrix.is_empty());
+        assert_eq!(counters.launches, 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Cases, and how they are run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -7,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use hk_core::dtype::{Element, Scalar};
 use hk_core::kernel::{KernelSet, TileConfig};
 use hk_core::{Arch, Device, Error, FaultKind, FaultReport, Result, Stream, record_tiles};
+use hk_sim::counters::{self, Counters};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
 use serde::Serialize;
@@ -128,6 +130,10 @@ pub struct Report {
     /// What the simulator's sanitizer found, a line each; absent if it was off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<Vec<String>>,
+    /// What the kernels of the first run did on the simulator, by their names; absent if it was not
+    /// counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<BTreeMap<String, Counters>>,
     /// Why it did not pass.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -151,8 +157,8 @@ impl Case {
     /// of the three runs. One is enough: the sanitizer judges what could happen under any schedule.
     pub fn run_sanitized(&self, device: &Device, checks: Checks) -> Report {
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let setting = Setting::new(device, checks);
-        let mut attempt = Attempt::new(self);
+        let setting = Setting::new(device, checks.into());
+        let mut attempt = Attempt::new(self, &setting);
         for run in 0..PATTERNS.len() {
             setting.choose(run);
             attempt.step(run, &device.default_stream());
@@ -177,11 +183,14 @@ struct Attempt<'c> {
     prepared: Option<Prepared>,
     outcome: Outcome,
     tiles: Vec<&'static TileConfig>,
+    /// Whether the first run is counted.
+    counts: bool,
 }
 
 impl<'c> Attempt<'c> {
-    fn new(case: &'c Case) -> Self {
-        Self { case, prepared: None, outcome: Outcome::default(), tiles: Vec::new() }
+    fn new(case: &'c Case, setting: &Setting) -> Self {
+        let (outcome, counts) = (Outcome::default(), setting.counts());
+        Self { case, prepared: None, outcome, tiles: Vec::new(), counts }
     }
 
     /// Makes run `run`; after a failure, nothing.
@@ -210,7 +219,14 @@ impl<'c> Attempt<'c> {
         for output in &mut prepared.outputs {
             output.reset(pattern)?;
         }
-        (prepared.launch)()?;
+        if self.counts && run == 0 {
+            let launch = || (prepared.launch)().and_then(|()| stream.synchronize());
+            let (launched, counters) = counters::count(launch);
+            self.outcome.counters = Some(counters);
+            launched?;
+        } else {
+            (prepared.launch)()?;
+        }
         let mut complaint = None;
         for output in &mut prepared.outputs {
             let said = output.take(pattern)?;
@@ -248,8 +264,24 @@ impl<'c> Attempt<'c> {
             kernel: tile.map_or("", |tile| tile.symbol).to_owned(),
             tile: tile.map_or("", |tile| tile.name).to_owned(),
             sanitizer: setting.sanitizes().then_some(outcome.findings),
+            counters: outcome.counters,
             failure: outcome.failure,
         }
+    }
+}
+
+/// What the simulator looks at in the first run of a case.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// Checks of its sanitizer.
+    pub checks: Checks,
+    /// Whether it counts what kernels do.
+    pub counts: bool,
+}
+
+impl From<Checks> for Look {
+    fn from(checks: Checks) -> Self {
+        Self { checks, counts: false }
     }
 }
 
@@ -257,25 +289,29 @@ impl<'c> Attempt<'c> {
 struct Setting {
     /// As the environment or the program has chosen it; absent on a GPU.
     preset: Option<ExecOptions>,
-    /// Checks of the first run.
-    checks: Checks,
+    /// Of the first run.
+    look: Look,
 }
 
 impl Setting {
-    fn new(device: &Device, checks: Checks) -> Self {
-        Self { preset: device.is_simulated().then(hk_sim::exec_options), checks }
+    fn new(device: &Device, look: Look) -> Self {
+        Self { preset: device.is_simulated().then(hk_sim::exec_options), look }
+    }
+
+    fn counts(&self) -> bool {
+        self.preset.is_some() && self.look.counts
     }
 
     fn choose(&self, run: usize) {
         if let Some(preset) = &self.preset {
-            let checks = if run == 0 { self.checks } else { Checks::NONE };
+            let checks = if run == 0 { self.look.checks } else { Checks::NONE };
             let ((slice, seed), sanitize) = (SCHEDULES[run], preset.sanitize | checks);
             hk_sim::set_exec_options(ExecOptions { slice, seed, sanitize, ..preset.clone() });
         }
     }
 
     fn sanitizes(&self) -> bool {
-        self.preset.as_ref().is_some_and(|preset| !(preset.sanitize | self.checks).is_empty())
+        self.preset.as_ref().is_some_and(|preset| !(preset.sanitize | self.look.checks).is_empty())
     }
 }
 
@@ -319,6 +355,7 @@ impl fmt::Debug for Prepared {
 #[derive(Default)]
 struct Outcome {
     findings: Vec<String>,
+    counters: Option<BTreeMap<String, Counters>>,
     failure: Option<String>,
     worst: Option<Statistics>,
     relative: Option<f64>,
@@ -485,7 +522,7 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
     let mut failures = String::new();
     for device in devices {
         let fitting: Vec<_> = quick.iter().copied().filter(|case| case.info.fits(device)).collect();
-        run_cases(device, &fitting, Checks::ALL, |case, report| {
+        run_cases(device, &fitting, Checks::ALL.into(), |case, report| {
             if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }

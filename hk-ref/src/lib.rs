@@ -32,5 +32,5 @@ pub use expected::{Expected, Statistics, unit_roundoff};
 pub use guarded::{Edge, Guarded, Placement};
 #[cfg(feature = "harness")]
 pub use harness::{
-    Case, CaseInfo, Prepared, Report, Size, devices, devices_of, run_cases, run_module,
+    Case, CaseInfo, Look, Prepared, Report, Size, devices, devices_of, run_cases, run_module,
 };

@@ -8,14 +8,13 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
 use hk_core::{Device, Stream};
-use hk_sim::sanitize::Checks;
 
-use super::{Attempt, Case, PATTERNS, RUNNING, Report, Setting, Size};
+use super::{Attempt, Case, Look, PATTERNS, RUNNING, Report, Setting, Size};
 
 /// What one thread keeps prepared at once, in units of a quick case.
 const SHARE: usize = 16;
 
-/// Runs cases as [`Case::run_sanitized`] does, on as many threads as the host has cores, and gives
+/// Runs cases as [`Case::run_sanitized`] does, looked at as `look` says, on as many threads as the host has cores, and gives
 /// `each` the reports in the order of the cases, until it breaks off. A case that panics has failed.
 ///
 /// Cases differ in how long they take and the simulator's schedule is one for the process, so a batch
@@ -24,11 +23,11 @@ const SHARE: usize = 16;
 pub fn run_cases(
     device: &Device,
     cases: &[&Case],
-    checks: Checks,
+    look: Look,
     mut each: impl FnMut(&Case, Report) -> ControlFlow<()>,
 ) {
     let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    let setting = Setting::new(device, checks);
+    let setting = Setting::new(device, look);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let workers = if device.is_simulated() { cores } else { 1 };
     let mut rest = cases;
@@ -72,7 +71,7 @@ fn run_batch(device: &Device, cases: &[&Case], setting: &Setting, workers: usize
         while let at = next.fetch_add(1, Ordering::Relaxed)
             && let Some(case) = cases.get(at)
         {
-            let mut attempt = Attempt::new(case);
+            let mut attempt = Attempt::new(case, setting);
             guarded_step(&mut attempt, 0, &stream);
             attempts.push((at, attempt));
         }

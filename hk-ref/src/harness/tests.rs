@@ -146,7 +146,7 @@ fn cases_on_all_cores_report_in_their_order() {
         .collect();
     let cases: Vec<&Case> = cases.iter().collect();
     let mut shapes = Vec::new();
-    run_cases(device, &cases, FindingKind::Race.into(), |case, report| {
+    run_cases(device, &cases, Checks::from(FindingKind::Race).into(), |case, report| {
         assert_eq!(case.info.shape, report.shape);
         let at = report.shape[0];
         let failure = report.failure.unwrap_or_default();

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::isa::{Format, Inst, Op};
+use crate::object::CodeObject;
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $field:ident,)*) => {
@@ -60,6 +61,17 @@ classes! {
     Lds lds,
     /// Vector memory: loads to LDS and private memory too.
     VectorMemory vector_memory,
+}
+
+impl Classes {
+    /// The instructions of a kernel's code, however often each is executed.
+    pub fn of_code(object: &CodeObject, kernel: &str) -> Self {
+        let mut classes = Self::default();
+        for placed in object.instructions(kernel) {
+            classes.count(Class::of(&placed.inst));
+        }
+        classes
+    }
 }
 
 impl Class {

@@ -130,7 +130,8 @@ mod tests {
         bytes.reset(4096);
         bytes.set(64, 1024, true);
         bytes.set(500, 1, false);
-        let lanes = |start: u64, stride: u64| std::array::from_fn(|lane| start + stride * lane as u64);
+        let lanes =
+            |start: u64, stride: u64| std::array::from_fn(|lane| start + stride * lane as u64);
         for (start, stride, size, expected) in [
             (64, 4, 4, true),
             (64, 0, 16, true),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hk_core::{Arch, Device};
-use hk_ref::{Case, Report, Size};
+use hk_ref::{Case, Look, Report, Size};
 use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -27,7 +27,8 @@ pub(crate) struct Request {
     /// chip of each architecture that there are kernels for]
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
-    /// Print an object of JSON per case, one per line.
+    /// Print an object of JSON per case, one per line; of simulated devices with counters of what
+    /// each kernel does in one of the runs: instructions, bytes of memory, bank conflicts of LDS.
     #[arg(long)]
     json: bool,
     /// List the cases, and run none.
@@ -111,8 +112,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         progress.set_message(device.to_string());
         let cases: Vec<_> = runs.iter().map(|(.., case)| *case).collect();
         let mut inputs = runs.iter().map(|(_, input, _)| *input);
-        let checks = request.sanitize.unwrap_or_default();
-        hk_ref::run_cases(device, &cases, checks, |case, report| {
+        let look = Look { checks: request.sanitize.unwrap_or_default(), counts: request.json };
+        hk_ref::run_cases(device, &cases, look, |case, report| {
             progress.inc(1);
             progress.set_message(format!("{device} {}", case.info.title()));
             let input = inputs.next().flatten();

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hk_core::kernel::{Kernel, TileConfig};
+use hk_sim::counters::Classes;
+use hk_sim::object::CodeObject;
 use serde_json::json;
 
 use crate::registry;
@@ -23,7 +25,7 @@ pub(crate) struct Request {
 /// Prints a row per tile configuration.
 ///
 /// # Errors
-/// That there is none.
+/// That there is none, or what is wrong with its code object.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
     let mut rows = Vec::new();
@@ -32,7 +34,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             for tile in kernel.tiles {
                 let (arch, name) = (kernel.arch, kernel.name());
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
-                    rows.push((set.package, kernel, tile));
+                    let object = CodeObject::parse(tile.image.bytes)?;
+                    let code = Classes::of_code(&object, tile.symbol);
+                    rows.push(Row { package: set.package, kernel, tile, code });
                 }
             }
         }
@@ -43,8 +47,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if request.json {
-        for (package, kernel, tile) in rows {
-            writeln!(out, "{}", object(package, kernel, tile))?;
+        for row in rows {
+            writeln!(out, "{}", object(&row))?;
         }
     } else {
         table(&mut out, &rows)?;
@@ -53,7 +57,15 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn object(package: &str, kernel: &Kernel, tile: &TileConfig) -> serde_json::Value {
+/// A tile configuration, and the instructions of its code.
+struct Row {
+    package: &'static str,
+    kernel: &'static Kernel,
+    tile: &'static TileConfig,
+    code: Classes,
+}
+
+fn object(Row { package, kernel, tile, code }: &Row) -> serde_json::Value {
     let r = &tile.resources;
     json!({
         "crate": package,
@@ -70,13 +82,15 @@ fn object(package: &str, kernel: &Kernel, tile: &TileConfig) -> serde_json::Valu
         "waves_per_simd": r.waves_per_simd,
         "object_bytes": tile.image.size,
         "embedded_bytes": tile.image.packed.len(),
+        "instructions": code,
     })
 }
 
-fn table(out: &mut impl Write, rows: &[(&str, &Kernel, &TileConfig)]) -> io::Result<()> {
+fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     writeln!(
         out,
-        "{:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  waves/SIMD",
+        "{:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7} {:>5} {:>5} {:>5} \
+         {:>5} {:>5}  waves/SIMD",
         "crate",
         "arch",
         "kernel",
@@ -88,12 +102,18 @@ fn table(out: &mut impl Write, rows: &[(&str, &Kernel, &TileConfig)]) -> io::Res
         "SGPRs",
         "spills",
         "scratch",
+        "VALU",
+        "MFMA",
+        "LDS",
+        "VMEM",
+        "waits",
     )?;
-    for (package, kernel, tile) in rows {
+    for Row { package, kernel, tile, code } in rows {
         let r = &tile.resources;
         writeln!(
             out,
-            "{package:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7}  {}",
+            "{package:<8} {:<7} {:<22} {:<12} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7} {:>5} \
+             {:>5} {:>5} {:>5} {:>5}  {}",
             kernel.arch,
             kernel.name(),
             tile.name,
@@ -104,6 +124,11 @@ fn table(out: &mut impl Write, rows: &[(&str, &Kernel, &TileConfig)]) -> io::Res
             r.sgprs,
             r.vgpr_spills + r.sgpr_spills,
             r.scratch,
+            code.vector,
+            code.matrix,
+            code.lds,
+            code.vector_memory,
+            code.wait,
             r.waves_per_simd,
         )?;
     }
