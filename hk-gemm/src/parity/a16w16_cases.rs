@@ -291,7 +291,8 @@ fn tiles(cases: &mut Vec<Case>) {
         // Groups of blocks that are not full, and one XCD with a block more than the others.
         let blocks = config.spec(", 11 x 3 blocks", [11 * m, 3 * n, 8]);
         cases.push(case_of(dtype, dtype, blocks));
-        let last = config.spec(", end of memory", [m + 8, n + 8, k + 8]);
+        // Four steps, of which loops over three stages leave one.
+        let last = config.spec(", end of memory", [m + 8, n + 8, 3 * k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };
         cases.push(case_of(dtype, dtype, last.steps(&[Step::AddColumns, Step::AddTensor(1.0)])));
         for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {

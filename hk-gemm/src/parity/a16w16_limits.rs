@@ -128,11 +128,12 @@ fn tails(cases: &mut Vec<Case>) {
     }
 }
 
-/// Rows of less than one run, in all lanes of a wave, and lanes that all take the same way through a
+/// Rows of one run or less, in all lanes of a wave, and lanes that all take the same way through a
 /// function: what adds up splits has a lane for each run.
 fn short_rows(cases: &mut Vec<Case>) {
-    let steps = [Step::AddTensor(1.0), Step::AddColumns];
-    for n in 1..8 {
+    let full = Factor::Full;
+    let steps = [Step::AddTensor(1.0), Step::AddColumns, Step::AddProduct(full, full)];
+    for n in 1..=8 {
         for (result, gap, name) in REAL.into_iter().flat_map(|y| {
             // The gap of y is 8 longer: aligned rows, and such as are not.
             [(y, 16 - n, "aligned"), (y, 5, "not aligned")]

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hk_core::Device;
@@ -240,33 +241,6 @@ fn change(
     let sites = sites(core, runs)?;
     let mutants = sample(&sites, request.sample, request.seed);
     let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, mutant)).collect();
-    let progress = bar(jobs.len());
-    progress.set_message(format!("{} {}", core.package, core.family));
-    let answers: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let next = Mutex::new(0..jobs.len());
-    let processes = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
-        let work = || {
-            let mut worker = Worker::start()?;
-            loop {
-                let turn = next.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(at) = turn else { return Ok(()) };
-                let answer = match mutants[at].is_equal()? {
-                    true => Answer::equal(),
-                    false => worker.judge(&jobs[at])?,
-                };
-                *answers[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
-                progress.inc(1);
-            }
-        };
-        let threads: Vec<_> = (0..processes).map(|_| scope.spawn(work)).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err("a thread that drives a process panicked".into()))
-        };
-        threads.into_iter().map(join).collect()
-    });
-    progress.finish_and_clear();
-    results.into_iter().collect::<Result<(), _>>()?;
     let mut row = Row::new(core);
     // Of code that was left out, nothing is known.
     if request.kernel.is_none() && request.device.is_empty() {
@@ -278,16 +252,63 @@ fn change(
             !sites.iter().any(|(place, copies)| about(place) && copies.iter().any(covered))
         });
     }
-    for (mutant, answer) in mutants.iter().zip(answers) {
-        let answer = answer.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let answer = answer.ok_or("a mutant was not judged")?;
-        let reason = (answer.outcome == Outcome::Survived)
-            .then(|| Reason::find(reasons, sources, core.family, mutant.place, &mutant.what()))
-            .flatten();
-        row.add(&answer, reason.is_some());
-        show(request, core, mutant, &answer, reason, sources)?;
-    }
-    Ok(row)
+    let progress = bar(jobs.len());
+    progress.set_message(format!("{} {}", core.package, core.family));
+    let next = Mutex::new(0..jobs.len());
+    let turn = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = |answers: &Sender<_>| {
+        let mut worker = Worker::start()?;
+        while let Some(at) = turn() {
+            let answer = match mutants[at].is_equal()? {
+                true => Answer::equal(),
+                false => worker.judge(&jobs[at])?,
+            };
+            // Nobody listens any more after an error.
+            if answers.send(Ok((at, answer))).is_err() {
+                break;
+            }
+        }
+        Ok::<_, String>(())
+    };
+    std::thread::scope(|scope| {
+        let (sender, answers) = channel();
+        let processes = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..processes.min(jobs.len()) {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                if let Err(error) = work(&sender) {
+                    // As above.
+                    let _ = sender.send(Err(error));
+                }
+            });
+        }
+        drop(sender);
+        // In the order of the sample.
+        let mut early = BTreeMap::new();
+        let mut judged = mutants.iter().enumerate();
+        for answer in answers {
+            let (at, answer) = answer?;
+            early.insert(at, answer);
+            progress.inc(1);
+            while let Some(first) = early.first_entry()
+                && *first.key() == mutants.len() - judged.len()
+                && let Some((_, mutant)) = judged.next()
+            {
+                let answer = first.remove();
+                let reason = (answer.outcome == Outcome::Survived).then(|| {
+                    Reason::find(reasons, sources, core.family, mutant.place, &mutant.what())
+                });
+                let reason = reason.flatten();
+                row.add(&answer, reason.is_some());
+                progress.suspend(|| show(request, core, mutant, &answer, reason, sources))?;
+            }
+        }
+        progress.finish_and_clear();
+        match judged.len() {
+            0 => Ok(row),
+            left => Err(format!("{left} mutants were not judged").into()),
+        }
+    })
 }
 
 fn job(of: &KernelCrate, runs: &[Run<'_>], mutant: &Mutant<'_>) -> Job {
