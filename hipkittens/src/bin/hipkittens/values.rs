@@ -136,7 +136,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     if rows.is_empty() {
         return Err("no case launches such a kernel; `hipkittens check --list` prints all".into());
     }
-    print(&rows, request.json)?;
+    print(&rows, request)?;
     Ok(if rows.iter().all(Row::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -398,12 +398,14 @@ impl Row {
     }
 }
 
-fn print(rows: &[Row], json: bool) -> io::Result<()> {
+fn print(rows: &[Row], request: &Request) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    let Request { json, sample, seed, .. } = *request;
     if !json {
+        writeln!(out, "\nat most {sample} mutants of each core, drawn by seed {seed}")?;
         writeln!(
             out,
-            "\n{:<8} {:<12} {:>7} {:>6} {:>6} {:>9} {:>10} {:>8} {:>11} {:>7}",
+            "{:<8} {:<12} {:>7} {:>6} {:>6} {:>9} {:>10} {:>8} {:>11} {:>7}",
             "crate",
             "core",
             "mutants",
@@ -425,6 +427,7 @@ fn print(rows: &[Row], json: bool) -> io::Result<()> {
             let line = json!({
                 "crate": package,
                 "core": family,
+                "seed": seed,
                 "mutants": all,
                 "parity": parity,
                 "fault": fault,
