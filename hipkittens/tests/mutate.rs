@@ -26,7 +26,7 @@ fn no_mutant_of_a_row_wise_kernel_survives() {
             mutate(&["rmsnorm", "--kernel", "hk_rmsnorm_bf16_n4096", "--device", device]);
         assert_eq!(code, Some(0));
         assert_eq!(count(&mutants, "survived"), 0, "{mutants:?}");
-        assert!(count(&mutants, "sanitizer") >= 30, "{mutants:?}");
+        assert!(count(&mutants, "sanitizer") >= 20, "{mutants:?}");
         let barriers = mutants.iter().filter(|mutant| mutant["instruction"] == "s_barrier");
         assert!(barriers.clone().count() > 0);
         assert!(barriers.clone().all(|mutant| mutant["outcome"] == "sanitizer"), "{mutants:?}");
