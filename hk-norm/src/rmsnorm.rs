@@ -204,6 +204,9 @@ kernel_args! {
     }
 }
 
+/// Rows of n elements, in any number of dimensions.
+const ROWS: &[&str] = &["..", "n"];
+
 fn launch<T: Real, W: Real>(
     op: &'static str,
     x: &TensorSlice<T>,
@@ -214,15 +217,14 @@ fn launch<T: Real, W: Real>(
     mut out: RmsnormOut<'_, T>,
 ) -> Result<()> {
     let mut args = Arguments::new(op);
-    let x_stride = args.input("x", x, &["..", "n"]).may_be("y").rows()?;
+    let x_stride = args.input("x", x, ROWS).may_be("y").rows()?;
     args.input("weight", weight, &["n"]).contiguous()?;
     let [mut residual_stride, mut residual_out_stride] = [0; 2];
     if let Some((residual, sum)) = &mut fused {
-        let residual = args.input("residual", residual, &["..", "n"]).may_be("residual_out");
-        residual_stride = residual.rows()?;
-        residual_out_stride = args.output("residual_out", sum, &["..", "n"]).rows()?;
+        residual_stride = args.input("residual", residual, ROWS).may_be("residual_out").rows()?;
+        residual_out_stride = args.output("residual_out", sum, ROWS).rows()?;
     }
-    let y_stride = args.output("y", out.y, &["..", "n"]).rows()?;
+    let y_stride = args.output("y", out.y, ROWS).rows()?;
     if let Some(rstd) = &mut out.rstd {
         args.output("rstd", rstd, &[".."]).contiguous()?;
     }
@@ -233,14 +235,12 @@ fn launch<T: Real, W: Real>(
     let [rows, width] = args.sizes(["..", "n"])?;
     let call = args.check()?;
 
-    let add = if fused.is_some() { "add_" } else { "" };
-    let variant = format!("{add}{}", T::DTYPE.name());
-    let strides = [x_stride, residual_stride, residual_out_stride, y_stride];
-    let stride = strides.into_iter().fold(0, i64::max);
+    let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
+    let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
     let (kernel, tile) = choose(call.device(), op, &variant, width, stride, options.tile)?;
     // Rows that are added to are fastest with workgroups for all of them.
     let resident = if fused.is_some() { u32::MAX } else { tile.resident(call.device()) };
-    let workgroups = options.workgroups.unwrap_or(resident);
+    let grid = tile.grid(rows as u32, options.workgroups.unwrap_or(resident));
     let (residual, sum) = fused.unzip();
     let args = RmsnormArgs {
         x: x.ptr().any(),
@@ -262,7 +262,6 @@ fn launch<T: Real, W: Real>(
     if rows == 0 {
         return Ok(());
     }
-    let grid = tile.grid(args.rows, workgroups);
     call.submit(|stream| {
         // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
         unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
