@@ -5,7 +5,7 @@
 use std::fs;
 
 use hk_build::Kernels;
-use hk_core::kernel::{ArgLayout, CodeObjectImage, Kernel, KernelSet, Resources, TileConfig};
+use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Resources, TileConfig};
 use hk_core::{Arch, Device, DevicePtr, Error, FaultKind, KernelArgs, Tensor, kernel_args};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Kind;
@@ -59,7 +59,7 @@ fn a_finding_in_an_embedded_kernel_names_file_and_line() {
     };
     let args = CopyArgs::LAYOUT;
     let tiles = Vec::leak(vec![tile]);
-    let kernel = Kernel { arch: "gfx950", family: "copy", variant: "", dims: &[], args, tiles };
+    let kernel = Kernel { arch: "gfx950", family: "copy", variant: "", dims: &[], tiles };
     let set = KernelSet { package: "demo", kernels: Vec::leak(vec![kernel]) };
 
     hk_sim::set_exec_options(ExecOptions { sanitize: Kind::Memory.into(), ..Default::default() });

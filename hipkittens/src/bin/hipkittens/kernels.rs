@@ -34,7 +34,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             for tile in kernel.tiles {
                 let (arch, name) = (kernel.arch, kernel.name());
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
-                    let object = CodeObject::parse(tile.image.bytes)?;
+                    let object = CodeObject::parse(&tile.image.unpack()?)?;
                     let code = Classes::of_code(&object, tile.symbol);
                     rows.push(Row { package: set.package, kernel, tile, code });
                 }
