@@ -57,7 +57,6 @@ fn a_finding_in_an_embedded_kernel_names_file_and_line() {
         when: &[],
         resources: Resources::default(),
     };
-    let args = CopyArgs::LAYOUT;
     let tiles = Vec::leak(vec![tile]);
     let kernel = Kernel { arch: "gfx950", family: "copy", variant: "", dims: &[], tiles };
     let set = KernelSet { package: "demo", kernels: Vec::leak(vec![kernel]) };
