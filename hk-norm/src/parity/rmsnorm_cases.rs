@@ -131,17 +131,20 @@ fn tiles(cases: &mut Vec<Case>) {
             rstd: true,
             ..spec([3, 29], "end of memory")
         };
+        let carry = Spec {
+            place: Placement::DENSE.carry(rows / 2 * shape[1]),
+            ..spec([rows, shape[1]], "across 4 GiB")
+        };
         let tails = (9..16).map(|width| Spec { rstd: true, ..spec([3, width], "tail") });
-        for spec in tails.chain([end]) {
-            cases.push(case::<bf16, bf16>(spec, Size::Quick));
-            cases.push(case::<f16, bf16>(spec.fused(), Size::Quick));
+        for spec in tails.chain([end, carry]) {
+            add_dtypes(cases, spec, Size::Quick);
+            add_dtypes(cases, spec.fused(), Size::Quick);
         }
         // Rows of which every wave has a share.
         let wide = Spec { shape: [rows, shape[1]], in_place: true, ..turns };
         for spec in [turns, wide] {
-            cases.push(case::<bf16, bf16>(spec, Size::Quick));
-            cases.push(case::<f16, bf16>(spec.fused(), Size::Quick));
-            cases.push(case::<f32, f32>(spec, Size::Core));
+            add_dtypes(cases, spec, Size::Quick);
+            add_dtypes(cases, spec.fused(), Size::Quick);
         }
     }
 }
