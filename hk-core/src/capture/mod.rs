@@ -7,8 +7,8 @@
 //! Pointers and the elements that they lead to are known by the argument struct, whether the kernel
 //! takes it by value or its fields as parameters; what is only read is known by hk-build's note in
 //! the code object. Each pointer inside of an array or a nested struct is an argument of its own
-//! behind the one that it is part of. While it captures, a launch waits for the device, so it cannot
-//! be part of a graph.
+//! behind the one that it is part of. While it captures, a launch waits for the device, so it
+//! cannot be part of a graph.
 //!
 //! A capture needs nothing but its folder: no file outside it is named, numbers are little-endian,
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
