@@ -19,12 +19,13 @@ macro_rules! refuse {
 }
 
 refuse! {
-    hipGetDevice hipSetDevice hipMemGetInfo
+    hipGetDevice hipSetDevice hipMemGetInfo hipMalloc
     #[cfg(not(incomplete))]
     hipMallocAsync
     hipFreeAsync hipMemcpyAsync hipMemsetAsync hipMemsetD16Async hipMemsetD32Async
     hipStreamCreateWithFlags hipStreamDestroy hipStreamSynchronize hipStreamQuery
-    hipStreamWaitEvent hipStreamIsCapturing hipThreadExchangeStreamCaptureMode
+    hipStreamWaitEvent hipStreamIsCapturing hipStreamGetCaptureInfo
+    hipThreadExchangeStreamCaptureMode
     hipEventCreateWithFlags hipEventDestroy hipEventRecord hipEventSynchronize hipEventQuery
     hipEventElapsedTime hipDeviceSynchronize hipModuleLoadData hipModuleUnload
     hipModuleGetFunction hipModuleLaunchKernel hipModuleOccupancyMaxActiveBlocksPerMultiprocessor
