@@ -36,7 +36,8 @@ struct rmsnorm_rows {
   struct loads {
     row_load<T, chunks> x, residual;
   };
-  using held = vec<T, chunk>;
+  using elements = vec<T, chunk>;
+  using held = per_chunk<elements, chunks>;
 
   __device__ void start(loads& to, const auto& at) const {
     to.x.start({static_cast<const T*>(args.x), args.x_stride}, at);
@@ -45,11 +46,16 @@ struct rmsnorm_rows {
     }
   }
 
-  __device__ held hold(const loads& from, int i, const auto& at) const {
-    const held x = from.x.elements(i, at);
-    if constexpr (!Tile::FUSED) return x;
-    const held residual = from.residual.elements(i, at);
-    return round_to<T, chunk>(to_f32<T, chunk>(x) + to_f32<T, chunk>(residual));
+  __device__ held hold(const loads& from, const auto& at) const {
+    held h;
+    for (int i = 0; i < chunks; ++i) {
+      h.of[i] = from.x.elements(i, at);
+      if constexpr (Tile::FUSED) {
+        const elements residual = from.residual.elements(i, at);
+        h.of[i] = round_to<T, chunk>(to_f32<T, chunk>(h.of[i]) + to_f32<T, chunk>(residual));
+      }
+    }
+    return h;
   }
 
   using columns = column_load<chunks>;
@@ -64,16 +70,16 @@ struct rmsnorm_rows {
 
   using reduction = add;
 
-  __device__ f32 measure(const per_chunk<held, chunks>& row) const {
+  __device__ f32 measure(const held& row) const {
     chunk_values squares = 0;
-    for (const held& elements : row.of) {
-      const chunk_values h = to_f32<T, chunk>(elements);
+    for (const elements& each : row.of) {
+      const chunk_values h = to_f32<T, chunk>(each);
       squares += h * h;
     }
     return sum(squares);
   }
 
-  __device__ void store(const per_chunk<held, chunks>& row, auto&& weights, f32 squares,
+  __device__ void store(const held& row, auto&& weights, f32 squares,
                         const auto& at) const {
     const f32 scale = rsqrt(squares / static_cast<f32>(args.width) + args.eps);
     if constexpr (Tile::FUSED) {

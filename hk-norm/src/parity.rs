@@ -1,6 +1,7 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod l2norm;
 mod rmsnorm;
 mod rmsnorm_cases;
 
@@ -15,7 +16,9 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    rmsnorm_cases::cases()
+    let mut cases = rmsnorm_cases::cases();
+    cases.extend(l2norm::cases());
+    cases
 }
 
 /// The kernels that were built into this crate.

@@ -13,17 +13,15 @@
 
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::{AnyPtr, Device, DevicePtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
-use crate::KERNELS;
-use crate::rows::{MOST_ROWS, RowTile};
+use crate::rows::{ROWS, RowOptions};
 
 /// What [`rmsnorm`] and [`fused_add_rmsnorm`] do besides the default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RmsnormOptions<'a> {
     weight_offset: f32,
-    tile: Option<&'a str>,
-    workgroups: Option<u32>,
+    rows: RowOptions<'a>,
 }
 
 impl<'a> RmsnormOptions<'a> {
@@ -35,19 +33,10 @@ impl<'a> RmsnormOptions<'a> {
         self
     }
 
-    /// Takes the tile configuration of that name, such as `n2048`, instead of the one that is
-    /// expected to be fastest.
+    /// How the kernel is launched.
     #[must_use]
-    pub fn tile(mut self, tile: &'a str) -> Self {
-        self.tile = Some(tile);
-        self
-    }
-
-    /// Launches at most so many workgroups, which take the rows in turn, for instance to leave
-    /// compute units to other work. As many as are expected to be fastest if not given.
-    #[must_use]
-    pub fn workgroups(mut self, most: u32) -> Self {
-        self.workgroups = Some(most);
+    pub fn rows(mut self, rows: RowOptions<'a>) -> Self {
+        self.rows = rows;
         self
     }
 }
@@ -204,9 +193,6 @@ kernel_args! {
     }
 }
 
-/// Rows of n elements, in any number of dimensions.
-const ROWS: &[&str] = &["..", "n"];
-
 fn launch<T: Real, W: Real>(
     op: &'static str,
     x: &TensorSlice<T>,
@@ -228,19 +214,18 @@ fn launch<T: Real, W: Real>(
     if let Some(rstd) = &mut out.rstd {
         args.output("rstd", rstd, &[".."]).contiguous()?;
     }
-    args.limit("n", 1..=i32::MAX as usize)?;
-    args.limit("..", 0..=MOST_ROWS)?;
     args.require(eps > 0.0 && eps.is_finite(), "eps", "positive and finite", eps)?;
-    args.require(options.workgroups != Some(0), "workgroups", "at least 1", 0)?;
-    let [rows, width] = args.sizes(["..", "n"])?;
+    let [rows, width] = options.rows.check(&args)?;
     let call = args.check()?;
 
     let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
     let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
-    let (kernel, tile) = choose(call.device(), op, &variant, width, stride, options.tile)?;
-    // Rows that are added to are fastest with workgroups for all of them.
-    let resident = if fused.is_some() { u32::MAX } else { tile.resident(call.device()) };
-    let grid = tile.grid(rows as u32, options.workgroups.unwrap_or(resident));
+    let family = ("rmsnorm", &*variant);
+    let mut kernel = options.rows.kernel(call.device(), op, family, width, stride)?;
+    // Rows that are added to are fastest so.
+    if fused.is_some() {
+        kernel = kernel.for_all_rows();
+    }
     let (residual, sum) = fused.unzip();
     let args = RmsnormArgs {
         x: x.ptr().any(),
@@ -259,29 +244,6 @@ fn launch<T: Real, W: Real>(
         eps,
         weight_offset: options.weight_offset,
     };
-    if rows == 0 {
-        return Ok(());
-    }
-    call.submit(|stream| {
-        // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-        unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
-    })
-}
-
-/// The kernel for rows of that width, so far apart.
-fn choose(
-    device: &Device,
-    op: &'static str,
-    variant: &str,
-    width: usize,
-    stride: i64,
-    tile: Option<&str>,
-) -> Result<(TileFunction<RmsnormArgs>, RowTile)> {
-    let problem = [("n", width as u64), ("stride", stride as u64)];
-    let kernel: TileFunction<RmsnormArgs> = match tile {
-        Some(name) => KERNELS.named_function(device, op, "rmsnorm", variant, name)?,
-        None => KERNELS.function(device, op, "rmsnorm", variant, &problem)?,
-    };
-    let tile = RowTile::new(op, kernel.tile(), width, stride)?;
-    Ok((kernel, tile))
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.launch(call, rows, &args) }
 }

@@ -1,11 +1,17 @@
 //! Arguments and launches of row-wise kernels: the host's side of `hk/rows.h`.
 
 use hk_core::kernel::{Param, TileConfig};
-use hk_core::{Device, Error, Result};
+use hk_core::op::{Arguments, Call};
+use hk_core::{Device, Error, KernelArgs, Result, TileFunction};
+
+use crate::KERNELS;
+
+/// Rows of n elements, in any number of dimensions.
+pub(crate) const ROWS: &[&str] = &["..", "n"];
 
 /// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that all
 /// workgroups together take rows.
-pub(crate) const MOST_ROWS: usize = u32::MAX as usize - 2 * MOST_AT_ONCE as usize;
+const MOST_ROWS: usize = u32::MAX as usize - 2 * MOST_AT_ONCE as usize;
 
 /// Most rows that all workgroups together take at once.
 const MOST_AT_ONCE: u32 = 1 << 20;
@@ -20,9 +26,99 @@ const SIMDS: u32 = 4;
 /// Elements between rows that share a wave, at most: they are addressed in 31 bits.
 const NEAR: i64 = 1 << 27;
 
+/// How row-wise ops are launched, where the default is not wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RowOptions<'a> {
+    tile: Option<&'a str>,
+    workgroups: Option<u32>,
+}
+
+impl<'a> RowOptions<'a> {
+    /// Takes the tile configuration of that name, such as `n2048`, instead of the one that is
+    /// expected to be fastest.
+    #[must_use]
+    pub fn tile(mut self, tile: &'a str) -> Self {
+        self.tile = Some(tile);
+        self
+    }
+
+    /// Launches at most so many workgroups, which take the rows in turn, for instance to leave
+    /// compute units to other work. As many as are expected to be fastest if not given.
+    #[must_use]
+    pub fn workgroups(mut self, most: u32) -> Self {
+        self.workgroups = Some(most);
+        self
+    }
+
+    /// Checks these, and the sizes of arguments of `".."` rows of `"n"` elements, which it gives.
+    pub(crate) fn check(&self, args: &Arguments) -> Result<[usize; 2]> {
+        args.limit("n", 1..=i32::MAX as usize)?;
+        args.limit("..", 0..=MOST_ROWS)?;
+        args.require(self.workgroups != Some(0), "workgroups", "at least 1", 0)?;
+        args.sizes(["..", "n"])
+    }
+
+    /// The kernel for rows of `width` elements, at most `stride` apart.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the tile that is asked for does not take such rows, [`Error::NoTile`] if
+    /// there is none of that name.
+    pub(crate) fn kernel<A: KernelArgs>(
+        &self,
+        device: &Device,
+        op: &'static str,
+        (family, variant): (&str, &str),
+        width: usize,
+        stride: i64,
+    ) -> Result<RowKernel<A>> {
+        let problem = [("n", width as u64), ("stride", stride as u64)];
+        let function: TileFunction<A> = match self.tile {
+            Some(name) => KERNELS.named_function(device, op, family, variant, name)?,
+            None => KERNELS.function(device, op, family, variant, &problem)?,
+        };
+        let tile = RowTile::new(op, function.tile(), width, stride)?;
+        let most = self.workgroups.unwrap_or_else(|| tile.resident(device));
+        Ok(RowKernel { function, tile, most, is_chosen: self.workgroups.is_some() })
+    }
+}
+
+/// A kernel, and how many workgroups it is launched with.
+#[derive(Debug)]
+pub(crate) struct RowKernel<A> {
+    function: TileFunction<A>,
+    tile: RowTile,
+    most: u32,
+    is_chosen: bool,
+}
+
+impl<A: KernelArgs> RowKernel<A> {
+    /// With workgroups for all rows, rather than as many as the chip holds at once.
+    pub(crate) fn for_all_rows(mut self) -> Self {
+        if !self.is_chosen {
+            self.most = u32::MAX;
+        }
+        self
+    }
+
+    /// Launches it, if there are rows.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel, for the rows of the call.
+    pub(crate) unsafe fn launch(self, call: Call, rows: usize, args: &A) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let grid = self.tile.grid(rows as u32, self.most);
+        call.submit(|stream| {
+            // SAFETY: passed on to the caller.
+            unsafe { self.function.launch(stream, [grid, 1, 1], args) }
+        })
+    }
+}
+
 /// How a tile configuration shares rows among lanes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RowTile {
+struct RowTile {
     rows_per_workgroup: u32,
     workgroups_per_cu: u32,
 }
@@ -32,12 +128,7 @@ impl RowTile {
     ///
     /// # Errors
     /// [`Error::Value`] if it does not take such rows.
-    pub(crate) fn new(
-        op: &'static str,
-        tile: &TileConfig,
-        width: usize,
-        stride: i64,
-    ) -> Result<Self> {
+    fn new(op: &'static str, tile: &TileConfig, width: usize, stride: i64) -> Result<Self> {
         let int = |name| {
             let value = tile.int(name).and_then(|value| u32::try_from(value).ok());
             value.expect("every tile of rows has LANES and CHUNKS")
@@ -60,12 +151,12 @@ impl RowTile {
     }
 
     /// Workgroups that the device can have at work at once.
-    pub(crate) fn resident(&self, device: &Device) -> u32 {
+    fn resident(&self, device: &Device) -> u32 {
         device.info().compute_units * self.workgroups_per_cu
     }
 
     /// Workgroups to launch for so many rows, at most `most`.
-    pub(crate) fn grid(&self, rows: u32, most: u32) -> u32 {
+    fn grid(&self, rows: u32, most: u32) -> u32 {
         let most = most.min(MOST_AT_ONCE / self.rows_per_workgroup);
         rows.div_ceil(self.rows_per_workgroup).min(most)
     }

@@ -7,8 +7,8 @@ use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::{Device, Error, Stream, Tensor, TensorSlice};
 use hk_norm::{
-    FusedAddRmsnormOut, Result, RmsnormOptions, RmsnormOut, fused_add_rmsnorm_into, parity,
-    rmsnorm_inplace, rmsnorm_into,
+    FusedAddRmsnormOut, Result, RmsnormOptions, RmsnormOut, RowOptions, fused_add_rmsnorm_into,
+    parity, rmsnorm_inplace, rmsnorm_into,
 };
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
@@ -114,7 +114,7 @@ fn rmsnorm_rejects_tile_and_leaves_output() {
         let weight = Tensor::filled(&stream, &[129], bf16::ONE).unwrap();
         let mut y = Guarded::new(&stream, 3, 129, Placement::DENSE).unwrap();
         let mut with = |tile| {
-            let options = RmsnormOptions::default().tile(tile);
+            let options = RmsnormOptions::default().rows(RowOptions::default().tile(tile));
             rejected(&mut y, |y| {
                 rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
             })
@@ -136,7 +136,7 @@ fn rmsnorm_rejects_rows_too_far_apart_for_a_wave() {
         let weight = Tensor::filled(&stream, &[8], bf16::ONE).unwrap();
         let mut y = Guarded::new(&stream, 2, 8, Placement::DENSE).unwrap();
         for tile in ["n128", "n256"] {
-            let options = RmsnormOptions::default().tile(tile);
+            let options = RmsnormOptions::default().rows(RowOptions::default().tile(tile));
             let error = rejected(&mut y, |y| {
                 rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
             });
@@ -149,7 +149,7 @@ fn rmsnorm_rejects_rows_too_far_apart_for_a_wave() {
 fn rmsnorm_rejects_no_workgroups_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
-        let options = RmsnormOptions::default().workgroups(0);
+        let options = RmsnormOptions::default().rows(RowOptions::default().workgroups(0));
         let error = rejected(&mut y, |y| {
             rmsnorm_into(&x, &weight, 1e-6, &options, RmsnormOut { y, rstd: None })
         });

@@ -3,13 +3,12 @@
 //
 // A policy has, for shares of `Tile::LANES` and `Tile::CHUNKS` at a `row_place`,
 //   loads, start(loads&, at)             a row's share that is under way, and what starts it
-//   held, hold(loads, i, at) -> held     what is kept of chunk i, once it is there
+//   held, hold(loads, at) -> held        what is kept of it, once it is there: whole dwords
 //   columns, start(columns&, at)         as loads, of vectors that all rows use, such as weights
-//   factors, hold(columns, i, at) -> factors
+//   hold(columns, i, at) -> factors      what is kept of chunk i
 //   reduction                            how statistics are merged, as for `wave_reduce`
-//   measure(per_chunk<held>) -> statistic
-//                                        of the lane's share; what is past the end is made of zeros
-//   store(per_chunk<held>, factors_of, statistic, at)
+//   measure(held) -> statistic           of the lane's share; what is past the end is made of zeros
+//   store(held, factors_of, statistic, at)
 //                                        the row's results, from its whole statistic and the factors
 //                                        `factors_of(i)` of chunk i
 // What is stored may take the place of what was loaded, element by element.
@@ -46,22 +45,12 @@ struct row_lanes {
     return {0, place::rows_of_wave, column, width};
   }
 
-  // What is kept of a share.
-  template <class Policy, class Loads>
-  __device__ static auto hold(const Policy& op, const Loads& loads, const place& at) {
-    per_chunk<decltype(op.hold(loads, 0, at)), Tile::CHUNKS> result;
-    for (int i = 0; i < Tile::CHUNKS; ++i) result.of[i] = op.hold(loads, i, at);
-    return result;
-  }
-
   // Values that were computed of the held would take registers until they are stored.
   template <class Held>
-  __device__ static void drop_values(per_chunk<Held, Tile::CHUNKS>& held) {
-    for (Held& chunk : held.of) {
-      auto words = bit_cast<words_of<Held>>(chunk);
-      for (u32& word : words.of) arch::forget(word);
-      chunk = bit_cast<Held>(words);
-    }
+  __device__ static void drop_values(Held& held) {
+    auto words = bit_cast<words_of<Held>>(held);
+    for (u32& word : words.of) arch::forget(word);
+    held = bit_cast<Held>(words);
   }
 
   // The statistic of a row, from those of its lanes. `turn` counts rows.
@@ -80,6 +69,13 @@ struct row_lanes {
 
 }  // namespace detail
 
+// Of policies that have none.
+struct no_columns {
+  struct columns {};
+  __device__ void start(columns&, const auto&) const {}
+  __device__ columns hold(const columns&, int, const auto&) const { return {}; }
+};
+
 // Rows of at most LANES * CHUNKS chunks stay in registers: memory is read once, and columns stay
 // there from row to row. The next row is loaded while this one is reduced and stored.
 //
@@ -97,8 +93,11 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
   op.start(loads, place(row));
   typename Policy::columns columns;
   op.start(columns, lanes::in_columns(0, width));
-  auto held = lanes::hold(op, loads, place(row));
-  const auto factors = lanes::hold(op, columns, lanes::in_columns(0, width));
+  auto held = op.hold(loads, place(row));
+  per_chunk<decltype(op.hold(columns, 0, lanes::in_columns(0, width))), Tile::CHUNKS> factors;
+  for (int i = 0; i < Tile::CHUNKS; ++i) {
+    factors.of[i] = op.hold(columns, i, lanes::in_columns(0, width));
+  }
   for (u32 turn = 0; row < rows; row += step, ++turn) {
     typename Policy::loads next;
     op.start(next, place(row + step));
@@ -108,7 +107,7 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
     lanes::drop_values(held);
     op.store(held, [&](int i) { return factors.of[i]; }, statistic, place(row));
     // Waits for the loads only, since it is known here how many stores were made after them.
-    held = lanes::hold(op, next, place(row + step));
+    held = op.hold(next, place(row + step));
   }
 }
 
@@ -133,7 +132,7 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   u32 row = block_idx().x;
   typename Policy::loads loads;
   op.start(loads, place(row, 0));
-  auto held = lanes::hold(op, loads, place(row, 0));
+  auto held = op.hold(loads, place(row, 0));
   for (u32 turn = 0; row < rows; row += step, ++turn) {
     // Chains of mergers stay short: they are folded every 64 pieces.
     auto whole = reduction::identity(), part = reduction::identity();
@@ -149,7 +148,7 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
         whole = reduction::apply(whole, part);
         part = reduction::identity();
       }
-      held = lanes::hold(op, next, place(row, following));
+      held = op.hold(next, place(row, following));
     }
     const auto statistic = lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
     for (u32 column = 0; column < width; column += piece) {
@@ -163,7 +162,7 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
       arch::pin_order();
       const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
       op.store(held, factors, statistic, place(row, column));
-      held = lanes::hold(op, next, place(row_after, following));
+      held = op.hold(next, place(row_after, following));
     }
   }
 }

@@ -89,12 +89,14 @@ struct add_sums {
   dtype type;
 
   using loads = row_load<f32, chunks>;
-  using held = vec<f32, chunk>;
+  using held = per_chunk<chunk_values, chunks>;
   __device__ void start(loads& to, const auto& at) const {
     to.start({static_cast<const f32*>(io.a), io.n}, at);
   }
-  __device__ held hold(const loads& from, int i, const auto& at) const {
-    return from.elements(i, at);
+  __device__ held hold(const loads& from, const auto& at) const {
+    held result;
+    for (int i = 0; i < chunks; ++i) result.of[i] = from.elements(i, at);
+    return result;
   }
   struct columns { column_load<chunks> load; };
   __device__ void start(columns& to, const auto& at) const {
@@ -104,12 +106,12 @@ struct add_sums {
     return from.load.values(i, type, at);
   }
   using reduction = add;
-  __device__ f32 measure(const per_chunk<held, chunks>& row) const {
+  __device__ f32 measure(const held& row) const {
     f32 result = 0;
-    for (const held& elements : row.of) result += sum(elements);
+    for (const chunk_values& elements : row.of) result += sum(elements);
     return result;
   }
-  __device__ void store(const per_chunk<held, chunks>& row, auto&& vector, f32 sum,
+  __device__ void store(const held& row, auto&& vector, f32 sum,
                         const auto& at) const {
     store_row<chunks>(matrix<f32>{static_cast<f32*>(io.out), io.n}, at,
                       [&](int i) { return row.of[i] + sum + vector(i); });

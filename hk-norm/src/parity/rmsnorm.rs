@@ -6,7 +6,10 @@ use hk_ref::draw::to_f64;
 use hk_ref::norm::rmsnorm::{Normalised, add, expect_rstd, expect_y, rmsnorm as reference};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Guarded, Placement, Prepared, Size};
 
-use crate::{FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm_into, rmsnorm_into};
+use crate::{
+    FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, RowOptions, fused_add_rmsnorm_into,
+    rmsnorm_into,
+};
 
 /// A case as data.
 #[derive(Debug, Clone, Copy)]
@@ -136,9 +139,9 @@ fn prepare<T: Real, W: Real>(
 
     let rstd_memory = Guarded::<f32>::new(stream, 1, rows, vector)?;
     let mut rstd_tensor = rstd_memory.vector()?;
-    let options = RmsnormOptions::default().weight_offset(spec.offset);
-    let options = spec.tile.into_iter().fold(options, RmsnormOptions::tile);
-    let options = spec.workgroups.into_iter().fold(options, RmsnormOptions::workgroups);
+    let rows = spec.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
+    let rows = spec.workgroups.into_iter().fold(rows, RowOptions::workgroups);
+    let options = RmsnormOptions::default().weight_offset(spec.offset).rows(rows);
     let mut call = move |sum: Option<(&TensorSlice<T>, &mut TensorSlice<T>)>| {
         let (x, y) = (&x_tensor, &mut y_tensor);
         let rstd = spec.rstd.then_some(&mut *rstd_tensor);

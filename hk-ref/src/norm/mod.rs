@@ -1,3 +1,4 @@
 //! References of `hk-norm`.
 
+pub mod l2norm;
 pub mod rmsnorm;

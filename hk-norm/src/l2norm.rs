@@ -1,0 +1,186 @@
+//! Normalisation of rows to a Euclidean length of one, `y[i,j] = x[i,j] r[i]` with
+//! `r[i] = 1 / sqrt(sum_j x[i,j]^2 + eps)`, and its derivative
+//! `dx[i,j] = r[i] (dy[i,j] - y[i,j] sum_k dy[i,k] y[i,k])`.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | x `[.., n]` -> y `[.., n]`, rstd `[..]`; any n >= 1, rows any distance apart |
+//! | Dtypes | x bf16, f16, f32; y bf16, f16, f32, whatever x is; dx, dy as y |
+//! | Numerics | f32 throughout, rounded once at the store; bitwise deterministic |
+//! | Hardware | cdna3, cdna4 |
+//! | Source | queries and keys of the gated delta rule, as Yang, Kautz and Hatamizadeh, "Gated Delta Networks" (2024), normalise them |
+
+use hk_core::dtype::Real;
+use hk_core::op::Arguments;
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
+
+use crate::rows::{ROWS, RowOptions};
+
+/// Where [`l2norm_into`] stores.
+#[derive(Debug)]
+pub struct L2normOut<'a, Y: Real> {
+    /// The normalised rows, in the shape of x; may be x, if it is of the same type.
+    pub y: &'a mut TensorSlice<Y>,
+    /// `r` of every row, in the shape of x without its last dimension, without gaps.
+    pub rstd: Option<&'a mut TensorSlice<f32>>,
+}
+
+/// Divides the rows of `x` by their Euclidean length.
+///
+/// `eps` is added to the sum of squares, in units of x squared; 1e-6 is usual.
+///
+/// # Errors
+/// [`Error::Shape`](hk_core::Error::Shape) if rows are empty, [`Error::Stride`](hk_core::Error::Stride)
+/// if they are not evenly spaced, [`Error::Value`](hk_core::Error::Value) if `eps` is negative or not
+/// finite, or the tile does not take such rows, and [`Error::NoTile`](hk_core::Error::NoTile) if
+/// there is no tile of that name.
+pub fn l2norm<T: Real>(
+    x: &TensorSlice<T>,
+    eps: f32,
+    options: &RowOptions<'_>,
+) -> Result<Tensor<T>> {
+    let mut y = Tensor::empty(x.stream(), x.shape())?;
+    l2norm_into(x, eps, options, L2normOut { y: &mut *y, rstd: None })?;
+    Ok(y)
+}
+
+/// As [`l2norm`], into `x`.
+///
+/// # Errors
+/// As [`l2norm`].
+pub fn l2norm_inplace<T: Real>(
+    x: &mut TensorSlice<T>,
+    eps: f32,
+    options: &RowOptions<'_>,
+) -> Result<()> {
+    let (x, mut y) = x.in_place();
+    l2norm_into(&x, eps, options, L2normOut { y: &mut y, rstd: None })
+}
+
+kernel_args! {
+    /// Arguments of the kernel, as `kernels/l2norm.hip` declares them.
+    pub(crate) struct L2normArgs {
+        pub(crate) x: AnyPtr,
+        pub(crate) y: AnyPtr,
+        pub(crate) rstd: DevicePtr<f32>,
+        pub(crate) x_stride: i64,
+        pub(crate) y_stride: i64,
+        pub(crate) rows: u32,
+        pub(crate) width: u32,
+        pub(crate) y_type: u32,
+        pub(crate) eps: f32,
+    }
+}
+
+/// As [`l2norm`], into given tensors; `y` may have another element type.
+///
+/// # Errors
+/// As [`l2norm`]; [`Error::Shape`](hk_core::Error::Shape) or [`Error::Stride`](hk_core::Error::Stride)
+/// also if an output is not as [`L2normOut`] says, and [`Error::Alias`](hk_core::Error::Alias) if one
+/// overlaps another argument otherwise.
+pub fn l2norm_into<T: Real, Y: Real>(
+    x: &TensorSlice<T>,
+    eps: f32,
+    options: &RowOptions<'_>,
+    mut out: L2normOut<'_, Y>,
+) -> Result<()> {
+    let mut args = Arguments::new("l2norm");
+    let mut declared = args.input("x", x, ROWS);
+    if T::DTYPE == Y::DTYPE {
+        declared = declared.may_be("y");
+    }
+    let x_stride = declared.rows()?;
+    let y_stride = args.output("y", out.y, ROWS).rows()?;
+    if let Some(rstd) = &mut out.rstd {
+        args.output("rstd", rstd, &[".."]).contiguous()?;
+    }
+    args.require(eps >= 0.0 && eps.is_finite(), "eps", "finite and not negative", eps)?;
+    let [rows, width] = options.check(&args)?;
+    let call = args.check()?;
+
+    let family = ("l2norm", T::DTYPE.name());
+    let stride = x_stride.max(y_stride);
+    let kernel = options.kernel(call.device(), "l2norm", family, width, stride)?;
+    let args = L2normArgs {
+        x: x.ptr().any(),
+        y: out.y.ptr().any(),
+        rstd: out.rstd.map_or(DevicePtr::NULL, TensorSlice::ptr_mut),
+        x_stride,
+        y_stride,
+        rows: rows as u32,
+        width: width as u32,
+        y_type: Y::CODE,
+        eps,
+    };
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.launch(call, rows, &args) }
+}
+
+/// The derivative of a loss by `x`, from that by `y`: `y` and `rstd` are what [`l2norm_into`] stored.
+///
+/// # Errors
+/// As [`l2norm`]; [`Error::Shape`](hk_core::Error::Shape) also if `dy` has another shape than `y`, or
+/// `rstd` is not one number per row.
+pub fn l2norm_bwd<T: Real>(
+    y: &TensorSlice<T>,
+    rstd: &TensorSlice<f32>,
+    dy: &TensorSlice<T>,
+    options: &RowOptions<'_>,
+) -> Result<Tensor<T>> {
+    let mut dx = Tensor::empty(y.stream(), y.shape())?;
+    l2norm_bwd_into(y, rstd, dy, options, &mut dx)?;
+    Ok(dx)
+}
+
+kernel_args! {
+    /// Arguments of the kernel, as `kernels/l2norm.hip` declares them.
+    pub(crate) struct L2normBwdArgs {
+        pub(crate) y: AnyPtr,
+        pub(crate) dy: AnyPtr,
+        pub(crate) rstd: DevicePtr<f32>,
+        pub(crate) dx: AnyPtr,
+        pub(crate) y_stride: i64,
+        pub(crate) dy_stride: i64,
+        pub(crate) dx_stride: i64,
+        pub(crate) rows: u32,
+        pub(crate) width: u32,
+    }
+}
+
+/// As [`l2norm_bwd`], into `dx`, which may be `dy`.
+///
+/// # Errors
+/// As [`l2norm_bwd`], and for `dx` as for an output of [`l2norm_into`].
+pub fn l2norm_bwd_into<T: Real>(
+    y: &TensorSlice<T>,
+    rstd: &TensorSlice<f32>,
+    dy: &TensorSlice<T>,
+    options: &RowOptions<'_>,
+    dx: &mut TensorSlice<T>,
+) -> Result<()> {
+    let mut args = Arguments::new("l2norm_bwd");
+    let y_stride = args.input("y", y, ROWS).rows()?;
+    args.input("rstd", rstd, &[".."]).contiguous()?;
+    let dy_stride = args.input("dy", dy, ROWS).may_be("dx").rows()?;
+    let dx_stride = args.output("dx", dx, ROWS).rows()?;
+    let [rows, width] = options.check(&args)?;
+    let call = args.check()?;
+
+    let variant = format!("bwd_{}", T::DTYPE.name());
+    let stride = y_stride.max(dy_stride).max(dx_stride);
+    let family = ("l2norm", &*variant);
+    let kernel = options.kernel(call.device(), "l2norm_bwd", family, width, stride)?;
+    let args = L2normBwdArgs {
+        y: y.ptr().any(),
+        dy: dy.ptr().any(),
+        rstd: rstd.ptr(),
+        dx: dx.ptr().any(),
+        y_stride,
+        dy_stride,
+        dx_stride,
+        rows: rows as u32,
+        width: width as u32,
+    };
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.launch(call, rows, &args) }
+}
