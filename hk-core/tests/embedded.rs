@@ -6,7 +6,7 @@ use std::fs;
 
 use hk_build::Kernels;
 use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Resources, TileConfig};
-use hk_core::{Arch, Device, DevicePtr, Error, FaultKind, KernelArgs, Tensor, kernel_args};
+use hk_core::{Arch, Device, DevicePtr, Error, FaultKind, Tensor, kernel_args};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Kind;
 
