@@ -57,7 +57,7 @@ fn json_has_the_documented_keys_for_each_case_and_chip() {
         let keys: BTreeSet<_> =
             report.as_object().unwrap().keys().map(ToString::to_string).collect();
         let documented = "module op arch case dtype shape max_abs_err rel_err tolerance pass lds_bytes \
-                          vgprs agprs spills kernel tile";
+                          vgprs agprs spills kernel tile counters";
         assert_eq!(keys, documented.split(' ').map(ToString::to_string).collect());
         assert_eq!(report["module"], "rmsnorm");
         assert_eq!(report["shape"], json!([1, 4]));

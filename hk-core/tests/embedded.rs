@@ -74,7 +74,7 @@ fn a_finding_in_an_embedded_kernel_names_file_and_line() {
     let Error::Fault(report) = error else { panic!("{error}") };
     assert!(matches!(report.kind, FaultKind::Sanitizer(_)), "{report}");
     let source = report.source.as_deref().unwrap();
-    assert!(source.ends_with("kernels/copy.hip:5"), "{source}");
+    assert!(source.contains("kernels/copy.hip:5"), "{source}");
 }
 
 #[test]

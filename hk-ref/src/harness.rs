@@ -157,13 +157,16 @@ impl Case {
     /// of the three runs. One is enough: the sanitizer judges what could happen under any schedule.
     pub fn run_sanitized(&self, device: &Device, checks: Checks) -> Report {
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let setting = Setting::new(device, checks.into());
-        let mut attempt = Attempt::new(self, &setting);
+        self.run_alone(device, &Setting::new(device, checks.into()))
+    }
+
+    fn run_alone(&self, device: &Device, setting: &Setting) -> Report {
+        let mut attempt = Attempt::new(self, setting);
         for run in 0..PATTERNS.len() {
             setting.choose(run);
             attempt.step(run, &device.default_stream());
         }
-        attempt.report(device, &setting)
+        attempt.report(device, setting)
     }
 
     /// Uploads the inputs and computes the reference, to make the call with
@@ -185,12 +188,14 @@ struct Attempt<'c> {
     tiles: Vec<&'static TileConfig>,
     /// Whether the first run is counted.
     counts: bool,
+    /// Whether it failed because the device had no room for it.
+    lacked_memory: bool,
 }
 
 impl<'c> Attempt<'c> {
     fn new(case: &'c Case, setting: &Setting) -> Self {
         let (outcome, counts) = (Outcome::default(), setting.counts());
-        Self { case, prepared: None, outcome, tiles: Vec::new(), counts }
+        Self { case, prepared: None, outcome, tiles: Vec::new(), counts, lacked_memory: false }
     }
 
     /// Makes run `run`; after a failure, nothing.
@@ -198,6 +203,7 @@ impl<'c> Attempt<'c> {
         let (result, tiles) = record_tiles(|| self.try_step(run, stream));
         self.tiles.extend(tiles);
         if let Err(error) = result {
+            self.lacked_memory = matches!(error, Error::OutOfMemory { .. });
             self.outcome.findings.extend(finding(&error));
             self.fail(format!("error: {error}"));
         }

@@ -160,7 +160,13 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
                     buffers.push(Captured { record, start });
                     buffers.len() - 1
                 });
-                let buffer = buffers[index].record.name.clone();
+                let record = &mut buffers[index].record;
+                // Of memory in which there are several types, nothing is said.
+                let element = pointee.and_then(|pointee| pointee.element);
+                if record.dtype.as_deref() != element.map(DType::name) {
+                    record.dtype = None;
+                }
+                let buffer = record.name.clone();
                 Content::Buffer { buffer, buffer_offset: address - start }
             }
             None => Content::value(bytes),

@@ -183,8 +183,13 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     let spec = Spec::new([9, 130], "zeros");
     add_dtypes(&mut cases, Spec { draw: Draw::Zeros, ..spec }, Size::Quick);
-    let far = Spec { place: Placement::DENSE.gap(1 << 32), ..Spec::new([2, 43], "rows far apart") };
-    add_dtypes(&mut cases, far, Size::Core);
+    // Beyond 2^32 elements, and 2^32 bytes.
+    let far =
+        |gap| Spec { place: Placement::DENSE.gap(gap), ..Spec::new([2, 43], "rows far apart") };
+    cases.push(forward::<bf16, bf16>(far(1 << 32), Size::Core));
+    cases.push(backward::<bf16>(far(1 << 32), Size::Core));
+    cases.push(forward::<f32, f32>(far(1 << 31), Size::Core));
+    cases.push(backward::<f32>(far(1 << 31), Size::Core));
     for shape in LARGE {
         add_dtypes(&mut cases, Spec::new(shape, "model"), Size::Large);
     }

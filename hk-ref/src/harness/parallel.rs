@@ -14,7 +14,8 @@ use super::{Attempt, Case, Look, PATTERNS, RUNNING, Report, Setting, Size};
 /// What one thread keeps prepared at once, in units of a quick case.
 const SHARE: usize = 16;
 
-/// Runs cases as [`Case::run_sanitized`] does, looked at as `look` says, on as many threads as the host has cores, and gives
+/// Runs cases as [`Case::run_sanitized`] does, looked at as `look` says, on as many threads as the
+/// host has cores, and gives
 /// `each` the reports in the order of the cases, until it breaks off. A case that panics has failed.
 ///
 /// Cases differ in how long they take and the simulator's schedule is one for the process, so a batch
@@ -86,8 +87,11 @@ fn run_batch(device: &Device, cases: &[&Case], setting: &Setting, workers: usize
             }
         }
         for (at, attempt) in attempts {
+            // Others held the memory, if there was none.
+            let lacked_memory = attempt.lacked_memory && workers > 1;
             let report = attempt.report(device, setting);
-            reports.lock().unwrap_or_else(PoisonError::into_inner).push((at, report));
+            let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+            reports.push((at, report, lacked_memory));
         }
     };
     thread::scope(|scope| {
@@ -97,8 +101,12 @@ fn run_batch(device: &Device, cases: &[&Case], setting: &Setting, workers: usize
         work();
     });
     let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-    reports.sort_by_key(|(at, _)| *at);
-    reports.into_iter().map(|(_, report)| report).collect()
+    reports.sort_by_key(|(at, ..)| *at);
+    let again = |(at, report, lacked_memory): (usize, Report, bool)| match lacked_memory {
+        true => cases[at].run_alone(device, setting),
+        false => report,
+    };
+    reports.into_iter().map(again).collect()
 }
 
 /// A panic must not keep the other threads waiting.
