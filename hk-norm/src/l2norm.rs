@@ -10,6 +10,8 @@
 //! | Hardware | cdna3, cdna4 |
 //! | Source | queries and keys of the gated delta rule, as Yang, Kautz and Hatamizadeh, "Gated Delta Networks" (2024), normalise them |
 
+#[cfg(doc)]
+use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
@@ -30,10 +32,9 @@ pub struct L2normOut<'a, Y: Real> {
 /// `eps` is added to the sum of squares, in units of x squared; 1e-6 is usual.
 ///
 /// # Errors
-/// [`Error::Shape`](hk_core::Error::Shape) if rows are empty, [`Error::Stride`](hk_core::Error::Stride)
-/// if they are not evenly spaced, [`Error::Value`](hk_core::Error::Value) if `eps` is negative or not
-/// finite, or the tile does not take such rows, and [`Error::NoTile`](hk_core::Error::NoTile) if
-/// there is no tile of that name.
+/// [`Error::Shape`] if rows are empty, [`Error::Stride`] if they are not evenly spaced,
+/// [`Error::Value`] if `eps` is negative or not finite, or the tile does not take such rows, and
+/// [`Error::NoTile`] if there is no tile of that name.
 pub fn l2norm<T: Real>(
     x: &TensorSlice<T>,
     eps: f32,
@@ -75,8 +76,8 @@ kernel_args! {
 /// As [`l2norm`], into given tensors; `y` may have another element type.
 ///
 /// # Errors
-/// As [`l2norm`]; [`Error::Shape`](hk_core::Error::Shape) or [`Error::Stride`](hk_core::Error::Stride)
-/// also if an output is not as [`L2normOut`] says, and [`Error::Alias`](hk_core::Error::Alias) if one
+/// As [`l2norm`]; [`Error::Shape`] or [`Error::Stride`]
+/// also if an output is not as [`L2normOut`] says, and [`Error::Alias`] if one
 /// overlaps another argument otherwise.
 pub fn l2norm_into<T: Real, Y: Real>(
     x: &TensorSlice<T>,
@@ -119,7 +120,7 @@ pub fn l2norm_into<T: Real, Y: Real>(
 /// The derivative of a loss by `x`, from that by `y`: `y` and `rstd` are what [`l2norm_into`] stored.
 ///
 /// # Errors
-/// As [`l2norm`]; [`Error::Shape`](hk_core::Error::Shape) also if `dy` has another shape than `y`, or
+/// As [`l2norm`]; [`Error::Shape`] also if `dy` has another shape than `y`, or
 /// `rstd` is not one number per row.
 pub fn l2norm_bwd<T: Real>(
     y: &TensorSlice<T>,

@@ -11,6 +11,8 @@
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019) |
 
+#[cfg(doc)]
+use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};

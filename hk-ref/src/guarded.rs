@@ -180,7 +180,7 @@ impl<T: Element> Guarded<T> {
     /// rows too if there are fewer values.
     ///
     /// # Errors
-    /// As [`Tensor::write`].
+    /// As [`TensorSlice::write`](hk_core::TensorSlice::write).
     pub fn write(&mut self, values: &[T], pattern: u8) -> Result<()> {
         let filler: T = bytemuck::pod_read_unaligned(&vec![pattern; size_of::<T>()]);
         for (window, rows) in self.windows() {
@@ -200,7 +200,7 @@ impl<T: Element> Guarded<T> {
     /// The rows; and where an element around them no longer holds `pattern`, if there is one.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`].
+    /// As [`TensorSlice::to_vec`](hk_core::TensorSlice::to_vec).
     pub fn read(&self, pattern: u8) -> Result<(Vec<T>, Option<String>)> {
         let stride = self.stride();
         let end = self.first + self.rows * stride;

@@ -2,10 +2,10 @@
 //!
 //! An altered program is run beside the original in the mind. Both are in step as long as they agree
 //! on every *demanded* bit: one that an address, a branch, a store or a wave's mask may depend on
-//! later. Which bits those are is found from the ends of the program backwards ([`demand`]), without
+//! later. Which bits those are is found from the ends of the program backwards (`demand`), without
 //! any assumption on values. The altered instruction is proved equal if, in every state that the
 //! altered program can reach, the original instruction would give the same demanded bits. What is
-//! known of such states is found from the entry forwards ([`known`]), in the altered program, so that
+//! known of such states is found from the entry forwards (`known`), in the altered program, so that
 //! nothing rests on what the alteration may have spoilt. Then both stay in step, by induction on the
 //! number of steps, for all arguments and all memory.
 //!

@@ -142,7 +142,7 @@ impl<T: Element> TensorSlice<T> {
     /// A copy without gaps in memory of its own, without waiting.
     ///
     /// # Errors
-    /// As [`empty`](Self::empty).
+    /// As [`Tensor::empty`](crate::Tensor::empty).
     pub fn to_contiguous(&self) -> Result<Tensor<T>> {
         let mut copy = Tensor::allocate("Tensor::to_contiguous", &self.stream, self.shape())?;
         copy.copy_from(self)?;
