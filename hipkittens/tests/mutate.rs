@@ -46,7 +46,8 @@ fn the_start_up_barrier_of_a_direct_to_lds_gemm_is_missed() {
         .expect("the kernel has barriers");
     assert_eq!(first["outcome"], "sanitizer", "{first}");
     let detail = first["detail"].as_str().expect("it says why");
-    assert!(detail.starts_with("async") || detail.starts_with("race"), "{detail}");
+    // What is seen first depends on which wave is faster.
+    assert!(["async", "race", "lds"].iter().any(|kind| detail.starts_with(kind)), "{detail}");
     assert!(first["replacement"].as_str().expect("an instruction").starts_with("s_nop"));
 }
 

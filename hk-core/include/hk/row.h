@@ -91,7 +91,8 @@ struct row_access {
   __device__ arch::checked_range all() const { return range(end()); }
   __device__ u32 end_offset() const {
     const u32 column = at.width - 1;
-    return offset_if(ends_in_dword() && column / chunk % Place::lanes == at.lane(), column * size);
+    const bool is_lane = column / chunk % Place::lanes == at.lane();
+    return offset_if(ends_in_dword() & is_lane, column * size);
   }
   // That dword's number in the lane's share, of `chunk / 2` dwords a chunk; the same for the wave.
   // Comparisons with it are to be made where they are needed: all of them would fill the registers.
@@ -114,7 +115,8 @@ struct row_access {
   }
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(stride) : 0;
-    return is_there && at.row_of_wave() < at.count ? before + in_row : out_of_range;
+    // No branch for each.
+    return (is_there & (at.row_of_wave() < at.count)) ? before + in_row : out_of_range;
   }
 };
 

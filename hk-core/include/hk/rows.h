@@ -98,7 +98,9 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
   for (int i = 0; i < Tile::CHUNKS; ++i) {
     factors.of[i] = op.hold(columns, i, lanes::in_columns(0, width));
   }
-  for (u32 turn = 0; row < rows; row += step, ++turn) {
+  // Every wave has a first turn: there are no workgroups without rows.
+  u32 turn = 0;
+  do {
     typename Policy::loads next;
     op.start(next, place(row + step));
     arch::pin_order();
@@ -108,7 +110,9 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
     op.store(held, [&](int i) { return factors.of[i]; }, statistic, place(row));
     // Waits for the loads only, since it is known here how many stores were made after them.
     held = op.hold(next, place(row + step));
-  }
+    row += step;
+    ++turn;
+  } while (row < rows);
 }
 
 // Rows of any width, a workgroup each, in pieces of LANES * CHUNKS chunks: first measured, then read
@@ -133,11 +137,12 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   typename Policy::loads loads;
   op.start(loads, place(row, 0));
   auto held = op.hold(loads, place(row, 0));
-  for (u32 turn = 0; row < rows; row += step, ++turn) {
+  u32 turn = 0;
+  do {
     // Chains of mergers stay short: they are folded every 64 pieces.
     auto whole = reduction::identity(), part = reduction::identity();
-    u32 pieces = 0;
-    for (u32 column = 0; column < width; column += piece) {
+    u32 pieces = 0, column = 0;
+    do {
       // After the last piece the first is read for the second time.
       const u32 following = width - column > piece ? column + piece : 0;
       typename Policy::loads next;
@@ -149,9 +154,11 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
         part = reduction::identity();
       }
       held = op.hold(next, place(row, following));
-    }
+      column += piece;
+    } while (column < width);
     const auto statistic = lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
-    for (u32 column = 0; column < width; column += piece) {
+    column = 0;
+    do {
       // After the last piece comes the first of the next row.
       const bool last = width - column <= piece;
       const u32 row_after = last ? row + step : row, following = last ? 0 : column + piece;
@@ -163,8 +170,11 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
       const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
       op.store(held, factors, statistic, place(row, column));
       held = op.hold(next, place(row_after, following));
-    }
-  }
+      column += piece;
+    } while (column < width);
+    row += step;
+    ++turn;
+  } while (row < rows);
 }
 
 // By the tile's schedule.

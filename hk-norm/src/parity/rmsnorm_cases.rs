@@ -118,6 +118,14 @@ fn tiles(cases: &mut Vec<Case>) {
             add_mixed(cases, spec);
         }
         let spec = |shape, name| Spec { tile: Some(tile), ..Spec::new(shape, name) };
+        // Whole chunks, whole dwords and neither, of every pair of types.
+        for width in [24, 26, 27] {
+            let ends = Spec { rstd: width != 26, ..spec([3, width], "ends of rows") };
+            for spec in [ends, ends.fused()] {
+                add_dtypes(cases, spec, Size::Quick);
+                add_mixed(cases, spec);
+            }
+        }
         // Two workgroups take several turns, the last of them not with all waves.
         let rows = rows_at_once * 5 + 1;
         let turns = Spec {
@@ -141,7 +149,7 @@ fn tiles(cases: &mut Vec<Case>) {
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
         // Rows of which every wave has a share.
-        let wide = Spec { shape: [rows, shape[1]], in_place: true, ..turns };
+        let wide = Spec { shape: [rows, shape[1] / 8 * 8], in_place: true, ..turns };
         for spec in [turns, wide] {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
