@@ -32,17 +32,6 @@ struct L2normBwdArgs {
 
 namespace {
 
-// The sum of products of the elements of two shares.
-template <class T, int Chunks>
-__device__ inline f32 dot(const per_chunk<vec<T, chunk>, Chunks>& a,
-                          const per_chunk<vec<T, chunk>, Chunks>& b) {
-  chunk_values products = 0;
-  for (int i = 0; i < Chunks; ++i) {
-    products += to_f32<T, chunk>(a.of[i]) * to_f32<T, chunk>(b.of[i]);
-  }
-  return sum(products);
-}
-
 // What `for_rows` is to do, with results of type Y.
 template <class Tile, class Y>
 struct l2norm_rows : no_columns {

@@ -70,14 +70,7 @@ struct rmsnorm_rows {
 
   using reduction = add;
 
-  __device__ f32 measure(const held& row) const {
-    chunk_values squares = 0;
-    for (const elements& each : row.of) {
-      const chunk_values h = to_f32<T, chunk>(each);
-      squares += h * h;
-    }
-    return sum(squares);
-  }
+  __device__ f32 measure(const held& row) const { return dot(row, row); }
 
   __device__ void store(const held& row, auto&& weights, f32 squares,
                         const auto& at) const {

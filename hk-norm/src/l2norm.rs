@@ -76,9 +76,8 @@ kernel_args! {
 /// As [`l2norm`], into given tensors; `y` may have another element type.
 ///
 /// # Errors
-/// As [`l2norm`]; [`Error::Shape`] or [`Error::Stride`]
-/// also if an output is not as [`L2normOut`] says, and [`Error::Alias`] if one
-/// overlaps another argument otherwise.
+/// As [`l2norm`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`L2normOut`] says,
+/// and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn l2norm_into<T: Real, Y: Real>(
     x: &TensorSlice<T>,
     eps: f32,
@@ -120,8 +119,8 @@ pub fn l2norm_into<T: Real, Y: Real>(
 /// The derivative of a loss by `x`, from that by `y`: `y` and `rstd` are what [`l2norm_into`] stored.
 ///
 /// # Errors
-/// As [`l2norm`]; [`Error::Shape`] also if `dy` has another shape than `y`, or
-/// `rstd` is not one number per row.
+/// As [`l2norm`]; [`Error::Shape`] also if `dy` has another shape than `y`, or `rstd` is not one number
+/// per row.
 pub fn l2norm_bwd<T: Real>(
     y: &TensorSlice<T>,
     rstd: &TensorSlice<f32>,

@@ -77,8 +77,8 @@ impl<'a> RowOptions<'a> {
             None => KERNELS.function(device, op, family, variant, &problem)?,
         };
         let tile = RowTile::new(op, function.tile(), width, stride)?;
-        let most = self.workgroups.unwrap_or_else(|| tile.resident(device));
-        Ok(RowKernel { function, tile, most, is_chosen: self.workgroups.is_some() })
+        let fastest = tile.resident(device);
+        Ok(RowKernel { function, tile, fastest, chosen: self.workgroups })
     }
 }
 
@@ -87,17 +87,15 @@ impl<'a> RowOptions<'a> {
 pub(crate) struct RowKernel<A> {
     function: TileFunction<A>,
     tile: RowTile,
-    most: u32,
-    is_chosen: bool,
+    /// Workgroups at most, if none are chosen.
+    fastest: u32,
+    chosen: Option<u32>,
 }
 
 impl<A: KernelArgs> RowKernel<A> {
     /// With workgroups for all rows, rather than as many as the chip holds at once.
-    pub(crate) fn for_all_rows(mut self) -> Self {
-        if !self.is_chosen {
-            self.most = u32::MAX;
-        }
-        self
+    pub(crate) fn for_all_rows(self) -> Self {
+        Self { fastest: u32::MAX, ..self }
     }
 
     /// Launches it, if there are rows.
@@ -108,7 +106,7 @@ impl<A: KernelArgs> RowKernel<A> {
         if rows == 0 {
             return Ok(());
         }
-        let grid = self.tile.grid(rows as u32, self.most);
+        let grid = self.tile.grid(rows as u32, self.chosen.unwrap_or(self.fastest));
         call.submit(|stream| {
             // SAFETY: passed on to the caller.
             unsafe { self.function.launch(stream, [grid, 1, 1], args) }

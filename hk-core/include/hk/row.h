@@ -22,6 +22,17 @@ struct per_chunk {
   T of[Chunks];
 };
 
+// The sum of products of the elements of two shares.
+template <class T, int Chunks>
+__device__ inline f32 dot(const per_chunk<vec<T, chunk>, Chunks>& a,
+                          const per_chunk<vec<T, chunk>, Chunks>& b) {
+  chunk_values products = 0;
+  for (int i = 0; i < Chunks; ++i) {
+    products += to_f32<T, chunk>(a.of[i]) * to_f32<T, chunk>(b.of[i]);
+  }
+  return sum(products);
+}
+
 // Rows in memory, `stride` elements from one to the next.
 template <class T>
 struct matrix {

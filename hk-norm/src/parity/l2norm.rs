@@ -168,9 +168,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for shape in SHAPES {
         let plain = Spec::new(shape, "plain");
         add_dtypes(&mut cases, plain, Size::Quick);
-        cases.push(forward::<bf16, f32>(plain, Size::Quick));
-        cases.push(forward::<f32, f16>(plain, Size::Quick));
-        cases.push(forward::<f16, bf16>(plain, Size::Quick));
+        add_pairs(&mut cases, plain);
     }
     let gaps = Placement::DENSE.gap(5).shift(3);
     for (tile, shape) in [
