@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::hip::{Bound, Hip, RawStream};
 use crate::launch::ModuleCache;
 use crate::stream::OpenStream;
-use crate::{Arch, Error, HipVersion, Result, Stream};
+use crate::{Allocator, Arch, Error, HipVersion, Result, Stream};
 
 /// Environment variable that names the device of [`Device::auto`].
 const DEVICE_VARIABLE: &str = "HIPKITTENS_DEVICE";
@@ -34,6 +34,7 @@ struct Inner {
     arch: Arch,
     info: DeviceInfo,
     capture: Mutex<Option<PathBuf>>,
+    allocator: Mutex<Option<Arc<dyn Allocator>>>,
     default_stream: Arc<OpenStream>,
     modules: ModuleCache,
 }
@@ -134,6 +135,15 @@ impl Device {
         }
     }
 
+    /// Opens the device of that number in the HIP library that the process has loaded, as other code
+    /// of the process counts them: `hip:N` by [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn attach(ordinal: u32) -> Result<Self> {
+        Self::open(&format!("hip:{ordinal}"))
+    }
+
     #[cfg(feature = "sim")]
     fn simulated(product: &str) -> Result<Option<Self>> {
         let Some(ordinal) = hk_sim::device_ordinal(product) else { return Ok(None) };
@@ -225,7 +235,8 @@ impl Device {
         let capture = Mutex::new(folder.map(PathBuf::from));
         let null = RawStream::foreign(hip, ordinal, std::ptr::null_mut());
         let (default_stream, modules) = (OpenStream::new(null), ModuleCache::default());
-        let inner = Inner { hip, ordinal, arch, info, capture, default_stream, modules };
+        let allocator = Mutex::default();
+        let inner = Inner { hip, ordinal, arch, info, capture, allocator, default_stream, modules };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -308,6 +319,16 @@ impl Device {
     pub fn set_capture(&self, folder: Option<&Path>) {
         *self.inner.capture.lock().unwrap_or_else(PoisonError::into_inner) =
             folder.map(Path::to_owned);
+    }
+
+    /// Takes all later memory of this device, of tensors and of workspaces, from an allocator, or
+    /// from HIP again with `None`. What was allocated before goes back to where it came from.
+    pub fn set_allocator(&self, allocator: Option<Arc<dyn Allocator>>) {
+        *self.inner.allocator.lock().unwrap_or_else(PoisonError::into_inner) = allocator;
+    }
+
+    pub(crate) fn allocator(&self) -> Option<Arc<dyn Allocator>> {
+        self.inner.allocator.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn capture_folder(&self) -> Option<PathBuf> {

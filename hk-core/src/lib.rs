@@ -23,6 +23,7 @@
 //! | `HIPKITTENS_CAPTURE` | folder into which every launch is [captured](capture) |
 //! | `HIPKITTENS_TILES` | file that overrides the choice of [tiles](kernel::overrides) |
 
+mod allocator;
 pub mod capture;
 mod device;
 mod error;
@@ -41,6 +42,7 @@ mod stream;
 mod tensor;
 mod workspace;
 
+pub use allocator::Allocator;
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
 #[cfg(feature = "sim")]

@@ -160,6 +160,20 @@ impl Event {
         Ok(Self { device: device.clone(), raw })
     }
 
+    /// Uses a `hipEvent_t` that other code created and will destroy.
+    ///
+    /// # Safety
+    /// The handle is an event of that device, of the same HIP library. It outlives this event.
+    pub unsafe fn from_raw(device: &Device, raw: *mut std::ffi::c_void) -> Self {
+        let raw = RawEvent::foreign(device.hip(), device.ordinal(), raw);
+        Self { device: device.clone(), raw }
+    }
+
+    /// Its `hipEvent_t`, for other code that uses HIP.
+    pub fn raw(&self) -> *mut std::ffi::c_void {
+        self.raw.handle()
+    }
+
     /// Marks the present end of a stream, in place of what it marked before.
     ///
     /// # Errors

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::allocator::Allocation;
 use crate::hip::RawStream;
 use crate::order::Ledger;
-use crate::tensor::{allocate, free};
+use crate::tensor::give_back;
 use crate::{Result, Stream};
 
 /// Alignment of each piece of a workspace, in bytes.
@@ -14,8 +15,8 @@ pub(crate) const ALIGNMENT: usize = 256;
 pub(crate) struct Workspace {
     address: u64,
     bytes: usize,
-    /// The stream in whose order it is freed; none if a graph may use it for ever.
-    home: Option<Arc<RawStream>>,
+    /// What is to be freed, and the stream in whose order; none if a graph may use it for ever.
+    own: Option<(Allocation, Arc<RawStream>)>,
     turn: Mutex<()>,
 }
 
@@ -33,9 +34,8 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        let Some(home) = self.home.take() else { return };
-        let address = self.address;
-        home.hip().retire(move || free(address, &home, &Ledger::default()));
+        let Some((allocation, home)) = self.own.take() else { return };
+        give_back(&home, Ledger::default(), |queue| allocation.free(queue));
     }
 }
 
@@ -76,11 +76,14 @@ impl Stream {
         if let Some(workspace) = found {
             return Ok(Arc::clone(workspace));
         }
-        let (address, home) = match capture {
-            None => (allocate(op, self, bytes)?, Some(Arc::clone(self.queue()))),
-            Some(_) => (self.queue().bind()?.allocate_at_once(bytes)?, None),
+        let (address, own) = match capture {
+            None => {
+                let allocation = Allocation::new(op, self, bytes)?;
+                (allocation.address(), Some((allocation, Arc::clone(self.queue()))))
+            }
+            Some(_) => (Allocation::for_graph(self, bytes)?.address(), None),
         };
-        let workspace = Arc::new(Workspace { address, bytes, home, turn: Mutex::default() });
+        let workspace = Arc::new(Workspace { address, bytes, own, turn: Mutex::default() });
         match capture {
             None => kept.own = Some(Arc::clone(&workspace)),
             Some(id) => kept.captured = Some((id, Arc::clone(&workspace))),

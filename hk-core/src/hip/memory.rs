@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -18,31 +19,19 @@ impl Hip {
 
     /// Allocates in stream order on the current device. `bytes` is not zero. `None` if there is not
     /// enough memory.
-    pub(crate) fn allocate(&self, bytes: usize, stream: Handle) -> Result<Option<u64>> {
+    pub(crate) fn allocate(&self, bytes: usize, stream: Handle) -> Result<Option<NonNull<c_void>>> {
         let mut pointer = std::ptr::null_mut();
-        match self.outside_captures(|| call!(self, hipMallocAsync(&mut pointer, bytes, stream))) {
-            Ok(()) => {}
-            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        let address = pointer as u64;
-        self.live().insert(address, bytes);
-        Ok(Some(address))
+        let status =
+            self.outside_captures(|| call!(self, hipMallocAsync(&mut pointer, bytes, stream)));
+        unless_out_of_memory(status, pointer)
     }
 
     /// Allocates on the current device for work of any stream, captured or not. `bytes` is not zero.
-    pub(crate) fn allocate_at_once(&self, bytes: usize) -> Result<u64> {
+    /// `None` if there is not enough memory.
+    pub(crate) fn allocate_at_once(&self, bytes: usize) -> Result<Option<NonNull<c_void>>> {
         let mut pointer = std::ptr::null_mut();
-        match self.outside_captures(|| call!(self, hipMalloc(&mut pointer, bytes))) {
-            Ok(()) => {}
-            Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => {
-                return Err(Error::OutOfMemory { requested: bytes, free: self.memory()?.0 });
-            }
-            Err(error) => return Err(error),
-        }
-        let address = pointer as u64;
-        self.live().insert(address, bytes);
-        Ok(address)
+        let status = self.outside_captures(|| call!(self, hipMalloc(&mut pointer, bytes)));
+        unless_out_of_memory(status, pointer)
     }
 
     /// Frees in stream order, on the stream's device.
@@ -50,9 +39,12 @@ impl Hip {
     /// # Safety
     /// The address came from [`allocate`](Self::allocate), is freed once, and work that uses the
     /// memory is ordered before this point of the stream.
-    pub(crate) unsafe fn free(&self, address: u64, stream: &Arc<RawStream>) -> Result<()> {
-        self.live().remove(&address);
-        call!(self, hipFreeAsync(address as *mut c_void, stream.handle()))?;
+    pub(crate) unsafe fn free(
+        &self,
+        address: NonNull<c_void>,
+        stream: &Arc<RawStream>,
+    ) -> Result<()> {
+        call!(self, hipFreeAsync(address.as_ptr(), stream.handle()))?;
         let mut freeing = self.freeing();
         if !freeing.iter().any(|known| known.as_ptr() == Arc::as_ptr(stream)) {
             freeing.retain(|known| known.strong_count() > 0);
@@ -68,7 +60,7 @@ impl Hip {
         let streams = std::mem::take(&mut *self.freeing());
         for known in streams {
             let Some(stream) = known.upgrade() else { continue };
-            if !stream.is_on(device) || stream.is_capturing().unwrap_or(true) {
+            if stream.ordinal() != device || stream.is_capturing().unwrap_or(true) {
                 self.freeing().push(known);
                 continue;
             }
@@ -87,12 +79,26 @@ impl Hip {
         self.freeing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Start and length of the live allocation that holds an address; one past its end counts as
-    /// inside, as it does for pointers.
+    /// Notes that memory is in use, until [`forget_allocation`](Self::forget_allocation).
+    pub(crate) fn note_allocation(&self, address: u64, bytes: usize) {
+        self.live().insert(address, bytes);
+    }
+
+    pub(crate) fn forget_allocation(&self, address: u64) {
+        self.live().remove(&address);
+    }
+
+    /// Start and length of the allocation that holds an address, ours or another's of the same HIP
+    /// library; one past the end counts as inside of ours, as it does for pointers.
     pub(crate) fn allocation_of(&self, address: u64) -> Option<(u64, usize)> {
-        let live = self.live();
-        let (&start, &bytes) = live.range(..=address).next_back()?;
-        (address - start <= bytes as u64).then_some((start, bytes))
+        let found = self.live().range(..=address).next_back().map(|(at, bytes)| (*at, *bytes));
+        if let Some((start, bytes)) = found.filter(|(at, bytes)| address - at <= *bytes as u64) {
+            return Some((start, bytes));
+        }
+        let (mut start, mut bytes) = (std::ptr::null_mut(), 0);
+        let address = address as *mut c_void;
+        call!(self, hipMemGetAddressRange(&mut start, &mut bytes, address)).ok()?;
+        Some((start as u64, bytes))
     }
 
     fn live(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
@@ -154,6 +160,18 @@ impl Hip {
                 call!(self, hipMemsetD32Async(to, word.cast_signed(), count, stream))
             }
         }
+    }
+}
+
+/// What an allocation gave; `None` if there is not enough memory.
+fn unless_out_of_memory(
+    result: Result<()>,
+    pointer: *mut c_void,
+) -> Result<Option<NonNull<c_void>>> {
+    match result {
+        Ok(()) => Ok(NonNull::new(pointer)),
+        Err(Error::Hip { code: sys::ERROR_OUT_OF_MEMORY, .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

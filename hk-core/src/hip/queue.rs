@@ -49,9 +49,9 @@ impl RawStream {
         self.hip.bind(self.ordinal)
     }
 
-    /// Whether it is of that device of its library.
-    pub(crate) fn is_on(&self, ordinal: i32) -> bool {
-        self.ordinal == ordinal
+    /// The number of its device in that library.
+    pub(crate) fn ordinal(&self) -> i32 {
+        self.ordinal
     }
 
     /// Whether both are the same stream.
@@ -125,6 +125,8 @@ pub(crate) struct RawEvent {
     hip: &'static Hip,
     ordinal: i32,
     raw: Handle,
+    /// Whether it is ours to destroy.
+    owned: bool,
 }
 
 // SAFETY: HIP events may be used from any thread; the handle itself is never dereferenced here.
@@ -136,7 +138,12 @@ impl RawEvent {
     /// An event that marks nothing yet. Only one that is timed tells times.
     pub(crate) fn new(hip: &'static Hip, ordinal: i32, timed: bool) -> Result<Self> {
         let raw = hip.bind(ordinal)?.create_event(timed)?;
-        Ok(Self { hip, ordinal, raw })
+        Ok(Self { hip, ordinal, raw, owned: true })
+    }
+
+    /// One that other code created and will destroy.
+    pub(crate) fn foreign(hip: &'static Hip, ordinal: i32, raw: Handle) -> Self {
+        Self { hip, ordinal, raw, owned: false }
     }
 
     pub(crate) fn handle(&self) -> Handle {
@@ -166,7 +173,9 @@ impl RawEvent {
 
 impl Drop for RawEvent {
     fn drop(&mut self) {
-        if let Err(error) = self.hip.destroy_event(self.raw) {
+        if self.owned
+            && let Err(error) = self.hip.destroy_event(self.raw)
+        {
             tracing::warn!(%error, "an event could not be destroyed");
         }
     }

@@ -45,6 +45,11 @@ macro_rules! for_each_function {
             fn hipMalloc(pointer: *mut *mut c_void, bytes: usize);
             fn hipMallocAsync(pointer: *mut *mut c_void, bytes: usize, stream: Handle);
             fn hipFreeAsync(pointer: *mut c_void, stream: Handle);
+            fn hipMemGetAddressRange(
+                start: *mut *mut c_void,
+                bytes: *mut usize,
+                pointer: *mut c_void,
+            );
             fn hipMemcpyAsync(
                 to: *mut c_void,
                 from: *const c_void,

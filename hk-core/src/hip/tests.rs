@@ -4,6 +4,7 @@ use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::allocator::Allocation;
 use crate::{Arch, Device, LaunchConfig, Module, Stream, Tensor};
 
 /// Puts functions that do nothing but fail in place of the table's.
@@ -88,17 +89,23 @@ fn both_layouts_of_the_properties_say_the_same() {
 
 #[test]
 fn addresses_are_traced_to_their_allocation() {
-    let hip = Hip::simulator().unwrap();
-    let _device = hip.bind(0).unwrap();
-    let null = RawStream::foreign(hip, 0, std::ptr::null_mut());
-    let start = hip.allocate(1000, null.handle()).unwrap().unwrap();
+    let device = device_with(|_| {});
+    let (hip, stream) = (device.hip(), device.default_stream());
+    let ours = Allocation::new("test", &stream, 1000).unwrap();
+    let start = ours.address();
     for (address, inside) in [(start, true), (start + 1000, true), (start + 1001, false)] {
         let found = hip.allocation_of(address);
         assert_eq!(found == Some((start, 1000)), inside, "{address:#x}");
     }
+    // What other code has allocated is known to HIP.
+    let theirs = hip.bind(device.ordinal()).unwrap().allocate_at_once(500).unwrap().unwrap();
+    let at = theirs.as_ptr() as u64;
+    assert_eq!(hip.allocation_of(at + 499), Some((at, 500)));
     // SAFETY: it was allocated above, and nothing uses it.
-    unsafe { hip.free(start, &null).unwrap() };
-    assert_ne!(hip.allocation_of(start), Some((start, 1000)));
+    unsafe { hip.free(theirs, stream.queue()).unwrap() };
+    ours.free(stream.queue()).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(hip.allocation_of(start + 1000), None);
 }
 
 /// A device whose table was changed.

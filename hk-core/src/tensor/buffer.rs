@@ -1,24 +1,47 @@
 //! Device memory that is given back in the order of the stream it came from.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::allocator::Allocation;
 use crate::hip::RawStream;
 use crate::order::Ledger;
-use crate::{Error, Result, Stream};
+use crate::{Result, Stream};
 
-/// An allocation. It is freed in stream order, so that dropping it while launched work still uses
-/// it is sound.
+/// Memory of tensors. It is given back in stream order, so that dropping it while launched work still
+/// uses it is sound.
 pub(crate) struct Buffer {
     address: u64,
-    /// The stream that allocated it, and will free it.
+    memory: Mutex<Option<Memory>>,
+    /// The stream in whose order it is given back.
     home: Stream,
     ledger: Mutex<Ledger>,
 }
 
+/// What there is to give back.
+enum Memory {
+    Own(Allocation),
+    /// Whatever keeps memory of others alive.
+    Foreign(Box<dyn Any + Send>),
+}
+
 impl Buffer {
     pub(crate) fn new(op: &'static str, stream: &Stream, bytes: usize) -> Result<Self> {
-        let address = if bytes == 0 { 0 } else { allocate(op, stream, bytes)? };
-        Ok(Self { address, home: stream.clone(), ledger: Mutex::default() })
+        if bytes == 0 {
+            return Ok(Self::of(0, None, stream));
+        }
+        let allocation = Allocation::new(op, stream, bytes)?;
+        Ok(Self::of(allocation.address(), Some(Memory::Own(allocation)), stream))
+    }
+
+    /// Memory that `owner` keeps alive.
+    pub(crate) fn foreign(stream: &Stream, address: u64, owner: Box<dyn Any + Send>) -> Self {
+        Self::of(address, Some(Memory::Foreign(owner)), stream)
+    }
+
+    fn of(address: u64, memory: Option<Memory>, home: &Stream) -> Self {
+        let (memory, ledger) = (Mutex::new(memory), Mutex::default());
+        Self { address, memory, home: home.clone(), ledger }
     }
 
     /// Address of its first byte; 0 if it is empty.
@@ -37,45 +60,45 @@ impl Buffer {
     }
 }
 
-/// Allocates in stream order, waiting for what is still to be freed if there is no other memory.
-pub(crate) fn allocate(op: &'static str, stream: &Stream, bytes: usize) -> Result<u64> {
-    if stream.queue().is_capturing()? {
-        return Err(Error::StreamCapture { op, why: "memory cannot be allocated" });
-    }
-    let hip = stream.queue().bind()?;
-    hip.sweep();
-    if let Some(address) = hip.allocate(bytes, stream.raw())? {
-        return Ok(address);
-    }
-    // Some may be free as soon as streams get to where it was dropped.
-    hip.wait_for_frees(stream.device().ordinal());
-    match hip.allocate(bytes, stream.raw())? {
-        Some(address) => Ok(address),
-        None => Err(Error::OutOfMemory { requested: bytes, free: hip.memory()?.0 }),
-    }
-}
-
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.address == 0 {
-            return;
-        }
-        let (address, home) = (self.address, self.home.clone());
+        let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(memory) = memory.take() else { return };
+        let home = self.home.clone();
         let ledger = std::mem::take(&mut *self.ledger());
-        self.home.device().hip().retire(move || free(address, home.queue(), &ledger));
+        give_back(home.queue(), ledger, move |queue| match memory {
+            Memory::Own(allocation) => allocation.free(queue),
+            Memory::Foreign(owner) => {
+                drop(owner);
+                Ok(())
+            }
+        });
     }
 }
 
-/// Frees memory once all uses are done; false if that cannot be said now, because a stream is being
-/// captured: what it was given before has no event, and freeing must not become a part of a graph.
-pub(crate) fn free(address: u64, queue: &Arc<RawStream>, ledger: &Ledger) -> bool {
-    try_free(address, queue, ledger).unwrap_or_else(|error| {
-        tracing::warn!(%error, "device memory could not be freed");
-        true
-    })
+/// Calls `release` once the later work of a stream comes after all uses of the memory: now, or, if
+/// that cannot be said now, when other memory is asked for.
+pub(crate) fn give_back(
+    home: &Arc<RawStream>,
+    ledger: Ledger,
+    release: impl FnOnce(&Arc<RawStream>) -> Result<()> + Send + 'static,
+) {
+    let (queue, mut release) = (Arc::clone(home), Some(release));
+    home.hip().retire(move || {
+        let result = wait_for_uses(&queue, &ledger).and_then(|waited| {
+            let release = if waited { release.take() } else { None };
+            release.map_or(Ok(()), |release| release(&queue)).map(|()| waited)
+        });
+        result.unwrap_or_else(|error| {
+            tracing::warn!(%error, "device memory could not be freed");
+            true
+        })
+    });
 }
 
-fn try_free(address: u64, queue: &Arc<RawStream>, ledger: &Ledger) -> Result<bool> {
+/// Lets later work of a stream wait for all uses; false if it cannot, because a stream is being
+/// captured: what it was given before has no event, and freeing must not become a part of a graph.
+fn wait_for_uses(queue: &Arc<RawStream>, ledger: &Ledger) -> Result<bool> {
     if queue.is_capturing()? {
         return Ok(false);
     }
@@ -83,9 +106,5 @@ fn try_free(address: u64, queue: &Arc<RawStream>, ledger: &Ledger) -> Result<boo
     for end in &ends {
         queue.wait(end)?;
     }
-    // SAFETY: the address came from `allocate`, only the one owner that was dropped frees it, and
-    // all work on it is ordered before: that of the home stream by itself, the others' by the
-    // events above.
-    unsafe { queue.bind()?.free(address, queue) }?;
     Ok(true)
 }

@@ -7,6 +7,9 @@ use crate::{Error, Result};
 /// Most dimensions that a tensor can have.
 pub const MAX_RANK: usize = 8;
 
+/// Elements that can be told apart: their bytes, and the ends of ranges of them, can be counted.
+const LIMIT: usize = 1 << 60;
+
 /// Shape and strides in logical elements, outermost dimension first. A stride of 0 repeats elements.
 /// Of a packed type, the innermost stride is 1. Stored inline: making a view allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,17 +39,51 @@ impl Layout {
         let mut len = 1usize;
         for axis in (0..shape.len()).rev() {
             layout.strides[axis] = len;
-            len = len
-                .checked_mul(shape[axis].max(1))
-                .filter(|len| *len <= isize::MAX as usize / 8)
-                .ok_or_else(|| Error::Shape {
+            len = len.checked_mul(shape[axis].max(1)).filter(|len| *len < LIMIT).ok_or_else(
+                || Error::Shape {
                     op,
                     arg: "shape",
                     expected: "fewer than 2^60 elements".into(),
                     got: shape.to_vec(),
                     why: "it must be addressable".into(),
-                })?;
+                },
+            )?;
         }
+        Ok(layout)
+    }
+
+    /// With these strides, one per dimension.
+    pub(crate) fn strided(
+        op: &'static str,
+        shape: &[usize],
+        strides: &[usize],
+        pack: usize,
+    ) -> Result<Self> {
+        let mut layout = Self::contiguous(op, shape, pack)?;
+        let refuse = |expected| {
+            let (shape, got) = (shape.to_vec(), strides.to_vec());
+            Err(Error::Stride { op, arg: "strides", expected, shape, got })
+        };
+        if strides.len() != shape.len() {
+            return refuse("one for each dimension");
+        }
+        let mut last = 0usize;
+        for (dim, stride) in shape.iter().zip(strides).filter(|(dim, _)| **dim > 1) {
+            let end = stride.checked_mul(dim - 1).and_then(|span| last.checked_add(span));
+            let Some(end) = end.filter(|end| *end < LIMIT) else {
+                return refuse("elements within 2^60 of the first");
+            };
+            last = end;
+        }
+        if pack > 1 {
+            // The stride of a dimension of one element is never used.
+            let outer = shape.iter().zip(strides).rev().skip(1).filter(|(dim, _)| **dim > 1);
+            let whole = outer.clone().all(|(_, stride)| stride.is_multiple_of(pack));
+            if strides.last() != Some(&1) || !whole {
+                return refuse("packed elements that are innermost and adjacent");
+            }
+        }
+        layout.strides[..shape.len()].copy_from_slice(strides);
         Ok(layout)
     }
 
@@ -116,14 +153,6 @@ impl Layout {
             rows *= self.dims[axis];
         }
         Some(stride.unwrap_or(row))
-    }
-
-    /// With these strides, one per dimension.
-    #[cfg(test)]
-    pub(crate) fn strided(op: &'static str, shape: &[usize], strides: &[usize]) -> Result<Self> {
-        let mut layout = Self::contiguous(op, shape, 1)?;
-        layout.strides[..shape.len()].copy_from_slice(strides);
-        Ok(layout)
     }
 
     /// The part of a dimension; with the offset of its first element.

@@ -1,6 +1,7 @@
 //! Typed arrays in device memory.
 
 mod buffer;
+mod foreign;
 mod layout;
 mod overlap;
 mod region;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 
-pub(crate) use buffer::{Buffer, allocate, free};
+pub(crate) use buffer::{Buffer, give_back};
 use layout::Layout;
 pub use layout::MAX_RANK;
 pub(crate) use region::{Placement, Region};

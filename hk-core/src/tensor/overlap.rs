@@ -193,7 +193,7 @@ mod tests {
             strides.push(random.below(12));
         }
         let (size, pack) = [(1, 1), (2, 1), (4, 1), (1, 2)][random.below(4)];
-        let layout = Layout::strided("test", &dims, &strides).unwrap();
+        let layout = Layout::strided("test", &dims, &strides, 1).unwrap();
         Sample { layout, place: Placement { start: random.below(40) as u64, size, pack } }
     }
 
@@ -267,7 +267,7 @@ mod tests {
             [0; MAX_RANK].map(|_: usize| 2 * (1_000_000 + random.below(1_000_000)))
         };
         let sample = |seed, start| Sample {
-            layout: Layout::strided("test", &dims, &strides(seed)).unwrap(),
+            layout: Layout::strided("test", &dims, &strides(seed), 1).unwrap(),
             place: Placement { start, size: 1, pack: 1 },
         };
         // One has even positions, the other odd ones.
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn layouts_that_repeat_an_element_are_known() {
         let injective = |dims: &[usize], strides: &[usize]| {
-            Layout::strided("test", dims, strides).unwrap().is_injective()
+            Layout::strided("test", dims, strides, 1).unwrap().is_injective()
         };
         assert!(injective(&[4, 8], &[8, 1]) && injective(&[8, 4], &[1, 8]));
         assert!(injective(&[3, 1, 5], &[9, 0, 1]) && injective(&[0, 4], &[0, 0]));
