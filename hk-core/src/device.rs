@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::dtype::DType;
 use crate::hip::{Bound, Hip, RawStream};
 use crate::launch::ModuleCache;
 use crate::stream::OpenStream;
@@ -248,27 +247,6 @@ impl Device {
     /// Its architecture.
     pub fn arch(&self) -> Arch {
         self.inner.arch
-    }
-
-    /// Refuses an element type that its architecture would misread or cannot compute with.
-    ///
-    /// # Errors
-    /// [`Error::ArchMismatch`] if the type is not [native](Arch::native); it names what to use
-    /// instead.
-    ///
-    /// ```
-    /// use hk_core::{Device, dtype::DType};
-    /// let device = Device::open("sim:mi325x")?;
-    /// let error = device.require_native("gemm_a8w8", DType::F8E4M3).unwrap_err();
-    /// assert!(error.to_string().contains("use F8E4M3Fnuz"));
-    /// # Ok::<(), hk_core::Error>(())
-    /// ```
-    pub fn require_native(&self, op: &'static str, dtype: DType) -> Result<()> {
-        let (arch, native) = (self.arch(), self.arch().native(dtype));
-        if dtype == native {
-            return Ok(());
-        }
-        Err(Error::ArchMismatch { op, dtype, arch, use_instead: native.name() })
     }
 
     /// Its description.

@@ -130,10 +130,12 @@ pub enum Error {
     },
 
     /// The element type is not one that the architecture computes with.
-    #[error("{op}: {dtype} is not a format of {arch}; use {use_instead}, after a conversion")]
+    #[error("{op}: {arg} is of {dtype}, which {arch} has not; use {use_instead}")]
     ArchMismatch {
         /// The op.
         op: &'static str,
+        /// The argument.
+        arg: &'static str,
         /// The element type.
         dtype: DType,
         /// The device's architecture.
@@ -426,11 +428,12 @@ mod tests {
             (
                 Error::ArchMismatch {
                     op,
+                    arg: "x",
                     dtype: DType::F8E4M3,
                     arch: Arch::Gfx942,
                     use_instead: "F8E4M3Fnuz",
                 },
-                "rmsnorm: F8E4M3 is not a format of gfx942; use F8E4M3Fnuz, after a conversion",
+                "rmsnorm: x is of F8E4M3, which gfx942 has not; use F8E4M3Fnuz",
             ),
             (
                 Error::NoTile {

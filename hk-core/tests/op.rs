@@ -2,7 +2,7 @@
 
 #![cfg(feature = "sim")]
 
-use hk_core::dtype::{Element, F4x2E2M1, bf16};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, F8E4M3, F8E5M2Fnuz, bf16};
 use hk_core::op::{Arguments, Call, Role, Strides, dry_run};
 use hk_core::{Device, Error, Result, Stream, Tensor, TensorSlice};
 
@@ -70,6 +70,27 @@ fn sizes_follow_from_the_first_argument_that_has_them() {
     ] {
         let [x, w, bias, mut y] = shapes.map(zeros);
         assert_eq!(message(product(&x, &w, Some(&bias), &mut y)), expected);
+    }
+}
+
+#[test]
+fn eight_bit_floats_are_those_of_the_chip_unless_any_will_do() {
+    fn take<T: Element>(device: &str, portable: bool) -> Result<()> {
+        let stream = Device::open(device).unwrap().default_stream();
+        let q = Tensor::<T>::zeros(&stream, &[4]).unwrap();
+        let mut args = Arguments::new("take");
+        let argument = args.input("q", &q, &["n"]);
+        if portable { argument.portable().contiguous() } else { argument.contiguous() }
+    }
+    let refused = message(take::<F8E4M3>("sim:mi325x", false));
+    assert_eq!(refused, "take: q is of F8E4M3, which gfx942 has not; use F8E4M3Fnuz");
+    assert!(take::<F8E5M2Fnuz>("sim:mi355x", false).is_err());
+    for (device, portable) in [("sim:mi325x", true), ("sim:mi355x", false)] {
+        take::<F8E4M3>(device, portable).unwrap();
+    }
+    take::<F8E5M2Fnuz>("sim:mi325x", false).unwrap();
+    for device in ["sim:mi325x", "sim:mi355x"] {
+        take::<E8M0>(device, false).unwrap();
     }
 }
 

@@ -7,15 +7,18 @@
 //! | Numerics | f32 accumulation, one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
 
-use hk_core::dtype::{Element, Real, Real16};
-use hk_core::op::Arguments;
+use hk_core::dtype::{DType, Element, Real, Real16};
+use hk_core::op::epilogue::{
+    Epilogue, Extent, Lowered, MAX_STEPS, MAX_TENSORS, Operand, Step, StepArg,
+};
+use hk_core::op::tiling::{Problem, RUN, Split, Tile};
+use hk_core::op::{Arguments, Call};
 use hk_core::{
-    Activation, AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args,
+    Activation, AnyPtr, Device, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction,
+    kernel_args,
 };
 
 use crate::KERNELS;
-use crate::epilogue::{Epilogue, Extent, Lowered, MAX_STEPS, MAX_TENSORS, Operand, Step, StepArg};
-use crate::tiling::{Problem, RUN, Split, Tile};
 
 const OP: &str = "gemm_a16w16";
 
@@ -182,62 +185,21 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         return Ok(());
     }
 
-    let device = call.device().clone();
-    let compute_units = u64::from(device.info().compute_units).max(1);
-    let variant = format!("{}_{}", T::DTYPE.name(), options.layout.name());
-    let kernel: TileFunction<A16w16Args> = match options.tile {
-        Some(name) => KERNELS.named_function(&device, OP, FAMILY, &variant, name)?,
-        None => {
-            let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
-            let score = |tile: &_| Tile::of(tile).score(problem, compute_units);
-            KERNELS.best_function(&device, OP, FAMILY, &variant, &dims, score)?
-        }
-    };
-    let tile = Tile::of(kernel.tile());
-    let split = match options.splits {
-        None => tile.split(problem, compute_units),
-        Some(splits) => Split::new(problem.k, tile.k, splits.into()),
-    };
-    let grid = tile.grid(problem, split).ok_or_else(|| {
-        let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
-        let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
-        let got = format!("[{}, {}] in {} shares", problem.m, problem.n, split.count);
-        Error::value(OP, "y", constraint, got)
-    })?;
+    let mut plan = Plan::new(&call);
+    let Choice { kernel, tile, split, grid } = plan.choose(T::DTYPE, problem, options)?;
     let longest = tile.longest_strides(problem);
     let widths = [
         copied_width(x, "x", strides[0], longest[0])?,
         copied_width(w, "w", strides[1], longest[1])?,
     ];
-    // Rows of partial sums are aligned, too.
-    let sums_width = (problem.n as usize).next_multiple_of(RUN as usize);
-    let sums_of_share = problem.m as usize * sums_width;
-    let shares = if split.count > 1 { split.count as usize } else { 0 };
-    let [x_copy, w_copy, sums] = call.workspace([
+    let sums = Sums::of(problem, split);
+    let [x_copy, w_copy, sums_at] = call.workspace([
         x.rows() * widths[0].unwrap_or(0) * size_of::<T>(),
         w.rows() * widths[1].unwrap_or(0) * size_of::<T>(),
-        shares * sums_of_share * size_of::<f32>(),
+        sums.map_or(0, |sums| sums.bytes(split)),
     ])?;
-    let named = |name| KERNELS.named_function(&device, OP, FAMILY, name, "any");
-    let mut launches = Vec::new();
-    let mut taken = |operand: &TensorSlice<T>, stride, copy: DevicePtr<u8>, copied_width| {
-        let Some(padded) = copied_width else { return Ok((operand.ptr().any(), stride)) };
-        let pack: TileFunction<A16w16Args> = named("pack")?;
-        let args = A16w16Args {
-            x: operand.ptr().any(),
-            y: copy.cast::<T>().any(),
-            x_stride: stride,
-            y_stride: padded as i64,
-            m: operand.rows() as u32,
-            n: operand.row_len() as u32,
-            ..A16w16Args::new(&Lowered::default())
-        };
-        let grid = elementwise_grid(&pack, operand.rows() * padded, compute_units);
-        launches.push((pack, grid, args));
-        Ok::<_, Error>((copy.cast::<T>().any(), padded as i64))
-    };
-    let (x, x_stride) = taken(x, strides[0], x_copy, widths[0])?;
-    let (w, w_stride) = taken(w, strides[1], w_copy, widths[1])?;
+    let (x, x_stride) = plan.aligned(x, strides[0], x_copy, widths[0])?;
+    let (w, w_stride) = plan.aligned(w, strides[1], w_copy, widths[1])?;
     let product = A16w16Args {
         x,
         w,
@@ -254,22 +216,125 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
         y_store: StoreUnit::of::<Y>(y.ptr().address(), y_stride as u64, tile.m, &steps) as u32,
         ..A16w16Args::new(&steps)
     };
-    if shares == 0 {
-        launches.push((kernel, [grid, 1, 1], product));
-    } else {
-        let reduce = named("reduce")?;
-        // Without epilogue.
+    match sums {
+        None => plan.launches.push((kernel, [grid, 1, 1], product)),
+        Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
+    }
+    call.submit(|stream| {
+        for (kernel, grid, args) in &plan.launches {
+            // SAFETY: the kernels read the operands, and what the ones before have written to
+            // copies and sums, and write y, within the shapes and strides that were checked.
+            unsafe { kernel.launch(stream, *grid, args) }?;
+        }
+        Ok(())
+    })
+}
+
+/// The launches of a product, in order.
+struct Plan {
+    device: Device,
+    launches: Vec<(TileFunction<A16w16Args>, [u32; 3], A16w16Args)>,
+}
+
+/// How the main kernel is launched.
+struct Choice {
+    kernel: TileFunction<A16w16Args>,
+    tile: Tile,
+    split: Split,
+    grid: u32,
+}
+
+/// Partial sums of the shares of k, in f32, with rows that are aligned, too.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    width: usize,
+    of_share: usize,
+}
+
+impl Sums {
+    fn of(problem: Problem, split: Split) -> Option<Self> {
+        let width = (problem.n as usize).next_multiple_of(RUN as usize);
+        (split.count > 1).then_some(Self { width, of_share: problem.m as usize * width })
+    }
+
+    fn bytes(&self, split: Split) -> usize {
+        split.count as usize * self.of_share * size_of::<f32>()
+    }
+}
+
+impl Plan {
+    fn new(call: &Call) -> Self {
+        Self { device: call.device().clone(), launches: Vec::new() }
+    }
+
+    fn compute_units(&self) -> u64 {
+        u64::from(self.device.info().compute_units).max(1)
+    }
+
+    fn choose(&self, dtype: DType, problem: Problem, options: &GemmOptions<'_>) -> Result<Choice> {
+        let variant = format!("{}_{}", dtype.name(), options.layout.name());
+        let kernel: TileFunction<A16w16Args> = match options.tile {
+            Some(name) => KERNELS.named_function(&self.device, OP, FAMILY, &variant, name)?,
+            None => {
+                let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
+                let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
+                KERNELS.best_function(&self.device, OP, FAMILY, &variant, &dims, score)?
+            }
+        };
+        let tile = Tile::of(kernel.tile());
+        let split = match options.splits {
+            None => tile.split(problem, self.compute_units()),
+            Some(splits) => Split::new(problem.k, tile.k, splits.into()),
+        };
+        let grid = tile.grid(problem, split).ok_or_else(|| {
+            let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
+            let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
+            let got = format!("[{}, {}] in {} shares", problem.m, problem.n, split.count);
+            Error::value(OP, "y", constraint, got)
+        })?;
+        Ok(Choice { kernel, tile, split, grid })
+    }
+
+    /// An operand as the main kernels take it, with the distance between its rows: a copy that is
+    /// made before, if it is to have one.
+    fn aligned<T: Real16>(
+        &mut self,
+        operand: &TensorSlice<T>,
+        stride: i64,
+        copy: DevicePtr<u8>,
+        copied_width: Option<usize>,
+    ) -> Result<(AnyPtr, i64)> {
+        let Some(width) = copied_width else { return Ok((operand.ptr().any(), stride)) };
+        let args = A16w16Args {
+            x: operand.ptr().any(),
+            y: copy.cast::<T>().any(),
+            x_stride: stride,
+            y_stride: width as i64,
+            m: operand.rows() as u32,
+            n: operand.row_len() as u32,
+            ..A16w16Args::new(&Lowered::default())
+        };
+        self.elementwise("pack", operand.rows() * width, args)?;
+        Ok((args.y, args.y_stride))
+    }
+
+    /// A product whose shares of k are summed by a second kernel, which has the epilogue.
+    fn in_shares(
+        &mut self,
+        kernel: TileFunction<A16w16Args>,
+        grid: u32,
+        product: A16w16Args,
+        block_rows: u64,
+        (sums, at): (Sums, DevicePtr<f32>),
+    ) -> Result<()> {
+        let none = Lowered::default();
         let partial = A16w16Args {
-            y: sums.cast::<f32>().any(),
-            y_stride: sums_width as i64,
-            split_stride: sums_of_share as i64,
+            y: at.any(),
+            y_stride: sums.width as i64,
+            split_stride: sums.of_share as i64,
             y_type: f32::CODE,
-            y_store: StoreUnit::of::<f32>(
-                sums.address(),
-                sums_width as u64,
-                tile.m,
-                &Lowered::default(),
-            ) as u32,
+            y_store: StoreUnit::of::<f32>(at.address(), sums.width as u64, block_rows, &none)
+                as u32,
             step_count: 0,
             ..product
         };
@@ -279,18 +344,18 @@ pub fn gemm_a16w16_into<T: Real16, Y: Real>(
             split_stride: partial.split_stride,
             ..product
         };
-        let grid_of_sums = elementwise_grid(&reduce, sums_of_share, compute_units);
-        launches.push((kernel, [grid, 1, 1], partial));
-        launches.push((reduce, grid_of_sums, reduced));
+        self.launches.push((kernel, [grid, 1, 1], partial));
+        self.elementwise("reduce", sums.of_share, reduced)
     }
-    call.submit(|stream| {
-        for (kernel, grid, args) in &launches {
-            // SAFETY: the kernels read the operands, and what the ones before have written to
-            // copies and sums, and write y, within the shapes and strides that were checked.
-            unsafe { kernel.launch(stream, *grid, args) }?;
-        }
+
+    /// A kernel whose lanes each take runs of elements: not more workgroups than keep the device busy.
+    fn elementwise(&mut self, name: &str, elements: usize, args: A16w16Args) -> Result<()> {
+        let kernel = KERNELS.named_function(&self.device, OP, FAMILY, name, "any")?;
+        let enough = (elements as u64).div_ceil(RUN * u64::from(kernel.tile().threads));
+        let grid = enough.clamp(1, self.compute_units() * 8) as u32;
+        self.launches.push((kernel, [grid, 1, 1], args));
         Ok(())
-    })
+    }
 }
 
 kernel_args! {
@@ -381,16 +446,6 @@ fn copied_width<T: Real16>(
         return Err(Error::value(OP, arg, constraint, width));
     }
     Ok(Some(padded as usize))
-}
-
-/// Workgroups for as many runs of elements, each a lane's work: not more than keep the device busy.
-fn elementwise_grid(
-    kernel: &TileFunction<A16w16Args>,
-    elements: usize,
-    compute_units: u64,
-) -> [u32; 3] {
-    let enough = (elements as u64).div_ceil(RUN * u64::from(kernel.tile().threads));
-    [enough.clamp(1, compute_units.max(1) * 8) as u32, 1, 1]
 }
 
 /// The largest units in which results may be stored.

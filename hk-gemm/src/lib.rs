@@ -18,15 +18,13 @@
 //! ```
 
 pub mod a16w16;
-pub mod epilogue;
 #[cfg(feature = "parity")]
 pub mod parity;
-mod tiling;
 
 pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
-pub use epilogue::{Epilogue, Operand};
 
 pub use hk_core::Activation;
+pub use hk_core::op::epilogue::{Epilogue, Operand};
 pub use hk_core::prelude::*;
 
 mod generated {

@@ -16,7 +16,9 @@ use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
-use crate::rows::{ROWS, RowOptions};
+use hk_core::op::rows::{ROWS, RowOptions};
+
+use crate::KERNELS;
 
 /// Where [`l2norm_into`] stores.
 #[derive(Debug)]
@@ -100,7 +102,7 @@ pub fn l2norm_into<T: Real, Y: Real>(
 
     let family = ("l2norm", T::DTYPE.name());
     let stride = x_stride.max(y_stride);
-    let kernel = options.kernel(call.device(), "l2norm", family, width, stride)?;
+    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
     let args = L2normArgs {
         x: x.ptr().any(),
         y: out.y.ptr().any(),
@@ -169,7 +171,7 @@ pub fn l2norm_bwd_into<T: Real>(
     let variant = format!("bwd_{}", T::DTYPE.name());
     let stride = y_stride.max(dy_stride).max(dx_stride);
     let family = ("l2norm", &*variant);
-    let kernel = options.kernel(call.device(), "l2norm_bwd", family, width, stride)?;
+    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
     let args = L2normBwdArgs {
         y: y.ptr().any(),
         dy: dy.ptr().any(),

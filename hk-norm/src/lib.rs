@@ -20,7 +20,6 @@ pub mod l2norm;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rmsnorm;
-mod rows;
 
 pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
 pub use rmsnorm::{
@@ -28,8 +27,7 @@ pub use rmsnorm::{
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,
 };
 
-pub use rows::RowOptions;
-
+pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 
 mod generated {

@@ -17,7 +17,9 @@ use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
-use crate::rows::{ROWS, RowOptions};
+use hk_core::op::rows::{ROWS, RowOptions};
+
+use crate::KERNELS;
 
 /// What [`rmsnorm`] and [`fused_add_rmsnorm`] do besides the default.
 #[derive(Debug, Clone, Copy, Default)]
@@ -223,7 +225,7 @@ fn launch<T: Real, W: Real>(
     let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
     let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
     let family = ("rmsnorm", &*variant);
-    let mut kernel = options.rows.kernel(call.device(), op, family, width, stride)?;
+    let mut kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;
     // Rows that are added to are fastest so.
     if fused.is_some() {
         kernel = kernel.for_all_rows();

@@ -97,9 +97,8 @@ impl Arch {
         }
     }
 
-    /// The element type itself if the instructions compute with it, else the one to convert to:
-    /// the chip's own flavour of FP8; bf16 for packed formats and scales that it must unpack in
-    /// software.
+    /// The chip's own flavour of an element type: of FP8, the one that its instructions compute with;
+    /// else the type itself.
     ///
     /// ```
     /// use hk_types::{Arch, dtype::DType};
@@ -110,7 +109,6 @@ impl Arch {
         match (self, dtype) {
             (_, DType::F8E4M3 | DType::F8E4M3Fnuz) => self.fp8_e4m3(),
             (_, DType::F8E5M2 | DType::F8E5M2Fnuz) => self.fp8_e5m2(),
-            (Self::Gfx942, DType::F4x2E2M1 | DType::E8M0) => DType::Bf16,
             (_, dtype) => dtype,
         }
     }

@@ -320,7 +320,7 @@ fn fp8_flavours_belong_to_their_chips() {
         (DType::F8E4M3Fnuz, DType::F8E4M3Fnuz, DType::F8E4M3),
         (DType::F8E5M2, DType::F8E5M2Fnuz, DType::F8E5M2),
         (DType::F8E5M2Fnuz, DType::F8E5M2Fnuz, DType::F8E5M2),
-        (DType::F4x2E2M1, DType::Bf16, DType::F4x2E2M1),
+        (DType::F4x2E2M1, DType::F4x2E2M1, DType::F4x2E2M1),
         (DType::Bf16, DType::Bf16, DType::Bf16),
     ] {
         assert_eq!((Gfx942.native(dtype), Gfx950.native(dtype)), (cdna3, cdna4), "{dtype}");

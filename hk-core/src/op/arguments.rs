@@ -54,6 +54,8 @@ struct Declared {
     strides: Strides,
     alignment: usize,
     may_be: Option<&'static str>,
+    /// Whether the element type means the same to every chip, because the op says so.
+    portable: bool,
     region: Region,
 }
 
@@ -100,8 +102,9 @@ impl Arguments {
         dims: &'static [&'static str],
         region: Region,
     ) -> Argument<'_> {
-        let (strides, alignment, may_be) = (Strides::Any, 1, None);
-        let declared = Declared { name, role, dtype, dims, strides, alignment, may_be, region };
+        let (strides, alignment, may_be, portable) = (Strides::Any, 1, None, false);
+        let declared =
+            Declared { name, role, dtype, dims, strides, alignment, may_be, portable, region };
         Argument { arguments: self, declared }
     }
 
@@ -233,10 +236,18 @@ impl Argument<'_> {
         self
     }
 
+    /// Takes an element type of any chip, such as the OCP codes of MX formats. Else a type of 8-bit
+    /// floating point has to be the one that the chip computes with.
+    pub fn portable(mut self) -> Self {
+        self.declared.portable = true;
+        self
+    }
+
     /// Requires that there are no gaps between elements.
     ///
     /// # Errors
     /// [`Error::Device`] or [`Error::Stream`] if the argument is not where the first one is,
+    /// [`Error::ArchMismatch`] if its element type is not the chip's,
     /// [`Error::Shape`] if it has another shape, [`Error::Value`] if it is not aligned, and
     /// [`Error::Stride`] if it has another layout.
     pub fn contiguous(mut self) -> Result<()> {
@@ -280,6 +291,14 @@ impl Argument<'_> {
         let Declared { name, dims, alignment, ref region, .. } = *declared;
         if let Some(first) = others.first() {
             first.region.check_same_stream(op, first.name, region, name)?;
+        }
+        if !declared.portable {
+            let arch = region.stream.device().arch();
+            let (dtype, native) = (declared.dtype, arch.native(declared.dtype));
+            if dtype != native {
+                let use_instead = native.name();
+                return Err(Error::ArchMismatch { op, arg: name, dtype, arch, use_instead });
+            }
         }
         let index = others.len();
         if let Err(differs) = sizes.bind(index, dims, region.layout.shape()) {

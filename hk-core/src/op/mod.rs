@@ -39,8 +39,11 @@
 //! ```
 
 mod arguments;
+pub mod epilogue;
 mod record;
+pub mod rows;
 mod sizes;
+pub mod tiling;
 
 use std::fmt;
 use std::sync::Arc;
@@ -66,6 +69,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// The op's name.
+    pub const fn op(&self) -> &'static str {
+        self.op
+    }
+
     /// The stream of all arguments.
     pub fn stream(&self) -> &Stream {
         &self.stream

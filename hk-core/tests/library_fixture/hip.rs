@@ -22,7 +22,8 @@ refuse! {
     hipGetDevice hipSetDevice hipMemGetInfo hipMalloc
     #[cfg(not(incomplete))]
     hipMallocAsync
-    hipFreeAsync hipMemcpyAsync hipMemsetAsync hipMemsetD16Async hipMemsetD32Async
+    hipFreeAsync hipMemGetAddressRange hipMemcpyAsync hipMemsetAsync hipMemsetD16Async
+    hipMemsetD32Async
     hipStreamCreateWithFlags hipStreamDestroy hipStreamSynchronize hipStreamQuery
     hipStreamWaitEvent hipStreamIsCapturing hipStreamGetCaptureInfo
     hipThreadExchangeStreamCaptureMode

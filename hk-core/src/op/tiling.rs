@@ -2,7 +2,7 @@
 //!
 //! A pure function of sizes and tiles: the same product always runs the same way on a device.
 
-use hk_core::kernel::TileConfig;
+use crate::kernel::TileConfig;
 
 /// Longest chain of f32 additions along k in one accumulator.
 const MAX_CHAIN: u64 = 65_536;
@@ -11,7 +11,7 @@ const MAX_SPLITS: u64 = 64;
 /// Largest workspace for partial sums, in bytes.
 const MAX_WORKSPACE: u64 = 256 << 20;
 /// Elements that a lane moves together: rows of operands are aligned to so many.
-pub(crate) const RUN: u64 = 8;
+pub const RUN: u64 = 8;
 /// Bytes below which a buffer descriptor and offsets in it must stay.
 const BUFFER_BYTES: u64 = 1 << 31;
 /// Bytes of an operand's element.
@@ -19,17 +19,20 @@ const ELEMENT: u64 = 2;
 
 /// A product's sizes, none above [`Problem::MAX_SIZE`], and how its operands are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) k: u64,
+pub struct Problem {
+    /// Rows of the result.
+    pub m: u64,
+    /// Columns of the result.
+    pub n: u64,
+    /// Length of the reduction axis.
+    pub k: u64,
     /// Whether x and w are stored as `(k, rows)`.
-    pub(crate) transposed: [bool; 2],
+    pub transposed: [bool; 2],
 }
 
 impl Problem {
     /// Largest m, n or k: the kernels count rows, columns and k in 32 bits.
-    pub(crate) const MAX_SIZE: u64 = i32::MAX as u64;
+    pub const MAX_SIZE: u64 = i32::MAX as u64;
 
     /// Lengths of the rows of x and of w, as they are stored.
     fn widths(&self) -> [u64; 2] {
@@ -40,10 +43,13 @@ impl Problem {
 
 /// A tile's sizes and speed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Tile {
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) k: u64,
+pub struct Tile {
+    /// Rows of a block of the result.
+    pub m: u64,
+    /// Columns of a block.
+    pub n: u64,
+    /// Step along the reduction axis.
+    pub k: u64,
     threads: u64,
     /// Workgroups that a compute unit holds.
     per_cu: u64,
@@ -53,7 +59,7 @@ pub(crate) struct Tile {
 
 impl Tile {
     /// What a configuration says of itself.
-    pub(crate) fn of(config: &TileConfig) -> Self {
+    pub fn of(config: &TileConfig) -> Self {
         let int = |name| {
             let value = config.int(name).and_then(|value| u64::try_from(value).ok());
             value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
@@ -76,19 +82,19 @@ impl Tile {
     }
 
     /// Workgroups of a launch, if HIP can count its work-items.
-    pub(crate) fn grid(&self, problem: Problem, split: Split) -> Option<u32> {
+    pub fn grid(&self, problem: Problem, split: Split) -> Option<u32> {
         let grid = self.blocks(problem).checked_mul(split.count)?;
         u32::try_from(grid).ok().filter(|_| grid <= self.most_workgroups())
     }
 
     /// Most workgroups of a launch: HIP counts the work-items in 32 bits.
-    pub(crate) fn most_workgroups(&self) -> u64 {
+    pub fn most_workgroups(&self) -> u64 {
         u64::from(u32::MAX) / self.threads
     }
 
     /// The longest distances between rows of x and of w, as they are stored, at which the buffer of
     /// a tile, and the offsets in it, stay within their bits.
-    pub(crate) fn longest_strides(&self, problem: Problem) -> [u64; 2] {
+    pub fn longest_strides(&self, problem: Problem) -> [u64; 2] {
         let longest = |transposed: bool, rows: u64, tile_rows: u64| {
             // What is loaded for rows past the end of the matrix does not matter, as their results
             // are not stored; past the end of k it must be zero.
@@ -112,7 +118,7 @@ impl Tile {
 
     /// How k is cut, if the caller does not say: into enough shares to occupy every compute unit,
     /// but none shorter than four steps.
-    pub(crate) fn split(&self, problem: Problem, compute_units: u64) -> Split {
+    pub fn split(&self, problem: Problem, compute_units: u64) -> Split {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
         let longest = (problem.k / (4 * self.k)).min(MAX_SPLITS);
@@ -122,7 +128,7 @@ impl Tile {
     }
 
     /// The higher the better; negative if the tile cannot serve.
-    pub(crate) fn score(&self, problem: Problem, compute_units: u64) -> f64 {
+    pub fn score(&self, problem: Problem, compute_units: u64) -> f64 {
         let split = self.split(problem, compute_units);
         let load = self.load(problem, split);
         if load > 1.0 {
@@ -146,17 +152,17 @@ impl Tile {
 
 /// How the reduction axis is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split {
+pub struct Split {
     /// Number of shares.
-    pub(crate) count: u64,
+    pub count: u64,
     /// Length of each but the last: a multiple of the tile's step.
-    pub(crate) share: u64,
+    pub share: u64,
 }
 
 impl Split {
     /// At most `wanted` shares of `k`, each but the last a whole number of steps; more if a chain
     /// would become too long.
-    pub(crate) fn new(k: u64, step: u64, wanted: u64) -> Self {
+    pub fn new(k: u64, step: u64, wanted: u64) -> Self {
         let least = k.div_ceil(MAX_CHAIN / step * step);
         let share = k.div_ceil(wanted.max(least).max(1)).div_ceil(step) * step;
         Self { count: k.div_ceil(share), share }

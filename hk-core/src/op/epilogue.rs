@@ -1,9 +1,9 @@
-//! What happens to a product before it is stored: an ordered list of steps on the f32 accumulator,
+//! What happens to a product before it is stored, for all ops that end in one: an ordered list of steps on the f32 accumulator,
 //! then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
 
-use hk_core::dtype::{Real, bf16, f16};
-use hk_core::op::Arguments;
-use hk_core::{Activation, AnyPtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView, kernel_args};
+use super::Arguments;
+use crate::dtype::{Real, bf16, f16};
+use crate::{Activation, AnyPtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView, kernel_args};
 
 /// Most steps of an epilogue.
 pub const MAX_STEPS: usize = 8;
@@ -56,7 +56,7 @@ operands!(Bf16: bf16, F16: f16, F32: f32);
 
 /// Along which axes of the result an operand extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// One number for all.
     One,
     /// A number per row, `(m)`.
@@ -69,13 +69,20 @@ pub(crate) enum Extent {
     OneOrFull,
 }
 
+/// A step, which [`Epilogue`]'s methods describe.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step<'a> {
+pub enum Step<'a> {
+    /// `v *= a`
     Multiply(Operand<'a>, Extent),
+    /// `v *= 1 / d`
     Divide(f32),
+    /// `v = fma(beta, a, v)`
     Add(Operand<'a>, Extent, f32),
+    /// `v = fma(a, b, v)`
     AddProduct(Operand<'a>, Operand<'a>),
+    /// `v = fma(v, s, v)`
     ScaleAddSelf(f32),
+    /// `v = activation(v)`
     Activate(Activation),
 }
 
@@ -171,7 +178,7 @@ impl<'a> Epilogue<'a> {
     }
 
     /// Declares the operands, and puts the steps into the kernel's form, behind those before.
-    pub(crate) fn lower(&self, args: &mut Arguments, lowered: &mut Lowered) -> Result<()> {
+    pub fn lower(&self, args: &mut Arguments, lowered: &mut Lowered) -> Result<()> {
         let steps = lowered.count as usize + self.steps.len();
         let constraint = format_args!("of at most {MAX_STEPS} steps");
         args.require(steps <= MAX_STEPS, "epilogue", constraint, steps)?;
@@ -193,7 +200,7 @@ const NAMES: [[&str; 3]; MAX_STEPS] = [
 
 kernel_args! {
     /// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
-    pub(crate) struct OperandArg {
+    pub struct OperandArg {
         row_stride: i64,
         column_stride: i64,
         number: f32,
@@ -211,7 +218,7 @@ impl OperandArg {
 
 kernel_args! {
     /// A step as the kernel takes it: `EpilogueStep` in `hk/epilogue.h`.
-    pub(crate) struct StepArg {
+    pub struct StepArg {
         kind: u32,
         activation: u32,
         parameter: f32,
@@ -222,7 +229,8 @@ kernel_args! {
 }
 
 impl StepArg {
-    pub(crate) const NONE: Self = Self {
+    /// A step that is never taken.
+    pub const NONE: Self = Self {
         kind: 0,
         activation: 0,
         parameter: 0.0,
@@ -234,10 +242,13 @@ impl StepArg {
 
 /// An epilogue in the kernel's form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lowered {
-    pub(crate) count: u32,
-    pub(crate) steps: [StepArg; MAX_STEPS],
-    pub(crate) tensors: [AnyPtr; MAX_TENSORS],
+pub struct Lowered {
+    /// Steps in use.
+    pub count: u32,
+    /// The steps, each with the indices of its operands in `tensors`.
+    pub steps: [StepArg; MAX_STEPS],
+    /// Addresses of the operands.
+    pub tensors: [AnyPtr; MAX_TENSORS],
     used: usize,
 }
 
@@ -254,14 +265,14 @@ impl Default for Lowered {
 
 impl Lowered {
     /// Whether there is no step, or only a bias whose runs are aligned.
-    pub(crate) fn only_bias(&self) -> bool {
+    pub fn only_bias(&self) -> bool {
         let [StepArg { kind, parameter, a, .. }, ..] = self.steps;
         self.count == 0
             || self.count == 1 && kind == 1 && parameter == 1.0 && a.row_stride == 0 && a.wide != 0
     }
 
     /// Adds a step, of which there is room for one more, and declares its operands by the names.
-    pub(crate) fn push(
+    pub fn push(
         &mut self,
         args: &mut Arguments,
         [name, a_name, b_name]: [&'static str; 3],

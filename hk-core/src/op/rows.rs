@@ -1,13 +1,11 @@
 //! Arguments and launches of row-wise kernels: the host's side of `hk/rows.h`.
 
-use hk_core::kernel::{Param, TileConfig};
-use hk_core::op::{Arguments, Call};
-use hk_core::{Device, Error, KernelArgs, Result, TileFunction};
-
-use crate::KERNELS;
+use super::{Arguments, Call};
+use crate::kernel::{KernelSet, Param, TileConfig};
+use crate::{Device, Error, KernelArgs, Result, TileFunction};
 
 /// Rows of n elements, in any number of dimensions.
-pub(crate) const ROWS: &[&str] = &["..", "n"];
+pub const ROWS: &[&str] = &["..", "n"];
 
 /// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that all
 /// workgroups together take rows.
@@ -51,30 +49,31 @@ impl<'a> RowOptions<'a> {
     }
 
     /// Checks these, and the sizes of arguments of `".."` rows of `"n"` elements, which it gives.
-    pub(crate) fn check(&self, args: &Arguments) -> Result<[usize; 2]> {
+    pub fn check(&self, args: &Arguments) -> Result<[usize; 2]> {
         args.limit("n", 1..=i32::MAX as usize)?;
         args.limit("..", 0..=MOST_ROWS)?;
         args.require(self.workgroups != Some(0), "workgroups", "at least 1", 0)?;
         args.sizes(["..", "n"])
     }
 
-    /// The kernel for rows of `width` elements, at most `stride` apart.
+    /// The kernel of that family and variant for rows of `width` elements, at most `stride` apart.
     ///
     /// # Errors
     /// [`Error::Value`] if the tile that is asked for does not take such rows, [`Error::NoTile`] if
     /// there is none of that name.
-    pub(crate) fn kernel<A: KernelArgs>(
+    pub fn kernel<A: KernelArgs>(
         &self,
-        device: &Device,
-        op: &'static str,
+        call: &Call,
+        kernels: &KernelSet,
         (family, variant): (&str, &str),
         width: usize,
         stride: i64,
     ) -> Result<RowKernel<A>> {
+        let (op, device) = (call.op(), call.device());
         let problem = [("n", width as u64), ("stride", stride as u64)];
         let function: TileFunction<A> = match self.tile {
-            Some(name) => KERNELS.named_function(device, op, family, variant, name)?,
-            None => KERNELS.function(device, op, family, variant, &problem)?,
+            Some(name) => kernels.named_function(device, op, family, variant, name)?,
+            None => kernels.function(device, op, family, variant, &problem)?,
         };
         let tile = RowTile::new(op, function.tile(), width, stride)?;
         let fastest = tile.resident(device);
@@ -84,7 +83,7 @@ impl<'a> RowOptions<'a> {
 
 /// A kernel, and how many workgroups it is launched with.
 #[derive(Debug)]
-pub(crate) struct RowKernel<A> {
+pub struct RowKernel<A> {
     function: TileFunction<A>,
     tile: RowTile,
     /// Workgroups at most, if none are chosen.
@@ -94,7 +93,7 @@ pub(crate) struct RowKernel<A> {
 
 impl<A: KernelArgs> RowKernel<A> {
     /// With workgroups for all rows, rather than as many as the chip holds at once.
-    pub(crate) fn for_all_rows(self) -> Self {
+    pub fn for_all_rows(self) -> Self {
         Self { fastest: u32::MAX, ..self }
     }
 
@@ -102,7 +101,7 @@ impl<A: KernelArgs> RowKernel<A> {
     ///
     /// # Safety
     /// The arguments are those of the kernel, for the rows of the call.
-    pub(crate) unsafe fn launch(self, call: Call, rows: usize, args: &A) -> Result<()> {
+    pub unsafe fn launch(self, call: Call, rows: usize, args: &A) -> Result<()> {
         if rows == 0 {
             return Ok(());
         }
