@@ -282,7 +282,7 @@ mod tests {
             "budget = {{ objects = 1, code_bytes = 100 }}\n[[kernel]]\nargs = \"A\"\n\
              [[kernel.tile]]\nname = \"t\"\n{extra}\n"
         );
-        plan::parse("f", &text, Arch::Gfx942).unwrap().units.remove(0)
+        plan::parse("f", &text, &plan::Lists::new(), Arch::Gfx942).unwrap().units.remove(0)
     }
 
     fn fine() -> Metadata {

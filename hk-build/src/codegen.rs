@@ -230,7 +230,7 @@ mod tests {
         let text = "budget = { objects = 2, code_bytes = 0 }\n[[kernel]]\nargs = \"hk::Args\"\n\
                     threads = 64\ndims = [\"n\"]\n[[kernel.tile]]\nname = \"small\"\nwhen = { n = { max = 9 } }\n\
                     [[kernel.tile]]\nname = \"large\"\nparams = { V = 4 }\nhost = { RATE = 5 }\n";
-        plan::parse("copy", text, arch).unwrap().units
+        plan::parse("copy", text, &plan::Lists::new(), arch).unwrap().units
     }
 
     #[test]

@@ -19,8 +19,11 @@ use crate::layout::{self, Layout};
 use crate::maker::{Made, Maker, Wanted};
 use crate::note;
 use crate::objects::ObjectCache;
-use crate::plan::{self, Core, Unit};
+use crate::plan::{self, Core, Lists, Unit};
 use crate::pool;
+
+/// The file beside the device headers with the tile lists that cores share.
+const LISTS: &str = "hk/tiles.toml";
 
 /// The file in `OUT_DIR` that the crate includes.
 const GENERATED: &str = "kernels.rs";
@@ -211,6 +214,7 @@ impl Kernels {
         // Cargo takes a missing file for a changed one, so only what is there is named.
         let watched = ["build.rs", "tiles"].map(|name| self.root.join(name));
         report.inputs.extend(watched.into_iter().filter(|path| path.exists()));
+        report.inputs.extend(self.list_files());
         let cores = self.plan()?;
         let units: Vec<_> = cores.iter().flat_map(|core| core.units.clone()).collect();
         let violations: Vec<_> = units.iter().flat_map(budget::check_plan).collect();
@@ -257,19 +261,37 @@ impl Kernels {
         let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort();
+        let lists = self.lists()?;
         for path in paths {
             let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let wrong = |reason| BuildError::Tiles { path: path.clone(), reason };
             // What is wrong for one chip is wrong whichever the build is for.
-            for arch in Arch::ALL {
-                let core = plan::parse(&name, &text, arch).map_err(wrong)?;
+            for (arch, lists) in Arch::ALL.into_iter().zip(&lists) {
+                let core = plan::parse(&name, &text, lists, arch).map_err(wrong)?;
                 cores.extend(self.arches.contains(&arch).then_some(core));
             }
         }
         plan::check_symbols(cores.iter().flat_map(|core| &core.units))
             .map_err(|reason| BuildError::Tiles { path: dir, reason })?;
         Ok(cores)
+    }
+
+    /// The tile lists of the device headers, for each architecture.
+    fn lists(&self) -> Result<[Lists; Arch::ALL.len()], BuildError> {
+        let mut all: [Lists; Arch::ALL.len()] = Default::default();
+        for path in self.list_files() {
+            let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
+            for (arch, lists) in Arch::ALL.into_iter().zip(&mut all) {
+                let wrong = |reason| BuildError::Tiles { path: path.clone(), reason };
+                lists.append(&mut plan::parse_lists(&text, arch).map_err(wrong)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn list_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.includes.iter().map(|include| include.join(LISTS)).filter(|path| path.exists())
     }
 
     /// The products of every job that the units need, made now or earlier.

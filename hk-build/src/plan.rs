@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 
 use hk_types::{Arch, Range};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// What a tile file says for one architecture.
@@ -91,8 +92,28 @@ struct Kernel {
     #[serde(default)]
     params: BTreeMap<String, Param>,
     threads: Option<u32>,
+    #[serde(default)]
+    tile: Vec<Tile>,
+    /// The list from which it has what it does not say itself.
+    list: Option<String>,
+    /// The tiles that it takes of the list, if not all.
+    take: Option<Vec<String>>,
+}
+
+/// What kernels of several cores share.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    #[serde(default)]
+    dims: Vec<String>,
+    #[serde(default)]
+    params: BTreeMap<String, Param>,
+    threads: Option<u32>,
     tile: Vec<Tile>,
 }
+
+/// Lists by their names.
+pub(crate) type Lists = BTreeMap<String, List>;
 
 /// Which of the tiles that serve a problem the host takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -115,6 +136,35 @@ struct Variant {
 }
 
 impl Kernel {
+    /// Completes the kernel by what its list says.
+    fn complete(&mut self, lists: &Lists) -> Result<(), String> {
+        let Some(name) = &self.list else {
+            return match self.take {
+                Some(_) => Err("has `take`, but no `list`".to_owned()),
+                None => Ok(()),
+            };
+        };
+        let list = lists.get(name).ok_or_else(|| format!("there is no list `{name}`"))?;
+        if !self.tile.is_empty() {
+            return Err("has both `list` and tiles of its own".to_owned());
+        }
+        let mut params = list.params.clone();
+        params.append(&mut self.params);
+        self.params = params;
+        self.threads = self.threads.or(list.threads);
+        if self.dims.is_empty() {
+            self.dims.clone_from(&list.dims);
+        }
+        self.tile.clone_from(&list.tile);
+        if let Some(take) = &self.take {
+            if let Some(unknown) = take.iter().find(|name| !list.has(name)) {
+                return Err(format!("the list `{name}` has no tile `{unknown}`"));
+            }
+            self.tile.retain(|tile| take.contains(&tile.name));
+        }
+        Ok(())
+    }
+
     /// The kernel once for each of its variants.
     fn per_variant(mut self, core: &str) -> Result<Vec<Self>, String> {
         let variants = std::mem::take(&mut self.variants);
@@ -147,6 +197,12 @@ impl Kernel {
     }
 }
 
+impl List {
+    fn has(&self, tile: &str) -> bool {
+        self.tile.iter().any(|of| of.name == tile)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tile {
@@ -173,18 +229,31 @@ struct Tile {
 /// Names that the generated struct gives to every kernel, so that `params` cannot.
 const RESERVED: [&str; 2] = ["threads", "dynamic_lds"];
 
-/// What the text of the tile file of `core` says for `arch`, with the units in the file's order.
-///
-/// On failure, says what is wrong and where.
-pub(crate) fn parse(core: &str, text: &str, arch: Arch) -> Result<Core, String> {
+/// What a text says for `arch`.
+fn read<T: DeserializeOwned>(text: &str, arch: Arch) -> Result<T, String> {
     let clean = |error: toml::de::Error| error.to_string().trim_end().to_owned();
     let mut table: Table = toml::from_str(text).map_err(clean)?;
     settle(&mut table, arch)?;
-    let file: File = table.try_into().map_err(clean)?;
+    table.try_into().map_err(clean)
+}
+
+/// The lists of a text, for `arch`.
+///
+/// On failure, says what is wrong and where.
+pub(crate) fn parse_lists(text: &str, arch: Arch) -> Result<Lists, String> {
+    read(text, arch)
+}
+
+/// What the text of the tile file of `core` says for `arch`, with the units in the file's order.
+///
+/// On failure, says what is wrong and where.
+pub(crate) fn parse(core: &str, text: &str, lists: &Lists, arch: Arch) -> Result<Core, String> {
+    let file: File = read(text, arch)?;
     check_name("core", core)?;
     let mut units: Vec<Unit> = Vec::new();
     let mut names = BTreeSet::new();
-    for kernel in file.kernel {
+    for mut kernel in file.kernel {
+        kernel.complete(lists).map_err(|problem| format!("a kernel of `{core}`: {problem}"))?;
         for kernel in kernel.per_variant(core)? {
             let name = display_name(core, &kernel.variant);
             let at = |problem: String| format!("kernel `{name}`: {problem}");
@@ -258,8 +327,7 @@ fn chip(name: Value) -> Result<Arch, String> {
 }
 
 fn kernel_units(core: &str, kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
-    let Kernel { variant, variants: _, entry, args, dims, choose, params, threads, tile: tiles } =
-        kernel;
+    let Kernel { variant, entry, args, dims, choose, params, threads, tile: tiles, .. } = kernel;
     if !variant.is_empty() {
         check_name("variant", &variant)?;
     }
@@ -455,7 +523,7 @@ mod tests {
     "#;
 
     fn units(text: &str, arch: Arch) -> Result<Vec<Unit>, String> {
-        parse("rmsnorm", text, arch).map(|core| core.units)
+        parse("rmsnorm", text, &Lists::new(), arch).map(|core| core.units)
     }
 
     #[test]
@@ -529,7 +597,9 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         let twice = units(&[FILE, kernel].concat(), Arch::Gfx942).unwrap_err();
         assert_eq!(twice, "kernel `rmsnorm bf16`: is listed twice");
         assert!(
-            parse("rms-norm", FILE, Arch::Gfx942).unwrap_err().contains("core `rms-norm` has to")
+            parse("rms-norm", FILE, &Lists::new(), Arch::Gfx942)
+                .unwrap_err()
+                .contains("core `rms-norm` has to")
         );
     }
 
@@ -537,9 +607,9 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
     fn no_two_kernels_have_one_symbol() {
         let other = FILE.replace("variant = \"bf16\"", "");
         let mut both = units(FILE, Arch::Gfx942).unwrap();
-        both.extend(parse("rmsnorm_bf16", &other, Arch::Gfx950).unwrap().units);
+        both.extend(parse("rmsnorm_bf16", &other, &Lists::new(), Arch::Gfx950).unwrap().units);
         assert_eq!(check_symbols(&both), Ok(()));
-        both.extend(parse("rmsnorm_bf16", &other, Arch::Gfx942).unwrap().units);
+        both.extend(parse("rmsnorm_bf16", &other, &Lists::new(), Arch::Gfx942).unwrap().units);
         let clash = check_symbols(&both).unwrap_err();
         assert!(clash.contains("another kernel has the symbol `hk_rmsnorm_bf16_n4096`"), "{clash}");
     }
@@ -553,7 +623,8 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
         );
         let file = file.replace("allow_spills = true", "only = \"cdna4\"");
         let file = file.replace("objects = 2", "objects = 2, cdna3 = { objects = 1 }");
-        let [cdna3, cdna4] = Arch::ALL.map(|arch| parse("rmsnorm", &file, arch).unwrap());
+        let [cdna3, cdna4] =
+            Arch::ALL.map(|arch| parse("rmsnorm", &file, &Lists::new(), arch).unwrap());
         assert_eq!((cdna3.budget.objects, cdna4.budget.objects), (1, 2));
         assert_eq!((cdna3.units.len(), cdna4.units.len()), (1, 2));
         let (old, new) = (&cdna3.units[0], &cdna4.units[0]);
@@ -581,29 +652,85 @@ void hk_rmsnorm_bf16_n4096(hk::RmsnormArgs args) {
 
         let best = FILE.replace("threads = 256", "threads = 256\nchoose = \"best\"");
         let best = best.replace("when = {", "when = {} #");
-        assert_eq!(parse("rmsnorm", &best, Arch::Gfx942).unwrap().units.len(), 2);
+        assert_eq!(parse("rmsnorm", &best, &Lists::new(), Arch::Gfx942).unwrap().units.len(), 2);
 
         // A tile may be for some of them.
         let some = file.replace("threads = 512", "threads = 512\nvariants = [\"f32\"]");
-        let some = parse("rmsnorm", &some, Arch::Gfx942).unwrap().units;
+        let some = parse("rmsnorm", &some, &Lists::new(), Arch::Gfx942).unwrap().units;
         let symbols: Vec<_> = some.iter().map(|unit| unit.symbol.as_str()).collect();
         assert_eq!(
             symbols,
             ["bf16_n4096", "f32_n4096", "f32_any"].map(|n| format!("hk_rmsnorm_{n}"))
         );
         let none = file.replace("threads = 512", "threads = 512\nvariants = [\"f64\"]");
-        let error = parse("rmsnorm", &none, Arch::Gfx942).unwrap_err();
+        let error = parse("rmsnorm", &none, &Lists::new(), Arch::Gfx942).unwrap_err();
         assert_eq!(error, "tile `any` of `rmsnorm`: there is no variant `f64`");
 
         let both = FILE.replace("variant =", "variants = [{ name = \"f16\" }]\nvariant =");
-        let error = parse("rmsnorm", &both, Arch::Gfx942).unwrap_err();
+        let error = parse("rmsnorm", &both, &Lists::new(), Arch::Gfx942).unwrap_err();
         assert_eq!(error, "kernel `rmsnorm bf16`: has both `variant` and `variants`");
         let twice =
             FILE.replace("variant = \"bf16\"", r#"variants = [{ name = "a" }, { name = "a" }]"#);
         assert_eq!(
-            parse("rmsnorm", &twice, Arch::Gfx942).unwrap_err(),
+            parse("rmsnorm", &twice, &Lists::new(), Arch::Gfx942).unwrap_err(),
             "kernel `rmsnorm a`: is listed twice"
         );
+    }
+
+    #[test]
+    fn a_list_gives_what_a_kernel_does_not_say() {
+        let lists = r#"
+            [rows]
+            dims = ["n"]
+            threads = 256
+            params = { LANES = 64, PIECES = false }
+
+            [[rows.tile]]
+            name = "n512"
+            max_vgprs = 128
+            when = { n = { max = 512 } }
+
+            [[rows.tile]]
+            name = "n1024"
+            params = { LANES = 128 }
+            when = { n = { max = 1024 } }
+
+            [[rows.tile]]
+            name = "any"
+            threads = 512
+            params = { PIECES = true }
+            cdna3 = { params = { LANES = 256 } }
+        "#;
+        let units = |kernel: &str, arch| {
+            let lists = parse_lists(lists, arch).unwrap();
+            let budget = "budget = { objects = 9, code_bytes = 9 }\n[[kernel]]\nargs = \"Args\"\n";
+            parse("norm", &[budget, kernel].concat(), &lists, arch).map(|core| core.units)
+        };
+        let all = units("list = \"rows\"\nparams = { LANES = 32, T = \"float\" }", Arch::Gfx942);
+        let all = all.unwrap();
+        let lanes: Vec<_> = all.iter().map(|unit| &unit.params["LANES"]).collect();
+        assert_eq!(lanes, [&Param::Int(32), &Param::Int(128), &Param::Int(256)]);
+        assert!(all.iter().all(|unit| unit.params["T"] == Param::Type("float".into())));
+        assert_eq!((all[0].threads, all[2].threads), (256, 512));
+        assert_eq!(
+            (all[0].dims.as_slice(), all[0].budget.max_vgprs),
+            (&["n".into()][..], Some(128))
+        );
+        let some = units("list = \"rows\"\ntake = [\"n512\", \"any\"]", Arch::Gfx950).unwrap();
+        let names: Vec<_> = some.iter().map(|unit| unit.tile.as_str()).collect();
+        assert_eq!((names, &some[1].params["LANES"]), (vec!["n512", "any"], &Param::Int(64)));
+        for (kernel, want) in [
+            ("list = \"columns\"", "there is no list `columns`"),
+            ("list = \"rows\"\ntake = [\"n9\"]", "the list `rows` has no tile `n9`"),
+            ("list = \"rows\"\ntake = []", "has no tile"),
+            ("take = [\"any\"]", "has `take`, but no `list`"),
+            ("list = \"rows\"\ntile = [{ name = \"a\" }]", "has both `list` and tiles of its own"),
+            ("", "has no tile"),
+        ] {
+            let error = units(kernel, Arch::Gfx942).unwrap_err();
+            assert!(error.contains("norm`: ") && error.ends_with(want), "{kernel}: {error}");
+        }
+        assert!(parse_lists("[rows]\ntiles = 3", Arch::Gfx942).unwrap_err().contains("`tiles`"));
     }
 
     #[test]
