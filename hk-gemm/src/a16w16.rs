@@ -1,237 +1,94 @@
-//! Products of bf16 or f16 matrices: `y = epilogue(x w^T)`.
-//!
-//! | | |
-//! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; each operand may be stored transposed |
-//! | Dtypes | x and w bf16 or f16; y bf16, f16 or f32 |
-//! | Numerics | f32 accumulation, one rounding at the end; bitwise deterministic, also when k is split |
-//! | Hardware | cdna3, cdna4; each with tile configurations of its own |
+//! The core of products of 16-bit operands: arguments of `kernels/a16w16.hip`, and the launches that
+//! a product takes.
 
-use hk_core::dtype::{DType, Element, Real, Real16};
-use hk_core::op::epilogue::{
-    Epilogue, Extent, Lowered, MAX_STEPS, MAX_TENSORS, Operand, Step, StepArg,
-};
+use hk_core::dtype::{Element, Real, Real16};
+use hk_core::op::Call;
+use hk_core::op::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
 use hk_core::op::tiling::{Problem, RUN, Split, Tile};
-use hk_core::op::{Arguments, Call};
-use hk_core::{
-    Activation, AnyPtr, Device, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction,
-    kernel_args,
-};
+use hk_core::{AnyPtr, Device, DevicePtr, Error, Result, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
 
-const OP: &str = "gemm_a16w16";
+const CORE: &str = "a16w16";
 
-/// How the operands are stored: first letter x, second w. The names are those of BLAS as AITER uses
-/// them, for column-major readers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Layout {
-    /// x is `(m, k)`, w is `(n, k)`: both have k contiguous.
-    #[default]
-    Tn,
-    /// x is `(m, k)`, w is stored as `(k, n)`.
-    Tt,
-    /// x is stored as `(k, m)`, w is `(n, k)`.
-    Nn,
-    /// x is stored as `(k, m)`, w is stored as `(k, n)`.
-    Nt,
+/// A product whose arguments are right.
+pub(crate) struct Product<'a, T: Real16, Y: Real> {
+    pub(crate) op: &'static str,
+    pub(crate) x: &'a TensorSlice<T>,
+    pub(crate) w: &'a TensorSlice<T>,
+    pub(crate) y: &'a mut TensorSlice<Y>,
+    /// Distances between rows of x, w and y.
+    pub(crate) strides: [i64; 3],
+    pub(crate) problem: Problem,
+    /// How x and w are stored, as the kernel's variants name it.
+    pub(crate) layout: &'static str,
+    pub(crate) steps: Lowered,
+    /// Shares of k at most, and the tile configuration, if they are chosen.
+    pub(crate) splits: Option<u32>,
+    pub(crate) tile: Option<&'a str>,
 }
 
-impl Layout {
-    /// Every layout.
-    pub const ALL: [Self; 4] = [Self::Tn, Self::Tt, Self::Nn, Self::Nt];
-
-    /// Its name, such as `tn`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tn => "tn",
-            Self::Tt => "tt",
-            Self::Nn => "nn",
-            Self::Nt => "nt",
+impl<T: Real16, Y: Real> Product<'_, T, Y> {
+    /// Launches it, if it has rows.
+    ///
+    /// # Errors
+    /// [`Error::NoTile`] if there is no tile of that name, [`Error::Value`] if the tile cannot
+    /// compute a product so large.
+    pub(crate) fn launch(self, mut call: Call) -> Result<()> {
+        let Self { x, w, ref y, strides, problem, steps, .. } = self;
+        if problem.m == 0 {
+            return Ok(());
         }
-    }
-
-    /// Whether x is stored as `(k, m)`.
-    pub const fn x_is_transposed(self) -> bool {
-        matches!(self, Self::Nn | Self::Nt)
-    }
-
-    /// Whether w is stored as `(k, n)`.
-    pub const fn w_is_transposed(self) -> bool {
-        matches!(self, Self::Tt | Self::Nt)
-    }
-}
-
-/// What [`gemm_a16w16`] does besides the product. All of it happens in f32, before the one rounding:
-/// first `bias`, then `activation`, then `residual`, then the steps of `epilogue`.
-#[derive(Debug, Clone, Default)]
-pub struct GemmOptions<'a> {
-    layout: Layout,
-    bias: Option<Operand<'a>>,
-    activation: Option<Activation>,
-    residual: Option<Operand<'a>>,
-    epilogue: Epilogue<'a>,
-    splits: Option<u32>,
-    tile: Option<&'a str>,
-}
-
-impl<'a> GemmOptions<'a> {
-    /// How the operands are stored.
-    #[must_use]
-    pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = layout;
-        self
-    }
-
-    /// Adds a vector of n to every row.
-    #[must_use]
-    pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
-        self.bias = Some(bias.into());
-        self
-    }
-
-    /// Applies a function to every element.
-    #[must_use]
-    pub fn activation(mut self, activation: Activation) -> Self {
-        self.activation = Some(activation);
-        self
-    }
-
-    /// Adds a tensor of `(m, n)`, which may be the output: see [`TensorSlice::in_place`].
-    #[must_use]
-    pub fn residual(mut self, residual: impl Into<Operand<'a>>) -> Self {
-        self.residual = Some(residual.into());
-        self
-    }
-
-    /// Further steps.
-    #[must_use]
-    pub fn epilogue(mut self, epilogue: Epilogue<'a>) -> Self {
-        self.epilogue = epilogue;
-        self
-    }
-
-    /// Cuts k into at most so many shares that are computed side by side, instead of as many as fill
-    /// the device: a number from 1 to k, whatever the tile. There are fewer where a share would be
-    /// shorter than the tile's step along k, and more where one would be longer than 65,536.
-    #[must_use]
-    pub fn splits(mut self, splits: u32) -> Self {
-        self.splits = Some(splits);
-        self
-    }
-
-    /// Takes the tile configuration of that name, such as `128x128x64`, instead of the one that is
-    /// expected to be fastest.
-    #[must_use]
-    pub fn tile(mut self, tile: &'a str) -> Self {
-        self.tile = Some(tile);
-        self
-    }
-
-    /// Declares the operands of the epilogue, and puts it into the kernel's form.
-    fn lower(&self, args: &mut Arguments) -> Result<Lowered> {
-        let mut steps = Lowered::default();
-        if let Some(bias) = self.bias {
-            steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
+        let mut plan = Plan::new(&call);
+        let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
+        let longest = tile.longest_strides(problem);
+        let widths = [
+            copied_width(self.op, x, "x", strides[0], longest[0])?,
+            copied_width(self.op, w, "w", strides[1], longest[1])?,
+        ];
+        let sums = Sums::of(problem, split);
+        let [x_copy, w_copy, sums_at] = call.workspace([
+            x.rows() * widths[0].unwrap_or(0) * size_of::<T>(),
+            w.rows() * widths[1].unwrap_or(0) * size_of::<T>(),
+            sums.map_or(0, |sums| sums.bytes(split)),
+        ])?;
+        let (x, x_stride) = plan.aligned(x, strides[0], x_copy, widths[0])?;
+        let (w, w_stride) = plan.aligned(w, strides[1], w_copy, widths[1])?;
+        let product = A16w16Args {
+            x,
+            w,
+            y: y.ptr().any(),
+            x_stride,
+            w_stride,
+            y_stride: strides[2],
+            m: problem.m as u32,
+            n: problem.n as u32,
+            k: problem.k as u32,
+            split_k: split.share as u32,
+            splits: split.count as u32,
+            y_type: Y::CODE,
+            y_store: StoreUnit::of::<Y>(y.ptr().address(), strides[2] as u64, tile.m, &steps)
+                as u32,
+            ..A16w16Args::new(&steps)
+        };
+        match sums {
+            None => plan.launches.push((kernel, [grid, 1, 1], product)),
+            Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
         }
-        if let Some(activation) = self.activation {
-            steps.push(args, ["activation"; 3], Step::Activate(activation))?;
-        }
-        if let Some(residual) = self.residual {
-            steps.push(args, ["residual"; 3], Step::Add(residual, Extent::Full, 1.0))?;
-        }
-        self.epilogue.lower(args, &mut steps)?;
-        Ok(steps)
+        call.submit(|stream| {
+            for (kernel, grid, args) in &plan.launches {
+                // SAFETY: the kernels read the operands, and what the ones before have written to
+                // copies and sums, and write y, within the shapes and strides that were checked.
+                unsafe { kernel.launch(stream, *grid, args) }?;
+            }
+            Ok(())
+        })
     }
-}
-
-/// Multiplies `x` by the transpose of `w`: `y[i, j] = epilogue(sum_k x[i, k] w[j, k])`.
-///
-/// # Errors
-/// [`Error::Shape`] if the operands do not fit together, n or k is 0, or an operand of the epilogue
-/// has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride is too
-/// long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.
-pub fn gemm_a16w16<T: Real16, Y: Real>(
-    x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
-    options: &GemmOptions<'_>,
-) -> Result<Tensor<Y>> {
-    let (_, Problem { m, n, .. }, _) = operands(x, w, options.layout)?;
-    let mut y = Tensor::empty(x.stream(), &[m as usize, n as usize])?;
-    gemm_a16w16_into(x, w, options, &mut y)?;
-    Ok(y)
-}
-
-/// As [`gemm_a16w16`], into `y`, whose rows may be any distance apart.
-///
-/// # Errors
-/// As [`gemm_a16w16`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_a16w16_into<T: Real16, Y: Real>(
-    x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
-    options: &GemmOptions<'_>,
-    y: &mut TensorSlice<Y>,
-) -> Result<()> {
-    let (mut args, problem, strides) = operands(x, w, options.layout)?;
-    let steps = options.lower(&mut args)?;
-    let y_stride = args.output("y", y, &["m", "n"]).rows()?;
-    if let Some(splits) = options.splits {
-        let holds = (1..=problem.k).contains(&splits.into());
-        args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
-    }
-    let mut call = args.check()?;
-    if problem.m == 0 {
-        return Ok(());
-    }
-
-    let mut plan = Plan::new(&call);
-    let Choice { kernel, tile, split, grid } = plan.choose(T::DTYPE, problem, options)?;
-    let longest = tile.longest_strides(problem);
-    let widths = [
-        copied_width(x, "x", strides[0], longest[0])?,
-        copied_width(w, "w", strides[1], longest[1])?,
-    ];
-    let sums = Sums::of(problem, split);
-    let [x_copy, w_copy, sums_at] = call.workspace([
-        x.rows() * widths[0].unwrap_or(0) * size_of::<T>(),
-        w.rows() * widths[1].unwrap_or(0) * size_of::<T>(),
-        sums.map_or(0, |sums| sums.bytes(split)),
-    ])?;
-    let (x, x_stride) = plan.aligned(x, strides[0], x_copy, widths[0])?;
-    let (w, w_stride) = plan.aligned(w, strides[1], w_copy, widths[1])?;
-    let product = A16w16Args {
-        x,
-        w,
-        y: y.ptr().any(),
-        x_stride,
-        w_stride,
-        y_stride,
-        m: problem.m as u32,
-        n: problem.n as u32,
-        k: problem.k as u32,
-        split_k: split.share as u32,
-        splits: split.count as u32,
-        y_type: Y::CODE,
-        y_store: StoreUnit::of::<Y>(y.ptr().address(), y_stride as u64, tile.m, &steps) as u32,
-        ..A16w16Args::new(&steps)
-    };
-    match sums {
-        None => plan.launches.push((kernel, [grid, 1, 1], product)),
-        Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
-    }
-    call.submit(|stream| {
-        for (kernel, grid, args) in &plan.launches {
-            // SAFETY: the kernels read the operands, and what the ones before have written to
-            // copies and sums, and write y, within the shapes and strides that were checked.
-            unsafe { kernel.launch(stream, *grid, args) }?;
-        }
-        Ok(())
-    })
 }
 
 /// The launches of a product, in order.
 struct Plan {
+    op: &'static str,
     device: Device,
     launches: Vec<(TileFunction<A16w16Args>, [u32; 3], A16w16Args)>,
 }
@@ -264,25 +121,26 @@ impl Sums {
 
 impl Plan {
     fn new(call: &Call) -> Self {
-        Self { device: call.device().clone(), launches: Vec::new() }
+        Self { op: call.op(), device: call.device().clone(), launches: Vec::new() }
     }
 
     fn compute_units(&self) -> u64 {
         u64::from(self.device.info().compute_units).max(1)
     }
 
-    fn choose(&self, dtype: DType, problem: Problem, options: &GemmOptions<'_>) -> Result<Choice> {
-        let variant = format!("{}_{}", dtype.name(), options.layout.name());
-        let kernel: TileFunction<A16w16Args> = match options.tile {
-            Some(name) => KERNELS.named_function(&self.device, OP, FAMILY, &variant, name)?,
+    fn choose<T: Real16, Y: Real>(&self, product: &Product<'_, T, Y>) -> Result<Choice> {
+        let &Product { op, problem, layout, splits, tile, .. } = product;
+        let variant = format!("{}_{layout}", T::DTYPE.name());
+        let kernel: TileFunction<A16w16Args> = match tile {
+            Some(name) => KERNELS.named_function(&self.device, op, CORE, &variant, name)?,
             None => {
                 let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
                 let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
-                KERNELS.best_function(&self.device, OP, FAMILY, &variant, &dims, score)?
+                KERNELS.best_function(&self.device, op, CORE, &variant, &dims, score)?
             }
         };
         let tile = Tile::of(kernel.tile());
-        let split = match options.splits {
+        let split = match splits {
             None => tile.split(problem, self.compute_units()),
             Some(splits) => Split::new(problem.k, tile.k, splits.into()),
         };
@@ -290,7 +148,7 @@ impl Plan {
             let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
             let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
             let got = format!("[{}, {}] in {} shares", problem.m, problem.n, split.count);
-            Error::value(OP, "y", constraint, got)
+            Error::value(op, "y", constraint, got)
         })?;
         Ok(Choice { kernel, tile, split, grid })
     }
@@ -350,7 +208,7 @@ impl Plan {
 
     /// A kernel whose lanes each take runs of elements: not more workgroups than keep the device busy.
     fn elementwise(&mut self, name: &str, elements: usize, args: A16w16Args) -> Result<()> {
-        let kernel = KERNELS.named_function(&self.device, OP, FAMILY, name, "any")?;
+        let kernel = KERNELS.named_function(&self.device, self.op, CORE, name, "any")?;
         let enough = (elements as u64).div_ceil(RUN * u64::from(kernel.tile().threads));
         let grid = enough.clamp(1, self.compute_units() * 8) as u32;
         self.launches.push((kernel, [grid, 1, 1], args));
@@ -406,30 +264,10 @@ impl A16w16Args {
     }
 }
 
-const FAMILY: &str = "a16w16";
-
-/// Declares the operands; with the sizes of the product, and the distances between rows.
-fn operands<T: Real16>(
-    x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
-    layout: Layout,
-) -> Result<(Arguments, Problem, [i64; 2])> {
-    let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
-    let mut args = Arguments::new(OP);
-    let x_dims = if transposed[0] { &["k", "m"] } else { &["m", "k"] };
-    let x_stride = args.input("x", x, x_dims).rows()?;
-    args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
-    args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
-    let w_dims = if transposed[1] { &["k", "n"] } else { &["n", "k"] };
-    let w_stride = args.input("w", w, w_dims).rows()?;
-    args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
-    let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
-    Ok((args, Problem { m, n, k, transposed }, [x_stride, w_stride]))
-}
-
 /// Length of the rows of a copy of the operand as the main kernels take it: of whole 16-byte pieces,
 /// at most `longest` elements; none if the operand is so already. What is added is zeros.
 fn copied_width<T: Real16>(
+    op: &'static str,
     operand: &TensorSlice<T>,
     arg: &'static str,
     stride: i64,
@@ -443,7 +281,7 @@ fn copied_width<T: Real16>(
     let padded = width.next_multiple_of(RUN);
     if padded > longest {
         let constraint = format!("rows of at most {} elements", longest / RUN * RUN);
-        return Err(Error::value(OP, arg, constraint, width));
+        return Err(Error::value(op, arg, constraint, width));
     }
     Ok(Some(padded as usize))
 }

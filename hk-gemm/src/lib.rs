@@ -17,11 +17,12 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
-pub mod a16w16;
+mod a16w16;
+pub mod gemm_a16w16;
 #[cfg(feature = "parity")]
 pub mod parity;
 
-pub use a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
+pub use gemm_a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
 
 pub use hk_core::Activation;
 pub use hk_core::op::epilogue::{Epilogue, Operand};

@@ -9,14 +9,25 @@
 //! | Numerics | f32 throughout, rounded once at the store; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | queries and keys of the gated delta rule, as Yang, Kautz and Hatamizadeh, "Gated Delta Networks" (2024), normalise them |
+//!
+//! ```
+//! # #[cfg(feature = "cdna3")] {
+//! use hk_norm::{Device, RowOptions, Tensor, l2norm};
+//!
+//! let stream = Device::open("sim:mi325x")?.default_stream();
+//! let x = Tensor::from_slice(&stream, &[3.0f32, 4.0, 0.0, 0.0], &[2, 2])?;
+//! let y: Tensor<f32> = l2norm(&x, 1e-6, &RowOptions::default())?;
+//! approx::assert_abs_diff_eq!(y.to_vec()?[..], [0.6, 0.8, 0.0, 0.0], epsilon = 1e-6);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
-
 use hk_core::op::rows::{ROWS, RowOptions};
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
 use crate::KERNELS;
 

@@ -10,14 +10,28 @@
 //! | Numerics | f32 throughout, rounded once at the store; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019) |
+//!
+//! ```
+//! # #[cfg(feature = "cdna3")] {
+//! use hk_norm::{Device, RmsnormOptions, Tensor, fused_add_rmsnorm};
+//!
+//! let stream = Device::open("sim:mi325x")?.default_stream();
+//! let [x, residual, weight] =
+//!     [[2.0f32, 3.0], [1.0, 1.0], [1.0, 2.0]].map(|v| Tensor::from_slice(&stream, &v, &[2]));
+//! let (x, residual) = (x?, residual?);
+//! let out = fused_add_rmsnorm(&x, &residual, &weight?, 1e-12, &RmsnormOptions::default())?;
+//! assert_eq!(out.residual_out.to_vec()?, [3.0, 4.0]);
+//! approx::assert_abs_diff_eq!(out.y.to_vec()?[..], [0.848_528, 2.262_742], epsilon = 1e-6);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
-
 use hk_core::op::rows::{ROWS, RowOptions};
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
 use crate::KERNELS;
 

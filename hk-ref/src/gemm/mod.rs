@@ -1,3 +1,3 @@
 //! References of `hk-gemm`.
 
-pub mod a16w16;
+pub mod gemm_a16w16;

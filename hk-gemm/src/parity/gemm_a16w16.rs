@@ -3,8 +3,8 @@
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_core::{Arch, Result, Stream, Tensor};
 use hk_ref::draw::to_f64;
-use hk_ref::gemm::a16w16 as reference;
-use hk_ref::gemm::a16w16::{Operands, Term};
+use hk_ref::gemm::gemm_a16w16 as reference;
+use hk_ref::gemm::gemm_a16w16::{Operands, Term};
 use hk_ref::{Case, CaseInfo, Draw, Guarded, Placement, Prepared, Size};
 use ndarray::ArrayView2;
 

@@ -6,8 +6,8 @@ use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
-use super::a16w16::{Factor, Spec, Step, case, case_of};
-use super::a16w16_cases::{ACTIVATIONS, Config};
+use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
+use super::gemm_a16w16_cases::{ACTIVATIONS, Config};
 use crate::{Activation, Layout};
 
 /// The element types of results and of the epilogue's operands.

@@ -4,8 +4,8 @@ use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
-use super::a16w16::{Factor, Spec, Step, case, case_of};
-use super::a16w16_limits;
+use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
+use super::gemm_a16w16_limits;
 use crate::{Activation, Layout};
 
 /// m, n, k of every remainder that there is, within 50 MFLOP.
@@ -48,7 +48,7 @@ pub(crate) fn cases() -> Vec<Case> {
     epilogues(&mut cases);
     inputs(&mut cases);
     tiles(&mut cases);
-    a16w16_limits::add(&mut cases);
+    gemm_a16w16_limits::add(&mut cases);
     kernel_bench(&mut cases);
     models(&mut cases);
     cases

@@ -1,0 +1,81 @@
+//! That each module of the catalogue which has cases is where CONTRIBUTING.md says: op, reference,
+//! cases, tests and documentation by the module's name, kernels and tiles by the core's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What every module's documentation tells in its table.
+const TOLD: [&str; 5] = ["Shapes", "Dtypes", "Numerics", "Hardware", "Source"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The values of a key of what a subcommand prints with `--json`.
+fn told(args: &[&str], key: &str) -> BTreeSet<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    let output = command.args(args).arg("--json").output().expect("the command starts");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.map(|line| line[key].as_str().expect(key).to_owned()).collect()
+}
+
+#[test]
+fn every_module_has_its_files_and_says_what_it_does() {
+    let modules = told(&["check", "--list"], "module");
+    let mut missing = Vec::new();
+    let mut known = 0;
+    for line in include_str!("../catalog.csv").lines().skip(1) {
+        let (module, package) = line.split_once(',').expect("two columns");
+        if !modules.contains(module) {
+            continue;
+        }
+        known += 1;
+        let category = package.trim_start_matches("hk-");
+        for file in [
+            format!("{package}/src/{module}.rs"),
+            format!("{package}/src/parity/{module}.rs"),
+            format!("{package}/tests/{module}.rs"),
+            format!("hk-ref/src/{category}/{module}.rs"),
+        ] {
+            if !root().join(&file).is_file() {
+                missing.push(format!("{module}: there is no {file}"));
+            }
+        }
+        let op = fs::read_to_string(root().join(format!("{package}/src/{module}.rs")));
+        let op = op.unwrap_or_default();
+        let docs: Vec<_> = op.lines().filter_map(|line| line.strip_prefix("//!")).collect();
+        let says = |what: &str| docs.iter().any(|line| line.starts_with(&format!(" | {what} |")));
+        let untold = TOLD.into_iter().filter(|what| !says(what));
+        missing.extend(untold.map(|what| format!("{module}: its table does not tell {what}")));
+        if !docs.iter().any(|line| line.trim() == "```") {
+            missing.push(format!("{module}: its documentation has no example"));
+        }
+    }
+    assert_eq!(known, modules.len(), "each of {modules:?} stands in the catalogue");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn every_core_has_its_files() {
+    let mut cores = 0;
+    for package in told(&["kernels"], "crate") {
+        let root = root().join(&package);
+        for entry in fs::read_dir(root.join("tiles")).expect("tile files") {
+            let tiles = entry.expect("an entry").path();
+            let core = tiles.file_stem().expect("a name").to_string_lossy().into_owned();
+            let kernel = root.join(format!("kernels/{core}.hip"));
+            assert!(kernel.is_file(), "{package}: {core} has no kernel");
+            let host = root.join(format!("src/{core}.rs"));
+            let host = fs::read_to_string(&host).expect("the argument struct and the launch");
+            assert!(host.contains("kernel_args!"), "{package}: {core} has no argument struct");
+            cores += 1;
+        }
+    }
+    assert!(cores > 0, "there are kernels");
+}
