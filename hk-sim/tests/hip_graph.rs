@@ -7,6 +7,7 @@ mod support;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::HipError;
@@ -525,5 +526,77 @@ fn a_capture_shows_its_graph_and_takes_nodes() {
         assert_eq!(nodes.len(), 1);
         assert_eq!(node_type(nodes[0]), GRAPH);
         free(y);
+    }
+}
+
+/// Counts how often the program was told that an object is gone.
+unsafe extern "C" fn count_end(data: *mut c_void) {
+    let ends = unsafe { &*data.cast::<AtomicU32>() };
+    ends.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Work of the host that takes a while.
+unsafe extern "C" fn take_a_while(_data: *mut c_void) {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+}
+
+fn user_object(ends: &'static AtomicU32, references: u32) -> HipUserObject {
+    let data: *mut c_void = std::ptr::from_ref(ends).cast_mut().cast();
+    unsafe { get(|object| hipUserObjectCreate(object, data, Some(count_end), references, 1)) }
+}
+
+#[test]
+fn user_objects_live_as_long_as_somebody_refers_to_them() {
+    static ENDS: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+    let ended = |i: usize| ENDS[i].load(Ordering::SeqCst);
+    use_product("mi355x");
+    unsafe {
+        // By the program alone.
+        let alone = user_object(&ENDS[0], 2);
+        ok(hipUserObjectRetain(alone, 1));
+        ok(hipUserObjectRelease(alone, 2));
+        assert_eq!((ended(0), hipUserObjectRelease(alone, 2)), (0, INVALID));
+        ok(hipUserObjectRelease(alone, 1));
+        assert_eq!((ended(0), hipUserObjectRelease(alone, 1)), (1, INVALID));
+
+        // By a graph, its clone, and what was instantiated and launched.
+        let stream = get(|stream| hipStreamCreate(stream));
+        let graph = get(|graph| hipGraphCreate(graph, 0));
+        let kept = user_object(&ENDS[1], 1);
+        ok(hipGraphRetainUserObject(graph, kept, 2, 0));
+        ok(hipUserObjectRelease(kept, 1));
+        let mut call = HipHostNodeParams { function: Some(take_a_while), user_data: null_mut() };
+        get(|node| hipGraphAddHostNode(node, graph, null(), 0, &mut call));
+        let copy = get(|copy| hipGraphClone(copy, graph));
+        let executable = instantiate(copy);
+        ok(hipGraphDestroy(graph));
+        ok(hipGraphDestroy(copy));
+        ok(hipGraphLaunch(executable, stream));
+        ok(hipGraphExecDestroy(executable));
+        assert_eq!(ended(1), 0, "the launch is under way");
+        ok(hipStreamSynchronize(stream));
+        // The worker lets go right after it tells that it is done.
+        while ended(1) == 0 {
+            std::thread::yield_now();
+        }
+
+        // Moved to a graph, and given back.
+        let graph = get(|graph| hipGraphCreate(graph, 0));
+        let moved = user_object(&ENDS[2], 3);
+        ok(hipGraphRetainUserObject(graph, moved, 2, 1));
+        assert_eq!(hipGraphReleaseUserObject(graph, moved, 3), INVALID);
+        ok(hipGraphReleaseUserObject(graph, moved, 2));
+        assert_eq!((ended(2), hipUserObjectRelease(moved, 2)), (0, INVALID));
+        ok(hipGraphRetainUserObject(graph, moved, 1, 1));
+        assert_eq!((ended(2), hipUserObjectRelease(moved, 1)), (0, INVALID));
+        ok(hipGraphDestroy(graph));
+        assert_eq!(ended(2), 1);
+
+        let data = null_mut();
+        let refused = |references, flags| {
+            hipUserObjectCreate(&mut null_mut(), data, Some(count_end), references, flags)
+        };
+        assert_eq!([refused(0, 1), refused(1, 0), refused(u32::MAX, 1)], [INVALID; 3]);
+        ok(hipStreamDestroy(stream));
     }
 }

@@ -8,8 +8,8 @@ use super::types::{
 };
 use super::{api, check_flags, enqueue, name, put};
 use crate::runtime::{
-    Capture, CaptureMode, Executable, Graph, HipResult, Node, NodeRef, Piece, Stream, StreamKind,
-    UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
+    Capture, CaptureMode, Executable, Graph, HipResult, Job, Node, NodeRef, Piece, Stream,
+    StreamKind, UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
 };
 
 /// `hipStreamCaptureStatus`.
@@ -93,6 +93,20 @@ pub(super) fn launch_graph(of: &Executable, stream: &Arc<Stream>) -> HipResult {
     pieces(of.flatten()).into_iter().try_for_each(|piece| match piece {
         Piece::Steps(job) => enqueue(stream, Work::Other(job)).map(drop),
         Piece::Event(work) => enqueue(stream, work).map(drop),
+    })?;
+    let kept = of.kept();
+    if !kept.is_empty() {
+        // It goes when the work is done, if the graph went before.
+        enqueue(stream, Work::Other(held_until_done(kept)))?;
+    }
+    Ok(())
+}
+
+/// A job that does nothing, and holds something until it is done.
+fn held_until_done<T: Send + Sync + 'static>(held: T) -> Job {
+    Arc::new(move |_| {
+        let _held = &held;
+        Ok(())
     })
 }
 
@@ -462,7 +476,7 @@ api! {
         let of = executable(of)?;
         let stream = runtime().stream(stream)?;
         if let Some(capture) = stream.capture() {
-            return capture.push(&stream, Work::Child(Graph::of_steps(of.flatten())?));
+            return capture.push(&stream, Work::Child(Graph::of(&of)?));
         }
         launch_graph(&of, &stream)
     }

@@ -22,6 +22,7 @@ mod pool;
 mod stream;
 mod transfer;
 pub mod types;
+mod user_object;
 mod value;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -42,6 +43,7 @@ pub use per_thread::*;
 pub use pool::*;
 pub use stream::*;
 pub use transfer::*;
+pub use user_object::*;
 pub use value::*;
 
 use crate::runtime::{

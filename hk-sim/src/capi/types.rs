@@ -22,6 +22,8 @@ pub type HipCtx = *mut c_void;
 pub type HipGraph = *mut c_void;
 /// `hipGraphExec_t`.
 pub type HipGraphExec = *mut c_void;
+/// `hipUserObject_t`.
+pub type HipUserObject = *mut c_void;
 /// `hipGraphNode_t`.
 pub type HipGraphNode = *mut c_void;
 /// `hipMemPool_t`.

@@ -10,6 +10,7 @@ use super::event::{Event, EventState};
 use super::launch::Launch;
 use super::runtime;
 use super::stream::{Job, Worker};
+use super::user_object::End;
 use super::value::ValueOp;
 
 /// A function of the program with its argument.
@@ -118,6 +119,8 @@ pub(crate) struct Node {
 #[derive(Default)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
+    /// User objects, once for each reference.
+    kept: Vec<Arc<End>>,
 }
 
 /// The graph, for a look or a change.
@@ -131,15 +134,32 @@ impl Graph {
         Arc::default()
     }
 
-    /// A graph of the steps of an executable one.
-    pub(crate) fn of_steps(steps: Vec<FlatStep>) -> HipResult<Arc<Mutex<Self>>> {
+    /// A graph of what an executable one does.
+    pub(crate) fn of(executable: &Executable) -> HipResult<Arc<Mutex<Self>>> {
         let graph = Self::new();
         let mut handles = Vec::new();
-        for FlatStep { work, after } in steps {
+        for FlatStep { work, after } in executable.flatten() {
             let after = after.iter().map(|index| handles[*index]).collect();
             handles.push(Self::add(&graph, work, after)?);
         }
+        lock(&graph).kept = executable.kept();
         Ok(graph)
+    }
+
+    /// Keeps a user object, with so many more references.
+    pub(crate) fn keep(&mut self, object: &Arc<End>, count: u32) {
+        self.kept.extend((0..count).map(|_| Arc::clone(object)));
+    }
+
+    /// Gives up so many references of a user object.
+    pub(crate) fn let_go(&mut self, object: &Arc<End>, count: u32) -> HipResult<Vec<Arc<End>>> {
+        let (mut own, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.kept).into_iter().partition(|kept| Arc::ptr_eq(kept, object));
+        let left = own.len().checked_sub(count as usize);
+        let released = own.split_off(left.unwrap_or(own.len()));
+        self.kept = others;
+        self.kept.append(&mut own);
+        left.map(|_| released).ok_or(HipError::INVALID_VALUE)
     }
 
     pub(crate) fn nodes(&self) -> &[Node] {
@@ -231,7 +251,7 @@ impl Graph {
             after: node.after.iter().map(|before| handles[before]).collect(),
             origin: Some(node.handle),
         });
-        lock(&copy).nodes = nodes.collect();
+        *lock(&copy) = Self { nodes: nodes.collect(), kept: self.kept.clone() };
         copy
     }
 
@@ -279,7 +299,8 @@ impl Graph {
                 })
             })
             .collect();
-        Ok(Executable { flags, order, steps: Mutex::new(steps?) })
+        let kept = Mutex::new(self.kept.clone());
+        Ok(Executable { flags, order, steps: Mutex::new(steps?), kept })
     }
 
     fn indices(&self, handles: &[usize]) -> Vec<usize> {
@@ -401,11 +422,24 @@ pub(crate) struct Executable {
     order: Vec<usize>,
     /// In the order in which the nodes were added.
     steps: Mutex<Vec<Step>>,
+    /// User objects of the graph that it was made of.
+    kept: Mutex<Vec<Arc<End>>>,
 }
 
 impl Executable {
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The user objects that it keeps, those of embedded graphs among them.
+    pub(crate) fn kept(&self) -> Vec<Arc<End>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for step in self.steps().iter() {
+            if let StepWork::Child(graph) = &step.work {
+                kept.append(&mut graph.kept());
+            }
+        }
+        kept
     }
 
     /// All enabled nodes, those of embedded graphs among them, in an order that respects every
@@ -516,6 +550,11 @@ impl Executable {
         for (step, work) in self.steps().iter_mut().zip(works?) {
             step.work = work;
         }
+        // Work that was launched before may still use what was kept for it.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.clone();
+        let is_new = |object: &&Arc<End>| !known.iter().any(|known| Arc::ptr_eq(known, object));
+        kept.extend(graph.kept.iter().filter(is_new).cloned());
         Ok(())
     }
 }

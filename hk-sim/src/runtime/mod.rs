@@ -15,6 +15,7 @@ mod properties;
 mod record;
 mod state;
 mod stream;
+mod user_object;
 mod value;
 
 pub use error::HipError;
@@ -40,5 +41,6 @@ pub(crate) use state::{
 pub use state::{
     device_ordinal, exec_options, last_fault, last_message, set_capture, set_exec_options,
 };
-pub(crate) use stream::{Marker, Stream, StreamKind, Worker};
+pub(crate) use stream::{Job, Marker, Stream, StreamKind, Worker};
+pub(crate) use user_object::UserObject;
 pub(crate) use value::{Action, Compare, ValueOp};

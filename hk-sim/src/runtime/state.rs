@@ -18,6 +18,7 @@ use super::module::{Function, Module};
 use super::order::Order;
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
+use super::user_object::UserObject;
 use crate::exec::ExecOptions;
 use crate::mem::Memory;
 use crate::product::Product;
@@ -77,6 +78,7 @@ pub(crate) struct Runtime {
     pub(crate) nodes: HandleTable<NodeRef>,
     pub(crate) executables: HandleTable<Executable>,
     pub(crate) pools: HandleTable<Pool>,
+    pub(crate) user_objects: HandleTable<UserObject>,
     /// Captures that are going on.
     captures: Mutex<Vec<Arc<Capture>>>,
     /// The order of operations, where races are looked for.
@@ -102,6 +104,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             nodes: HandleTable::new(),
             executables: HandleTable::new(),
             pools: HandleTable::new(),
+            user_objects: HandleTable::new(),
             captures: Mutex::default(),
             order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
             exec_options: Mutex::new(options),
