@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::hip::RawStream;
+use crate::hip::{Handle, RawStream};
 use crate::{Error, Result, Stream};
 
 /// Gives a [`Device`](crate::Device) its memory in HIP's place, so that a program with a pool of its
@@ -20,15 +20,16 @@ use crate::{Error, Result, Stream};
 pub unsafe trait Allocator: Send + Sync {
     /// Memory for work of a stream; `None` if there is not enough. `bytes` is not zero.
     ///
-    /// While the stream is being captured in a graph, the memory is the graph's, and is never freed.
+    /// While the stream is being captured in a graph, the memory is for that graph, and is freed on
+    /// the null stream when the graph is gone.
     fn allocate(&self, bytes: usize, device: i32, stream: *mut c_void) -> Option<NonNull<c_void>>;
 
     /// Takes memory back. Work that the stream was given before may still use it, that of other
     /// streams is ordered before what it is given from now on.
     ///
     /// # Safety
-    /// The memory came from [`allocate`](Self::allocate), with the same other arguments, and is given
-    /// back once.
+    /// The memory came from [`allocate`](Self::allocate), for so many bytes on that device, and is
+    /// given back once.
     unsafe fn free(&self, memory: NonNull<c_void>, bytes: usize, device: i32, stream: *mut c_void);
 }
 
@@ -70,18 +71,30 @@ impl Allocation {
         }
     }
 
-    /// Allocates for a graph that a stream is being captured in.
-    pub(crate) fn for_graph(stream: &Stream, bytes: usize) -> Result<Self> {
+    /// Address of memory for the graph that a stream is being captured in, which is freed with it.
+    pub(crate) fn for_graph(stream: &Stream, bytes: usize, graph: Handle) -> Result<u64> {
         let hip = stream.queue().bind()?;
         let by = stream.device().allocator();
         let found = match &by {
             Some(by) => by.allocate(bytes, stream.device().ordinal(), stream.raw()),
             None => hip.allocate_at_once(bytes)?,
         };
-        match found {
-            Some(address) => Ok(Self::of(stream, address, bytes, by)),
-            None => Err(Error::OutOfMemory { requested: bytes, free: hip.memory()?.0 }),
-        }
+        let Some(address) = found else {
+            return Err(Error::OutOfMemory { requested: bytes, free: hip.memory()?.0 });
+        };
+        let allocation = Self::of(stream, address, bytes, by);
+        let (address, device) = (allocation.address(), stream.device());
+        // The stream may be gone by then.
+        let queue = RawStream::foreign(device.hip(), device.ordinal(), std::ptr::null_mut());
+        let mut allocation = Some(allocation);
+        device.hip().retire_with_graph(graph, move || {
+            let freed = allocation.take().map_or(Ok(()), |allocation| allocation.free(&queue));
+            if let Err(error) = freed {
+                tracing::warn!(%error, "memory of a graph could not be freed");
+            }
+            true
+        })?;
+        Ok(address)
     }
 
     fn of(

@@ -15,7 +15,7 @@ pub(crate) const ALIGNMENT: usize = 256;
 pub(crate) struct Workspace {
     address: u64,
     bytes: usize,
-    /// What is to be freed, and the stream in whose order; none if a graph may use it for ever.
+    /// What is to be freed, and the stream in whose order; none if a graph has it.
     own: Option<(Allocation, Arc<RawStream>)>,
     turn: Mutex<()>,
 }
@@ -59,8 +59,8 @@ impl Stream {
     }
 
     /// Memory of at least so many bytes that only work of this stream uses; or only the graph that
-    /// the stream is being captured in, which may run at any time and on other streams, and does not
-    /// say when it is destroyed: its workspace is never freed.
+    /// the stream is being captured in, which may run at any time and on other streams: its
+    /// workspace is freed with it, or never where HIP is older than 5.3.
     pub(crate) fn workspace(&self, op: &'static str, bytes: usize) -> Result<Arc<Workspace>> {
         let bytes = bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let capture = self.queue().capture()?;
@@ -68,7 +68,7 @@ impl Stream {
         let fits = |workspace: &&Arc<Workspace>| workspace.bytes >= bytes;
         let found = match capture {
             None => kept.own.as_ref().filter(fits),
-            Some(id) => {
+            Some((id, _)) => {
                 let of_graph = kept.captured.as_ref().filter(|(graph, _)| *graph == id);
                 of_graph.map(|(_, workspace)| workspace).filter(fits)
             }
@@ -81,12 +81,12 @@ impl Stream {
                 let allocation = Allocation::new(op, self, bytes)?;
                 (allocation.address(), Some((allocation, Arc::clone(self.queue()))))
             }
-            Some(_) => (Allocation::for_graph(self, bytes)?.address(), None),
+            Some((_, graph)) => (Allocation::for_graph(self, bytes, graph)?, None),
         };
         let workspace = Arc::new(Workspace { address, bytes, own, turn: Mutex::default() });
         match capture {
             None => kept.own = Some(Arc::clone(&workspace)),
-            Some(id) => kept.captured = Some((id, Arc::clone(&workspace))),
+            Some((id, _)) => kept.captured = Some((id, Arc::clone(&workspace))),
         }
         Ok(workspace)
     }

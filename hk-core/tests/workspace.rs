@@ -192,9 +192,15 @@ fn graphs_of_one_stream_may_run_side_by_side() {
             assert_eq!(y.to_vec().unwrap(), *expected);
         }
     }
+    let free = || {
+        device.synchronize().unwrap();
+        device.memory().unwrap().0
+    };
     for graph in graphs {
+        let before = free();
         // SAFETY: they are live, and at no work.
         assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+        assert!(free() > before, "the workspace goes with its graph");
     }
     hk_sim::set_exec_options(preset);
 }

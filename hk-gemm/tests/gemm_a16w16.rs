@@ -3,6 +3,9 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use std::ffi::c_void;
+use std::ptr;
+
 use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::op::dry_run;
@@ -10,6 +13,7 @@ use hk_core::{Device, Error, Stream, Tensor, record_tiles};
 use hk_gemm::{Epilogue, GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
 use hk_ref::{Draw, Guarded, Placement};
+use hk_sim::{HipError, capi};
 
 /// A simulated device of each architecture that there are kernels for.
 fn devices() -> Vec<Device> {
@@ -300,5 +304,63 @@ fn gemm_a16w16_multiplies_each_pair_once() {
         assert_eq!(sum, SIDE * SIDE * SIDE, "{counters:?}");
         let read: u64 = counters.values().map(|counters| counters.distinct_read_bytes).sum();
         assert!(read >= 2 * SIDE * SIDE * 2, "{counters:?}");
+    }
+}
+
+/// A graph of what `work` gives the stream.
+fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
+    let (mut graph, mut executable, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the stream is live, and each handle was written by the call before.
+    unsafe {
+        assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
+        work();
+        assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
+        let made = capi::hipGraphInstantiate(&mut executable, graph, none, ptr::null_mut(), 0);
+        assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
+    }
+    executable
+}
+
+#[test]
+fn gemm_a16w16_of_several_launches_is_captured_and_replayed() {
+    // Operands that are copied, and shares of k that are summed.
+    let (m, n, k) = (70, 90, 1001);
+    let options = GemmOptions::default().splits(3);
+    for device in devices() {
+        let [stream, others @ ..] = [(); 3].map(|()| device.new_stream().unwrap());
+        let mut products = [1u64, 2].map(|seed| {
+            let [x, w] = [(m, 2 * seed), (n, 2 * seed + 1)].map(|(rows, seed)| {
+                Tensor::from_slice(&stream, &signs(seed, rows * k), &[rows, k]).unwrap()
+            });
+            let y: Tensor<f32> = gemm_a16w16(&x, &w, &options).unwrap();
+            let expected = y.to_vec().unwrap();
+            (x, w, y, expected)
+        });
+        let graphs = products
+            .each_mut()
+            .map(|(x, w, y, _)| capture(&stream, || gemm_a16w16_into(x, w, &options, y).unwrap()));
+        for _ in 0..3 {
+            for (_, _, y, _) in &mut products {
+                y.fill(f32::NAN).unwrap();
+            }
+            stream.synchronize().unwrap();
+            for (graph, other) in graphs.iter().zip(&others) {
+                // SAFETY: both are live.
+                let launched = unsafe { capi::hipGraphLaunch(*graph, other.raw()) };
+                assert_eq!(launched, HipError::SUCCESS);
+            }
+            // The stream's own workspace is in use meanwhile.
+            let (x, w, ..) = &products[0];
+            let y: Tensor<f32> = gemm_a16w16(x, w, &options).unwrap();
+            assert_eq!(y.to_vec().unwrap(), products[0].3);
+            for (other, (_, _, y, expected)) in others.iter().zip(&products) {
+                other.synchronize().unwrap();
+                assert_eq!(y.to_vec().unwrap(), *expected, "{}", device.name());
+            }
+        }
+        for graph in graphs {
+            // SAFETY: it is live, and at no work.
+            assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+        }
     }
 }

@@ -272,11 +272,55 @@ impl Hip {
         Ok(status != sys::STREAM_CAPTURE_NONE)
     }
 
-    /// The number of the capture that the stream's work is part of at present.
-    fn capture(&self, stream: Handle) -> Result<Option<u64>> {
+    /// The number of the capture that the stream's work is part of at present, and its graph.
+    fn capture(&self, stream: Handle) -> Result<Option<(u64, Handle)>> {
         let (mut status, mut id) = (sys::STREAM_CAPTURE_NONE, 0);
-        call!(self, hipStreamGetCaptureInfo(stream, &mut status, &mut id))?;
-        Ok((status != sys::STREAM_CAPTURE_NONE).then_some(id))
+        let (mut graph, mut nodes, mut count) = (std::ptr::null_mut(), std::ptr::null(), 0);
+        call!(
+            self,
+            hipStreamGetCaptureInfo_v2(
+                stream,
+                &mut status,
+                &mut id,
+                &mut graph,
+                &mut nodes,
+                &mut count
+            )
+        )?;
+        Ok((status == sys::STREAM_CAPTURE_ACTIVE).then_some((id, graph)))
+    }
+
+    /// Calls `attempt` as [`retire`](Self::retire) does, once a graph, what was made of it and the
+    /// work of these are gone; never, if this release of HIP does not tell.
+    pub(crate) fn retire_with_graph(
+        &'static self,
+        graph: Handle,
+        attempt: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<()> {
+        /// It may call nothing of HIP, so nothing is attempted yet.
+        unsafe extern "C" fn end(data: *mut c_void) {
+            // SAFETY: `data` is the box below, and this is called once.
+            let ended = unsafe { Box::from_raw(data.cast::<(&'static Hip, Attempt)>()) };
+            let (hip, attempt) = *ended;
+            hip.retired().push(attempt);
+        }
+
+        let Some(optional) = self.table.optional else { return Ok(()) };
+        let attempt: (&'static Self, Attempt) = (self, Box::new(attempt));
+        let data = Box::into_raw(Box::new(attempt)).cast::<c_void>();
+        let (flags, mut object) = (sys::USER_OBJECT_NO_DESTRUCTOR_SYNC, std::ptr::null_mut());
+        // SAFETY: `end` takes the box.
+        let status =
+            unsafe { (optional.hipUserObjectCreate)(&mut object, data, Some(end), 1, flags) };
+        if let Err(error) = self.check("hipUserObjectCreate", status) {
+            // SAFETY: nobody else has it.
+            drop(unsafe { Box::from_raw(data.cast::<(&'static Self, Attempt)>()) });
+            return Err(error);
+        }
+        let flags = sys::GRAPH_USER_OBJECT_MOVE;
+        // SAFETY: the graph is live, and the object has one reference.
+        let status = unsafe { (optional.hipGraphRetainUserObject)(graph, object, 1, flags) };
+        self.check("hipGraphRetainUserObject", status)
     }
 
     /// Whether all work of the stream is done.

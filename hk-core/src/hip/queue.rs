@@ -66,8 +66,8 @@ impl RawStream {
             && self.bind()?.is_capturing(self.raw)?)
     }
 
-    /// The number of the capture that its work is part of at present.
-    pub(crate) fn capture(&self) -> Result<Option<u64>> {
+    /// The number of the capture that its work is part of at present, and its graph.
+    pub(crate) fn capture(&self) -> Result<Option<(u64, Handle)>> {
         if self.is_capturing()? { self.bind()?.capture(self.raw) } else { Ok(None) }
     }
 

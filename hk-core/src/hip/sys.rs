@@ -1,7 +1,7 @@
 //! The HIP entry points that the host API calls, with their C signatures.
 //!
 //! Names, signatures and constants are those of the public header `hip/hip_runtime_api.h`; the
-//! functions exist in every release since HIP 5.2.
+//! functions exist in every release since HIP 5.2, but the optional ones.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -23,15 +23,19 @@ pub(crate) const MEMCPY_DEVICE_TO_DEVICE: c_int = 3;
 
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
 pub(crate) const STREAM_CAPTURE_NONE: c_int = 0;
+pub(crate) const STREAM_CAPTURE_ACTIVE: c_int = 1;
 pub(crate) const STREAM_CAPTURE_RELAXED: c_uint = 2;
 pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
+pub(crate) const USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
+pub(crate) const GRAPH_USER_OBJECT_MOVE: c_uint = 1;
 
 // Keys of the `extra` list of `hipModuleLaunchKernel`.
 pub(crate) const LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
 pub(crate) const LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
 pub(crate) const LAUNCH_PARAM_END: *mut c_void = std::ptr::without_provenance_mut(3);
 
-/// Calls a macro with every entry point that returns a status.
+/// Calls a macro with every entry point that returns a status; of the optional ones, which came with
+/// HIP 5.3, all are there or none.
 macro_rules! for_each_function {
     ($callback:ident) => {
         $callback! {
@@ -66,7 +70,14 @@ macro_rules! for_each_function {
             fn hipStreamQuery(stream: Handle);
             fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
             fn hipStreamIsCapturing(stream: Handle, status: *mut c_int);
-            fn hipStreamGetCaptureInfo(stream: Handle, status: *mut c_int, id: *mut u64);
+            fn hipStreamGetCaptureInfo_v2(
+                stream: Handle,
+                status: *mut c_int,
+                id: *mut u64,
+                graph: *mut Handle,
+                nodes: *mut *const Handle,
+                count: *mut usize,
+            );
             fn hipThreadExchangeStreamCaptureMode(mode: *mut c_uint);
             fn hipEventCreateWithFlags(event: *mut Handle, flags: c_uint);
             fn hipEventDestroy(event: Handle);
@@ -100,6 +111,20 @@ macro_rules! for_each_function {
                 function: Handle,
                 block_size: c_int,
                 dynamic_lds: usize,
+            );
+            optional:
+            fn hipUserObjectCreate(
+                object: *mut Handle,
+                data: *mut c_void,
+                destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+                references: c_uint,
+                flags: c_uint,
+            );
+            fn hipGraphRetainUserObject(
+                graph: Handle,
+                object: Handle,
+                count: c_uint,
+                flags: c_uint,
             );
         }
     };

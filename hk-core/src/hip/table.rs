@@ -13,12 +13,23 @@ use super::sys::{
 use crate::{Error, Result};
 
 macro_rules! define_table {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?);)*) => {
+    (
+        $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?);)*
+        optional: $(fn $new:ident($($new_arg:ident: $new_ty:ty),* $(,)?);)*
+    ) => {
+        /// Functions that not every release has.
+        #[allow(non_snake_case, reason = "HIP's own names")]
+        #[derive(Clone, Copy)]
+        pub(crate) struct Optional {
+            $(pub(crate) $new: unsafe extern "C" fn($($new_arg: $new_ty),*) -> Status,)*
+        }
+
         /// One function pointer for each entry point.
         #[allow(non_snake_case, reason = "HIP's own names")]
         #[derive(Clone, Copy)]
         pub(crate) struct Table {
             $(pub(crate) $name: unsafe extern "C" fn($($arg: $ty),*) -> Status,)*
+            pub(crate) optional: Option<Optional>,
             pub(crate) error_name: TextFn,
             pub(crate) error_string: TextFn,
             pub(crate) properties: PropertiesFn,
@@ -35,8 +46,12 @@ macro_rules! define_table {
                             (symbol(library, path, "hipGetDeviceProperties")?, &PROPERTIES_R0000)
                         }
                     };
+                let optional = || -> Result<Optional> {
+                    Ok(Optional { $($new: symbol(library, path, stringify!($new))?,)* })
+                };
                 Ok(Self {
                     $($name: symbol(library, path, stringify!($name))?,)*
+                    optional: optional().ok(),
                     error_name: symbol(library, path, "hipGetErrorName")?,
                     error_string: symbol(library, path, "hipGetErrorString")?,
                     properties,
@@ -49,6 +64,7 @@ macro_rules! define_table {
             pub(crate) fn simulator() -> Self {
                 Self {
                     $($name: simulator::$name,)*
+                    optional: Some(Optional { $($new: simulator::$new,)* }),
                     error_name: simulator::error_name,
                     error_string: simulator::error_string,
                     properties: simulator::properties,
@@ -80,6 +96,11 @@ macro_rules! define_table {
             $(pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> Status {
                 // SAFETY: passed on to the caller.
                 unsafe { hk_sim::capi::$name($($arg),*) }.0
+            })*
+
+            $(pub(super) unsafe extern "C" fn $new($($new_arg: $new_ty),*) -> Status {
+                // SAFETY: passed on to the caller.
+                unsafe { hk_sim::capi::$new($($new_arg),*) }.0
             })*
 
             pub(super) unsafe extern "C" fn error_name(status: Status) -> *const c_char {

@@ -25,7 +25,7 @@ refuse! {
     hipFreeAsync hipMemGetAddressRange hipMemcpyAsync hipMemsetAsync hipMemsetD16Async
     hipMemsetD32Async
     hipStreamCreateWithFlags hipStreamDestroy hipStreamSynchronize hipStreamQuery
-    hipStreamWaitEvent hipStreamIsCapturing hipStreamGetCaptureInfo
+    hipStreamWaitEvent hipStreamIsCapturing hipStreamGetCaptureInfo_v2
     hipThreadExchangeStreamCaptureMode
     hipEventCreateWithFlags hipEventDestroy hipEventRecord hipEventSynchronize hipEventQuery
     hipEventElapsedTime hipDeviceSynchronize hipModuleLoadData hipModuleUnload
