@@ -88,15 +88,14 @@ impl<'a> GroupCounting<'a> {
         }
         if memory.queue == Queue::Scalar {
             let (start, len) = locate_scalar(wave, &facts.inst, memory);
-            self.touch(memory.access, len.into(), &[Range { start, len, lane: 0 }]);
+            touch(&mut self.sum, memory.access, len.into(), &[Range { start, len, lane: 0 }]);
             return;
         }
         locate(wave, &facts.inst, memory, false, &mut self.reach);
         if self.reach.global != 0 {
             let lanes = self.reach.global;
             let bytes = ones(lanes).map(|lane| u64::from(self.reach.len(lane))).sum();
-            let ranges = self.reach.ranges(lanes);
-            self.touch(memory.access, bytes, ranges.as_slice());
+            touch(&mut self.sum, memory.access, bytes, self.reach.in_global.as_slice());
         }
         let direction = match memory.access {
             Access::Load => Direction::Read,
@@ -114,24 +113,6 @@ impl<'a> GroupCounting<'a> {
         }
     }
 
-    /// Counts bytes of device memory.
-    fn touch(&mut self, access: Access, bytes: u64, ranges: &[Range]) {
-        let Sum { counters, read, written } = &mut self.sum;
-        let insert = |touched: &mut Touched| {
-            for range in ranges {
-                touched.insert(range.start, range.len.into());
-            }
-        };
-        if access != Access::Store {
-            counters.read_bytes += bytes;
-            insert(read);
-        }
-        if matches!(access, Access::Store | Access::Atomic) {
-            counters.written_bytes += bytes;
-            insert(written);
-        }
-    }
-
     /// Counts an access to LDS; lanes out of range make none.
     fn lds(&mut self, wave: &Wave<'_>, direction: Direction) {
         let reach = &self.reach;
@@ -146,5 +127,23 @@ impl<'a> GroupCounting<'a> {
             self.sum.counters.lds_accesses += 1;
             self.sum.counters.lds_conflict_cycles += cycles;
         }
+    }
+}
+
+/// Counts bytes of device memory.
+fn touch(sum: &mut Sum, access: Access, bytes: u64, ranges: &[Range]) {
+    let Sum { counters, read, written } = sum;
+    let insert = |touched: &mut Touched| {
+        for range in ranges {
+            touched.insert(range.start, range.len.into());
+        }
+    };
+    if access != Access::Store {
+        counters.read_bytes += bytes;
+        insert(read);
+    }
+    if matches!(access, Access::Store | Access::Atomic) {
+        counters.written_bytes += bytes;
+        insert(written);
     }
 }

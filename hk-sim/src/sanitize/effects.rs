@@ -74,10 +74,10 @@ impl Effects {
     }
 
     fn save_all(&mut self, wave: &Wave<'_>, memory: &Memory, reach: &Reach) {
-        for range in reach.ranges(reach.global).as_slice() {
+        for range in reach.in_global.as_slice() {
             self.save(wave, Part::Global(range.start), range.len);
         }
-        for range in reach.ranges(reach.lds).as_slice() {
+        for range in reach.in_lds.as_slice() {
             self.save(wave, Part::Lds(range.start), range.len);
         }
         for lane in ones(reach.private) {

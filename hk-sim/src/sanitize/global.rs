@@ -143,7 +143,7 @@ impl GroupChecker<'_> {
     ) -> Taint {
         let at = wave.index as usize;
         let writes = matches!(memory.access, Access::Store | Access::Atomic);
-        let ranges = reach.ranges(reach.global);
+        let ranges = &reach.in_global;
         let checks = self.launch.checks;
         if checks.has(Kind::Memory) {
             for range in ranges.as_slice() {

@@ -103,7 +103,7 @@ impl<'a> GroupChecker<'a> {
         let dispatch = self.launch.dispatch;
         self.group = group;
         self.flags = 0;
-        self.lds.reset(dispatch.lds_bytes);
+        self.lds.reset();
         self.origins.reset();
         let uninit = self.launch.checks.any(Checks::of(Kind::Uninit).with(Kind::Divergence));
         for (state, wave) in self.waves.iter_mut().zip(waves) {
@@ -172,7 +172,7 @@ impl<'a> GroupChecker<'a> {
             let program = &launch.dispatch.program;
             let facts_at = |index, by| launch.table.get(program, index, by);
             let history = &mut self.waves[at].history;
-            if let Some(found) = history.step(facts, index, program.arch(), facts_at) {
+            if let Some(found) = history.step(facts, index, facts_at) {
                 self.report_too_near(at, index, &found);
             }
         }
@@ -226,6 +226,7 @@ impl<'a> GroupChecker<'a> {
                 wave.releases.renew();
             }
         }
+        self.forget_complete_lds(&all);
     }
 
     /// Waves that ended do not count for the hardware, so a barrier that they do not come to is no
@@ -431,7 +432,7 @@ impl<'a> GroupChecker<'a> {
 
     fn audit_access(&mut self, at: usize, memory: &Memory, class: Class, lds: bool, reach: &Reach) {
         if let Some(audit) = &mut self.audit {
-            let ranges = reach.ranges(if lds { reach.lds } else { reach.global });
+            let ranges = if lds { &reach.in_lds } else { &reach.in_global };
             audit.touch(at, class, memory, lds, ranges.as_slice());
         }
     }

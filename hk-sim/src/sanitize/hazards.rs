@@ -400,7 +400,7 @@ fn factors(f: &Facts) -> impl Iterator<Item = Operand> {
 }
 
 /// What decides when the result of a matrix instruction is there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Matrix {
     class: MfmaClass,
     passes: u32,
@@ -440,8 +440,7 @@ impl Matrix {
     }
 
     fn until_accumulated(self, pair: &Pair<'_>) -> u32 {
-        let arch = if self.is_gfx950 { Arch::Gfx950 } else { Arch::Gfx942 };
-        let Some(next) = Self::of(pair.then, arch) else { return 0 };
+        let Some(next) = pair.then.stalls.matrix else { return 0 };
         let is_small_double = |matrix: Self| matrix.class == MfmaClass::Dgemm && matrix.passes == 4;
         let is_xdl = next.class == MfmaClass::Xdl;
         if pair.first.inst.dst[0] == accumulator(pair.then) {
@@ -480,11 +479,13 @@ pub(super) struct Stalls {
     states: u32,
     /// Vector registers that a later instruction may use too early.
     exposed: RowSet,
+    /// What the matrix instruction that this is asks for.
+    matrix: Option<Matrix>,
 }
 
 impl Stalls {
     pub(super) const NONE: Self =
-        Self { first: 0, then: 0, reach: 0, states: 1, exposed: RowSet::EMPTY };
+        Self { first: 0, then: 0, reach: 0, states: 1, exposed: RowSet::EMPTY, matrix: None };
 
     pub(super) fn of(f: &Facts, arch: Arch) -> Self {
         let rows = || TABLE.iter().enumerate().filter(|(_, row)| row.chips.has(arch));
@@ -511,6 +512,7 @@ impl Stalls {
             then: bits(|row| row.then),
             reach: reach.max().unwrap_or(0),
             states: if f.inst.info.op == Op::s_nop { u32::from(f.inst.simm16 & 15) + 1 } else { 1 },
+            matrix,
         }
     }
 }
@@ -582,16 +584,15 @@ impl History {
         &mut self,
         facts: &Facts,
         index: usize,
-        arch: Arch,
         facts_at: impl Fn(usize, Option<GprIndex>) -> Option<&'f Facts>,
     ) -> Option<TooNear> {
-        let Stalls { first, then, reach, states, ref exposed } = facts.stalls;
+        let Stalls { first, then, reach, states, ref exposed, .. } = facts.stalls;
         if self.now >= self.until {
             (self.armed, self.exposed) = (0, RowSet::EMPTY);
         }
         let rows = self.armed & then;
         let concerned = rows & !IN_VECTORS != 0 || rows != 0 && self.exposed.meets(&facts.touches);
-        let found = if concerned { self.look_back(facts, arch, facts_at) } else { None };
+        let found = if concerned { self.look_back(facts, facts_at) } else { None };
         if first != 0 {
             self.until = self.until.max(self.now + states + reach);
             self.exposed = self.exposed.or(exposed);
@@ -607,7 +608,6 @@ impl History {
     fn look_back<'f>(
         &mut self,
         facts: &Facts,
-        arch: Arch,
         facts_at: impl Fn(usize, Option<GprIndex>) -> Option<&'f Facts>,
     ) -> Option<TooNear> {
         let mut result = None;
@@ -632,7 +632,7 @@ impl History {
             let elsewhere = rows & !IN_VECTORS != 0;
             if is_near && (elsewhere || first.stalls.exposed.meets(&facts.touches)) {
                 let pair = Pair { first, then: facts, written: first.writes.without(&newer) };
-                result = violated(rows, &pair, arch, found).map(|(row, needed)| TooNear {
+                result = violated(rows, &pair, found).map(|(row, needed)| TooNear {
                     first: recent.index as usize,
                     what: row.what,
                     needed,
@@ -648,12 +648,12 @@ impl History {
 }
 
 /// The first of some rows that asks for more wait states than there are, and how many it asks for.
-fn violated(rows: u32, pair: &Pair<'_>, arch: Arch, found: u32) -> Option<(&'static Row, u32)> {
+fn violated(rows: u32, pair: &Pair<'_>, found: u32) -> Option<(&'static Row, u32)> {
     let rows = TABLE.iter().enumerate().filter(|(at, _)| rows >> at & 1 != 0);
     rows.map(|(_, row)| row).find_map(|row| {
         let needed = match row.states {
             Always(states) => states,
-            After(states) => states(Matrix::of(pair.first, arch)?, pair),
+            After(states) => states(pair.first.stalls.matrix?, pair),
         };
         (found < needed && (row.depends)(pair)).then_some((row, needed))
     })
@@ -713,7 +713,7 @@ mod tests {
             if matches!(facts.inst.info.op, Op::s_branch | Op::s_endpgm | Op::s_setpc_b64) {
                 history = History::default();
             }
-            let found = history.step(facts, index, program.arch(), facts_at);
+            let found = history.step(facts, index, facts_at);
             history.now -= u32::from(shorter == Some(index));
             found
         })

@@ -20,11 +20,25 @@ pub(super) struct Reach {
     /// Lanes of which a descriptor cuts the access off; `cut` has their bytes.
     pub(super) short: u64,
     pub(super) cut: [u8; WAVE],
+    /// What is accessed of global memory.
+    pub(super) in_global: Ranges,
+    /// What is accessed of LDS.
+    pub(super) in_lds: Ranges,
 }
 
 impl Reach {
     pub(super) fn new() -> Self {
-        Self { at: [0; WAVE], bytes: 0, global: 0, lds: 0, private: 0, short: 0, cut: [0; WAVE] }
+        Self {
+            at: [0; WAVE],
+            bytes: 0,
+            global: 0,
+            lds: 0,
+            private: 0,
+            short: 0,
+            cut: [0; WAVE],
+            in_global: Ranges::new(),
+            in_lds: Ranges::new(),
+        }
     }
 
     /// Bytes that a lane accesses.
@@ -42,42 +56,22 @@ impl Reach {
         ones(lanes).find(covers).map(|lane| lane as u32)
     }
 
-    /// Merges the accesses of `lanes` into ranges.
-    #[inline]
-    pub(super) fn ranges(&self, lanes: u64) -> Ranges {
-        let mut ranges = Ranges { list: [Range::default(); WAVE], count: 0, shared: false };
-        let bytes = u64::from(self.bytes);
-        if lanes == u64::MAX && self.short == 0 {
-            // Most accesses are one run of memory.
-            let first = self.at[0];
-            let mut different = 0;
-            for (lane, &at) in self.at.iter().enumerate() {
-                different |= at.wrapping_sub(first) ^ (bytes * lane as u64);
-            }
-            if different == 0 {
-                ranges.push(Range { start: first, len: 64 * self.bytes, lane: 0 });
-                return ranges;
-            }
-        }
-        let mut open = Range::default();
-        for lane in ones(lanes) {
-            let (at, len) = (self.at[lane], self.len(lane));
-            if at == open.start + u64::from(open.len) && open.len != 0 {
-                open.len += len;
-            } else if at == open.start && len == open.len {
-                ranges.shared = true;
+    /// Merges the accesses of neighbouring lanes.
+    fn merge(&mut self) {
+        let Self { at, bytes, global, lds, short, cut, in_global, in_lds, .. } = self;
+        let len = |lane: usize| if *short >> lane & 1 == 0 { *bytes } else { cut[lane].into() };
+        for (lanes, ranges) in [(*global, in_global), (*lds, in_lds)] {
+            if lanes == u64::MAX && *short == 0 {
+                ranges.merge_all(at, *bytes);
             } else {
-                ranges.push(open);
-                open = Range { start: at, len, lane: lane as u32 };
+                ranges.merge(at, lanes, len);
             }
         }
-        ranges.push(open);
-        ranges
     }
 }
 
 /// Bytes that consecutive lanes access.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Range {
     pub(super) start: u64,
     pub(super) len: u32,
@@ -100,6 +94,47 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
+    fn new() -> Self {
+        Self { list: [Range::default(); WAVE], count: 0, shared: false }
+    }
+
+    /// Merges the accesses of all lanes, which have the same length.
+    fn merge_all(&mut self, at: &[u64; WAVE], bytes: u32) {
+        let (mut starts, mut shared) = (1, false);
+        for (lane, pair) in at.windows(2).enumerate() {
+            starts |= u64::from(pair[1] != pair[0].wrapping_add(bytes.into())) << (lane + 1);
+            shared |= pair[1] == pair[0];
+        }
+        if shared {
+            return self.merge(at, u64::MAX, |_| bytes);
+        }
+        (self.count, self.shared) = (0, false);
+        while starts != 0 {
+            let lane = starts.trailing_zeros();
+            starts &= starts - 1;
+            let len = (starts.trailing_zeros() - lane) * bytes;
+            self.push(Range { start: at[lane as usize % WAVE], len, lane });
+        }
+    }
+
+    /// Merges the accesses of `lanes`.
+    fn merge(&mut self, at: &[u64; WAVE], lanes: u64, len: impl Fn(usize) -> u32) {
+        (self.count, self.shared) = (0, false);
+        let mut open = Range::default();
+        for lane in ones(lanes) {
+            let (at, len) = (at[lane], len(lane));
+            if at == open.start + u64::from(open.len) && open.len != 0 {
+                open.len += len;
+            } else if at == open.start && len == open.len {
+                self.shared = true;
+            } else {
+                self.push(open);
+                open = Range { start: at, len, lane: lane as u32 };
+            }
+        }
+        self.push(open);
+    }
+
     #[inline(always)]
     fn push(&mut self, range: Range) {
         if range.len != 0 {
@@ -116,7 +151,6 @@ impl Ranges {
 
 /// Finds what the lanes of a vector memory or LDS instruction access; with `second` at the second
 /// address of a two-address operation. For a direct-to-LDS load this is the side that it reads.
-#[inline]
 pub(super) fn locate(
     wave: &Wave<'_>,
     inst: &Inst,
@@ -124,6 +158,12 @@ pub(super) fn locate(
     second: bool,
     reach: &mut Reach,
 ) {
+    find(wave, inst, memory, second, reach);
+    reach.merge();
+}
+
+#[inline]
+fn find(wave: &Wave<'_>, inst: &Inst, memory: &Memory, second: bool, reach: &mut Reach) {
     let exec = wave.exec();
     reach.bytes = memory.bytes;
     (reach.global, reach.lds, reach.private, reach.short) = (0, 0, 0, 0);
@@ -261,6 +301,7 @@ pub(super) fn locate_slots(
     for (lane, at) in reach.at.iter_mut().enumerate() {
         *at = start.wrapping_add(i64::from(slot) * lane as i64) as u64;
     }
+    reach.merge();
 }
 
 /// Base and offsets of the address of a scalar memory instruction.
@@ -304,23 +345,30 @@ mod tests {
         Reach { bytes, at: std::array::from_fn(|lane| at(lane as u64)), ..Reach::new() }
     }
 
-    fn merged(reach: &Reach, lanes: u64) -> Vec<(u64, u32, u32)> {
-        let ranges = reach.ranges(lanes);
-        ranges.as_slice().iter().map(|range| (range.start, range.len, range.lane)).collect()
+    fn merged(reach: &mut Reach, lanes: u64) -> Vec<(u64, u32, u32)> {
+        reach.global = lanes;
+        reach.merge();
+        assert!(reach.in_lds.as_slice().is_empty());
+        reach
+            .in_global
+            .as_slice()
+            .iter()
+            .map(|range| (range.start, range.len, range.lane))
+            .collect()
     }
 
     #[test]
     fn accesses_of_neighbours_are_merged() {
-        assert_eq!(merged(&reach(4, |lane| 100 + 4 * lane), u64::MAX), [(100, 256, 0)]);
-        assert_eq!(merged(&reach(4, |_| 8), u64::MAX), [(8, 4, 0)]);
-        assert_eq!(merged(&reach(4, |lane| 4 * lane), 0b1011), [(0, 8, 0), (12, 4, 3)]);
-        assert_eq!(merged(&reach(4, |lane| 4 * lane), 0), []);
-        let rows = reach(16, |lane| lane / 32 * 4096 + lane % 32 * 16);
-        assert_eq!(merged(&rows, u64::MAX), [(0, 512, 0), (4096, 512, 32)]);
-        let scattered = merged(&reach(4, |lane| 1000 - 8 * lane), u64::MAX);
+        assert_eq!(merged(&mut reach(4, |lane| 100 + 4 * lane), u64::MAX), [(100, 256, 0)]);
+        assert_eq!(merged(&mut reach(4, |_| 8), u64::MAX), [(8, 4, 0)]);
+        assert_eq!(merged(&mut reach(4, |lane| 4 * lane), 0b1011), [(0, 8, 0), (12, 4, 3)]);
+        assert_eq!(merged(&mut reach(4, |lane| 4 * lane), 0), []);
+        let mut rows = reach(16, |lane| lane / 32 * 4096 + lane % 32 * 16);
+        assert_eq!(merged(&mut rows, u64::MAX), [(0, 512, 0), (4096, 512, 32)]);
+        let scattered = merged(&mut reach(4, |lane| 1000 - 8 * lane), u64::MAX);
         assert_eq!(scattered.len(), WAVE);
         let mut cut = reach(16, |lane| 16 * lane);
         (cut.short, cut.cut[1]) = (2, 4);
-        assert_eq!(merged(&cut, 0b111), [(0, 20, 0), (32, 16, 2)]);
+        assert_eq!(merged(&mut cut, 0b111), [(0, 20, 0), (32, 16, 2)]);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::clock::{Class, Epoch, Knowledge, Strength, View};
+use super::clock::{Class, Clock, Epoch, Foreign, Knowledge, Known, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
-use super::group::GroupChecker;
+use super::group::{GroupChecker, WaveState};
 use super::lanes::{Range, Reach};
 use super::launch::{Draft, Key, Who};
 use super::memory::Bytes;
-use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage};
+use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage, by_page};
 use super::transfer::Transfer;
 use super::undefined::{Origin, OriginId, Taint};
 use super::uses::Use;
@@ -34,15 +34,44 @@ pub(super) enum Side {
 
 /// Shadow of the LDS of one workgroup.
 pub(super) struct LdsShadow {
+    /// Bytes of LDS.
+    limit: u64,
     pages: Vec<ShadowPage>,
-    /// Pages that were touched since the last reset.
+    /// Pages that were touched since the accesses were forgotten.
     touched: Vec<bool>,
-    /// Whether a direct-to-LDS load was seen since the last reset.
+    /// Whether a direct-to-LDS load was seen since then.
     direct: bool,
+    /// Whether anybody wrote since then. Until then reads are but listed, since they cannot be in
+    /// conflict with each other, and mostly all are complete before somebody writes.
+    written: bool,
+    listed: Listed,
     /// Bytes that were written with defined values.
     defined: Bytes,
     /// Where the undefined values come from that were stored, by the offset of the dword.
     origins: HashMap<u64, OriginId>,
+}
+
+/// Reads that are not in the shadow yet.
+#[derive(Debug, Default)]
+struct Listed {
+    /// Each with the index of the instruction and the end of its ranges.
+    reads: Vec<(Epoch, u32, usize)>,
+    ranges: Vec<Range>,
+}
+
+/// Most reads that are listed.
+const MOST_LISTED: usize = 512;
+
+impl Listed {
+    fn clear(&mut self) {
+        self.reads.clear();
+        self.ranges.clear();
+    }
+
+    fn add(&mut self, ranges: &[Range], epoch: Epoch, index: u32) {
+        self.ranges.extend_from_slice(ranges);
+        self.reads.push((epoch, index, self.ranges.len()));
+    }
 }
 
 /// What a wave knew when it wrote to LDS: whoever sees what it wrote may know that too.
@@ -90,9 +119,12 @@ impl LdsShadow {
     pub(super) fn new(bytes: u32) -> Self {
         let pages = u64::from(bytes).div_ceil(PAGE) as usize;
         Self {
+            limit: bytes.into(),
             pages: (0..pages).map(|_| ShadowPage::default()).collect(),
             touched: vec![false; pages],
             direct: false,
+            written: false,
+            listed: Listed::default(),
             defined: Bytes::default(),
             origins: HashMap::new(),
         }
@@ -103,38 +135,94 @@ impl LdsShadow {
         self.defined.all(start, len)
     }
 
-    /// Forgets everything; LDS has `bytes` bytes, of which none is defined.
-    pub(super) fn reset(&mut self, bytes: u32) {
-        self.defined.reset(bytes.into());
+    /// A workgroup starts; nothing of LDS is defined.
+    pub(super) fn reset(&mut self) {
+        self.defined.reset(self.limit);
         self.origins.clear();
+        self.forget();
+    }
+
+    /// Forgets who accessed what.
+    fn forget(&mut self) {
         for (page, touched) in self.pages.iter_mut().zip(&mut self.touched) {
             if std::mem::take(touched) {
                 page.clear();
             }
         }
-        self.direct = false;
+        self.listed.clear();
+        (self.direct, self.written) = (false, false);
     }
 
+    /// Notes an access; what lies outside is reported and not executed.
     fn access(
         &mut self,
-        range: Range,
+        ranges: &[Range],
         view: &View<'_>,
         index: u32,
         mode: Mode,
         observer: &mut Observer<'_>,
     ) {
-        let mut start = range.start;
-        while start < range.end() {
-            let page = start / PAGE;
-            let end = range.end().min((page + 1) * PAGE);
+        let reads = mode == Mode::Read && !self.written;
+        if reads && self.listed.reads.len() < MOST_LISTED {
+            return self.listed.add(ranges, view.epoch, index);
+        }
+        self.note_listed();
+        self.written |= mode.writes();
+        self.note(ranges, view, index, mode, observer);
+    }
+
+    fn note(
+        &mut self,
+        ranges: &[Range],
+        view: &View<'_>,
+        index: u32,
+        mode: Mode,
+        observer: &mut Observer<'_>,
+    ) {
+        by_page(ranges, self.limit, |page, ranges| {
             self.touched[page as usize] = true;
-            self.pages[page as usize].access((start, end), view, index, mode, observer);
+            self.pages[page as usize].access(ranges, view, index, mode, observer);
+        });
+    }
+
+    /// Takes the reads that are listed into the shadow. What their waves knew of each other then is
+    /// of no concern: more of them are kept than need be.
+    fn note_listed(&mut self) {
+        if self.listed.reads.is_empty() {
+            return;
+        }
+        let mut listed = std::mem::take(&mut self.listed);
+        let (clock, foreign) = (Clock::default(), Foreign::default());
+        let mut observer =
+            Observer { conflict: &mut |_| {}, is_same: &|_, _| false, overlaps: false };
+        let mut start = 0;
+        for &(epoch, index, end) in &listed.reads {
+            let view = View { epoch, clock: &clock, foreign: &foreign, lds: true };
+            self.note(&listed.ranges[start..end], &view, index, Mode::Read, &mut observer);
             start = end;
         }
+        listed.clear();
+        self.listed = listed;
     }
 }
 
 impl GroupChecker<'_> {
+    /// Forgets the accesses to LDS if those of all waves are known to be complete to all that leave
+    /// a barrier with the knowledge `all`: none of them can be in conflict with a later one, nor can
+    /// who wrote tell anything new.
+    pub(super) fn forget_complete_lds(&mut self, all: &Knowledge) {
+        let direct = self.lds.direct;
+        let complete = |(wave, known): (&WaveState, &Known)| {
+            let all_of =
+                |class: Class| known.done[class as usize] == wave.counters.issued[class as usize];
+            all_of(Class::Lds) && (!direct || all_of(Class::Vector))
+        };
+        if self.waves.iter().zip(&all.clock.0).all(complete) {
+            self.lds.forget();
+            self.waves.iter_mut().for_each(|wave| wave.releases.reset());
+        }
+    }
+
     /// Checks an access to LDS at the offsets in `reach`.
     pub(super) fn lds_access(
         &mut self,
@@ -145,7 +233,7 @@ impl GroupChecker<'_> {
         side: Side,
         reach: &Reach,
     ) {
-        let ranges = reach.ranges(reach.lds);
+        let ranges = &reach.in_lds;
         let limit = u64::from(wave.lds_len);
         let checks = self.launch.checks;
         let at = wave.index as usize;
@@ -234,14 +322,7 @@ impl GroupChecker<'_> {
         };
         let mut observer =
             Observer { conflict: &mut report, is_same: &is_same, overlaps: ranges.shared };
-        for range in ranges.as_slice() {
-            // What lies beyond is reported and not executed.
-            let len = limit.saturating_sub(range.start).min(range.len.into()) as u32;
-            if range.start < limit {
-                let inside = Range { len, ..*range };
-                lds.access(inside, &view, index as u32, mode, &mut observer);
-            }
-        }
+        lds.access(ranges.as_slice(), &view, index as u32, mode, &mut observer);
         if observer.overlaps && mode == Mode::Write && !direct && checks.has(Kind::Race) {
             self.check_agreement(at, index, &transfer, Some(PLACE));
         }
@@ -305,9 +386,8 @@ impl GroupChecker<'_> {
         if reach.lds == u64::MAX && self.lds.defined.all_of_lanes(&reach.at, reach.bytes) {
             return;
         }
-        let ranges = reach.ranges(reach.lds);
         let undefined = |range: &&Range| !self.lds.is_defined(range.start, range.len.into());
-        let Some(range) = ranges.as_slice().iter().find(undefined) else { return };
+        let Some(range) = reach.in_lds.as_slice().iter().find(undefined) else { return };
         let Some(first) = facts.inst.dst[0].vector_index() else { return };
         let mut dwords = (range.start & !3..range.end()).step_by(4);
         let stored = dwords.find_map(|dword| self.lds.origins.get(&dword).copied());
@@ -340,7 +420,7 @@ impl GroupChecker<'_> {
     /// Notes what a store defines.
     fn lds_store(&mut self, at: usize, memory: &Memory, index: usize, second: bool, reach: &Reach) {
         let stored = self.stored(at, memory, second);
-        for range in reach.ranges(reach.lds).as_slice() {
+        for range in reach.in_lds.as_slice() {
             self.lds.defined.set(range.start, range.len.into(), true);
         }
         if stored.lanes & reach.lds == 0 {
@@ -363,7 +443,7 @@ impl GroupChecker<'_> {
 
     /// Notes what a direct-to-LDS load defines: `undefined` are the lanes whose source is not.
     pub(super) fn lds_fill(&mut self, reach: &Reach, undefined: u64, origin: OriginId) {
-        for range in reach.ranges(reach.lds).as_slice() {
+        for range in reach.in_lds.as_slice() {
             self.lds.defined.set(range.start, range.len.into(), true);
         }
         for lane in ones(undefined & reach.lds) {
@@ -379,6 +459,13 @@ impl GroupChecker<'_> {
         let align = u64::from(if natural { reach.bytes.min(8) } else { reach.bytes.min(4) });
         // A size that is no power of two is made of dwords.
         let align = if align.is_power_of_two() { align } else { 4 };
+        if reach.lds == u64::MAX {
+            let most = reach.at.iter().fold(0, |most, start| most.max(*start));
+            let bits = reach.at.iter().fold(0, |bits, start| bits | start);
+            if bits & (align - 1) == 0 && most.saturating_add(reach.bytes.into()) <= limit {
+                return;
+            }
+        }
         let bad = |lane: usize| {
             let start = reach.at[lane];
             let outside = start > limit || start + u64::from(reach.bytes) > limit;

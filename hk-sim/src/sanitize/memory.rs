@@ -87,10 +87,13 @@ impl Bytes {
             return false;
         }
         let (bytes, mask) = (u64::from(bytes), (1 << bytes) - 1);
-        at.iter().all(|start| {
+        let (mut odd, mut missing) = (0, 0);
+        for start in at {
             let word = self.words.get((start / 64) as usize).copied().unwrap_or(0);
-            start % bytes == 0 && word >> (start % 64) & mask == mask
-        })
+            odd |= start;
+            missing |= !(word >> (start % 64)) & mask;
+        }
+        odd % bytes == 0 && missing == 0
     }
 }
 

@@ -17,8 +17,9 @@
 //!   be one, for a load that polls.
 //! - *Shadow memory* (`shadow`): the last write of each unit of memory, which is as small as the
 //!   accesses are, and the reads since. An access that does not come after an earlier one in every
-//!   execution is a race, whether or not this schedule went well. What is left there when a launch
-//!   is over is its *footprint* (`footprint`).
+//!   execution is a race, whether or not this schedule went well. Of LDS all is forgotten at a
+//!   barrier behind which everybody knows it to be complete. What is left when a launch is over is
+//!   its *footprint* (`footprint`).
 //! - *Order of operations* (`runtime::order`): which launches, copies, fills, allocations and frees
 //!   come after which others, by streams, events, graphs and what the host waited for. Operations
 //!   whose footprints overlap need an order, however the streams' threads happened to go.

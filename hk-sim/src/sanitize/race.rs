@@ -39,7 +39,7 @@ use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar};
 use super::launch::{Draft, Key, Who};
 use super::scalar::ScalarCaches;
-use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage};
+use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage, by_page};
 use super::transfer::Transfer;
 use super::{Kind, Severity};
 use crate::exec::Wave;
@@ -195,24 +195,17 @@ impl DeviceShadow {
                 locked.add(shard as u64, self.lock_pages(shard as u64));
             }
         }
-        for range in ranges {
-            let mut start = range.start;
-            while start < range.end() {
-                let page = start / PAGE;
-                let end = range.end().min((page * PAGE).saturating_add(PAGE));
-                let shard = page & (SHARDS - 1);
-                if locked.get(shard).is_none() {
-                    // Others take one lock at a time.
-                    locked = LockedPages::default();
-                    locked.add(shard, self.lock_pages(shard));
-                }
-                if let Some(pages) = locked.get(shard) {
-                    let page = pages.entry(page).or_default();
-                    page.access((start, end), view, index, mode, observer);
-                }
-                start = end;
+        by_page(ranges, u64::MAX, |page, ranges| {
+            let shard = page & (SHARDS - 1);
+            if locked.get(shard).is_none() {
+                // Others take one lock at a time.
+                locked = LockedPages::default();
+                locked.add(shard, self.lock_pages(shard));
             }
-        }
+            if let Some(pages) = locked.get(shard) {
+                pages.entry(page).or_default().access(ranges, view, index, mode, observer);
+            }
+        });
         if mode == Mode::Write { locked } else { LockedPages::default() }
     }
 }
@@ -326,7 +319,7 @@ impl<'a> GroupChecker<'a> {
             };
             ones(reach.global).flat_map(words)
         });
-        let ranges = reach.ranges(reach.global);
+        let ranges = &reach.in_global;
         let transfer = Transfer::new(wave, facts, memory, false, reach.global, reach);
         let (pages, overlaps) =
             self.race(at, memory, index, class, ranges.as_slice(), Some(&transfer));

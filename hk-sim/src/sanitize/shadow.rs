@@ -2,6 +2,7 @@
 
 use super::clock::{Epoch, View};
 use super::footprint::{Span, Touch};
+use super::lanes::Range;
 
 /// Bytes that one page of shadow covers.
 pub(super) const PAGE: u64 = 4096;
@@ -14,6 +15,13 @@ struct Cell {
     writer: u32,
     /// Number of the set of accesses since then; 0 is the empty set.
     since: u32,
+}
+
+impl Cell {
+    /// Whether nobody accessed it.
+    fn is_new(&self) -> bool {
+        !self.write.is_some() && self.since == 0
+    }
 }
 
 /// An access behind the last write.
@@ -74,8 +82,31 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    fn writes(self) -> bool {
+    pub(super) fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Update)
+    }
+}
+
+/// Tells the parts of ranges below `limit` page by page, with the number of the page.
+pub(super) fn by_page(mut ranges: &[Range], limit: u64, mut tell: impl FnMut(u64, &[Range])) {
+    while let Some((range, others)) = ranges.split_first() {
+        let page = range.start / PAGE;
+        let end = (page * PAGE).saturating_add(PAGE).min(limit);
+        let inside = |range: &&Range| range.start / PAGE == page && range.end() <= end;
+        let count = ranges.iter().take_while(inside).count();
+        if count != 0 {
+            tell(page, &ranges[..count]);
+            ranges = &ranges[count..];
+            continue;
+        }
+        let mut start = range.start;
+        while start < range.end().min(limit) {
+            let page = start / PAGE;
+            let end = (page * PAGE).saturating_add(PAGE).min(range.end()).min(limit);
+            tell(page, &[Range { start, len: (end - start) as u32, ..*range }]);
+            start = end;
+        }
+        ranges = others;
     }
 }
 
@@ -133,41 +164,48 @@ impl ShadowPage {
         self.recent = Recent::default();
     }
 
-    /// Notes an access to the addresses `from..to` of the page by the instruction `index`, and tells
-    /// the observer of each earlier access that is not ordered before it, once per unit.
-    #[inline]
+    /// Notes accesses by the instruction `index` to ranges of the page, and tells the observer of
+    /// each earlier access that is not ordered before it, once per unit.
     pub(super) fn access(
         &mut self,
-        (from, to): (u64, u64),
+        mut ranges: &[Range],
         view: &View<'_>,
         index: u32,
         mode: Mode,
         observer: &mut Observer<'_>,
     ) {
-        if !self.repeats((from, to), view, mode) {
-            self.access_units((from, to), view, index, mode, observer);
+        while let Some((range, others)) = ranges.split_first() {
+            let alike = if mode == Mode::Read { self.read_alike(ranges, view.epoch) } else { 0 };
+            if alike != 0 {
+                ranges = &ranges[alike..];
+            } else {
+                self.access_units((range.start, range.end()), view, index, mode, observer);
+                ranges = others;
+            }
         }
     }
 
-    /// Notes a read of one unit with the history of one that the instruction has read before, and
-    /// whether it was that.
+    /// Notes reads by one instruction of single units that have the history of one that it has read
+    /// before. Returns how many of the ranges, from the first on, were that.
     #[inline]
-    fn repeats(&mut self, (from, to): (u64, u64), view: &View<'_>, mode: Mode) -> bool {
+    fn read_alike(&mut self, ranges: &[Range], reader: Epoch) -> usize {
         let Recent { epoch, write, set, extended: (before, after) } = self.recent;
+        if epoch != reader || after == 0 || before != set && before != 0 {
+            return 0;
+        }
         let size = 1 << self.shift;
-        let unit = (from % PAGE / size) as usize;
-        let one = from % size == 0 && to - from == size;
-        if !one || mode != Mode::Read || epoch != view.epoch || after == 0 {
-            return false;
-        }
-        let cell = &mut self.cells[unit];
-        let is_same = cell.since == before
-            && (before == set || before == 0)
-            && (cell.write == write || !cell.write.is_some());
-        if is_same {
-            cell.since = after;
-        }
-        is_same
+        let alike = |range: &&Range| {
+            if !range.start.is_multiple_of(size) || u64::from(range.len) != size {
+                return false;
+            }
+            let cell = &mut self.cells[((range.start % PAGE) >> self.shift) as usize];
+            let same = cell.since == before && (cell.write == write || !cell.write.is_some());
+            if same {
+                cell.since = after;
+            }
+            same
+        };
+        ranges.iter().take_while(alike).count()
     }
 
     fn access_units(
@@ -185,6 +223,10 @@ impl ShadowPage {
         }
         let shift = self.shift;
         let units = (from >> shift) as usize..(to >> shift) as usize;
+        if mode == Mode::Write && self.cells[units.clone()].iter().all(Cell::is_new) {
+            let written = Cell { write: view.epoch, writer: index, since: 0 };
+            return self.cells[units].fill(written);
+        }
         let mut recent = self.recent;
         if recent.epoch != view.epoch {
             recent = Recent { epoch: view.epoch, ..Recent::default() };
@@ -421,7 +463,8 @@ mod tests {
                 |met: Conflict| found.push((met.epoch.wave(), met.address, met.write));
             let mut observer =
                 Observer { conflict: &mut conflict, is_same: &|_, _| false, overlaps: false };
-            self.page.access(range, &view, 0, mode, &mut observer);
+            let range = Range { start: range.0, len: (range.1 - range.0) as u32, lane: 0 };
+            self.page.access(&[range], &view, 0, mode, &mut observer);
             found
         }
 
@@ -435,6 +478,27 @@ mod tests {
                 known.join(&all);
             }
         }
+    }
+
+    #[test]
+    fn ranges_are_told_page_by_page() {
+        let range = |start, len| Range { start, len, lane: 0 };
+        let ranges =
+            [range(0, 16), range(4000, 96), range(4090, 8200), range(4096, 4), range(20_000, 8)];
+        let mut told = Vec::new();
+        by_page(&ranges, 20_004, |page, ranges| {
+            told.push((page, ranges.iter().map(|range| (range.start, range.len)).collect()));
+        });
+        let expected: [(u64, Vec<(u64, u32)>); 7] = [
+            (0, vec![(0, 16), (4000, 96)]),
+            (0, vec![(4090, 6)]),
+            (1, vec![(4096, 4096)]),
+            (2, vec![(8192, 4096)]),
+            (3, vec![(12_288, 2)]),
+            (1, vec![(4096, 4)]),
+            (4, vec![(20_000, 4)]),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]
@@ -470,7 +534,8 @@ mod tests {
             let mut conflict = |met: Conflict| found.push(met.epoch.group());
             let mut observer =
                 Observer { conflict: &mut conflict, is_same: &|_, _| false, overlaps: false };
-            self.page.access((64, 68), &view, 0, mode, &mut observer);
+            let range = Range { start: 64, len: 4, lane: 0 };
+            self.page.access(&[range], &view, 0, mode, &mut observer);
             found
         }
     }
