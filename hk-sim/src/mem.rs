@@ -5,14 +5,18 @@
 //! at launch. A snapshot also keeps the allocations alive, so freeing memory under a running
 //! kernel cannot harm the host process.
 
+mod written;
+
 use std::alloc::{self, Layout};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use written::Written;
+pub(crate) use written::masks;
+
 use crate::exec;
-use crate::sanitize::Written;
 
 /// Granularity of device memory mappings.
 pub const PAGE: u64 = 4096;

@@ -3,11 +3,10 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
 
+use super::properties::{Properties, attribute};
 use super::types::{HipDevice, HipDevicePropR0000, HipDevicePropR0600, HipError, HipUuid};
 use super::{api, name, put, put_text};
-use crate::runtime::{
-    Properties, attribute, current_device, current_ordinal, memory, runtime, set_current,
-};
+use crate::runtime::{current_device, current_ordinal, memory, runtime, set_current};
 
 /// `hipLimit_t`.
 const LIMIT_STACK_SIZE: c_int = 0;

@@ -19,6 +19,7 @@ mod module;
 mod node;
 mod per_thread;
 mod pool;
+mod properties;
 mod stream;
 mod transfer;
 pub mod types;

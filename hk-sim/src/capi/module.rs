@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::event::record;
 use super::fatbin::{function_of, registered_function};
+use super::properties::Properties;
 use super::types::{
     Dim3, HipDeviceptr, HipDrvLaunchConfig, HipError, HipEvent, HipFuncAttributes, HipFunction,
     HipLaunchAttribute, HipLaunchConfig, HipModule, HipStream,
@@ -14,8 +15,8 @@ use crate::object::Kernel;
 use crate::object::bundle::{Extent, extent};
 use crate::runtime::occupancy::{Occupancy, occupancy};
 use crate::runtime::{
-    Function, HipResult, Launch, Module, Properties, Shape, Work, current_device, pop_call,
-    push_call, runtime, set_message,
+    Function, HipResult, Launch, Module, Shape, Work, current_device, pop_call, push_call, runtime,
+    set_message,
 };
 
 /// Markers of the `extra` list of launches.

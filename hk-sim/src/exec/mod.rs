@@ -41,6 +41,7 @@ pub use wave::{
 
 use crate::counters::Recorder;
 use crate::isa::Arch;
+pub use crate::object::WaveSetup;
 use crate::product::Product;
 use crate::sanitize::{Audit, Checks, Launch, Notes};
 
@@ -94,35 +95,6 @@ pub struct Dispatch {
     pub regions: Arc<[Region]>,
     /// What the sanitizer is told beyond that.
     pub notes: Notes,
-}
-
-/// What the kernel descriptor says about the registers of a new wave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaveSetup {
-    /// VGPRs that the kernel uses (`v0..`).
-    pub vgprs: u32,
-    /// AGPRs that the kernel uses (`a0..`).
-    pub agprs: u32,
-    /// Initial MODE register.
-    pub mode: u32,
-    /// Count of user SGPRs, preloaded kernel arguments included.
-    pub user_sgprs: u32,
-    /// User SGPRs hold the dispatch packet's address.
-    pub dispatch_ptr: bool,
-    /// User SGPRs hold the queue's address.
-    pub queue_ptr: bool,
-    /// User SGPRs hold the kernarg segment's address.
-    pub kernarg_ptr: bool,
-    /// User SGPRs hold the dispatch id.
-    pub dispatch_id: bool,
-    /// A user SGPR holds the private segment's size.
-    pub private_segment_size: bool,
-    /// A system SGPR holds each workgroup id coordinate.
-    pub workgroup_id: [bool; 3],
-    /// A system SGPR holds the workgroup info word.
-    pub workgroup_info: bool,
-    /// Highest work-item id coordinate in `v0`: 0 x, 1 y, 2 z.
-    pub workitem_ids: u32,
 }
 
 /// How to execute.

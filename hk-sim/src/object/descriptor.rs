@@ -2,7 +2,34 @@
 //!
 //! Layout and field meaning: LLVM AMDGPU usage, "Kernel Descriptor" and "compute_pgm_rsrc1..3".
 
-use crate::exec::WaveSetup;
+/// What the kernel descriptor says about the registers of a new wave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaveSetup {
+    /// VGPRs that the kernel uses (`v0..`).
+    pub vgprs: u32,
+    /// AGPRs that the kernel uses (`a0..`).
+    pub agprs: u32,
+    /// Initial MODE register.
+    pub mode: u32,
+    /// Count of user SGPRs, preloaded kernel arguments included.
+    pub user_sgprs: u32,
+    /// User SGPRs hold the dispatch packet's address.
+    pub dispatch_ptr: bool,
+    /// User SGPRs hold the queue's address.
+    pub queue_ptr: bool,
+    /// User SGPRs hold the kernarg segment's address.
+    pub kernarg_ptr: bool,
+    /// User SGPRs hold the dispatch id.
+    pub dispatch_id: bool,
+    /// A user SGPR holds the private segment's size.
+    pub private_segment_size: bool,
+    /// A system SGPR holds each workgroup id coordinate.
+    pub workgroup_id: [bool; 3],
+    /// A system SGPR holds the workgroup info word.
+    pub workgroup_info: bool,
+    /// Highest work-item id coordinate in `v0`: 0 x, 1 y, 2 z.
+    pub workitem_ids: u32,
+}
 
 /// Decoded kernel descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,7 +189,7 @@ impl KernelDescriptor {
             | (rsrc1 >> 26 & 1) << 23
     }
 
-    /// Initial registers of a wave, as the execution engine takes them.
+    /// Initial registers of a wave.
     pub fn wave_setup(&self) -> WaveSetup {
         let user = self.user_sgprs();
         let system = self.system_sgprs();

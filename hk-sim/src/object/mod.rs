@@ -24,7 +24,7 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 pub use arguments::ArgPointer;
 pub use code::{Next, Placed};
-pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs};
+pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs, WaveSetup};
 pub use error::LoadError;
 pub use metadata::{HiddenArg, KernelArg, KernelMetadata, ValueKind};
 pub use source::{LineTable, SourceLocation};

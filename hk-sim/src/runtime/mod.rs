@@ -11,7 +11,6 @@ mod module;
 pub mod occupancy;
 mod order;
 mod pool;
-mod properties;
 mod record;
 mod state;
 mod stream;
@@ -33,7 +32,6 @@ pub(crate) use launch::{Launch, Shape};
 pub(crate) use module::{Function, Module};
 pub(crate) use order::{What, whole};
 pub(crate) use pool::{Pool, PoolValue};
-pub(crate) use properties::{Properties, attribute};
 pub(crate) use state::{
     capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,
     push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error,

@@ -4,11 +4,11 @@ use super::facts::{Access, Action, Facts, Memory, ones};
 use super::group::GroupChecker;
 use super::lanes::{Range, Reach, locate_scalar, unaligned_scalar};
 use super::launch::{Draft, Launch};
-use super::memory::Written;
 use super::undefined::{Origin, Taint};
 use super::uses::Use;
 use super::{Kind, Severity};
 use crate::exec::{Region, Wave};
+use crate::mem::Written;
 
 /// The allocation that the last access hit, tried first by the next.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,6 +9,7 @@ use super::facts::FactTable;
 use super::race::DeviceShadow;
 use super::{Checks, Finding, Footprint, Kind, Other, Severity};
 use crate::exec::{Dispatch, ExecOptions, Region, nearest_region};
+use crate::mem::Written;
 
 /// Findings of each kind that a launch keeps; one defect rarely needs more than a few. Each kind has
 /// a room of its own, and so have its notes, so that what there is much of does not hide the rest.
@@ -123,7 +124,7 @@ pub(crate) struct Launch<'a> {
     /// Where it is counted what the launch does.
     pub(super) counting: Option<Counting<'a>>,
     /// What was written of each region of the dispatch, where that is known.
-    pub(super) written: Vec<Option<Arc<super::Written>>>,
+    pub(super) written: Vec<Option<Arc<Written>>>,
     /// Where races are looked for.
     pub(super) device: Option<DeviceShadow>,
     collected: Mutex<Collected>,
@@ -133,7 +134,7 @@ impl<'a> Launch<'a> {
     pub(crate) fn new(dispatch: &'a Dispatch, options: &'a ExecOptions) -> Self {
         let checks = options.sanitize;
         let table = dispatch.program.facts();
-        let known: HashMap<u64, &Arc<super::Written>> =
+        let known: HashMap<u64, &Arc<Written>> =
             dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
         let written = regions.map(|region| known.get(&region.base).copied().cloned()).collect();
@@ -263,5 +264,5 @@ pub struct Notes {
     pub read_only: Vec<std::ops::Range<u64>>,
     /// Which bytes of an allocation were ever written, by its first address. What is not listed
     /// counts as written.
-    pub written: Arc<[(u64, Arc<super::Written>)]>,
+    pub written: Arc<[(u64, Arc<Written>)]>,
 }

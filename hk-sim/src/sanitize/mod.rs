@@ -102,5 +102,4 @@ pub use footprint::{Footprint, Span, Touch};
 pub(crate) use group::GroupChecker;
 pub(crate) use launch::Launch;
 pub use launch::{Notes, SourceLines};
-pub use memory::Written;
 pub use mutant::{Mutant, mutants};

@@ -5,11 +5,11 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::error::{HipError, HipResult};
-use crate::capi::types::{ARCH_FEATURES, HipDevicePropR0000, HipDevicePropR0600, HipUuid};
+use super::types::{ARCH_FEATURES, HipDevicePropR0000, HipDevicePropR0600, HipError, HipUuid};
 use crate::isa::Arch;
 use crate::object::TargetId;
 use crate::product::Product;
+use crate::runtime::HipResult;
 
 const MAX_GRID: [c_int; 3] = [c_int::MAX, 65_536, 65_536];
 /// Second-level cache of one accelerator complex die.
