@@ -4,6 +4,10 @@
 //! An alteration changes bits of the encoding and keeps its size, so that nothing else moves. It is
 //! decoded again, and dropped where the chip has no such instruction. Hints and waits have none:
 //! [`mutants`](crate::sanitize::mutants) are those of waits and barriers.
+//!
+//! The copies that compilers make of one line of source differ in registers and constants. What is
+//! done to an instruction is therefore told as a [`Change`], which speaks of neither, and which can
+//! be made in all of them.
 
 use crate::exec::Program;
 use crate::isa::{Arch, Elem, Ext, Format, Inst, Op, OpInfo, Operand, decode};
@@ -43,11 +47,43 @@ impl Kind {
     }
 }
 
+/// What is done to an instruction, whatever its registers and constants are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Change {
+    /// What is altered.
+    pub kind: Kind,
+    /// Of which part.
+    pub part: Part,
+    /// Of the two ways in which a number is altered, the second: one less, or of twice the size.
+    pub second: bool,
+}
+
+/// A part of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The operation, or the order of operands.
+    Whole,
+    /// A source, by its number.
+    Source(u8),
+    /// An immediate field, by its number.
+    Field(u8),
+}
+
+impl Change {
+    const fn whole(kind: Kind) -> Self {
+        Self { kind, part: Part::Whole, second: false }
+    }
+
+    const fn number(kind: Kind, part: Part) -> [Self; 2] {
+        [Self { kind, part, second: false }, Self { kind, part, second: true }]
+    }
+}
+
 /// An instruction that stands in place of another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alteration {
-    /// What was altered.
-    pub kind: Kind,
+    /// What was done. No two alterations of an instruction have the same.
+    pub change: Change,
     /// The instruction, of the same size.
     pub inst: Inst,
 }
@@ -82,11 +118,11 @@ struct Alterations<'a> {
 }
 
 impl Alterations<'_> {
-    /// Adds what `change` makes of the encoding, if that is another instruction of the same size
+    /// Adds what `make` makes of the encoding, if that is another instruction of the same size
     /// that is executed.
-    fn add(&mut self, kind: Kind, change: impl FnOnce(&mut [u32; 4])) {
+    fn add(&mut self, change: Change, make: impl FnOnce(&mut [u32; 4])) {
         let mut raw = self.inst.raw;
-        change(&mut raw);
+        make(&mut raw);
         let size = self.inst.size;
         let Ok(inst) = decode(self.arch, &raw[..usize::from(size / 4)]) else { return };
         let known = |other: &Alteration| other.inst.raw == inst.raw;
@@ -95,7 +131,7 @@ impl Alterations<'_> {
             && !self.found.iter().any(known)
             && Program::supports(self.arch, &inst).is_ok()
         {
-            self.found.push(Alteration { kind, inst });
+            self.found.push(Alteration { change, inst });
         }
     }
 
@@ -107,31 +143,34 @@ impl Alterations<'_> {
                 continue;
             }
             let number = !matches!(slot.elem, Elem::B16 | Elem::B32 | Elem::B64);
+            let part = Part::Source(at as u8);
             if operand.code == Operand::LITERAL {
-                self.literal(number, slot.elem);
+                self.literal(number, slot.elem, part);
                 continue;
             }
             let Some(field) = source_field(self.inst, at) else { continue };
             let code = operand.code;
             if FLOATS.contains(&code) {
-                self.add(Kind::Float, |raw| field.set(raw, ((code - 240) ^ 1) + 240));
+                let [negate, double] = Change::number(Kind::Float, part);
+                self.add(negate, |raw| field.set(raw, ((code - 240) ^ 1) + 240));
                 let doubled = if code < 246 { code + 2 } else { code - 2 };
-                self.add(Kind::Float, |raw| field.set(raw, doubled));
+                self.add(double, |raw| field.set(raw, doubled));
             } else if INTEGERS.contains(&code) && !number {
                 let value = if code <= 192 { i32::from(code) - 128 } else { 192 - i32::from(code) };
-                for next in [value + 1, value - 1] {
+                let changes = Change::number(Kind::Integer, part);
+                for (change, next) in changes.into_iter().zip([value + 1, value - 1]) {
                     if is_mask(self.inst.info.op) && next != -1 - value {
                         continue;
                     }
                     let Some(code) = inline(next) else { continue };
-                    self.add(Kind::Integer, |raw| field.set(raw, code));
+                    self.add(change, |raw| field.set(raw, code));
                 }
             }
         }
     }
 
     /// The literal, which is the last dword.
-    fn literal(&mut self, number: bool, elem: Elem) {
+    fn literal(&mut self, number: bool, elem: Elem, part: Part) {
         let last = usize::from(self.inst.size / 4) - 1;
         let literal = self.inst.literal;
         // Moves have no element type. Integers of this range are rare.
@@ -144,12 +183,13 @@ impl Alterations<'_> {
                 Elem::F64 => (1 << 31, 1 << 20),
                 _ => (1 << 31, 1 << 23),
             };
-            self.add(Kind::Float, |raw| raw[last] = literal ^ sign);
-            self.add(Kind::Float, |raw| raw[last] = literal.wrapping_add(double));
+            let changes = Change::number(Kind::Float, part);
+            self.add(changes[0], |raw| raw[last] = literal ^ sign);
+            self.add(changes[1], |raw| raw[last] = literal.wrapping_add(double));
         } else {
-            for value in [literal.wrapping_add(1), literal.wrapping_sub(1)] {
-                self.add(Kind::Integer, |raw| raw[last] = value);
-            }
+            let changes = Change::number(Kind::Integer, part);
+            self.add(changes[0], |raw| raw[last] = literal.wrapping_add(1));
+            self.add(changes[1], |raw| raw[last] = literal.wrapping_sub(1));
         }
     }
 
@@ -168,15 +208,16 @@ impl Alterations<'_> {
             Format::Mubuf | Format::Mtbuf => vec![by(Field::new(0, 0, 12), 1)],
             _ => Vec::new(),
         };
-        for (field, step) in fields {
+        for (at, (field, step)) in fields.into_iter().enumerate() {
             let value = field.get(&self.inst.raw);
+            let [more, less] = Change::number(Kind::Integer, Part::Field(at as u8));
             // An offset of 0 is none, but of a scalar load it is the first argument's.
             if value == 0 && !matches!(info.format, Format::Smem | Format::Sopk) {
                 continue;
             }
-            self.add(Kind::Integer, |raw| field.set(raw, value.wrapping_add(step) as u16));
+            self.add(more, |raw| field.set(raw, value.wrapping_add(step) as u16));
             if value != 0 || info.format == Format::Sopk {
-                self.add(Kind::Integer, |raw| field.set_all(raw, value.wrapping_sub(step)));
+                self.add(less, |raw| field.set_all(raw, value.wrapping_sub(step)));
             }
         }
     }
@@ -228,7 +269,7 @@ impl Alterations<'_> {
         let Some(op) = Op::from_name(name) else { return };
         let Some(row) = op.encodings().find(fits) else { return };
         let Some(field) = opcode_field(info.format) else { return };
-        self.add(kind, |raw| field.set(raw, row.opcode));
+        self.add(Change::whole(kind), |raw| field.set(raw, row.opcode));
     }
 
     /// Two operands in each other's place.
@@ -246,14 +287,14 @@ impl Alterations<'_> {
             if one < 256 {
                 return;
             }
-            self.add(kind, |raw| {
+            self.add(Change::whole(kind), |raw| {
                 first.set_all(raw, other + 256);
                 second.set_all(raw, one - 256);
             });
             return;
         }
         let modifiers = modifier_fields(self.inst.info.format, a, b);
-        self.add(kind, |raw| {
+        self.add(Change::whole(kind), |raw| {
             first.set_all(raw, other);
             second.set_all(raw, one);
             for (first, second) in modifiers {
@@ -275,7 +316,7 @@ impl Alterations<'_> {
         let low = Field::new(1, 29 + at, 1);
         let packed =
             matches!(self.inst.info.op, Op::v_pk_add_f32 | Op::v_pk_add_f16 | Op::v_pk_fma_f32);
-        self.add(Kind::AddSub, |raw| {
+        self.add(Change::whole(Kind::AddSub), |raw| {
             low.set_all(raw, low.get(raw) ^ 1);
             if packed {
                 high.set_all(raw, high.get(raw) ^ 1);

@@ -1,13 +1,13 @@
-//! Proofs that an altered instruction changes nothing.
+//! Proofs that altered instructions change nothing.
 //!
 //! An altered program is run beside the original in the mind. Both are in step as long as they agree
 //! on every *demanded* bit: one that an address, a branch, a store or a wave's mask may depend on
-//! later. Which bits those are is found from the ends of the program backwards (`demand`), without
-//! any assumption on values. The altered instruction is proved equal if, in every state that the
-//! altered program can reach, the original instruction would give the same demanded bits. What is
-//! known of such states is found from the entry forwards (`known`), in the altered program, so that
-//! nothing rests on what the alteration may have spoilt. Then both stay in step, by induction on the
-//! number of steps, for all arguments and all memory.
+//! later. Which bits those are is found from the ends of the original program backwards (`demand`),
+//! without any assumption on values. Altered instructions are proved equal if, in every state that
+//! the altered program can reach, the original instruction would give the same demanded bits. What is
+//! known of such states is found from the entry forwards (`known`), in the program with all the
+//! alterations, so that nothing rests on what one of them may have spoilt. Then both stay in step, by
+//! induction on the number of steps, for all arguments and all memory.
 //!
 //! What comes of it:
 //! - a result that is overwritten before it is read, on every way;
@@ -35,32 +35,45 @@ use known::Known;
 const REGISTERS: usize = 128 + 512 + 1;
 const SCC: usize = REGISTERS - 1;
 
-/// Whether a function does the same with another instruction at an offset, in every launch of
+/// Whether a function does the same with other instructions at some offsets, in every launch of
 /// workgroups of so many work-items in one dimension. `false` says only that there is no proof.
-pub fn is_equal(code: &[Placed], threads: u32, offset: u64, altered: &Inst) -> bool {
-    let Some(at) = code.iter().position(|placed| placed.offset == offset) else { return false };
-    let original = &code[at].inst;
+pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool {
     // Of a wave that is not full, nothing is known of the other lanes.
     if !threads.is_multiple_of(64)
         || code
             .iter()
             .any(|placed| placed.next() == Next::Anywhere || moves_registers(&placed.inst))
-        || !only_writes(original)
-        || !only_writes(altered)
-        || (original.dst, original.writes_scc()) != (altered.dst, altered.writes_scc())
-        || original.info.dst.map(|slot| slot.elem) != altered.info.dst.map(|slot| slot.elem)
     {
         return false;
     }
+    let mut changed = code.to_vec();
+    let mut places = Vec::new();
+    for (offset, inst) in altered {
+        let Ok(at) = code.binary_search_by_key(offset, |placed| placed.offset) else {
+            return false;
+        };
+        if !is_comparable(&code[at].inst, inst) {
+            return false;
+        }
+        changed[at].inst = (*inst).clone();
+        places.push(at);
+    }
     let whole = known::untouched(code);
-    let demanded = demand::behind(code, at, &whole);
-    if !demand::any(original, &demanded) {
+    let demanded = demand::behind(code, &whole);
+    places.retain(|at| demand::any(&code[*at].inst, &demanded[*at]));
+    if places.is_empty() {
         return true;
     }
-    let mut changed = code.to_vec();
-    changed[at].inst = altered.clone();
-    let known = known::before(&changed, at, threads, &whole);
-    same(original, altered, &known, &demanded)
+    let known = known::before(&changed, threads, &whole);
+    places.iter().all(|&at| same(&code[at].inst, &changed[at].inst, &known[at], &demanded[at]))
+}
+
+/// Whether two instructions do nothing but write the same registers.
+fn is_comparable(original: &Inst, altered: &Inst) -> bool {
+    only_writes(original)
+        && only_writes(altered)
+        && (original.dst, original.writes_scc()) == (altered.dst, altered.writes_scc())
+        && original.info.dst.map(|slot| slot.elem) == altered.info.dst.map(|slot| slot.elem)
 }
 
 /// Whether two instructions give the same demanded bits.

@@ -169,7 +169,9 @@ fn alterations_are_the_listed_ones_in_the_assemblers_encoding() {
             let inst = decode(arch, &words[text]).expect("it decodes");
             let found: Vec<(Kind, Vec<u32>)> = alterations(arch, &inst)
                 .into_iter()
-                .map(|found| (found.kind, found.inst.raw[..usize::from(inst.size / 4)].to_vec()))
+                .map(|found| {
+                    (found.change.kind, found.inst.raw[..usize::from(inst.size / 4)].to_vec())
+                })
                 .collect();
             let expected: Vec<_> =
                 expected.iter().map(|(kind, text)| (*kind, words[text].clone())).collect();

@@ -236,7 +236,7 @@ fn what_is_equal_is_proved_and_what_is_almost_is_not() {
         }
         let proved = |text: &str| {
             let altered = decode(Arch::Gfx950, &words(text)).expect("it decodes");
-            is_equal(&placed, THREADS, placed[*line].offset, &altered)
+            is_equal(&placed, THREADS, &[(placed[*line].offset, &altered)])
         };
         for text in *equal {
             assert!(proved(text), "{} -> {text}", code[*line]);

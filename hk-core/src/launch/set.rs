@@ -10,35 +10,38 @@ use crate::{Arch, Device, Error, Result, Stream};
 thread_local! {
     /// What [`record_tiles`] has seen on this thread so far, while it runs.
     static RECORD: RefCell<Option<Vec<&'static TileConfig>>> = const { RefCell::new(None) };
-    /// A module that launches on this thread take instead of the embedded code at this address.
-    static SUBSTITUTE: RefCell<Option<(*const u8, Module)>> = const { RefCell::new(None) };
+    /// Modules that launches on this thread take instead of the embedded code at these addresses.
+    static SUBSTITUTES: RefCell<Vec<(*const u8, Module)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `work`; what this thread launches meanwhile on `device` of the kernels in `image` takes the
-/// code object `code` instead. For experiments with changed code; of nested calls, the inner one
-/// counts.
+/// Runs `work`; what this thread launches meanwhile on `device` of the kernels in one of the images
+/// takes the code object beside it instead. For experiments with changed code; of nested calls, the
+/// inner one counts.
 ///
 /// # Errors
-/// As [`Module::load`] with `code`; `work` was not run then.
+/// As [`Module::load`] with the code objects; `work` was not run then.
 pub fn with_code<R>(
     device: &Device,
-    image: CodeObjectImage,
-    code: &[u8],
+    codes: &[&(CodeObjectImage, Vec<u8>)],
     work: impl FnOnce() -> R,
 ) -> Result<R> {
-    let module = Module::load(device, code)?;
-    let outer = SUBSTITUTE.replace(Some((image.packed.as_ptr(), module)));
+    let load = |(image, code): &(CodeObjectImage, Vec<u8>)| {
+        Ok((image.packed.as_ptr(), Module::load(device, code)?))
+    };
+    let modules = codes.iter().map(|code| load(code)).collect::<Result<_>>()?;
+    let outer = SUBSTITUTES.replace(modules);
     let result = work();
-    SUBSTITUTE.set(outer);
+    SUBSTITUTES.set(outer);
     Ok(result)
 }
 
 /// The module that is to be taken instead of an embedded one.
 fn substitute(device: &Device, tile: &TileConfig) -> Option<Module> {
-    SUBSTITUTE.with_borrow(|substitute| {
-        let (image, module) = substitute.as_ref()?;
-        let is_it = *image == tile.image.packed.as_ptr() && module.device() == device;
-        is_it.then(|| module.clone())
+    SUBSTITUTES.with_borrow(|substitutes| {
+        let is_it = |(image, module): &&(*const u8, Module)| {
+            *image == tile.image.packed.as_ptr() && module.device() == device
+        };
+        substitutes.iter().find(is_it).map(|(_, module)| module.clone())
     })
 }
 

@@ -106,8 +106,8 @@ pub(super) fn any(inst: &Inst, behind: &Demand) -> bool {
     any
 }
 
-/// What is demanded behind the instruction at a place.
-pub(super) fn behind(code: &[Placed], at: usize, whole: &[bool]) -> Demand {
+/// What is demanded behind each instruction.
+pub(super) fn behind(code: &[Placed], whole: &[bool]) -> Vec<Demand> {
     let next = successors(code);
     let mut from: Vec<Vec<usize>> = vec![Vec::new(); code.len()];
     for (at, next) in next.iter().enumerate() {
@@ -130,5 +130,5 @@ pub(super) fn behind(code: &[Placed], at: usize, whole: &[bool]) -> Demand {
         before[at] = demand;
         from[at].clone()
     });
-    behind(&before, at)
+    (0..code.len()).map(|at| behind(&before, at)).collect()
 }

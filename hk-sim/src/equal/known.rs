@@ -64,8 +64,8 @@ pub(super) fn untouched(code: &[Placed]) -> Vec<bool> {
     touched.into_iter().map(|touched| !touched).collect()
 }
 
-/// What is known before the instruction at a place.
-pub(super) fn before(code: &[Placed], at: usize, threads: u32, whole: &[bool]) -> Known {
+/// What is known before each instruction.
+pub(super) fn before(code: &[Placed], threads: u32, whole: &[bool]) -> Vec<Known> {
     let next = successors(code);
     let mut entry = Known::nothing();
     // The work-item's number.
@@ -89,5 +89,5 @@ pub(super) fn before(code: &[Placed], at: usize, threads: u32, whole: &[bool]) -
         }
         changed
     });
-    states[at].take().unwrap_or_else(Known::nothing)
+    states.into_iter().map(|state| state.unwrap_or_else(Known::nothing)).collect()
 }

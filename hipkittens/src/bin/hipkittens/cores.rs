@@ -79,19 +79,27 @@ pub(crate) struct Instruction {
     pub(crate) ways: Ways,
 }
 
-/// The instructions of a kernel that can be executed.
+/// The instructions of a kernel.
+pub(crate) struct Code {
+    /// All of them.
+    pub(crate) all: Vec<Placed>,
+    /// Those that can be executed.
+    pub(crate) possible: Vec<Instruction>,
+}
+
+/// The instructions of a kernel.
 ///
 /// # Errors
 /// If the code object cannot be read.
-pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<Instruction>, Box<dyn Error>> {
+pub(crate) fn code(kernel: &CoreKernel) -> Result<Code, Box<dyn Error>> {
     let image = kernel.tile.image.unpack()?;
     let object = CodeObject::parse(&image)?;
     let lines = object.lines();
     let all = object.instructions(kernel.tile.symbol);
     let flow = Flow::of(&all);
     let mut last = Vec::new();
-    let possible = all.into_iter().filter_map(|placed| Some((flow.behind(placed.offset)?, placed)));
-    let instructions = possible.map(|(ways, placed)| {
+    let possible = all.iter().filter_map(|placed| Some((flow.behind(placed.offset)?, placed)));
+    let possible = possible.map(|(ways, placed)| {
         let frames = lines.as_ref().map(|lines| lines.frames(placed.vaddr)).unwrap_or_default();
         let mut lines: Vec<_> = frames.into_iter().map(line_of).collect();
         // The outermost is the kernel's own, in a file that the build generates for each.
@@ -106,9 +114,10 @@ pub(crate) fn code(kernel: &CoreKernel) -> Result<Vec<Instruction>, Box<dyn Erro
         }
         last.clone_from(&lines);
         let op = placed.inst.info.op.name();
-        Instruction { placed, place: Place { lines, op }, ways }
+        Instruction { placed: placed.clone(), place: Place { lines, op }, ways }
     });
-    Ok(instructions.collect())
+    let possible = possible.collect();
+    Ok(Code { all, possible })
 }
 
 fn line_of(at: SourceLocation) -> (String, u32, u32) {

@@ -204,7 +204,7 @@ pub(crate) fn figures(
         let executed = watch.executed(kernel);
         figures.kernels += 1;
         figures.unlaunched += usize::from(executed.launches == 0);
-        for instruction in cores::code(kernel)? {
+        for instruction in cores::code(kernel)?.possible {
             let what = missing(&instruction, executed.at(instruction.placed.offset));
             let Instruction { placed, place, .. } = instruction;
             figures.instructions += 1;
@@ -228,7 +228,7 @@ pub(crate) fn figures(
         }
         let mut gap = Gap { place, kernels, arch, symbol, copies, reason: None };
         let (of, place) = (&reasons.coverage, &gap.place);
-        let reason = Reason::find(of, sources, core.family, place, gap.what());
+        let reason = Reason::find(of, sources, core.family, place, &[gap.what()]);
         gap.reason = reason.map(str::to_owned);
         figures.gaps.push(gap);
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hk_core::kernel::TileConfig;
+use hk_core::kernel::{CodeObjectImage, TileConfig};
 use hk_core::{Device, FaultKind, record_tiles, with_code};
 use hk_ref::{Case, Prepared, Size};
 use hk_sim::exec::{Coverage, ExecOptions, Executed};
@@ -238,7 +238,7 @@ fn change(
     for mutant in &mutants {
         let reaches = |trial: &&mut Trial| trial.executed.at(mutant.offset).executed();
         let mut reaching: Vec<_> = trials.iter_mut().filter(reaches).collect();
-        let altered = mutant.apply(&code);
+        let altered = (tile.image, mutant.apply(&code));
         let outcome = judge(device, tile, mutant, &altered, &mut reaching, request.cases)?;
         row.add(&outcome);
         defects += usize::from(outcome.is_defect());
@@ -275,7 +275,7 @@ fn judge(
     device: &Device,
     tile: &TileConfig,
     mutant: &Mutant,
-    code: &[u8],
+    code: &(CodeObjectImage, Vec<u8>),
     trials: &mut [&mut Trial],
     count: usize,
 ) -> Result<Outcome, Box<dyn Error>> {
@@ -284,13 +284,13 @@ fn judge(
     }
     let tried = spread(trials.len(), count);
     for &at in &tried {
-        if let Some(outcome) = notice(device, tile, code, trials[at])? {
+        if let Some(outcome) = notice(device, code, trials[at])? {
             return Ok(outcome);
         }
     }
     for (at, trial) in trials.iter_mut().enumerate() {
         let Some(why) = need(tile, mutant, trial)? else { continue };
-        let noticed = if tried.contains(&at) { None } else { notice(device, tile, code, trial)? };
+        let noticed = if tried.contains(&at) { None } else { notice(device, code, trial)? };
         return Ok(noticed.unwrap_or(Outcome::Survived(why)));
     }
     Ok(Outcome::Equivalent)
@@ -299,12 +299,11 @@ fn judge(
 /// How a case notices changed code, if it does.
 fn notice(
     device: &Device,
-    tile: &TileConfig,
-    code: &[u8],
+    code: &(CodeObjectImage, Vec<u8>),
     trial: &mut Trial,
 ) -> Result<Option<Outcome>, Box<dyn Error>> {
     hk_sim::set_exec_options(options(Checks::ALL));
-    match with_code(device, tile.image, code, || trial.prepared.attempt())? {
+    match with_code(device, &[code], || trial.prepared.attempt())? {
         Ok(failure) => Ok(failure.map(Outcome::Parity)),
         Err(hk_core::Error::Fault(fault)) => {
             let by_sanitizer = matches!(fault.kind, FaultKind::Sanitizer(_));

@@ -53,15 +53,16 @@ impl Reasons {
 }
 
 impl Reason {
-    /// The first of the reasons that speaks of a place and of what is said of it.
+    /// The first of the reasons that speaks of a place and of all that is said of it.
     pub(crate) fn find<'r>(
         all: &'r [Self],
         sources: &Sources,
         core: &str,
         place: &Place,
-        what: &str,
+        what: &[impl AsRef<str>],
     ) -> Option<&'r str> {
-        let speaks = |reason: &&Self| reason.covers(what) && reason.is_about(sources, core, place);
+        let covers = |reason: &Self| what.iter().all(|what| reason.covers(what.as_ref()));
+        let speaks = |reason: &&Self| covers(reason) && reason.is_about(sources, core, place);
         let reason = all.iter().find(speaks)?;
         reason.used.set(true);
         Some(&reason.reason)

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hk_build::{CompileOptions, compile_hip};
 use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Param, Resources, TileConfig};
-use hk_core::{Device, DevicePtr, Tensor, kernel_args, with_code};
+use hk_core::{Device, DevicePtr, Tensor, kernel_args};
 use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::Arch;
@@ -15,7 +15,7 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use crate::cores::{self, Core, CoreKernel, Instruction};
 use crate::coverage::{Watch, figures};
 use crate::reasons::{Reason, Reasons, Sources};
-use crate::values::worker::{Outcome, judge, patched};
+use crate::values::worker::{Outcome, Run, judge, patch};
 
 /// `y = x + 3`, but 0 where x is above `limit`, and doubled where `twice` says so.
 const SOURCE: &str = r#"
@@ -183,17 +183,19 @@ fn an_altered_comparison_survives_until_a_case_has_the_limit() {
     let device = Device::open("sim:mi355x").unwrap();
     let core = core_of(set);
     let code = cores::code(&core.kernels[0]).unwrap();
-    let altered = code.iter().find_map(|Instruction { placed, .. }| {
+    let altered = code.possible.iter().find_map(|Instruction { placed, .. }| {
         let mut all = alterations(Arch::Gfx950, &placed.inst).into_iter();
-        let compare = all.find(|altered| altered.kind == Kind::Compare)?;
+        let compare = all.find(|altered| altered.change.kind == Kind::Compare)?;
         placed.inst.info.op.name().starts_with("v_cmp").then_some((placed, compare))
     });
     let (placed, compare) = altered.expect("the choice is a comparison of lanes");
     let image = core.kernels[0].tile.image;
-    let mutant = patched(&image.unpack().unwrap(), placed.position, compare.words()).unwrap();
+    let mut mutant = (image, image.unpack().unwrap());
+    patch(&mut mutant.1, &[(placed.position, compare.words().to_vec())]).unwrap();
     let judged = |cases: &[&Case]| {
-        let cases: Vec<_> = cases.iter().map(|case| (*case, 1 << 20)).collect();
-        with_code(&device, image, &mutant, || judge(&device, &cases)).unwrap().unwrap()
+        let cases = cases.iter().copied();
+        let run = |case| Run { device: &device, case, budget: 1 << 20, code: vec![&mutant] };
+        judge(&cases.map(run).collect::<Vec<_>>()).unwrap()
     };
     let before = hk_sim::exec_options();
     let [weak, strong] = [case(set, LIMIT + 1), case(set, 0)];

@@ -1,11 +1,13 @@
 //! `hipkittens mutate --values`: whether altered instructions are noticed.
 //!
 //! The sample is drawn from the places of a core (see [`Place`]) whose instructions some case
-//! executes, each place once before any comes twice; of a place, one of its copies, and of that one
-//! of its alterations. A mutant runs on the cases that execute the instruction, of all modules of
-//! the crate, those with the fewest instructions first, until one notices it: first each once, then
-//! each as `check --sanitize` runs it. Processes do the work, as the simulator has one setting for
-//! each, and a mutant that writes where it should not spoils only its own.
+//! executes, each place once before any comes twice; of a place, one [`Change`]. A mutant is what a
+//! slip in the source would be: the change in every copy of the place, of all kernels of the core
+//! and for all architectures, as far as it can be made there. It runs on the cases that execute a
+//! copy, of all modules of the crate, those with the fewest instructions first, until one notices
+//! it: first each once, then each as `check --sanitize` runs it. Processes do the work, as the
+//! simulator has one setting for each, and a mutant that writes where it should not spoils only its
+//! own.
 
 pub(crate) mod worker;
 
@@ -18,23 +20,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hk_core::Device;
 use hk_ref::{Case, Size};
-use hk_sim::alter::{Alteration, alterations};
+use hk_sim::alter::{Alteration, Change, alterations};
 use hk_sim::equal::is_equal;
 use hk_sim::exec::{Coverage, ExecOptions, Executed};
-use hk_sim::isa::Arch;
-use hk_sim::object::{CodeObject, Placed};
+use hk_sim::isa::{Arch, Inst};
+use hk_sim::object::Placed;
 use rand::rngs::StdRng;
-use rand::seq::{IndexedRandom, SliceRandom};
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
 use crate::check;
-use crate::cores::{self, Core, CoreKernel, Instruction, Place};
+use crate::cores::{self, Code, Core, CoreKernel, Instruction, Place};
 use crate::mutate::{Request, bar};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::{self, KernelCrate};
 
-use worker::{Answer, Job, Outcome, Worker};
+use worker::{Altered, Answer, Job, Outcome, Trial, Worker};
 
 /// The share of the mutants that must be caught, of those that are not proved equivalent.
 const BAR: f64 = 0.97;
@@ -53,6 +55,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// What it executes of a kernel, if it launches it.
+    fn executed(&self, kernel: &CoreKernel) -> Option<&Executed> {
+        let is_for = self.device.arch().name() == kernel.arch;
+        self.kernels.get(kernel.tile.symbol).filter(|_| is_for)
+    }
+
     fn work(&self) -> u64 {
         self.kernels.values().map(|executed| executed.instructions).sum()
     }
@@ -64,42 +72,70 @@ impl Run<'_> {
     }
 }
 
-/// An executed instruction that can be altered.
-struct Site<'a> {
-    kernel: &'a CoreKernel,
+/// A kernel with its code and what the cases execute of it.
+struct Target<'c> {
+    kernel: &'c CoreKernel,
+    code: Code,
+    executed: Executed,
+}
+
+/// A copy of a place that can be altered.
+struct Copy {
+    /// The number of its kernel among the targets.
+    target: usize,
     placed: Placed,
+    /// By some case.
+    is_executed: bool,
     alterations: Vec<Alteration>,
 }
 
-/// By place, the copies of its instruction.
-type Sites<'a> = BTreeMap<Place, Vec<Site<'a>>>;
+/// By place that some case executes, its copies: all that the compiler has made of it, executed or
+/// not.
+type Places = BTreeMap<Place, Vec<Copy>>;
 
-/// A mutant, ready to be judged.
+/// A mutant: every copy of a place, with the same change made.
 struct Mutant<'a> {
     place: &'a Place,
-    site: &'a Site<'a>,
-    alteration: &'a Alteration,
+    change: Change,
+    copies: Vec<(&'a Copy, &'a Inst)>,
 }
 
-impl Mutant<'_> {
-    /// Whether it is proved to do what the original does.
-    fn is_equal(&self) -> Result<bool, String> {
-        let Site { kernel: CoreKernel { tile, .. }, placed, .. } = self.site;
-        let image = tile.image.unpack().map_err(|error| error.to_string())?;
-        let object = CodeObject::parse(&image);
-        let object = object.map_err(|error| format!("{}: {error}", tile.symbol))?;
-        let code = object.instructions(tile.symbol);
-        Ok(is_equal(&code, tile.threads, placed.offset, &self.alteration.inst))
+impl<'a> Mutant<'a> {
+    fn new(place: &'a Place, copies: &'a [Copy], change: Change) -> Self {
+        let altered = |copy: &'a Copy| {
+            let is_it = |altered: &&Alteration| altered.change == change;
+            Some((copy, &copy.alterations.iter().find(is_it)?.inst))
+        };
+        Self { place, change, copies: copies.iter().filter_map(altered).collect() }
+    }
+
+    /// Its copies in each kernel.
+    fn by_target(&self) -> BTreeMap<usize, Vec<(&'a Placed, &'a Inst)>> {
+        let mut targets: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for &(Copy { target, placed, .. }, inst) in &self.copies {
+            targets.entry(*target).or_default().push((placed, inst));
+        }
+        targets
+    }
+
+    /// Whether it is proved to do what the original does, in every kernel.
+    fn is_equal(&self, targets: &[Target<'_>]) -> bool {
+        self.by_target().into_iter().all(|(target, copies)| {
+            let Target { kernel, code, .. } = &targets[target];
+            let altered: Vec<_> =
+                copies.into_iter().map(|(placed, inst)| (placed.offset, inst)).collect();
+            is_equal(&code.all, kernel.tile.threads, &altered)
+        })
     }
 
     /// What reasons are looked up by.
-    fn what(&self) -> String {
-        what(self.site, self.alteration)
+    fn what(&self) -> Vec<String> {
+        self.copies.iter().map(|(copy, inst)| what(copy, inst)).collect()
     }
 }
 
-fn what(site: &Site<'_>, alteration: &Alteration) -> String {
-    format!("{} -> {}", site.placed.inst, alteration.inst)
+fn what(copy: &Copy, altered: &Inst) -> String {
+    format!("{} -> {altered}", copy.placed.inst)
 }
 
 /// Alters instructions of the cores and prints what became of the mutants.
@@ -167,13 +203,15 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
     Ok(runs)
 }
 
-/// The cases that execute the instruction, those with the least work first.
-fn reaching<'r>(runs: &'r [Run<'r>], kernel: &CoreKernel, placed: &Placed) -> Vec<&'r Run<'r>> {
-    let reaches = |run: &&Run<'_>| {
-        run.device.arch().name() == kernel.arch
-            && run.kernels.get(kernel.tile.symbol).is_some_and(|all| executes(all, placed))
+/// What cases execute of a core.
+fn targets<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Vec<Target<'c>>, Box<dyn Error>> {
+    let target = |kernel: &'c CoreKernel| {
+        let mut executed = Executed::default();
+        let runs = runs.iter().filter_map(|run| run.executed(kernel));
+        runs.for_each(|of| executed.merge(of));
+        Ok(Target { kernel, code: cores::code(kernel)?, executed })
     };
-    runs.iter().filter(reaches).collect()
+    core.kernels.iter().map(target).collect()
 }
 
 fn executes(all: &Executed, placed: &Placed) -> bool {
@@ -182,50 +220,44 @@ fn executes(all: &Executed, placed: &Placed) -> bool {
 }
 
 /// What of a core some case executes and can be altered.
-fn sites<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Sites<'c>, Box<dyn Error>> {
-    let mut sites = Sites::new();
-    for kernel in &core.kernels {
+fn places(targets: &[Target<'_>]) -> Places {
+    let mut places = Places::new();
+    for (target, Target { kernel, code, executed }) in targets.iter().enumerate() {
         let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
-        let mut all = Executed::default();
-        let of = |run: &&Run<'_>| run.device.arch().name() == kernel.arch;
-        let executed = runs.iter().filter(of).filter_map(|run| run.kernels.get(kernel.tile.symbol));
-        executed.for_each(|executed| all.merge(executed));
-        for Instruction { placed, place, .. } in cores::code(kernel)? {
-            if !executes(&all, &placed) {
-                continue;
-            }
+        for Instruction { placed, place, .. } in &code.possible {
+            let (placed, is_executed) = (placed.clone(), executes(executed, placed));
             let alterations = alterations(arch, &placed.inst);
-            if !alterations.is_empty() {
-                let site = Site { kernel, placed, alterations };
-                sites.entry(place).or_default().push(site);
-            }
+            let copy = Copy { target, placed, is_executed, alterations };
+            places.entry(place.clone()).or_default().push(copy);
         }
     }
-    Ok(sites)
+    places.retain(|_, copies| !changes(copies).is_empty());
+    places
+}
+
+/// What can be changed in copies that some case executes.
+fn changes(copies: &[Copy]) -> BTreeSet<Change> {
+    let executed = copies.iter().filter(|copy| copy.is_executed);
+    executed.flat_map(|copy| &copy.alterations).map(|altered| altered.change).collect()
 }
 
 /// Draws the sample.
-fn sample<'a>(sites: &'a Sites<'a>, count: usize, seed: u64) -> Vec<Mutant<'a>> {
-    let mut places: Vec<_> = sites.iter().collect();
+fn sample(places: &Places, count: usize, seed: u64) -> Vec<Mutant<'_>> {
     let mut random = StdRng::seed_from_u64(seed);
-    let mut mutants: Vec<Mutant<'_>> = Vec::new();
-    let mut taken = BTreeSet::new();
-    let mut idle_rounds = 0;
-    while mutants.len() < count && idle_rounds < 8 {
-        let before = mutants.len();
-        places.shuffle(&mut random);
-        for (place, copies) in &places {
-            let Some(site) = copies.choose(&mut random) else { continue };
-            let number = random.random_range(0..site.alterations.len());
-            let Site { kernel, placed, alterations } = site;
-            if mutants.len() < count
-                && taken.insert((kernel.arch, kernel.tile.symbol, placed.offset, number))
-            {
-                mutants.push(Mutant { place, site, alteration: &alterations[number] });
-            }
+    let mut left: Vec<_> = places
+        .iter()
+        .map(|(place, copies)| (place, copies, Vec::from_iter(changes(copies))))
+        .collect();
+    let mut mutants = Vec::new();
+    while mutants.len() < count && !left.is_empty() {
+        left.shuffle(&mut random);
+        for (place, copies, changes) in &mut left {
+            let change = changes.swap_remove(random.random_range(0..changes.len()));
+            mutants.push(Mutant::new(place, copies, change));
         }
-        idle_rounds = if mutants.len() == before { idle_rounds + 1 } else { 0 };
+        left.retain(|(.., changes)| !changes.is_empty());
     }
+    mutants.truncate(count);
     mutants
 }
 
@@ -238,18 +270,19 @@ fn change(
     reasons: &[Reason],
     sources: &Sources,
 ) -> Result<Row, Box<dyn Error>> {
-    let sites = sites(core, runs)?;
-    let mutants = sample(&sites, request.sample, request.seed);
-    let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, mutant)).collect();
+    let targets = targets(core, runs)?;
+    let places = places(&targets);
+    let mutants = sample(&places, request.sample, request.seed);
+    let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, &targets, mutant)).collect();
     let mut row = Row::new(core);
     // Of code that was left out, nothing is known.
     if request.kernel.is_none() && request.device.is_empty() {
         row.stale = Reason::complain(reasons, core.family, |reason| {
-            let covered = |site: &Site<'_>| {
-                site.alterations.iter().any(|altered| reason.covers(&what(site, altered)))
+            let covered = |copy: &Copy| {
+                copy.alterations.iter().any(|altered| reason.covers(&what(copy, &altered.inst)))
             };
             let about = |place| reason.is_about(sources, core.family, place);
-            !sites.iter().any(|(place, copies)| about(place) && copies.iter().any(covered))
+            !places.iter().any(|(place, copies)| about(place) && copies.iter().any(covered))
         });
     }
     let progress = bar(jobs.len());
@@ -259,7 +292,7 @@ fn change(
     let work = |answers: &Sender<_>| {
         let mut worker = Worker::start()?;
         while let Some(at) = turn() {
-            let answer = match mutants[at].is_equal()? {
+            let answer = match mutants[at].is_equal(&targets) {
                 true => Answer::equal(),
                 false => worker.judge(&jobs[at])?,
             };
@@ -300,7 +333,8 @@ fn change(
                 });
                 let reason = reason.flatten();
                 row.add(&answer, reason.is_some());
-                progress.suspend(|| show(request, core, mutant, &answer, reason, sources))?;
+                let shown = || show(request, core, &targets, mutant, &answer, reason, sources);
+                progress.suspend(shown)?;
             }
         }
         progress.finish_and_clear();
@@ -311,30 +345,52 @@ fn change(
     })
 }
 
-fn job(of: &KernelCrate, runs: &[Run<'_>], mutant: &Mutant<'_>) -> Job {
-    let Mutant { site: Site { kernel, placed, .. }, alteration, .. } = mutant;
-    let reaching = reaching(runs, kernel, placed);
+/// A mutant with the cases that execute a copy of its instruction, those with the least work first.
+fn job(of: &KernelCrate, runs: &[Run<'_>], targets: &[Target<'_>], mutant: &Mutant<'_>) -> Job {
+    let by_target = mutant.by_target();
+    let kernels = by_target.iter().map(|(target, copies)| {
+        let CoreKernel { arch, tile } = targets[*target].kernel;
+        let words = |inst: &Inst| inst.raw[..usize::from(inst.size / 4)].to_vec();
+        let words = copies.iter().map(|(placed, inst)| (placed.position, words(inst)));
+        Altered { arch: (*arch).into(), symbol: tile.symbol.into(), words: words.collect() }
+    });
+    let trial = |run: &Run<'_>| {
+        let launched = |target: &usize| run.executed(targets[*target].kernel);
+        let reaches = |(target, copies): (&usize, &Vec<(&Placed, &Inst)>)| {
+            let all = launched(target);
+            all.is_some_and(|all| copies.iter().any(|(placed, _)| executes(all, placed)))
+        };
+        let kernels = by_target.keys().enumerate();
+        let kernels = kernels.filter(|(_, target)| launched(target).is_some());
+        by_target.iter().any(reaches).then(|| Trial {
+            device: run.device.name().to_owned(),
+            case: run.case,
+            budget: run.budget(),
+            kernels: kernels.map(|(at, _)| at).collect(),
+        })
+    };
     Job {
         package: of.kernels.package.to_owned(),
-        device: reaching.first().map_or_else(String::new, |run| run.device.name().to_owned()),
-        symbol: kernel.tile.symbol.to_owned(),
-        position: placed.position,
-        words: alteration.words().to_vec(),
-        cases: reaching.iter().map(|run| (run.case, run.budget())).collect(),
+        kernels: kernels.collect(),
+        trials: runs.iter().filter_map(trial).collect(),
     }
 }
 
 fn show(
     request: &Request,
     core: &Core,
+    targets: &[Target<'_>],
     mutant: &Mutant<'_>,
     answer: &Answer,
     reason: Option<&str>,
     sources: &Sources,
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let Mutant { place, site: Site { kernel, placed, .. }, alteration } = mutant;
-    let (symbol, arch, offset) = (kernel.tile.symbol, kernel.arch, placed.offset);
+    let Mutant { place, change, copies } = mutant;
+    // One for all.
+    let (Copy { target, placed: Placed { inst, offset, .. }, .. }, altered) = copies[0];
+    let CoreKernel { arch, tile } = targets[*target].kernel;
+    let (symbol, copies, kernels) = (tile.symbol, copies.len(), mutant.by_target().len());
     if request.json {
         let line = json!({
             "crate": core.package,
@@ -343,9 +399,11 @@ fn show(
             "arch": arch,
             "offset": offset,
             "source": place.lines(),
-            "kind": alteration.kind.word(),
-            "instruction": placed.inst.to_string(),
-            "replacement": alteration.inst.to_string(),
+            "kind": change.kind.word(),
+            "instruction": inst.to_string(),
+            "replacement": altered.to_string(),
+            "copies": copies,
+            "kernels": kernels,
             "outcome": answer.outcome.word(),
             "detail": answer.detail,
             "case": answer.case,
@@ -355,10 +413,9 @@ fn show(
         writeln!(out, "{line}")?;
     } else if answer.outcome == Outcome::Survived {
         let family = core.family;
-        let (before, after) = (&placed.inst, &alteration.inst);
-        writeln!(out, "\n{family} survived on {} cases: {before} -> {after}", answer.cases)?;
+        writeln!(out, "\n{family} survived on {} cases: {inst} -> {altered}", answer.cases)?;
         place.print(&mut out, sources)?;
-        writeln!(out, "  {symbol} {arch} +{offset:#x}")?;
+        writeln!(out, "  {symbol} {arch} +{offset:#x}, {copies} copies in {kernels} kernels")?;
         writeln!(out, "  {}", reason.unwrap_or("no reason is stated"))?;
     }
     Ok(())

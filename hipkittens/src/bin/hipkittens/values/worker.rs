@@ -1,30 +1,47 @@
 //! The processes that run mutants: a job per line of JSON in, an answer per line out.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
+use hk_core::kernel::CodeObjectImage;
 use hk_core::{Device, with_code};
 use hk_ref::Case;
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
 use serde::{Deserialize, Serialize};
 
-use crate::cores::{Core, CoreKernel};
+use crate::cores::Core;
 use crate::registry::{self, KernelCrate};
 
 /// A mutant, and the cases to run it on.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) package: String,
-    pub(crate) device: String,
+    pub(crate) kernels: Vec<Altered>,
+    pub(crate) trials: Vec<Trial>,
+}
+
+/// A kernel with other instructions.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Altered {
+    pub(crate) arch: String,
     pub(crate) symbol: String,
-    /// Where in the code object the instruction is.
-    pub(crate) position: usize,
-    /// What stands there instead.
-    pub(crate) words: Vec<u32>,
-    /// Numbers in the crate's list, with the instructions that a launch may execute.
-    pub(crate) cases: Vec<(usize, u64)>,
+    /// Where in the code object instructions are altered, and what stands there instead.
+    pub(crate) words: Vec<(usize, Vec<u32>)>,
+}
+
+/// A case to run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Trial {
+    pub(crate) device: String,
+    /// Its number in the crate's list.
+    pub(crate) case: usize,
+    /// The instructions that a launch may execute.
+    pub(crate) budget: u64,
+    /// The altered kernels that it launches, by number.
+    pub(crate) kernels: Vec<usize>,
 }
 
 /// What became of a mutant.
@@ -62,7 +79,7 @@ pub(crate) struct Answer {
     pub(crate) detail: Option<String>,
     /// The case that noticed it.
     pub(crate) case: Option<String>,
-    /// Cases that execute the instruction.
+    /// Cases that execute a copy of the instruction.
     pub(crate) cases: usize,
 }
 
@@ -99,7 +116,7 @@ impl Worker {
     }
 
     pub(crate) fn judge(&mut self, job: &Job) -> Result<Answer, String> {
-        let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", job.symbol);
+        let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", job.package);
         let mut line = serde_json::to_string(job).map_err(|error| fail(&error))?;
         line.push('\n');
         let jobs = self.jobs.as_mut().ok_or_else(|| fail(&"no pipe"))?;
@@ -144,53 +161,76 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
 fn judge_job(crates: &[KernelCrate], job: &Job) -> Result<Answer, Box<dyn Error>> {
     let of = crates.iter().find(|of| of.kernels.package == job.package);
     let of = of.ok_or("there is no such crate")?;
-    let device = Device::open(&job.device)?;
     let cores = Core::all(of);
-    let arch = device.arch().name();
-    let is_it = |kernel: &&CoreKernel| kernel.arch == arch && kernel.tile.symbol == job.symbol;
-    let kernel = cores.iter().flat_map(|core| &core.kernels).find(is_it);
-    let image = kernel.ok_or("there is no such kernel")?.tile.image;
-    let code = patched(&image.unpack()?, job.position, &job.words);
-    let code = code.ok_or("the instruction is not in the code object")?;
-    let cases: Vec<_> =
-        job.cases.iter().filter_map(|&(at, budget)| Some((of.cases.get(at)?, budget))).collect();
-    Ok(with_code(&device, image, &code, || judge(&device, &cases))??)
+    let altered = |altered: &Altered| {
+        let mut kernels = cores.iter().flat_map(|core| &core.kernels);
+        let kernel = kernels
+            .find(|kernel| kernel.arch == altered.arch && kernel.tile.symbol == altered.symbol);
+        let image = kernel.ok_or("there is no such kernel")?.tile.image;
+        let mut code = image.unpack()?;
+        patch(&mut code, &altered.words).ok_or("an instruction is not in the code object")?;
+        Ok((image, code))
+    };
+    let kernels = job.kernels.iter().map(altered).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    let mut devices: BTreeMap<&str, Device> = BTreeMap::new();
+    for Trial { device, .. } in &job.trials {
+        if !devices.contains_key(device.as_str()) {
+            devices.insert(device, Device::open(device)?);
+        }
+    }
+    let mut runs = Vec::new();
+    for Trial { device, case, budget, kernels: launched } in &job.trials {
+        let case = of.cases.get(*case).ok_or("there is no such case")?;
+        let code = launched.iter().filter_map(|at| kernels.get(*at)).collect();
+        runs.push(Run { device: &devices[device.as_str()], case, budget: *budget, code });
+    }
+    Ok(judge(&runs)?)
 }
 
-/// A code object with other words at a place of the file, if it is that long.
-pub(crate) fn patched(object: &[u8], position: usize, words: &[u32]) -> Option<Vec<u8>> {
-    let mut bytes = object.to_vec();
-    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    bytes.get_mut(position..position + words.len())?.copy_from_slice(&words);
-    Some(bytes)
+/// Puts other words into a code object, at places of the file, if it is that long.
+pub(crate) fn patch(object: &mut [u8], words: &[(usize, Vec<u32>)]) -> Option<()> {
+    for (position, words) in words {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        object.get_mut(*position..position + bytes.len())?.copy_from_slice(&bytes);
+    }
+    Some(())
 }
 
-/// Runs the cases on the code that was put in place: each once, then each as `check --sanitize` does.
-pub(crate) fn judge(device: &Device, cases: &[(&Case, u64)]) -> hk_core::Result<Answer> {
+/// A case, and the code that is put in place for it.
+pub(crate) struct Run<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) case: &'a Case,
+    /// The instructions that a launch may execute.
+    pub(crate) budget: u64,
+    pub(crate) code: Vec<&'a (CodeObjectImage, Vec<u8>)>,
+}
+
+/// Runs the cases: each once, then each as `check --sanitize` does.
+pub(crate) fn judge(runs: &[Run<'_>]) -> hk_core::Result<Answer> {
     let answer = |outcome, case: &Case, detail| Answer {
         outcome,
         detail: Some(detail),
         case: Some(case.info.title()),
-        cases: cases.len(),
+        cases: runs.len(),
     };
-    for &(case, budget) in cases {
-        hk_sim::set_exec_options(options(budget));
-        match case.prepare(device)?.attempt() {
+    for Run { device, case, budget, code } in runs {
+        hk_sim::set_exec_options(options(*budget));
+        match with_code(device, code, || case.prepare(device)?.attempt())? {
             Ok(None) => {}
             Ok(Some(failure)) => return Ok(answer(Outcome::Parity, case, failure)),
             Err(error) => return Ok(answer(Outcome::Fault, case, error.to_string())),
         }
     }
-    for &(case, budget) in cases {
-        hk_sim::set_exec_options(options(budget));
-        let report = case.run_sanitized(device, Checks::ALL);
+    for Run { device, case, budget, code } in runs {
+        hk_sim::set_exec_options(options(*budget));
+        let report = with_code(device, code, || case.run_sanitized(device, Checks::ALL))?;
         if let Some(failure) = report.failure {
             let found = report.sanitizer.is_some_and(|found| !found.is_empty());
             let outcome = if found { Outcome::Sanitizer } else { Outcome::Parity };
             return Ok(answer(outcome, case, failure));
         }
     }
-    Ok(Answer { outcome: Outcome::Survived, detail: None, case: None, cases: cases.len() })
+    Ok(Answer { outcome: Outcome::Survived, detail: None, case: None, cases: runs.len() })
 }
 
 fn options(budget: u64) -> ExecOptions {
