@@ -29,7 +29,7 @@ use crate::object::{Next, Placed};
 
 use bits::{Bit, result};
 use demand::Demand;
-use known::Known;
+use known::Facts;
 
 /// Registers that are followed: the scalar file, the vector file, and SCC.
 const REGISTERS: usize = 128 + 512 + 1;
@@ -65,7 +65,10 @@ pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool
         return true;
     }
     let known = known::before(&changed, threads, &whole);
-    places.iter().all(|&at| same(&code[at].inst, &changed[at].inst, &known[at], &demanded[at]))
+    places.into_iter().all(|at| {
+        let (original, altered) = (&code[at].inst, &changed[at].inst);
+        same(original, altered, &known[at].all, &demanded[at])
+    })
 }
 
 /// Whether two instructions do nothing but write the same registers.
@@ -77,7 +80,7 @@ fn is_comparable(original: &Inst, altered: &Inst) -> bool {
 }
 
 /// Whether two instructions give the same demanded bits.
-fn same(original: &Inst, altered: &Inst, known: &Known, demanded: &Demand) -> bool {
+fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bool {
     let results: Vec<usize> = registers(original.dst[0]).collect();
     let scc = demanded.of(SCC) != 0 && original.writes_scc();
     // Whatever it does with them: the same operation on the same bits.
@@ -109,10 +112,18 @@ fn same(original: &Inst, altered: &Inst, known: &Known, demanded: &Demand) -> bo
     let equal = |a: &[Bit; 32], b: &[Bit; 32], mask: u32| {
         (0..32).all(|bit| mask >> bit & 1 == 0 || a[bit] != Bit::Opaque && a[bit] == b[bit])
     };
+    // SCC is the same if it is known, or says that equal results are not zero.
+    let condition = |inst: &Inst, result| bits::scc(inst, known, result);
+    let conditions = [condition(original, &one), condition(altered, &other)];
+    let known_scc = conditions[0] != Bit::Opaque && conditions[0] == conditions[1];
+    let from_result = scc && !known_scc;
+    if from_result && ![original, altered].into_iter().all(bits::tells_zero) {
+        return false;
+    }
     one.len() == results.len()
         && other.len() == results.len()
         && one.iter().zip(&other).zip(results).all(|((one, other), register)| {
-            equal(one, other, if scc { u32::MAX } else { demanded.of(register) })
+            equal(one, other, if from_result { u32::MAX } else { demanded.of(register) })
         })
 }
 

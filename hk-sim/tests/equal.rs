@@ -214,6 +214,157 @@ const EXAMPLES: &[Example] = &[
         equal: &[],
         others: &["v_perm_b32 v3, v1, v2, s4"],
     },
+    // A multiple of 64 in the first lane of each wave, but not in others, nor in the first of some.
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 4, v0",
+            "v_readfirstlane_b32 s4, v1",
+            "s_and_b32 s5, s4, 0xffffffc",
+            "s_load_dword s6, s[0:1], s5",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &["s_and_b32 s5, s4, 0xffffffd", "s_and_b32 s5, s4, 12"],
+        others: &["s_and_b32 s5, s4, 4", "s_and_b32 s5, s4, 8"],
+    },
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 4, v0",
+            "v_and_b32_e32 v2, 0xffffffc, v1",
+            "global_store_dword v2, v2, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["v_and_b32_e32 v2, 0xffffffd, v1"],
+    },
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 4, v0",
+            "s_and_b64 exec, exec, s[2:3]",
+            "v_readfirstlane_b32 s4, v1",
+            "s_and_b32 s5, s4, 0xffffffc",
+            "s_load_dword s6, s[0:1], s5",
+            "s_endpgm",
+        ],
+        line: 3,
+        equal: &[],
+        others: &["s_and_b32 s5, s4, 0xffffffd"],
+    },
+    // Bits that are shifted away behind a choice; not those above, nor the choice.
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "v_cndmask_b32_e32 v3, v4, v1, vcc",
+            "v_lshrrev_b32_e32 v3, 16, v3",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_or_b32_e32 v1, 0x400001, v2"],
+        others: &["v_or_b32_e32 v1, 0x410000, v2", "v_or_b32_e32 v1, 0x400000, v4"],
+    },
+    Example {
+        code: &[
+            "s_or_b32 vcc_lo, s4, 1",
+            "v_cndmask_b32_e32 v3, v4, v5, vcc",
+            "v_lshrrev_b32_e32 v3, 16, v3",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["s_or_b32 vcc_lo, s4, 2"],
+    },
+    // Bits that a mask takes away behind an addition of registers, and such as remain.
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 1, v2",
+            "v_xor_b32_e32 v3, v1, v4",
+            "v_and_b32_e32 v3, 12, v3",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_or_b32_e32 v1, 2, v2"],
+        others: &["v_or_b32_e32 v1, 4, v2"],
+    },
+    // Shifts of two words; a distance that is not known shifts in as many zeros as it must.
+    Example {
+        code: &[
+            "s_mov_b32 s5, 0",
+            "s_lshl_b64 s[6:7], s[4:5], 2",
+            "s_and_b32 s8, s7, 3",
+            "s_load_dword s9, s[0:1], s8",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &["s_and_b32 s8, s7, 7"],
+        others: &["s_and_b32 s8, s7, 1"],
+    },
+    Example {
+        code: &[
+            "s_cselect_b32 s5, 3, 2",
+            "s_and_b32 s5, s5, 3",
+            "s_lshl_b32 s6, s4, s5",
+            "s_and_b32 s6, s6, -4",
+            "s_load_dword s9, s[0:1], s6",
+            "s_endpgm",
+        ],
+        line: 3,
+        equal: &["s_and_b32 s6, s6, -3", "s_and_b32 s6, s6, -2"],
+        others: &["s_and_b32 s6, s6, -8"],
+    },
+    // A sum that cannot carry: the upper half gets nothing, whether it is added or subtracted. One
+    // that can.
+    Example {
+        code: &[
+            "v_readfirstlane_b32 s4, v0",
+            "s_add_u32 s6, s4, 16",
+            "s_addc_u32 s7, s5, 0",
+            "s_load_dword s9, s[6:7], 0x0",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &["s_subb_u32 s7, s5, 0"],
+        others: &["s_addc_u32 s7, s5, 1", "s_subb_u32 s7, s5, s4"],
+    },
+    Example {
+        code: &[
+            "s_add_u32 s6, s4, 16",
+            "s_addc_u32 s7, s5, 0",
+            "s_load_dword s9, s[6:7], 0x0",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["s_subb_u32 s7, s5, 0"],
+    },
+    // Of a sum, SCC is the carry, and not whether it is zero.
+    Example {
+        code: &[
+            "s_mov_b32 s4, 0",
+            "s_add_u32 s6, s5, s4",
+            "s_cbranch_scc1 0",
+            "s_load_dword s9, s[0:1], s6",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["s_or_b32 s6, s5, s4"],
+    },
+    // The smaller of two of which one cannot be the smaller.
+    Example {
+        code: &[
+            "v_min_u32_e32 v1, 0x1000, v0",
+            "v_and_b32_e32 v2, 0xff, v1",
+            "global_store_dword v2, v2, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_and_b32_e32 v2, 0x1ff, v1"],
+        others: &["v_and_b32_e32 v2, 0x7f, v1"],
+    },
 ];
 
 fn words(text: &str) -> Vec<u32> {

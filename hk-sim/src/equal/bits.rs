@@ -1,6 +1,6 @@
 //! Results of simple operations, bit by bit.
 
-use super::known::Known;
+use super::known::Facts;
 use super::registers;
 use crate::isa::{Ext, Inst, Op, Operand};
 
@@ -44,16 +44,27 @@ impl Bit {
     fn not(self) -> Self {
         if let Self::Is(bit) = self { Self::Is(!bit) } else { Self::Opaque }
     }
+
+    /// What two of three are.
+    fn majority(a: Self, b: Self, c: Self) -> Self {
+        if a == b || a == c {
+            a
+        } else if b == c {
+            b
+        } else {
+            Self::Opaque
+        }
+    }
 }
 
-type Word = [Bit; 32];
+pub(super) type Word = [Bit; 32];
 
 fn constant(value: u32) -> Word {
     std::array::from_fn(|bit| Bit::Is(value >> bit & 1 != 0))
 }
 
 /// The dwords of a source. What is not known of a special one is opaque.
-pub(super) fn source(inst: &Inst, operand: Operand, known: &Known) -> Vec<Word> {
+pub(super) fn source(inst: &Inst, operand: Operand, known: &Facts) -> Vec<Word> {
     let dwords = usize::from(operand.dwords);
     let registers: Vec<usize> = registers(operand).collect();
     if !registers.is_empty() {
@@ -81,32 +92,23 @@ fn value(word: &Word) -> Option<u32> {
     })
 }
 
+/// Whether the operation alone decides what becomes of the operands.
+fn is_plain(inst: &Inst) -> bool {
+    inst.ext == Ext::None
+        && (inst.neg, inst.abs, inst.op_sel, inst.omod, inst.clamp) == (0, 0, 0, 0, false)
+}
+
 /// The result of an instruction, if it is one of those that move bits about. Sums and products are
 /// known only in part: from what is known of their sources.
-pub(super) fn result(inst: &Inst, known: &Known) -> Option<Vec<Word>> {
-    let plain = inst.ext == Ext::None
-        && (inst.neg, inst.abs, inst.op_sel, inst.omod, inst.clamp) == (0, 0, 0, 0, false);
-    if !plain || !inst.dst[0].is_some() {
+pub(super) fn result(inst: &Inst, known: &Facts) -> Option<Vec<Word>> {
+    if !is_plain(inst) || !inst.dst[0].is_some() {
         return None;
     }
     let [a, b, c, ..] = inst.src.map(|operand| source(inst, operand, known));
     let both = |of: fn(Bit, Bit) -> Bit| -> Vec<Word> {
-        let word = |(a, b): (&Word, &Word)| std::array::from_fn(|bit| of(a[bit], b[bit]));
-        a.iter().zip(&b).map(word).collect()
+        a.iter().zip(&b).map(|(a, b)| zip(a, b, of)).collect()
     };
     let of = |word: Word| Some(vec![word]);
-    let zip = |a: &Word, b: &Word, of: fn(Bit, Bit) -> Bit| -> Word {
-        std::array::from_fn(|bit| of(a[bit], b[bit]))
-    };
-    // Distances count modulo 32.
-    let left = |word: &Word, by: &Word| -> Option<Word> {
-        let by = value(&low(by, 5))? as usize;
-        Some(std::array::from_fn(|bit| if bit < by { Bit::Is(false) } else { word[bit - by] }))
-    };
-    let right = |word: &Word, by: &Word, fill: Bit| -> Option<Word> {
-        let by = value(&low(by, 5))? as usize;
-        Some(std::array::from_fn(|bit| word.get(bit + by).copied().unwrap_or(fill)))
-    };
     let zero = Bit::Is(false);
     match inst.info.op {
         Op::s_mov_b32
@@ -121,17 +123,35 @@ pub(super) fn result(inst: &Inst, known: &Known) -> Option<Vec<Word>> {
         Op::s_or_b32 | Op::s_or_b64 | Op::v_or_b32 => Some(both(Bit::or)),
         Op::s_xor_b32 | Op::s_xor_b64 | Op::v_xor_b32 => Some(both(Bit::xor)),
         Op::s_andn2_b32 | Op::s_andn2_b64 => Some(both(|a, b| a.and(b.not()))),
-        Op::s_lshl_b32 => of(left(&a[0], &b[0])?),
-        Op::s_lshr_b32 => of(right(&a[0], &b[0], zero)?),
-        Op::v_lshlrev_b32 => of(left(&b[0], &a[0])?),
-        Op::v_lshrrev_b32 => of(right(&b[0], &a[0], zero)?),
-        Op::s_ashr_i32 => of(right(&a[0], &b[0], a[0][31])?),
-        Op::v_ashrrev_i32 => of(right(&b[0], &a[0], b[0][31])?),
-        Op::v_lshl_or_b32 => of(zip(&left(&a[0], &b[0])?, &c[0], Bit::or)),
+        Op::s_not_b32 | Op::s_not_b64 | Op::v_not_b32 => {
+            Some(a.iter().map(|word| word.map(Bit::not)).collect())
+        }
+        Op::s_lshl_b32 | Op::s_lshl_b64 => Some(left(&a, &b[0])),
+        Op::v_lshlrev_b32 | Op::v_lshlrev_b64 => Some(left(&b, &a[0])),
+        Op::s_lshr_b32 | Op::s_lshr_b64 => Some(right(&a, &b[0], zero)),
+        Op::v_lshrrev_b32 | Op::v_lshrrev_b64 => Some(right(&b, &a[0], zero)),
+        Op::s_ashr_i32 | Op::s_ashr_i64 => Some(right(&a, &b[0], a[a.len() - 1][31])),
+        Op::v_ashrrev_i32 | Op::v_ashrrev_i64 => Some(right(&b, &a[0], b[b.len() - 1][31])),
+        Op::v_lshl_or_b32 => of(zip(&left(&a, &b[0])[0], &c[0], Bit::or)),
         Op::v_and_or_b32 => of(zip(&zip(&a[0], &b[0], Bit::and), &c[0], Bit::or)),
+        Op::v_or3_b32 => of(zip(&zip(&a[0], &b[0], Bit::or), &c[0], Bit::or)),
+        Op::v_bfi_b32 => of(std::array::from_fn(|bit| {
+            let [mask, one, other] = [a[0][bit], b[0][bit], c[0][bit]];
+            match mask {
+                Bit::Is(true) => one,
+                Bit::Is(false) => other,
+                _ if one == other => one,
+                _ => Bit::Opaque,
+            }
+        })),
         Op::v_bfe_u32 => {
-            let (moved, width) = (right(&a[0], &b[0], zero)?, value(&low(&c[0], 5))?);
-            of(low(&moved, width))
+            let width = value(&low(&c[0], 5))?;
+            of(low(&right(&a, &b[0], zero)[0], width))
+        }
+        Op::s_bfe_u32 => {
+            let selector = value(&b[0])?;
+            let moved = right(&a, &constant(selector & 31), zero);
+            of(low(&moved[0], selector >> 16 & 0x7f))
         }
         Op::v_perm_b32 => {
             let selector = value(&c[0])?;
@@ -147,20 +167,173 @@ pub(super) fn result(inst: &Inst, known: &Known) -> Option<Vec<Word>> {
             Some(both(|a, b| if a == b { a } else { Bit::Opaque }))
         }
         op => {
-            let number = |words: &Vec<Word>| words.first().map(Range::of);
-            let sum = |words: [&Vec<Word>; 2]| Some(number(words[0])?.plus(number(words[1])?));
+            let number = |words: &[Word]| words.first().map(Range::of);
+            let factor = |words: &[Word]| words.first().map(|word| Range::of(&low(word, 24)));
             of(match op {
-                Op::s_add_i32 | Op::s_add_u32 | Op::v_add_u32 => sum([&a, &b])?.bits(),
-                Op::v_add3_u32 => sum([&a, &b])?.plus(number(&c)?).bits(),
-                Op::v_lshl_add_u32 => sum([&vec![left(&a[0], &b[0])?], &c])?.bits(),
-                Op::v_add_lshl_u32 => left(&sum([&a, &b])?.bits(), &c[0])?,
+                Op::s_add_i32
+                | Op::s_add_u32
+                | Op::s_addc_u32
+                | Op::s_sub_i32
+                | Op::s_sub_u32
+                | Op::s_subb_u32
+                | Op::v_add_u32
+                | Op::v_sub_u32
+                | Op::v_subrev_u32 => sum(inst, known)?.0,
+                Op::v_add3_u32 => add(&add(&a[0], &b[0], zero).0, &c[0], zero).0,
+                Op::v_lshl_add_u32 => add(&left(&a, &b[0])[0], &c[0], zero).0,
+                Op::v_add_lshl_u32 => left(&[add(&a[0], &b[0], zero).0], &c[0])[0],
                 Op::s_mul_i32 | Op::v_mul_lo_u32 => number(&a)?.times(number(&b)?).bits(),
+                Op::s_mul_hi_u32 | Op::v_mul_hi_u32 => {
+                    number(&a)?.times(number(&b)?).upper().bits()
+                }
+                Op::v_mul_u32_u24 => factor(&a)?.times(factor(&b)?).bits(),
+                Op::v_mad_u32_u24 => add(&factor(&a)?.times(factor(&b)?).bits(), &c[0], zero).0,
+                Op::s_min_u32 | Op::v_min_u32 => number(&a)?.least(number(&b)?).bits(),
+                Op::s_max_u32 | Op::v_max_u32 => number(&a)?.either(number(&b)?).bits(),
                 // It counts bits of a word that belong to lower lanes.
                 Op::v_mbcnt_lo_u32_b32 | Op::v_mbcnt_hi_u32_b32 => number(&b)?.plus(LANES).bits(),
                 _ => return None,
             })
         }
     }
+}
+
+/// The sum or difference of two words that the instruction makes, and the carry or borrow.
+fn sum(inst: &Inst, known: &Facts) -> Option<(Word, Bit)> {
+    let [a, b, ..] = inst.src.map(|operand| source(inst, operand, known));
+    let (a, b) = (a.first()?, b.first()?);
+    let carry = known.bit(super::SCC, 0).map_or(Bit::Opaque, Bit::Is);
+    let subtract = |a, b: &Word, borrow: Bit| {
+        let (word, carry) = add(a, &b.map(Bit::not), borrow.not());
+        (word, carry.not())
+    };
+    Some(match inst.info.op {
+        Op::s_add_i32 | Op::s_add_u32 | Op::v_add_u32 => add(a, b, Bit::Is(false)),
+        Op::s_addc_u32 => add(a, b, carry),
+        Op::s_sub_i32 | Op::s_sub_u32 | Op::v_sub_u32 => subtract(a, b, Bit::Is(false)),
+        Op::v_subrev_u32 => subtract(b, a, Bit::Is(false)),
+        Op::s_subb_u32 => subtract(a, b, carry),
+        _ => return None,
+    })
+}
+
+/// SCC behind an instruction with this result, if that is known.
+pub(super) fn scc(inst: &Inst, known: &Facts, result: &[Word]) -> Bit {
+    match inst.info.op {
+        Op::s_add_u32 | Op::s_addc_u32 | Op::s_sub_u32 | Op::s_subb_u32 if is_plain(inst) => {
+            sum(inst, known).map_or(Bit::Opaque, |(_, carry)| carry)
+        }
+        _ if tells_zero(inst) => {
+            let bits = || result.iter().flatten();
+            if bits().any(|bit| *bit == Bit::Is(true)) {
+                Bit::Is(true)
+            } else if bits().all(|bit| *bit == Bit::Is(false)) {
+                Bit::Is(false)
+            } else {
+                Bit::Opaque
+            }
+        }
+        _ => Bit::Opaque,
+    }
+}
+
+/// Whether SCC says that the result is not zero.
+pub(super) fn tells_zero(inst: &Inst) -> bool {
+    let name = inst.info.op.name();
+    ["and", "or", "xor", "andn2", "not", "lshl", "lshr", "ashr", "bfe"]
+        .iter()
+        .any(|operation| name.split('_').nth(1) == Some(operation))
+}
+
+fn zip(a: &Word, b: &Word, of: fn(Bit, Bit) -> Bit) -> Word {
+    std::array::from_fn(|bit| of(a[bit], b[bit]))
+}
+
+/// The sum of two words and a bit, and the carry.
+fn add(a: &Word, b: &Word, mut carry: Bit) -> (Word, Bit) {
+    let one = Range { most: u64::from(carry != Bit::Is(false)), zeros: 0 };
+    let range = Range::of(a).plus(Range::of(b));
+    let range = if carry == Bit::Is(false) { range } else { range.plus(one) };
+    let within = range.bits();
+    let word = std::array::from_fn(|bit| {
+        let known = [a[bit], b[bit], carry];
+        carry = Bit::majority(known[0], known[1], known[2]);
+        let mut known = known;
+        // Of three of which two are known, the third is left.
+        known.sort_by_key(|bit| !matches!(bit, Bit::Is(_)));
+        match known[0].xor(known[1]).xor(known[2]) {
+            Bit::Opaque => within[bit],
+            bit => bit,
+        }
+    });
+    let fits = range.most <= u64::from(u32::MAX);
+    (word, if fits { Bit::Is(false) } else { carry })
+}
+
+/// Words moved up by a distance, which counts modulo their bits.
+fn left(words: &[Word], by: &Word) -> Vec<Word> {
+    let bits: Vec<Bit> = words.concat();
+    let distance = low(by, bits.len().ilog2());
+    let zeros = bits.iter().take_while(|bit| **bit == Bit::Is(false)).count();
+    let moved = (0..bits.len()).map(|bit| match value(&distance) {
+        Some(by) => bit.checked_sub(by as usize).map_or(Bit::Is(false), |from| bits[from]),
+        None if bit < zeros + at_least(&distance) => Bit::Is(false),
+        None => Bit::Opaque,
+    });
+    words_of(moved)
+}
+
+/// Words moved down by a distance, which counts modulo their bits.
+fn right(words: &[Word], by: &Word, fill: Bit) -> Vec<Word> {
+    let bits: Vec<Bit> = words.concat();
+    let distance = low(by, bits.len().ilog2());
+    let zeros = bits.iter().rev().take_while(|bit| **bit == Bit::Is(false)).count();
+    let zeros = if fill == Bit::Is(false) { zeros + at_least(&distance) } else { 0 };
+    let moved = (0..bits.len()).map(|bit| match value(&distance) {
+        Some(by) => bits.get(bit + by as usize).copied().unwrap_or(fill),
+        None if bit + zeros >= bits.len() => Bit::Is(false),
+        None => Bit::Opaque,
+    });
+    words_of(moved)
+}
+
+/// The least that a number can be.
+fn at_least(word: &Word) -> usize {
+    (0..32).filter(|bit| word[*bit] == Bit::Is(true)).map(|bit| 1 << bit).sum()
+}
+
+fn words_of(bits: impl Iterator<Item = Bit>) -> Vec<Word> {
+    let bits: Vec<Bit> = bits.collect();
+    bits.as_chunks().0.to_vec()
+}
+
+/// Of an operation on each bit by itself, the bits of the sources that those of the result in `bits`
+/// come from; of one that chooses between two sources, those of the chosen.
+pub(super) fn bitwise(inst: &Inst, bits: u32) -> Option<[u32; 3]> {
+    let constants = inst.src.map(|operand| {
+        let known = source(inst, operand, &Facts::nothing());
+        if let [word] = known.as_slice() { value(word) } else { None }
+    });
+    let [a, b, c] = [constants[0], constants[1], constants[2]];
+    let kept_by = |mask: Option<u32>| bits & mask.unwrap_or(u32::MAX);
+    let left_by = |mask: Option<u32>| bits & !mask.unwrap_or(0);
+    if !is_plain(inst) {
+        return None;
+    }
+    Some(match inst.info.op {
+        Op::s_and_b32 | Op::v_and_b32 => [kept_by(b), kept_by(a), 0],
+        Op::s_or_b32 | Op::v_or_b32 => [left_by(b), left_by(a), 0],
+        Op::s_and_b64 | Op::s_or_b64 | Op::s_xor_b64 | Op::s_andn2_b64 => [bits, bits, 0],
+        Op::s_andn2_b32 | Op::s_xor_b32 | Op::v_xor_b32 => [bits, bits, 0],
+        Op::s_not_b32 | Op::s_not_b64 | Op::v_not_b32 => [bits, 0, 0],
+        Op::s_cselect_b32 | Op::s_cselect_b64 => [bits, bits, 0],
+        Op::v_cndmask_b32 => [bits, bits, u32::MAX],
+        Op::v_bfi_b32 => [bits, kept_by(a), left_by(a)],
+        Op::v_and_or_b32 => [kept_by(b) & left_by(c), kept_by(a) & left_by(c), bits],
+        Op::v_or3_b32 => [bits; 3],
+        Op::v_lshl_or_b32 => [bits >> (b? & 31), 0, bits],
+        _ => return None,
+    })
 }
 
 /// Whether a bit of the result depends on no higher ones of the sources.
@@ -177,6 +350,8 @@ pub(super) fn carries_up(inst: &Inst) -> bool {
             | Op::v_subrev_u32
             | Op::v_add3_u32
             | Op::v_mul_lo_u32
+            | Op::v_mad_u32_u24
+            | Op::v_mul_u32_u24
     );
     adds && inst.ext == Ext::None && !inst.clamp
 }
@@ -211,6 +386,21 @@ impl Range {
     fn times(self, other: Self) -> Self {
         let most = self.most.saturating_mul(other.most);
         Self { most, zeros: (self.zeros + other.zeros).min(32) }
+    }
+
+    /// The upper 32 bits of a number of 64.
+    fn upper(self) -> Self {
+        Self { most: self.most >> 32, zeros: 0 }
+    }
+
+    /// The smaller of two.
+    fn least(self, other: Self) -> Self {
+        Self { most: self.most.min(other.most), zeros: self.zeros.min(other.zeros) }
+    }
+
+    /// One of two.
+    fn either(self, other: Self) -> Self {
+        Self { most: self.most.max(other.most), zeros: self.zeros.min(other.zeros) }
     }
 
     /// The bits of a result of 32 bits.

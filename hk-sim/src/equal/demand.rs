@@ -1,7 +1,7 @@
 //! Which bits of registers may matter later, from the ends of the program backwards.
 
 use super::bits::{self, Bit};
-use super::known::Known;
+use super::known::Facts;
 use super::{REGISTERS, SCC, exhaust, only_writes, registers, successors};
 use crate::isa::{Elem, Ext, Format, Inst, Operand};
 use crate::object::Placed;
@@ -82,8 +82,22 @@ impl Demand {
             inst.reads(&mut |operand| self.add(operand, u32::MAX >> (31 - highest)));
             return Some(());
         }
+        let demanded = all.iter().fold(0, |bits, register| bits | behind.of(*register));
+        if let Some(bits) = bits::bitwise(inst, demanded) {
+            inst.reads(&mut |operand| {
+                let of_source = |(at, _): (usize, &Operand)| bits.get(at).copied();
+                let sources = inst.src.iter().enumerate();
+                let found: Vec<u32> = sources
+                    .filter(|(_, source)| **source == operand)
+                    .filter_map(of_source)
+                    .collect();
+                let bits = found.into_iter().reduce(|a, b| a | b).unwrap_or(u32::MAX);
+                self.add(operand, bits);
+            });
+            return Some(());
+        }
         // Nothing may be assumed of values here.
-        let words = bits::result(inst, &Known::nothing())?;
+        let words = bits::result(inst, &Facts::nothing())?;
         let mut found = Vec::new();
         for (word, register) in words.iter().zip(&all) {
             for bit in (0..32).filter(|bit| behind.of(*register) >> bit & 1 != 0) {

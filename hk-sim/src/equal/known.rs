@@ -1,17 +1,18 @@
 //! What is known of registers before an instruction, from the entry on.
 
-use super::{REGISTERS, bits, exhaust, only_writes, registers, successors};
-use crate::isa::{Inst, Operand};
+use super::bits::{self, Bit, Word};
+use super::{REGISTERS, SCC, exhaust, only_writes, registers, successors};
+use crate::isa::{Inst, Op, Operand};
 use crate::object::Placed;
 
-/// The bits that are known of every register, in all lanes.
+/// The bits that are known of every register.
 #[derive(Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct Facts {
     zeros: Vec<u32>,
     ones: Vec<u32>,
 }
 
-impl Known {
+impl Facts {
     pub(super) fn nothing() -> Self {
         Self { zeros: vec![0; REGISTERS], ones: vec![0; REGISTERS] }
     }
@@ -31,24 +32,73 @@ impl Known {
         meet(&mut self.ones, &other.ones);
     }
 
-    /// Executes an instruction; `whole` says that all lanes do.
-    fn execute(&mut self, inst: &Inst, whole: bool) {
-        let result = only_writes(inst).then(|| bits::result(inst, self)).flatten();
+    /// Notes the results of an instruction, as far as they are known; `whole` says that all lanes
+    /// have them.
+    fn write(&mut self, inst: &Inst, result: Option<&[Word]>, whole: bool) {
+        let scc = result.map_or(Bit::Opaque, |words| bits::scc(inst, self, words));
         let mut written = Vec::new();
         inst.writes(&mut |operand| written.extend(registers(operand)));
         for register in written {
             let at = registers(inst.dst[0]).position(|of| of == register);
-            let word = at.and_then(|at| result.as_ref()?.get(at));
+            let word = at.and_then(|at| result?.get(at));
             let is = |value| {
-                let word = word.copied().unwrap_or([bits::Bit::Opaque; 32]);
-                (0..32).filter(|bit| word[*bit] == bits::Bit::Is(value)).map(|bit| 1 << bit).sum()
+                let word = word.copied().unwrap_or([Bit::Opaque; 32]);
+                (0..32).filter(|bit| word[*bit] == Bit::Is(value)).map(|bit| 1 << bit).sum()
             };
             let (zeros, ones): (u32, u32) = (is(false), is(true));
-            let kept = if register < 128 || whole { 0 } else { u32::MAX };
-            let of = |new: u32, old: u32| if kept == 0 { new } else { new & old };
+            let replaced = register < 128 || whole;
+            let of = |new: u32, old: u32| if replaced { new } else { new & old };
             self.zeros[register] = of(zeros, self.zeros[register]);
             self.ones[register] = of(ones, self.ones[register]);
         }
+        if inst.writes_scc() {
+            self.zeros[SCC] = u32::from(scc == Bit::Is(false));
+            self.ones[SCC] = u32::from(scc == Bit::Is(true));
+        }
+    }
+}
+
+/// What is known of every register.
+#[derive(Clone, PartialEq)]
+pub(super) struct Known {
+    /// In all lanes.
+    pub(super) all: Facts,
+    /// In the first lane of a wave, which `v_readfirstlane` reads if EXEC is what it was at the
+    /// entry.
+    first: Facts,
+}
+
+impl Known {
+    pub(super) fn nothing() -> Self {
+        Self { all: Facts::nothing(), first: Facts::nothing() }
+    }
+
+    /// At the entry of workgroups of so many work-items.
+    fn entry(threads: u32) -> Self {
+        let mut entry = Self::nothing();
+        // The work-item's number, which begins with a multiple of 64 in each wave.
+        let number = registers(Operand { code: Operand::VGPR, dwords: 1 }).next().unwrap_or(0);
+        let zeros = !(threads.next_power_of_two() - 1);
+        entry.all.zeros[number] = zeros;
+        entry.first.zeros[number] = zeros | 63;
+        entry
+    }
+
+    fn meet(&mut self, other: &Self) {
+        self.all.meet(&other.all);
+        self.first.meet(&other.first);
+    }
+
+    /// Executes an instruction; `whole` says that all lanes do.
+    fn execute(&mut self, inst: &Inst, whole: bool) {
+        let of = |known: &Facts| only_writes(inst).then(|| bits::result(inst, known)).flatten();
+        let reads_first = whole && inst.info.op == Op::v_readfirstlane_b32;
+        let first = of(&self.first);
+        let all = if reads_first { first.clone() } else { of(&self.all) };
+        // Scalar registers are the same for all.
+        let first = if inst.dst[0].is_vector() { first } else { all.clone() };
+        self.all.write(inst, all.as_deref(), whole);
+        self.first.write(inst, first.as_deref(), whole);
     }
 }
 
@@ -67,12 +117,8 @@ pub(super) fn untouched(code: &[Placed]) -> Vec<bool> {
 /// What is known before each instruction.
 pub(super) fn before(code: &[Placed], threads: u32, whole: &[bool]) -> Vec<Known> {
     let next = successors(code);
-    let mut entry = Known::nothing();
-    // The work-item's number.
-    let first = registers(Operand { code: Operand::VGPR, dwords: 1 }).next().unwrap_or(0);
-    entry.zeros[first] = !(threads.next_power_of_two() - 1);
     let mut states: Vec<Option<Known>> = vec![None; code.len()];
-    states[0] = Some(entry);
+    states[0] = Some(Known::entry(threads));
     exhaust([0], false, |at| {
         let Some(mut state) = states[at].clone() else { return vec![] };
         state.execute(&code[at].inst, whole[at]);
