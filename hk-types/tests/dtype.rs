@@ -326,3 +326,36 @@ fn fp8_flavours_belong_to_their_chips() {
         assert_eq!((Gfx942.native(dtype), Gfx950.native(dtype)), (cdna3, cdna4), "{dtype}");
     }
 }
+
+/// Slices are encoded as single numbers are: at every tie, next to it, and anywhere in `f64`.
+#[test]
+fn slices_are_encoded_as_their_elements_are() {
+    fn check<T: Scalar>() {
+        let codes = (0..=u16::MAX).map(|code| f64::from(f32::from_bits(u32::from(code) << 16)));
+        let halves = (0..=u16::MAX).map(|code| f16::from_bits(code).to_f64());
+        let mut values: Vec<f64> = codes.chain(halves).collect();
+        let ties = values.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
+        values.extend(ties.collect::<Vec<_>>());
+        let beside = |v: &f64| [v.to_bits() + 1, v.to_bits().saturating_sub(1)].map(f64::from_bits);
+        values.extend(values.iter().flat_map(beside).collect::<Vec<_>>());
+        let mut bits = 1u64;
+        values.extend((0..100_000).map(|_| {
+            bits = bits.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(0x2545_f491_4f6c_dd1d);
+            f64::from_bits(bits)
+        }));
+        for (value, encoded) in values.iter().zip(T::encode(&values)) {
+            let one = T::from_f64(*value);
+            let same = bytemuck::bytes_of(&one) == bytemuck::bytes_of(&encoded);
+            let both_nan = one.to_f64().is_nan() && encoded.to_f64().is_nan();
+            assert!(same || both_nan, "{}: {value:e} is {one:?}, not {encoded:?}", T::DTYPE);
+        }
+    }
+    check::<bf16>();
+    check::<f16>();
+    check::<f32>();
+    check::<F8E4M3>();
+    check::<i8>();
+    let pairs = F4x2E2M1::encode(&[1.5, -6.0, 0.0, 0.5]);
+    assert_eq!(pairs, [F4x2E2M1::from_f32(1.5, -6.0), F4x2E2M1::from_f32(0.0, 0.5)]);
+    assert_eq!(decode(&pairs), [1.5, -6.0, 0.0, 0.5]);
+}

@@ -23,6 +23,7 @@
 
 mod minifloat;
 mod scale;
+mod sixteen;
 mod small;
 
 use std::fmt;
@@ -141,6 +142,20 @@ pub trait Element: bytemuck::Pod + fmt::Debug + PartialEq + Send + Sync + sealed
     /// Appends the logical values of this storage element, converted to `f64` (exact but for large
     /// `i64`).
     fn values(self, into: &mut Vec<f64>);
+
+    /// The storage elements of the nearest numbers of this type: of a [`Scalar`] as
+    /// [`from_f64`](Scalar::from_f64), of a packed type the same for each of its elements, of which
+    /// there are whole storage elements.
+    fn encode(values: &[f64]) -> Vec<Self>;
+}
+
+/// The numbers that storage elements hold, in order, converted to `f64`.
+pub fn decode<T: Element>(elements: &[T]) -> Vec<f64> {
+    let mut values = Vec::with_capacity(elements.len() * T::PACK);
+    for element in elements {
+        element.values(&mut values);
+    }
+    values
 }
 
 /// An element type of one number, convertible from and to `f64`.
@@ -186,12 +201,16 @@ impl Real16 for bf16 {}
 impl Real16 for f16 {}
 
 macro_rules! scalar {
-    ($($ty:ident, $variant:ident: $to:expr, $from:expr;)*) => {$(
+    ($($ty:ident, $variant:ident: $to:expr, $from:expr $(, $encode:expr)?;)*) => {$(
         impl Element for $ty {
             const DTYPE: DType = DType::$variant;
 
             fn values(self, into: &mut Vec<f64>) {
                 into.push(self.to_f64());
+            }
+
+            fn encode(values: &[f64]) -> Vec<Self> {
+                scalar!(@encode values $(, $encode)?)
             }
         }
 
@@ -205,13 +224,21 @@ macro_rules! scalar {
             }
         }
     )*};
+    (@encode $values:expr) => {
+        $values.iter().map(|value| Self::from_f64(*value)).collect()
+    };
+    (@encode $values:expr, $encode:expr) => {
+        ($encode)($values)
+    };
 }
 
 // `as` from float to integer saturates and maps NaN to 0. `half`'s own conversions from f64 round
 // twice where the CPU converts f32 only, hence the codec.
 scalar! {
-    bf16, Bf16: f64::from, |v| bf16::from_bits(Format::BF16.encode(v, Overflow::Special));
-    f16, F16: f64::from, |v| f16::from_bits(Format::F16.encode(v, Overflow::Special));
+    bf16, Bf16: f64::from, |v| bf16::from_bits(Format::BF16.encode(v, Overflow::Special)),
+        sixteen::encode_bf16;
+    f16, F16: f64::from, |v| f16::from_bits(Format::F16.encode(v, Overflow::Special)),
+        sixteen::encode_f16;
     f32, F32: f64::from, |v: f64| v as f32;
     f64, F64: |v| v, |v| v;
     i8, I8: f64::from, |v: f64| v.round_ties_even() as i8;
@@ -232,6 +259,14 @@ impl Element for F4x2E2M1 {
 
     fn values(self, into: &mut Vec<f64>) {
         into.extend([self.low().to_f64(), self.high().to_f64()]);
+    }
+
+    fn encode(values: &[f64]) -> Vec<Self> {
+        let pairs = values.as_chunks().0.iter();
+        pairs
+            .map(|pair| pair.map(F4E2M1::from_f64))
+            .map(|[low, high]| Self::new(low, high))
+            .collect()
     }
 }
 
