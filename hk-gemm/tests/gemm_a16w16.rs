@@ -25,6 +25,11 @@ fn gemm_a16w16_has_parity() {
     hk_ref::run_module("gemm_a16w16", &parity::cases(), &devices());
 }
 
+#[test]
+fn gemm_a16w16_rejects_wrong_tensors() {
+    hk_ref::run_rejections("gemm_a16w16", &parity::cases(), &devices());
+}
+
 fn ones(stream: &Stream, shape: [usize; 2]) -> Tensor<bf16> {
     Tensor::filled(stream, &shape, bf16::ONE).unwrap()
 }
@@ -39,7 +44,7 @@ fn refused(
     for device in devices() {
         let stream = device.default_stream();
         let place = Placement::DENSE.gap(8);
-        let mut y = Guarded::<bf16>::new(&stream, 4, 8, place).unwrap();
+        let mut y = Guarded::<bf16>::new(&stream, &[4, 8], place).unwrap();
         let operand = Tensor::filled(&stream, &[7], 1.0f32).unwrap();
         let (x, w) = (ones(&stream, x), ones(&stream, w));
         let options = options(GemmOptions::default(), &operand);
@@ -116,8 +121,8 @@ fn gemm_a16w16_rejects_unknown_tile_and_leaves_output() {
 fn gemm_a16w16_rejects_output_over_operand_and_leaves_output() {
     for device in devices() {
         let stream = device.default_stream();
-        let mut y = Guarded::<bf16>::new(&stream, 8, 8, Placement::default()).unwrap();
-        let (x, w) = (y.matrix().unwrap(), ones(&stream, [8, 8]));
+        let mut y = Guarded::<bf16>::new(&stream, &[8, 8], Placement::default()).unwrap();
+        let (x, w) = (y.tensor().unwrap(), ones(&stream, [8, 8]));
         let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &GemmOptions::default(), y));
         assert!(matches!(error, Error::Alias { .. }), "{error}");
     }
@@ -127,7 +132,7 @@ fn gemm_a16w16_rejects_output_over_operand_and_leaves_output() {
 fn gemm_a16w16_rejects_another_stream_and_leaves_output() {
     for device in devices() {
         let stream = device.default_stream();
-        let mut y = Guarded::<bf16>::new(&stream, 4, 8, Placement::default()).unwrap();
+        let mut y = Guarded::<bf16>::new(&stream, &[4, 8], Placement::default()).unwrap();
         let (x, w) = (ones(&stream, [4, 16]), ones(&device.new_stream().unwrap(), [8, 16]));
         let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &GemmOptions::default(), y));
         assert!(matches!(error, Error::Stream { .. }), "{error}");

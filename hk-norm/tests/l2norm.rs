@@ -19,9 +19,14 @@ fn l2norm_has_parity() {
     hk_ref::run_module("l2norm", &parity::cases(), &devices());
 }
 
+#[test]
+fn l2norm_rejects_wrong_tensors() {
+    hk_ref::run_rejections("l2norm", &parity::cases(), &devices());
+}
+
 /// An output and an input that fit.
 fn fitting(stream: &Stream) -> (Guarded<bf16>, Tensor<bf16>) {
-    let y = Guarded::new(stream, 3, 64, Placement::DENSE.gap(8)).unwrap();
+    let y = Guarded::new(stream, &[3, 64], Placement::DENSE.gap(8)).unwrap();
     (y, Tensor::filled(stream, &[3, 64], bf16::ONE).unwrap())
 }
 

@@ -23,6 +23,11 @@ fn rmsnorm_has_parity() {
     hk_ref::run_module("rmsnorm", &parity::cases(), &devices());
 }
 
+#[test]
+fn rmsnorm_rejects_wrong_tensors() {
+    hk_ref::run_rejections("rmsnorm", &parity::cases(), &devices());
+}
+
 fn rmsnorm(
     x: &TensorSlice<bf16>,
     weight: &TensorSlice<bf16>,
@@ -36,7 +41,7 @@ fn rmsnorm(
 fn fitting(stream: &Stream) -> (Tensor<bf16>, Tensor<bf16>, Guarded<bf16>) {
     let x = Tensor::filled(stream, &[3, 64], bf16::ONE).unwrap();
     let weight = Tensor::filled(stream, &[64], bf16::ONE).unwrap();
-    (x, weight, Guarded::new(stream, 3, 64, Placement::DENSE.gap(8)).unwrap())
+    (x, weight, Guarded::new(stream, &[3, 64], Placement::DENSE.gap(8)).unwrap())
 }
 
 #[test]
@@ -55,7 +60,7 @@ fn rmsnorm_rejects_empty_rows_and_leaves_output() {
         let stream = device.default_stream();
         let x = Tensor::zeros(&stream, &[4, 0]).unwrap();
         let weight = Tensor::zeros(&stream, &[0]).unwrap();
-        let mut y = Guarded::new(&stream, 4, 1, Placement::default()).unwrap();
+        let mut y = Guarded::new(&stream, &[4, 1], Placement::default()).unwrap();
         let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.narrow_mut(1, 0..0)?));
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
     }
@@ -76,7 +81,7 @@ fn rmsnorm_rejects_eps_and_leaves_output() {
 fn rmsnorm_rejects_partial_overlap_and_leaves_output() {
     for device in devices() {
         let (_, weight, mut y) = fitting(&device.default_stream());
-        let rows = y.matrix().unwrap();
+        let rows = y.tensor().unwrap();
         let x = rows.slice(1..3).unwrap();
         let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.slice_mut(0..2)?));
         assert!(matches!(error, Error::Alias { a: "y", b: "x", .. }), "{error}");
@@ -112,7 +117,7 @@ fn rmsnorm_rejects_tile_and_leaves_output() {
         let stream = device.default_stream();
         let x = Tensor::filled(&stream, &[3, 129], bf16::ONE).unwrap();
         let weight = Tensor::filled(&stream, &[129], bf16::ONE).unwrap();
-        let mut y = Guarded::new(&stream, 3, 129, Placement::DENSE).unwrap();
+        let mut y = Guarded::new(&stream, &[3, 129], Placement::DENSE).unwrap();
         let mut with = |tile| {
             let options = RmsnormOptions::default().rows(RowOptions::default().tile(tile));
             rejected(&mut y, |y| {
@@ -131,10 +136,10 @@ fn rmsnorm_rejects_rows_too_far_apart_for_a_wave() {
     for device in devices() {
         let stream = device.default_stream();
         let place = Placement::DENSE.gap(1 << 27);
-        let x = Guarded::input(&stream, &[bf16::ONE; 16], 2, 8, place).unwrap();
-        let x = x.matrix().unwrap();
+        let x = Guarded::<bf16>::new(&stream, &[2, 8], place).unwrap();
+        let x = x.tensor().unwrap();
         let weight = Tensor::filled(&stream, &[8], bf16::ONE).unwrap();
-        let mut y = Guarded::new(&stream, 2, 8, Placement::DENSE).unwrap();
+        let mut y = Guarded::new(&stream, &[2, 8], Placement::DENSE).unwrap();
         for tile in ["n128", "n256"] {
             let options = RmsnormOptions::default().rows(RowOptions::default().tile(tile));
             let error = rejected(&mut y, |y| {
@@ -188,7 +193,7 @@ fn fused_add_rmsnorm_rejects_wrong_residual_shape_and_leaves_output() {
 fn fused_add_rmsnorm_rejects_one_output_for_both_and_leaves_output() {
     for device in devices() {
         let (x, weight, mut y) = fitting(&device.default_stream());
-        let mut sum = y.matrix().unwrap();
+        let mut sum = y.tensor().unwrap();
         let error = rejected(&mut y, |y| {
             let out = FusedAddRmsnormOut { y, residual_out: &mut sum, rstd: None };
             fused_add_rmsnorm_into(&x, &x, &weight, 1e-6, &RmsnormOptions::default(), out)

@@ -1,11 +1,11 @@
 //! Seeded inputs: the same numbers on every machine and in every version of this crate.
 
-use hk_types::dtype::{DType, Scalar};
+use hk_types::dtype::{DType, Element, decode};
 
 /// A distribution of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draw {
-    /// Gaussian, mean 0, deviation 1.
+    /// Nearly Gaussian, mean 0, deviation 1: see [`Random::normal`].
     Normal,
     /// Uniform in [0, 1): sums grow without cancelling.
     Uniform,
@@ -24,6 +24,12 @@ pub enum Draw {
     /// All the same number, whose square, added up in one f32, loses much to rounding, always in the
     /// same direction.
     Equal,
+    /// Integers from the first to below the second, each as likely as any other.
+    Integers(i64, i64),
+    /// Powers of two, of an exponent from the first to below the second: scales.
+    Powers(i32, i32),
+    /// Any bits that stand for finite numbers: codes of quantised operands.
+    Codes,
 }
 
 /// The number of [`Draw::Equal`]: 512 times eight of its squares, added up one after the other, are
@@ -61,61 +67,92 @@ impl Random {
         (self.unit() * limit as f64) as usize
     }
 
-    /// Two independent Gaussian numbers, by the method of Box and Muller.
-    pub fn normal_pair(&mut self) -> [f64; 2] {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * self.unit()).sin_cos();
-        [radius * cos, radius * sin]
+    /// A number that is nearly Gaussian, mean 0, deviation 1: the sum of eight uniform ones, which
+    /// is within 4.9 of 0. No function of the mathematics library is in it, whose last bits are not
+    /// the same everywhere.
+    pub fn normal(&mut self) -> f64 {
+        // Of a sum of eight numbers below 2^16.
+        const MEAN: f64 = 4.0 * 65_535.0;
+        const DEVIATION: f64 = 53_509.919_921_450_08;
+        let every_other = 0x0000_ffff_0000_ffff;
+        let quarters = |bits: u64| (bits & every_other) + (bits >> 16 & every_other);
+        let halves = quarters(self.bits()) + quarters(self.bits());
+        let sum = (halves & 0xffff_ffff) + (halves >> 32);
+        (sum as f64 - MEAN) * (1.0 / DEVIATION)
     }
 }
 
 impl Draw {
     /// Draws `count` numbers, rounded to `T`.
-    pub fn values<T: Scalar>(self, seed: u64, count: usize) -> Vec<T> {
+    pub fn values<T: Element>(self, seed: u64, count: usize) -> Vec<T> {
+        if self == Self::Codes {
+            return codes(seed, count / T::PACK);
+        }
+        T::encode(&self.numbers(seed, count, T::DTYPE))
+    }
+
+    fn numbers(self, seed: u64, count: usize, dtype: DType) -> Vec<f64> {
         let mut random = Random::new(seed);
-        let least = match T::DTYPE {
+        let least = match dtype {
             DType::F16 => 2f64.powi(-14),
             _ => 2f64.powi(-126),
         };
-        let mut spare = None;
-        let mut normal = |random: &mut Random| {
-            spare.take().unwrap_or_else(|| {
-                let [now, later] = random.normal_pair();
-                spare = Some(later);
-                now
-            })
-        };
-        (0..count)
-            .map(|i| match self {
-                Self::Normal => normal(&mut random),
-                Self::Uniform => random.unit(),
-                Self::Alternating => (random.unit() + 0.5) * if i % 2 == 0 { 1.0 } else { -1.0 },
-                Self::Outliers => {
+        let mut scaled = |scale: f64| (0..count).map(|_| scale * random.normal()).collect();
+        match self {
+            Self::Normal => scaled(1.0),
+            Self::Denormal => scaled(0.5 * least),
+            Self::Scaled(power) => scaled(2f64.powi(power)),
+            Self::Zeros => vec![0.0; count],
+            Self::Equal => vec![EQUAL; count],
+            Self::Uniform => (0..count).map(|_| random.unit()).collect(),
+            Self::Alternating => {
+                let sign = |i| if i % 2 == 0 { 1.0 } else { -1.0 };
+                (0..count).map(|i| (random.unit() + 0.5) * sign(i)).collect()
+            }
+            Self::Outliers => {
+                let mut number = || {
                     let scale = if random.below(61) == 0 { 100.0 } else { 1.0 };
-                    scale * normal(&mut random)
-                }
-                Self::Denormal => 0.5 * least * normal(&mut random),
-                Self::Zeros => 0.0,
-                Self::Scaled(power) => 2f64.powi(power) * normal(&mut random),
-                Self::Spread => {
+                    scale * random.normal()
+                };
+                (0..count).map(|_| number()).collect()
+            }
+            Self::Spread => {
+                let mut number = || {
                     let power = random.below(41) as i32 - 20;
-                    2f64.powi(power) * normal(&mut random)
-                }
-                Self::Equal => EQUAL,
-            })
-            .map(T::from_f64)
-            .collect()
+                    2f64.powi(power) * random.normal()
+                };
+                (0..count).map(|_| number()).collect()
+            }
+            Self::Integers(from, to) => {
+                let mut number = || from + random.below((to - from) as usize) as i64;
+                (0..count).map(|_| number() as f64).collect()
+            }
+            Self::Powers(from, to) => {
+                let mut power = || from + random.below((to - from) as usize) as i32;
+                (0..count).map(|_| 2f64.powi(power())).collect()
+            }
+            Self::Codes => unreachable!("codes are not drawn as numbers"),
+        }
     }
 }
 
-/// The numbers as `f64`.
-pub fn to_f64<T: Scalar>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|value| value.to_f64()).collect()
+/// Elements of random bits, each of which stands for finite numbers.
+fn codes<T: Element>(seed: u64, count: usize) -> Vec<T> {
+    let mut random = Random::new(seed);
+    let mut code = || loop {
+        let bits = random.bits().to_le_bytes();
+        let element: T = bytemuck::pod_read_unaligned(&bits[..size_of::<T>()]);
+        if decode(&[element]).iter().all(|value| value.is_finite()) {
+            return element;
+        }
+    };
+    (0..count).map(|_| code()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
+    use hk_types::dtype::{E8M0, F4x2E2M1, F8E4M3Fnuz};
 
     use super::*;
 
@@ -134,6 +171,31 @@ mod tests {
         let variance = values.iter().map(|v| v * v).sum::<f64>() / 1e5;
         assert_abs_diff_eq!(mean, 0.0, epsilon = 0.01);
         assert_abs_diff_eq!(variance, 1.0, epsilon = 0.02);
+    }
+
+    #[test]
+    fn normal_numbers_are_where_gaussian_ones_are() {
+        let values: Vec<f64> = Draw::Normal.values(7, 100_000);
+        // The distribution function of Gaussian numbers, from tables.
+        for (limit, share) in [(0.5, 0.3829), (1.0, 0.6827), (2.0, 0.9545), (3.0, 0.9973)] {
+            let within = values.iter().filter(|value| value.abs() < limit).count();
+            assert_abs_diff_eq!(within as f64 / 1e5, share, epsilon = 0.012);
+        }
+    }
+
+    #[test]
+    fn quantised_operands_are_drawn_of_all_codes() {
+        let elements: Vec<F8E4M3Fnuz> = Draw::Codes.values(7, 10_000);
+        let mut codes: Vec<u8> = elements.iter().map(|element| element.to_bits()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), 255, "all but that of NaN");
+        let pairs: Vec<F4x2E2M1> = Draw::Codes.values(7, 10);
+        assert_eq!(pairs.len(), 5);
+        let scales: Vec<E8M0> = Draw::Powers(-2, 3).values(7, 100);
+        assert!(scales.iter().all(|scale| (125..130).contains(&scale.to_bits())));
+        let indices: Vec<i64> = Draw::Integers(-1, 3).values(7, 100);
+        assert!((-1..3).all(|index| indices.contains(&index)));
     }
 
     #[test]

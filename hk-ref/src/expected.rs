@@ -1,6 +1,6 @@
 //! What should come out, how far off it may be, and how far off it is.
 
-use hk_types::dtype::{DType, Scalar};
+use hk_types::dtype::{DType, Element, bf16, decode, f16};
 
 /// Reference values of an output with their tolerances.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,24 @@ pub struct Expected {
     pub allowed: Vec<f64>,
     /// Greatest relative error of all together, by the Frobenius norm.
     pub frobenius: Option<f64>,
+    /// So many consecutive values, such as a head's, are "together" for [`frobenius`](Self::frobenius),
+    /// rather than all.
+    pub group: Option<usize>,
+    /// What may differ from the reference, rounded, by one step.
+    pub steps: Option<Steps>,
+    /// The very bytes, where not the number alone counts.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Codes of a quantised output that may be one off: neighbours of the reference, rounded to the
+/// output's type, in the order of the numbers that this has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steps {
+    /// Share of all codes that may be; two in any case.
+    pub share: f64,
+    /// How close to a tie of two codes, in parts of itself, the reference of such a code must be;
+    /// any is, if that is infinite.
+    pub near: f64,
 }
 
 /// How an output compares with its reference.
@@ -63,19 +81,85 @@ impl Expected {
         Self { values, allowed, ..Self::default() }
     }
 
-    /// Compares.
-    pub fn compare<T: Scalar>(&self, got: &[T]) -> Statistics {
-        let mut worst = Statistics::default();
-        let mut worst_share = -1.0;
-        let (mut squares, mut error_squares) = (0.0, 0.0);
-        for (i, (&expected, &allowed)) in self.values.iter().zip(&self.allowed).enumerate() {
+    /// Elements that must come out bit by bit, NaNs and zeros with their signs included.
+    pub fn bits<T: Element>(elements: &[T]) -> Self {
+        let bytes = bytemuck::cast_slice(elements).to_vec();
+        Self { bytes: Some(bytes), ..Self::exact(decode(elements)) }
+    }
+
+    /// Values in f32 that may be so many parts of themselves off.
+    pub fn relative(values: Vec<f64>, part: f64) -> Self {
+        let allowed = values.iter().map(|value| part * value.abs() + 2f64.powi(-149)).collect();
+        Self { values, allowed, ..Self::default() }
+    }
+
+    /// Values rounded to a 16-bit type once, with nothing more, or 4e-6 off in f32. `comparable`
+    /// says that they are of comparable magnitude, so that the error of all together averages out;
+    /// or, where it does not, as of rows that are scaled by nearly a power of two, is at most that
+    /// of the right result, rounded.
+    pub fn rounded(values: Vec<f64>, dtype: DType, comparable: bool) -> Self {
+        let most = match dtype {
+            DType::Bf16 => 2.0e-3,
+            DType::F16 => 2.6e-4,
+            _ => return Self::relative(values, 4e-6),
+        };
+        let relative = unit_roundoff(dtype) * (1.0 + 2f64.powi(-6));
+        let floor = half_subnormal(dtype);
+        let allowed = values.iter().map(|value| relative * value.abs() + floor).collect();
+        let frobenius = (comparable && values.len() >= 1024)
+            .then(|| f64::max(most, 1.02 * rounding_error(&values, dtype)));
+        Self { values, allowed, frobenius, ..Self::default() }
+    }
+
+    /// Codes of a quantised output: the values, rounded to its type, of which some may be one step
+    /// off. Values beyond the type's range are its ends.
+    pub fn codes(values: Vec<f64>, steps: Steps) -> Self {
+        Self { steps: Some(steps), ..Self::exact(values) }
+    }
+
+    /// With so much more allowed of each value.
+    #[must_use]
+    pub fn plus(mut self, slack: Vec<f64>) -> Self {
+        self.allowed.iter_mut().zip(slack).for_each(|(allowed, slack)| *allowed += slack);
+        self
+    }
+
+    /// With this greatest relative error of each so many consecutive values together.
+    #[must_use]
+    pub fn per_group(self, len: usize, most: f64) -> Self {
+        Self { group: Some(len), frobenius: Some(most), ..self }
+    }
+
+    /// Compares. Of packed elements, indices are those of their numbers.
+    pub fn compare<T: Element>(&self, got: &[T]) -> Statistics {
+        let (numbers, codes) = (decode(got), self.steps.map(|_| self.rounded_to::<T>()));
+        let (mut worst, mut worst_share) = (Statistics::default(), -1.0);
+        let mut together = Together::default();
+        let mut one_off = 0;
+        for (i, (&reference, &allowed)) in self.values.iter().zip(&self.allowed).enumerate() {
             let index = self.at.as_ref().map_or(i, |at| at[i]);
-            let value = got[index].to_f64();
-            let error = error::<T>(expected, value);
-            if expected.is_finite() && value.is_finite() {
-                squares += expected * expected;
-                error_squares += error * error;
+            let value = numbers[index];
+            let (mut expected, mut allowed) = (reference, allowed);
+            let mut error = error::<T>(expected, value);
+            if let (Some(steps), Some(codes)) = (self.steps, &codes) {
+                expected = codes[i];
+                error = self::error::<T>(expected, value);
+                if error > 0.0 && steps.permit::<T>(reference, [expected, value]) {
+                    allowed = error;
+                    one_off += 1;
+                }
             }
+            if let Some(bytes) = &self.bytes {
+                let (at, size) = (index / T::PACK, size_of::<T>());
+                if bytes[at * size..][..size] != *bytemuck::bytes_of(&got[at]) {
+                    error = f64::INFINITY;
+                }
+            }
+            if self.group.is_some_and(|len| i % len == 0) {
+                worst.relative = worst.relative.max(together.relative());
+                together = Together::default();
+            }
+            together.add(expected, value, error);
             let share = if error == 0.0 { 0.0 } else { error / allowed };
             // A tolerance that is not a number allows nothing.
             let fails = error > 0.0 && (share > 1.0 || share.is_nan());
@@ -86,8 +170,18 @@ impl Expected {
                 worst = Statistics { error, allowed, index, expected, got: value, ..worst };
             }
         }
-        worst.relative = if error_squares == 0.0 { 0.0 } else { (error_squares / squares).sqrt() };
+        worst.relative = worst.relative.max(together.relative());
+        if self.steps.is_some_and(|steps| one_off > steps.most(self.values.len())) {
+            worst.failures += one_off;
+        }
         worst
+    }
+
+    /// The numbers of the type that are nearest to the values.
+    fn rounded_to<T: Element>(&self) -> Vec<f64> {
+        let mut values = self.values.clone();
+        values.resize(values.len().next_multiple_of(T::PACK), 0.0);
+        decode(&T::encode(&values))
     }
 
     /// Whether the comparison passes.
@@ -96,21 +190,78 @@ impl Expected {
     }
 }
 
+impl Steps {
+    /// Codes of an output that may be one step off.
+    fn most(self, count: usize) -> usize {
+        2.max((self.share * count as f64) as usize)
+    }
+
+    /// Whether one of two codes may stand for the other, as that of this reference.
+    fn permit<T: Element>(self, reference: f64, [a, b]: [f64; 2]) -> bool {
+        let tie = (a + b) / 2.0;
+        // There is no code between them.
+        let rounded = nearest::<T>(tie);
+        let adjacent = rounded == a || rounded == b;
+        adjacent
+            && (self.near.is_infinite() || (reference - tie).abs() <= self.near * reference.abs())
+    }
+}
+
+/// The nearest number of the type.
+fn nearest<T: Element>(value: f64) -> f64 {
+    decode(&T::encode(&[value, 0.0][..T::PACK]))[0]
+}
+
+/// Errors of several values by the Frobenius norm. Those whose reference is not finite do not count.
+#[derive(Debug, Default)]
+struct Together {
+    squares: f64,
+    error_squares: f64,
+}
+
+impl Together {
+    fn add(&mut self, expected: f64, got: f64, error: f64) {
+        if expected.is_finite() && got.is_finite() {
+            self.squares += expected * expected;
+            self.error_squares += error * error;
+        }
+    }
+
+    fn relative(&self) -> f64 {
+        if self.error_squares == 0.0 { 0.0 } else { (self.error_squares / self.squares).sqrt() }
+    }
+}
+
+/// The relative error of all values together, by the Frobenius norm, that rounding them to a 16-bit
+/// type makes.
+fn rounding_error(values: &[f64], dtype: DType) -> f64 {
+    let rounded = match dtype {
+        DType::Bf16 => decode(&bf16::encode(values)),
+        _ => decode(&f16::encode(values)),
+    };
+    let mut together = Together::default();
+    for (value, rounded) in values.iter().zip(rounded) {
+        together.add(*value, rounded, rounded - value);
+    }
+    together.relative()
+}
+
 /// The absolute error; infinite if one is a special value that the other is not.
-fn error<T: Scalar>(expected: f64, got: f64) -> f64 {
+fn error<T: Element>(expected: f64, got: f64) -> f64 {
     if expected.is_nan() || got.is_nan() {
         return if expected.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
     }
     if got.is_infinite() || expected.is_infinite() {
         // A finite reference beyond the type's range rounds to infinity.
-        let rounded = T::from_f64(expected).to_f64();
-        return if rounded == got { 0.0 } else { f64::INFINITY };
+        return if nearest::<T>(expected) == got { 0.0 } else { f64::INFINITY };
     }
     (expected - got).abs()
 }
 
 #[cfg(test)]
 mod tests {
+    use hk_types::dtype::F4x2E2M1;
+
     use super::*;
 
     fn expected(values: &[f64], allowed: f64) -> Expected {
@@ -151,6 +302,49 @@ mod tests {
         assert!(reference.accepts(&reference.compare(&got)));
         reference.frobenius = Some(0.001);
         assert!(!reference.accepts(&reference.compare(&got)));
+    }
+
+    #[test]
+    fn each_group_may_be_worse_than_all() {
+        let mut got = [1.0f32; 100];
+        got[7] = 1.1;
+        let all = Expected { frobenius: Some(0.015), ..expected(&[1.0; 100], 1.0) };
+        assert!(all.accepts(&all.compare(&got)));
+        let groups = all.per_group(20, 0.015);
+        assert!(!groups.accepts(&groups.compare(&got)));
+    }
+
+    #[test]
+    fn bits_are_those_of_zeros_and_nans_too() {
+        let right = [0.0f32, f32::NAN];
+        let reference = Expected::bits(&right);
+        assert!(reference.accepts(&reference.compare(&right)));
+        assert!(!reference.accepts(&reference.compare(&[-0.0, f32::NAN])));
+        assert!(!reference.accepts(&reference.compare(&[0.0, -f32::NAN])));
+        let pair = [F4x2E2M1::from_f32(0.0, 1.0)];
+        let reference = Expected::bits(&pair);
+        assert!(reference.accepts(&reference.compare(&pair)));
+        assert!(!reference.accepts(&reference.compare(&[F4x2E2M1::from_f32(-0.0, 1.0)])));
+    }
+
+    #[test]
+    fn a_few_codes_near_ties_may_be_one_step_off() {
+        let values = vec![5.0001, 2.5001, 1.75, 3.6, 0.1, -0.1];
+        let near = Steps { share: 0.0, near: 1e-3 };
+        let pack = |codes: [f32; 6]| [0, 2, 4].map(|i| F4x2E2M1::from_f32(codes[i], codes[i + 1]));
+        let judge = |codes, steps| {
+            let reference = Expected::codes(values.clone(), steps);
+            reference.accepts(&reference.compare(&pack(codes)))
+        };
+        assert!(judge([6.0, 3.0, 2.0, 4.0, 0.0, -0.0], near), "signed zeros are equal");
+        assert!(judge([4.0, 2.0, 2.0, 4.0, 0.0, 0.0], near));
+        assert!(!judge([4.0, 2.0, 1.5, 4.0, 0.0, 0.0], near), "three codes");
+        let more = Steps { share: 0.5, ..near };
+        assert!(judge([4.0, 2.0, 1.5, 4.0, 0.0, 0.0], more));
+        assert!(!judge([6.0, 3.0, 2.0, 3.0, 0.0, 0.0], near), "not near a tie");
+        let any = Steps { near: f64::INFINITY, ..near };
+        assert!(judge([6.0, 3.0, 2.0, 3.0, 0.0, 0.0], any));
+        assert!(!judge([6.0, 3.0, 2.0, 2.0, 0.0, 0.0], any), "two steps");
     }
 
     #[test]

@@ -1,20 +1,25 @@
 //! Cases, and how they are run.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use hk_core::dtype::{Element, Scalar};
+use hk_core::dtype::Element;
 use hk_core::kernel::{KernelSet, TileConfig};
+use hk_core::op::ArgumentInfo;
 use hk_core::{Arch, Device, Error, FaultKind, FaultReport, Result, Stream, record_tiles};
 use hk_sim::counters::{self, Counters};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
 use serde::Serialize;
 
-use crate::expected::{Expected, Statistics};
-use crate::guarded::Guarded;
+use setup::Tested;
+
+use crate::expected::Statistics;
+use crate::guarded::{Guarded, Placement};
 
 /// Bit patterns of outputs and their surroundings before each run: NaN, an unlikely number, zero.
 /// As each run must give the same bits, an element that the op does not write is noticed.
@@ -63,6 +68,21 @@ pub struct CaseInfo {
 }
 
 impl CaseInfo {
+    /// A quick case for all architectures. `dtypes` are those of the inputs, and, if it is another,
+    /// that of the output.
+    pub fn new(
+        module: &'static str,
+        op: &'static str,
+        case: impl Into<String>,
+        dtypes: &[DType],
+        shape: &[usize],
+    ) -> Self {
+        let mut names: Vec<_> = dtypes.iter().map(|dtype| dtype.name()).collect();
+        names.dedup();
+        let (case, dtype, shape) = (case.into(), names.join(" -> "), shape.to_vec());
+        Self { module, op, case, dtype, shape, size: Size::Quick, arch: None }
+    }
+
     /// Whether the case is for the device.
     pub fn fits(&self, device: &Device) -> bool {
         self.arch.is_none_or(|arch| arch == device.arch())
@@ -74,19 +94,21 @@ impl CaseInfo {
     }
 }
 
-type Prepare = dyn Fn(&Stream) -> Result<Prepared> + Send + Sync;
-
 /// A call of an op, with seeded inputs and a reference.
 pub struct Case {
     /// Name and size.
     pub info: CaseInfo,
-    prepare: Box<Prepare>,
+    place: Placement,
+    in_place: bool,
+    set_up: Box<dyn Fn(&mut Setup) + Send + Sync>,
 }
 
 /// A case on a device: its inputs are uploaded, its reference is computed.
 pub struct Prepared {
-    outputs: Vec<Box<dyn Output>>,
+    tensors: Vec<Rc<RefCell<dyn Tested>>>,
     launch: Box<dyn FnMut() -> Result<()>>,
+    /// The op's, as it declares them.
+    arguments: Vec<ArgumentInfo>,
 }
 
 /// What a case gave on a device.
@@ -140,12 +162,29 @@ pub struct Report {
 }
 
 impl Case {
-    /// A case that `prepare` draws.
-    pub fn new(
-        info: CaseInfo,
-        prepare: impl Fn(&Stream) -> Result<Prepared> + Send + Sync + 'static,
-    ) -> Self {
-        Self { info, prepare: Box::new(prepare) }
+    /// A case with the tensors and the call that `set_up` says.
+    pub fn new(info: CaseInfo, set_up: impl Fn(&mut Setup) + Send + Sync + 'static) -> Self {
+        let (place, set_up) = (Placement::DENSE, Box::new(set_up));
+        Self { info, place, in_place: false, set_up }
+    }
+
+    /// With the tensors at such places in memory.
+    #[must_use]
+    pub fn place(self, place: Placement) -> Self {
+        Self { place, ..self }
+    }
+
+    /// That is so much work.
+    #[must_use]
+    pub fn size(mut self, size: Size) -> Self {
+        self.info.size = size;
+        self
+    }
+
+    /// With inputs that are outputs, wherever the op permits it.
+    #[must_use]
+    pub fn in_place(self, in_place: bool) -> Self {
+        Self { in_place, ..self }
     }
 
     /// Runs it three times on the device and compares.
@@ -175,7 +214,13 @@ impl Case {
     /// # Errors
     /// If the device has no room for it.
     pub fn prepare(&self, device: &Device) -> Result<Prepared> {
-        (self.prepare)(&device.default_stream())
+        self.prepare_on(&device.default_stream())
+    }
+
+    fn prepare_on(&self, stream: &Stream) -> Result<Prepared> {
+        let mut setup = Setup::new(stream, self);
+        (self.set_up)(&mut setup);
+        setup.prepare()
     }
 }
 
@@ -218,13 +263,11 @@ impl<'c> Attempt<'c> {
         if run == 0 {
             // Under the schedule of the first run already, as the sanitizer watches memory from its
             // allocation on.
-            self.prepared = Some((self.case.prepare)(stream)?);
+            self.prepared = Some(self.case.prepare_on(stream)?);
         }
         let Some(prepared) = &mut self.prepared else { return Ok(()) };
         let pattern = PATTERNS[run];
-        for output in &mut prepared.outputs {
-            output.reset(pattern)?;
-        }
+        prepared.reset(pattern)?;
         if self.counts && run == 0 {
             let launch = || (prepared.launch)().and_then(|()| stream.synchronize());
             let (launched, counters) = counters::count(launch);
@@ -233,20 +276,15 @@ impl<'c> Attempt<'c> {
         } else {
             (prepared.launch)()?;
         }
-        let mut complaint = None;
-        for output in &mut prepared.outputs {
-            let said = output.take(pattern)?;
-            complaint = complaint.or(said);
-        }
-        if let Some(complaint) = complaint {
+        if let Some(complaint) = prepared.take(pattern)? {
             self.fail(format!("run {}: {complaint}", run + 1));
         }
         Ok(())
     }
 
     fn report(mut self, device: &Device, setting: &Setting) -> Report {
-        for output in self.prepared.iter().flat_map(|prepared| &prepared.outputs) {
-            output.judge(&mut self.outcome);
+        if let Some(prepared) = &self.prepared {
+            prepared.judge(&mut self.outcome);
         }
         let Self { case: Case { info, .. }, outcome, tiles, .. } = self;
         let worst = outcome.worst.as_ref();
@@ -353,7 +391,7 @@ impl fmt::Debug for Case {
 
 impl fmt::Debug for Prepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Prepared with {} outputs", self.outputs.len())
+        write!(f, "Prepared with {} tensors", self.tensors.len())
     }
 }
 
@@ -367,126 +405,52 @@ struct Outcome {
     relative: Option<f64>,
 }
 
-impl Prepared {
-    /// A call that writes the outputs that are added next. It may be made several times.
-    pub fn new(launch: impl FnMut() -> Result<()> + 'static) -> Self {
-        Self { outputs: Vec::new(), launch: Box::new(launch) }
+impl Outcome {
+    /// Notes how an output compares, if it is the worst.
+    fn note(&mut self, found: Statistics) {
+        let share = |s: &Statistics| if s.error == 0.0 { 0.0 } else { s.error / s.allowed };
+        if self.worst.as_ref().is_none_or(|worst| share(&found) > share(worst)) {
+            self.worst = Some(found);
+        }
+        self.relative = Some(self.relative.unwrap_or(0.0).max(found.relative));
     }
+}
 
+impl Prepared {
     /// Makes the call once, and tells what is wrong with what it gave.
     ///
     /// # Errors
     /// Those of the call.
     pub fn attempt(&mut self) -> Result<Option<String>> {
         let pattern = PATTERNS[0];
-        for output in &mut self.outputs {
-            output.forget();
-            output.reset(pattern)?;
-        }
+        self.tensors.iter().for_each(|tensor| tensor.borrow_mut().forget());
+        self.reset(pattern)?;
         (self.launch)()?;
-        for output in &mut self.outputs {
-            let complaint = output.take(pattern)?;
-            if complaint.is_some() {
-                return Ok(complaint);
-            }
+        if let Some(complaint) = self.take(pattern)? {
+            return Ok(Some(complaint));
         }
         let mut outcome = Outcome::default();
-        for output in &self.outputs {
-            output.judge(&mut outcome);
-        }
+        self.judge(&mut outcome);
         Ok(outcome.failure)
     }
 
-    /// Adds an output. With `initial`, its rows hold that before each run, as those of an op that
-    /// works in place; otherwise nothing of value.
-    #[must_use]
-    pub fn output<T: Scalar>(
-        mut self,
-        name: &'static str,
-        memory: Guarded<T>,
-        initial: Option<Vec<T>>,
-        expected: Expected,
-    ) -> Self {
-        self.outputs.push(Box::new(Checked { name, memory, initial, expected, first: None }));
-        self
-    }
-}
-
-/// An output, whatever its element type.
-trait Output {
-    fn reset(&mut self, pattern: u8) -> Result<()>;
-    /// Forgets the runs so far.
-    fn forget(&mut self);
-    /// Reads the output of a run; tells what is wrong with it, other than its values.
-    fn take(&mut self, pattern: u8) -> Result<Option<String>>;
-    /// Compares with the reference.
-    fn judge(&self, outcome: &mut Outcome);
-}
-
-struct Checked<T: Element> {
-    name: &'static str,
-    memory: Guarded<T>,
-    initial: Option<Vec<T>>,
-    expected: Expected,
-    first: Option<Vec<T>>,
-}
-
-impl<T: Scalar> Output for Checked<T> {
-    fn reset(&mut self, pattern: u8) -> Result<()> {
-        self.memory.write(self.initial.as_deref().unwrap_or(&[]), pattern)
+    /// Fills the outputs.
+    fn reset(&self, pattern: u8) -> Result<()> {
+        self.tensors.iter().try_for_each(|tensor| tensor.borrow_mut().reset(pattern))
     }
 
-    fn forget(&mut self) {
-        self.first = None;
-    }
-
-    fn take(&mut self, pattern: u8) -> Result<Option<String>> {
-        let name = self.name;
-        let (values, spoilt) = self.memory.read(pattern)?;
-        if let Some(place) = spoilt {
-            return Ok(Some(format!("{name}: written {place}")));
+    /// Reads all tensors after a run, and tells what is wrong with them, other than outputs' values.
+    fn take(&self, pattern: u8) -> Result<Option<String>> {
+        let mut complaint = None;
+        for tensor in &self.tensors {
+            let said = tensor.borrow_mut().take(pattern)?;
+            complaint = complaint.or(said);
         }
-        let Some(first) = &self.first else {
-            self.first = Some(values);
-            return Ok(None);
-        };
-        let bits = bytemuck::bytes_of::<T>;
-        let different = first.iter().zip(&values).position(|(a, b)| bits(a) != bits(b));
-        Ok(different.map(|at| {
-            let (a, b) = (first[at], values[at]);
-            format!("{name}[{at}] is {b:?} but was {a:?} in the first run")
-        }))
+        Ok(complaint)
     }
 
     fn judge(&self, outcome: &mut Outcome) {
-        let name = self.name;
-        let Some(got) = &self.first else { return };
-        let found = self.expected.compare(got);
-        if !self.expected.accepts(&found) && outcome.failure.is_none() {
-            outcome.failure = Some(if found.failures > 0 {
-                format!(
-                    "{name}: {} elements beyond their tolerance; worst {name}[{}] = {:e}, \
-                     expected {:e}, error {:.3e}, tolerance {:.3e}",
-                    found.failures,
-                    found.index,
-                    found.got,
-                    found.expected,
-                    found.error,
-                    found.allowed,
-                )
-            } else {
-                let most = self.expected.frobenius.unwrap_or_default();
-                format!("{name}: relative error {:.3e}, tolerance {most:.3e}", found.relative)
-            });
-        }
-        if self.expected.values.is_empty() {
-            return;
-        }
-        let share = |s: &Statistics| if s.error == 0.0 { 0.0 } else { s.error / s.allowed };
-        if outcome.worst.as_ref().is_none_or(|worst| share(&found) > share(worst)) {
-            outcome.worst = Some(found);
-        }
-        outcome.relative = Some(outcome.relative.unwrap_or(0.0).max(found.relative));
+        self.tensors.iter().for_each(|tensor| tensor.borrow().judge(outcome));
     }
 }
 
@@ -549,7 +513,7 @@ pub fn rejected<T: Element>(
 ) -> Error {
     const PATTERN: u8 = 0x5a;
     output.write(&[], PATTERN).expect("the output can be filled");
-    let mut tensor = output.matrix().expect("the output has rows");
+    let mut tensor = output.tensor().expect("the output has a place");
     let (result, launched) = record_tiles(|| call(&mut tensor));
     let error = result.expect_err("the call is refused");
     let kernels: Vec<_> = launched.iter().map(|tile| tile.symbol).collect();
@@ -561,8 +525,41 @@ pub fn rejected<T: Element>(
     error
 }
 
+/// The types that `real!` chooses among: bf16, f16 and f32.
+pub const REALS: [DType; 3] = [DType::Bf16, DType::F16, DType::F32];
+
+/// An expression with the type that a [`DType`](hk_core::dtype::DType) among [`REALS`] names:
+/// `real!(dtype, T => case::<T>())`.
+#[macro_export]
+macro_rules! real {
+    ($dtype:expr, $name:ident => $body:expr) => {
+        match $dtype {
+            $crate::harness::DType::Bf16 => $crate::real!(bf16, $name, $body),
+            $crate::harness::DType::F16 => $crate::real!(f16, $name, $body),
+            _ => $crate::real!(f32, $name, $body),
+        }
+    };
+    ($type:ident, $name:ident, $body:expr) => {{
+        type $name = $crate::harness::types::$type;
+        $body
+    }};
+}
+
+/// What `real!` names.
+#[doc(hidden)]
+pub mod types {
+    pub use core::primitive::f32;
+    pub use hk_core::dtype::{bf16, f16};
+}
+
 mod parallel;
+mod rejections;
+mod setup;
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
+pub use hk_core::dtype::DType;
 pub use parallel::run_cases;
+pub use rejections::run_rejections;
+pub use setup::{Arg, Setup};

@@ -27,10 +27,11 @@ pub mod harness;
 pub mod norm;
 
 pub use draw::Draw;
-pub use expected::{Expected, Statistics, unit_roundoff};
+pub use expected::{Expected, Statistics, Steps, unit_roundoff};
 #[cfg(feature = "harness")]
 pub use guarded::{Edge, Guarded, Placement};
 #[cfg(feature = "harness")]
 pub use harness::{
-    Case, CaseInfo, Look, Prepared, Report, Size, devices, devices_of, run_cases, run_module,
+    Arg, Case, CaseInfo, Look, Prepared, REALS, Report, Setup, Size, devices, devices_of,
+    run_cases, run_module, run_rejections,
 };

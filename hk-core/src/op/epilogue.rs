@@ -186,8 +186,8 @@ impl<'a> Epilogue<'a> {
     }
 }
 
-/// Names of each step, and of its operands if it has two.
-const NAMES: [[&str; 3]; MAX_STEPS] = [
+/// Names of each step as an argument, and of its operands if it has two.
+pub const NAMES: [[&str; 3]; MAX_STEPS] = [
     ["epilogue[0]", "epilogue[0].a", "epilogue[0].b"],
     ["epilogue[1]", "epilogue[1].a", "epilogue[1].b"],
     ["epilogue[2]", "epilogue[2].a", "epilogue[2].b"],

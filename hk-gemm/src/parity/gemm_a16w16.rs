@@ -1,14 +1,14 @@
 //! How a case of `gemm_a16w16` is drawn and run.
 
-use hk_core::dtype::{DType, Real, Real16, bf16, f16};
-use hk_core::{Arch, Result, Stream, Tensor};
-use hk_ref::draw::to_f64;
+use hk_core::dtype::{DType, Real, Real16, bf16, decode, f16};
+use hk_core::{Arch, Tensor};
 use hk_ref::gemm::gemm_a16w16 as reference;
 use hk_ref::gemm::gemm_a16w16::{Operands, Term};
-use hk_ref::{Case, CaseInfo, Draw, Guarded, Placement, Prepared, Size};
+use hk_ref::{Case, CaseInfo, Draw, Placement, Setup, Size, real};
 use ndarray::ArrayView2;
 
 use crate::{Activation, Epilogue, GemmOptions, Layout, Operand, gemm_a16w16_into};
+use hk_core::op::epilogue::NAMES;
 
 /// A step of the epilogue as data. Operands are drawn.
 #[derive(Debug, Clone, Copy)]
@@ -94,28 +94,25 @@ impl Spec {
     fn placed(&self, place: Placement, element: usize) -> Placement {
         if self.carry { place.carry(element) } else { place }
     }
-
-    fn seed(&self) -> u64 {
-        let [m, n, k] = self.shape.map(|size| size as u64);
-        m.wrapping_mul(1_000_003).wrapping_add(n).wrapping_mul(1_000_003).wrapping_add(k)
-    }
 }
 
 /// The case with operands of type `T` and a result of type `Y`.
 pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
     let mut info = info::<T, Y>(&spec.name, spec.shape, spec.layout, spec.size);
     info.arch = spec.tile.map(|(arch, _)| arch);
-    Case::new(info, move |stream| {
+    let in_place = spec.steps.iter().any(|step| matches!(step, Step::AddOutput(_)));
+    let case = Case::new(info, move |s| {
         let [m, n, k] = spec.shape;
-        let mut x: Vec<T> = spec.draw[0].values(spec.seed(), m * k);
-        let mut w: Vec<T> = spec.draw[1].values(spec.seed() + 1, n * k);
+        let mut x: Vec<T> = s.draw("x", &[m, k], spec.draw[0]);
+        let mut w: Vec<T> = s.draw("w", &[n, k], spec.draw[1]);
         if spec.special {
             x[k + k / 2] = T::from_f64(f64::NAN);
             x[3 * k + k / 4] = T::from_f64(f64::NEG_INFINITY);
             w[2 * k + k / 3] = T::from_f64(f64::INFINITY);
         }
-        prepare::<T, Y>(stream, &spec, &x, &w)
-    })
+        set_up::<T, Y>(s, &spec, &x, &w);
+    });
+    case.in_place(in_place)
 }
 
 /// As [`case`], with the types as values: 16-bit operands, and a result of any type.
@@ -136,15 +133,9 @@ fn info<T: Real16, Y: Real>(name: &str, shape: [usize; 3], layout: Layout, size:
     } else {
         format!("{}->{}", T::DTYPE, Y::DTYPE)
     };
-    CaseInfo {
-        module: "gemm_a16w16",
-        op: "gemm_a16w16",
-        case: format!("{name}, {}", layout.name()),
-        dtype,
-        shape: shape.to_vec(),
-        size,
-        arch: None,
-    }
+    let case = format!("{name}, {}", layout.name());
+    let info = CaseInfo::new("gemm_a16w16", "gemm_a16w16", case, &[], &shape);
+    CaseInfo { dtype, size, ..info }
 }
 
 /// A case on given matrices, such as a model's weight and rows of its embedding table. `operands`
@@ -157,41 +148,44 @@ pub fn tensor_case<T: Real16>(
     operands: impl Fn() -> [Vec<T>; 2] + Send + Sync + 'static,
 ) -> Case {
     let info = info::<T, T>(name, shape, layout, Size::Core);
-    Case::new(info, move |stream| {
+    Case::new(info, move |s| {
         let [x, w] = operands();
-        let spec = Spec { layout, ..Spec::new("", shape) };
-        prepare::<T, T>(stream, &spec, &x, &w)
+        set_up::<T, T>(s, &Spec { layout, ..Spec::new("", shape) }, &x, &w);
     })
 }
 
 /// More multiplications than this are not computed in full on the CPU.
 const SAMPLED: usize = 1 << 30;
 
-fn prepare<T: Real16, Y: Real>(stream: &Stream, spec: &Spec, x: &[T], w: &[T]) -> Result<Prepared> {
+fn set_up<T: Real16, Y: Real>(s: &mut Setup, spec: &Spec, x: &[T], w: &[T]) {
     let [m, n, k] = spec.shape;
-    let (terms, initial, held) = operands::<Y>(stream, spec)?;
+    let (steps, held): (Vec<_>, Vec<_>) = operands::<Y>(s, spec).into_iter().unzip();
     let expected = {
-        let (x, w) = (to_f64(x), to_f64(w));
+        let (x, w) = (decode(x), decode(w));
         let matrix = |values, rows| {
             ArrayView2::from_shape((rows, k), values).expect("the case draws rows of k elements")
         };
         let operands = Operands { x: matrix(&x, m), w: matrix(&w, n) };
-        reference::expect(operands, &terms, Y::DTYPE, m * n * k > SAMPLED)
+        reference::expect(operands, &steps, Y::DTYPE, m * n * k > SAMPLED)
     };
-
-    let upload = |values, rows, transposed| {
-        let before = k / 2 * if transposed { rows + spec.place.gap } else { 1 };
-        upload(stream, values, [rows, k], transposed, spec.placed(spec.place, before))
+    let mut operand = |name, values: &[T], rows, is_transposed| {
+        let before = k / 2 * if is_transposed { rows + spec.place.gap } else { 1 };
+        let (shape, values) = match is_transposed {
+            true => ([k, rows], transposed(values, k)),
+            false => ([rows, k], values.to_vec()),
+        };
+        s.given(name, &shape, values).place(spec.placed(spec.place, before))
     };
-    let x_memory = upload(x, m, spec.layout.x_is_transposed())?;
-    let w_memory = upload(w, n, spec.layout.w_is_transposed())?;
+    let x = operand("x", x, m, spec.layout.x_is_transposed());
+    let w = operand("w", w, n, spec.layout.w_is_transposed());
     let gap = if spec.place.gap > 0 { spec.place.gap + 8 } else { 0 };
     let y_place = spec.placed(spec.place.gap(gap), m / 2 * (n + gap));
-    let y_memory = Guarded::<Y>::new(stream, m, n, y_place)?;
-    let (x, w, mut y) = (x_memory.matrix()?, w_memory.matrix()?, y_memory.matrix()?);
-    let previous = Held::of(&y)?;
+    let y = s.output::<Y>("y", &[m, n], expected).place(y_place);
+
     let spec = spec.clone();
-    let launch = move || {
+    s.call(move || {
+        let get = |operands: &Vec<Getter>| operands.iter().map(|get| get()).collect();
+        let held: Vec<Vec<Held>> = held.iter().map(get).collect();
         let mut options = GemmOptions::default().layout(spec.layout);
         let mut epilogue = Epilogue::default();
         for (step, held) in spec.steps.iter().zip(&held) {
@@ -199,35 +193,20 @@ fn prepare<T: Real16, Y: Real>(stream: &Stream, spec: &Spec, x: &[T], w: &[T]) -
                 (Step::AddColumns, [a]) if spec.by_options => options = options.bias(a),
                 (Step::Act(kind), _) if spec.by_options => options = options.activation(kind),
                 (Step::AddTensor(_), [a]) if spec.by_options => options = options.residual(a),
-                (step, held) => epilogue = push(epilogue, step, held, &previous),
+                (step, held) => epilogue = push(epilogue, step, held),
             }
         }
         options = options.epilogue(epilogue);
-        if let Some(splits) = spec.splits {
-            options = options.splits(splits);
-        }
-        if let Some((_, tile)) = spec.tile {
-            options = options.tile(tile);
-        }
-        gemm_a16w16_into(&x, &w, &options, &mut y)
-    };
-    Ok(Prepared::new(launch).output("y", y_memory, initial, expected))
+        options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+        options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
+        gemm_a16w16_into(&x.get(), &w.get(), &options, &mut y.get())
+    });
 }
 
-/// Uploads a matrix of `[rows, k]`, stored transposed if asked.
-fn upload<T: Real16>(
-    stream: &Stream,
-    values: &[T],
-    [rows, k]: [usize; 2],
-    transposed: bool,
-    place: Placement,
-) -> Result<Guarded<T>> {
-    if !transposed {
-        return Guarded::input(stream, values, rows, k, place);
-    }
-    let values: Vec<T> =
-        (0..k).flat_map(|at| (0..rows).map(move |row| values[row * k + at])).collect();
-    Guarded::input(stream, &values, k, rows, place)
+/// The transpose of a matrix with rows of `columns` elements.
+fn transposed<T: Real16>(values: &[T], columns: usize) -> Vec<T> {
+    let column = |at| values.iter().skip(at).step_by(columns).copied();
+    (0..columns).flat_map(column).collect()
 }
 
 /// An operand of a step on the device.
@@ -237,19 +216,20 @@ enum Held {
     F32(Tensor<f32>),
 }
 
-impl Held {
-    /// The elements of a tensor whose type is one of the three.
-    fn of<T: Real>(tensor: &Tensor<T>) -> Result<Self> {
-        // SAFETY: they are read by the op alone, which may also have them as its output.
-        unsafe {
-            Ok(match T::DTYPE {
-                DType::Bf16 => Self::Bf16(tensor.bitcast()?.alias()),
-                DType::F16 => Self::F16(tensor.bitcast()?.alias()),
-                _ => Self::F32(tensor.bitcast()?.alias()),
-            })
+/// Gives one, when the call is made.
+type Getter = Box<dyn Fn() -> Held>;
+
+macro_rules! held {
+    ($($type:ident: $variant:ident),*) => {$(
+        impl From<Tensor<$type>> for Held {
+            fn from(tensor: Tensor<$type>) -> Self {
+                Self::$variant(tensor)
+            }
         }
-    }
+    )*};
 }
+
+held!(bf16: Bf16, f16: F16, f32: F32);
 
 impl<'a> From<&'a Held> for Operand<'a> {
     fn from(held: &'a Held) -> Self {
@@ -261,7 +241,7 @@ impl<'a> From<&'a Held> for Operand<'a> {
     }
 }
 
-fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) -> Epilogue<'a> {
+fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held]) -> Epilogue<'a> {
     match (step, held) {
         (Step::MulScalar(s), _) => to.mul_scalar(s),
         (Step::MulScalarTensor, [Held::F32(s)]) => to.mul_scalar_tensor(s),
@@ -272,8 +252,7 @@ fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) 
         (Step::AddRows, [t]) => to.add_rows(t),
         (Step::AddColumns, [t]) => to.add_columns(t),
         (Step::AddScaledColumns(beta), [t]) => to.add_scaled_columns(t, beta),
-        (Step::AddTensor(beta), [t]) => to.add_tensor(t, beta),
-        (Step::AddOutput(beta), _) => to.add_tensor(previous, beta),
+        (Step::AddTensor(beta) | Step::AddOutput(beta), [t]) => to.add_tensor(t, beta),
         (Step::AddProduct(Factor::Number(a), Factor::Number(b)), _) => to.add_product(a, b),
         (Step::AddProduct(Factor::Number(a), _), [b]) => to.add_product(a, b),
         (Step::AddProduct(_, Factor::Number(b)), [a]) => to.add_product(a, b),
@@ -284,98 +263,74 @@ fn push<'a>(to: Epilogue<'a>, step: Step, held: &'a [Held], previous: &'a Held) 
     }
 }
 
-/// The steps with drawn operands, for the reference and, by step, on the device; and what the
-/// output holds before, if a step reads it.
-#[expect(clippy::type_complexity, reason = "three parts of one thing, taken apart at once")]
-fn operands<Y: Real>(
-    stream: &Stream,
-    spec: &Spec,
-) -> Result<(Vec<reference::Step>, Option<Vec<Y>>, Vec<Vec<Held>>)> {
-    let [m, n, _] = spec.shape;
-    let mut seed = spec.seed() + 2;
-    let mut draw = |[rows, columns]: [usize; 2], full: bool, dtype| {
-        seed += 1;
-        let Placement { gap, .. } = spec.operand_place;
-        let place = match full {
-            true => spec.placed(spec.operand_place, rows / 2 * (columns + gap)),
-            false => spec.operand_place.gap(0),
+/// A shape, and the distances between rows and columns of the result in it.
+type Extent = (Vec<usize>, [usize; 2]);
+
+/// The steps with drawn operands: for the reference, and what the op is given.
+fn operands<Y: Real>(s: &mut Setup, spec: &Spec) -> Vec<(reference::Step, Vec<Getter>)> {
+    use reference::Step as Reference;
+    let ([m, n, _], dtype) = (spec.shape, spec.operand);
+    let [one, rows] = [(vec![1], [0, 0]), (vec![m], [1, 0])];
+    let [columns, full] = [(vec![n], [0, 1]), (vec![m, n], [n, 1])];
+    let mut names = NAMES.into_iter();
+    let lower = |step: &Step| {
+        let [name, name_of_a, name_of_b] = match step {
+            Step::AddColumns if spec.by_options => ["bias"; 3],
+            Step::Act(_) if spec.by_options => ["activation"; 3],
+            Step::AddTensor(_) if spec.by_options => ["residual"; 3],
+            _ => names.next().expect("no case has so many steps"),
         };
-        draw_operand(stream, seed, [rows, columns], place, full, dtype)
-    };
-    let (mut steps, mut initial, mut held) = (Vec::new(), None, Vec::new());
-    for step in &spec.steps {
         let mut tensors = Vec::new();
-        let mut operand = |shape, full| {
-            let (term, tensor) = draw(shape, full, spec.operand)?;
+        let mut operand = |name, extent: &Extent, dtype| {
+            let (term, tensor) = draw_operand(s, spec, name, extent, dtype);
             tensors.push(tensor);
-            Ok::<_, hk_core::Error>(term)
+            term
         };
-        steps.push(match *step {
-            Step::MulScalar(s) => reference::Step::Multiply(Term::number(s)),
-            Step::MulScalarTensor => {
-                let (term, tensor) = draw([1, 1], false, DType::F32)?;
-                tensors.push(tensor);
-                reference::Step::Multiply(term)
-            }
-            Step::DivScalar(d) => reference::Step::Divide(d),
-            Step::MulRows => reference::Step::Multiply(operand([m, 1], false)?),
-            Step::MulColumns => reference::Step::Multiply(operand([1, n], false)?),
-            Step::MulTensor => reference::Step::Multiply(operand([m, n], true)?),
-            Step::AddRows => reference::Step::Add(operand([m, 1], false)?, 1.0),
-            Step::AddColumns => reference::Step::Add(operand([1, n], false)?, 1.0),
-            Step::AddScaledColumns(beta) => reference::Step::Add(operand([1, n], false)?, beta),
-            Step::AddTensor(beta) => reference::Step::Add(operand([m, n], true)?, beta),
-            Step::AddOutput(beta) => {
-                let values: Vec<Y> = Draw::Normal.values(spec.seed() + 1000, m * n);
-                let term = Term { values: to_f64(&values), row_stride: n, column_stride: 1 };
-                initial = Some(values);
-                reference::Step::Add(term, beta)
-            }
+        let reference = match *step {
+            Step::MulScalar(s) => Reference::Multiply(Term::number(s)),
+            Step::MulScalarTensor => Reference::Multiply(operand(name, &one, DType::F32)),
+            Step::DivScalar(d) => Reference::Divide(d),
+            Step::MulRows => Reference::Multiply(operand(name, &rows, dtype)),
+            Step::MulColumns => Reference::Multiply(operand(name, &columns, dtype)),
+            Step::MulTensor => Reference::Multiply(operand(name, &full, dtype)),
+            Step::AddRows => Reference::Add(operand(name, &rows, dtype), 1.0),
+            Step::AddColumns => Reference::Add(operand(name, &columns, dtype), 1.0),
+            Step::AddScaledColumns(beta) => Reference::Add(operand(name, &columns, dtype), beta),
+            Step::AddTensor(beta) => Reference::Add(operand(name, &full, dtype), beta),
+            Step::AddOutput(beta) => Reference::Add(operand(name, &full, Y::DTYPE), beta),
             Step::AddProduct(a, b) => {
-                let mut factor = |factor| match factor {
-                    Factor::Number(number) => Ok(Term::number(number)),
-                    Factor::One => operand([1, 1], false),
-                    Factor::Full => operand([m, n], true),
+                let mut factor = |name, factor| match factor {
+                    Factor::Number(number) => Term::number(number),
+                    Factor::One => operand(name, &one, dtype),
+                    Factor::Full => operand(name, &full, dtype),
                 };
-                reference::Step::AddProduct(factor(a)?, factor(b)?)
+                Reference::AddProduct(factor(name_of_a, a), factor(name_of_b, b))
             }
-            Step::ScaleAddSelf(s) => reference::Step::ScaleAddSelf(s),
-            Step::Act(activation) => reference::Step::Activate(activation),
-        });
-        held.push(tensors);
-    }
-    Ok((steps, initial, held))
+            Step::ScaleAddSelf(s) => Reference::ScaleAddSelf(s),
+            Step::Act(activation) => Reference::Activate(activation),
+        };
+        (reference, tensors)
+    };
+    spec.steps.iter().map(lower).collect()
 }
 
-/// A Gaussian operand of `[rows, columns]`, on the device a vector unless `full`.
+/// Gaussian numbers in a shape with these distances between rows and columns: for the reference, and
+/// what the op is given.
 fn draw_operand(
-    stream: &Stream,
-    seed: u64,
-    [rows, columns]: [usize; 2],
-    place: Placement,
-    full: bool,
+    s: &mut Setup,
+    spec: &Spec,
+    name: &'static str,
+    (shape, [row_stride, column_stride]): &Extent,
     dtype: DType,
-) -> Result<(Term, Held)> {
-    fn of<T: Real>(
-        stream: &Stream,
-        seed: u64,
-        [rows, columns]: [usize; 2],
-        place: Placement,
-        full: bool,
-    ) -> Result<(Vec<f64>, Held)> {
-        let values: Vec<T> = Draw::Normal.values(seed, rows * columns);
-        let memory = Guarded::input(stream, &values, rows, columns, place)?;
-        let tensor = if full { memory.matrix()? } else { memory.vector()? };
-        Ok((to_f64(&values), Held::of(&tensor)?))
-    }
-    let shape = [rows, columns];
-    let (values, held) = match dtype {
-        DType::Bf16 => of::<bf16>(stream, seed, shape, place, full)?,
-        DType::F16 => of::<f16>(stream, seed, shape, place, full)?,
-        _ => of::<f32>(stream, seed, shape, place, full)?,
+) -> (Term, Getter) {
+    let place = match shape[..] {
+        [m, n] => spec.placed(spec.operand_place, m / 2 * (n + spec.operand_place.gap)),
+        _ => spec.operand_place,
     };
-    let stride = |extent: usize, stride| if extent > 1 { stride } else { 0 };
-    let term =
-        Term { values, row_stride: stride(rows, columns), column_stride: stride(columns, 1) };
-    Ok((term, held))
+    let (row_stride, column_stride) = (*row_stride, *column_stride);
+    real!(dtype, T => {
+        let operand = s.input::<T>(name, shape, Draw::Normal).place(place);
+        let term = Term { values: operand.numbers(), row_stride, column_stride };
+        (term, Box::new(move || operand.get().into()))
+    })
 }

@@ -1,7 +1,8 @@
 use hk_core::FindingKind;
+use hk_core::op::Arguments;
 
 use super::*;
-use crate::guarded::Placement;
+use crate::expected::Expected;
 
 fn info() -> CaseInfo {
     CaseInfo {
@@ -20,18 +21,14 @@ fn case(
     values: impl Fn(usize) -> Vec<f32> + Send + Sync + Copy + 'static,
     expected: Vec<f64>,
 ) -> Case {
-    Case::new(info(), move |stream| {
-        let memory = Guarded::<f32>::new(stream, 1, 4, Placement::default())?;
-        let mut y = memory.matrix()?;
+    Case::new(info(), move |s| {
+        let y = s.output::<f32>("y", &[4], Expected::exact(expected.clone()));
         let mut run = 0;
-        let launch = move || {
+        s.call(move || {
             let row = values(run);
             run += 1;
-            let mut part = y.narrow_mut(1, 0..row.len())?;
-            part.write(&row)
-        };
-        let expected = Expected::exact(expected.clone());
-        Ok(Prepared::new(launch).output("y", memory, None, expected))
+            y.get().narrow_mut(0, 0..row.len())?.write(&row)
+        });
     })
 }
 
@@ -68,9 +65,9 @@ fn results_that_vary_fail() {
 
 #[test]
 fn an_error_of_the_op_is_reported() {
-    let refused = Case::new(info(), |stream| {
-        hk_core::Tensor::<f32>::from_slice(stream, &[1.0], &[2])?;
-        Ok(Prepared::new(|| Ok(())))
+    let refused = Case::new(info(), |s| {
+        let y = s.output::<f32>("y", &[4], Expected::default());
+        s.call(move || y.get().write(&[1.0]));
     });
     assert!(run(&refused).failure.unwrap().starts_with("error: "));
 }
@@ -97,21 +94,22 @@ hk_core::kernel_args! {
 /// A case whose kernel is right under every schedule, and still wrong: one wave writes LDS that the
 /// other reads, and nothing orders them.
 fn racing_case() -> Case {
-    Case::new(info(), |stream| {
+    Case::new(info(), |s| {
+        let (stream, expected) = (s.stream().clone(), Expected::exact(vec![0.0, 1.0, 2.0, 3.0]));
         let options = hk_build::CompileOptions::default().include(hk_core::INCLUDE);
         let code = hk_build::compile_source(RACE, Arch::Gfx950, &options).unwrap();
-        let module = hk_core::Module::load(stream.device(), &code.image)?;
-        let kernel = module.function::<RaceArgs>("race")?;
-        let memory = Guarded::<f32>::new(stream, 1, 4, Placement::default())?;
-        let (y, stream) = (memory.matrix()?, stream.clone());
-        let launch = move || {
-            let args = RaceArgs { y: y.ptr() };
+        let module = hk_core::Module::load(stream.device(), &code.image).unwrap();
+        let kernel = module.function::<RaceArgs>("race").unwrap();
+        let y = s.output::<f32>("y", &[4], expected);
+        s.call(move || {
+            let mut y = y.get();
+            let mut args = Arguments::new("race");
+            args.output("y", &mut y, &["n"]).contiguous()?;
+            let (call, args) = (args.check()?, RaceArgs { y: y.ptr() });
             let config = hk_core::LaunchConfig::for_elements(128, 128);
             // SAFETY: the kernel writes the four elements of y.
-            unsafe { kernel.launch(&stream, config, &args) }
-        };
-        let expected = Expected::exact(vec![0.0, 1.0, 2.0, 3.0]);
-        Ok(Prepared::new(launch).output("y", memory, None, expected))
+            call.submit(|stream| unsafe { kernel.launch(stream, config, &args) })
+        });
     })
 }
 

@@ -1,8 +1,6 @@
 //! Root-mean-square normalisation.
 
-use hk_types::dtype::{DType, Scalar, bf16, f16};
-
-use crate::expected::{Expected, half_subnormal, unit_roundoff};
+use hk_types::dtype::Scalar;
 
 /// Normalised rows, and the reciprocal root mean square of each.
 #[derive(Debug, Clone)]
@@ -30,48 +28,6 @@ pub fn rmsnorm(h: &[f64], weight: &[f64], eps: f32, weight_offset: f32) -> Norma
 /// sum of two smaller numbers.
 pub fn add<T: Scalar>(x: &[T], residual: &[T]) -> Vec<T> {
     x.iter().zip(residual).map(|(x, r)| T::from_f64(x.to_f64() + r.to_f64())).collect()
-}
-
-/// The tolerance of `y`: one rounding of a 16-bit result and nothing more, or 4e-6 of an f32 one.
-/// `comparable` says that rows are of comparable magnitude, so that the error of all together
-/// averages out; or, where it does not, as of rows that are scaled by nearly a power of two, is at
-/// most that of the right result, rounded.
-pub fn expect_y(values: Vec<f64>, dtype: DType, comparable: bool) -> Expected {
-    let relative = match dtype {
-        DType::F32 => 4e-6,
-        _ => unit_roundoff(dtype) * (1.0 + 2f64.powi(-6)),
-    };
-    let floor = match dtype {
-        DType::F32 => 2f64.powi(-149),
-        _ => half_subnormal(dtype),
-    };
-    let allowed = values.iter().map(|value| relative * value.abs() + floor).collect();
-    let frobenius = match dtype {
-        DType::Bf16 => Some(2.0e-3),
-        DType::F16 => Some(2.6e-4),
-        _ => None,
-    };
-    let frobenius = frobenius.filter(|_| comparable && values.len() >= 1024);
-    let frobenius = frobenius.map(|most: f64| most.max(1.02 * rounding_error(&values, dtype)));
-    Expected { at: None, values, allowed, frobenius }
-}
-
-/// The relative error of all values together, by the Frobenius norm, that rounding them to a 16-bit
-/// type makes.
-fn rounding_error(values: &[f64], dtype: DType) -> f64 {
-    let round = |value: f64| match dtype {
-        DType::Bf16 => bf16::from_f64(value).to_f64(),
-        _ => f16::from_f64(value).to_f64(),
-    };
-    let squares: f64 = values.iter().map(|value| value * value).sum();
-    let errors: f64 = values.iter().map(|value| (round(*value) - value).powi(2)).sum();
-    if errors == 0.0 { 0.0 } else { (errors / squares).sqrt() }
-}
-
-/// The tolerance of `rstd`: 2e-6.
-pub fn expect_rstd(values: Vec<f64>) -> Expected {
-    let allowed = values.iter().map(|value| 2e-6 * value.abs() + 2f64.powi(-149)).collect();
-    Expected { at: None, values, allowed, frobenius: None }
 }
 
 #[cfg(test)]

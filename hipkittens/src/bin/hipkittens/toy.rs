@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hk_build::{CompileOptions, compile_hip};
+use hk_core::dtype::DType;
 use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Param, Resources, TileConfig};
-use hk_core::{Device, DevicePtr, Tensor, kernel_args};
-use hk_ref::{Case, CaseInfo, Expected, Guarded, Placement, Prepared, Size};
+use hk_core::op::Arguments;
+use hk_core::{Device, DevicePtr, kernel_args};
+use hk_ref::{Case, CaseInfo, Expected};
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::Arch;
 use miniz_oxide::deflate::compress_to_vec_zlib;
@@ -80,29 +82,24 @@ fn kernels(folder: &Path) -> &'static KernelSet {
 
 /// A case with `x` from `first` on.
 fn case(set: &'static KernelSet, first: i32) -> Case {
-    let info = CaseInfo {
-        module: "toy",
-        op: "toy",
-        case: format!("from {first}"),
-        dtype: "i32".into(),
-        shape: vec![LANES as usize],
-        size: Size::Quick,
-        arch: None,
-    };
-    Case::new(info, move |stream| {
+    let info =
+        CaseInfo::new("toy", "toy", format!("from {first}"), &[DType::I32], &[LANES as usize]);
+    Case::new(info, move |s| {
         let x: Vec<i32> = (first..first + LANES).collect();
         let y = x.iter().map(|&x| if x > LIMIT { 0.0 } else { f64::from(x + 3) }).collect();
-        let x = Tensor::from_slice(stream, &x, &[x.len()])?;
-        let memory = Guarded::<i32>::new(stream, 1, x.len(), Placement::default())?;
-        let mut out = memory.vector()?;
-        let stream = stream.clone();
-        let launch = move || {
-            let args = ToyArgs { x: x.ptr(), y: out.ptr_mut(), limit: LIMIT, twice: 0 };
-            let toy = set.function::<ToyArgs>(stream.device(), "toy", "toy", "", &[])?;
+        let x = s.given("x", &[LANES as usize], x);
+        let y = s.output::<i32>("y", &[LANES as usize], Expected::exact(y));
+        s.call(move || {
+            let (x, mut y) = (x.get(), y.get());
+            let mut args = Arguments::new("toy");
+            args.input("x", &x, &["n"]).contiguous()?;
+            args.output("y", &mut y, &["n"]).contiguous()?;
+            let call = args.check()?;
+            let args = ToyArgs { x: x.ptr(), y: y.ptr_mut(), limit: LIMIT, twice: 0 };
+            let toy = set.function::<ToyArgs>(call.device(), "toy", "toy", "", &[])?;
             // SAFETY: each lane accesses its element of x and y, which have as many.
-            unsafe { toy.launch(&stream, [1, 1, 1], &args) }
-        };
-        Ok(Prepared::new(launch).output("y", memory, None, Expected::exact(y)))
+            call.submit(|stream| unsafe { toy.launch(stream, [1, 1, 1], &args) })
+        });
     })
 }
 

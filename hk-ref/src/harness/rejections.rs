@@ -1,0 +1,434 @@
+//! Wrong calls, made of right ones: each tensor of a case in turn gives way to one that the op must
+//! refuse by what it declares.
+
+use std::collections::BTreeSet;
+
+use hk_core::dtype::{DType, Element, F4x2E2M1, f16};
+use hk_core::op::{ArgumentInfo, Role, Strides};
+use hk_core::{Device, Error, Result, Stream, Tensor, record_tiles};
+
+use super::{Case, Prepared, Setup, Size};
+
+/// What outputs hold before a wrong call, and must hold after it.
+pub(super) const POISON: u8 = 0x5a;
+
+/// Elements of the largest cases that wrong calls are made of.
+const MOST: usize = 1 << 16;
+
+/// What is given to an op in the place of a right tensor. All of its bytes are poison.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// One of another shape.
+    Shape(Vec<usize>),
+    /// One on another stream, perhaps of another device.
+    Stream(Stream),
+    /// One with gaps between rows.
+    Gaps,
+    /// One with gaps between the elements of a row.
+    Spread,
+    /// One with the same elements at several indices.
+    Repeated,
+    /// One in memory that another argument has too, from that element on.
+    Within(Flat, usize),
+}
+
+/// Makes wrong calls of every op of a module, from its quick cases, and requires that each is refused
+/// with an error that names the op and the argument, before anything is launched, with outputs left
+/// as they were. For tests.
+///
+/// Each tensor comes in turn with a wrong rank, with each of its sizes one off, on another stream
+/// and another device, in a layout that the op does not take, and each output over each other
+/// argument. Each size is 0 once, in all that have it, which the op may also take. FP8 types that
+/// the architecture lacks must be refused where a case is for another.
+///
+/// # Panics
+/// If something was not refused so, with all that was not; if there is an op without a case to make
+/// calls of.
+pub fn run_rejections(module: &str, cases: &[Case], devices: &[Device]) {
+    let mut failures = String::new();
+    for device in devices {
+        let other = devices.iter().find(|other| *other != device);
+        let (mut kinds, mut ops, mut covered) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for case in cases.iter().filter(|case| case.info.module == module) {
+            ops.insert(case.info.op);
+            let (shape, size) = (&case.info.shape, case.info.size);
+            let is_small = size == Size::Quick && shape.iter().product::<usize>() <= MOST;
+            if case.in_place || !is_small || shape.iter().any(|size| *size < 2) {
+                continue;
+            }
+            let mut complain =
+                |what| failures += &format!("\n{} on {device}: {what}", case.info.title());
+            if !case.info.fits(device) {
+                let kind = (case.info.op, case.info.dtype.clone(), Vec::new());
+                if is_foreign(case, device) && !kinds.contains(&kind) {
+                    kinds.push(kind);
+                    let result = case.prepare(device).map(|_| ());
+                    let refused = matches!(&result, Err(Error::ArchMismatch { op, .. }) if *op == case.info.op);
+                    if !refused {
+                        complain(format!("foreign element types: {result:?}"));
+                    }
+                }
+                continue;
+            }
+            let prepared = match case.prepare(device) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    complain(error.to_string());
+                    continue;
+                }
+            };
+            // Calls that differ in element types are alike.
+            let kind = prepared
+                .arguments
+                .iter()
+                .map(|argument| (argument.name, argument.dims, argument.strides, argument.may_be));
+            let kind = (case.info.op, String::new(), kind.collect());
+            if kinds.contains(&kind) {
+                continue;
+            }
+            kinds.push(kind);
+            covered.insert(case.info.op);
+            let mut trial = Trial { op: case.info.op, prepared, failures: Vec::new() };
+            trial.run(device, other).expect("there is memory for small tensors");
+            trial.failures.into_iter().for_each(complain);
+        }
+        let left: Vec<_> = ops.difference(&covered).collect();
+        assert!(
+            left.is_empty() && !ops.is_empty(),
+            "no case for wrong calls of {left:?} on {device}"
+        );
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// Whether the case has tensors of FP8 types that the device's architecture lacks.
+fn is_foreign(case: &Case, device: &Device) -> bool {
+    let mut setup = Setup::new(&device.default_stream(), case);
+    (case.set_up)(&mut setup);
+    let is_fp8 = |dtype| {
+        use DType::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+        matches!(dtype, F8E4M3 | F8E5M2 | F8E4M3Fnuz | F8E5M2Fnuz)
+    };
+    setup.dtypes().any(|dtype| is_fp8(dtype) && device.arch().native(dtype) != dtype)
+}
+
+/// Wrong calls made of one right one.
+struct Trial {
+    op: &'static str,
+    prepared: Prepared,
+    failures: Vec<String>,
+}
+
+/// What is wrong: a kind of error, and the arguments that it may name, or, of two arguments, has to.
+struct Blame {
+    kind: &'static str,
+    names: Vec<&'static str>,
+}
+
+impl Blame {
+    fn new(kind: &'static str, names: impl Into<Vec<&'static str>>) -> Self {
+        Self { kind, names: names.into() }
+    }
+
+    fn fits(&self, op: &str, error: &Error) -> bool {
+        let one =
+            |kind, of: &str, arg: &str| kind == self.kind && op == of && self.names.contains(&arg);
+        let two = |kind, of, a: &str, b: &str| one(kind, of, a) && one(kind, of, b) && a != b;
+        let name = |at: &str| at.split(" on ").next().unwrap_or_default().to_owned();
+        match error {
+            Error::Shape { op, arg, .. } => one("shape", op, arg),
+            Error::Stride { op, arg, .. } => one("stride", op, arg),
+            Error::Alias { op, a, b } => two("alias", op, a, b),
+            Error::Stream { op, a, b } => two("stream", op, a, b),
+            Error::Device { op, a, b } => two("device", op, &name(a), &name(b)),
+            _ => false,
+        }
+    }
+}
+
+impl Trial {
+    fn run(&mut self, device: &Device, other: Option<&Device>) -> Result<()> {
+        self.poison()?;
+        let arguments = self.prepared.arguments.clone();
+        let first = arguments[0].name;
+        let stream = device.new_stream()?;
+        for (at, argument) in arguments.iter().enumerate() {
+            for (shape, blamed) in wrong_shapes(&arguments, at) {
+                let what = format!("{} of shape {shape:?}", argument.name);
+                let wrong = Wrong::Shape(shape);
+                self.refuses(what, &[(argument.name, wrong)], &Blame::new("shape", blamed))?;
+            }
+            if arguments.len() > 1 {
+                let pair = [first, arguments[at.max(1)].name];
+                let elsewhere = [("stream", Some(stream.clone()))];
+                let device = other.map(|other| ("device", Some(other.default_stream())));
+                for (kind, stream) in elsewhere.into_iter().chain(device) {
+                    let Some(stream) = stream else { continue };
+                    let what = format!("{} on another {kind}", argument.name);
+                    let wrong = Wrong::Stream(stream);
+                    self.refuses(what, &[(argument.name, wrong)], &Blame::new(kind, pair))?;
+                }
+            }
+            let is_output = argument.role == Role::Output;
+            for (wrong, is_wrong) in [
+                (Wrong::Gaps, argument.strides == Strides::Contiguous),
+                (Wrong::Spread, argument.strides != Strides::Any),
+                (Wrong::Repeated, is_output),
+            ] {
+                if is_wrong {
+                    let what = format!("{} with {wrong:?}", argument.name);
+                    let blame = Blame::new("stride", [argument.name]);
+                    self.refuses(what, &[(argument.name, wrong)], &blame)?;
+                }
+            }
+            let others = arguments.iter().enumerate();
+            let others = others.filter(|(other, of)| of.role == Role::Input || *other < at);
+            for (_, other) in others.filter(|_| is_output) {
+                self.refuses_overlap(device, argument, other)?;
+            }
+        }
+        self.takes_or_refuses_nothing(&arguments)
+    }
+
+    /// An output and another argument that share memory.
+    fn refuses_overlap(
+        &mut self,
+        device: &Device,
+        output: &ArgumentInfo,
+        other: &ArgumentInfo,
+    ) -> Result<()> {
+        let count = |argument: &ArgumentInfo| argument.shape.iter().product::<usize>();
+        let is_permitted = other.may_be == Some(output.name) && other.shape == output.shape;
+        let bytes = output.alignment.max(other.alignment).max(output.dtype.size());
+        let shift =
+            if is_permitted { bytes / output.dtype.size() * output.dtype.pack() } else { 0 };
+        let like = |a: &ArgumentInfo| (a.dtype.size(), a.dtype.pack());
+        if like(output) != like(other) || shift >= count(output) {
+            return Ok(());
+        }
+        let len = count(output) + count(other) + shift;
+        let flat = Flat::new(&device.default_stream(), output.dtype, len)?;
+        let places = [
+            (output.name, Wrong::Within(flat.alias(), 0)),
+            (other.name, Wrong::Within(flat, shift)),
+        ];
+        let what = format!("{} over {}", output.name, other.name);
+        self.refuses(what, &places, &Blame::new("alias", [output.name, other.name]))
+    }
+
+    /// Each size as 0, wherever it is: the op does nothing, or refuses it.
+    fn takes_or_refuses_nothing(&mut self, arguments: &[ArgumentInfo]) -> Result<()> {
+        let names: BTreeSet<_> = arguments.iter().flat_map(axes).collect();
+        if names.iter().any(|name| !is_free(name) && name.parse::<usize>().is_err()) {
+            return Ok(());
+        }
+        for name in names.into_iter().filter(|name| is_free(name)) {
+            let having = arguments.iter().filter(|argument| axes(argument).contains(&name));
+            let empty = having.map(|argument| {
+                let sizes = axes(argument).into_iter().zip(&argument.shape);
+                let shape = sizes.map(|(of, size)| if of == name { 0 } else { *size }).collect();
+                (argument.name, Wrong::Shape(shape))
+            });
+            let empty: Vec<_> = empty.collect();
+            let Some((Err(error), launched)) = self.call(&empty)? else {
+                self.poison()?;
+                continue;
+            };
+            let named = empty.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+            self.check(&format!("{name} = 0"), &error, launched, &Blame::new("shape", named))?;
+        }
+        Ok(())
+    }
+
+    /// Requires a call with these tensors to be refused.
+    fn refuses(
+        &mut self,
+        what: String,
+        wrong: &[(&'static str, Wrong)],
+        blame: &Blame,
+    ) -> Result<()> {
+        match self.call(wrong)? {
+            None => Ok(()),
+            Some((Err(error), launched)) => self.check(&what, &error, launched, blame),
+            Some((Ok(()), _)) => {
+                self.failures.push(format!("{what} was accepted"));
+                self.poison()
+            }
+        }
+    }
+
+    /// Makes the call with these tensors instead of the right ones; with what it launched. Nothing if
+    /// there is no such tensor.
+    fn call(&mut self, wrong: &[(&'static str, Wrong)]) -> Result<Option<(Result<()>, usize)>> {
+        let mut is_possible = true;
+        for (name, wrong) in wrong {
+            for tensor in &self.prepared.tensors {
+                if tensor.borrow().name() == *name {
+                    is_possible &= tensor.borrow_mut().give(wrong)?;
+                }
+            }
+        }
+        if !is_possible {
+            self.restore()?;
+            return Ok(None);
+        }
+        let (result, tiles) = record_tiles(|| (self.prepared.launch)());
+        Ok(Some((result, tiles.len())))
+    }
+
+    fn restore(&self) -> Result<()> {
+        self.prepared.tensors.iter().try_for_each(|tensor| tensor.borrow_mut().restore())
+    }
+
+    /// Puts the right tensors back, with poison in outputs.
+    fn poison(&mut self) -> Result<()> {
+        self.restore()?;
+        self.prepared.tensors.iter().for_each(|tensor| tensor.borrow_mut().forget());
+        self.prepared.reset(POISON)?;
+        self.prepared.take(POISON).map(|_| ())
+    }
+
+    /// Requires the error to be as it should, and nothing to be launched or written; puts the right
+    /// tensors back.
+    fn check(&mut self, what: &str, error: &Error, launched: usize, blame: &Blame) -> Result<()> {
+        if !blame.fits(self.op, error) {
+            let Blame { kind, names } = blame;
+            let text =
+                format!("{what}: expected a wrong {kind} of {names:?} of {}, got {error}", self.op);
+            self.failures.push(text);
+        }
+        if launched > 0 {
+            self.failures.push(format!("{what}: refused after {launched} launches"));
+        }
+        for tensor in &self.prepared.tensors {
+            if tensor.borrow().is_output() && !tensor.borrow().is_untouched()? {
+                self.failures.push(format!("{what}: {} was written", tensor.borrow().name()));
+            }
+        }
+        if let Some(complaint) = self.prepared.take(POISON)? {
+            self.failures.push(format!("{what}: {complaint}"));
+        }
+        self.restore()
+    }
+}
+
+/// Shapes that an argument must not have, and which arguments an error may then name: it, or, where it
+/// is the one that gives the size its value, the next that has the size, or may derive one from it.
+fn wrong_shapes(arguments: &[ArgumentInfo], at: usize) -> Vec<(Vec<usize>, Vec<&'static str>)> {
+    let argument = &arguments[at];
+    let axes = axes(argument);
+    let mut wrong = Vec::new();
+    let mut add = |shape, name: Option<&'static str>| {
+        let own = vec![argument.name];
+        let blamed = match name {
+            Some(name) if is_free(name) && !takes(&arguments[..at], name) => {
+                let later = &arguments[at + 1..];
+                let Some(next) = later.iter().position(|other| self::axes(other).contains(&name))
+                else {
+                    return;
+                };
+                let derived =
+                    |other: &&ArgumentInfo| self::axes(other).iter().any(|axis| is_derived(axis));
+                let mut blamed: Vec<_> =
+                    later[..next].iter().filter(derived).map(|of| of.name).collect();
+                blamed.push(later[next].name);
+                blamed
+            }
+            _ => own,
+        };
+        wrong.push((shape, blamed));
+    };
+    // A tensor of one element may have any rank.
+    if axes.iter().any(|axis| *axis != "1") || axes.is_empty() {
+        let leading = argument.dims.first().copied().filter(|dim| *dim == LEADING);
+        add([&[1], &argument.shape[..]].concat(), leading);
+    }
+    for (i, (axis, size)) in axes.iter().zip(&argument.shape).enumerate() {
+        let step = if i + 1 == axes.len() { argument.dtype.pack() } else { 1 };
+        for other in [size + step, size.saturating_sub(step)] {
+            // A size of 0 is another matter, and a name that comes twice is no size of others.
+            if other > 0
+                && axes.iter().filter(|other| *other == axis && *axis != LEADING).count() < 2
+            {
+                let mut shape = argument.shape.clone();
+                shape[i] = other;
+                add(shape, Some(*axis));
+            }
+        }
+    }
+    wrong
+}
+
+/// Any number of dimensions, as ops declare them.
+const LEADING: &str = "..";
+
+/// The name of each of an argument's dimensions.
+fn axes(argument: &ArgumentInfo) -> Vec<&'static str> {
+    let (dims, rank) = (argument.dims, argument.shape.len());
+    let named = dims.strip_prefix(&[LEADING]).unwrap_or(dims);
+    let mut axes = vec![LEADING; rank - named.len()];
+    axes.extend(named);
+    axes
+}
+
+/// Whether a size is what some argument says it is.
+fn is_free(name: &str) -> bool {
+    name == LEADING || name.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether a size follows from others.
+fn is_derived(name: &str) -> bool {
+    !is_free(name) && name.parse::<usize>().is_err()
+}
+
+/// Whether one of the arguments has a size.
+fn takes(arguments: &[ArgumentInfo], name: &str) -> bool {
+    arguments.iter().any(|argument| axes(argument).contains(&name))
+}
+
+macro_rules! flat {
+    ($($variant:ident: $carrier:ty),*) => {
+        /// Memory for elements of any type of a size.
+        #[derive(Debug)]
+        pub(super) enum Flat {
+            $(#[doc = "As that type."] $variant(Tensor<$carrier>),)*
+        }
+
+        impl Flat {
+            fn new(stream: &Stream, dtype: DType, len: usize) -> Result<Self> {
+                $(if (dtype.size(), dtype.pack()) == (size_of::<$carrier>(), <$carrier>::PACK) {
+                    return Ok(Self::$variant(poisoned(stream, &[len])?));
+                })*
+                unreachable!("elements of {dtype} are as large as one of the above")
+            }
+
+            /// Another owner of it.
+            fn alias(&self) -> Self {
+                match self {
+                    // SAFETY: an op is given both, to refuse them.
+                    $(Self::$variant(tensor) => Self::$variant(unsafe { tensor.alias() }),)*
+                }
+            }
+
+            /// The elements from there on, as of another type.
+            pub(super) fn part<T: Element>(&self, start: usize, shape: &[usize]) -> Result<Tensor<T>> {
+                let end = start + shape.iter().product::<usize>();
+                match self {
+                    $(Self::$variant(tensor) => {
+                        let part = tensor.slice(start..end)?.reshape(shape)?;
+                        // SAFETY: an op is given both, to refuse them.
+                        Ok(unsafe { part.bitcast()?.alias() })
+                    })*
+                }
+            }
+        }
+    };
+}
+
+flat!(Packed: F4x2E2M1, One: u8, Two: f16, Four: u32, Eight: i64);
+
+/// A tensor all of whose bytes are poison.
+pub(super) fn poisoned<T: Element>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
+    let element = bytemuck::pod_read_unaligned(&vec![POISON; size_of::<T>()]);
+    Tensor::filled(stream, shape, element)
+}
