@@ -565,8 +565,8 @@ fn user_objects_live_as_long_as_somebody_refers_to_them() {
         let kept = user_object(&ENDS[1], 1);
         ok(hipGraphRetainUserObject(graph, kept, 2, 0));
         ok(hipUserObjectRelease(kept, 1));
-        let mut call = HipHostNodeParams { function: Some(take_a_while), user_data: null_mut() };
-        get(|node| hipGraphAddHostNode(node, graph, null(), 0, &mut call));
+        let call = HipHostNodeParams { function: Some(take_a_while), user_data: null_mut() };
+        get(|node| hipGraphAddHostNode(node, graph, null(), 0, &call));
         let copy = get(|copy| hipGraphClone(copy, graph));
         let executable = instantiate(copy);
         ok(hipGraphDestroy(graph));
