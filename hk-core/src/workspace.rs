@@ -25,10 +25,17 @@ impl Workspace {
         self.address
     }
 
-    /// To be held while a call launches: of two threads, one is to launch all of its call before the
-    /// other.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    /// To be held while a call launches on the stream: of two threads, one is to launch all of its
+    /// call before the other. What earlier calls left does not count as written.
+    pub(crate) fn turn(&self, stream: &Stream) -> MutexGuard<'_, ()> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(feature = "sim")]
+        if stream.device().is_simulated() {
+            hk_sim::forget_contents(stream.raw(), self.address, self.bytes as u64);
+        }
+        #[cfg(not(feature = "sim"))]
+        let _ = stream;
+        turn
     }
 }
 

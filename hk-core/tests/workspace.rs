@@ -204,3 +204,27 @@ fn graphs_of_one_stream_may_run_side_by_side() {
     }
     hk_sim::set_exec_options(preset);
 }
+
+#[test]
+fn what_an_earlier_call_left_in_a_workspace_is_not_initialised() {
+    let [_, device] = devices();
+    let (op, stream) = (AddTwo::new(&device, 1), device.new_stream().unwrap());
+    let preset = hk_sim::exec_options();
+    hk_sim::set_exec_options(hk_sim::exec::ExecOptions { sanitize: Checks::ALL, ..preset.clone() });
+    let (x, mut y, expected) = numbers(&stream, 64, 0.0);
+    op.run(&x, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), expected);
+    // The same kernel, which reads what nobody has written this time.
+    let mut args = Arguments::new("read");
+    args.output("y", &mut *y, &["n"]).contiguous().unwrap();
+    let mut call = args.check().unwrap();
+    let [left] = call.workspace([4 * 64]).unwrap();
+    let args = LateArgs { x: left.cast(), y: y.ptr_mut(), n: 64, turns: 1 };
+    let read = call.submit(|stream| {
+        // SAFETY: y and the workspace have 64 elements.
+        unsafe { op.kernel.launch(stream, LaunchConfig::for_elements(64, 64), &args) }
+    });
+    let found = read.and_then(|()| stream.synchronize()).unwrap_err();
+    assert!(found.to_string().contains("never written"), "{found}");
+    hk_sim::set_exec_options(preset);
+}

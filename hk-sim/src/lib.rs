@@ -14,6 +14,7 @@ mod product;
 mod runtime;
 pub mod sanitize;
 
+pub use capi::forget_contents;
 pub use environment::environment_problems;
 pub use hk_types::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};

@@ -408,11 +408,20 @@ impl Memory {
 
     /// Notes that the host or a copy writes `len` bytes at an address.
     pub fn note_write(&self, address: u64, len: u64) {
+        self.change_written(address, |written, offset| written.mark(offset, len));
+    }
+
+    /// Takes `len` bytes at an address for unwritten again.
+    pub fn forget_write(&self, address: u64, len: u64) {
+        self.change_written(address, |written, offset| written.forget(offset, len));
+    }
+
+    fn change_written(&self, address: u64, change: impl FnOnce(&Written, u64)) {
         let state = self.state();
         if let Some(entry) = state.below(address)
             && let Some(written) = &entry.written
         {
-            written.mark(address - entry.allocation.region.base, len);
+            change(written, address - entry.allocation.region.base);
         }
     }
 
@@ -584,6 +593,8 @@ mod tests {
         let written: HashMap<u64, Arc<Written>> = snapshot.written().iter().cloned().collect();
         assert_eq!(written.len(), 2, "memory of before counts as written");
         assert!(written[&a].is_written(8, 4) && !written[&a].is_written(8, 5));
+        memory.forget_write(a + 10, 5);
+        assert!(written[&a].is_written(8, 2) && !written[&a].is_written(10, 1));
         memory.free(b).expect("allocated");
         assert!((0..10).all(|_| memory.allocate(request(100), LIMIT).expect("fits") != b));
         let freed = |memory: &Memory| {

@@ -123,7 +123,7 @@ impl Call {
         if self.dry.is_some() {
             return Ok(());
         }
-        let _turn = self.workspace.as_deref().map(Workspace::turn);
+        let _turn = self.workspace.as_deref().map(|workspace| workspace.turn(&self.stream));
         self.stream.submit(&self.uses, || launches(&self.stream))
     }
 }

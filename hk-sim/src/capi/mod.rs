@@ -48,9 +48,10 @@ pub use user_object::*;
 pub use value::*;
 
 use crate::runtime::{
-    HipError, HipResult, Marker, Stream, StreamKind, Work, lock, marker_of, note_error, runtime,
-    set_message,
+    HipError, HipResult, Job, Marker, Stream, StreamKind, Work, exec_options, lock, marker_of,
+    memory, note_error, runtime, set_message,
 };
+use crate::sanitize::Kind;
 
 /// Defines exported functions with a `HipResult` body.
 ///
@@ -181,6 +182,21 @@ fn enqueue(stream: &Arc<Stream>, work: Work) -> HipResult<Option<Marker>> {
         other => other.job(),
     };
     stream.submit(after, job.ok_or(HipError::INVALID_VALUE)?).map(Some)
+}
+
+/// From this point of a stream on, the sanitizer takes memory for unwritten again: for what is kept
+/// and given to one user after another. Nothing if the stream does not exist.
+pub fn forget_contents(stream: types::HipStream, address: u64, bytes: u64) {
+    if !exec_options().sanitize.has(Kind::Memory) {
+        return;
+    }
+    let Ok(stream) = runtime().stream(stream) else { return };
+    let job: Job = Arc::new(move |_| {
+        memory().forget_write(address, bytes);
+        Ok(())
+    });
+    // Where it is refused, what is launched next is, too, and says why.
+    let _ = enqueue(&stream, Work::Other(job));
 }
 
 /// What work on the stream waits for besides the work before it.

@@ -38,6 +38,17 @@ impl Written {
         }
     }
 
+    /// Takes `len` bytes from `offset` on for unwritten again; what is outside is ignored.
+    pub fn forget(&self, offset: u64, len: u64) {
+        if self.complete.load(Ordering::Relaxed) {
+            self.words.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+            self.complete.store(self.len == 0, Ordering::Relaxed);
+        }
+        for (word, mask) in masks(offset, offset.saturating_add(len).min(self.len)) {
+            self.words[word].fetch_and(!mask, Ordering::Relaxed);
+        }
+    }
+
     /// Whether all of `len` bytes from `offset` on are written; what is outside counts as written.
     pub fn is_written(&self, offset: u64, len: u64) -> bool {
         self.complete.load(Ordering::Relaxed)
@@ -76,5 +87,8 @@ mod tests {
         assert!(!written.is_written(60, 69) && written.is_written(128, 64));
         written.mark(0, 200);
         assert!(written.is_written(0, 200));
+        written.forget(70, 300);
+        assert!(written.is_written(0, 70) && !written.is_written(0, 71));
+        assert!((70..200).all(|byte| !written.is_written(byte, 1)));
     }
 }
