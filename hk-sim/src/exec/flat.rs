@@ -4,8 +4,9 @@ use super::access::{
     Access, Addresses, Hits, Space, base_in_region, check_regions, each, lower_access, spread,
     violation,
 };
+use super::simd::SimdLevel;
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
-use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
+use super::{Flow, MicroOp, Unsupported, WAVE, Wave};
 use crate::isa::{Format, Inst};
 
 /// Value of `src[3]` where the instruction has no scalar address.
@@ -14,17 +15,17 @@ const NO_SGPR: u16 = u16::MAX;
 const SVE: u32 = 1 << 16;
 
 /// Lowers a FLAT, GLOBAL or SCRATCH instruction.
-pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
+pub(super) fn lower(inst: &Inst, level: SimdLevel) -> Result<MicroOp, Unsupported> {
     match (inst.info.format, inst.src[2].is_some()) {
-        (Format::Flat, _) => lower_in::<Flat>(program, inst),
-        (Format::Scratch, _) => lower_in::<Scratch>(program, inst),
-        (_, false) => lower_in::<Global<false>>(program, inst),
-        (_, true) => lower_in::<Global<true>>(program, inst),
+        (Format::Flat, _) => lower_in::<Flat>(inst, level),
+        (Format::Scratch, _) => lower_in::<Scratch>(inst, level),
+        (_, false) => lower_in::<Global<false>>(inst, level),
+        (_, true) => lower_in::<Global<true>>(inst, level),
     }
 }
 
-fn lower_in<S: Space>(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
-    let mut micro = lower_access::<S>(program, inst)?;
+fn lower_in<S: Space>(inst: &Inst, level: SimdLevel) -> Result<MicroOp, Unsupported> {
+    let mut micro = lower_access::<S>(inst, level)?;
     micro.src[3] = inst.src[2].scalar_index().map_or(NO_SGPR, |sgpr| sgpr as u16);
     if inst.mem.sve {
         micro.flags |= SVE;

@@ -3,10 +3,10 @@
 use std::ptr;
 
 use super::mfma::{self, MfmaArgs, MfmaConfig, MfmaFn};
-use super::program::Detail;
+use super::simd::SimdLevel;
 use super::wave::inline_f64;
-use super::{Flow, INLINE_F32, Lanes, MicroOp, Program, Unsupported, Wave};
-use crate::isa::{Inst, MatType, MfmaInfo, Operand};
+use super::{Detail, Flow, INLINE_F32, Lanes, MicroOp, Unsupported, Wave};
+use crate::isa::{Arch, Inst, MatType, MfmaInfo, Operand};
 
 /// Source row that stands for a constant.
 const CONSTANT: u16 = u16::MAX;
@@ -22,11 +22,9 @@ pub struct Matrix {
 }
 
 /// Lowers an MFMA or SMFMAC instruction.
-pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
-    let shape = MfmaInfo::get(inst.info.op, program.arch());
-    let (Some(shape), Some((run, config))) =
-        (shape, mfma::lower(program.arch(), inst, program.level()))
-    else {
+pub(super) fn lower(arch: Arch, inst: &Inst, level: SimdLevel) -> Result<MicroOp, Unsupported> {
+    let shape = MfmaInfo::get(inst.info.op, arch);
+    let (Some(shape), Some((run, config))) = (shape, mfma::lower(arch, inst, level)) else {
         return Err(Unsupported::Operands("the matrix format field is reserved"));
     };
     let row = |operand: Operand| operand.vector_index().map_or(CONSTANT, |row| row as u16);
@@ -75,7 +73,7 @@ fn execute(wave: &mut Wave<'_>, op: &MicroOp) -> Flow {
         scale_b: row(matrix.scale_b),
         mode,
     };
-    // SAFETY: function and configuration come from `mfma::lower` for the program's level, which the
+    // SAFETY: function and configuration come from `mfma::lower` for the level, which the
     // host has; the pointers are rows of the wave's file, C is null only where it may be.
     unsafe { (matrix.run)(&matrix.config, &args) };
     Flow::Next

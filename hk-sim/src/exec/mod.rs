@@ -13,6 +13,7 @@ pub mod float;
 mod group;
 mod matrix;
 pub mod mfma;
+mod micro;
 mod program;
 mod progress;
 mod salu;
@@ -29,7 +30,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 pub use coverage::{Coverage, Executed, Seen};
-pub use program::{CodeSection, Detail, Handler, MicroOp, Program, Unsupported};
+pub use micro::{Detail, Handler, MicroOp, Unsupported};
+pub use program::{CodeSection, Program};
 pub(crate) use progress::Count;
 pub(crate) use schedule::nearest_region;
 pub use schedule::{Checked, check, run};

@@ -2,98 +2,11 @@
 
 use std::sync::OnceLock;
 
-use super::matrix::{self, Matrix};
+use super::micro::OUTSIDE;
 use super::simd::SimdLevel;
-use super::valu::{self, LaneDetail};
-use super::{Flow, VECTOR_ROWS, Wave, buffer, ds, flat, salu, smem};
-use crate::isa::{Arch, ByIndex, DecodeError, Format, GprIndex, Inst, MfmaInfo, Op, decode};
+use super::{MicroOp, Unsupported, VECTOR_ROWS, buffer, ds, flat, matrix, salu, smem, valu};
+use crate::isa::{Arch, ByIndex, DecodeError, GprIndex, Inst, MfmaInfo, Op, decode};
 use crate::sanitize::FactTable;
-
-/// Executes one instruction on one wave. When it is called, [`Wave::pc`] already points behind the
-/// instruction.
-pub type Handler = for<'a> fn(&mut Wave<'a>, &MicroOp) -> Flow;
-
-/// One instruction, lowered: what its handler needs and nothing else.
-#[derive(Debug)]
-#[repr(align(64))]
-pub struct MicroOp {
-    /// Handler.
-    pub run: Handler,
-    /// Whatever does not fit into the plain fields.
-    pub detail: Detail,
-    /// Destination: scalar code, or row of the vector file.
-    pub dst: u16,
-    /// Second destination.
-    pub dst1: u16,
-    /// Sources: scalar codes or rows, as the handler expects.
-    pub src: [u16; 4],
-    /// Literal of the instruction.
-    pub literal: u32,
-    /// Immediate, by family.
-    pub imm: u32,
-    /// Flags, by family.
-    pub flags: u32,
-    /// Size of the instruction in dwords.
-    pub dwords: u8,
-    /// Encoding; absent where there is no instruction.
-    pub format: Option<Format>,
-}
-
-/// Family-specific part of a [`MicroOp`].
-#[derive(Debug, Default)]
-pub enum Detail {
-    /// Nothing more.
-    #[default]
-    None,
-    /// Matrix instructions.
-    Matrix(Box<Matrix>),
-    /// Vector ALU instruction.
-    Lane(Box<LaneDetail>),
-}
-
-impl MicroOp {
-    /// Operation without operands.
-    pub fn new(run: Handler, inst: &Inst) -> Self {
-        Self {
-            run,
-            detail: Detail::None,
-            dst: 0,
-            dst1: 0,
-            src: [0; 4],
-            literal: inst.literal,
-            imm: 0,
-            flags: 0,
-            dwords: inst.size / 4,
-            format: Some(inst.info.format),
-        }
-    }
-
-    fn illegal(dwords: u8, format: Option<Format>) -> Self {
-        Self {
-            run: |wave, op| wave.illegal(op),
-            detail: Detail::None,
-            dst: 0,
-            dst1: 0,
-            src: [0; 4],
-            literal: 0,
-            imm: 0,
-            flags: 0,
-            dwords,
-            format,
-        }
-    }
-}
-
-/// Why an instruction that decodes is not executed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsupported {
-    /// The simulator does not execute the operation; the text says why.
-    #[error("not executed: {0}")]
-    Operation(&'static str),
-    /// The operation is executed, this combination of fields is not legal for it.
-    #[error("illegal operands: {0}")]
-    Operands(&'static str),
-}
 
 /// Executable bytes of a loaded image.
 #[derive(Clone, Debug)]
@@ -286,16 +199,16 @@ impl Program {
     }
 }
 
-/// Reason of a branch that leaves its section.
-pub(super) const OUTSIDE: &str = "the branch target is outside the code";
-
 /// Lowers one instruction by trying each family.
 fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupported> {
     use crate::isa::Format as F;
+    let (arch, level) = (program.arch, program.level);
     match inst.info.format {
-        F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => salu::lower(program, inst, index),
-        F::Mai | F::Vop3px2 if MfmaInfo::get(inst.info.op, program.arch()).is_some() => {
-            matrix::lower(program, inst)
+        F::Sop1 | F::Sop2 | F::Sopk | F::Sopc | F::Sopp => {
+            salu::lower(inst, |dwords, offset| program.branch_target(index, dwords, offset))
+        }
+        F::Mai | F::Vop3px2 if MfmaInfo::get(inst.info.op, arch).is_some() => {
+            matrix::lower(arch, inst, level)
         }
         _ if inst.info.op == Op::v_mfma_ld_scale_b32 => Err(Unsupported::Operation(
             "it is the first half of a scaled matrix instruction, which is executed as a whole",
@@ -303,12 +216,12 @@ fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupp
         _ if matches!(inst.info.op, Op::v_mfma_f32_16x16x8_xf32 | Op::v_mfma_f32_32x32x4_xf32) => {
             Err(Unsupported::Operation("the matrix units of gfx950 have no xf32"))
         }
-        F::Smem => smem::lower(program, inst),
-        F::Ds => ds::lower(program, inst),
-        F::Flat | F::Global | F::Scratch => flat::lower(program, inst),
-        F::Mubuf | F::Mtbuf => buffer::lower(program, inst),
+        F::Smem => smem::lower(inst),
+        F::Ds => ds::lower(inst, level),
+        F::Flat | F::Global | F::Scratch => flat::lower(inst, level),
+        F::Mubuf | F::Mtbuf => buffer::lower(inst, level),
         F::Vop1 | F::Vop2 | F::Vopc | F::Vop3a | F::Vop3b | F::Vop3p | F::Mai => {
-            valu::lower(program.arch, inst, program.level)
+            valu::lower(arch, inst, level)
         }
         _ => Err(Unsupported::Operation("no handler")),
     }

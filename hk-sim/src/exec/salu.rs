@@ -2,15 +2,18 @@
 
 use hk_types::FaultKind;
 
-use super::program::OUTSIDE;
-use super::{EXEC, Flow, Handler, M0, MicroOp, Program, Unsupported, VCC, Wave};
+use super::micro::OUTSIDE;
+use super::{EXEC, Flow, Handler, M0, MicroOp, Unsupported, VCC, Wave};
 use crate::isa::{Format, Inst, MODE_GPR_INDEX, Op};
 
 /// Bit of MODE that skips vector instructions.
 pub(super) const MODE_VSKIP: u32 = 1 << 28;
 
-/// Lowers a scalar instruction.
-pub(super) fn lower(program: &Program, inst: &Inst, index: usize) -> Result<MicroOp, Unsupported> {
+/// Lowers a scalar instruction; `branch_target` tells where one of so many dwords with an offset leads.
+pub(super) fn lower(
+    inst: &Inst,
+    branch_target: impl FnOnce(u8, i16) -> Option<usize>,
+) -> Result<MicroOp, Unsupported> {
     let op = inst.info.op;
     let run = match inst.info.format {
         Format::Sop2 => sop2(op),
@@ -34,8 +37,7 @@ pub(super) fn lower(program: &Program, inst: &Inst, index: usize) -> Result<Micr
         micro.imm = inst.raw[0] >> 8 & 0xf;
     }
     if is_branch(op) {
-        let target = program
-            .branch_target(index, micro.dwords, inst.simm16 as i16)
+        let target = branch_target(micro.dwords, inst.simm16 as i16)
             .ok_or(Unsupported::Operands(OUTSIDE))?;
         micro.imm = u32::try_from(target).map_err(|_| Unsupported::Operands(OUTSIDE))?;
     }

@@ -3,7 +3,7 @@
 use hk_types::FaultKind;
 
 use super::access::{Access, Atomic, Rmw, scalar_atomic, scalar_pointer};
-use super::{Flow, Handler, MicroOp, Program, Unsupported, Wave};
+use super::{Flow, Handler, MicroOp, Unsupported, Wave};
 use crate::isa::{Inst, Op};
 
 /// Value of `src[1]` where the instruction has no scalar offset.
@@ -14,7 +14,7 @@ const BUFFER: u32 = 1 << 16;
 const SCALED: u32 = 1 << 17;
 
 /// Lowers a scalar memory instruction.
-pub(super) fn lower(_program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
+pub(super) fn lower(inst: &Inst) -> Result<MicroOp, Unsupported> {
     let opcode = inst.info.opcode;
     let (run, dwords): (Handler, u32) = match inst.info.op {
         // The caches that these maintain do not exist here. A probe only prefetches translations.

@@ -21,7 +21,7 @@ pub(super) use lanes::{Level, Portable};
 use hk_types::FaultKind;
 
 use super::simd::SimdLevel;
-use super::{Flow, Handler, Lanes, M0, MicroOp, Program, Region, Unsupported, WAVE, Wave};
+use super::{Flow, Handler, Lanes, M0, MicroOp, Region, Unsupported, WAVE, Wave};
 use crate::isa::{Inst, Operand};
 
 /// Where the lanes of an instruction are.
@@ -249,18 +249,18 @@ pub(super) fn vector_op(run: Handler, inst: &Inst) -> MicroOp {
 
 /// Lowers an atomic operation on a space, or a transfer between it and registers or LDS.
 pub(super) fn lower_access<S: Space>(
-    program: &Program,
     inst: &Inst,
+    level: SimdLevel,
 ) -> Result<MicroOp, Unsupported> {
     let opcode = inst.info.opcode;
     let Some(atomic) = Atomic::of_vector_memory(opcode) else {
-        let (run, flags) = transfer::<S>(opcode, inst.mem.lds, program.level())
+        let (run, flags) = transfer::<S>(opcode, inst.mem.lds, level)
             .ok_or(Unsupported::Operation("no such access to memory"))?;
         let mut micro = vector_op(run, inst);
         micro.flags |= flags;
         return Ok(micro);
     };
-    let mut micro = vector_op(handler::<AtomicOp<S>>(program.level()), inst);
+    let mut micro = vector_op(handler::<AtomicOp<S>>(level), inst);
     micro.flags |= atomic.flags(inst.dst[0].is_some());
     if atomic.takes_two() {
         // The new value is the low part of the data, the comparison the high one.

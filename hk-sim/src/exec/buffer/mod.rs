@@ -8,7 +8,8 @@ use super::access::{
     Access, Addresses, Hits, Space, base_in_region, check_regions, each, extremes, lower_access,
     vector_op,
 };
-use super::{Flow, MicroOp, Program, Unsupported, WAVE, Wave};
+use super::simd::SimdLevel;
+use super::{Flow, MicroOp, Unsupported, WAVE, Wave};
 use crate::isa::{Format, Inst};
 
 /// Bits of [`MicroOp::flags`].
@@ -18,7 +19,7 @@ const IDXEN: u32 = 1 << 17;
 const TYPED: u32 = 1 << 18;
 
 /// Lowers a MUBUF or MTBUF instruction.
-pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
+pub(super) fn lower(inst: &Inst, level: SimdLevel) -> Result<MicroOp, Unsupported> {
     let opcode = inst.info.opcode;
     let mtbuf = inst.info.format == Format::Mtbuf;
     if !mtbuf && matches!(opcode, 40 | 41) {
@@ -35,7 +36,7 @@ pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupport
         micro.literal = typed.bits();
         micro
     } else {
-        lower_access::<Buffer>(program, inst)?
+        lower_access::<Buffer>(inst, level)?
     };
     let Some(descriptor) = inst.src[2].scalar_index() else {
         return Err(Unsupported::Operands("the descriptor is no scalar register"));

@@ -8,7 +8,8 @@ use super::access::{
     Rmw, Space, Store, StoreNarrow, each, extremes, handler, load_some, row, store_some, vector_op,
     write_rows,
 };
-use super::{Flow, Handler, M0, MicroOp, Program, Unsupported, WAVE, Wave};
+use super::simd::SimdLevel;
+use super::{Flow, Handler, M0, MicroOp, Unsupported, WAVE, Wave};
 use crate::isa::{Inst, Op};
 
 const GWS: Unsupported = Unsupported::Operation(
@@ -16,9 +17,8 @@ const GWS: Unsupported = Unsupported::Operation(
 );
 
 /// Lowers a DS instruction.
-pub(super) fn lower(program: &Program, inst: &Inst) -> Result<MicroOp, Unsupported> {
+pub(super) fn lower(inst: &Inst, level: SimdLevel) -> Result<MicroOp, Unsupported> {
     use Op::*;
-    let level = program.level();
     let op = inst.info.op;
     let mut flags = 0;
     let run: Handler = if let Some(atomic) = atomic_of(inst.info.opcode) {

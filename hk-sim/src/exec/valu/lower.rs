@@ -7,9 +7,8 @@ use super::lane::{Class as Influence, Core, IMM_OCP};
 use super::operand::{Permutation, Prepare, Select, Shape, Source, constant};
 use super::run::{General, LaneDetail, Mask, Pair, general_way, handler};
 use super::{convert, divide, special, vop1, vop2, vop3, vop3p, vopc};
-use crate::exec::program::Detail;
 use crate::exec::simd::SimdLevel;
-use crate::exec::{MicroOp, Unsupported, VCC};
+use crate::exec::{Detail, MicroOp, Unsupported, VCC};
 use crate::isa::{Arch, Elem, Ext, Format, Inst, Op, Operand, Slot};
 
 /// Operations with a lane kernel, by operation.

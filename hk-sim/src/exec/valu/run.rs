@@ -7,9 +7,8 @@ use super::finish::Finish;
 use super::lane::{Avx2, Avx512};
 use super::lane::{LaneArgs, LaneFn, Level, Portable, write_rows};
 use super::operand::{Permutation, Prepare, Rows, Source};
-use crate::exec::program::Detail;
 use crate::exec::simd::SimdLevel;
-use crate::exec::{EXEC, Flow, Handler, Lanes, MicroOp, Wave};
+use crate::exec::{Detail, EXEC, Flow, Handler, Lanes, MicroOp, Wave};
 use crate::isa::Op;
 
 /// Rows of the largest result.
