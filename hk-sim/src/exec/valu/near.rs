@@ -128,6 +128,13 @@ impl Doubts {
         Self { distance: _mm512_set1_epi32(-1), operand: _mm512_setzero_si512() }
     }
 
+    /// Notes what is zero where a result is in doubt.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn distance(&mut self, distance: __m512i) {
+        self.distance = _mm512_min_epu32(self.distance, distance);
+    }
+
     /// Notes operands.
     #[target_feature(enable = "avx512f")]
     #[inline]
@@ -183,13 +190,13 @@ fn widen(x: __m512) -> Doubles {
 fn narrow([low, high]: Doubles, doubts: &mut Doubts) -> __m512 {
     let rounded = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
     let rounded = _mm512_insertf32x8::<1>(rounded, _mm512_cvtpd_ps(high));
-    let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    let (low, high) = (_mm512_castpd_si512(low), _mm512_castpd_si512(high));
-    let low_bits = _mm512_permutex2var_epi32(low, even, high);
+    // The low words, in whatever order.
+    let low_bits = _mm512_shuffle_ps::<0x88>(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+    let low_bits = _mm512_castps_si512(low_bits);
     // Zero in the bits above the margin exactly if it is within the margin of the middle.
     let shifted = _mm512_add_epi32(low_bits, _mm512_set1_epi32(MIDDLE + MARGIN));
     let above = _mm512_set1_epi32(2 * MIDDLE - 2 * MARGIN);
-    doubts.distance = _mm512_min_epu32(doubts.distance, _mm512_and_si512(shifted, above));
+    doubts.distance(_mm512_and_si512(shifted, above));
     rounded
 }
 
@@ -310,11 +317,11 @@ impl Near for Sin {
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
     unsafe fn near(x: __m512, doubts: &mut Doubts) -> __m512 {
-        /// Zeros and denormal numbers.
-        const TINY: i32 = 0x26;
         let (half_turns, rest) = split(x, ONE / 2.0);
-        let bits = _mm512_castps_si512(_mm512_abs_ps(x));
-        doubts.operand(_mm512_mask_set1_epi32(bits, _mm512_fpclass_ps_mask::<TINY>(rest), -1));
+        doubts.operand(_mm512_castps_si512(_mm512_abs_ps(x)));
+        // The exponents of zeros and denormal numbers are zero.
+        let infinity = _mm512_set1_epi32(f32::INFINITY.to_bits() as i32);
+        doubts.distance(_mm512_and_si512(_mm512_castps_si512(rest), infinity));
         sine(widen(rest), half_turns, doubts)
     }
 }
