@@ -343,7 +343,9 @@ fn reset_wave(
     }
 }
 
-/// Runs one wave until it gives way or has executed `limit` instructions.
+/// Runs one wave until it gives way or has executed `limit` instructions. It is not inlined, or the
+/// loop would load constants of its caller anew behind each instruction.
+#[inline(never)]
 fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     let mut left = limit;
     let mut relative = wave.mode & (MODE_GPR_INDEX | MODE_VSKIP) != 0;
