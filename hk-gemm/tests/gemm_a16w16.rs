@@ -35,108 +35,57 @@ fn ones(stream: &Stream, shape: [usize; 2]) -> Tensor<bf16> {
 }
 
 /// Requires that each device refuses a product of `x` and `w`, and returns one of the errors.
-fn refused(
-    x: [usize; 2],
-    w: [usize; 2],
-    options: impl for<'a> Fn(GemmOptions<'a>, &'a Tensor<f32>) -> GemmOptions<'a>,
-) -> Error {
-    let mut last = None;
-    for device in devices() {
+fn refused(x: [usize; 2], w: [usize; 2], options: &GemmOptions<'_>) -> Error {
+    let refused = |device: &Device| {
         let stream = device.default_stream();
-        let place = Placement::DENSE.gap(8);
-        let mut y = Guarded::<bf16>::new(&stream, &[4, 8], place).unwrap();
-        let operand = Tensor::filled(&stream, &[7], 1.0f32).unwrap();
+        let mut y = Guarded::<bf16>::new(&stream, &[4, 8], Placement::DENSE.gap(8)).unwrap();
         let (x, w) = (ones(&stream, x), ones(&stream, w));
-        let options = options(GemmOptions::default(), &operand);
-        last = Some(rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &options, y)));
-    }
-    last.expect("there is a device")
-}
-
-#[test]
-fn gemm_a16w16_rejects_different_k_and_leaves_output() {
-    let error = refused([4, 16], [8, 17], |options, _| options);
-    assert!(matches!(error, Error::Shape { arg: "w", .. }), "{error}");
-    let error = refused([4, 16], [8, 16], |options, _| options.layout(Layout::Tt));
-    assert!(matches!(error, Error::Shape { arg: "w", .. }), "{error}");
+        rejected(&mut y, |y| gemm_a16w16_into(&x, &w, options, y))
+    };
+    devices().iter().map(refused).last().expect("there is a device")
 }
 
 #[test]
 fn gemm_a16w16_rejects_empty_k_and_n_and_leaves_output() {
-    let error = refused([4, 0], [8, 0], |options, _| options);
+    let error = refused([4, 0], [8, 0], &GemmOptions::default());
     assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
-    let error = refused([4, 16], [0, 16], |options, _| options);
+    let error = refused([4, 16], [0, 16], &GemmOptions::default());
     assert!(matches!(error, Error::Shape { arg: "w", .. }), "{error}");
 }
 
 #[test]
-fn gemm_a16w16_rejects_wrong_output_shape_and_leaves_output() {
-    let error = refused([4, 16], [9, 16], |options, _| options);
-    assert!(matches!(error, Error::Shape { arg: "y", .. }), "{error}");
-}
-
-#[test]
-fn gemm_a16w16_rejects_wrong_operands_of_the_epilogue_by_name_and_leaves_output() {
-    let error = refused([4, 16], [8, 16], |options, seven| options.bias(seven));
-    assert!(matches!(error, Error::Shape { arg: "bias", .. }), "{error}");
-    let error = refused([4, 16], [8, 16], |options, seven| options.residual(seven));
-    assert!(matches!(error, Error::Shape { arg: "residual", .. }), "{error}");
-    let error = refused([4, 16], [8, 16], |options, seven| {
-        options.epilogue(Epilogue::default().mul_scalar(2.0).add_product(0.5, seven))
-    });
-    assert!(matches!(error, Error::Shape { arg: "epilogue[1].b", .. }), "{error}");
-}
-
-#[test]
 fn gemm_a16w16_rejects_division_by_zero_and_leaves_output() {
-    let error = refused([4, 16], [8, 16], |options, _| {
-        options.epilogue(Epilogue::default().div_scalar(0.0))
-    });
+    let error = refused(
+        [4, 16],
+        [8, 16],
+        &GemmOptions::default().epilogue(Epilogue::default().div_scalar(0.0)),
+    );
     assert!(matches!(error, Error::Value { arg: "epilogue[0]", .. }), "{error}");
 }
 
 #[test]
 fn gemm_a16w16_rejects_nine_steps_and_leaves_output() {
-    let error = refused([4, 16], [8, 16], |options, _| {
-        options.epilogue((0..9).fold(Epilogue::default(), |steps, _| steps.mul_scalar(2.0)))
-    });
+    let error = refused(
+        [4, 16],
+        [8, 16],
+        &GemmOptions::default()
+            .epilogue((0..9).fold(Epilogue::default(), |steps, _| steps.mul_scalar(2.0))),
+    );
     assert!(matches!(error, Error::Value { arg: "epilogue", .. }), "{error}");
 }
 
 #[test]
 fn gemm_a16w16_rejects_splits_and_leaves_output() {
     for splits in [0, 17] {
-        let error = refused([4, 16], [8, 16], |options, _| options.splits(splits));
+        let error = refused([4, 16], [8, 16], &GemmOptions::default().splits(splits));
         assert!(matches!(error, Error::Value { arg: "splits", .. }), "{error}");
     }
 }
 
 #[test]
 fn gemm_a16w16_rejects_unknown_tile_and_leaves_output() {
-    let error = refused([4, 16], [8, 16], |options, _| options.tile("1x1x1"));
+    let error = refused([4, 16], [8, 16], &GemmOptions::default().tile("1x1x1"));
     assert!(matches!(error, Error::NoTile { .. }), "{error}");
-}
-
-#[test]
-fn gemm_a16w16_rejects_output_over_operand_and_leaves_output() {
-    for device in devices() {
-        let stream = device.default_stream();
-        let mut y = Guarded::<bf16>::new(&stream, &[8, 8], Placement::default()).unwrap();
-        let (x, w) = (y.tensor().unwrap(), ones(&stream, [8, 8]));
-        let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &GemmOptions::default(), y));
-        assert!(matches!(error, Error::Alias { .. }), "{error}");
-    }
-}
-
-#[test]
-fn gemm_a16w16_rejects_another_stream_and_leaves_output() {
-    for device in devices() {
-        let stream = device.default_stream();
-        let mut y = Guarded::<bf16>::new(&stream, &[4, 8], Placement::default()).unwrap();
-        let (x, w) = (ones(&stream, [4, 16]), ones(&device.new_stream().unwrap(), [8, 16]));
-        let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &GemmOptions::default(), y));
-        assert!(matches!(error, Error::Stream { .. }), "{error}");
-    }
 }
 
 /// Values whose products with each other are 1 or -1: their sums are exact in f32, in any order.

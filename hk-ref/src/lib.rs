@@ -4,12 +4,14 @@
 //! way, from the same rounded inputs that the device gets, and the error that its specification
 //! allows. These know nothing but numbers.
 //!
-//! The rest is the harness, with the feature `harness`. A kernel crate binds its ops to these in `parity.rs`, as a list of `Case`s; its tests
-//! and the command `hipkittens check` run that list.
+//! The rest is the harness, with the feature `harness`. A kernel crate binds its ops to these in
+//! `parity.rs`, as a list of `Case`s; its tests and the command `hipkittens check` run that list.
 //!
-//! What `Case::run` does with a case:
+//! A case says its tensors, one call of the op and one of the reference (`Setup`). What `Case::run`
+//! does with it:
 //!
-//! 1. draws the inputs from the case's [seed](Draw), and computes the reference;
+//! 1. draws the inputs by a seed that follows from the op, its shape and the tensor's name, computes
+//!    the reference, and puts the tensors where the case says and the op takes them;
 //! 2. three times: fills outputs, and the memory around them, with a bit pattern that is another
 //!    one each time, runs the op under another schedule of waves (on the simulator), and demands
 //!    that the memory around is untouched and the outputs have the same bits as the first time;

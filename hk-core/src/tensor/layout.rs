@@ -150,7 +150,7 @@ impl Layout {
                 Some(stride) if self.strides[axis] == stride * rows => {}
                 Some(_) => return None,
             }
-            rows *= self.dims[axis];
+            rows *= self.dims[axis].max(1);
         }
         Some(stride.unwrap_or(row))
     }

@@ -103,6 +103,12 @@ impl Setup {
         &self.stream
     }
 
+    /// The case's place, for a tensor of which another element is to be at a multiple of 4 GiB than
+    /// that of the others, if one is.
+    pub fn carried(&self, element: impl FnOnce(usize) -> usize) -> Placement {
+        Placement { carry: self.place.carry.map(element), ..self.place }
+    }
+
     /// Elements for a tensor of that name.
     pub fn draw<T: Element>(&self, name: &str, shape: &[usize], draw: Draw) -> Vec<T> {
         draw.values(hash(self.seed, name.bytes()), shape.iter().product())

@@ -1,7 +1,9 @@
-use hk_core::FindingKind;
+use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3Fnuz, bf16, decode};
 use hk_core::op::Arguments;
+use hk_core::{FindingKind, TensorSlice};
 
 use super::*;
+use crate::draw::Draw;
 use crate::expected::Expected;
 
 fn info() -> CaseInfo {
@@ -158,4 +160,153 @@ fn cases_on_all_cores_report_in_their_order() {
         if at == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert_eq!(shapes, (0..=70).collect::<Vec<_>>());
+}
+
+/// What is wrong with an op, apart from its arguments.
+#[derive(Clone, Copy)]
+enum Flaw {
+    None,
+    /// It writes before it checks.
+    Hasty,
+    /// It blames its first argument for everything.
+    Unjust,
+    /// It makes do with what is wrong.
+    Lenient,
+}
+
+/// `y = x + bias`, with a copy of x that may be x.
+fn add(x: &TensorSlice<f32>, bias: &TensorSlice<f32>, y: &mut TensorSlice<f32>) -> Result<()> {
+    let mut args = Arguments::new("add");
+    args.input("x", x, &["..", "n"]).may_be("y").rows()?;
+    args.input("bias", bias, &["n"]).contiguous()?;
+    args.output("y", y, &["..", "n"]).rows()?;
+    args.limit("n", 1..=100)?;
+    args.check()?.submit(|_| Ok(()))
+}
+
+fn adding_case(flaw: Flaw) -> Case {
+    let info = CaseInfo::new("add", "add", "plain", &[DType::F32], &[3, 2, 4]);
+    Case::new(info, move |s| {
+        let x = s.input::<f32>("x", &[3, 2, 4], Draw::Normal);
+        let bias = s.input::<f32>("bias", &[4], Draw::Normal);
+        let y = s.output::<f32>("y", &[3, 2, 4], Expected::default());
+        s.call(move || {
+            let (x, bias, mut y) = (x.get(), bias.get(), y.get());
+            let result = add(&x, &bias, &mut y);
+            match (flaw, &result) {
+                (Flaw::Hasty, Err(_)) => y.fill(0.0)?,
+                (Flaw::Unjust, Err(Error::Shape { .. })) => {
+                    return Err(Error::shape("add", "x", &[], &[], "it is wrong"));
+                }
+                (Flaw::Lenient, Err(Error::Stride { .. } | Error::Alias { .. })) => return Ok(()),
+                _ => {}
+            }
+            result
+        });
+    })
+}
+
+#[test]
+fn wrong_calls_must_be_refused_by_name_with_outputs_untouched() {
+    let devices = devices(&Arch::ALL).unwrap();
+    let found = |flaw| rejections::failures("add", &[adding_case(flaw)], &devices[0], &devices);
+    assert_eq!(found(Flaw::None), "");
+    let hasty = found(Flaw::Hasty);
+    assert!(hasty.contains("y[0] is 0.0 but was") && hasty.contains("y was written"), "{hasty}");
+    let unjust = found(Flaw::Unjust);
+    for what in ["bias of shape [1, 4]", "bias of shape [5]", "y of shape [3, 1, 4]"] {
+        assert!(unjust.contains(what), "{what}: {unjust}");
+    }
+    let lenient = found(Flaw::Lenient);
+    for what in ["bias with Spread", "x with Spread", "y with Repeated", "y over x", "y over bias"]
+    {
+        assert!(lenient.contains(&format!("{what} was accepted")), "{what}: {lenient}");
+    }
+}
+
+#[test]
+fn elements_of_another_chip_must_be_refused() {
+    let devices = devices(&Arch::ALL).unwrap();
+    let found = |is_strict: bool| {
+        let info = CaseInfo::new("negate", "negate", "plain", &[DType::F8E4M3Fnuz], &[4]);
+        let case = Case::new(CaseInfo { arch: Some(Arch::Gfx942), ..info }, move |s| {
+            let x = s.input::<F8E4M3Fnuz>("x", &[4], Draw::Codes);
+            s.call(move || {
+                let x = x.get();
+                let mut args = Arguments::new("negate");
+                match is_strict {
+                    true => args.input("x", &x, &["n"]).contiguous()?,
+                    false => args.input("x", &*x.bitcast::<i8>()?, &["n"]).contiguous()?,
+                }
+                args.check()?.submit(|_| Ok(()))
+            });
+        });
+        let device = devices.iter().find(|device| device.arch() == Arch::Gfx950);
+        rejections::failures("negate", &[case], device.expect("all chips"), &devices)
+    };
+    let said = "elements of another chip";
+    assert!(found(false).contains(said) && !found(true).contains(said));
+}
+
+/// Tensors of every kind, whose op does nothing but look at what it is given.
+#[test]
+fn tensors_lie_where_the_op_takes_them() {
+    let place = Placement::DENSE.gap(3).shift(1);
+    let info = CaseInfo::new("look", "look", "plain", &[DType::F32], &[2, 3, 4]);
+    let case = Case::new(info, |s| {
+        let x = s.input::<f32>("x", &[2, 3, 4], Draw::Normal);
+        let any = s.input::<bf16>("any", &[4, 3, 2], Draw::Normal).order(&[2, 1, 0]);
+        let scale = s.input::<E8M0>("scale", &[2, 3], Draw::Powers(-3, 3));
+        let codes = s.input::<F4x2E2M1>("codes", &[2, 4], Draw::Codes);
+        let state = s.output::<i32>("state", &[5], Expected::exact(vec![7.0; 5]));
+        let (state, x_numbers) = (state.holding(vec![7; 5]), x.numbers());
+        s.call(move || {
+            let (x, any, scale, codes, mut state) =
+                (x.get(), any.get(), scale.get(), codes.get(), state.get());
+            let mut args = Arguments::new("look");
+            let row = args.input("x", &x, &["a", "b", "c"]).rows()?;
+            let strides = args.input("any", &any, &["c", "b", "a"]).strides::<3>()?;
+            args.input("scale", &scale, &["a", "b"]).aligned(4).contiguous()?;
+            let pairs = args.input("codes", &codes, &["a", "c"]).rows()?;
+            args.output("state", &mut state, &["5"]).contiguous()?;
+            let mut is_dry = true;
+            args.check()?.submit(|_| {
+                is_dry = false;
+                Ok(())
+            })?;
+            if !is_dry {
+                assert_eq!((row, strides, pairs), (7, [1, 15, 60], 24));
+                assert_eq!(decode(&x.to_vec()?), x_numbers);
+                assert_eq!(x.ptr().address() % 16, 4);
+            }
+            Ok(())
+        });
+    });
+    let report = run(&case.place(place));
+    assert_eq!(report.failure, None);
+}
+
+#[test]
+fn an_input_that_is_written_fails() {
+    let info = CaseInfo::new("look", "look", "plain", &[DType::F32], &[4]);
+    let case = Case::new(info, |s| {
+        let x = s.input::<f32>("x", &[4], Draw::Uniform);
+        s.call(move || x.get().write(&[0.0; 4]));
+    });
+    assert!(run(&case).failure.unwrap().contains("before the call"));
+}
+
+#[test]
+fn in_place_means_the_output_that_the_input_may_be() {
+    let case = || {
+        let info = CaseInfo::new("add", "add", "plain", &[DType::F32], &[3, 4]);
+        Case::new(info, |s| {
+            let x = s.input::<f32>("x", &[3, 4], Draw::Normal);
+            let bias = s.input::<f32>("bias", &[4], Draw::Normal);
+            let y = s.output::<f32>("y", &[3, 4], Expected::exact(x.numbers()));
+            s.call(move || add(&x.get(), &bias.get(), &mut y.get()));
+        })
+    };
+    assert_eq!(run(&case().in_place(true)).failure, None, "y holds x");
+    assert!(!run(&case()).pass, "nobody writes y");
 }
