@@ -63,6 +63,8 @@ pub(crate) struct Spec {
     pub(crate) carry: bool,
     /// Puts a NaN into row 1 of x, a negative infinity into row 3, and an infinity into row 2 of w.
     pub(crate) special: bool,
+    /// Leaves one element of each row of x: the product has no error.
+    pub(crate) one_term: bool,
     pub(crate) size: Size,
 }
 
@@ -82,6 +84,7 @@ impl Spec {
             operand_place: Placement::DENSE.gap(4),
             carry: false,
             special: false,
+            one_term: false,
             size: Size::Quick,
         }
     }
@@ -105,6 +108,12 @@ pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let [m, n, k] = spec.shape;
         let mut x: Vec<T> = s.draw("x", &[m, k], spec.draw[0]);
         let mut w: Vec<T> = s.draw("w", &[n, k], spec.draw[1]);
+        if spec.one_term {
+            let is_left = |at: usize| at % k == k / 3;
+            x.iter_mut().enumerate().filter(|(at, _)| !is_left(*at)).for_each(|(_, x)| {
+                *x = T::from_f64(0.0);
+            });
+        }
         if spec.special {
             x[k + k / 2] = T::from_f64(f64::NAN);
             x[3 * k + k / 4] = T::from_f64(f64::NEG_INFINITY);

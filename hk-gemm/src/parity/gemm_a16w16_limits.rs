@@ -100,9 +100,20 @@ fn activations(cases: &mut Vec<Case>) {
             |what: &str, shape| Spec::new(format!("{activation:?}{what}"), shape).steps(&steps);
         let special = Spec { special: true, ..spec(" of special values", [40, 72, 64]) };
         let spread = Spec { draw: [Draw::Spread; 2], ..spec(" of all magnitudes", [40, 72, 1]) };
-        // Deviations up to 64: past the ends of the ranges of polynomials and powers.
-        let wide = Spec { draw: [Draw::Scaled(5), Draw::Normal], ..spec(", wide", [40, 72, 4]) };
-        for spec in [special, spread, wide] {
+        // Deviations up to 64: past the ends of the ranges of polynomials and powers. Of one term, so
+        // that the activated number is exact.
+        let wide = Spec { draw: [Draw::Scaled(5), Draw::Normal], ..spec(", wide", [40, 72, 1]) };
+        let near = Spec { draw: [Draw::Scaled(1), Draw::Normal], ..spec(", near", [40, 72, 1]) };
+        // In the kernel that adds up splits, too.
+        let added = |spec: &Spec, name: &str| Spec {
+            name: format!("{activation:?}{name}"),
+            shape: [40, 72, 600],
+            one_term: true,
+            splits: Some(2),
+            ..spec.clone()
+        };
+        let added = [added(&wide, ", wide, split"), added(&near, ", near, split")];
+        for spec in [special, spread, wide, near].into_iter().chain(added) {
             cases.push(case::<bf16, bf16>(spec.clone()));
             cases.push(case::<f16, f32>(spec));
         }
@@ -268,5 +279,21 @@ fn far_rows(cases: &mut Vec<Case>) {
         let spec = config.spec(", rows far apart", shape);
         let place = Placement::DENSE.gap(stride - width);
         cases.push(case::<bf16, bf16>(Spec { place, splits: Some(splits), ..spec }));
+    }
+    // Blocks whose first row and first k are on either side of 2^32 elements: in the second of two
+    // splits, 384 lines of the matrix are 1024 elements less.
+    const STRIDE: usize = ((1 << 32) - 1024) / 384;
+    let alike = |of: &Config| of.layout.x_is_transposed() == of.layout.w_is_transposed();
+    for config in Config::all().filter(medium).filter(alike) {
+        let across = |transposed| if transposed { (1088, 768) } else { (448, 2176) };
+        let (x_rows, x_k) = across(config.layout.x_is_transposed());
+        let (w_rows, w_k) = across(config.layout.w_is_transposed());
+        for (what, shape, width) in
+            [("x", [x_rows, 16, x_k], x_rows.max(x_k)), ("w", [16, w_rows, w_k], w_rows.max(w_k))]
+        {
+            let spec = config.spec(&format!(", {what} across 2^32"), shape);
+            let place = Placement::DENSE.gap(STRIDE - width);
+            cases.push(case::<bf16, bf16>(Spec { place, splits: Some(2), ..spec }));
+        }
     }
 }

@@ -46,6 +46,11 @@ struct Spec {
     shape: [usize; 2],
     name: &'static str,
     draw: Draw,
+    /// Results are next to the middle between two numbers of their type, and exact. Forward, since
+    /// the first element of a row is so large that the other squares do not count; backward, since y
+    /// is zero, so that only rstd does.
+    ties: bool,
+    eps: f32,
     rstd: bool,
     /// So few workgroups that they take several turns.
     workgroups: Option<u32>,
@@ -54,7 +59,8 @@ struct Spec {
 
 impl Spec {
     const fn new(shape: [usize; 2], name: &'static str) -> Self {
-        Self { shape, name, draw: Draw::Normal, rstd: true, workgroups: None, tile: None }
+        let (draw, eps) = (Draw::Normal, 1e-6);
+        Self { shape, name, draw, ties: false, eps, rstd: true, workgroups: None, tile: None }
     }
 
     fn options(&self) -> RowOptions<'static> {
@@ -62,10 +68,29 @@ impl Spec {
         self.workgroups.into_iter().fold(options, RowOptions::workgroups)
     }
 
+    /// Elements of x.
+    fn x<T: Real>(&self, s: &Setup) -> Vec<T> {
+        let [rows, width] = self.shape;
+        if !self.ties {
+            return s.draw("x", &self.shape, self.draw);
+        }
+        let number = |i| if i % width == 0 { 1.0 / FIRST } else { between(i) };
+        (0..rows * width).map(|i| T::from_f64(number(i))).collect()
+    }
+
     fn info(&self, op: &'static str, dtypes: &[DType]) -> CaseInfo {
         let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
         CaseInfo::new("l2norm", op, format!("{}{tile}", self.name), dtypes, &self.shape)
     }
+}
+
+/// The reciprocal norm of rows that begin with its inverse.
+const FIRST: f64 = 1.0 / (1 << 20) as f64;
+
+/// A number above one of bf16 by a half of the distance to the next, or by a little less or more.
+fn between(i: usize) -> f64 {
+    let parts = [0.5, 0.5 - 2f64.powi(-12), 0.5 + 2f64.powi(-12), 0.25];
+    1.0 + ((i / 4 % 100) as f64 + parts[i % 4]) / 128.0
 }
 
 /// Rows of type `x` to rows of type `y`.
@@ -75,13 +100,18 @@ fn forward(spec: Spec, x: DType, y: DType) -> Case {
 }
 
 fn set_up<X: Real, Y: Real>(s: &mut Setup, spec: Spec) {
-    let ([rows, width], eps) = (spec.shape, 1e-6);
-    let x = s.input::<X>("x", &[rows, width], spec.draw);
+    let ([rows, width], eps) = (spec.shape, spec.eps);
+    let x = s.given("x", &spec.shape, spec.x::<X>(s));
     let (y, rstd) = reference(&x.numbers(), width, eps);
-    let comparable = spec.draw == Draw::Normal;
-    let y = s.output::<Y>("y", &[rows, width], Expected::rounded(y, Y::DTYPE, comparable));
+    let scaled = || x.numbers().iter().map(|x| x * FIRST).collect::<Vec<_>>();
+    let y = match spec.ties {
+        true => Expected::exact(decode(&Y::encode(&scaled()))),
+        false => Expected::rounded(y, Y::DTYPE, spec.draw == Draw::Normal),
+    };
+    let y = s.output::<Y>("y", &spec.shape, y);
     let rstd = Expected::relative(rstd, 2e-6);
-    let rstd = spec.rstd.then(|| s.output::<f32>("rstd", &[rows], rstd));
+    let each_row = s.carried(|element| element / width);
+    let rstd = spec.rstd.then(|| s.output::<f32>("rstd", &[rows], rstd).place(each_row));
     s.call(move || {
         let mut rstd = rstd.as_ref().map(Arg::get);
         let out = L2normOut { y: &mut y.get(), rstd: rstd.as_deref_mut() };
@@ -99,13 +129,23 @@ fn backward(spec: Spec, dtype: DType) -> Case {
 fn set_up_bwd<T: Real>(s: &mut Setup, spec: Spec) {
     let [rows, width] = spec.shape;
     // What the forward pass would store: rounded.
-    let x = s.draw::<T>("x", &spec.shape, spec.draw);
-    let (y, rstd) = reference(&decode(&x), width, 1e-6);
-    let y = s.given("y", &spec.shape, T::encode(&y));
-    let rstd = s.given("rstd", &[rows], f32::encode(&rstd));
-    let dy = s.input::<T>("dy", &spec.shape, spec.draw);
+    let (y, rstd) = reference(&decode(&spec.x::<T>(s)), width, spec.eps);
+    let (mut y, mut rstd) = (T::encode(&y), f32::encode(&rstd));
+    let mut dy: Vec<T> = s.draw("dy", &spec.shape, spec.draw);
+    if spec.ties {
+        y = vec![T::from_f64(0.0); y.len()];
+        rstd = (0..rows).map(|i| between(i) as f32).collect();
+        dy = (0..dy.len()).map(|i| T::from_f64([1.0, -1.0][i % 2])).collect();
+    }
+    let each_row = s.carried(|element| element / width);
+    let y = s.given("y", &spec.shape, y);
+    let rstd = s.given("rstd", &[rows], rstd).place(each_row);
+    let dy = s.given("dy", &spec.shape, dy);
     let (dx, slack) = reference_bwd(&y.numbers(), &rstd.numbers(), &dy.numbers(), width);
-    let dx = Expected::rounded(dx, T::DTYPE, false).plus(slack);
+    let dx = match spec.ties {
+        true => Expected::exact(decode(&T::encode(&dx))),
+        false => Expected::rounded(dx, T::DTYPE, false).plus(slack),
+    };
     let dx = s.output::<T>("dx", &spec.shape, dx);
     s.call(move || {
         l2norm_bwd_into(&y.get(), &rstd.get(), &dy.get(), &spec.options(), &mut dx.get())
@@ -137,6 +177,12 @@ pub(crate) fn cases() -> Vec<Case> {
         add(even, gaps, false, true);
         add(even, gaps, true, false);
         add(Spec { workgroups: None, ..turns }, end, false, false);
+        let carry = Placement::DENSE.carry(shape[0] / 2 * shape[1]);
+        for shape in [shape, even.shape] {
+            let across = Spec { shape, name: "across 4 GiB", ..turns };
+            add(across, carry, false, false);
+            add(Spec { workgroups: None, ..across }, carry, false, false);
+        }
         for width in [24, 26, 27, 29] {
             let rstd = [24, 27].contains(&width);
             let ends = Spec { rstd, tile, ..Spec::new([3, width], "ends of rows") };
@@ -145,21 +191,45 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     let zeros = Spec { draw: Draw::Zeros, ..Spec::new([9, 130], "zeros") };
     add(zeros, Placement::DENSE, false, false);
-    // Sums of so many pieces that they are folded.
-    let long = Spec::new([1, 530_001], "long");
-    let large = LARGE.map(|shape| (Spec::new(shape, "model"), Size::Large));
-    for (spec, size) in large.into_iter().chain([(long, Size::Core)]) {
-        for dtype in REALS {
-            let both = [forward(spec, dtype, dtype), backward(spec, dtype)];
-            cases.extend(both.map(|case| case.size(size)));
-        }
+    for (tile, width) in ["n128", "n8192", "any"].into_iter().flat_map(|t| [(t, 63), (t, 64)]) {
+        let ties = Spec { ties: true, tile: Some(tile), ..Spec::new([9, width], "ties") };
+        cases.push(forward(ties, DType::F32, DType::Bf16));
+        cases.push(backward(ties, DType::Bf16));
     }
-    // Beyond 2^32 elements, and 2^32 bytes.
-    let far = Spec::new([2, 43], "rows far apart");
-    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F32, 1 << 31)] {
-        let both = [forward(far, dtype, dtype), backward(far, dtype)];
-        let place = Placement::DENSE.gap(gap);
-        cases.extend(both.map(|case| case.place(place).size(Size::Core)));
+    // Magnitudes whose squares are subnormal.
+    let small = Spec { draw: Draw::Scaled(-56), eps: 1e-36, ..Spec::new([5, 301], "small") };
+    for shape in [small.shape, [5, 300], [2, 8401], [2, 8400]] {
+        let small = |dtype| forward(Spec { shape, ..small }, dtype, dtype);
+        cases.extend([DType::Bf16, DType::F32].map(small));
+    }
+    let mut large = |spec: Spec, dtypes: &[DType], place: Placement, size: Size| {
+        for &dtype in dtypes {
+            let both = [forward(spec, dtype, dtype), backward(spec, dtype)];
+            cases.extend(both.map(|case| case.place(place).size(size)));
+        }
+    };
+    // Sums of so many pieces that they are folded.
+    for width in [530_001, 530_002] {
+        large(Spec::new([1, width], "long"), &REALS, Placement::DENSE, Size::Core);
+    }
+    for shape in LARGE {
+        large(Spec::new(shape, "model"), &REALS, Placement::DENSE, Size::Large);
+    }
+    for workgroups in [None, Some(1)] {
+        // Beyond 2^32 elements, and 2^32 bytes; in the first turn and in a later one.
+        let any = [43, 44, 8401, 8402].map(|width| (Some("any"), width));
+        let tiles = [(None, 43), (None, 44), (Some("n8192"), 43), (Some("n8192"), 44)];
+        for (tile, width) in tiles.into_iter().chain(any) {
+            let far = Spec { tile, workgroups, ..Spec::new([2, width], "rows far apart") };
+            large(far, &[DType::Bf16], Placement::DENSE.gap(1 << 32), Size::Core);
+            large(far, &[DType::F32], Placement::DENSE.gap(1 << 31), Size::Core);
+        }
+        // The second piece of the second row is behind a multiple of 4 GiB.
+        for width in [16_400, 16_401] {
+            let pieces = Spec::new([2, width], "pieces across 4 GiB");
+            let pieces = Spec { tile: Some("any"), workgroups, ..pieces };
+            large(pieces, &[DType::Bf16], Placement::DENSE.carry(width + 7000), Size::Core);
+        }
     }
     cases
 }

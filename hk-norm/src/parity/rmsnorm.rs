@@ -1,6 +1,6 @@
 //! How a case of `rmsnorm` or `fused_add_rmsnorm` is drawn and run.
 
-use hk_core::dtype::{Real, decode};
+use hk_core::dtype::{DType, Element, Real, decode};
 use hk_ref::norm::rmsnorm::{Normalised, add, rmsnorm as reference};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
@@ -25,6 +25,9 @@ pub(crate) struct Spec {
     pub(crate) special: bool,
     pub(crate) tile: Option<&'static str>,
     pub(crate) workgroups: Option<u32>,
+    /// x is 1 and -1, and the weight, of f32, lies between two numbers of y's type: in the middle,
+    /// next to it, and elsewhere. Results are exact.
+    pub(crate) ties: bool,
     pub(crate) name: &'static str,
 }
 
@@ -42,6 +45,7 @@ impl Spec {
             special: false,
             tile: None,
             workgroups: None,
+            ties: false,
             name,
         }
     }
@@ -77,11 +81,25 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
             }
             x[5 * width - 1] = T::from_f64(f64::NAN);
         }
-        let residual = spec.fused.then(|| s.draw("residual", &[rows, width], spec.draw));
-        let weight: Vec<W> = s.draw("weight", &[width], Draw::Normal);
+        let mut residual = spec.fused.then(|| s.draw("residual", &[rows, width], spec.draw));
+        let mut weight: Vec<W> = s.draw("weight", &[width], Draw::Normal);
+        if spec.ties {
+            x = (0..rows * width).map(|i| T::from_f64([1.0, -1.0][i % 2])).collect();
+            residual = residual.map(|residual| vec![T::from_f64(0.0); residual.len()]);
+            weight = between::<T, W>(width);
+        }
         set_up(s, spec, x, residual, weight);
     });
     case.place(spec.place).in_place(spec.in_place)
+}
+
+/// Numbers above ones of type `T`, by a half of the distance to the next, and by a little less or
+/// more.
+fn between<T: Real, W: Real>(count: usize) -> Vec<W> {
+    let steps = 2f64.powi(if T::DTYPE == DType::Bf16 { 7 } else { 10 });
+    let parts = [0.5, 0.5 - 2f64.powi(-12), 0.5 + 2f64.powi(-12), 0.25];
+    let number = |i: usize| 1.0 + ((i / 4) as f64 + parts[i % 4]) / steps;
+    (0..count).map(|i| W::from_f64(number(i))).collect()
 }
 
 /// A case on given rows, such as those of a model's embedding table, and a weight. `operands` yields
@@ -112,15 +130,23 @@ fn set_up<T: Real, W: Real>(
     let Normalised { y, rstd } = reference(&h, &decode(&weight), eps, spec.offset);
     let comparable = matches!(spec.draw, Draw::Normal | Draw::Uniform) && !spec.special;
 
+    let y = match spec.ties {
+        true => Expected::exact(decode(&T::encode(&y))),
+        false => Expected::rounded(y, T::DTYPE, comparable),
+    };
+
+    // Vectors have a multiple of 4 GiB at the same column or row as the matrices.
+    let columns = s.carried(|element| element % width);
+    let each_row = s.carried(|element| element / width);
     let x = s.given("x", shape, x);
-    let weight = s.given("weight", &[width], weight);
-    let y = s.output::<T>("y", shape, Expected::rounded(y, T::DTYPE, comparable));
+    let weight = s.given("weight", &[width], weight).place(columns);
+    let y = s.output::<T>("y", shape, y);
     let fused = residual.zip(sum).map(|(residual, sum)| {
         let sum = Expected::exact(decode(&sum));
         (s.given("residual", shape, residual), s.output::<T>("residual_out", shape, sum))
     });
     let rstd = Expected::relative(rstd, 2e-6);
-    let rstd = spec.rstd.then(|| s.output::<f32>("rstd", &[rows], rstd));
+    let rstd = spec.rstd.then(|| s.output::<f32>("rstd", &[rows], rstd).place(each_row));
 
     let rows = spec.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
     let rows = spec.workgroups.into_iter().fold(rows, RowOptions::workgroups);

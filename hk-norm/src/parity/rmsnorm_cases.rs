@@ -144,7 +144,8 @@ fn tiles(cases: &mut Vec<Case>) {
             ..spec([rows, shape[1]], "across 4 GiB")
         };
         let tails = (9..16).map(|width| Spec { rstd: true, ..spec([3, width], "tail") });
-        for spec in tails.chain([end, carry]) {
+        let later = Spec { workgroups: Some(2), name: "across 4 GiB, several turns", ..carry };
+        for spec in tails.chain([end, carry, later]) {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
@@ -167,6 +168,20 @@ fn long_rows(cases: &mut Vec<Case>) {
     cases.push(case::<f32, bf16>(equal, Size::Core));
 }
 
+/// Results in the middle between two numbers, which are rounded to the even one, and next to it. A
+/// width that is a power of two has an exact mean.
+fn ties(cases: &mut Vec<Case>) {
+    for (tile, shape) in
+        [("n128", [7, 64]), ("n128", [7, 4]), ("any", [3, 64]), ("any", [3, 1]), ("n4096", [2, 64])]
+    {
+        let spec = Spec { ties: true, eps: 1e-30, tile: Some(tile), ..Spec::new(shape, "ties") };
+        for spec in [spec, spec.fused()] {
+            cases.push(case::<bf16, f32>(spec, Size::Quick));
+            cases.push(case::<f16, f32>(spec, Size::Quick));
+        }
+    }
+}
+
 /// Rows at the edges of allocations, and rows that are gigabytes apart.
 fn memory(cases: &mut Vec<Case>) {
     for (edge, name) in [(Edge::Start, "start of memory"), (Edge::End, "end of memory")] {
@@ -181,11 +196,36 @@ fn memory(cases: &mut Vec<Case>) {
     }
     // The second row is beyond 2^32 elements, and another such place in each matrix.
     let place = Placement::DENSE.gap(1 << 32);
-    let far = Spec { place, ..Spec::new([2, 43], "rows far apart") };
-    for tile in [None, Some("n2048"), Some("n4096"), Some("any")] {
-        let far = Spec { tile, ..far };
-        cases.push(case::<bf16, bf16>(far, Size::Core));
-        cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
+    let far = |width| Spec { place, ..Spec::new([2, width], "rows far apart") };
+    let tiles = [None, Some("n2048"), Some("n4096"), Some("any")];
+    for (tile, width) in tiles.into_iter().flat_map(|tile| [(tile, 43), (tile, 44)]) {
+        // One after the other, too, if each has the workgroup alone.
+        let far = Spec { tile, ..far(width) };
+        let turns = Spec { workgroups: Some(1), name: "rows far apart, one workgroup", ..far };
+        let turns = Some(turns).filter(|_| tile == Some("n4096"));
+        for far in [far].into_iter().chain(turns) {
+            cases.push(case::<bf16, bf16>(far, Size::Core));
+            cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
+        }
+    }
+    // The same for one workgroup, whose rows have several pieces; and the second piece of the second
+    // row behind a multiple of 4 GiB.
+    for width in [16_392, 16_393] {
+        let spec = |name, place| {
+            let spec =
+                Spec { place, workgroups: Some(1), rstd: true, ..Spec::new([2, width], name) };
+            Spec { tile: Some("any"), ..spec }
+        };
+        let carry = spec("pieces across 4 GiB", Placement::DENSE.carry(width + 12_000));
+        let far = spec("pieces far apart", place);
+        let farther = spec("pieces far apart", Placement::DENSE.gap(1 << 31));
+        for fused in [false, true] {
+            let fuse = |spec| Spec { fused, ..spec };
+            cases.push(case::<bf16, bf16>(fuse(far), Size::Core));
+            cases.push(case::<f32, f32>(fuse(farther), Size::Core));
+            cases.push(case::<bf16, bf16>(fuse(carry), Size::Core));
+            cases.push(case::<f32, f32>(fuse(carry), Size::Core));
+        }
     }
 }
 
@@ -208,6 +248,7 @@ pub(crate) fn cases() -> Vec<Case> {
     limits(&mut cases);
     tiles(&mut cases);
     long_rows(&mut cases);
+    ties(&mut cases);
     memory(&mut cases);
     let decode = LARGE.iter().flat_map(|[_, width]| DECODE.map(|rows| [rows, *width]));
     for shape in LARGE.into_iter().chain(decode) {
