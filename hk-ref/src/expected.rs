@@ -13,8 +13,8 @@ pub struct Expected {
     pub allowed: Vec<f64>,
     /// Greatest relative error of all together, by the Frobenius norm.
     pub frobenius: Option<f64>,
-    /// So many consecutive values, such as a head's, are "together" for [`frobenius`](Self::frobenius),
-    /// rather than all.
+    /// So many consecutive values, such as a head's, are "together" for
+    /// [`frobenius`](Self::frobenius), rather than all.
     pub group: Option<usize>,
     /// What may differ from the reference, rounded, by one step.
     pub steps: Option<Steps>,
@@ -212,7 +212,8 @@ fn nearest<T: Element>(value: f64) -> f64 {
     decode(&T::encode(&[value, 0.0][..T::PACK]))[0]
 }
 
-/// Errors of several values by the Frobenius norm. Those whose reference is not finite do not count.
+/// Errors of several values by the Frobenius norm. Those whose reference is not finite do not
+/// count.
 #[derive(Debug, Default)]
 struct Together {
     squares: f64,

@@ -439,7 +439,8 @@ impl Prepared {
         self.tensors.iter().try_for_each(|tensor| tensor.borrow_mut().reset(pattern))
     }
 
-    /// Reads all tensors after a run, and tells what is wrong with them, other than outputs' values.
+    /// Reads all tensors after a run, and tells what is wrong with them, other than outputs'
+    /// values.
     fn take(&self, pattern: u8) -> Result<Option<String>> {
         let mut complaint = None;
         for tensor in &self.tensors {

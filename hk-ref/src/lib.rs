@@ -10,8 +10,8 @@
 //! A case says its tensors, one call of the op and one of the reference (`Setup`). What `Case::run`
 //! does with it:
 //!
-//! 1. draws the inputs by a seed that follows from the op, its shape and the tensor's name, computes
-//!    the reference, and puts the tensors where the case says and the op takes them;
+//! 1. draws the inputs by a seed that follows from the op, its shape and the tensor's name,
+//!    computes the reference, and puts the tensors where the case says and the op takes them;
 //! 2. three times: fills outputs, and the memory around them, with a bit pattern that is another
 //!    one each time, runs the op under another schedule of waves (on the simulator), and demands
 //!    that the memory around is untouched and the outputs have the same bits as the first time;
