@@ -68,9 +68,8 @@ __device__ inline void read_bias(const void* from, u32 column,
 template <class T, class Block>
 __device__ inline void store_block(const Block& block, const result_matrix& y, u32 row, u32 column,
                                    const vec<f32, Block::run> (&bias)[Block::runs_per_row]) {
-  char* base = y.base + (row * y.stride + column) * i64{sizeof(T)};
-  const u32 bytes = ((Block::BM - 1) * y.stride + Block::BN) * sizeof(T);
-  const buffer to(base, bytes);
+  // No lane is outside: any size does.
+  const buffer to(y.base + (row * y.stride + column) * i64{sizeof(T)}, out_of_range);
   static_for<Block::runs_per_row>([&](auto c) {
     constexpr int run = Block::run;
     static_for<Block::runs / Block::runs_per_row>([&](auto r) {
@@ -109,10 +108,10 @@ __device__ void a16w16(const A16w16Args& args) {
 
   Block block;
   block.multiply(lds_start(lds), args.x_stride, args.w_stride,
-                 stream_of<typename Block::x_operand>(args.x, args.x_stride, row, i64{args.m} - row,
+                 stream_of<typename Block::x_operand>(args.x, args.x_stride, row, args.m - row,
                                                       k_begin, k_end, steps, Tile::BK),
                  stream_of<typename Block::w_operand>(args.w, args.w_stride, column,
-                                                      i64{args.n} - column, k_begin, k_end, steps,
+                                                      args.n - column, k_begin, k_end, steps,
                                                       Tile::BK),
                  steps);
 

@@ -91,8 +91,8 @@ struct l2norm_bwd_rows : no_columns {
   };
 
   __device__ void start(loads& to, const auto& at) const {
-    const arch::checked_range rstd{args.rstd + at.first, at.count * 4};
-    to.rstd = bit_cast<f32>(rstd.load_32(at.row_of_wave() * 4));
+    const arch::checked_range rstd{args.rstd + at.first, out_of_range};
+    to.rstd = bit_cast<f32>(rstd.load_32(at.has_row() ? at.row_of_wave() * 4 : out_of_range));
     to.y.start({static_cast<const T*>(args.y), args.y_stride}, at);
     to.dy.start({static_cast<const T*>(args.dy), args.dy_stride}, at);
   }

@@ -72,9 +72,8 @@ struct rmsnorm_rows {
 
   __device__ f32 measure(const held& row) const { return dot(row, row); }
 
-  __device__ void store(const held& row, auto&& weights, f32 squares,
-                        const auto& at) const {
-    const f32 scale = rsqrt(squares / static_cast<f32>(args.width) + args.eps);
+  __device__ void store(const held& row, auto&& weights, f32 squares, const auto& at) const {
+    const f32 scale = rsqrt(squares * reciprocal(static_cast<f32>(args.width)) + args.eps);
     if constexpr (Tile::FUSED) {
       const matrix<T> sum{static_cast<T*>(args.residual_out), args.residual_out_stride};
       store_row<chunks>(sum, at, [&](int i) { return row.of[i]; });

@@ -37,6 +37,12 @@ pub fn steepest(activation: Activation) -> f64 {
     }
 }
 
+/// Whether the activation of an exact number is good to a few units in the last place, however small
+/// it is beside the number.
+pub fn keeps_relative_accuracy(activation: Activation) -> bool {
+    matches!(activation, Activation::Sigmoid | Activation::Silu | Activation::Mish)
+}
+
 /// `1 - erf(x)`, to a few units in the last place: the power series where it converges fast and
 /// does not cancel, else the continued fraction.
 pub fn erfc(x: f64) -> f64 {

@@ -34,6 +34,8 @@ use known::Facts;
 /// Registers that are followed: the scalar file, the vector file, and SCC.
 const REGISTERS: usize = 128 + 512 + 1;
 const SCC: usize = REGISTERS - 1;
+/// The first of two, which are everywhere.
+const EXEC: usize = Operand::EXEC as usize;
 
 /// Whether a function does the same with other instructions at some offsets, in every launch of
 /// workgroups of so many work-items in one dimension. `false` says only that there is no proof.
@@ -144,9 +146,8 @@ fn only_writes(inst: &Inst) -> bool {
     let effects = ["s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "saveexec", "wrexec", "v_nop"];
     let mut registers_only = true;
     inst.writes(&mut |operand| {
-        // M0 and EXEC are everywhere.
-        let special = operand.scalar_index().is_some_and(|first| first + 1 >= 124);
-        registers_only &= !special;
+        let is_exec = registers(operand).any(|register| (EXEC..128).contains(&register));
+        registers_only &= !is_exec;
     });
     calculates && registers_only && !effects.iter().any(|word| name.contains(word))
 }

@@ -365,6 +365,31 @@ const EXAMPLES: &[Example] = &[
         equal: &["v_and_b32_e32 v2, 0x1ff, v1"],
         others: &["v_and_b32_e32 v2, 0x7f, v1"],
     },
+    // Loads go to dwords of LDS; a read by index uses the whole number.
+    Example {
+        code: &[
+            "s_lshl_b32 s4, s5, 2",
+            "s_or_b32 s4, s4, 0",
+            "s_mov_b32 m0, s4",
+            "buffer_load_dword v0, s[8:11], 0 offen lds",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["s_or_b32 s4, s4, 1", "s_or_b32 s4, s4, 3"],
+        others: &["s_or_b32 s4, s4, 4"],
+    },
+    Example {
+        code: &[
+            "s_or_b32 m0, s4, 0",
+            "buffer_load_dword v0, s[8:11], 0 offen lds",
+            "v_readlane_b32 s6, v1, m0",
+            "s_load_dword s7, s[0:1], s6",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["s_or_b32 m0, s4, 1"],
+    },
 ];
 
 fn words(text: &str) -> Vec<u32> {

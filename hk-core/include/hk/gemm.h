@@ -37,19 +37,18 @@ struct tile_stream {
 // The part of a matrix that a workgroup multiplies: from `row` on, at most `rows` of them that
 // exist, and k in [k_begin, k_end).
 template <class Operand>
-__device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, i64 rows,
-                                        i64 k_begin, i64 k_end, i32 steps, int depth) {
+__device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, u32 rows,
+                                        i64 k_begin, i64 k_end, i32 steps, u32 depth) {
   const char* base =
       static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin);
   const i64 step = Operand::step_bytes(stride);
-  const int limit = static_cast<int>(k_end - k_begin) - (steps - 1) * depth;
-  const int valid = static_cast<int>(rows < (1 << 30) ? rows : (1 << 30));
+  const u32 limit = static_cast<u32>(k_end - k_begin) - (steps - 1) * depth;
   return {base + (steps - 1) * step,
-          Operand::tile_bytes(stride, valid, limit),
-          static_cast<u32>(limit),
+          Operand::tile_bytes(stride, rows, limit),
+          limit,
           base,
           step,
-          Operand::tile_bytes(stride, valid, depth),
+          Operand::tile_bytes(stride, rows, depth),
           steps - 1};
 }
 

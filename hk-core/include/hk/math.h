@@ -9,10 +9,12 @@ namespace hk {
 using arch::exp2;
 using arch::reciprocal;
 
+inline constexpr f32 log2_e = 0x1.715476p+0f;
+
 // e^x to 2 ulp: the product with log2(e) is carried out to twice the precision, because its rounding
-// error would grow with x.
+// error would grow with x. Where e^x counts for little if x is large, `exp2(x * log2_e)` does.
 __device__ inline f32 exp(f32 x) {
-  constexpr f32 log2_e = 0x1.715476p+0f, log2_e_rest = 0x1.4ae0bep-26f, ln_2 = 0x1.62e43p-1f;
+  constexpr f32 log2_e_rest = 0x1.4ae0bep-26f, ln_2 = 0x1.62e43p-1f;
   const f32 whole = x * log2_e;
   const f32 rest = __builtin_fmaf(x, log2_e_rest, __builtin_fmaf(x, log2_e, -whole));
   const f32 power = exp2(whole);
@@ -46,7 +48,7 @@ __device__ inline f32 erf(f32 x) {
   const f32 slope = polynomial(size, {1.128619909f, 0.6352695823f, 0.1060378402f, -0.02358775772f,
                                       0.003558747005f, -0.0003019102442f, 9.114788554e-6f});
   // Past 4 the result is 1, and the fit would not hold.
-  const f32 large = size > 4.0f ? 1.0f : 1.0f - exp(-size * slope);
+  const f32 large = size > 4.0f ? 1.0f : 1.0f - exp2(-log2_e * size * slope);
   const f32 result = size <= 0.875f ? __builtin_fmaf(small, x, x) : __builtin_copysignf(large, x);
   return x == x ? result : x;
 }
@@ -56,7 +58,7 @@ __device__ inline f32 tanh(f32 x) {
   const f32 square = x * x;
   const f32 small = square * polynomial(square, {-0.3333328366f, 0.1333149076f, -0.05374344438f,
                                                  0.02065045387f, -0.005716927815f});
-  const f32 large = 1.0f - 2.0f * reciprocal(1.0f + exp(2.0f * __builtin_fabsf(x)));
+  const f32 large = 1.0f - 2.0f * reciprocal(1.0f + exp2(2.0f * log2_e * __builtin_fabsf(x)));
   return square < 0.390625f ? __builtin_fmaf(small, x, x) : __builtin_copysignf(large, x);
 }
 
@@ -85,22 +87,22 @@ __device__ inline f32 activate(f32 x, f32 slope) {
     return 0.5f * x * (1.0f + erf(x * 0.70710678118f));
   }
   if constexpr (Kind == activation::gelu_tanh) {
-    // (1 + tanh(z)) / 2 == sigmoid(2 z), without the cancellation.
+    // (1 + tanh(z)) / 2 == sigmoid(2 z), without the cancellation. Rounding errors of z grow like
+    // those of the exponent.
     const f32 z = 0.7978845608f * __builtin_fmaf(0.044715f * x, x * x, x);
-    return x * sigmoid(2.0f * z);
+    return x * reciprocal(1.0f + exp2(-2.0f * log2_e * z));
   }
   if constexpr (Kind == activation::silu) return x * sigmoid(x);
   if constexpr (Kind == activation::silu_exp2) {
-    return x * reciprocal(1.0f + exp2(x * -1.44269504089f));
+    return x * reciprocal(1.0f + exp2(x * -log2_e));
   }
   if constexpr (Kind == activation::sigmoid) return sigmoid(x);
   if constexpr (Kind == activation::tanh) return tanh(x);
   if constexpr (Kind == activation::mish) {
-    // x tanh(ln(1 + e)) as a fraction, free of inf / inf below 20; beyond, the factor is 1.
+    // x tanh(ln(1 + e)) as a fraction, which is 1 from 20 on, and free of inf / inf up to there.
     const f32 e = exp(x < 20 ? x : 20);
     const f32 numerator = e * (e + 2);
-    const f32 value = x * numerator * reciprocal(numerator + 2);
-    return x > 20 ? x : value;
+    return x * (numerator * reciprocal(numerator + 2));
   }
   return x;
 }

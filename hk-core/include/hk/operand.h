@@ -177,7 +177,7 @@ struct operand {
   // contiguous is whole chunks in memory, filled up with zeros if need be. Elements of other rows
   // or columns may lie in between; they do no harm, because a row past the end of the matrix only
   // affects results that are not stored.
-  __device__ static u32 tile_bytes(u32 stride, int rows, int depth) {
+  __device__ static u32 tile_bytes(u32 stride, u32 rows, u32 depth) {
     rows = rows < Rows ? rows : Rows;
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
@@ -220,12 +220,13 @@ struct operand {
   }
 
   // Starts load `Load` of part `Part` into a slot. `limit` is how many k the tile has: pieces past
-  // it load zeros. It only matters along k, where what follows is another row's data.
+  // it load zeros. It only matters along k, where what follows is another row's data, and is known
+  // to hold where the limit is a constant.
   template <int Part, int Load>
   __device__ void load(const buffer& tile, u32 slot, u32 limit = Depth) {
     u32 offset = source_of<Load>();
     if (Part > 0) offset += Part * part_source;
-    if (along_k && limit < Depth) {
+    if (along_k) {
       offset = source_place(Load * Threads + thread).k < limit ? offset : out_of_range;
     }
     if constexpr (direct) {

@@ -40,9 +40,9 @@ struct matrix {
   i64 stride;
 };
 
-// The part of a matrix in which a wave works: `count` rows from `first` on, or none, and of each
-// `width` columns from `column` on. The wave has all of `Lanes` lanes of a row, or several rows,
-// which must lie within 2^31 bytes. All members are the same for the wave.
+// The part of a matrix in which a wave works: rows from `first` on, as many as it has lanes for but at
+// most `count`, and of each `width` columns from `column` on. The wave has all of `Lanes` lanes of a
+// row, or several rows, which must lie within 2^31 bytes. All members are the same for the wave.
 //
 // `Ragged` places have rows of any width, which takes more instructions; others have not those that
 // `is_ragged` names.
@@ -69,8 +69,9 @@ struct row_place {
   __device__ static u32 row_of_wave() { return shares_wave ? lane_id() / Lanes : 0; }
   __device__ u32 row() const { return first + row_of_wave(); }
 
-  // Whether the lane is the first of a row.
-  __device__ bool leads_row() const { return lane() == 0 && row_of_wave() < count; }
+  // Whether the lane's row is there, and whether the lane is the first of it.
+  __device__ bool has_row() const { return row_of_wave() < count; }
+  __device__ bool leads_row() const { return lane() == 0 && has_row(); }
 
   // Where the lane's chunk i starts.
   __device__ static u32 start(int i) { return (i * Lanes + lane()) * chunk; }
@@ -87,14 +88,16 @@ struct row_access {
   const Place& at;
 
   // Without a dword that is only partly in a row that has the wave alone.
-  __device__ arch::checked_range dwords() const { return range(Place::shares_wave ? end() : end() & ~3u); }
+  __device__ arch::checked_range dwords() const { return range(end() & ~3u); }
 
   // The lane's dwords d to d + count - 1 of chunk i.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
     if (d * 4 >= chunk * size) return out_of_range;
     if constexpr (!Place::shares_wave) return in_row;
-    return offset_if(at.start(i) + (d + count) * 4 / size <= at.width, in_row);
+    // Rows that are not ragged have whole chunks.
+    const u32 elements = Place::ragged ? (d + count) * 4 / size : 1;
+    return offset_if(at.start(i) + elements <= at.width, in_row);
   }
 
   // The element at the end of a row that ends within a dword, which is moved by itself. One lane has
@@ -117,9 +120,10 @@ struct row_access {
 
  private:
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
+  // Of rows that share a wave, every lane checks its own.
   __device__ u32 end() const {
-    const u32 before = Place::shares_wave ? (at.count - 1) * static_cast<u32>(stride) : 0;
-    return at.count == 0 ? 0 : before + at.width * size;
+    if constexpr (Place::shares_wave) return out_of_range;
+    return at.count == 0 ? 0 : at.width * size;
   }
   __device__ arch::checked_range range(u32 bytes) const {
     return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};
@@ -127,7 +131,7 @@ struct row_access {
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(stride) : 0;
     // No branch for each.
-    return (is_there & (at.row_of_wave() < at.count)) ? before + in_row : out_of_range;
+    return (is_there & at.has_row()) ? before + in_row : out_of_range;
   }
 };
 

@@ -34,10 +34,9 @@ struct row_lanes {
     return waves_of_row == 1 ? wave_id() * place::rows_of_wave : 0;
   }
 
-  // The place of this wave in the rows from `row` on.
+  // The place of this wave in the rows from `row` on, if there are any.
   __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
-    const u32 left = row < rows ? rows - row : 0;
-    return {row, left < place::rows_of_wave ? left : place::rows_of_wave, column, width};
+    return {row, row < rows ? rows - row : 0, column, width};
   }
 
   // Its place in vectors, which all rows have alike.
@@ -124,15 +123,20 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   static_assert(lanes::lanes == Tile::threads);
   constexpr u32 piece = lanes::lanes * Tile::CHUNKS * chunk;
   const u32 step = grid_size().x / lanes::lanes;
+  const auto width_at = [&](u32 column) {
+    const u32 left = width - column;
+    return left < piece ? left : piece;
+  };
+  // Of a row that there is, and of one that may be past the last.
   const auto place = [&](u32 row, u32 column) {
-    const u32 left = width - column;
-    return lanes::at(row, rows, column, left < piece ? left : piece);
+    return typename lanes::place{row, 1, column, width_at(column)};
   };
-  const auto in_columns = [&](u32 column) {
-    const u32 left = width - column;
-    return lanes::in_columns(column, left < piece ? left : piece);
+  const auto place_after = [&](u32 row, u32 column) {
+    return lanes::at(row, rows, column, width_at(column));
   };
+  const auto in_columns = [&](u32 column) { return lanes::in_columns(column, width_at(column)); };
 
+  const u32 pieces = (width - 1) / piece + 1;
   u32 row = block_idx().x;
   typename Policy::loads loads;
   op.start(loads, place(row, 0));
@@ -141,37 +145,38 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   do {
     // Chains of mergers stay short: they are folded every 64 pieces.
     auto whole = reduction::identity(), part = reduction::identity();
-    u32 pieces = 0, column = 0;
+    u32 left = pieces, column = 0;
     do {
       // After the last piece the first is read for the second time.
-      const u32 following = width - column > piece ? column + piece : 0;
+      const u32 following = left == 1 ? 0 : column + piece;
       typename Policy::loads next;
       op.start(next, place(row, following));
       arch::pin_order();
       part = reduction::apply(part, op.measure(held));
-      if (++pieces % 64 == 0) {
+      if (left % 64 == 0) {
         whole = reduction::apply(whole, part);
         part = reduction::identity();
       }
       held = op.hold(next, place(row, following));
       column += piece;
-    } while (column < width);
+    } while (--left != 0);
     const auto statistic = lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
+    left = pieces;
     column = 0;
     do {
       // After the last piece comes the first of the next row.
-      const bool last = width - column <= piece;
+      const bool last = left == 1;
       const u32 row_after = last ? row + step : row, following = last ? 0 : column + piece;
       typename Policy::columns columns;
       op.start(columns, in_columns(column));
       typename Policy::loads next;
-      op.start(next, place(row_after, following));
+      op.start(next, place_after(row_after, following));
       arch::pin_order();
       const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
       op.store(held, factors, statistic, place(row, column));
-      held = op.hold(next, place(row_after, following));
+      held = op.hold(next, place_after(row_after, following));
       column += piece;
-    } while (column < width);
+    } while (--left != 0);
     row += step;
     ++turn;
   } while (row < rows);

@@ -33,7 +33,16 @@ struct maximum {
 template <class Op, int Lanes = wave_size, class T>
 __device__ inline T wave_reduce(T value) {
   static_assert(Lanes >= 1 && Lanes <= wave_size && (Lanes & (Lanes - 1)) == 0);
-  if constexpr (Lanes > 1) {
+  if constexpr (Lanes == wave_size) {
+    // The halves of the wave hold the same each.
+    const auto words = bit_cast<words_of<T>>(wave_reduce<Op, Lanes / 2>(value));
+    words_of<T> halves[2];
+    for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) {
+      halves[0].of[i] = arch::value_of_lane(words.of[i], 0);
+      halves[1].of[i] = arch::value_of_lane(words.of[i], wave_size / 2);
+    }
+    value = Op::apply(bit_cast<T>(halves[0]), bit_cast<T>(halves[1]));
+  } else if constexpr (Lanes > 1) {
     value = wave_reduce<Op, Lanes / 2>(value);
     auto words = bit_cast<words_of<T>>(value);
     for (u32& word : words.of) word = arch::other_half<Lanes / 2>(word);

@@ -20,6 +20,7 @@ __device__ inline void sync_threads() {}
 
 __device__ inline u32 lane_id() { return 0; }
 __device__ inline u32 first_lane(u32 value) { return value; }
+__device__ inline u32 value_of_lane(u32 value, u32) { return value; }
 template <int Half>
 __device__ inline u32 other_half(u32 value) {
   static_assert(Half < wave_size);

@@ -2,7 +2,7 @@
 
 use super::bits::{self, Bit};
 use super::known::Facts;
-use super::{REGISTERS, SCC, exhaust, only_writes, registers, successors};
+use super::{EXEC, REGISTERS, SCC, exhaust, only_writes, registers, successors};
 use crate::isa::{Elem, Ext, Format, Inst, Operand};
 use crate::object::Placed;
 
@@ -16,8 +16,8 @@ impl Demand {
     }
 
     pub(super) fn of(&self, register: usize) -> u32 {
-        // M0 and EXEC: everything may depend on them.
-        if (124..128).contains(&register) { u32::MAX } else { self.0[register] }
+        // Everything may depend on EXEC.
+        if (EXEC..128).contains(&register) { u32::MAX } else { self.0[register] }
     }
 
     fn join(&mut self, other: &Self) {
@@ -65,6 +65,9 @@ impl Demand {
                 (0..3).for_each(|at| self.add(word(at), u32::MAX));
                 // Where elements come from, and the number's format.
                 self.add(word(3), !0x7fff);
+            } else if inst.mem.lds && operand.code == Operand::M0 {
+                // Loads to LDS go to dwords of 256 KiB.
+                self.add(operand, 0x3_fffc);
             } else {
                 self.add(operand, u32::MAX);
             }

@@ -42,7 +42,8 @@ pub(crate) struct Request {
     pub(crate) json: bool,
     /// Alter ordinary instructions instead of waits and barriers: a sample for each kernel core, over
     /// the cases of all modules that use it. Constants differ by one, or are doubled or negated; a
-    /// comparison, addition, minimum becomes its neighbour; operands and choices are swapped.
+    /// comparison, addition, minimum becomes its neighbour; operands and choices are swapped. Each is
+    /// altered like a line of the source: in all copies, of all tile configurations and chips.
     #[arg(long)]
     pub(crate) values: bool,
     /// Mutants to try of each core.

@@ -1,17 +1,18 @@
 //! `hipkittens mutate --values`: whether altered instructions are noticed.
 //!
-//! The sample is drawn from the places of a core (see [`Place`]) whose instructions some case
-//! executes, each place once before any comes twice; of a place, one [`Change`]. A mutant is what a
-//! slip in the source would be: the change in every copy of the place, of all kernels of the core
-//! and for all architectures, as far as it can be made there. It runs on the cases that execute a
-//! copy, of all modules of the crate, those with the fewest instructions first, until one notices
-//! it: first each once, then each as `check --sanitize` runs it. Processes do the work, as the
-//! simulator has one setting for each, and a mutant that writes where it should not spoils only its
-//! own.
+//! The sample is drawn from the places of a core (see [`Place`](crate::cores::Place)) whose
+//! instructions some case executes, each place once before any comes twice; of a place, one
+//! [`Change`](hk_sim::alter::Change). A mutant is what a slip in the source would be: the change in
+//! every copy of the place, of all kernels of the core and for all architectures, as far as it can
+//! be made there. It runs on the cases that execute a copy, of all modules of the crate, those with
+//! the fewest instructions first, until one notices it: first each once, then each as
+//! `check --sanitize` runs it. Processes do the work, as the simulator has one setting for each, and
+//! a mutant that writes where it should not spoils only its own.
 
+mod places;
 pub(crate) mod worker;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -20,22 +21,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hk_core::Device;
 use hk_ref::{Case, Size};
-use hk_sim::alter::{Alteration, Change, alterations};
-use hk_sim::equal::is_equal;
 use hk_sim::exec::{Coverage, ExecOptions, Executed};
-use hk_sim::isa::{Arch, Inst};
+use hk_sim::isa::Inst;
 use hk_sim::object::Placed;
-use rand::rngs::StdRng;
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
 use crate::check;
-use crate::cores::{self, Code, Core, CoreKernel, Instruction, Place};
+use crate::cores::{Core, CoreKernel};
 use crate::mutate::{Request, bar};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::{self, KernelCrate};
 
+use places::{Copy, Mutant, Target, executes, places, sample, targets, what};
 use worker::{Altered, Answer, Job, Outcome, Trial, Worker};
 
 /// The share of the mutants that must be caught, of those that are not proved equivalent.
@@ -70,72 +67,6 @@ impl Run<'_> {
         let longest = self.kernels.values().map(|executed| executed.longest).max();
         PATIENCE * longest.unwrap_or(0) + SLACK
     }
-}
-
-/// A kernel with its code and what the cases execute of it.
-struct Target<'c> {
-    kernel: &'c CoreKernel,
-    code: Code,
-    executed: Executed,
-}
-
-/// A copy of a place that can be altered.
-struct Copy {
-    /// The number of its kernel among the targets.
-    target: usize,
-    placed: Placed,
-    /// By some case.
-    is_executed: bool,
-    alterations: Vec<Alteration>,
-}
-
-/// By place that some case executes, its copies: all that the compiler has made of it, executed or
-/// not.
-type Places = BTreeMap<Place, Vec<Copy>>;
-
-/// A mutant: every copy of a place, with the same change made.
-struct Mutant<'a> {
-    place: &'a Place,
-    change: Change,
-    copies: Vec<(&'a Copy, &'a Inst)>,
-}
-
-impl<'a> Mutant<'a> {
-    fn new(place: &'a Place, copies: &'a [Copy], change: Change) -> Self {
-        let altered = |copy: &'a Copy| {
-            let is_it = |altered: &&Alteration| altered.change == change;
-            Some((copy, &copy.alterations.iter().find(is_it)?.inst))
-        };
-        Self { place, change, copies: copies.iter().filter_map(altered).collect() }
-    }
-
-    /// Its copies in each kernel.
-    fn by_target(&self) -> BTreeMap<usize, Vec<(&'a Placed, &'a Inst)>> {
-        let mut targets: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for &(Copy { target, placed, .. }, inst) in &self.copies {
-            targets.entry(*target).or_default().push((placed, inst));
-        }
-        targets
-    }
-
-    /// Whether it is proved to do what the original does, in every kernel.
-    fn is_equal(&self, targets: &[Target<'_>]) -> bool {
-        self.by_target().into_iter().all(|(target, copies)| {
-            let Target { kernel, code, .. } = &targets[target];
-            let altered: Vec<_> =
-                copies.into_iter().map(|(placed, inst)| (placed.offset, inst)).collect();
-            is_equal(&code.all, kernel.tile.threads, &altered)
-        })
-    }
-
-    /// What reasons are looked up by.
-    fn what(&self) -> Vec<String> {
-        self.copies.iter().map(|(copy, inst)| what(copy, inst)).collect()
-    }
-}
-
-fn what(copy: &Copy, altered: &Inst) -> String {
-    format!("{} -> {altered}", copy.placed.inst)
 }
 
 /// Alters instructions of the cores and prints what became of the mutants.
@@ -201,64 +132,6 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
     hk_sim::set_exec_options(before);
     runs.sort_by_key(Run::work);
     Ok(runs)
-}
-
-/// What cases execute of a core.
-fn targets<'c>(core: &'c Core, runs: &[Run<'_>]) -> Result<Vec<Target<'c>>, Box<dyn Error>> {
-    let target = |kernel: &'c CoreKernel| {
-        let mut executed = Executed::default();
-        let runs = runs.iter().filter_map(|run| run.executed(kernel));
-        runs.for_each(|of| executed.merge(of));
-        Ok(Target { kernel, code: cores::code(kernel)?, executed })
-    };
-    core.kernels.iter().map(target).collect()
-}
-
-fn executes(all: &Executed, placed: &Placed) -> bool {
-    let seen = all.at(placed.offset);
-    seen.with_lanes() || seen.executed() && !placed.inst.info.format.is_vector()
-}
-
-/// What of a core some case executes and can be altered.
-fn places(targets: &[Target<'_>]) -> Places {
-    let mut places = Places::new();
-    for (target, Target { kernel, code, executed }) in targets.iter().enumerate() {
-        let Some(arch) = Arch::from_target_id(kernel.arch) else { continue };
-        for Instruction { placed, place, .. } in &code.possible {
-            let (placed, is_executed) = (placed.clone(), executes(executed, placed));
-            let alterations = alterations(arch, &placed.inst);
-            let copy = Copy { target, placed, is_executed, alterations };
-            places.entry(place.clone()).or_default().push(copy);
-        }
-    }
-    places.retain(|_, copies| !changes(copies).is_empty());
-    places
-}
-
-/// What can be changed in copies that some case executes.
-fn changes(copies: &[Copy]) -> BTreeSet<Change> {
-    let executed = copies.iter().filter(|copy| copy.is_executed);
-    executed.flat_map(|copy| &copy.alterations).map(|altered| altered.change).collect()
-}
-
-/// Draws the sample.
-fn sample(places: &Places, count: usize, seed: u64) -> Vec<Mutant<'_>> {
-    let mut random = StdRng::seed_from_u64(seed);
-    let mut left: Vec<_> = places
-        .iter()
-        .map(|(place, copies)| (place, copies, Vec::from_iter(changes(copies))))
-        .collect();
-    let mut mutants = Vec::new();
-    while mutants.len() < count && !left.is_empty() {
-        left.shuffle(&mut random);
-        for (place, copies, changes) in &mut left {
-            let change = changes.swap_remove(random.random_range(0..changes.len()));
-            mutants.push(Mutant::new(place, copies, change));
-        }
-        left.retain(|(.., changes)| !changes.is_empty());
-    }
-    mutants.truncate(count);
-    mutants
 }
 
 /// Judges a sample of the mutants of one core.

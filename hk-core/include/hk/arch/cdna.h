@@ -93,8 +93,11 @@ __device__ inline u32 lane_id() {
   return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
-// The value of the first lane that takes part, as a scalar.
+// The value of the first lane that takes part, and of a given one, as scalars.
 __device__ inline u32 first_lane(u32 value) { return __builtin_amdgcn_readfirstlane(value); }
+__device__ inline u32 value_of_lane(u32 value, u32 lane) {
+  return __builtin_amdgcn_readlane(value, lane);
+}
 
 // The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, for Half up to
 // 8, where the lanes of each half hold the same.
