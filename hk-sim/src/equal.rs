@@ -3,9 +3,9 @@
 //! An altered program is run beside the original in the mind. Both are in step as long as they agree
 //! on every *demanded* bit: one that an address, a branch, a store or a wave's mask may depend on
 //! later. Which bits those are is found from the ends of the original program backwards (`demand`),
-//! without any assumption on values. Altered instructions are proved equal if, in every state that
+//! with what is known of the values in both programs. Altered instructions are proved equal if, in every state that
 //! the altered program can reach, the original instruction would give the same demanded bits. What is
-//! known of such states is found from the entry forwards (`known`), in the program with all the
+//! known of such states is found from the entry forwards (`known`), here in the program with all the
 //! alterations, so that nothing rests on what one of them may have spoilt. Then both stay in step, by
 //! induction on the number of steps, for all arguments and all memory.
 //!
@@ -61,15 +61,15 @@ pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool
         places.push(at);
     }
     let whole = known::untouched(code);
-    let demanded = demand::behind(code, &whole);
-    places.retain(|at| demand::any(&code[*at].inst, &demanded[*at]));
-    if places.is_empty() {
-        return true;
-    }
     let known = known::before(&changed, threads, &whole);
+    // What holds in both programs.
+    let mut both = known::before(code, threads, &whole);
+    both.iter_mut().zip(&known).for_each(|(one, other)| one.meet(other));
+    let demanded = demand::behind(code, &whole, &both);
     places.into_iter().all(|at| {
         let (original, altered) = (&code[at].inst, &changed[at].inst);
-        same(original, altered, &known[at].all, &demanded[at])
+        let is_read = demand::any(original, &demanded[at]);
+        !is_read || same(original, altered, &known[at].all, &demanded[at])
     })
 }
 

@@ -309,10 +309,10 @@ fn words_of(bits: impl Iterator<Item = Bit>) -> Vec<Word> {
 
 /// Of an operation on each bit by itself, the bits of the sources that those of the result in `bits`
 /// come from; of one that chooses between two sources, those of the chosen.
-pub(super) fn bitwise(inst: &Inst, bits: u32) -> Option<[u32; 3]> {
+pub(super) fn bitwise(inst: &Inst, bits: u32, known: &Facts) -> Option<[u32; 3]> {
     let constants = inst.src.map(|operand| {
-        let known = source(inst, operand, &Facts::nothing());
-        if let [word] = known.as_slice() { value(word) } else { None }
+        let words = source(inst, operand, known);
+        if let [word] = words.as_slice() { value(word) } else { None }
     });
     let [a, b, c] = [constants[0], constants[1], constants[2]];
     let kept_by = |mask: Option<u32>| bits & mask.unwrap_or(u32::MAX);

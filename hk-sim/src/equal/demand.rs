@@ -1,7 +1,7 @@
 //! Which bits of registers may matter later, from the ends of the program backwards.
 
 use super::bits::{self, Bit};
-use super::known::Facts;
+use super::known::{Facts, Known};
 use super::{EXEC, REGISTERS, SCC, exhaust, only_writes, registers, successors};
 use crate::isa::{Elem, Ext, Format, Inst, Operand};
 use crate::object::Placed;
@@ -28,9 +28,9 @@ impl Demand {
         registers(operand).for_each(|register| self.0[register] |= bits);
     }
 
-    /// From what is demanded behind an instruction, what is before it; `whole` says that all lanes
-    /// execute it.
-    fn before(&mut self, inst: &Inst, whole: bool) {
+    /// From what is demanded behind an instruction, what is before it, where something is known;
+    /// `whole` says that all lanes execute it.
+    fn before(&mut self, inst: &Inst, whole: bool, known: &Facts) {
         let behind = self.clone();
         for (operand, slot) in inst.dst.iter().zip(&inst.info.dst) {
             let every_bit = matches!(slot.elem, Elem::B32 | Elem::B64 | Elem::F32 | Elem::F64)
@@ -54,7 +54,7 @@ impl Demand {
             self.0[SCC] = u32::MAX;
         }
         let scc = inst.writes_scc() && behind.0[SCC] != 0;
-        if writes && !scc && self.by_bits(inst, &behind).is_some() {
+        if writes && !scc && self.by_bits(inst, &behind, known).is_some() {
             return;
         }
         inst.reads(&mut |operand| {
@@ -75,7 +75,7 @@ impl Demand {
     }
 
     /// Adds the bits of the sources that the demanded ones of the result come from, if that is known.
-    fn by_bits(&mut self, inst: &Inst, behind: &Self) -> Option<()> {
+    fn by_bits(&mut self, inst: &Inst, behind: &Self, known: &Facts) -> Option<()> {
         if inst.dst[1].is_some() || inst.info.dst[0].rw {
             return None;
         }
@@ -86,7 +86,7 @@ impl Demand {
             return Some(());
         }
         let demanded = all.iter().fold(0, |bits, register| bits | behind.of(*register));
-        if let Some(bits) = bits::bitwise(inst, demanded) {
+        if let Some(bits) = bits::bitwise(inst, demanded, known) {
             inst.reads(&mut |operand| {
                 let of_source = |(at, _): (usize, &Operand)| bits.get(at).copied();
                 let sources = inst.src.iter().enumerate();
@@ -99,8 +99,7 @@ impl Demand {
             });
             return Some(());
         }
-        // Nothing may be assumed of values here.
-        let words = bits::result(inst, &Facts::nothing())?;
+        let words = bits::result(inst, known)?;
         let mut found = Vec::new();
         for (word, register) in words.iter().zip(&all) {
             for bit in (0..32).filter(|bit| behind.of(*register) >> bit & 1 != 0) {
@@ -123,8 +122,8 @@ pub(super) fn any(inst: &Inst, behind: &Demand) -> bool {
     any
 }
 
-/// What is demanded behind each instruction.
-pub(super) fn behind(code: &[Placed], whole: &[bool]) -> Vec<Demand> {
+/// What is demanded behind each instruction, with what is known before each.
+pub(super) fn behind(code: &[Placed], whole: &[bool], known: &[Known]) -> Vec<Demand> {
     let next = successors(code);
     let mut from: Vec<Vec<usize>> = vec![Vec::new(); code.len()];
     for (at, next) in next.iter().enumerate() {
@@ -139,7 +138,7 @@ pub(super) fn behind(code: &[Placed], whole: &[bool]) -> Vec<Demand> {
     let mut seen = vec![false; code.len()];
     exhaust(0..code.len(), true, |at| {
         let mut demand = behind(&before, at);
-        demand.before(&code[at].inst, whole[at]);
+        demand.before(&code[at].inst, whole[at], &known[at].all);
         let first = !std::mem::replace(&mut seen[at], true);
         if demand == before[at] && !first {
             return vec![];

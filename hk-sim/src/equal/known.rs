@@ -84,7 +84,8 @@ impl Known {
         entry
     }
 
-    fn meet(&mut self, other: &Self) {
+    /// What is known if either holds.
+    pub(super) fn meet(&mut self, other: &Self) {
         self.all.meet(&other.all);
         self.first.meet(&other.first);
     }
