@@ -15,14 +15,27 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The values of a key of what a subcommand prints with `--json`.
-fn told(args: &[&str], key: &str) -> BTreeSet<String> {
+/// What a subcommand prints with `--json`, line by line.
+fn objects(args: &[&str]) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
     let output = command.args(args).arg("--json").output().expect("the command starts");
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    lines.map(|line| line[key].as_str().expect(key).to_owned()).collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The values of a key of these.
+fn told(args: &[&str], key: &str) -> BTreeSet<String> {
+    objects(args).iter().map(|line| line[key].as_str().expect(key).to_owned()).collect()
+}
+
+#[test]
+fn no_two_cases_are_called_the_same() {
+    let mut names = BTreeSet::new();
+    let cases = objects(&["check", "--list", "--full"]).into_iter();
+    let twice: Vec<_> =
+        cases.map(|case| case.to_string()).filter(|case| !names.insert(case.clone())).collect();
+    assert!(twice.is_empty(), "{}", twice.join("\n"));
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn refused(x: [usize; 2], w: [usize; 2], options: &GemmOptions<'_>) -> Error {
         let (x, w) = (ones(&stream, x), ones(&stream, w));
         rejected(&mut y, |y| gemm_a16w16_into(&x, &w, options, y))
     };
-    devices().iter().map(refused).last().expect("there is a device")
+    let errors: Vec<_> = devices().iter().map(refused).collect();
+    errors.into_iter().next_back().expect("there is a device")
 }
 
 #[test]

@@ -80,7 +80,8 @@ impl Spec {
 
     fn info(&self, op: &'static str, dtypes: &[DType]) -> CaseInfo {
         let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
-        CaseInfo::new("l2norm", op, format!("{}{tile}", self.name), dtypes, &self.shape)
+        let groups = self.workgroups.map(|of| format!(", workgroups {of}")).unwrap_or_default();
+        CaseInfo::new("l2norm", op, format!("{}{tile}{groups}", self.name), dtypes, &self.shape)
     }
 }
 
@@ -217,19 +218,25 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     for workgroups in [None, Some(1)] {
         // Beyond 2^32 elements, and 2^32 bytes; in the first turn and in a later one.
-        let any = [43, 44, 8401, 8402].map(|width| (Some("any"), width));
-        let tiles = [(None, 43), (None, 44), (Some("n8192"), 43), (Some("n8192"), 44)];
-        for (tile, width) in tiles.into_iter().chain(any) {
-            let far = Spec { tile, workgroups, ..Spec::new([2, width], "rows far apart") };
-            large(far, &[DType::Bf16], Placement::DENSE.gap(1 << 32), Size::Core);
+        for (tile, width) in [("n8192", 43), ("n8192", 44), ("any", 8401), ("any", 8402)] {
+            let far = Spec::new([2, width], "rows far apart");
+            let far = Spec { tile: Some(tile), workgroups, ..far };
+            large(far, &[DType::Bf16, DType::F16], Placement::DENSE.gap(1 << 32), Size::Core);
             large(far, &[DType::F32], Placement::DENSE.gap(1 << 31), Size::Core);
         }
         // The second piece of the second row is behind a multiple of 4 GiB.
         for width in [16_400, 16_401] {
             let pieces = Spec::new([2, width], "pieces across 4 GiB");
             let pieces = Spec { tile: Some("any"), workgroups, ..pieces };
-            large(pieces, &[DType::Bf16], Placement::DENSE.carry(width + 7000), Size::Core);
+            let place = Placement::DENSE.carry(width + 7000);
+            large(pieces, &[DType::Bf16], place, Size::Core);
         }
+    }
+    for (workgroups, y) in [(None, DType::F16), (None, DType::F32), (Some(1), DType::F32)] {
+        let pieces = Spec::new([2, 16_401], "pieces across 4 GiB");
+        let pieces = Spec { tile: Some("any"), workgroups, ..pieces };
+        let place = Placement::DENSE.carry(16_401 + 7000);
+        cases.push(forward(pieces, DType::Bf16, y).place(place).size(Size::Core));
     }
     cases
 }

@@ -1,6 +1,6 @@
 //! How a case of `rmsnorm` or `fused_add_rmsnorm` is drawn and run.
 
-use hk_core::dtype::{DType, Element, Real, decode};
+use hk_core::dtype::{DType, Real, decode};
 use hk_ref::norm::rmsnorm::{Normalised, add, rmsnorm as reference};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
