@@ -162,7 +162,7 @@ fn short_rows(cases: &mut Vec<Case>) {
 
 /// Grids of blocks, rows and columns of them: with 1 to 7 rows left by the last group, more than 40
 /// columns, and every remainder of more than 64 blocks on eight XCDs.
-const GRIDS: [[usize; 2]; 24] = [
+const GRIDS: [[usize; 2]; 23] = [
     [1, 41],
     [2, 7],
     [3, 5],
@@ -178,7 +178,6 @@ const GRIDS: [[usize; 2]; 24] = [
     [8, 9],
     [9, 4],
     [10, 7],
-    [11, 3],
     [11, 9],
     [12, 5],
     [13, 17],

@@ -176,7 +176,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let even = Spec { shape: [shape[0], shape[1] / 8 * 8], ..turns };
         add(turns, gaps, false, true);
         add(even, gaps, false, true);
-        add(even, gaps, true, false);
+        add(Spec { name: "turns in place", ..even }, gaps, true, false);
         add(Spec { workgroups: None, ..turns }, end, false, false);
         let carry = Placement::DENSE.carry(shape[0] / 2 * shape[1]);
         for shape in [shape, even.shape] {

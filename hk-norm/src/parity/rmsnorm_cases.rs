@@ -1,5 +1,7 @@
 //! Cases of `rmsnorm` and `fused_add_rmsnorm`.
 
+use std::collections::BTreeSet;
+
 use hk_core::dtype::{bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
@@ -250,7 +252,8 @@ pub(crate) fn cases() -> Vec<Case> {
     long_rows(&mut cases);
     ties(&mut cases);
     memory(&mut cases);
-    let decode = LARGE.iter().flat_map(|[_, width]| DECODE.map(|rows| [rows, *width]));
+    let widths = BTreeSet::from(LARGE.map(|[_, width]| width));
+    let decode = widths.into_iter().flat_map(|width| DECODE.map(|rows| [rows, width]));
     for shape in LARGE.into_iter().chain(decode) {
         let spec = Spec::new(shape, "model");
         cases.push(case::<bf16, bf16>(spec, Size::Large));
