@@ -22,7 +22,7 @@ fn devices() -> Vec<Device> {
 
 #[test]
 fn gemm_a16w16_has_parity() {
-    hk_ref::run_module("gemm_a16w16", &parity::cases(), &devices());
+    hk_ref::run_module("gemm_a16w16", &parity::cases(), &devices(), 20_000_000);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn devices() -> Vec<Device> {
 
 #[test]
 fn l2norm_has_parity() {
-    hk_ref::run_module("l2norm", &parity::cases(), &devices());
+    hk_ref::run_module("l2norm", &parity::cases(), &devices(), 13_000_000);
 }
 
 #[test]

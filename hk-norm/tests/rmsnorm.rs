@@ -19,7 +19,7 @@ fn devices() -> Vec<Device> {
 
 #[test]
 fn rmsnorm_has_parity() {
-    hk_ref::run_module("rmsnorm", &parity::cases(), &devices());
+    hk_ref::run_module("rmsnorm", &parity::cases(), &devices(), 28_000_000);
 }
 
 #[test]

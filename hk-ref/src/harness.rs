@@ -483,17 +483,23 @@ pub fn devices_of(kernels: &KernelSet) -> Result<Vec<Device>> {
 /// Runs the [quick](Size::Quick) cases of a module on each device, with every check of the sanitizer
 /// that is on by default. For tests.
 ///
+/// `budget` is how many wave-instructions kernels may execute in the first runs of all of them. It
+/// keeps the cost of the tests of many modules in bounds: the number is the same on every host, and
+/// what exceeds it is to be made smaller, or said why.
+///
 /// # Panics
-/// If a case does not pass, after all were run; the message has every failure. If there is no case
-/// or no device.
-pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
+/// If a case does not pass, after all were run; the message has every failure. If the budget is
+/// exceeded. If there is no case or no device.
+pub fn run_module(module: &str, cases: &[Case], devices: &[Device], budget: u64) {
     let quick = |case: &&Case| case.info.module == module && case.info.size == Size::Quick;
     let quick: Vec<_> = cases.iter().filter(quick).collect();
     assert!(!quick.is_empty() && !devices.is_empty(), "there is nothing to run");
-    let mut failures = String::new();
+    let (mut failures, mut executed) = (String::new(), 0);
     for device in devices {
         let fitting: Vec<_> = quick.iter().copied().filter(|case| case.info.fits(device)).collect();
-        run_cases(device, &fitting, Checks::ALL.into(), |case, report| {
+        run_cases(device, &fitting, Look { checks: Checks::ALL, counts: true }, |case, report| {
+            let kernels = report.counters.iter().flat_map(BTreeMap::values);
+            executed += kernels.map(|kernel| kernel.instructions.total()).sum::<u64>();
             if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }
@@ -501,6 +507,8 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device]) {
         });
     }
     assert!(failures.is_empty(), "{failures}");
+    println!("{module}: {} cases, {executed} wave-instructions of {budget}", quick.len());
+    assert!(executed <= budget, "{executed} wave-instructions, more than the budget of {budget}");
 }
 
 /// Runs a call that must be refused, and requires that it launches nothing and leaves `output` as it
