@@ -507,7 +507,6 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device], budget: u64)
         });
     }
     assert!(failures.is_empty(), "{failures}");
-    println!("{module}: {} cases, {executed} wave-instructions of {budget}", quick.len());
     assert!(executed <= budget, "{executed} wave-instructions, more than the budget of {budget}");
 }
 
