@@ -8,6 +8,7 @@ mod memory;
 mod mma;
 mod operand;
 mod order;
+mod quant;
 mod row;
 mod types;
 mod wave;

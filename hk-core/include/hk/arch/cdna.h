@@ -122,6 +122,30 @@ __device__ inline u32 pick_bytes(u32 high, u32 low) {
   return __builtin_amdgcn_perm(high, low, Selector);
 }
 
+// The middle one of three numbers; if one of them is NaN, any.
+__device__ inline f32 median(f32 a, f32 b, f32 c) { return __builtin_amdgcn_fmed3f(a, b, c); }
+
+// Codes of the chip's own 8-bit floating point, the first in the lowest byte: of numbers that are in
+// its range or NaN, to nearest, ties to even; and back.
+__device__ inline u32 to_e4m3(vec<f32, 4> x) {
+  const int low = __builtin_amdgcn_cvt_pk_fp8_f32(x[0], x[1], 0, false);
+  return __builtin_amdgcn_cvt_pk_fp8_f32(x[2], x[3], low, true);
+}
+__device__ inline u32 to_e5m2(vec<f32, 4> x) {
+  const int low = __builtin_amdgcn_cvt_pk_bf8_f32(x[0], x[1], 0, false);
+  return __builtin_amdgcn_cvt_pk_bf8_f32(x[2], x[3], low, true);
+}
+__device__ inline vec<f32, 4> from_e4m3(u32 codes) {
+  const auto low = __builtin_amdgcn_cvt_pk_f32_fp8(codes, false);
+  const auto high = __builtin_amdgcn_cvt_pk_f32_fp8(codes, true);
+  return {low[0], low[1], high[0], high[1]};
+}
+__device__ inline vec<f32, 4> from_e5m2(u32 codes) {
+  const auto low = __builtin_amdgcn_cvt_pk_f32_bf8(codes, false);
+  const auto high = __builtin_amdgcn_cvt_pk_f32_bf8(codes, true);
+  return {low[0], low[1], high[0], high[1]};
+}
+
 // Memory of the LDS, addressed in bytes from its start.
 template <class T>
 using lds_pointer_to = T __attribute__((address_space(3)))*;
@@ -165,11 +189,17 @@ struct checked_range {
   __device__ void store_once(u32 offset, bits128 value) const {
     __builtin_amdgcn_raw_buffer_store_b128(value, resource, offset, 0, non_temporal);
   }
+  __device__ void store_once(u32 offset, vec<u32, 2> value) const {
+    __builtin_amdgcn_raw_buffer_store_b64(value, resource, offset, 0, non_temporal);
+  }
   __device__ void store_once(u32 offset, u32 value) const {
     __builtin_amdgcn_raw_buffer_store_b32(value, resource, offset, 0, non_temporal);
   }
   __device__ void store_once(u32 offset, u16 value) const {
     __builtin_amdgcn_raw_buffer_store_b16(value, resource, offset, 0, non_temporal);
+  }
+  __device__ void store_once(u32 offset, u8 value) const {
+    __builtin_amdgcn_raw_buffer_store_b8(value, resource, offset, 0, non_temporal);
   }
 
  private:

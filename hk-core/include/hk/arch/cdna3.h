@@ -99,4 +99,14 @@ __device__ bits128 lds_read_transposed(u32 address) = delete;
 __device__ inline void lds_wait() {}
 __device__ inline void lds_tie(bits128&) {}
 
+// 8-bit floating point is FNUZ: the largest e4m3, and what the OCP code of the same bits is multiplied
+// by to be read as one of these, whose bias is one more.
+inline constexpr f32 e4m3_most = 240;
+inline constexpr f32 fp8_of_ocp = 0.5f;
+
+// There is no conversion to 4-bit floating point.
+inline constexpr bool has_e2m1 = false;
+template <int Byte>
+__device__ u32 to_e2m1(u32 codes, f32 low, f32 high, f32 scale) = delete;
+
 }  // namespace hk::arch

@@ -125,4 +125,17 @@ __device__ inline void lds_tie(transposed_bits& value) {
 // Waits for every LDS access of the wave before the lds_tie that must follow.
 __device__ inline void lds_wait() { asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory"); }
 
+// 8-bit floating point is OCP's: the largest e4m3, and what an OCP code is multiplied by to be one of
+// these.
+inline constexpr f32 e4m3_most = 448;
+inline constexpr f32 fp8_of_ocp = 1;
+
+// Puts the e2m1 codes of two numbers, divided by a power of two, into a byte of `codes`: to nearest,
+// ties to even, saturating. Only the exponent of `scale` counts, and 0 is 2^-127.
+inline constexpr bool has_e2m1 = true;
+template <int Byte>
+__device__ inline u32 to_e2m1(u32 codes, f32 low, f32 high, f32 scale) {
+  return __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, low, high, scale, Byte);
+}
+
 }  // namespace hk::arch
