@@ -245,4 +245,49 @@ __device__ inline void store_row(const matrix<T>& to, const Place& at, F&& eleme
   }
 }
 
+// Stores a lane's share of rows of codes of `Bits` bits, of which chunk i is the dwords `codes(i)`, as
+// `store_row` does. `to` counts bytes. A row is of whole bytes, which need not fill its last dword.
+template <int Bits, int Chunks, class Place, class F>
+__device__ inline void store_codes(const matrix<u8>& to, const Place& at, F&& codes) {
+  constexpr int dwords = chunk * Bits / 32, bytes = chunk * Bits / 8, codes_of_byte = 8 / Bits;
+  const u32 width = at.width / codes_of_byte;
+  const auto bytes_of_rows = [&](u32 of_last) {
+    const u32 before = Place::shares_wave ? (at.count - 1) * static_cast<u32>(to.stride) : 0;
+    return at.count == 0 ? 0 : before + of_last;
+  };
+  const auto offset_if = [&](bool is_there, u32 in_row) {
+    const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(to.stride) : 0;
+    return (is_there & (at.row_of_wave() < at.count)) ? before + in_row : out_of_range;
+  };
+  const u8* base = to.base + at.first * to.stride + at.column / codes_of_byte;
+  // Where the last dword begins that is not whole, and its number in the share of the lane that has it.
+  const u32 end = width & ~3u;
+  u32 end_dword = end / (bytes * Place::lanes) * dwords + end % bytes / 4;
+  arch::forget_scalar(end_dword);
+  // The hardware cuts off what a row that has the wave alone lacks of whole dwords.
+  const arch::checked_range memory{base, bytes_of_rows(Place::shares_wave ? width : end)};
+  u32 last = 0;
+  for (int i = 0; i < Chunks; ++i) {
+    const vec<u32, dwords> bits = codes(i);
+    const u32 start = at.start(i) / codes_of_byte;
+    if constexpr (Place::by_dword || dwords == 1) {
+      for (u32 d = 0; d < dwords; ++d) {
+        memory.store_once(offset_if(start + d * 4 + 4 <= width, start + d * 4), u32(bits[d]));
+      }
+    } else {
+      const bool is_there = !Place::shares_wave || start + bytes <= width;
+      memory.store_once(offset_if(is_there, start), bits);
+    }
+    for (u32 d = 0; d < dwords; ++d) last = end_dword == i * dwords + d ? bits[d] : last;
+  }
+  if (width % 4 != 0) {
+    const bool is_lane = end / bytes % Place::lanes == at.lane();
+    const arch::checked_range all{base, bytes_of_rows(width)};
+    const u32 two = width & 2;
+    all.store_once(offset_if(is_lane & (two != 0), end), static_cast<u16>(last));
+    all.store_once(offset_if(is_lane & (width % 2 != 0), end + two),
+                   static_cast<u8>(last >> 8 * two));
+  }
+}
+
 }  // namespace hk

@@ -73,6 +73,80 @@ fn rows_of_any_width_stay_inside() {
     }
 }
 
+/// Stores `b[2]` rows of n codes, the first `b[0]` bytes into the output, `b[1]` bytes apart. They
+/// follow from row and column.
+const CODES: &str = r"
+template <int Bits, int Lanes, int Chunks, bool Ragged>
+__device__ void store_at(const Io& io) {
+  const u32* b = static_cast<const u32*>(io.b);
+  const row_place<Lanes, Ragged> at{0, b[2], 0, io.n};
+  store_codes<Bits, Chunks>({static_cast<u8*>(io.out) + b[0], b[1]}, at, [&](int i) {
+    vec<u32, chunk * Bits / 32> bits = 0;
+    for (u32 j = 0; j < chunk; ++j) {
+      const u32 code = (at.row() * 31 + (at.start(i) + j) * 7 + 1) % (1 << Bits);
+      bits[j * Bits / 32] |= code << j * Bits % 32;
+    }
+    return bits;
+  });
+}
+template <int Bits, int Lanes, int Chunks>
+__device__ void store_rows(const Io& io) {
+  if (row_place<Lanes, true>::is_ragged(io.n)) {
+    store_at<Bits, Lanes, Chunks, true>(io);
+  } else {
+    store_at<Bits, Lanes, Chunks, false>(io);
+  }
+}
+#define BITS(lanes, chunks, threads) \
+  KERNEL(codes_4_##lanes, threads) { store_rows<4, lanes, chunks>(io); } \
+  KERNEL(codes_8_##lanes, threads) { store_rows<8, lanes, chunks>(io); }
+BITS(16, 1, 64) BITS(32, 2, 64) BITS(64, 2, 64) BITS(128, 2, 128)
+";
+
+fn check_codes(program: &Program, bits: usize) {
+    for (lanes, chunks) in [(16, 1), (32, 2), (64, 2), (128, 2)] {
+        let threads = lanes.max(64);
+        let most = lanes * chunks * 8;
+        let codes_of_byte = 8 / bits;
+        let near = |width: usize| width.saturating_sub(10)..=width;
+        let widths = (1..=33).chain(near(most / 2 + 9)).chain(near(most));
+        for width in widths.filter(|width| width % codes_of_byte == 0) {
+            for (start, gap, rows) in [(0, 0, 1), (1, 3, 3), (2, 8, 4), (3, 0, 2)] {
+                let rows = rows.min(threads / lanes);
+                let row_bytes = width / codes_of_byte;
+                let stride = row_bytes + gap;
+                let mut want = vec![0xa5u8; start + rows * stride + 9];
+                for row in 0..rows {
+                    let code = |column| (row * 31 + column * 7 + 1) % (1 << bits);
+                    for i in 0..row_bytes {
+                        let codes =
+                            (0..codes_of_byte).map(|j| code(i * codes_of_byte + j) << (j * bits));
+                        want[start + row * stride + i] = codes.sum::<usize>() as u8;
+                    }
+                }
+                let place = [start as u32, stride as u32, rows as u32];
+                let kernel = format!("codes_{bits}_{lanes}");
+                let got = program.run(
+                    &kernel,
+                    threads as u32,
+                    (&[0u32], &place),
+                    width as u32,
+                    (want.len(), 0xa5u8),
+                );
+                assert_eq!(got, want, "{} {kernel} {width} {place:?}", program.chip());
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_codes_end_at_any_byte() {
+    for program in programs(&["row.h"], CODES) {
+        check_codes(&program, 4);
+        check_codes(&program, 8);
+    }
+}
+
 /// Adds to each element of the rows of `a` the sum of its row and an element of a vector, which
 /// follows the rows; `b` has rows and the vector's type. Small integers, so that sums are exact.
 const TRAVERSALS: &str = r"
