@@ -11,6 +11,8 @@
 //   store(held, factors_of, statistic, at)
 //                                        the row's results, from its whole statistic and the factors
 //                                        `factors_of(i)` of chunk i
+// Those whose results need nothing of the rest of the row are a `no_reduction`.
+//
 // What is stored may take the place of what was loaded, element by element.
 #pragma once
 
@@ -18,7 +20,16 @@
 
 namespace hk {
 
+// Of policies that reduce nothing.
+struct no_reduction {
+  using reduction = no_reduction;
+  __device__ no_reduction measure(const auto&) const { return {}; }
+};
+
 namespace detail {
+
+template <class Policy>
+inline constexpr bool reduces = !__is_same(typename Policy::reduction, no_reduction);
 
 // How the work-items of a tile share rows.
 template <class Tile, bool Ragged>
@@ -55,7 +66,9 @@ struct row_lanes {
   // The statistic of a row, from those of its lanes. `turn` counts rows.
   template <class Reduction, class Statistic>
   __device__ static Statistic reduce(Statistic statistic, u32 turn) {
-    if constexpr (waves_of_row == 1) {
+    if constexpr (__is_same(Reduction, no_reduction)) {
+      return statistic;
+    } else if constexpr (waves_of_row == 1) {
       return wave_reduce<Reduction, lanes>(statistic);
     } else {
       // Two sets, used in turn, make one barrier per row enough.
@@ -114,8 +127,9 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
   } while (row < rows);
 }
 
-// Rows of any width, a workgroup each, in pieces of LANES * CHUNKS chunks: first measured, then read
-// again, from cache, and stored. The next piece is loaded while one is measured or stored.
+// Rows of any width, a workgroup each, in pieces of LANES * CHUNKS chunks: first measured, if there is
+// something to reduce, then read again, from cache, and stored. The next piece is loaded while one is
+// measured or stored.
 template <class Tile, bool Ragged, class Policy>
 __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width) {
   using lanes = detail::row_lanes<Tile, Ragged>;
@@ -143,26 +157,31 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   auto held = op.hold(loads, place(row, 0));
   u32 turn = 0;
   do {
-    // Chains of mergers stay short: they are folded every 64 pieces.
-    auto whole = reduction::identity(), part = reduction::identity();
-    u32 left = pieces, column = 0;
-    do {
-      // After the last piece the first is read for the second time.
-      const u32 following = left == 1 ? 0 : column + piece;
-      typename Policy::loads next;
-      op.start(next, place(row, following));
-      arch::pin_order();
-      part = reduction::apply(part, op.measure(held));
-      if (left % 64 == 0) {
-        whole = reduction::apply(whole, part);
-        part = reduction::identity();
+    const auto statistic = [&] {
+      if constexpr (!detail::reduces<Policy>) {
+        return op.measure(held);
+      } else {
+        // Chains of mergers stay short: they are folded every 64 pieces.
+        auto whole = reduction::identity(), part = reduction::identity();
+        u32 left = pieces, column = 0;
+        do {
+          // After the last piece the first is read for the second time.
+          const u32 following = left == 1 ? 0 : column + piece;
+          typename Policy::loads next;
+          op.start(next, place(row, following));
+          arch::pin_order();
+          part = reduction::apply(part, op.measure(held));
+          if (left % 64 == 0) {
+            whole = reduction::apply(whole, part);
+            part = reduction::identity();
+          }
+          held = op.hold(next, place(row, following));
+          column += piece;
+        } while (--left != 0);
+        return lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
       }
-      held = op.hold(next, place(row, following));
-      column += piece;
-    } while (--left != 0);
-    const auto statistic = lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
-    left = pieces;
-    column = 0;
+    }();
+    u32 left = pieces, column = 0;
     do {
       // After the last piece comes the first of the next row.
       const bool last = left == 1;
