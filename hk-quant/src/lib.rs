@@ -1,3 +1,38 @@
-//! Quantisation kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! Quantisation kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! Ops take tensors of any rank whose innermost dimension is the row; rows may be any distance
+//! apart. Build with the feature `cdna3` or `cdna4`, or both, to have code for the chips.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_quant::{Device, PerTokenQuant, RowOptions, Tensor};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! let x = Tensor::from_slice(&stream, &[0.25f32, -1.0, 3.0, 127.0], &[2, 2])?;
+//! let quantised: PerTokenQuant<i8> = hk_quant::per_token_quant(&x, &RowOptions::default())?;
+//! assert_eq!(quantised.codes.to_vec()?, [32, -127, 3, 127]);
+//! assert_eq!(quantised.scales.to_vec()?, [1.0 / 127.0, 1.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
+mod group_quant;
+#[cfg(feature = "parity")]
+pub mod parity;
+pub mod quant;
+mod row_quant;
+
+pub use quant::{
+    PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuant, PerTokenQuantOut,
+    per_group_quant, per_group_quant_into, per_token_quant, per_token_quant_into,
+};
+
+pub use hk_core::op::quant::{ByteCode, ScaleLayout};
+pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

@@ -27,6 +27,7 @@ pub mod guarded;
 #[cfg(feature = "harness")]
 pub mod harness;
 pub mod norm;
+pub mod quant;
 
 pub use draw::Draw;
 pub use expected::{Expected, Statistics, Steps, unit_roundoff};

@@ -40,6 +40,7 @@
 
 mod arguments;
 pub mod epilogue;
+pub mod quant;
 mod record;
 pub mod rows;
 mod sizes;

@@ -1,0 +1,32 @@
+//! Rows and tensors as codes of few bits with scales, `x[i,j] ~ s c[i,j]`. A scale is the largest
+//! magnitude of what shares it, divided by the largest code, and a code is `x (1 / s)` rounded.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[..]` of [`per_token_quant`], `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128; any n >= 1, rows any distance apart |
+//! | Dtypes | x bf16, f16, f32; codes i8, or e4m3 in the flavour of the chip; scales f32 |
+//! | Numerics | exact: quotients, products and codes are rounded to nearest, ties to even, each once; codes never leave -127..=127 or the finite numbers |
+//! | Hardware | cdna3, cdna4 |
+//! | Source | Yao et al., "ZeroQuant" (2022), for scales of tokens; the codes are those of the OCP 8-bit Floating Point Specification 1.0 and of the CDNA3 ISA |
+//!
+//! ```
+//! # #[cfg(feature = "cdna3")] {
+//! use hk_core::dtype::F8E4M3Fnuz;
+//! use hk_quant::{Device, PerTokenQuant, RowOptions, Tensor, per_token_quant};
+//!
+//! let stream = Device::open("sim:mi325x")?.default_stream();
+//! let x = Tensor::from_slice(&stream, &[1.0f32, -2.0, 0.0, 480.0], &[2, 2])?;
+//! let q: PerTokenQuant<F8E4M3Fnuz> = per_token_quant(&x, &RowOptions::default())?;
+//! assert_eq!(q.scales.to_vec()?, [2.0 / 240.0, 2.0]);
+//! assert_eq!(q.codes.to_vec()?, [120.0, -240.0, 0.0, 240.0].map(F8E4M3Fnuz::from_f32));
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+mod per_group;
+mod per_token;
+
+pub use per_group::{
+    PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut, per_group_quant, per_group_quant_into,
+};
+pub use per_token::{PerTokenQuant, PerTokenQuantOut, per_token_quant, per_token_quant_into};

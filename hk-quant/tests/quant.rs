@@ -1,0 +1,67 @@
+//! The ops of the module `quant` against their references, and what they refuse.
+
+#[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
+compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
+
+use hk_core::{Device, Error, Tensor};
+use hk_quant::{
+    PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuantOut, RowOptions, parity,
+    per_group_quant_into, per_token_quant_into,
+};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
+
+/// A simulated device of each architecture that there are kernels for.
+fn devices() -> Vec<Device> {
+    hk_ref::devices_of(parity::kernels()).unwrap()
+}
+
+#[test]
+fn quant_has_parity() {
+    hk_ref::run_module("quant", &parity::cases(), &devices());
+}
+
+#[test]
+fn quant_rejects_wrong_tensors() {
+    hk_ref::run_rejections("quant", &parity::cases(), &devices());
+}
+
+#[test]
+fn per_token_quant_rejects_wrong_arguments_and_leaves_output() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let mut codes = Guarded::<i8>::new(&stream, &[3, 64], Placement::DENSE.gap(8)).unwrap();
+        let x = Tensor::filled(&stream, &[3, 64], 1.0f32).unwrap();
+        let mut scales = Tensor::zeros(&stream, &[3]).unwrap();
+        let options = RowOptions::default().tile("n7");
+        let error = rejected(&mut codes, |codes| {
+            per_token_quant_into(&x, &options, PerTokenQuantOut { codes, scales: &mut scales })
+        });
+        assert!(matches!(error, Error::NoTile { .. }), "{error}");
+        let options = RowOptions::default();
+        let empty = Tensor::filled(&stream, &[3, 0], 1.0f32).unwrap();
+        let error = rejected(&mut codes, |codes| {
+            let mut codes = codes.narrow_mut(1, 0..0)?;
+            let out = PerTokenQuantOut { codes: &mut codes, scales: &mut scales };
+            per_token_quant_into(&empty, &options, out)
+        });
+        assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
+    }
+}
+
+#[test]
+fn per_group_quant_rejects_wrong_arguments_and_leaves_output() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let mut codes = Guarded::<i8>::new(&stream, &[3, 64], Placement::DENSE.gap(8)).unwrap();
+        let x = Tensor::filled(&stream, &[3, 64], 1.0f32).unwrap();
+        for group in [0, 16, 48, 256] {
+            let mut scales = Tensor::zeros(&stream, &[3, 1]).unwrap();
+            let options = PerGroupQuantOptions::default().group(group);
+            let error = rejected(&mut codes, |codes| {
+                per_group_quant_into(&x, &options, PerGroupQuantOut { codes, scales: &mut scales })
+            });
+            assert!(matches!(error, Error::Value { arg: "group", .. }), "{error}");
+        }
+    }
+}
