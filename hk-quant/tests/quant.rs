@@ -18,7 +18,7 @@ fn devices() -> Vec<Device> {
 
 #[test]
 fn quant_has_parity() {
-    hk_ref::run_module("quant", &parity::cases(), &devices());
+    hk_ref::run_module("quant", &parity::cases(), &devices(), 60_000_000);
 }
 
 #[test]
