@@ -66,11 +66,16 @@ impl Drop for Buffer {
         let Some(memory) = memory.take() else { return };
         let home = self.home.clone();
         let ledger = std::mem::take(&mut *self.ledger());
-        give_back(home.queue(), ledger, move |queue| match memory {
-            Memory::Own(allocation) => allocation.free(queue),
-            Memory::Foreign(owner) => {
-                drop(owner);
-                Ok(())
+        let queue = Arc::clone(home.queue());
+        give_back(&queue, ledger, move |queue| {
+            // Until then the stream is given work.
+            let _home = home;
+            match memory {
+                Memory::Own(allocation) => allocation.free(queue),
+                Memory::Foreign(owner) => {
+                    drop(owner);
+                    Ok(())
+                }
             }
         });
     }
