@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_norm::{
-    Device, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, Tensor, bf16, fused_add_rmsnorm_into,
-    rmsnorm_into,
+    Device, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, RowOptions, Tensor, bf16,
+    fused_add_rmsnorm_into, rmsnorm_into, softmax_into,
 };
 
 /// Rows and widths: narrow, a model's, wide, and rows that are read twice.
@@ -57,5 +57,29 @@ fn rmsnorm(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rmsnorm);
+fn softmax(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("softmax/bf16");
+    group.sample_size(10).warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_secs(1));
+    for name in ["sim:mi325x", "sim:mi355x"] {
+        let stream = Device::open(name).expect("it opens").default_stream();
+        for shape in SHAPES {
+            let [rows, width] = shape;
+            let data: Vec<_> =
+                (0..rows * width).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect();
+            let x = Tensor::from_slice(&stream, &data, &shape).expect("it fits");
+            let mut y = Tensor::<bf16>::zeros(&stream, &shape).expect("it fits");
+            group.throughput(Throughput::Bytes(2 * size_of_val(&data[..]) as u64));
+            group.bench_function(BenchmarkId::new(name, format!("{rows}x{width}")), |bencher| {
+                bencher.iter(|| {
+                    softmax_into(&x, &RowOptions::default(), &mut *y).expect("it launches");
+                    stream.synchronize().expect("it runs");
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, rmsnorm, softmax);
 criterion_main!(benches);

@@ -20,12 +20,14 @@ pub mod l2norm;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rmsnorm;
+pub mod softmax;
 
 pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
 pub use rmsnorm::{
     FusedAddRmsnorm, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm,
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,
 };
+pub use softmax::{softmax, softmax_inplace, softmax_into};
 
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;

@@ -4,6 +4,7 @@
 mod l2norm;
 mod rmsnorm;
 mod rmsnorm_cases;
+mod softmax;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -18,6 +19,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 pub fn cases() -> Vec<Case> {
     let mut cases = rmsnorm_cases::cases();
     cases.extend(l2norm::cases());
+    cases.extend(softmax::cases());
     cases
 }
 

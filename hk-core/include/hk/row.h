@@ -16,6 +16,12 @@ __device__ inline f32 sum(chunk_values v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
+__device__ inline f32 largest(chunk_values v) {
+  const auto larger = [](auto a, auto b) { return __builtin_elementwise_maximum(a, b); };
+  return larger(larger(larger(v[0], v[1]), larger(v[2], v[3])),
+                larger(larger(v[4], v[5]), larger(v[6], v[7])));
+}
+
 // Something for each chunk of a lane's share.
 template <class T, int Chunks>
 struct per_chunk {
@@ -73,8 +79,17 @@ struct row_place {
   __device__ bool has_row() const { return row_of_wave() < count; }
   __device__ bool leads_row() const { return lane() == 0 && has_row(); }
 
-  // Where the lane's chunk i starts.
+  // Where the lane's chunk i starts, and how many of its elements are in the row.
   __device__ static u32 start(int i) { return (i * Lanes + lane()) * chunk; }
+  __device__ u32 elements_of(int i) const {
+    const u32 left = __builtin_elementwise_sub_sat(width, start(i));
+    return left < chunk ? left : chunk;
+  }
+
+  // The same place, or one in which there is nothing.
+  __device__ row_place only_if(bool is_there) const {
+    return {first, is_there ? count : 0, column, width};
+  }
 };
 
 namespace detail {
@@ -215,6 +230,18 @@ struct column_load {
  private:
   detail::row_bits<Chunks, chunk> bits;
 };
+
+// Chunk i of a lane's share with `filler` in the place of what lies past the end of the row.
+template <class T, class Place>
+__device__ inline vec<T, chunk> fill_past_end(vec<T, chunk> elements, T filler, int i,
+                                              const Place& at) {
+  // Comparisons are to be made where they are needed: all of them would fill the scalar registers.
+  u32 width = at.width;
+  arch::forget_scalar(width);
+  const i32 left = static_cast<i32>(width - at.start(i));
+  for (int e = 0; e < chunk; ++e) elements[e] = e < left ? elements[e] : filler;
+  return elements;
+}
 
 // Stores a lane's share of a matrix, of which chunk i is `elements(i)`, to memory that is not expected
 // to be read again soon.

@@ -51,7 +51,7 @@ __device__ inline T wave_reduce(T value) {
   return value;
 }
 
-// Reduces over a workgroup of `Waves` waves; `scratch` is LDS of that many values. It may be used
+// Reduces over a workgroup of `Waves` waves, a power of two; `scratch` is LDS of that many values. It may be used
 // again after the next barrier of the caller. Every lane receives the same bits.
 template <class Op, int Waves, class T>
 __device__ inline T workgroup_reduce(T value, T* scratch) {
@@ -59,9 +59,7 @@ __device__ inline T workgroup_reduce(T value, T* scratch) {
   if constexpr (Waves == 1) return value;
   if (lane_id() == 0) scratch[wave_id()] = value;
   sync_threads();
-  value = scratch[0];
-  for (int i = 1; i < Waves; ++i) value = Op::apply(value, scratch[i]);
-  return value;
+  return wave_reduce<Op, Waves>(scratch[lane_id() % Waves]);
 }
 
 }  // namespace hk

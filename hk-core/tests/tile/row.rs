@@ -147,6 +147,50 @@ fn rows_of_codes_end_at_any_byte() {
     }
 }
 
+/// Stores of each lane's share of a row of n elements: the elements, -7 past the end, how many of them
+/// are in the row, and the largest.
+const ENDS: &str = r"
+constexpr int chunks = 2;
+KERNEL(ends, 64) {
+  const row_place<64, true> at{0, 1, 0, io.n};
+  row_load<bf16, chunks> row;
+  row.start({static_cast<const bf16*>(io.a), 0}, at);
+  row_load<bf16, chunks> nothing;
+  nothing.start({static_cast<const bf16*>(io.a), 0}, at.only_if(io.n == 0));
+  f32* out = static_cast<f32*>(io.out) + thread_idx().x * chunks * (chunk + 3);
+  for (int i = 0; i < chunks; ++i) {
+    const vec<bf16, chunk> elements = row.elements(i, at), none = nothing.elements(i, at);
+    const auto filled = fill_past_end(elements, static_cast<bf16>(-7.0f), i, at);
+    for (int e = 0; e < chunk; ++e) *out++ = to_f32(filled[e]);
+    *out++ = static_cast<f32>(at.elements_of(i));
+    *out++ = largest(to_f32<bf16, chunk>(filled));
+    *out++ = sum(to_f32<bf16, chunk>(none));
+  }
+}
+";
+
+#[test]
+fn ends_of_rows_are_filled() {
+    for program in programs(&["row.h"], ENDS) {
+        for width in [1usize, 2, 7, 8, 9, 511, 512, 513, 1000, 1023, 1024] {
+            let x: Vec<bf16> = (0..width).map(|i| bf16::from_f64((i % 13) as f64 - 6.0)).collect();
+            let want: Vec<f32> = (0..64 * 2)
+                .flat_map(|at| {
+                    let start = (at % 2 * 64 + at / 2) * 8;
+                    let element = |i: usize| x.get(i).map_or(-7.0, |x| x.to_f64() as f32);
+                    let elements: Vec<f32> = (start..start + 8).map(element).collect();
+                    let most = elements.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                    let count = width.saturating_sub(start).min(8) as f32;
+                    elements.into_iter().chain([count, most, 0.0])
+                })
+                .collect();
+            let fill = (want.len(), f32::NAN);
+            let got = program.run("ends", 64, (&x, &[0u32][..]), width as u32, fill);
+            assert_eq!(got, want, "{} {width}", program.chip());
+        }
+    }
+}
+
 /// Adds to each element of the rows of `a` the sum of its row and an element of a vector, which
 /// follows the rows; `b` has rows and the vector's type. Small integers, so that sums are exact.
 const TRAVERSALS: &str = r"

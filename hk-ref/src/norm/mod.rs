@@ -2,3 +2,4 @@
 
 pub mod l2norm;
 pub mod rmsnorm;
+pub mod softmax;
