@@ -17,17 +17,20 @@
 //! ```
 
 mod group_quant;
+mod mx_quant;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod quant;
 mod row_quant;
 
 pub use quant::{
-    PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuant, PerTokenQuantOut,
-    per_group_quant, per_group_quant_into, per_token_quant, per_token_quant_into,
+    MxQuant, MxQuantOptions, MxQuantOut, PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut,
+    PerTokenQuant, PerTokenQuantOut, dynamic_mxfp4_quant, dynamic_mxfp4_quant_into,
+    dynamic_mxfp8_quant, dynamic_mxfp8_quant_into, per_group_quant, per_group_quant_into,
+    per_token_quant, per_token_quant_into,
 };
 
-pub use hk_core::op::quant::{ByteCode, ScaleLayout};
+pub use hk_core::op::quant::{ByteCode, MxRound, ScaleLayout};
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 

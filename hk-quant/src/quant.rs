@@ -1,13 +1,14 @@
 //! Rows and tensors as codes of few bits with scales, `x[i,j] ~ s c[i,j]`. A scale is the largest
-//! magnitude of what shares it, divided by the largest code, and a code is `x (1 / s)` rounded.
+//! magnitude of what shares it, divided by the largest code, and a code is `x (1 / s)` rounded. Of MX
+//! formats it is a power of two near to that.
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[..]` of [`per_token_quant`], `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128; any n >= 1, rows any distance apart |
-//! | Dtypes | x bf16, f16, f32; codes i8, or e4m3 in the flavour of the chip; scales f32 |
+//! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[..]` of [`per_token_quant`], `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128, and of [`dynamic_mxfp4_quant`] and [`dynamic_mxfp8_quant`] with g = 32, which can be shuffled too; any n >= 1, but even of fp4 and a multiple of 32 of mxfp8; rows any distance apart |
+//! | Dtypes | x bf16, f16, f32; codes i8, or e4m3 in the flavour of the chip; scales f32; or codes OCP e2m1 or e4m3 with scales e8m0, on any chip |
 //! | Numerics | exact: quotients, products and codes are rounded to nearest, ties to even, each once; codes never leave -127..=127 or the finite numbers |
 //! | Hardware | cdna3, cdna4 |
-//! | Source | Yao et al., "ZeroQuant" (2022), for scales of tokens; the codes are those of the OCP 8-bit Floating Point Specification 1.0 and of the CDNA3 ISA |
+//! | Source | Yao et al., "ZeroQuant" (2022), for scales of tokens; the codes are those of the OCP 8-bit Floating Point Specification 1.0 and of the CDNA3 ISA; OCP Microscaling Formats (MX) Specification 1.0, for blocks |
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
@@ -23,9 +24,14 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+mod dynamic_mx;
 mod per_group;
 mod per_token;
 
+pub use dynamic_mx::{
+    MxQuant, MxQuantOptions, MxQuantOut, dynamic_mxfp4_quant, dynamic_mxfp4_quant_into,
+    dynamic_mxfp8_quant, dynamic_mxfp8_quant_into,
+};
 pub use per_group::{
     PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut, per_group_quant, per_group_quant_into,
 };

@@ -3,10 +3,12 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use hk_core::dtype::F8E4M3;
 use hk_core::{Device, Error, Tensor};
 use hk_quant::{
-    PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuantOut, RowOptions, parity,
-    per_group_quant_into, per_token_quant_into,
+    MxQuantOptions, MxQuantOut, PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuantOut,
+    RowOptions, ScaleLayout, dynamic_mxfp4_quant, dynamic_mxfp8_quant, dynamic_mxfp8_quant_into,
+    parity, per_group_quant_into, per_token_quant_into,
 };
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
@@ -63,5 +65,31 @@ fn per_group_quant_rejects_wrong_arguments_and_leaves_output() {
             });
             assert!(matches!(error, Error::Value { arg: "group", .. }), "{error}");
         }
+        let mut scales = Tensor::zeros(&stream, &[256, 8]).unwrap();
+        let options = PerGroupQuantOptions::default().scale_layout(ScaleLayout::Shuffled32x8);
+        let error = rejected(&mut codes, |codes| {
+            per_group_quant_into(&x, &options, PerGroupQuantOut { codes, scales: &mut scales })
+        });
+        assert!(matches!(error, Error::Value { arg: "scale_layout", .. }), "{error}");
+    }
+}
+
+#[test]
+fn dynamic_mx_quant_rejects_rows_that_are_not_whole() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let options = MxQuantOptions::default();
+        let odd = Tensor::filled(&stream, &[3, 63], 1.0f32).unwrap();
+        let error = dynamic_mxfp4_quant(&odd, &options).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "n", .. }), "{error}");
+        let even = Tensor::filled(&stream, &[3, 62], 1.0f32).unwrap();
+        let error = dynamic_mxfp8_quant(&even, &options).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "n", .. }), "{error}");
+        let mut codes = Guarded::<F8E4M3>::new(&stream, &[3, 62], Placement::DENSE).unwrap();
+        let mut scales = Tensor::zeros(&stream, &[3, 2]).unwrap();
+        let error = rejected(&mut codes, |codes| {
+            dynamic_mxfp8_quant_into(&even, &options, MxQuantOut { codes, scales: &mut scales })
+        });
+        assert!(matches!(error, Error::Value { arg: "n", .. }), "{error}");
     }
 }

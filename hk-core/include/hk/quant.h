@@ -137,6 +137,7 @@ __device__ inline auto with_format(byte_format format, F&& body) {
 //
 // NaN need not be kept by codes: the scale of its block has it.
 struct mx_e4m3 {
+  static constexpr int bits = 8;
   static constexpr f32 most = 448;
   static constexpr u32 exponent = 8, mantissa = 0x600000;
 
@@ -156,6 +157,7 @@ struct mx_e4m3 {
   }
 };
 struct mx_e5m2 {
+  static constexpr int bits = 8;
   static constexpr f32 most = 57344;
   static constexpr u32 exponent = 15, mantissa = 0x600000;
 
@@ -176,6 +178,7 @@ struct mx_e5m2 {
 enum class fp4_ties { to_even, away };
 
 struct mx_e2m1 {
+  static constexpr int bits = 4;
   static constexpr f32 most = 6;
   static constexpr u32 exponent = 2, mantissa = 0x400000;
 
@@ -238,27 +241,23 @@ __device__ inline f32 mx_inverse(u32 byte) {
   return bit_cast<f32>(byte == 254 ? 0x00400000 : (254 - byte) << 23);
 }
 
-// The codes of 8-bit numbers of an MX block with that scale: 0 if the scale is NaN.
-template <class Format, int N>
-__device__ inline vec<u32, N / 4> mx_encode(vec<f32, N> x, u32 byte) {
-  const vec<u32, N / 4> codes = encode<Format, N>(x * mx_inverse(byte));
-  return byte == 255 ? vec<u32, N / 4>(0) : codes;
-}
-
-// As above, eight of e2m1.
-template <fp4_ties Ties>
-__device__ inline u32 mx_encode_e2m1(vec<f32, 8> x, u32 byte) {
-  u32 codes = 0;
-  if constexpr (Ties == fp4_ties::to_even && arch::has_e2m1) {
+// The codes of eight numbers of an MX block with that scale: 0 if the scale is NaN.
+template <class Format, fp4_ties Ties = fp4_ties::to_even>
+__device__ inline vec<u32, Format::bits / 4> mx_encode(vec<f32, 8> x, u32 byte) {
+  vec<u32, Format::bits / 4> codes = 0;
+  if constexpr (Format::bits == 8) {
+    codes = encode<Format, 8>(x * mx_inverse(byte));
+  } else if constexpr (Ties == fp4_ties::to_even && arch::has_e2m1) {
     const f32 scale = bit_cast<f32>(byte << 23);
     static_for<4>([&](auto i) {
-      codes = arch::to_e2m1<i.value>(codes, x[2 * i.value], x[2 * i.value + 1], scale);
+      constexpr int pair = 2 * decltype(i)::value;
+      codes[0] = arch::to_e2m1<pair / 2>(codes[0], x[pair], x[pair + 1], scale);
     });
   } else {
     const f32 inverse = mx_inverse(byte);
-    for (int i = 0; i < 8; ++i) codes |= mx_e2m1::encode<Ties>(x[i] * inverse) << 4 * i;
+    for (int i = 0; i < 8; ++i) codes[0] |= Format::template encode<Ties>(x[i] * inverse) << 4 * i;
   }
-  return byte == 255 ? 0 : codes;
+  return byte == 255 ? vec<u32, Format::bits / 4>(0) : codes;
 }
 
 // Where the scale of block `column` of a row is, in bytes, in the order that scaled matrix products

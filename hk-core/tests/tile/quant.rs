@@ -61,7 +61,7 @@ __device__ void mx_encode_8(const Io& io) {
   const u32 byte = *static_cast<const u32*>(io.b);
   each(io.n, [&](u32 i) {
     const vec<f32, 8> x = static_cast<const vec<f32, 8>*>(io.a)[i];
-    static_cast<vec<u32, 2>*>(io.out)[i] = mx_encode<Format, 8>(x, byte);
+    static_cast<vec<u32, 2>*>(io.out)[i] = mx_encode<Format>(x, byte);
   });
 }
 template <fp4_ties Ties>
@@ -69,7 +69,7 @@ __device__ void mx_encode_4(const Io& io) {
   const u32 byte = *static_cast<const u32*>(io.b);
   each(io.n, [&](u32 i) {
     const vec<f32, 8> x = static_cast<const vec<f32, 8>*>(io.a)[i];
-    static_cast<u32*>(io.out)[i] = mx_encode_e2m1<Ties>(x, byte);
+    static_cast<u32*>(io.out)[i] = mx_encode<mx_e2m1, Ties>(x, byte)[0];
   });
 }
 KERNEL(mx_encode_e4m3, 256) { mx_encode_8<mx_e4m3>(io); }

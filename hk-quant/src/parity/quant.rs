@@ -1,5 +1,6 @@
 //! Cases of the module `quant`: what its ops share, and all cases.
 
+mod dynamic_mx;
 mod per_group;
 mod per_token;
 
@@ -89,11 +90,12 @@ fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
     Expected { at: Some(at), ..Expected::exact(values) }
 }
 
-/// The scales of rows of groups in that order, and their shape.
+/// The scales of rows of groups in that order, with padding where it has some, and their shape.
 fn in_layout<S: Copy>(
     layout: ScaleLayout,
     [rows, groups]: [usize; 2],
     scales: Vec<S>,
+    padding: S,
 ) -> (Vec<usize>, Vec<S>) {
     match layout {
         ScaleLayout::RowMajor => (vec![rows, groups], scales),
@@ -101,12 +103,23 @@ fn in_layout<S: Copy>(
             let column = |group: usize| scales.iter().skip(group).step_by(groups).copied();
             (vec![groups, rows], (0..groups).flat_map(column).collect())
         }
+        ScaleLayout::Shuffled32x8 => {
+            let [tiled_rows, columns] = [rows.next_multiple_of(256), groups.next_multiple_of(8)];
+            let mut shuffled = vec![padding; tiled_rows * columns];
+            for (at, scale) in scales.into_iter().enumerate() {
+                let (i, j) = (at / groups, at % groups);
+                let in_tile = j % 4 * 64 + i % 16 * 4 + j % 8 / 4 * 2 + i % 32 / 16;
+                shuffled[i / 32 * 32 * columns + j / 8 * 256 + in_tile] = scale;
+            }
+            (vec![tiled_rows, columns], shuffled)
+        }
     }
 }
 
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = per_token::cases();
+    cases.extend(dynamic_mx::cases());
     cases.extend(per_group::cases());
     cases
 }

@@ -74,7 +74,7 @@ pub struct PerGroupQuantOut<'a, C: ByteCode> {
 /// # Errors
 /// [`Error::Shape`] if rows are empty, [`Error::Stride`] if they are not evenly spaced,
 /// [`Error::ArchMismatch`] if the codes are those of another chip, [`Error::Value`] if groups have
-/// another size than 32, 64 or 128, or the tile does not take such rows, and [`Error::NoTile`] if
+/// another size than 32, 64 or 128, scales are to be shuffled, or the tile does not take such rows, and [`Error::NoTile`] if
 /// there is no tile of that name.
 pub fn per_group_quant<T: Real, C: ByteCode>(
     x: &TensorSlice<T>,
@@ -98,20 +98,19 @@ pub fn per_group_quant_into<T: Real, C: ByteCode>(
     options: &PerGroupQuantOptions<'_>,
     out: PerGroupQuantOut<'_, C>,
 ) -> Result<()> {
-    let group = options.group;
+    let (group, layout) = (options.group, options.layout);
     let mut args = Arguments::new("per_group_quant");
     let x_stride = args.input("x", x, ROWS).rows()?;
     args.require([32, 64, 128].contains(&group), "group", "32, 64 or 128", group)?;
+    let is_taken = layout != ScaleLayout::Shuffled32x8;
+    args.require(is_taken, "scale_layout", "RowMajor or ColMajor", format!("{layout:?}"))?;
     let codes_stride = args.output("codes", out.codes, ROWS).rows()?;
-    let dims = options.layout.dims(&mut args, group)?;
+    let dims = layout.dims(&mut args, group)?;
     let scales_stride = args.output("scales", out.scales, dims).rows()?;
     let [rows, width] = options.rows.check(&args)?;
     let call = args.check()?;
 
-    let (scales_row_stride, scales_group_stride) = match options.layout {
-        ScaleLayout::RowMajor => (scales_stride, 1),
-        ScaleLayout::ColMajor => (1, scales_stride),
-    };
+    let [scales_row_stride, scales_group_stride] = layout.strides(scales_stride);
     let family = ("group_quant", T::DTYPE.name());
     let stride = x_stride.max(codes_stride);
     let kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;

@@ -1,6 +1,7 @@
 //! Quantisation in the steps of f32 that define it; its results are exact.
 
-use hk_types::dtype::{Scalar, decode};
+use hk_types::MxRound;
+use hk_types::dtype::{E8M0, Element, Scalar, decode};
 
 /// The largest magnitude, which NaN is above all others.
 pub fn amax(x: &[f64]) -> f32 {
@@ -59,6 +60,45 @@ pub fn per_group_quant<C: Scalar>(
     (all, scales)
 }
 
+/// The byte of the power of two that scales a block with that largest magnitude, for codes of at most
+/// `most`: the smallest, or the largest, of which holds what the mode asks for.
+pub fn mx_scale(mode: MxRound, amax: f32, most: f32) -> E8M0 {
+    if !amax.is_finite() {
+        return E8M0::NAN;
+    }
+    let (amax, most) = (f64::from(amax), f64::from(most));
+    let whole = 2f64.powi(most.log2().floor() as i32);
+    let power = |byte: u8| E8M0::from_bits(byte).to_f64();
+    let first = |most: f64| (0..=254).find(|byte| amax <= most * power(*byte)).unwrap_or(254);
+    let last = |least: f64| (0..=254).rev().find(|byte| least * power(*byte) <= amax).unwrap_or(0);
+    E8M0::from_bits(match mode {
+        MxRound::Even => last(0.875 * whole),
+        MxRound::RoundUp => first(most),
+        MxRound::RoundDown => last(whole),
+        MxRound::Ceil => first(whole),
+        MxRound::FloorOfRatio => last(most),
+    })
+}
+
+/// What the codes of blocks of 32 elements of a row, the last of which may be shorter, stand for, and
+/// their scales.
+pub fn dynamic_mx_quant<C: Element>(
+    x: &[f64],
+    width: usize,
+    mode: MxRound,
+    most: f32,
+) -> (Vec<f64>, Vec<E8M0>) {
+    let (mut all, mut scales) = (Vec::new(), Vec::new());
+    for block in x.chunks_exact(width).flat_map(|row| row.chunks(32)) {
+        let scale = mx_scale(mode, amax(block), most);
+        let quotient = |x: &f64| if scale.is_nan() { 0.0 } else { x / scale.to_f64() };
+        let quotients: Vec<_> = block.iter().map(quotient).collect();
+        all.extend(decode(&C::encode(&quotients)));
+        scales.push(scale);
+    }
+    (all, scales)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +118,17 @@ mod tests {
         let (codes, scales) = per_group_quant::<i8>(&x, 3, 2, 127.0);
         assert_eq!(codes, [64.0, -127.0, 127.0, 0.0, 0.0, 127.0]);
         assert_eq!(scales, [2.0 / 127.0, 4.0 / 127.0, 1e-10 / 127.0, 1.0]);
+    }
+
+    #[test]
+    fn modes_differ_around_the_largest_code() {
+        let bytes = |amax| MxRound::ALL.map(|mode| mx_scale(mode, amax, 6.0).to_bits());
+        assert_eq!(bytes(4.0), [127, 127, 127, 127, 126]);
+        assert_eq!(bytes(6.0), [127, 127, 127, 128, 127]);
+        assert_eq!(bytes(6.5), [127, 128, 127, 128, 127]);
+        assert_eq!(bytes(7.0), [128, 128, 127, 128, 127]);
+        assert_eq!(bytes(0.0), [0; 5]);
+        assert_eq!(bytes(f32::INFINITY), [255; 5]);
     }
 
     #[test]

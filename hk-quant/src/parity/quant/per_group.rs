@@ -84,7 +84,7 @@ fn set_up<T: Real, C: ByteCode>(s: &mut Setup, spec: Spec) {
     let scale_of = |i: usize| scales[i / width * groups + i % width / spec.group];
     let codes = s.output::<C>("codes", &spec.shape, expected(&codes, |i| scale_of(i).is_finite()));
     let scales = scales.into_iter().map(f64::from).collect();
-    let (shape, scales) = in_layout(spec.layout, [count, groups], scales);
+    let (shape, scales) = in_layout(spec.layout, [count, groups], scales, 1.0);
     let scales = s.output::<f32>("scales", &shape, hk_ref::Expected::exact(scales));
     s.call(move || {
         let out = PerGroupQuantOut { codes: &mut codes.get(), scales: &mut scales.get() };
