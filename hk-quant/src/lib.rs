@@ -22,12 +22,13 @@ mod mx_quant;
 pub mod parity;
 pub mod quant;
 mod row_quant;
+mod static_quant;
 
 pub use quant::{
     MxQuant, MxQuantOptions, MxQuantOut, PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut,
     PerTokenQuant, PerTokenQuantOut, dynamic_mxfp4_quant, dynamic_mxfp4_quant_into,
     dynamic_mxfp8_quant, dynamic_mxfp8_quant_into, per_group_quant, per_group_quant_into,
-    per_token_quant, per_token_quant_into,
+    per_token_quant, per_token_quant_into, static_per_tensor_quant, static_per_tensor_quant_into,
 };
 
 pub use hk_core::op::quant::{ByteCode, MxRound, ScaleLayout};

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[..]` of [`per_token_quant`], `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128, and of [`dynamic_mxfp4_quant`] and [`dynamic_mxfp8_quant`] with g = 32, which can be shuffled too; any n >= 1, but even of fp4 and a multiple of 32 of mxfp8; rows any distance apart |
+//! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[1]` given to [`static_per_tensor_quant`], `[..]` of [`per_token_quant`], `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128, and of [`dynamic_mxfp4_quant`] and [`dynamic_mxfp8_quant`] with g = 32, which can be shuffled too; any n >= 1, but even of fp4 and a multiple of 32 of mxfp8; rows any distance apart |
 //! | Dtypes | x bf16, f16, f32; codes i8, or e4m3 in the flavour of the chip; scales f32; or codes OCP e2m1 or e4m3 with scales e8m0, on any chip |
 //! | Numerics | exact: quotients, products and codes are rounded to nearest, ties to even, each once; codes never leave -127..=127 or the finite numbers |
 //! | Hardware | cdna3, cdna4 |
@@ -26,6 +26,7 @@
 
 mod dynamic_mx;
 mod per_group;
+mod per_tensor;
 mod per_token;
 
 pub use dynamic_mx::{
@@ -35,4 +36,5 @@ pub use dynamic_mx::{
 pub use per_group::{
     PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut, per_group_quant, per_group_quant_into,
 };
+pub use per_tensor::{static_per_tensor_quant, static_per_tensor_quant_into};
 pub use per_token::{PerTokenQuant, PerTokenQuantOut, per_token_quant, per_token_quant_into};

@@ -2,6 +2,7 @@
 
 mod dynamic_mx;
 mod per_group;
+mod per_tensor;
 mod per_token;
 
 use hk_core::Arch;
@@ -120,6 +121,7 @@ fn in_layout<S: Copy>(
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = per_token::cases();
     cases.extend(dynamic_mx::cases());
+    cases.extend(per_tensor::cases());
     cases.extend(per_group::cases());
     cases
 }
