@@ -16,8 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use written::Written;
 pub(crate) use written::masks;
 
-use crate::exec;
-
 /// Granularity of device memory mappings.
 pub const PAGE: u64 = 4096;
 
@@ -32,6 +30,38 @@ pub enum RegionKind {
     Code,
     /// Kernel arguments and packets that the runtime writes.
     Runtime,
+}
+
+/// Range of device-visible memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address, which is also the host address of the bytes.
+    pub base: u64,
+    /// Bytes that the program asked for.
+    pub len: u64,
+    /// Bytes that are mapped: `len` rounded up to the page, as on the hardware.
+    pub mapped: u64,
+    /// What the range is, for reports.
+    pub name: String,
+}
+
+/// Names the region nearest to an address.
+pub(crate) fn nearest(regions: &[Mapping], address: u64) -> Option<String> {
+    let distance = |base: u64, end: u64| {
+        if address < base { base - address } else { address.saturating_sub(end - 1) }
+    };
+    let region = regions
+        .iter()
+        .min_by_key(|region| distance(region.base, region.base + region.len.max(1)))?;
+    let (base, end) = (region.base, region.base + region.len);
+    let place = if address < base {
+        format!("{} bytes before", base - address)
+    } else if address >= end {
+        format!("{} bytes past the end of", address - end)
+    } else {
+        format!("{} bytes into", address - base)
+    };
+    Some(format!("{place} {} [{base:#x}, {end:#x})", region.name))
 }
 
 /// A range of addresses that kernels may access.
@@ -51,8 +81,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region as the execution engine knows it.
-    pub(crate) fn for_engine(&self) -> exec::Region {
+    /// The region as kernels see it.
+    pub(crate) fn mapping(&self) -> Mapping {
         let Self { base, len, mapped, kind, serial } = *self;
         let name = match kind {
             RegionKind::Device => format!("device allocation {serial}"),
@@ -60,7 +90,7 @@ impl Region {
             RegionKind::Code => format!("code object {serial}"),
             RegionKind::Runtime => "kernel arguments".to_owned(),
         };
-        exec::Region { base, len, mapped, name }
+        Mapping { base, len, mapped, name }
     }
 
     /// Addresses that exist.
@@ -175,16 +205,16 @@ const QUARANTINE: u64 = 256 << 20;
 /// The regions that kernels of one device may access, kept alive.
 #[derive(Clone)]
 pub struct Snapshot {
-    regions: Arc<[exec::Region]>,
+    regions: Arc<[Mapping]>,
     allocations: Arc<[Region]>,
-    freed: Arc<[exec::Region]>,
+    freed: Arc<[Mapping]>,
     written: Arc<[(u64, Arc<Written>)]>,
     _backings: Arc<[Arc<Backing>]>,
 }
 
 impl Snapshot {
     /// Regions in ascending order of address; they do not overlap.
-    pub fn regions(&self) -> &Arc<[exec::Region]> {
+    pub fn regions(&self) -> &Arc<[Mapping]> {
         &self.regions
     }
 
@@ -194,7 +224,7 @@ impl Snapshot {
     }
 
     /// Regions that were freed and not used again since; none unless [`Memory::watch`] is on.
-    pub fn freed(&self) -> &Arc<[exec::Region]> {
+    pub fn freed(&self) -> &Arc<[Mapping]> {
         &self.freed
     }
 
@@ -476,13 +506,9 @@ impl Memory {
             entries.filter(|entry| state.visible_to(device, &entry.allocation))
         };
         let snapshot = Snapshot {
-            regions: visible().map(|entry| entry.allocation.region.for_engine()).collect(),
+            regions: visible().map(|entry| entry.allocation.region.mapping()).collect(),
             allocations: visible().map(|entry| entry.allocation.region).collect(),
-            freed: state
-                .quarantine
-                .iter()
-                .map(|entry| entry.allocation.region.for_engine())
-                .collect(),
+            freed: state.quarantine.iter().map(|entry| entry.allocation.region.mapping()).collect(),
             written: visible()
                 .filter_map(|entry| {
                     Some((entry.allocation.region.base, Arc::clone(entry.written.as_ref()?)))

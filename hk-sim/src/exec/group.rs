@@ -7,10 +7,10 @@ use hk_types::{FaultKind, FaultReport};
 use super::coverage::Tally;
 use super::progress::{Verdict, Watch};
 use super::salu::MODE_VSKIP;
-use super::schedule::nearest_region;
 use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, MicroOp, WAVE, Wave};
 use crate::isa::{Format, MODE_GPR_INDEX};
+use crate::mem::nearest;
 use crate::sanitize::GroupChecker;
 
 /// Instructions that a workgroup executes before it is set aside for the first time. Almost every
@@ -243,7 +243,7 @@ impl<'a> Group<'a> {
             wave: wave.index,
             lane,
             address,
-            allocation: address.and_then(|address| nearest_region(self.env.regions, address)),
+            allocation: address.and_then(|address| nearest(self.env.regions, address)),
             source: None,
         })
     }

@@ -33,7 +33,6 @@ pub use coverage::{Coverage, Executed, Seen};
 pub use micro::{Detail, Handler, MicroOp, Unsupported};
 pub use program::{CodeSection, Program};
 pub(crate) use progress::Count;
-pub(crate) use schedule::nearest_region;
 pub use schedule::{Checked, check, run};
 pub use single::SingleWave;
 pub use wave::{
@@ -43,25 +42,13 @@ pub use wave::{
 
 use crate::counters::Recorder;
 use crate::isa::Arch;
+use crate::mem::Mapping;
 pub use crate::object::WaveSetup;
 use crate::product::Product;
 use crate::sanitize::{Audit, Checks, Launch, Notes};
 
 /// The 64 lanes of one 32-bit vector register.
 pub type Lanes = [u32; WAVE];
-
-/// Range of device-visible memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// First address, which is also the host address of the bytes.
-    pub base: u64,
-    /// Bytes that the program asked for.
-    pub len: u64,
-    /// Bytes that are mapped: `len` rounded up to the page, as on the hardware.
-    pub mapped: u64,
-    /// What the range is, for reports.
-    pub name: String,
-}
 
 /// Launch of one kernel.
 #[derive(Clone, Debug)]
@@ -94,7 +81,7 @@ pub struct Dispatch {
     /// Private memory of a work-item in bytes.
     pub scratch_bytes: u32,
     /// All memory that the kernel may touch, sorted by address.
-    pub regions: Arc<[Region]>,
+    pub regions: Arc<[Mapping]>,
     /// What the sanitizer is told beyond that.
     pub notes: Notes,
 }
@@ -173,7 +160,7 @@ pub struct Env<'a> {
     /// Code.
     pub program: &'a Program,
     /// Memory.
-    pub regions: &'a [Region],
+    pub regions: &'a [Mapping],
     /// Chip.
     pub arch: Arch,
     /// Simulated product.

@@ -14,7 +14,7 @@ use hk_types::{FaultKind, FaultReport};
 use super::coverage::Tally;
 use super::group::{Group, Slice};
 use super::progress::{Progress, Step};
-use super::{Dispatch, Env, ExecOptions, Region, RunStats, Wave};
+use super::{Dispatch, Env, ExecOptions, RunStats, Wave};
 use crate::sanitize::{self, Finding, Footprint, Launch, Severity};
 
 /// Workgroups that are alive at once without need; more are started when none of them ends.
@@ -310,23 +310,4 @@ impl<'a> Queue<'a> {
             *slot = Some((linear, report));
         }
     }
-}
-
-/// Names the region nearest to an address.
-pub(crate) fn nearest_region(regions: &[Region], address: u64) -> Option<String> {
-    let distance = |base: u64, end: u64| {
-        if address < base { base - address } else { address.saturating_sub(end - 1) }
-    };
-    let region = regions
-        .iter()
-        .min_by_key(|region| distance(region.base, region.base + region.len.max(1)))?;
-    let (base, end) = (region.base, region.base + region.len);
-    let place = if address < base {
-        format!("{} bytes before", base - address)
-    } else if address >= end {
-        format!("{} bytes past the end of", address - end)
-    } else {
-        format!("{} bytes into", address - base)
-    };
-    Some(format!("{place} {} [{base:#x}, {end:#x})", region.name))
 }

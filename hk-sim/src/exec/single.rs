@@ -8,10 +8,11 @@ use hk_types::FaultReport;
 use super::schedule::run_alone;
 use super::simd::SimdLevel;
 use super::{
-    CodeSection, Dispatch, EXEC, ExecOptions, Lanes, POISON, Program, Region, RunStats, VCC,
-    VECTOR_ROWS, WAVE, WaveSetup,
+    CodeSection, Dispatch, EXEC, ExecOptions, Lanes, POISON, Program, RunStats, VCC, VECTOR_ROWS,
+    WAVE, WaveSetup,
 };
 use crate::isa::Arch;
+use crate::mem::Mapping;
 use crate::product::PRODUCTS;
 use crate::sanitize::Notes;
 
@@ -224,10 +225,10 @@ impl SingleWave {
         let memory = Memory::new(bytes);
         let base = memory.start as u64;
         self.memory.push(memory);
-        let mut regions: Vec<Region> = self
+        let mut regions: Vec<Mapping> = self
             .memory
             .iter()
-            .map(|memory| Region {
+            .map(|memory| Mapping {
                 base: memory.start as u64,
                 len: memory.len as u64,
                 mapped: memory.layout.size() as u64,

@@ -14,8 +14,8 @@ use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
 use crate::counters::{self, Recorder};
-use crate::exec::{self, Dispatch, ExecOptions, Region};
-use crate::mem::{PAGE, RegionKind, Request, Snapshot};
+use crate::exec::{self, Dispatch, ExecOptions};
+use crate::mem::{Mapping, PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
 use crate::sanitize::{Kind, Notes, SourceLines};
 
@@ -306,13 +306,13 @@ impl Launch {
     }
 
     /// Where the kernel must not write, as hk-build's note of its arguments says.
-    fn inputs(&self, regions: &[Region]) -> Vec<Range<u64>> {
+    fn inputs(&self, regions: &[Mapping]) -> Vec<Range<u64>> {
         let pointers = self.function.kernel().pointers.iter().flatten();
         self.only_read(regions, pointers.map(|pointer| (pointer.offset, pointer.is_const)))
     }
 
     /// The same as metadata says, which knows nothing of pointers in structs. The note knows better.
-    fn read_only(&self, regions: &[Region]) -> Vec<Range<u64>> {
+    fn read_only(&self, regions: &[Mapping]) -> Vec<Range<u64>> {
         let kernel = self.function.kernel();
         if kernel.pointers.is_some() {
             return Vec::new();
@@ -328,14 +328,14 @@ impl Launch {
     /// Given are the arguments' offsets and whether they are such.
     fn only_read(
         &self,
-        regions: &[Region],
+        regions: &[Mapping],
         arguments: impl Iterator<Item = (u32, bool)>,
     ) -> Vec<Range<u64>> {
         let (mut inputs, mut others) = (Vec::new(), Vec::new());
         for (offset, input) in arguments {
             let word = self.kernarg.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
             let Some(address) = word.copied().map(u64::from_le_bytes) else { continue };
-            let holds = |region: &&Region| address.wrapping_sub(region.base) < region.len;
+            let holds = |region: &&Mapping| address.wrapping_sub(region.base) < region.len;
             let target = regions.iter().find(holds).map(|region| region.base);
             if input { inputs.extend(target) } else { others.extend(target) }
         }

@@ -2,8 +2,9 @@
 
 use super::facts::{Access, Memory, Queue, Space, ones};
 use super::lanes::{Reach, locate, locate_scalar, locate_slots};
-use crate::exec::{Region, Wave};
+use crate::exec::Wave;
 use crate::isa::Op;
+use crate::mem::Mapping;
 
 /// Bytes of a kind of memory.
 #[derive(Clone, Copy)]
@@ -108,7 +109,7 @@ fn bytes(wave: &Wave<'_>, part: Part, len: usize) -> Option<Vec<u8>> {
         Part::Global(start) => {
             let regions = wave.env.regions;
             let at = regions.partition_point(|region| region.base <= start).checked_sub(1)?;
-            let Region { base, mapped, .. } = regions[at];
+            let Mapping { base, mapped, .. } = regions[at];
             let inside = start - base;
             (inside <= mapped && mapped - inside >= len as u64)
                 .then(|| std::ptr::with_exposed_provenance::<u8>(start as usize))?

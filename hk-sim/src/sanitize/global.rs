@@ -7,18 +7,18 @@ use super::launch::{Draft, Launch};
 use super::undefined::{Origin, Taint};
 use super::uses::Use;
 use super::{Kind, Severity};
-use crate::exec::{Region, Wave};
-use crate::mem::Written;
+use crate::exec::Wave;
+use crate::mem::{Mapping, Written};
 
 /// The allocation that the last access hit, tried first by the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastRegion(usize);
 
 impl<'a> Launch<'a> {
-    fn region(&self, address: u64, last: &mut LastRegion) -> Option<(usize, &'a Region)> {
+    fn region(&self, address: u64, last: &mut LastRegion) -> Option<(usize, &'a Mapping)> {
         let dispatch = self.dispatch;
         let regions = &dispatch.regions;
-        let holds = |region: &&Region| address.wrapping_sub(region.base) < region.mapped;
+        let holds = |region: &&Mapping| address.wrapping_sub(region.base) < region.mapped;
         if let Some(region) = regions.get(last.0).filter(holds) {
             return Some((last.0, region));
         }

@@ -8,8 +8,8 @@ use super::counting::Counting;
 use super::facts::FactTable;
 use super::race::DeviceShadow;
 use super::{Checks, Finding, Footprint, Kind, Other, Severity};
-use crate::exec::{Dispatch, ExecOptions, Region, nearest_region};
-use crate::mem::Written;
+use crate::exec::{Dispatch, ExecOptions};
+use crate::mem::{Mapping, Written, nearest};
 
 /// Findings of each kind that a launch keeps; one defect rarely needs more than a few. Each kind has
 /// a room of its own, and so have its notes, so that what there is much of does not hide the rest.
@@ -246,7 +246,7 @@ impl<'a> Launch<'a> {
 
     /// Names the allocation nearest to an address.
     pub(super) fn allocation(&self, address: u64) -> Option<String> {
-        nearest_region(&self.dispatch.regions, address)
+        nearest(&self.dispatch.regions, address)
     }
 }
 
@@ -256,7 +256,7 @@ pub struct Notes {
     /// Source lines of the code.
     pub lines: Option<SourceLines>,
     /// Ranges that were freed and have not been used again, sorted by address.
-    pub freed: Arc<[Region]>,
+    pub freed: Arc<[Mapping]>,
     /// Addresses that the launch may only read: it fails if it writes there.
     pub inputs: Vec<std::ops::Range<u64>>,
     /// Addresses that metadata calls read-only. Production kernels declare outputs so, hence a write

@@ -21,8 +21,9 @@ pub(super) use lanes::{Level, Portable};
 use hk_types::FaultKind;
 
 use super::simd::SimdLevel;
-use super::{Flow, Handler, Lanes, M0, MicroOp, Region, Unsupported, WAVE, Wave};
+use super::{Flow, Handler, Lanes, M0, MicroOp, Unsupported, WAVE, Wave};
 use crate::isa::{Inst, Operand};
+use crate::mem::Mapping;
 
 /// Where the lanes of an instruction are.
 pub(super) trait Places {
@@ -354,7 +355,7 @@ pub(super) fn check_regions(
 /// First address of a region and distance from it to the last start of an access of `bytes`; a
 /// window without addresses if there is none.
 #[inline(always)]
-fn window(region: Option<&Region>, bytes: u32) -> (u64, u64) {
+fn window(region: Option<&Mapping>, bytes: u32) -> (u64, u64) {
     const NONE: (u64, u64) = (0, u64::MAX);
     region.map_or(NONE, |region| {
         region.mapped.checked_sub(u64::from(bytes)).map_or(NONE, |limit| (region.base, limit))
@@ -386,7 +387,7 @@ pub(super) fn base_in_region(wave: &mut Wave<'_>, base: u64, row: u16, bytes: u3
 }
 
 /// Region that covers `bytes` bytes from an address.
-pub(super) fn region_of(regions: &[Region], address: u64, bytes: u32) -> Option<usize> {
+pub(super) fn region_of(regions: &[Mapping], address: u64, bytes: u32) -> Option<usize> {
     let index = regions.partition_point(|region| region.base <= address).checked_sub(1)?;
     let region = &regions[index];
     let (base, limit) = window(Some(region), bytes);

@@ -7,7 +7,7 @@ use hk_types::FaultReport;
 
 use super::history::Conflict;
 use super::{Operation, Order, StreamName};
-use crate::exec;
+use crate::mem::nearest;
 use crate::runtime::error::HipError;
 use crate::runtime::module::Module;
 use crate::runtime::stream::Failure;
@@ -131,7 +131,7 @@ fn finding(operation: &Arc<Operation>, conflict: &Conflict) -> Finding {
         wave: 0,
         lane: None,
         address: Some(conflict.address),
-        allocation: exec::nearest_region(&[conflict.region.for_engine()], conflict.address),
+        allocation: nearest(&[conflict.region.mapping()], conflict.address),
         other: Some(Other {
             what: noun,
             operation: Some(first.to_string()),
