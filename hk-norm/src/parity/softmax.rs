@@ -134,8 +134,9 @@ pub(crate) fn cases() -> Vec<Case> {
         let even = Spec { shape: [shape[0], shape[1] / 8 * 8], ..turns };
         add(turns, gaps, false, true);
         add(even, gaps, false, true);
-        add(even, gaps, true, false);
-        add(Spec { workgroups: None, ..turns }, end, false, false);
+        add(Spec { name: "turns in place", ..even }, gaps, true, false);
+        let at_end = Spec { workgroups: None, name: "end of memory", ..turns };
+        add(at_end, end, false, false);
         for width in [24, 26, 27, 29] {
             let ends = Spec { tile, ..Spec::new([3, width], "ends of rows") };
             add(ends, Placement::DENSE, false, true);

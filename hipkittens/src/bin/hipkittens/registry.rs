@@ -14,12 +14,17 @@ pub(crate) struct KernelCrate {
 }
 
 /// Every crate.
-pub(crate) fn crates() -> [KernelCrate; 2] {
+pub(crate) fn crates() -> [KernelCrate; 3] {
     [
         KernelCrate {
             kernels: hk_norm::parity::kernels(),
             cases: hk_norm::parity::cases(),
             reasons: hk_norm::parity::REASONS,
+        },
+        KernelCrate {
+            kernels: hk_quant::parity::kernels(),
+            cases: hk_quant::parity::cases(),
+            reasons: hk_quant::parity::REASONS,
         },
         KernelCrate {
             kernels: hk_gemm::parity::kernels(),

@@ -110,7 +110,7 @@ pub(super) fn cases() -> Vec<Case> {
                 Spec { workgroups: Some(2), tile, ..Spec::new(shape, "turns", group, layout) };
             add(turns, gaps);
             add(Spec { shape: even, ..turns }, gaps);
-            add(Spec { workgroups: None, ..turns }, end);
+            add(Spec { workgroups: None, name: "end of memory", ..turns }, end);
         }
         let special = [12, 300.min(shape[1])];
         let special = Spec::new(special, "special", GROUPS[i % 3], LAYOUTS[i % 2]);

@@ -87,7 +87,7 @@ pub(super) fn cases() -> Vec<Case> {
         let turns = Spec { tile, workgroups: Some(2), ..Spec::new(shape, "turns", 0.01) };
         add(turns, gaps);
         add(Spec { shape: [shape[0], shape[1] / 8 * 8], ..turns }, gaps);
-        add(Spec { workgroups: None, ..turns }, end);
+        add(Spec { workgroups: None, name: "end of memory", ..turns }, end);
         for scale in SCALES {
             let special = Spec::new([12, 300.min(shape[1])], "special", scale);
             add(Spec { tile, content: Content::Special, ..special }, gaps);

@@ -101,7 +101,7 @@ pub(super) fn cases() -> Vec<Case> {
         let even = Spec { shape: [shape[0], shape[1] / 8 * 8], ..turns };
         add(turns, gaps);
         add(even, gaps);
-        add(Spec { workgroups: None, ..turns }, end);
+        add(Spec { workgroups: None, name: "end of memory", ..turns }, end);
         for width in [24, 25, 26, 27, 28, 29, 31] {
             add(Spec { tile, ..Spec::new([3, width], "ends of rows") }, Placement::DENSE);
         }
