@@ -3,7 +3,8 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
-use hk_core::dtype::F8E4M3;
+use hk_core::dtype::{E8M0, F8E4M3};
+use hk_core::op::dry_run;
 use hk_core::{Device, Error, Tensor};
 use hk_quant::{
     MxQuantOptions, MxQuantOut, PerGroupQuantOptions, PerGroupQuantOut, PerTokenQuantOut,
@@ -91,5 +92,26 @@ fn dynamic_mx_quant_rejects_rows_that_are_not_whole() {
             dynamic_mxfp8_quant_into(&even, &options, MxQuantOut { codes, scales: &mut scales })
         });
         assert!(matches!(error, Error::Value { arg: "n", .. }), "{error}");
+    }
+}
+
+#[test]
+fn dynamic_mx_quant_writes_nothing_in_a_dry_run() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let layout = ScaleLayout::Shuffled32x8;
+        let options = MxQuantOptions::default().scale_layout(layout);
+        let x = Tensor::filled(&stream, &[3, 64], 1.0f32).unwrap();
+        let mut codes = Tensor::filled(&stream, &[3, 64], F8E4M3::from_bits(0x5a)).unwrap();
+        let mut scales = Tensor::filled(&stream, &layout.shape(&[3, 64], 32), E8M0::NAN).unwrap();
+        let (result, calls) = dry_run(|| {
+            let out = MxQuantOut { codes: &mut *codes, scales: &mut scales };
+            dynamic_mxfp8_quant_into(&x, &options, out)
+        });
+        result.unwrap();
+        assert_eq!((calls.len(), calls[0].op), (1, "dynamic_mxfp8_quant"));
+        let is_left = |scale: &E8M0| scale.to_bits() == E8M0::NAN.to_bits();
+        assert!(scales.to_vec().unwrap().iter().all(is_left));
+        assert!(codes.to_vec().unwrap().iter().all(|code| code.to_bits() == 0x5a));
     }
 }

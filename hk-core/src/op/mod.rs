@@ -85,6 +85,11 @@ impl Call {
         self.stream.device()
     }
 
+    /// Whether it is part of a [dry run](dry_run), in which nothing is to be written.
+    pub const fn is_dry(&self) -> bool {
+        self.dry.is_some()
+    }
+
     /// Memory for what the launches hand to each other: pieces of so many bytes, each aligned to 256.
     /// It is the stream's, which keeps it for later calls, or, if the stream is being captured, the
     /// graph's. What is in it is left from others.

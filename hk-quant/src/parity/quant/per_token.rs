@@ -60,8 +60,12 @@ impl Spec {
 
     /// From each type to each type of codes.
     fn cases(self) -> impl Iterator<Item = Case> {
-        let pairs = REALS.into_iter().flat_map(|x| CODES.map(|codes| (x, codes)));
-        pairs.map(move |(x, (codes, arch))| {
+        REALS.into_iter().flat_map(move |x| self.cases_of(x))
+    }
+
+    /// To each type of codes.
+    fn cases_of(self, x: DType) -> impl Iterator<Item = Case> {
+        CODES.into_iter().map(move |(codes, arch)| {
             let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
             let name = format!("{}{tile}", self.name);
             let mut info =
@@ -112,9 +116,11 @@ pub(super) fn cases() -> Vec<Case> {
         let large = Spec::new(shape, "model").cases();
         cases.extend(large.map(|case| case.size(Size::Large)));
     }
-    // Beyond 2^32 elements, and 2^32 bytes.
-    let far = Spec::new([2, 43], "rows far apart").cases();
-    let place = Placement::DENSE.gap(1 << 32);
-    cases.extend(far.map(|case| case.place(place).size(Size::Core)));
+    // 2^33 bytes of x.
+    for x in REALS {
+        let far = Spec::new([2, 43], "rows far apart").cases_of(x);
+        let place = Placement::DENSE.gap((1 << 33) / x.size());
+        cases.extend(far.map(|case| case.place(place).size(Size::Core)));
+    }
     cases
 }
