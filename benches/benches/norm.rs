@@ -14,6 +14,10 @@ use hk_norm::{
 const SHAPES: [[usize; 2]; 4] = [[2048, 128], [128, 4096], [32, 16_384], [8, 65_536]];
 const EPS: f32 = 1e-6;
 
+fn numbers([rows, width]: [usize; 2]) -> Vec<bf16> {
+    (0..rows * width).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect()
+}
+
 fn rmsnorm(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("rmsnorm/bf16");
     group.sample_size(10).warm_up_time(Duration::from_millis(200));
@@ -21,9 +25,7 @@ fn rmsnorm(criterion: &mut Criterion) {
     for name in ["sim:mi325x", "sim:mi355x"] {
         let stream = Device::open(name).expect("it opens").default_stream();
         for shape in SHAPES {
-            let [rows, width] = shape;
-            let data: Vec<_> =
-                (0..rows * width).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect();
+            let ([rows, width], data) = (shape, numbers(shape));
             let x = Tensor::from_slice(&stream, &data, &shape).expect("it fits");
             let residual = Tensor::from_slice(&stream, &data, &shape).expect("it fits");
             let weight = Tensor::from_slice(&stream, &data[..width], &[width]).expect("it fits");
@@ -64,9 +66,7 @@ fn softmax(criterion: &mut Criterion) {
     for name in ["sim:mi325x", "sim:mi355x"] {
         let stream = Device::open(name).expect("it opens").default_stream();
         for shape in SHAPES {
-            let [rows, width] = shape;
-            let data: Vec<_> =
-                (0..rows * width).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect();
+            let ([rows, width], data) = (shape, numbers(shape));
             let x = Tensor::from_slice(&stream, &data, &shape).expect("it fits");
             let mut y = Tensor::<bf16>::zeros(&stream, &shape).expect("it fits");
             group.throughput(Throughput::Bytes(2 * size_of_val(&data[..]) as u64));
