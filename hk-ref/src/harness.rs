@@ -562,6 +562,7 @@ pub mod types {
 
 mod parallel;
 mod rejections;
+mod rows;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -570,4 +571,5 @@ mod tests;
 pub use hk_core::dtype::DType;
 pub use parallel::run_cases;
 pub use rejections::run_rejections;
+pub use rows::{RowCase, Types};
 pub use setup::{Arg, Setup};

@@ -2,49 +2,24 @@
 
 use hk_core::dtype::{DType, Element, Real, decode};
 use hk_ref::norm::l2norm::{l2norm as reference, l2norm_bwd as reference_bwd};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
+use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types, real};
 
-use crate::{L2normOut, RowOptions, l2norm_bwd_into, l2norm_into};
+use crate::{L2normOut, l2norm_bwd_into, l2norm_into};
 
-/// `[rows, width]`: rows that share a wave, that have one or a workgroup, that are read twice; widths
-/// with every remainder of a chunk, lengths that leave a wave with some of its rows.
-const SHAPES: [[usize; 2]; 17] = [
-    [512, 128],
-    [1, 1],
-    [3, 64],
-    [33, 96],
-    [5, 512],
-    [5, 513],
-    [2, 4096],
-    [1, 65_536],
-    [7, 27],
-    [6, 122],
-    [2, 509],
-    [3, 1710],
-    [2, 2047],
-    [2, 5003],
-    [1, 8191],
-    [1, 17_997],
-    [0, 64],
-];
+/// Shapes `[rows, width]` of the specification.
+const SHAPES: [[usize; 2]; 8] =
+    [[512, 128], [1, 1], [3, 64], [33, 96], [5, 512], [5, 513], [2, 4096], [1, 65_536]];
 
-/// Every tile configuration, with a shape for it.
-const TILES: [(&str, [usize; 2]); 5] = [
-    ("n128", [83, 11]),
-    ("n512", [21, 301]),
-    ("n2048", [21, 601]),
-    ("n8192", [7, 2501]),
-    ("any", [3, 16_901]),
-];
+/// Types with the range for numbers whose squares are subnormal.
+const SMALL: [DType; 2] = [DType::Bf16, DType::F32];
 
 /// Shapes of models: queries and keys of Qwen3-Next, and rows as wide as two heads.
-const LARGE: [[usize; 2]; 2] = [[131_072, 128], [65_536, 256]];
+const MODELS: [[usize; 2]; 2] = [[131_072, 128], [65_536, 256]];
 
-/// What varies between cases, apart from element types and places.
+/// What varies between cases, apart from element types.
 #[derive(Clone, Copy)]
 struct Spec {
-    shape: [usize; 2],
-    name: &'static str,
+    row: RowCase,
     draw: Draw,
     /// Results are next to the middle between two numbers of their type, and exact. Forward, since
     /// the first element of a row is so large that the other squares do not count; backward, since y
@@ -52,36 +27,22 @@ struct Spec {
     ties: bool,
     eps: f32,
     rstd: bool,
-    /// So few workgroups that they take several turns.
-    workgroups: Option<u32>,
-    tile: Option<&'static str>,
 }
 
 impl Spec {
-    const fn new(shape: [usize; 2], name: &'static str) -> Self {
-        let (draw, eps) = (Draw::Normal, 1e-6);
-        Self { shape, name, draw, ties: false, eps, rstd: true, workgroups: None, tile: None }
-    }
-
-    fn options(&self) -> RowOptions<'static> {
-        let options = self.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
-        self.workgroups.into_iter().fold(options, RowOptions::workgroups)
+    fn new(row: RowCase) -> Self {
+        let rstd = ![26, 29].contains(&row.shape[1]);
+        Self { row, draw: Draw::Normal, ties: false, eps: 1e-6, rstd }
     }
 
     /// Elements of x.
     fn x<T: Real>(&self, s: &Setup) -> Vec<T> {
-        let [rows, width] = self.shape;
+        let [rows, width] = self.row.shape;
         if !self.ties {
-            return s.draw("x", &self.shape, self.draw);
+            return s.draw("x", &self.row.shape, self.draw);
         }
         let number = |i| if i % width == 0 { 1.0 / FIRST } else { between(i) };
         (0..rows * width).map(|i| T::from_f64(number(i))).collect()
-    }
-
-    fn info(&self, op: &'static str, dtypes: &[DType]) -> CaseInfo {
-        let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
-        let groups = self.workgroups.map(|of| format!(", workgroups {of}")).unwrap_or_default();
-        CaseInfo::new("l2norm", op, format!("{}{tile}{groups}", self.name), dtypes, &self.shape)
     }
 }
 
@@ -96,147 +57,82 @@ fn between(i: usize) -> f64 {
 
 /// Rows of type `x` to rows of type `y`.
 fn forward(spec: Spec, x: DType, y: DType) -> Case {
-    let info = spec.info("l2norm", &[x, y]);
-    Case::new(info, move |s| real!(x, X => real!(y, Y => set_up::<X, Y>(s, spec))))
+    let set_up = move |s: &mut Setup| real!(x, X => real!(y, Y => set_up::<X, Y>(s, spec)));
+    spec.row.case("l2norm", "l2norm", &[x, y], set_up)
 }
 
 fn set_up<X: Real, Y: Real>(s: &mut Setup, spec: Spec) {
-    let ([rows, width], eps) = (spec.shape, spec.eps);
-    let x = s.given("x", &spec.shape, spec.x::<X>(s));
+    let (shape, [rows, width], eps) = (&spec.row.shape, spec.row.shape, spec.eps);
+    let x = s.given("x", shape, spec.x::<X>(s));
     let (y, rstd) = reference(&x.numbers(), width, eps);
     let scaled = || x.numbers().iter().map(|x| x * FIRST).collect::<Vec<_>>();
     let y = match spec.ties {
         true => Expected::exact(decode(&Y::encode(&scaled()))),
         false => Expected::rounded(y, Y::DTYPE, spec.draw == Draw::Normal),
     };
-    let y = s.output::<Y>("y", &spec.shape, y);
+    let y = s.output::<Y>("y", shape, y);
     let rstd = Expected::relative(rstd, 2e-6);
     let each_row = s.carried(|element| element / width);
     let rstd = spec.rstd.then(|| s.output::<f32>("rstd", &[rows], rstd).place(each_row));
     s.call(move || {
         let mut rstd = rstd.as_ref().map(Arg::get);
         let out = L2normOut { y: &mut y.get(), rstd: rstd.as_deref_mut() };
-        l2norm_into(&x.get(), eps, &spec.options(), out)
+        l2norm_into(&x.get(), eps, &spec.row.options(), out)
     });
 }
 
 fn backward(spec: Spec, dtype: DType) -> Case {
-    Case::new(
-        spec.info("l2norm_bwd", &[dtype]),
-        move |s| real!(dtype, T => set_up_bwd::<T>(s, spec)),
-    )
+    let set_up = move |s: &mut Setup| real!(dtype, T => set_up_bwd::<T>(s, spec));
+    spec.row.case("l2norm", "l2norm_bwd", &[dtype], set_up)
 }
 
 fn set_up_bwd<T: Real>(s: &mut Setup, spec: Spec) {
-    let [rows, width] = spec.shape;
+    let (shape, [rows, width]) = (&spec.row.shape, spec.row.shape);
     // What the forward pass would store: rounded.
     let (y, rstd) = reference(&decode(&spec.x::<T>(s)), width, spec.eps);
     let (mut y, mut rstd) = (T::encode(&y), f32::encode(&rstd));
-    let mut dy: Vec<T> = s.draw("dy", &spec.shape, spec.draw);
+    let mut dy: Vec<T> = s.draw("dy", shape, spec.draw);
     if spec.ties {
         y = vec![T::from_f64(0.0); y.len()];
         rstd = (0..rows).map(|i| between(i) as f32).collect();
         dy = (0..dy.len()).map(|i| T::from_f64([1.0, -1.0][i % 2])).collect();
     }
     let each_row = s.carried(|element| element / width);
-    let y = s.given("y", &spec.shape, y);
+    let y = s.given("y", shape, y);
     let rstd = s.given("rstd", &[rows], rstd).place(each_row);
-    let dy = s.given("dy", &spec.shape, dy);
+    let dy = s.given("dy", shape, dy);
     let (dx, slack) = reference_bwd(&y.numbers(), &rstd.numbers(), &dy.numbers(), width);
     let dx = match spec.ties {
         true => Expected::exact(decode(&T::encode(&dx))),
         false => Expected::rounded(dx, T::DTYPE, false).plus(slack),
     };
-    let dx = s.output::<T>("dx", &spec.shape, dx);
+    let dx = s.output::<T>("dx", shape, dx);
     s.call(move || {
-        l2norm_bwd_into(&y.get(), &rstd.get(), &dy.get(), &spec.options(), &mut dx.get())
+        l2norm_bwd_into(&y.get(), &rstd.get(), &dy.get(), &spec.row.options(), &mut dx.get())
     });
 }
 
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    // Every type, and every pair of types unless it is in place.
-    let mut add = |spec: Spec, place: Placement, in_place: bool, pairs: bool| {
-        for x in REALS {
-            let others = REALS.into_iter().filter(|y| *y == x || (pairs && !in_place));
-            let forward = others.map(|y| forward(spec, x, y));
-            let both = forward.chain([backward(spec, x)]);
-            cases.extend(both.map(|case| case.place(place).in_place(in_place)));
-        }
+    let mut add = |spec: Spec| {
+        cases.extend(spec.row.pairs().map(|(x, y)| forward(spec, x, y)));
+        cases.extend(spec.row.inputs().iter().map(|dtype| backward(spec, *dtype)));
     };
-    for shape in SHAPES {
-        add(Spec::new(shape, "plain"), Placement::DENSE, false, true);
+    let plain = SHAPES.iter().map(|shape| RowCase::new(*shape, "plain"));
+    for row in RowCase::suite().into_iter().chain(plain).chain(RowCase::models(&MODELS)) {
+        add(Spec::new(row));
     }
-    let gaps = Placement::DENSE.gap(5).shift(3);
-    let end = Placement::DENSE.gap(3).edge(Edge::End);
-    for (tile, shape) in TILES {
-        let tile = Some(tile);
-        let turns = Spec { tile, workgroups: Some(2), ..Spec::new(shape, "turns") };
-        let even = Spec { shape: [shape[0], shape[1] / 8 * 8], ..turns };
-        add(turns, gaps, false, true);
-        add(even, gaps, false, true);
-        add(Spec { name: "turns in place", ..even }, gaps, true, false);
-        add(Spec { workgroups: None, ..turns }, end, false, false);
-        let carry = Placement::DENSE.carry(shape[0] / 2 * shape[1]);
-        for shape in [shape, even.shape] {
-            let across = Spec { shape, name: "across 4 GiB", ..turns };
-            add(across, carry, false, false);
-            add(Spec { workgroups: None, ..across }, carry, false, false);
-        }
-        for width in [24, 26, 27, 29] {
-            let rstd = [24, 27].contains(&width);
-            let ends = Spec { rstd, tile, ..Spec::new([3, width], "ends of rows") };
-            add(ends, Placement::DENSE, false, true);
-        }
+    add(Spec { draw: Draw::Zeros, ..Spec::new(RowCase::new([9, 130], "zeros")) });
+    // Magnitudes whose squares are subnormal.
+    for shape in [[5, 301], [5, 300], [2, 16_901], [2, 16_896]] {
+        let small = RowCase { types: Types::Only(&SMALL), ..RowCase::new(shape, "small") };
+        add(Spec { draw: Draw::Scaled(-56), eps: 1e-36, ..Spec::new(small) });
     }
-    let zeros = Spec { draw: Draw::Zeros, ..Spec::new([9, 130], "zeros") };
-    add(zeros, Placement::DENSE, false, false);
-    for (tile, width) in ["n128", "n8192", "any"].into_iter().flat_map(|t| [(t, 63), (t, 64)]) {
-        let ties = Spec { ties: true, tile: Some(tile), ..Spec::new([9, width], "ties") };
+    for row in RowCase::of_tiles([9, 63], "ties").chain(RowCase::of_tiles([9, 64], "ties")) {
+        let ties = Spec { ties: true, ..Spec::new(row) };
         cases.push(forward(ties, DType::F32, DType::Bf16));
         cases.push(backward(ties, DType::Bf16));
-    }
-    // Magnitudes whose squares are subnormal.
-    let small = Spec { draw: Draw::Scaled(-56), eps: 1e-36, ..Spec::new([5, 301], "small") };
-    for shape in [small.shape, [5, 300], [2, 16_901], [2, 16_896]] {
-        let small = |dtype| forward(Spec { shape, ..small }, dtype, dtype);
-        cases.extend([DType::Bf16, DType::F32].map(small));
-    }
-    let mut large = |spec: Spec, dtypes: &[DType], place: Placement, size: Size| {
-        for &dtype in dtypes {
-            let both = [forward(spec, dtype, dtype), backward(spec, dtype)];
-            cases.extend(both.map(|case| case.place(place).size(size)));
-        }
-    };
-    // Sums of so many pieces that they are folded.
-    for width in [530_001, 530_002] {
-        large(Spec::new([1, width], "long"), &REALS, Placement::DENSE, Size::Core);
-    }
-    for shape in LARGE {
-        large(Spec::new(shape, "model"), &REALS, Placement::DENSE, Size::Large);
-    }
-    for workgroups in [None, Some(1)] {
-        // Beyond 2^32 elements, and 2^32 bytes; in the first turn and in a later one.
-        for (tile, width) in [("n8192", 43), ("n8192", 44), ("any", 16_901), ("any", 16_902)] {
-            let far = Spec::new([2, width], "rows far apart");
-            let far = Spec { tile: Some(tile), workgroups, ..far };
-            large(far, &[DType::Bf16, DType::F16], Placement::DENSE.gap(1 << 32), Size::Core);
-            large(far, &[DType::F32], Placement::DENSE.gap(1 << 31), Size::Core);
-        }
-        // The second piece of the second row is behind a multiple of 4 GiB.
-        for width in [16_400, 16_401] {
-            let pieces = Spec::new([2, width], "pieces across 4 GiB");
-            let pieces = Spec { tile: Some("any"), workgroups, ..pieces };
-            let place = Placement::DENSE.carry(width + 7000);
-            large(pieces, &[DType::Bf16], place, Size::Core);
-        }
-    }
-    for (workgroups, y) in [(None, DType::F16), (None, DType::F32), (Some(1), DType::F32)] {
-        let pieces = Spec::new([2, 16_401], "pieces across 4 GiB");
-        let pieces = Spec { tile: Some("any"), workgroups, ..pieces };
-        let place = Placement::DENSE.carry(16_401 + 7000);
-        cases.push(forward(pieces, DType::Bf16, y).place(place).size(Size::Core));
     }
     cases
 }

@@ -1,0 +1,178 @@
+//! What the cases of all row-wise ops have in common: rows for every way in which `hk/rows.h` takes
+//! them.
+
+use hk_core::dtype::DType;
+use hk_core::op::rows::RowOptions;
+
+use super::{Case, CaseInfo, REALS, Setup, Size};
+use crate::guarded::{Edge, Placement};
+
+/// Rows of a case: how many, where, and how the op is launched on them.
+#[derive(Debug, Clone, Copy)]
+pub struct RowCase {
+    /// `[rows, width]`.
+    pub shape: [usize; 2],
+    /// What the case is about.
+    pub name: &'static str,
+    /// The tile configuration, if it is not the one that is chosen for such rows.
+    pub tile: Option<&'static str>,
+    /// So few workgroups that they take several turns.
+    pub workgroups: Option<u32>,
+    /// Where tensors are.
+    pub place: Placement,
+    /// Whether outputs are inputs.
+    pub in_place: bool,
+    /// How much work it is.
+    pub size: Size,
+    /// For which element types it is.
+    pub types: Types,
+}
+
+/// Element types of rows that are read and of rows that are written.
+#[derive(Debug, Clone, Copy)]
+pub enum Types {
+    /// Each of [`REALS`] to each.
+    Pairs,
+    /// Each of [`REALS`] to itself.
+    Each,
+    /// Each of these to itself.
+    Only(&'static [DType]),
+}
+
+/// The names of the tile configurations that most row-wise cores take, with a shape for each, of
+/// which the last workgroup's waves do not all have a row, and the last row several pieces.
+const TILES: [(&str, [usize; 2]); 5] = [
+    ("n128", [83, 11]),
+    ("n512", [21, 301]),
+    ("n2048", [21, 601]),
+    ("n8192", [7, 2501]),
+    ("any", [3, 16_901]),
+];
+
+/// Shapes for which each tile configuration is chosen, with every remainder of a chunk.
+const SHAPES: [[usize; 2]; 9] =
+    [[7, 27], [6, 122], [2, 509], [3, 1710], [2, 2047], [2, 5003], [1, 8191], [1, 17_997], [0, 64]];
+
+impl RowCase {
+    /// Quick, dense, of every pair of types.
+    pub const fn new(shape: [usize; 2], name: &'static str) -> Self {
+        let (tile, workgroups, place) = (None, None, Placement::DENSE);
+        let (in_place, size, types) = (false, Size::Quick, Types::Pairs);
+        Self { shape, name, tile, workgroups, place, in_place, size, types }
+    }
+
+    /// What every row-wise op is to pass, beside the shapes of its own: each tile with even and odd
+    /// rows, in several turns, in place, at the ends of memory, across multiples of 4 GiB and far
+    /// apart, and rows of very many pieces.
+    pub fn suite() -> Vec<Self> {
+        let mut cases: Vec<_> = SHAPES.map(|shape| Self::new(shape, "plain")).into();
+        cases.extend(TILES.into_iter().flat_map(|(tile, shape)| Self::of_tile(tile, shape)));
+        cases.extend(Self::far_rows());
+        // So many pieces that sums are folded.
+        for width in [530_001, 530_002] {
+            cases.push(Self { size: Size::Core, ..Self::new([1, width], "long") });
+        }
+        cases
+    }
+
+    /// A case of each tile configuration: of so many of its rows, or fewer, and columns at most.
+    pub fn of_tiles([rows, width]: [usize; 2], name: &'static str) -> impl Iterator<Item = Self> {
+        TILES.into_iter().map(move |(tile, shape)| {
+            let shape = [rows, width.min(shape[1])];
+            Self { tile: Some(tile), types: Types::Each, ..Self::new(shape, name) }
+        })
+    }
+
+    fn of_tile(tile: &'static str, shape: [usize; 2]) -> Vec<Self> {
+        let each =
+            |shape, name| Self { tile: Some(tile), types: Types::Each, ..Self::new(shape, name) };
+        let gaps = Placement::DENSE.gap(5).shift(3);
+        let turns = Self { workgroups: Some(2), place: gaps, ..each(shape, "turns") };
+        let even = Self { shape: [shape[0], shape[1] / 8 * 8], ..turns };
+        let end = Placement::DENSE.gap(3).edge(Edge::End);
+        let mut cases = vec![
+            Self { types: Types::Pairs, ..turns },
+            Self { types: Types::Pairs, ..even },
+            Self { name: "turns in place", in_place: true, ..even },
+            Self { place: end, ..each(shape, "end of memory") },
+        ];
+        for shape in [shape, even.shape] {
+            let place = Placement::DENSE.carry(shape[0] / 2 * shape[1]);
+            let across = Self { place, ..each(shape, "across 4 GiB") };
+            cases.extend([across, Self { workgroups: Some(2), ..across }]);
+        }
+        let ends = [24, 26, 27, 29].map(|width| each([3, width], "ends of rows"));
+        cases.extend(ends.map(|case| Self { types: Types::Pairs, ..case }));
+        cases
+    }
+
+    /// Rows beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements; pieces behind a
+    /// multiple of 4 GiB. In the first turn and in a later one.
+    fn far_rows() -> Vec<Self> {
+        let mut cases = Vec::new();
+        for workgroups in [None, Some(1)] {
+            let core = |tile, width, name| Self {
+                tile: Some(tile),
+                workgroups,
+                size: Size::Core,
+                ..Self::new([2, width], name)
+            };
+            for (tile, width) in [("n8192", 43), ("n8192", 44), ("any", 16_901), ("any", 16_902)] {
+                let far = core(tile, width, "rows far apart");
+                for (types, gap) in
+                    [(&[DType::Bf16, DType::F16][..], 1 << 32), (&[DType::F32], 1 << 31)]
+                {
+                    let place = Placement::DENSE.gap(gap);
+                    cases.push(Self { place, types: Types::Only(types), ..far });
+                }
+            }
+            for width in [16_400, 16_401] {
+                let pieces = core("any", width, "pieces across 4 GiB");
+                let place = Placement::DENSE.carry(width + 7000);
+                cases.push(Self { place, ..pieces });
+            }
+        }
+        cases
+    }
+
+    /// Shapes of models.
+    pub fn models(shapes: &[[usize; 2]]) -> impl Iterator<Item = Self> {
+        shapes.iter().map(|shape| {
+            let (types, size) = (Types::Each, Size::Large);
+            Self { types, size, ..Self::new(*shape, "model") }
+        })
+    }
+
+    /// Element types of the rows that are read, each once.
+    pub fn inputs(&self) -> &'static [DType] {
+        if let Types::Only(types) = self.types { types } else { &REALS }
+    }
+
+    /// Element types of rows that are read, and of rows that are written.
+    pub fn pairs(self) -> impl Iterator<Item = (DType, DType)> {
+        let all = matches!(self.types, Types::Pairs) && !self.in_place;
+        let outputs = move |x| REALS.into_iter().filter(move |y| *y == x || all);
+        self.inputs().iter().flat_map(move |x| outputs(*x).map(|y| (*x, y)))
+    }
+
+    /// How the op is launched.
+    pub fn options(&self) -> RowOptions<'static> {
+        let options = self.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
+        self.workgroups.into_iter().fold(options, RowOptions::workgroups)
+    }
+
+    /// The case of an op of a module.
+    pub fn case(
+        &self,
+        module: &'static str,
+        op: &'static str,
+        dtypes: &[DType],
+        set_up: impl Fn(&mut Setup) + Send + Sync + 'static,
+    ) -> Case {
+        let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
+        let groups = self.workgroups.map(|of| format!(", workgroups {of}")).unwrap_or_default();
+        let name = format!("{}{tile}{groups}", self.name);
+        let info = CaseInfo::new(module, op, name, dtypes, &self.shape);
+        Case::new(info, set_up).place(self.place).in_place(self.in_place).size(self.size)
+    }
+}
