@@ -8,6 +8,7 @@ mod access;
 mod buffer;
 mod coverage;
 mod ds;
+pub(crate) mod effects;
 mod flat;
 pub mod float;
 mod group;

@@ -6,7 +6,6 @@ use super::micro::OUTSIDE;
 use super::simd::SimdLevel;
 use super::{MicroOp, Unsupported, VECTOR_ROWS, buffer, ds, flat, matrix, salu, smem, valu};
 use crate::isa::{Arch, ByIndex, DecodeError, GprIndex, Inst, MfmaInfo, Op, decode};
-use crate::sanitize::FactTable;
 
 /// Executable bytes of a loaded image.
 #[derive(Clone, Debug)]
@@ -28,8 +27,6 @@ pub struct Program {
     ops: OnceLock<Vec<MicroOp>>,
     /// The same as GPR indices move them.
     indexed: OnceLock<Vec<ByIndex<Result<MicroOp, String>>>>,
-    /// What the sanitizer knows of each entry.
-    facts: OnceLock<FactTable>,
 }
 
 #[derive(Debug)]
@@ -59,14 +56,7 @@ impl Program {
             })
             .collect();
         let level = level.min(SimdLevel::best());
-        Self {
-            arch,
-            level,
-            sections,
-            ops: OnceLock::new(),
-            indexed: OnceLock::new(),
-            facts: OnceLock::new(),
-        }
+        Self { arch, level, sections, ops: OnceLock::new(), indexed: OnceLock::new() }
     }
 
     /// Chip.
@@ -110,11 +100,6 @@ impl Program {
             let moved = index.apply(&inst).map_err(|error| format!("`{inst}`: {error}"))?;
             self.lower(&moved, at).map_err(|reason| format!("`{inst}`, as `{moved}`: {reason}"))
         })
-    }
-
-    /// What the sanitizer knows of the instructions.
-    pub(crate) fn facts(&self) -> &FactTable {
-        self.facts.get_or_init(|| FactTable::new(self.ops().len()))
     }
 
     /// Index of the instruction at an address.

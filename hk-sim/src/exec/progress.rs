@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 
 use hk_types::{FaultKind, FaultReport};
 
+use super::effects::Effects;
 use super::group::State;
 use super::{Env, Lanes, VECTOR_ROWS, Wave};
-use crate::sanitize::Effects;
 
 /// Time before the first phase, and at least between two.
 const PAUSE: Duration = Duration::from_millis(250);

@@ -251,7 +251,7 @@ impl Launch {
             scratch_bytes,
             regions: Arc::clone(snapshot.regions()),
             notes: if options.sanitize.is_empty() {
-                Notes::default()
+                Notes { facts: Arc::clone(&self.function.module.facts), ..Notes::default() }
             } else {
                 self.notes(&snapshot)
             },
@@ -297,6 +297,7 @@ impl Launch {
             Some(line.to_string())
         });
         Notes {
+            facts: Arc::clone(&self.function.module.facts),
             lines: Some(lines),
             freed: Arc::clone(snapshot.freed()),
             inputs: self.inputs(snapshot.regions()),

@@ -1,6 +1,6 @@
 //! Loaded code objects.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::error::{HipError, HipResult};
 use super::{memory, set_message};
@@ -8,6 +8,7 @@ use crate::exec::{CodeSection, Program};
 use crate::mem::{RegionKind, Request};
 use crate::object::{CodeObject, Kernel, LoadError, bundle};
 use crate::product::Product;
+use crate::sanitize::FactTable;
 
 /// A code object in the memory of a device.
 pub(crate) struct Module {
@@ -16,6 +17,8 @@ pub(crate) struct Module {
     /// Address of virtual address 0 of the object.
     pub(crate) base: u64,
     pub(crate) program: Arc<Program>,
+    /// What the sanitizer knows of its instructions.
+    pub(crate) facts: Arc<OnceLock<FactTable>>,
 }
 
 impl Module {
@@ -57,7 +60,7 @@ impl Module {
                 .collect(),
         });
         let program = Arc::new(Program::new(product.arch, sections.collect()));
-        Ok(Self { device, object, base, program })
+        Ok(Self { device, object, base, program, facts: Arc::default() })
     }
 
     /// Function handle contents for the kernel of that name.

@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use super::clock::Class;
 use super::counters::room;
 use super::facts::{Access, Action, Facts, LaneRule, Memory, RowSet, Scope, scalar_bits};
-use super::lanes::Range;
+use crate::exec::effects::Range;
 use crate::isa::Operand;
 
 /// What a mutant leaves of an instruction.

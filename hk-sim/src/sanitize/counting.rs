@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
-use super::lanes::{Range, Reach, locate, locate_scalar, locate_slots};
 use crate::counters::{Banks, Class, Counters, Direction, Recorder, Touched};
 use crate::exec::Wave;
+use crate::exec::effects::{Range, Reach, locate, locate_scalar, locate_slots};
 
 /// What the workgroups of a launch did so far.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use super::hazards::Stalls;
 use super::index::Form;
 use super::undefined::{ScalarRule, Selection, SwapLanes};
 use crate::exec::Program;
-use crate::isa::{ByIndex, Dpp, Ext, Format, GprIndex, Inst, Op, Operand};
+pub(super) use crate::exec::effects::{Access, Memory, Queue, Scope, Space, ones};
+use crate::isa::{ByIndex, Dpp, Ext, GprIndex, Inst, Op, Operand};
 
 /// A set of rows of the vector file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,111 +69,12 @@ impl RowSet {
     }
 }
 
-/// Numbers of the bits that are set, ascending.
-#[inline(always)]
-pub(super) fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let bit = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            bit
-        })
-    })
-}
-
 /// Bits of the scalar file that an operand covers.
 pub(super) fn scalar_bits(operand: Operand) -> u128 {
     operand.scalar_index().map_or(0, |first| {
         let width = u32::from(operand.dwords).min(128 - first as u32);
         (u128::MAX >> (128 - width)) << first
     })
-}
-
-/// Where a memory instruction finds its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    /// LDS at a VGPR.
-    Lds,
-    /// LDS at `m0` and the lane number.
-    LdsByLane,
-    /// Global memory.
-    Global,
-    /// Generic addresses.
-    Flat,
-    /// Private memory.
-    Scratch,
-    /// Memory behind a descriptor.
-    Buffer,
-    /// Scalar memory.
-    Scalar,
-    /// Scalar memory behind a descriptor.
-    ScalarBuffer,
-    /// No memory: a permute through the LDS crossbar, or one whose addresses are not followed
-    /// (typed buffers, whose element size the descriptor decides, and GWS).
-    None,
-}
-
-/// What a memory instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Load,
-    Store,
-    Atomic,
-    /// Direct-to-LDS load; lanes are this many bytes apart.
-    ToLds {
-        slot: u32,
-    },
-}
-
-/// Scope that the encoding of a memory instruction asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    Wave,
-    Group,
-    /// The device or the system.
-    Device,
-}
-
-/// Counter that a memory instruction increments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
-    /// `vmcnt`.
-    Vector,
-    /// `lgkmcnt`, in order.
-    Lds,
-    /// `lgkmcnt`, in any order.
-    Scalar,
-    /// Both, decided by where the addresses point.
-    Flat,
-}
-
-/// A memory instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Memory {
-    pub(super) space: Space,
-    pub(super) access: Access,
-    pub(super) queue: Queue,
-    /// Bytes per lane and address.
-    pub(super) bytes: u32,
-    /// Byte offset of the (first) address.
-    pub(super) offset: i32,
-    /// Byte offset of the second address of two-address LDS operations.
-    pub(super) second: Option<i32>,
-    /// First row of the data that is stored.
-    pub(super) data: Option<usize>,
-    /// Rows of the data at each address.
-    pub(super) data_rows: usize,
-    /// First row of the data at the second address.
-    pub(super) second_data: Option<usize>,
-    /// Who is meant to see the access at once.
-    pub(super) scope: Scope,
-    /// A transposing LDS read of elements of this many bits.
-    pub(super) transpose: Option<u32>,
-    /// A load that is repeated with nothing but tests in between.
-    pub(super) polls: bool,
-    /// What it accesses may be a flag in device memory: a word, with a scope or an atomic
-    /// operation, but not one that adds floats up.
-    pub(super) flag: bool,
 }
 
 /// What kind of step an instruction is for the checks.
@@ -379,14 +281,7 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
         Op::s_dcache_inv => return Action::InvalidateScalars,
         _ => {}
     }
-    let memory = match inst.info.format {
-        Format::Ds => ds(inst),
-        Format::Global | Format::Flat | Format::Scratch => vector_memory(inst),
-        Format::Mubuf | Format::Mtbuf => vector_memory(inst),
-        Format::Smem => smem(inst),
-        _ => None,
-    };
-    let Some(mut memory) = memory else { return Action::Plain };
+    let Some(mut memory) = Memory::of(inst) else { return Action::Plain };
     if memory.access == Access::Load {
         memory.polls = polls(program, index, inst);
         if is_guess(program, index, inst) {
@@ -399,179 +294,6 @@ fn action(program: &Program, index: usize, inst: &Inst) -> Action {
         _ => memory.bytes <= 8 && (memory.scope != Scope::Wave || memory.polls),
     };
     Action::Memory(Box::new(memory))
-}
-
-/// Bytes per lane that the mnemonic of a memory instruction says.
-fn bytes_of(name: &str) -> u32 {
-    const SIZES: [(&str, u32); 14] = [
-        ("byte", 1),
-        ("short", 2),
-        ("dwordx16", 64),
-        ("dwordx8", 32),
-        ("dwordx4", 16),
-        ("dwordx3", 12),
-        ("dwordx2", 8),
-        ("dword", 4),
-        ("b128", 16),
-        ("b96", 12),
-        ("64", 8),
-        ("_x2", 8),
-        ("16", 2),
-        ("8", 1),
-    ];
-    SIZES.iter().find(|(word, _)| name.contains(word)).map_or(4, |&(_, bytes)| bytes)
-}
-
-fn ds(inst: &Inst) -> Option<Memory> {
-    let name = inst.info.base();
-    let mut memory = Memory {
-        space: Space::Lds,
-        access: Access::Load,
-        queue: Queue::Lds,
-        bytes: 0,
-        offset: inst.offset,
-        second: None,
-        data: inst.src[1].vector_index(),
-        data_rows: usize::from(inst.src[1].dwords),
-        second_data: None,
-        scope: Scope::Wave,
-        transpose: None,
-        polls: false,
-        flag: false,
-    };
-    if name == "ds_nop" {
-        return None;
-    }
-    if name.starts_with("ds_gws") || name.ends_with("permute_b32") || name == "ds_swizzle_b32" {
-        memory.space = Space::None;
-        return Some(memory);
-    }
-    let pair = name.contains("2st64")
-        || name.contains("read2_")
-        || name.contains("write2_")
-        || name.contains("xchg2_");
-    if let Some(bits) = name.split_once("_tr_b").and_then(|(_, bits)| bits.parse().ok()) {
-        memory.transpose = Some(bits);
-        memory.bytes = 4 * u32::from(inst.dst[0].dwords);
-    } else if pair {
-        memory.bytes = if name.ends_with("64") { 8 } else { 4 };
-        let unit = memory.bytes as i32 * if name.contains("st64") { 64 } else { 1 };
-        memory.offset = inst.offset * unit;
-        memory.second = Some(i32::from(inst.offset1) * unit);
-        memory.second_data = inst.src[2].vector_index();
-    } else {
-        // The element size stands at the end: `ds_read_u8_d16`, `ds_add_rtn_u64`.
-        let tail = name.trim_end_matches("_hi").trim_end_matches("_d16");
-        let tail = tail.rsplit('_').next().unwrap_or(tail);
-        memory.bytes = match tail {
-            "f16" | "bf16" => 4,
-            _ => bytes_of(tail),
-        };
-    }
-    if name.contains("addtid") {
-        memory.space = Space::LdsByLane;
-        memory.data = inst.src[0].vector_index().filter(|_| name.contains("write"));
-        memory.data_rows = 1;
-    } else if matches!(inst.info.op, Op::ds_append | Op::ds_consume) {
-        // One dword for the whole wave, at `m0`.
-        memory.space = Space::None;
-    }
-    memory.access = if name.starts_with("ds_read") {
-        Access::Load
-    } else if name.starts_with("ds_write") {
-        Access::Store
-    } else {
-        Access::Atomic
-    };
-    Some(memory)
-}
-
-fn vector_memory(inst: &Inst) -> Option<Memory> {
-    let name = inst.info.base();
-    let typed = name.contains("format");
-    let space = match inst.info.format {
-        Format::Flat => Space::Flat,
-        Format::Scratch => Space::Scratch,
-        Format::Global => Space::Global,
-        _ if typed => Space::None,
-        _ => Space::Buffer,
-    };
-    let access = if name.contains("atomic") {
-        Access::Atomic
-    } else if name.contains("store") {
-        Access::Store
-    } else if inst.mem.lds {
-        let slot = if bytes_of(name) > 4 { 16 } else { 4 };
-        Access::ToLds { slot }
-    } else {
-        Access::Load
-    };
-    let bytes = match (access, name.contains("f64") || name.ends_with("_x2")) {
-        (Access::Atomic, true) => 8,
-        (Access::Atomic, false) => 4,
-        _ => bytes_of(name.trim_end_matches("_hi").trim_end_matches("_d16")),
-    };
-    Some(Memory {
-        space,
-        access,
-        queue: if space == Space::Flat { Queue::Flat } else { Queue::Vector },
-        bytes,
-        offset: inst.offset,
-        second: None,
-        data: inst.src[1].vector_index(),
-        data_rows: usize::from(inst.src[1].dwords),
-        second_data: None,
-        scope: match (inst.mem.sc1, inst.mem.sc0 && access != Access::Atomic) {
-            (true, _) => Scope::Device,
-            (false, true) => Scope::Group,
-            (false, false) => Scope::Wave,
-        },
-        transpose: None,
-        polls: false,
-        flag: false,
-    })
-}
-
-fn smem(inst: &Inst) -> Option<Memory> {
-    let name = inst.info.base();
-    let clock = matches!(inst.info.op, Op::s_memtime | Op::s_memrealtime);
-    if !clock && !["load", "store", "atomic"].iter().any(|word| name.contains(word)) {
-        return None;
-    }
-    let access = if name.contains("atomic") {
-        Access::Atomic
-    } else if name.contains("store") {
-        Access::Store
-    } else {
-        Access::Load
-    };
-    let space = if clock {
-        Space::None
-    } else if inst.src[0].dwords == 4 {
-        Space::ScalarBuffer
-    } else {
-        Space::Scalar
-    };
-    let bytes = match access {
-        Access::Atomic if name.ends_with("_x2") => 8,
-        Access::Atomic => 4,
-        _ => bytes_of(name),
-    };
-    Some(Memory {
-        space,
-        access,
-        queue: Queue::Scalar,
-        bytes,
-        offset: inst.offset,
-        second: None,
-        data: None,
-        data_rows: 0,
-        second_data: None,
-        scope: if inst.mem.glc { Scope::Device } else { Scope::Wave },
-        transpose: None,
-        polls: false,
-        flag: false,
-    })
 }
 
 /// Instructions that are looked at behind a load, to find out whether it polls.
@@ -678,14 +400,14 @@ fn has_effect(inst: &Inst) -> bool {
 
 /// Facts of the instructions of a program, each found when it is first executed.
 #[derive(Debug)]
-pub(crate) struct FactTable {
+pub struct FactTable {
     plain: Vec<OnceLock<Option<Box<Facts>>>>,
     /// The same as GPR indices move their operands.
     indexed: OnceLock<Vec<ByIndex<Option<Box<Facts>>>>>,
 }
 
 impl FactTable {
-    pub(crate) fn new(entries: usize) -> Self {
+    pub(super) fn new(entries: usize) -> Self {
         Self { plain: (0..entries).map(|_| OnceLock::new()).collect(), indexed: OnceLock::new() }
     }
 

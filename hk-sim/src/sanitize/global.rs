@@ -2,12 +2,12 @@
 
 use super::facts::{Access, Action, Facts, Memory, ones};
 use super::group::GroupChecker;
-use super::lanes::{Range, Reach, locate_scalar, unaligned_scalar};
 use super::launch::{Draft, Launch};
 use super::undefined::{Origin, Taint};
 use super::uses::Use;
 use super::{Kind, Severity};
 use crate::exec::Wave;
+use crate::exec::effects::{Range, Reach, locate_scalar, unaligned_scalar};
 use crate::mem::{Mapping, Written};
 
 /// The allocation that the last access hit, tried first by the next.

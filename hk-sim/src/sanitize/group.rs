@@ -10,7 +10,6 @@ use super::float::Finite;
 use super::global::LastRegion;
 use super::hazards::{History, TooNear};
 use super::index::Marks;
-use super::lanes::{Range, Reach, locate, locate_scalar, locate_slots};
 use super::launch::{Draft, Key, Launch, Who};
 use super::lds::{LdsShadow, Releases, Side};
 use super::memory::Bytes;
@@ -18,6 +17,7 @@ use super::race::{Held, InFlight};
 use super::undefined::{Origin, Origins, Taint, Undefined};
 use super::uses::is_permute;
 use super::{Checks, Kind, Severity};
+use crate::exec::effects::{Range, Reach, locate, locate_scalar, locate_slots};
 use crate::exec::{WAVE, Wave};
 
 /// Checks that follow undefined values.

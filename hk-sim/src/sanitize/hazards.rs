@@ -663,6 +663,7 @@ fn violated(rows: u32, pair: &Pair<'_>, found: u32) -> Option<(&'static Row, u32
 mod tests {
     use hk_build::{CompileOptions, compile_source};
 
+    use super::super::facts::FactTable;
     use super::*;
     use crate::exec::{CodeSection, Program};
     use crate::object::CodeObject;
@@ -705,8 +706,13 @@ mod tests {
 
     /// The first mistake in straight code, in which the instruction `shorter` takes one wait state
     /// less than it does.
-    fn first_mistake(program: &Program, code: &[usize], shorter: Option<usize>) -> Option<TooNear> {
-        let facts_at = |index, by| program.facts().get(program, index, by);
+    fn first_mistake(
+        program: &Program,
+        facts: &FactTable,
+        code: &[usize],
+        shorter: Option<usize>,
+    ) -> Option<TooNear> {
+        let facts_at = |index, by| facts.get(program, index, by);
         let mut history = History::default();
         code.iter().find_map(|&index| {
             let facts = facts_at(index, None)?;
@@ -738,12 +744,13 @@ mod tests {
             [Arch::Gfx942, Arch::Gfx950].into_iter().flat_map(|arch| SOURCES.map(|s| (arch, s)))
         {
             let program = compile(source, arch);
+            let facts = FactTable::new(program.ops().len());
             let code = instructions(&program);
             let text = |code: &[usize]| {
                 let lines = code.iter().filter_map(|index| program.inst_at(*index).ok());
                 lines.map(|inst| format!("{inst}\n")).collect::<String>()
             };
-            let mistake = first_mistake(&program, &code, None);
+            let mistake = first_mistake(&program, &facts, &code, None);
             assert_eq!(
                 mistake,
                 None,
@@ -751,8 +758,7 @@ mod tests {
                 text(&[mistake.as_ref().map_or(0, |m| m.first)])
             );
 
-            let facts_at =
-                |index| program.facts().get(&program, index, None).expect("it was decoded");
+            let facts_at = |index| facts.get(&program, index, None).expect("it was decoded");
             let (mut is_padding, mut needed) = (false, 0);
             for (place, &index) in code.iter().enumerate().take(code.len() - 1).skip(1) {
                 let op = facts_at(index).inst.info.op;
@@ -763,7 +769,7 @@ mod tests {
                     continue;
                 }
                 let near = &code[place.saturating_sub(24)..(place + 24).min(code.len())];
-                let mistake = first_mistake(&program, near, Some(index));
+                let mistake = first_mistake(&program, &facts, near, Some(index));
                 assert!(mistake.is_some(), "{arch}: the s_nop at {index} in\n{}", text(near));
                 needed += 1;
             }

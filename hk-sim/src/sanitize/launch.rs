@@ -1,7 +1,7 @@
 //! What the checkers of all workgroups of a launch share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::audit::Audit;
 use super::counting::Counting;
@@ -133,7 +133,8 @@ pub(crate) struct Launch<'a> {
 impl<'a> Launch<'a> {
     pub(crate) fn new(dispatch: &'a Dispatch, options: &'a ExecOptions) -> Self {
         let checks = options.sanitize;
-        let table = dispatch.program.facts();
+        let entries = dispatch.program.ops().len();
+        let table = dispatch.notes.facts.get_or_init(|| FactTable::new(entries));
         let known: HashMap<u64, &Arc<Written>> =
             dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
@@ -253,6 +254,8 @@ impl<'a> Launch<'a> {
 /// What the sanitizer is told of a launch beyond the launch itself.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
+    /// What is known of the program's instructions, kept for its next launch.
+    pub facts: Arc<OnceLock<FactTable>>,
     /// Source lines of the code.
     pub lines: Option<SourceLines>,
     /// Ranges that were freed and have not been used again, sorted by address.

@@ -5,7 +5,6 @@ use std::collections::{HashMap, VecDeque};
 use super::clock::{Class, Clock, Epoch, Foreign, Knowledge, Known, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
 use super::group::{GroupChecker, WaveState};
-use super::lanes::{Range, Reach};
 use super::launch::{Draft, Key, Who};
 use super::memory::Bytes;
 use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage, by_page};
@@ -14,6 +13,7 @@ use super::undefined::{Origin, OriginId, Taint};
 use super::uses::Use;
 use super::{Checks, Kind, Severity};
 use crate::exec::Wave;
+use crate::exec::effects::{Range, Reach};
 
 /// Checks that compare the accesses of waves.
 const ORDERING: Checks = Checks::of(Kind::Race).with(Kind::Order);

@@ -36,13 +36,13 @@ use super::clock::{Class, Clock, Emptied, Foreign, Knowledge, Strength, View};
 use super::facts::{Access, Facts, Memory, Scope, ones};
 use super::footprint::Footprint;
 use super::group::GroupChecker;
-use super::lanes::{Range, Reach, locate_scalar};
 use super::launch::{Draft, Key, Who};
 use super::scalar::ScalarCaches;
 use super::shadow::{Conflict, Mode, Observer, PAGE, ShadowPage, by_page};
 use super::transfer::Transfer;
 use super::{Kind, Severity};
 use crate::exec::Wave;
+use crate::exec::effects::{Range, Reach, locate_scalar};
 
 /// Locks that pages share, a power of two.
 const SHARDS: u64 = 64;

@@ -20,10 +20,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::clock::{Class, Epoch, View};
 use super::facts::{Memory, Scope};
 use super::group::GroupChecker;
-use super::lanes::Range;
 use super::launch::{Draft, Key, Who};
 use super::shadow::Mode;
 use super::{Kind, Severity};
+use crate::exec::effects::Range;
 
 /// Bytes of a line.
 const LINE: u64 = 64;

@@ -2,7 +2,7 @@
 
 use super::clock::{Epoch, View};
 use super::footprint::{Span, Touch};
-use super::lanes::Range;
+use crate::exec::effects::Range;
 
 /// Bytes that one page of shadow covers.
 pub(super) const PAGE: u64 = 4096;

@@ -1,8 +1,8 @@
 //! What the lanes of one vector memory or LDS instruction move.
 
 use super::facts::{Access, Facts, Memory, ones};
-use super::lanes::Reach;
 use crate::exec::Wave;
+use crate::exec::effects::Reach;
 
 /// Most bytes that are compared at a time.
 const MOST: usize = 256;

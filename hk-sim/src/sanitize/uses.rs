@@ -3,9 +3,9 @@
 use super::Kind;
 use super::facts::{Access, Facts, Memory, Queue, Rule, Space, ones};
 use super::group::GroupChecker;
-use super::lanes::Reach;
 use super::launch::Draft;
 use super::undefined::{EXEC_PAIR, Origin, OriginId, Taint};
+use crate::exec::effects::Reach;
 use crate::exec::{EXEC, M0, VCC, WAVE, Wave};
 use crate::isa::{Op, Operand};
 

@@ -1,8 +1,13 @@
-//! Whether an instruction changes memory.
+//! What instructions do to memory, as their encodings and the registers say: computed without any
+//! help from their handlers, for those who watch these.
 
-use super::facts::{Access, Memory, Queue, Space, ones};
-use super::lanes::{Reach, locate, locate_scalar, locate_slots};
-use crate::exec::Wave;
+mod lanes;
+mod memory;
+
+pub(crate) use lanes::{Range, Reach, locate, locate_scalar, locate_slots, ones, unaligned_scalar};
+pub(crate) use memory::{Access, Memory, Queue, Scope, Space};
+
+use super::Wave;
 use crate::isa::Op;
 use crate::mem::Mapping;
 
@@ -16,7 +21,7 @@ enum Part {
 }
 
 /// What an instruction may change, as it was before.
-pub(crate) struct Effects {
+pub(super) struct Effects {
     before: Vec<(Part, Vec<u8>)>,
     /// Something that is not followed, or that depends on time.
     unknown: bool,
@@ -26,35 +31,35 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { before: Vec::new(), unknown: false, reads: false, reach: None }
     }
 
     /// Whether the instruction reads memory.
-    pub(crate) fn reads(&self) -> bool {
+    pub(super) fn reads(&self) -> bool {
         self.reads
     }
 
     /// Looks at the instruction that a wave is about to execute.
-    pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) {
+    pub(super) fn before(&mut self, wave: &Wave<'_>, index: usize) {
         self.before.clear();
         (self.unknown, self.reads) = (false, false);
-        let program = wave.env.program;
-        let Some(facts) = program.facts().get(program, index, wave.gpr_index()) else {
+        // GPR indices move no operands of memory instructions.
+        let Ok(inst) = wave.env.program.inst_at(index) else {
             self.unknown = true;
             return;
         };
-        if wave.skips(Some(facts.inst.info.format)) {
+        if wave.skips(Some(inst.info.format)) {
             return;
         }
-        self.unknown = matches!(facts.inst.info.op, Op::s_memtime | Op::s_memrealtime);
-        let Some(memory) = facts.memory() else { return };
+        self.unknown = matches!(inst.info.op, Op::s_memtime | Op::s_memrealtime);
+        let Some(memory) = Memory::of(&inst) else { return };
         self.reads = matches!(memory.access, Access::Load | Access::Atomic);
         if memory.access == Access::Load {
             return;
         }
         if memory.queue == Queue::Scalar {
-            let (start, len) = locate_scalar(wave, &facts.inst, memory);
+            let (start, len) = locate_scalar(wave, &inst, &memory);
             return self.save(wave, Part::Global(start), len);
         }
         if memory.space == Space::None {
@@ -63,12 +68,12 @@ impl Effects {
         }
         let mut reach = self.reach.take().unwrap_or_else(|| Box::new(Reach::new()));
         if let Access::ToLds { slot } = memory.access {
-            locate_slots(wave, memory, slot, wave.exec(), &mut reach);
-            self.save_all(wave, memory, &reach);
+            locate_slots(wave, &memory, slot, wave.exec(), &mut reach);
+            self.save_all(wave, &memory, &reach);
         } else {
             for second in [false, true].into_iter().take(1 + usize::from(memory.second.is_some())) {
-                locate(wave, &facts.inst, memory, second, &mut reach);
-                self.save_all(wave, memory, &reach);
+                locate(wave, &inst, &memory, second, &mut reach);
+                self.save_all(wave, &memory, &reach);
             }
         }
         self.reach = Some(reach);
@@ -94,7 +99,7 @@ impl Effects {
     }
 
     /// Whether the instruction, which has been executed, may have changed anything.
-    pub(crate) fn changed(&self, wave: &Wave<'_>) -> bool {
+    pub(super) fn changed(&self, wave: &Wave<'_>) -> bool {
         let same = |(part, before): &(Part, Vec<u8>)| {
             bytes(wave, *part, before.len()).is_some_and(|now| now == *before)
         };

@@ -1,33 +1,45 @@
 //! Effective addresses of memory instructions, computed from the registers before the instruction
 //! is executed and without any help from its handler.
 
-use super::facts::{Access, Memory, Space, ones};
+use super::memory::{Access, Memory, Space};
 use crate::exec::{M0, PRIVATE_APERTURE, SHARED_APERTURE, WAVE, Wave};
 use crate::isa::Inst;
 
+/// Numbers of the bits that are set, ascending.
+#[inline(always)]
+pub(crate) fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            bit
+        })
+    })
+}
+
 /// What each lane of an instruction accesses.
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// Global address, or offset in LDS or in the lane's private memory.
-    pub(super) at: [u64; WAVE],
+    pub(crate) at: [u64; WAVE],
     /// Bytes per lane.
-    pub(super) bytes: u32,
+    pub(crate) bytes: u32,
     /// Lanes that access global memory.
-    pub(super) global: u64,
+    pub(crate) global: u64,
     /// Lanes that access LDS.
-    pub(super) lds: u64,
+    pub(crate) lds: u64,
     /// Lanes that access private memory.
-    pub(super) private: u64,
+    pub(crate) private: u64,
     /// Lanes of which a descriptor cuts the access off; `cut` has their bytes.
-    pub(super) short: u64,
-    pub(super) cut: [u8; WAVE],
+    pub(crate) short: u64,
+    pub(crate) cut: [u8; WAVE],
     /// What is accessed of global memory.
-    pub(super) in_global: Ranges,
+    pub(crate) in_global: Ranges,
     /// What is accessed of LDS.
-    pub(super) in_lds: Ranges,
+    pub(crate) in_lds: Ranges,
 }
 
 impl Reach {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             at: [0; WAVE],
             bytes: 0,
@@ -43,12 +55,12 @@ impl Reach {
 
     /// Bytes that a lane accesses.
     #[inline(always)]
-    pub(super) fn len(&self, lane: usize) -> u32 {
+    pub(crate) fn len(&self, lane: usize) -> u32 {
         if self.short >> lane & 1 == 0 { self.bytes } else { self.cut[lane].into() }
     }
 
     /// The first of `lanes` that accesses a byte.
-    pub(super) fn lane_at(&self, lanes: u64, byte: u64) -> Option<u32> {
+    pub(crate) fn lane_at(&self, lanes: u64, byte: u64) -> Option<u32> {
         let covers = |lane: &usize| {
             let start = self.at[*lane];
             start <= byte && byte - start < self.len(*lane).into()
@@ -72,25 +84,25 @@ impl Reach {
 
 /// Bytes that consecutive lanes access.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Range {
-    pub(super) start: u64,
-    pub(super) len: u32,
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) len: u32,
     /// First lane.
-    pub(super) lane: u32,
+    pub(crate) lane: u32,
 }
 
 impl Range {
-    pub(super) fn end(self) -> u64 {
+    pub(crate) fn end(self) -> u64 {
         self.start.saturating_add(self.len.into())
     }
 }
 
 /// Up to one range per lane.
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     list: [Range; WAVE],
     count: usize,
     /// Whether neighbouring lanes share an address.
-    pub(super) shared: bool,
+    pub(crate) shared: bool,
 }
 
 impl Ranges {
@@ -144,14 +156,14 @@ impl Ranges {
         }
     }
 
-    pub(super) fn as_slice(&self) -> &[Range] {
+    pub(crate) fn as_slice(&self) -> &[Range] {
         &self.list[..self.count.min(WAVE)]
     }
 }
 
 /// Finds what the lanes of a vector memory or LDS instruction access; with `second` at the second
 /// address of a two-address operation. For a direct-to-LDS load this is the side that it reads.
-pub(super) fn locate(
+pub(crate) fn locate(
     wave: &Wave<'_>,
     inst: &Inst,
     memory: &Memory,
@@ -288,7 +300,7 @@ fn buffer(wave: &Wave<'_>, inst: &Inst, memory: &Memory, exec: u64, reach: &mut 
 }
 
 /// The LDS side of a direct-to-LDS load: every active lane fills its slot.
-pub(super) fn locate_slots(
+pub(crate) fn locate_slots(
     wave: &Wave<'_>,
     memory: &Memory,
     slot: u32,
@@ -313,7 +325,7 @@ fn scalar_address(wave: &Wave<'_>, inst: &Inst) -> Option<(u64, [i64; 2])> {
 }
 
 /// Address of a scalar memory instruction if a part of it has low bits, which the hardware ignores.
-pub(super) fn unaligned_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> Option<u64> {
+pub(crate) fn unaligned_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> Option<u64> {
     let (base, [offset, soffset]) = scalar_address(wave, inst)?;
     let base = if memory.space == Space::ScalarBuffer { base & 0xffff_ffff_ffff } else { base };
     let address = base.wrapping_add_signed(offset).wrapping_add_signed(soffset);
@@ -321,7 +333,7 @@ pub(super) fn unaligned_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) ->
 }
 
 /// Address and bytes of a scalar memory instruction; what a descriptor cuts off is left out.
-pub(super) fn locate_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> (u64, u32) {
+pub(crate) fn locate_scalar(wave: &Wave<'_>, inst: &Inst, memory: &Memory) -> (u64, u32) {
     let Some((base, [offset, soffset])) = scalar_address(wave, inst) else { return (0, 0) };
     let offset = offset.wrapping_add(soffset);
     if memory.space != Space::ScalarBuffer {
