@@ -40,7 +40,7 @@ fn square(criterion: &mut Criterion, n: usize) {
         let (x, w) = (upload(&x), upload(&w));
         let mut y = Tensor::<f32>::zeros(&stream, &[n, n]).expect("it fits");
         for threads in [1, 2] {
-            hk_sim::set_exec_options(ExecOptions { threads, ..ExecOptions::default() });
+            hk_sim::set_options(ExecOptions { threads, ..ExecOptions::default() });
             let mut product = || {
                 gemm_a16w16_into(&x, &w, &GemmOptions::default(), &mut y).expect("it launches");
                 stream.synchronize().expect("it runs");
@@ -59,7 +59,7 @@ fn square(criterion: &mut Criterion, n: usize) {
         assert_eq!(close, n * n, "elements of the product are wrong");
     }
     group.finish();
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 fn main() {

@@ -16,6 +16,7 @@ use half::bf16;
 use hk_benches::{best, sgemm};
 use hk_build::{CompileOptions, assemble, compile_hip};
 use hk_core::{Device, DevicePtr, Function, LaunchConfig, Module, Tensor, kernel_args};
+use hk_sim::Options;
 use hk_sim::exec::{ExecOptions, SingleWave};
 use hk_sim::isa::Arch;
 
@@ -192,7 +193,7 @@ fn product(criterion: &mut Criterion) {
     group.sample_size(10);
     for (device, gemm) in devices.iter().zip(&mut gemms) {
         let times = [1, 2].map(|threads| {
-            hk_sim::set_exec_options(ExecOptions { threads, ..ExecOptions::default() });
+            hk_sim::set_options(ExecOptions { threads, ..ExecOptions::default() });
             let time = best(3, || gemm.run()).as_secs_f64();
             gemm.check(&expected);
             row(&format!("{}, threads={threads}", device.name()), time);
@@ -204,7 +205,7 @@ fn product(criterion: &mut Criterion) {
         println!("{}: two threads are {:.2} times one", device.name(), times[0] / times[1]);
     }
     group.finish();
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 /// What the sanitizer costs: the same product with and without it, in one run.
@@ -221,7 +222,7 @@ fn sanitizer(criterion: &mut Criterion) {
         let mut plain = None;
         for checks in ["none", "memory,lds,async,uninit", "all"] {
             let sanitize = checks.parse().expect("these are checks");
-            hk_sim::set_exec_options(ExecOptions { sanitize, ..ExecOptions::default() });
+            hk_sim::set_options(Options { sanitize, ..Options::default() });
             // The operands are made anew, so that the sanitizer knows what was written.
             let mut gemm = Gemm::new(&device, N);
             gemm.run();
@@ -233,7 +234,7 @@ fn sanitizer(criterion: &mut Criterion) {
         }
     }
     group.finish();
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 fn main() {

@@ -7,7 +7,7 @@ use std::fs;
 use hk_build::Kernels;
 use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Resources, TileConfig};
 use hk_core::{Arch, Device, DevicePtr, Error, FaultKind, Tensor, kernel_args};
-use hk_sim::exec::ExecOptions;
+use hk_sim::Options;
 use hk_sim::sanitize::Kind;
 
 kernel_args! {
@@ -61,7 +61,7 @@ fn a_finding_in_an_embedded_kernel_names_file_and_line() {
     let kernel = Kernel { arch: "gfx950", family: "copy", variant: "", dims: &[], tiles };
     let set = KernelSet { package: "demo", kernels: Vec::leak(vec![kernel]) };
 
-    hk_sim::set_exec_options(ExecOptions { sanitize: Kind::Memory.into(), ..Default::default() });
+    hk_sim::set_options(Options { sanitize: Kind::Memory.into(), ..Default::default() });
     let device = Device::open("sim:mi355x").unwrap();
     let stream = device.default_stream();
     let copy = set.function::<CopyArgs>(&device, "copy", "copy", "", &[]).unwrap();

@@ -159,8 +159,8 @@ fn graphs_of_one_stream_may_run_side_by_side() {
     let [device, _] = devices();
     let (op, stream) = (AddTwo::new(&device, 5_000), device.new_stream().unwrap());
     let others = [0; 2].map(|_: usize| device.new_stream().unwrap());
-    let preset = hk_sim::exec_options();
-    hk_sim::set_exec_options(hk_sim::exec::ExecOptions { sanitize: Checks::ALL, ..preset.clone() });
+    let preset = hk_sim::options();
+    hk_sim::set_options(hk_sim::Options { sanitize: Checks::ALL, ..preset.clone() });
     let mut tensors = [numbers(&stream, 256, 0.0), numbers(&stream, 256, 5000.0)];
     // The stream's own workspace, which is replaced while graphs are at work, is not theirs.
     op.run(&tensors[0].0, &mut tensors[0].1).unwrap();
@@ -202,15 +202,15 @@ fn graphs_of_one_stream_may_run_side_by_side() {
         assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
         assert!(free() > before, "the workspace goes with its graph");
     }
-    hk_sim::set_exec_options(preset);
+    hk_sim::set_options(preset);
 }
 
 #[test]
 fn what_an_earlier_call_left_in_a_workspace_is_not_initialised() {
     let [_, device] = devices();
     let (op, stream) = (AddTwo::new(&device, 1), device.new_stream().unwrap());
-    let preset = hk_sim::exec_options();
-    hk_sim::set_exec_options(hk_sim::exec::ExecOptions { sanitize: Checks::ALL, ..preset.clone() });
+    let preset = hk_sim::options();
+    hk_sim::set_options(hk_sim::Options { sanitize: Checks::ALL, ..preset.clone() });
     let (x, mut y, expected) = numbers(&stream, 64, 0.0);
     op.run(&x, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), expected);
@@ -226,5 +226,5 @@ fn what_an_earlier_call_left_in_a_workspace_is_not_initialised() {
     });
     let found = read.and_then(|()| stream.synchronize()).unwrap_err();
     assert!(found.to_string().contains("never written"), "{found}");
-    hk_sim::set_exec_options(preset);
+    hk_sim::set_options(preset);
 }

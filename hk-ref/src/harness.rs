@@ -11,6 +11,7 @@ use hk_core::dtype::Element;
 use hk_core::kernel::{KernelSet, TileConfig};
 use hk_core::op::ArgumentInfo;
 use hk_core::{Arch, Device, Error, FaultKind, FaultReport, Result, Stream, record_tiles};
+use hk_sim::Options;
 use hk_sim::counters::{self, Counters};
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
@@ -332,14 +333,14 @@ impl From<Checks> for Look {
 /// How the simulator executes the runs of a case. Dropped, it leaves the simulator as it was.
 struct Setting {
     /// As the environment or the program has chosen it; absent on a GPU.
-    preset: Option<ExecOptions>,
+    preset: Option<Options>,
     /// Of the first run.
     look: Look,
 }
 
 impl Setting {
     fn new(device: &Device, look: Look) -> Self {
-        Self { preset: device.is_simulated().then(hk_sim::exec_options), look }
+        Self { preset: device.is_simulated().then(hk_sim::options), look }
     }
 
     fn counts(&self) -> bool {
@@ -350,7 +351,8 @@ impl Setting {
         if let Some(preset) = &self.preset {
             let checks = if run == 0 { self.look.checks } else { Checks::NONE };
             let ((slice, seed), sanitize) = (SCHEDULES[run], preset.sanitize | checks);
-            hk_sim::set_exec_options(ExecOptions { slice, seed, sanitize, ..preset.clone() });
+            let exec = ExecOptions { slice, seed, ..preset.exec.clone() };
+            hk_sim::set_options(Options { exec, sanitize, ..preset.clone() });
         }
     }
 
@@ -362,7 +364,7 @@ impl Setting {
 impl Drop for Setting {
     fn drop(&mut self) {
         if let Some(preset) = self.preset.take() {
-            hk_sim::set_exec_options(preset);
+            hk_sim::set_options(preset);
         }
     }
 }

@@ -6,10 +6,9 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::exec::ExecOptions;
 use crate::exec::simd::SimdLevel;
 use crate::product::{PRODUCTS, Product};
-use crate::sanitize::{Checks, REPORT_FILE};
+use crate::sanitize::{Checks, Options, REPORT_FILE};
 
 /// What is wrong with the variables that the simulator reads, one message each; empty if nothing is.
 pub fn environment_problems() -> Vec<String> {
@@ -21,7 +20,7 @@ pub fn environment_problems() -> Vec<String> {
 }
 
 /// How launches are executed.
-pub(crate) fn options() -> ExecOptions {
+pub(crate) fn options() -> Options {
     let (options, problems) = parse_options();
     for problem in problems {
         eprintln!("hk-sim: {problem}");
@@ -66,7 +65,7 @@ fn number<T: std::str::FromStr>(variable: &str) -> Result<Option<T>, String> {
 }
 
 /// The options, with the defaults in place of bad values, and what was wrong with these.
-fn parse_options() -> (ExecOptions, Vec<String>) {
+fn parse_options() -> (Options, Vec<String>) {
     fn good<T>(read: Result<Option<T>, String>, problems: &mut Vec<String>) -> Option<T> {
         read.unwrap_or_else(|problem| {
             problems.push(problem);
@@ -74,12 +73,13 @@ fn parse_options() -> (ExecOptions, Vec<String>) {
         })
     }
     let mut problems = Vec::new();
-    let mut options = ExecOptions::default();
+    let mut options = Options::default();
+    let exec = &mut options.exec;
     if let Some(threads) = good(number("HIPKITTENS_SIM_THREADS"), &mut problems) {
-        options.threads = threads;
+        exec.threads = threads;
     }
     if let Some(seed) = good(number("HIPKITTENS_SIM_SEED"), &mut problems) {
-        options.seed = Some(seed);
+        exec.seed = Some(seed);
     }
     let slice = read(
         "HIPKITTENS_SIM_SLICE",
@@ -87,13 +87,13 @@ fn parse_options() -> (ExecOptions, Vec<String>) {
         |text| text.parse().ok().filter(|slice| *slice != 0),
     );
     if let Some(slice) = good(slice, &mut problems) {
-        options.slice = slice;
+        exec.slice = slice;
     }
     if let Some(seconds) = good(number("HIPKITTENS_SIM_PATIENCE"), &mut problems) {
-        options.patience = Duration::from_secs(seconds);
+        exec.patience = Duration::from_secs(seconds);
     }
     if let Some(limit) = good(number("HIPKITTENS_SIM_MAX_INSTRUCTIONS"), &mut problems) {
-        options.max_instructions = limit;
+        exec.max_instructions = limit;
     }
     options.sanitize = parse_checks().unwrap_or_else(|problem| {
         // Whoever asks for checks must not believe that they were made.

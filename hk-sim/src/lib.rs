@@ -20,5 +20,6 @@ pub use hk_types::{FaultKind, FaultReport};
 pub use product::{PRODUCTS, Product};
 pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};
 pub use runtime::{
-    HipError, device_ordinal, exec_options, last_fault, last_message, set_capture, set_exec_options,
+    HipError, device_ordinal, last_fault, last_message, options, set_capture, set_options,
 };
+pub use sanitize::Options;

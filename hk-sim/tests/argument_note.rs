@@ -10,8 +10,8 @@ use std::path::Path;
 use std::ptr::null_mut;
 
 use hk_build::{Arch, Kernels};
+use hk_sim::Options;
 use hk_sim::capi::*;
-use hk_sim::exec::ExecOptions;
 use hk_sim::object::{ArgPointer, CodeObject};
 use hk_sim::sanitize::Kind;
 use hk_sim::{FaultKind, HipError};
@@ -104,7 +104,7 @@ fn writes_to_inputs_are_found() {
     }
     let kernels = Kernels::new("demo", folder.path(), folder.path());
     kernels.arch(Arch::Gfx942).arch(Arch::Gfx950).run().unwrap_or_else(|error| panic!("{error}"));
-    hk_sim::set_exec_options(ExecOptions { sanitize: Kind::Memory.into(), ..Default::default() });
+    hk_sim::set_options(Options { sanitize: Kind::Memory.into(), ..Default::default() });
 
     for (product, arch) in [("mi325x", Arch::Gfx942), ("mi355x", Arch::Gfx950)] {
         use_product(product);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use hk_build::assemble;
 use hk_sim::PRODUCTS;
 use hk_sim::counters::{Counters, Recorder};
-use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup, run};
+use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup};
 use hk_sim::isa::Arch;
 use hk_sim::mem::{Memory, RegionKind, Request};
-use hk_sim::sanitize::Notes;
+use hk_sim::sanitize::{Notes, Options, run};
 
 /// Address that code is loaded at: far from everything else.
 const BASE: u64 = 0x1000_0000;
@@ -63,11 +63,11 @@ fn counters(arch: Arch, body: &str, groups: u32, waves: u32, options: &ExecOptio
         lds_bytes: LDS,
         scratch_bytes: 0,
         regions: Arc::clone(memory.snapshot(0).regions()),
-        notes: Notes::default(),
     };
     let recorder = Arc::new(Recorder::default());
-    let options = ExecOptions { recorder: Some(Arc::clone(&recorder)), ..options.clone() };
-    let stats = run(&dispatch, &options).expect("it runs");
+    let recorded = Some(Arc::clone(&recorder));
+    let options = Options { recorder: recorded, ..options.clone().into() };
+    let stats = run(&dispatch, &Notes::default(), &options).expect("it runs");
     let mut kernels = recorder.counters();
     let counters = kernels.remove("kernel").expect("it was counted");
     assert!(kernels.is_empty());

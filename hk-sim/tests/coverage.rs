@@ -41,7 +41,7 @@ fn seen(values: &[c_uint]) -> ([Seen; 5], u64) {
     let code = compile_source(SOURCE, hk_build::Arch::Gfx942, &options).expect("it compiles");
     let coverage = Arc::new(Coverage::default());
     let noted = Some(Arc::clone(&coverage));
-    hk_sim::set_exec_options(ExecOptions { coverage: noted, ..ExecOptions::default() });
+    hk_sim::set_options(ExecOptions { coverage: noted, ..ExecOptions::default() });
     use_product("mi325x");
     let module = get(|to| unsafe { hipModuleLoadData(to, code.image.as_ptr().cast()) });
     let function = get(|to| unsafe { hipModuleGetFunction(to, module, c"marked".as_ptr()) });
@@ -67,7 +67,7 @@ fn seen(values: &[c_uint]) -> ([Seen; 5], u64) {
         });
         ok(unsafe { hipStreamSynchronize(stream.cast()) });
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
     let executed = coverage.kernel("marked");
     assert_eq!(executed.launches, values.len() as u64);
     let object = CodeObject::parse(&code.image).expect("it parses");

@@ -110,7 +110,7 @@ fn load(product: &str, arch: Arch) -> HipModule {
     static LIMIT: Once = Once::new();
     // The kernel that never ends is stopped soon.
     LIMIT.call_once(|| {
-        hk_sim::set_exec_options(ExecOptions { max_instructions: 1 << 24, ..Default::default() });
+        hk_sim::set_options(ExecOptions { max_instructions: 1 << 24, ..Default::default() });
     });
     use_product(product);
     get(|module| unsafe { hipModuleLoadData(module, image(arch).as_ptr().cast()) })

@@ -235,11 +235,11 @@ fn under_schedules(mut run: impl FnMut()) {
     ];
     for threads in [1, 2, 5] {
         for (slice, seed) in SLICES {
-            hk_sim::set_exec_options(ExecOptions { threads, slice, seed, ..Default::default() });
+            hk_sim::set_options(ExecOptions { threads, slice, seed, ..Default::default() });
             run();
         }
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn workgroups_that_wait_for_later_ones_make_progress() {
     // More workgroups than are alive at once without need.
     for (product, threads, groups) in [("mi325x", 1, 20), ("mi355x", 3, 80)] {
         let kernels = Kernels::load(product);
-        hk_sim::set_exec_options(ExecOptions { threads, ..ExecOptions::default() });
+        hk_sim::set_options(ExecOptions { threads, ..ExecOptions::default() });
         let flags = upload(&vec![0u32; groups as usize]);
         let args = [Arg::Buffer(flags), Arg::Word(groups)];
         ok(kernels.run("chain", [groups, 1, 1], [64, 1, 1], &args));
@@ -256,7 +256,7 @@ fn workgroups_that_wait_for_later_ones_make_progress() {
         assert_eq!(download::<u32>(flags, groups as usize), expected);
         free(flags);
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn waves_advance_nearly_in_step_unless_told_otherwise() {
     for product in PRODUCTS {
         let kernels = Kernels::load(product);
         let run = |slice| {
-            hk_sim::set_exec_options(ExecOptions { slice, ..ExecOptions::default() });
+            hk_sim::set_options(ExecOptions { slice, ..ExecOptions::default() });
             let out = upload(&[0u32; 512]);
             ok(kernels.run("in_step", [2, 1, 1], [256, 1, 1], &[Arg::Buffer(out)]));
             let found = download::<u32>(out, 512);
@@ -294,7 +294,7 @@ fn waves_advance_nearly_in_step_unless_told_otherwise() {
         let ahead = run(ExecOptions::FAR_AHEAD);
         assert_eq!(ahead[192..256], right[192..256]);
         assert!((0..192).all(|i| ahead[i] != right[i]), "{product}");
-        hk_sim::set_exec_options(ExecOptions::default());
+        hk_sim::set_options(ExecOptions::default());
     }
 }
 
@@ -366,7 +366,7 @@ fn the_first_faulting_workgroup_is_reported_and_the_device_stays_usable() {
         let gone = upload(&[0u32; 4096]);
         free(gone);
         for threads in [1, 4] {
-            hk_sim::set_exec_options(ExecOptions { threads, ..ExecOptions::default() });
+            hk_sim::set_options(ExecOptions { threads, ..ExecOptions::default() });
             let args = [Arg::Buffer(out), Arg::Buffer(gone)];
             let error = kernels.run("fault_late", [64, 1, 1], [64, 1, 1], &args);
             assert_eq!(error, HipError::ILLEGAL_ADDRESS);
@@ -378,7 +378,7 @@ fn the_first_faulting_workgroup_is_reported_and_the_device_stays_usable() {
             assert_eq!(report.kernel, "fault_late");
             assert!(report.instruction.starts_with("global_store_dword"), "{report}");
         }
-        hk_sim::set_exec_options(ExecOptions::default());
+        hk_sim::set_options(ExecOptions::default());
         // The next launch works.
         let ok_out = upload(&[0u32; 3]);
         ok(kernels.run("leave_early", [3, 1, 1], [320, 1, 1], &[Arg::Buffer(ok_out)]));
@@ -395,13 +395,13 @@ fn endless_loops_end_at_the_instruction_budget() {
     let flag = upload(&[0u32]);
     for threads in [1, 2] {
         let max_instructions = 1_000_000;
-        hk_sim::set_exec_options(ExecOptions { threads, max_instructions, ..Default::default() });
+        hk_sim::set_options(ExecOptions { threads, max_instructions, ..Default::default() });
         let error = kernels.run("forever", [4, 1, 1], [64, 1, 1], &[Arg::Buffer(flag)]);
         assert_eq!(error, HipError::LAUNCH_TIME_OUT);
         let report = hk_sim::last_fault().expect("a report");
         assert_eq!(report.kind, FaultKind::InstructionBudget, "{report}");
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
     free(flag);
 }
 
@@ -411,7 +411,7 @@ fn short_launches_end_at_the_instruction_budget_too() {
     let kernels = Kernels::load("mi355x");
     let out = upload(&[0u32; 3]);
     let run = |max_instructions| {
-        hk_sim::set_exec_options(ExecOptions { max_instructions, ..Default::default() });
+        hk_sim::set_options(ExecOptions { max_instructions, ..Default::default() });
         kernels.run("leave_early", [3, 1, 1], [320, 1, 1], &[Arg::Buffer(out)])
     };
     // Each of the 15 waves executes an instruction at least.
@@ -419,7 +419,7 @@ fn short_launches_end_at_the_instruction_budget_too() {
     let report = hk_sim::last_fault().expect("a report");
     assert_eq!(report.kind, FaultKind::InstructionBudget, "{report}");
     ok(run(15 << 10));
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
     free(out);
 }
 
@@ -446,7 +446,7 @@ fn kernels_that_poll_for_ever_fail_with_the_places_of_their_waves() {
         ];
         for ((name, argument, groups, said), threads) in cases.into_iter().zip([1, 2, 1, 2, 1, 2]) {
             let block = if name == "half_waits" { 256 } else { 64 };
-            hk_sim::set_exec_options(impatient(threads, 300));
+            hk_sim::set_options(impatient(threads, 300));
             let start = Instant::now();
             let error = kernels.run(name, [groups, 1, 1], [block, 1, 1], &[Arg::Buffer(argument)]);
             assert_eq!(error, HipError::LAUNCH_TIME_OUT, "{name}");
@@ -465,7 +465,7 @@ fn kernels_that_poll_for_ever_fail_with_the_places_of_their_waves() {
             }
         }
         // The device is usable afterwards.
-        hk_sim::set_exec_options(ExecOptions::default());
+        hk_sim::set_options(ExecOptions::default());
         let out = upload(&[0u32; 3]);
         ok(kernels.run("leave_early", [3, 1, 1], [320, 1, 1], &[Arg::Buffer(out)]));
         assert_eq!(download::<u32>(out, 3), [7; 3]);
@@ -480,7 +480,7 @@ fn kernels_that_poll_for_ever_fail_with_the_places_of_their_waves() {
 fn kernels_that_get_somewhere_are_not_stopped() {
     let _alone = alone();
     let kernels = Kernels::load("mi355x");
-    hk_sim::set_exec_options(impatient(2, 50));
+    hk_sim::set_options(impatient(2, 50));
     let rounds = 20_000_000;
     for (name, block) in [("takes_time", 64), ("polls_some_time", 64), ("helped", 128)] {
         let mut n = if name == "polls_some_time" { rounds / 2 } else { rounds };
@@ -499,7 +499,7 @@ fn kernels_that_get_somewhere_are_not_stopped() {
             n *= 2;
         }
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 #[test]
@@ -509,7 +509,7 @@ fn a_kernel_waits_for_the_host_and_for_other_streams() {
     let streams: [HipStream; 2] =
         std::array::from_fn(|_| get(|s| unsafe { hipStreamCreateWithFlags(s, 1) }));
     // The host writes the flag while there is patience left.
-    hk_sim::set_exec_options(impatient(2, 5000));
+    hk_sim::set_options(impatient(2, 5000));
     let flag = upload(&[0u32; 2]);
     kernels.launch(streams[0], "paced", [4, 1, 1], [64, 1, 1], &[Arg::Buffer(flag)]);
     std::thread::sleep(Duration::from_millis(1500));
@@ -522,7 +522,7 @@ fn a_kernel_waits_for_the_host_and_for_other_streams() {
     assert_eq!(download::<u32>(flag, 2), [1, 5]);
     free(flag);
     // Another kernel takes longer than the patience to get there.
-    hk_sim::set_exec_options(impatient(1, 50));
+    hk_sim::set_options(impatient(1, 50));
     let flag = upload(&[0u32; 2]);
     kernels.launch(streams[0], "paced", [2, 1, 1], [64, 1, 1], &[Arg::Buffer(flag)]);
     let args = [Arg::Buffer(flag), Arg::Word(60_000_000)];
@@ -544,7 +544,7 @@ fn a_kernel_waits_for_the_host_and_for_other_streams() {
     for flag in flags {
         free(flag);
     }
-    hk_sim::set_exec_options(ExecOptions::default());
+    hk_sim::set_options(ExecOptions::default());
 }
 
 #[test]

@@ -48,8 +48,8 @@ pub use user_object::*;
 pub use value::*;
 
 use crate::runtime::{
-    HipError, HipResult, Job, Marker, Stream, StreamKind, Work, exec_options, lock, marker_of,
-    memory, note_error, runtime, set_message,
+    HipError, HipResult, Job, Marker, Stream, StreamKind, Work, lock, marker_of, memory,
+    note_error, options, runtime, set_message,
 };
 use crate::sanitize::Kind;
 
@@ -187,7 +187,7 @@ fn enqueue(stream: &Arc<Stream>, work: Work) -> HipResult<Option<Marker>> {
 /// From this point of a stream on, the sanitizer takes memory for unwritten again: for what is kept
 /// and given to one user after another. Nothing if the stream does not exist.
 pub fn forget_contents(stream: types::HipStream, address: u64, bytes: u64) {
-    if !exec_options().sanitize.has(Kind::Memory) {
+    if !options().sanitize.has(Kind::Memory) {
         return;
     }
     let Ok(stream) = runtime().stream(stream) else { return };

@@ -8,10 +8,9 @@ use super::coverage::Tally;
 use super::progress::{Verdict, Watch};
 use super::salu::MODE_VSKIP;
 use super::wave::{POISON, PRIVATE_APERTURE};
-use super::{Dispatch, Env, ExecOptions, Flow, MicroOp, WAVE, Wave};
+use super::{Dispatch, Env, ExecOptions, Flow, GroupObserver, MicroOp, WAVE, Wave};
 use crate::isa::{Format, MODE_GPR_INDEX};
 use crate::mem::nearest;
-use crate::sanitize::GroupChecker;
 
 /// Instructions that a workgroup executes before it is set aside for the first time. Almost every
 /// workgroup ends before, so that few are alive at once.
@@ -44,14 +43,15 @@ pub(super) struct Group<'a> {
     /// LDS, in 16-byte units so that its start is aligned.
     lds: Vec<u128>,
     random: Option<Random>,
-    checker: Option<Box<GroupChecker<'a>>>,
+    observer: Option<Box<dyn GroupObserver + 'a>>,
     /// Where executed instructions are noted, if they are.
     pub(super) tally: Option<Tally<'a>>,
     watch: Option<Box<Watch>>,
 }
 
-// SAFETY: the only field that is not `Send` is `Wave::lds`, which points into `Group::lds`; both
-// move between threads together and only the thread that holds the group uses them.
+// SAFETY: `Wave::lds` points into `Group::lds`; both move between threads together and only the
+// thread that holds the group uses them. The observer holds nothing of a thread between turns, and a
+// group moves only then.
 unsafe impl Send for Group<'_> {}
 
 impl<'a> Group<'a> {
@@ -66,7 +66,7 @@ impl<'a> Group<'a> {
             states: vec![State::Ready; waves],
             lds,
             random: None,
-            checker: env.sanitizer.map(|launch| Box::new(GroupChecker::new(launch, waves))),
+            observer: env.observer.map(|observer| observer.group(waves)),
             tally: None,
             watch: None,
         }
@@ -99,8 +99,8 @@ impl<'a> Group<'a> {
                 wave.executed = 0;
             }
         }
-        if let Some(checker) = &mut self.checker {
-            checker.reset(linear, &self.waves);
+        if let Some(observer) = &mut self.observer {
+            observer.begin(linear, &self.waves);
         }
     }
 
@@ -138,11 +138,11 @@ impl<'a> Group<'a> {
                     limit = 1;
                     watch.before(wave);
                 }
-                let flow = match (&mut self.checker, &mut self.tally) {
+                let flow = match (&mut self.observer, &mut self.tally) {
                     (None, None) => run_wave(wave, ops, limit),
-                    (checker, tally) => {
-                        let checker = checker.as_deref_mut();
-                        run_watched(wave, ops, limit, checker, tally.as_mut(), &mut pauses)
+                    (observer, tally) => {
+                        let observer = observer.as_deref_mut();
+                        run_watched(wave, ops, limit, observer, tally.as_mut(), &mut pauses)
                     }
                 };
                 if let Some(watch) = &mut self.watch {
@@ -161,9 +161,9 @@ impl<'a> Group<'a> {
                 if done {
                     break;
                 }
-                if let Some(checker) = &mut self.checker {
+                if let Some(observer) = &mut self.observer {
                     let mask = |state| waves_in(&self.states, state);
-                    checker.barrier(mask(State::Barrier), mask(State::Ended));
+                    observer.barrier(mask(State::Barrier), mask(State::Ended));
                 }
                 for state in &mut self.states {
                     if *state == State::Barrier {
@@ -200,8 +200,8 @@ impl<'a> Group<'a> {
             let verdict = self.watch.as_ref().map(|watch| watch.verdict(&self.waves, &self.states));
             return Slice::Suspended(verdict.unwrap_or_default());
         }
-        if let Some(checker) = &mut self.checker {
-            checker.end();
+        if let Some(observer) = &mut self.observer {
+            observer.end();
         }
         if let Some(tally) = &mut self.tally {
             tally.end();
@@ -373,33 +373,27 @@ fn run_wave(wave: &mut Wave<'_>, ops: &[MicroOp], limit: u32) -> Flow {
     flow
 }
 
-/// [`run_wave`] with the sanitizer and the tally, or one of them, at each instruction. Sets `pauses`
+/// [`run_wave`] with the observer and the tally, or one of them, at each instruction. Sets `pauses`
 /// where the workgroup should give way.
 #[inline(never)]
 fn run_watched(
     wave: &mut Wave<'_>,
     ops: &[MicroOp],
     limit: u32,
-    mut checker: Option<&mut GroupChecker<'_>>,
+    mut observer: Option<&mut (dyn GroupObserver + '_)>,
     mut tally: Option<&mut Tally<'_>>,
     pauses: &mut bool,
 ) -> Flow {
     for executed in 0..limit {
         let pc = wave.pc;
         let op = &ops[pc];
-        let mut held = None;
-        let mut pause = false;
-        if let Some(checker) = &mut checker {
-            held = checker.before(wave, pc);
-            pause = held.as_ref().is_some_and(|held| checker.pauses(held));
-        }
+        let pause = observer.as_mut().is_some_and(|observer| observer.before(wave, pc));
         let lanes = wave.exec();
         let next = pc + usize::from(op.dwords);
         wave.pc = next;
         let flow = run_relative(wave, op, pc);
-        drop(held);
-        if let Some(checker) = &mut checker {
-            checker.after(wave, pc);
+        if let Some(observer) = &mut observer {
+            observer.after(wave, pc);
         }
         if let Some(tally) = &mut tally {
             tally.note(wave, pc, next, lanes);

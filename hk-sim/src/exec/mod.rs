@@ -15,6 +15,7 @@ mod group;
 mod matrix;
 pub mod mfma;
 mod micro;
+mod observer;
 mod program;
 mod progress;
 mod salu;
@@ -32,21 +33,20 @@ use std::time::Duration;
 
 pub use coverage::{Coverage, Executed, Seen};
 pub use micro::{Detail, Handler, MicroOp, Unsupported};
+pub use observer::{GroupObserver, Observer};
 pub use program::{CodeSection, Program};
 pub(crate) use progress::Count;
-pub use schedule::{Checked, check, run};
+pub use schedule::{run, run_observed};
 pub use single::SingleWave;
 pub use wave::{
     EXEC, Fault, Flow, INLINE_F32, M0, POISON, PRIVATE_APERTURE, SHARED_APERTURE, VCC, VECTOR_ROWS,
     WAVE, Wave, inline_f64,
 };
 
-use crate::counters::Recorder;
 use crate::isa::Arch;
 use crate::mem::Mapping;
 pub use crate::object::WaveSetup;
 use crate::product::Product;
-use crate::sanitize::{Audit, Checks, Launch, Notes};
 
 /// The 64 lanes of one 32-bit vector register.
 pub type Lanes = [u32; WAVE];
@@ -83,8 +83,6 @@ pub struct Dispatch {
     pub scratch_bytes: u32,
     /// All memory that the kernel may touch, sorted by address.
     pub regions: Arc<[Mapping]>,
-    /// What the sanitizer is told beyond that.
-    pub notes: Notes,
 }
 
 /// How to execute.
@@ -104,16 +102,8 @@ pub struct ExecOptions {
     /// Time for the host or another stream to change what the waves of a launch poll once none of
     /// them can go on by itself; then the launch fails.
     pub patience: Duration,
-    /// Checks of the sanitizer.
-    pub sanitize: Checks,
-    /// Whether findings are printed and appended to the report file.
-    pub publish: bool,
-    /// An instruction whose effect on the order of accesses is followed.
-    pub audit: Option<Arc<Audit>>,
     /// Where executed instructions are noted.
     pub coverage: Option<Arc<Coverage>>,
-    /// Where what the launch does is counted.
-    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl ExecOptions {
@@ -123,11 +113,6 @@ impl ExecOptions {
     pub const PERMUTED: u32 = 512;
     /// A slice in which one wave runs as far ahead as barriers let it.
     pub const FAR_AHEAD: u32 = 8192;
-
-    /// Whether a checker looks at each instruction, which costs time.
-    fn checks(&self) -> bool {
-        !self.sanitize.is_empty() || self.audit.is_some() || self.recorder.is_some()
-    }
 }
 
 impl Default for ExecOptions {
@@ -138,11 +123,7 @@ impl Default for ExecOptions {
             slice: Self::NEAR_LOCKSTEP,
             max_instructions: 1 << 44,
             patience: Duration::from_secs(5),
-            sanitize: Checks::NONE,
-            publish: true,
-            audit: None,
             coverage: None,
-            recorder: None,
         }
     }
 }
@@ -172,6 +153,6 @@ pub struct Env<'a> {
     pub executed: AtomicU64,
     /// Start of the launch, the zero of `s_memrealtime`.
     pub start: std::time::Instant,
-    /// The sanitizer, where it is on.
-    pub(crate) sanitizer: Option<&'a Launch<'a>>,
+    /// Who watches each instruction, which costs time.
+    pub observer: Option<&'a dyn Observer>,
 }

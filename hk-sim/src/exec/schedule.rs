@@ -14,8 +14,7 @@ use hk_types::{FaultKind, FaultReport};
 use super::coverage::Tally;
 use super::group::{Group, Slice};
 use super::progress::{Progress, Step};
-use super::{Dispatch, Env, ExecOptions, RunStats, Wave};
-use crate::sanitize::{self, Finding, Footprint, Launch, Severity};
+use super::{Dispatch, Env, ExecOptions, Observer, RunStats, Wave};
 
 /// Workgroups that are alive at once without need; more are started when none of them ends.
 const LIVE_GROUPS: usize = 64;
@@ -25,61 +24,24 @@ const GRACE_SLICES: usize = 64;
 /// Time between two looks at waves that wait for a change from outside.
 const POLL: Duration = Duration::from_micros(500);
 
-/// Executes a launch to its end. With [`ExecOptions::sanitize`], findings of the sanitizer are
-/// printed to the standard error stream and appended to the file that `HIPKITTENS_SANITIZE_REPORT`
-/// names, and the launch fails with the first of them that is no note.
+/// Executes a launch to its end.
 ///
 /// # Errors
 /// The report of the first fault, in workgroup order.
 pub fn run(dispatch: &Dispatch, options: &ExecOptions) -> Result<RunStats, Box<FaultReport>> {
-    if !options.checks() {
-        return execute(dispatch, options, None);
-    }
-    check(dispatch, options).settle(options.publish)
+    run_observed(dispatch, options, None)
 }
 
-/// What a launch did and what the sanitizer found.
-#[derive(Debug)]
-pub struct Checked {
-    /// Result of the launch itself.
-    pub outcome: Result<RunStats, Box<FaultReport>>,
-    /// Findings in the order of their workgroups, notes last.
-    pub findings: Vec<Finding>,
-    /// What was accessed in device memory, with the check for races.
-    pub footprint: Footprint,
-}
-
-impl Checked {
-    /// Prints the findings, if they are to be published, and fails with the first of them that is no
-    /// note.
-    ///
-    /// # Errors
-    /// The first finding, or the fault of the launch.
-    pub fn settle(self, publish: bool) -> Result<RunStats, Box<FaultReport>> {
-        if publish {
-            sanitize::publish(&self.findings);
-        }
-        match self.findings.iter().find(|finding| finding.severity == Severity::Error) {
-            Some(finding) => Err(Box::new(finding.into())),
-            None => self.outcome,
-        }
-    }
-}
-
-/// Executes a launch to its end with the checks of [`ExecOptions::sanitize`].
-pub fn check(dispatch: &Dispatch, options: &ExecOptions) -> Checked {
-    let launch = Launch::new(dispatch, options);
-    let outcome = execute(dispatch, options, Some(&launch));
-    let (findings, footprint) = launch.finish();
-    Checked { outcome, findings, footprint }
-}
-
-fn execute(
+/// As [`run`], with somebody to watch it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
     dispatch: &Dispatch,
     options: &ExecOptions,
-    sanitizer: Option<&Launch<'_>>,
+    observer: Option<&dyn Observer>,
 ) -> Result<RunStats, Box<FaultReport>> {
-    let env = environment(dispatch, sanitizer);
+    let env = environment(dispatch, observer);
     let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
     let Some(entry) = dispatch.program.index_of(dispatch.entry) else {
         return Err(Box::new(FaultReport {
@@ -157,7 +119,7 @@ pub(super) fn run_alone(
     end.map(|()| RunStats { instructions: env.executed.load(Ordering::Relaxed), workgroups: 1 })
 }
 
-fn environment<'a>(dispatch: &'a Dispatch, sanitizer: Option<&'a Launch<'a>>) -> Env<'a> {
+fn environment<'a>(dispatch: &'a Dispatch, observer: Option<&'a dyn Observer>) -> Env<'a> {
     Env {
         program: &dispatch.program,
         regions: &dispatch.regions,
@@ -166,7 +128,7 @@ fn environment<'a>(dispatch: &'a Dispatch, sanitizer: Option<&'a Launch<'a>>) ->
         dispatch,
         executed: AtomicU64::new(0),
         start: std::time::Instant::now(),
-        sanitizer,
+        observer,
     }
 }
 

@@ -14,7 +14,6 @@ use super::{
 use crate::isa::Arch;
 use crate::mem::Mapping;
 use crate::product::PRODUCTS;
-use crate::sanitize::Notes;
 
 /// Unit of mapping, as on the hardware.
 const PAGE: usize = 4096;
@@ -84,7 +83,6 @@ impl SingleWave {
             lds_bytes: 0,
             scratch_bytes: 0,
             regions: Arc::new([]),
-            notes: Notes::default(),
         };
         let mut wave = Self {
             dispatch,

@@ -14,10 +14,10 @@ use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
 use crate::counters::{self, Recorder};
-use crate::exec::{self, Dispatch, ExecOptions};
+use crate::exec::{self, Dispatch};
 use crate::mem::{Mapping, PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
-use crate::sanitize::{Kind, Notes, SourceLines};
+use crate::sanitize::{self, Kind, Notes, Options, SourceLines};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -226,7 +226,7 @@ impl Launch {
         worker.arena.write(0, &packet);
         worker.arena.write(KERNARG_OFFSET, &kernarg);
         let snapshot = memory().snapshot(self.function.module.device);
-        let mut options = runtime().exec_options();
+        let mut options = runtime().options();
         if self.recorder.is_some() {
             options.recorder.clone_from(&self.recorder);
         }
@@ -250,11 +250,6 @@ impl Launch {
             lds_bytes: self.lds_bytes,
             scratch_bytes,
             regions: Arc::clone(snapshot.regions()),
-            notes: if options.sanitize.is_empty() {
-                Notes { facts: Arc::clone(&self.function.module.facts), ..Notes::default() }
-            } else {
-                self.notes(&snapshot)
-            },
         };
         let recording = runtime().capture_folder().and_then(|folder| {
             Recording::new(&folder, &self.function, self.shape, &self.kernarg, product)
@@ -271,13 +266,19 @@ impl Launch {
         &self,
         worker: &Worker<'_>,
         dispatch: &Dispatch,
-        options: &ExecOptions,
+        options: &Options,
         snapshot: &Snapshot,
     ) -> Result<(), Failure> {
+        let notes = if options.sanitize.is_empty() {
+            Notes { facts: Arc::clone(&self.function.module.facts), ..Notes::default() }
+        } else {
+            self.notes(snapshot)
+        };
         if !options.sanitize.has(Kind::Race) {
-            return exec::run(dispatch, options).map(drop).map_err(|report| self.failure(*report));
+            let result = sanitize::run(dispatch, &notes, options);
+            return result.map(drop).map_err(|report| self.failure(*report));
         }
-        let mut checked = exec::check(dispatch, options);
+        let mut checked = sanitize::check(dispatch, &notes, options);
         let footprint = std::mem::take(&mut checked.footprint);
         let in_order = worker.touch_any(&footprint, snapshot.allocations(), || What::Kernel {
             name: self.function.kernel().name.clone(),

@@ -36,9 +36,7 @@ pub(crate) use state::{
     capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,
     push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error,
 };
-pub use state::{
-    device_ordinal, exec_options, last_fault, last_message, set_capture, set_exec_options,
-};
+pub use state::{device_ordinal, last_fault, last_message, options, set_capture, set_options};
 pub(crate) use stream::{Job, Marker, Stream, StreamKind, Worker};
 pub(crate) use user_object::UserObject;
 pub(crate) use value::{Action, Compare, ValueOp};

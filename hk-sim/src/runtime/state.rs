@@ -19,10 +19,9 @@ use super::order::Order;
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
 use super::user_object::UserObject;
-use crate::exec::ExecOptions;
 use crate::mem::Memory;
 use crate::product::Product;
-use crate::sanitize::{Checks, Kind};
+use crate::sanitize::{Checks, Kind, Options};
 
 /// Objects that the program holds by opaque pointers.
 pub(crate) struct HandleTable<T>(Mutex<HashMap<usize, Arc<T>>>);
@@ -83,7 +82,7 @@ pub(crate) struct Runtime {
     captures: Mutex<Vec<Arc<Capture>>>,
     /// The order of operations, where races are looked for.
     order: Mutex<Option<Arc<Order>>>,
-    exec_options: Mutex<ExecOptions>,
+    options: Mutex<Options>,
     /// Where launches are captured.
     capture_folder: Mutex<Option<PathBuf>>,
 }
@@ -107,7 +106,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             user_objects: HandleTable::new(),
             captures: Mutex::default(),
             order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
-            exec_options: Mutex::new(options),
+            options: Mutex::new(options),
             capture_folder: Mutex::new(capture_folder_from_environment()),
         }
     })
@@ -131,10 +130,11 @@ fn watch(checks: Checks) {
 /// `HIPKITTENS_SIM_PATIENCE`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and `HIPKITTENS_SANITIZE`. What the
 /// sanitizer knows of memory begins when the check `memory` is turned on, and of earlier operations,
 /// when `race` is.
-pub fn set_exec_options(options: ExecOptions) {
+pub fn set_options(options: impl Into<Options>) {
+    let options = options.into();
     watch(options.sanitize);
     runtime().follow_order(options.sanitize.has(Kind::Race));
-    *runtime().options() = options;
+    *runtime().lock_options() = options;
 }
 
 /// The folder into which launches are captured from now on, or none. Initially that of
@@ -149,8 +149,8 @@ fn capture_folder_from_environment() -> Option<PathBuf> {
 }
 
 /// How launches are executed.
-pub fn exec_options() -> ExecOptions {
-    runtime().exec_options()
+pub fn options() -> Options {
+    runtime().options()
 }
 
 /// Ordinal of the first visible device of a product, such as `mi355x`; the product is made
@@ -187,8 +187,8 @@ const STREAM_LEGACY: usize = 1;
 const STREAM_PER_THREAD: usize = 2;
 
 impl Runtime {
-    fn options(&self) -> MutexGuard<'_, ExecOptions> {
-        self.exec_options.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_options(&self) -> MutexGuard<'_, Options> {
+        self.options.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where launches are captured.
@@ -196,8 +196,8 @@ impl Runtime {
         self.capture_folder.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn exec_options(&self) -> ExecOptions {
-        self.options().clone()
+    pub(crate) fn options(&self) -> Options {
+        self.lock_options().clone()
     }
 
     /// The order of operations, where races are looked for.

@@ -344,7 +344,7 @@ impl GroupChecker<'_> {
     }
 
     /// Looks at the results of the instruction that was just executed.
-    pub(crate) fn after(&mut self, wave: &Wave<'_>, index: usize) {
+    pub(super) fn note_results(&mut self, wave: &Wave<'_>, index: usize) {
         let launch = self.launch;
         if !launch.checks.has(Kind::Float) {
             return;

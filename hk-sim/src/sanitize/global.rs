@@ -54,7 +54,7 @@ impl GroupChecker<'_> {
         let launch = self.launch;
         let verb = if writes { "write" } else { "read" };
         let len = u64::from(range.len);
-        let notes = &launch.dispatch.notes;
+        let notes = launch.notes;
         let mut severity = Severity::Error;
         let detail = match launch.region(range.start, &mut self.last_region) {
             Some((_, region)) if range.end() <= region.base + region.len => {
@@ -194,7 +194,7 @@ impl GroupChecker<'_> {
         let fits = launch
             .region(range.start, &mut self.last_region)
             .is_some_and(|(_, region)| range.end() <= region.base + region.len);
-        let notes = &launch.dispatch.notes;
+        let notes = launch.notes;
         if fits && (!writes || notes.inputs.is_empty() && notes.read_only.is_empty()) {
             return;
         }

@@ -18,7 +18,7 @@ use super::undefined::{Origin, Origins, Taint, Undefined};
 use super::uses::is_permute;
 use super::{Checks, Kind, Severity};
 use crate::exec::effects::{Range, Reach, locate, locate_scalar, locate_slots};
-use crate::exec::{WAVE, Wave};
+use crate::exec::{GroupObserver, WAVE, Wave};
 
 /// Checks that follow undefined values.
 const TRACKING: Checks =
@@ -69,6 +69,8 @@ pub(crate) struct GroupChecker<'a> {
     reach: Option<Box<Reach>>,
     /// Flags that the workgroup wrote.
     flags: u32,
+    /// What others are kept from until the current instruction has been executed.
+    held: Option<Held<'a>>,
     audit: Option<GroupAudit<'a>>,
     counting: Option<GroupCounting<'a>>,
 }
@@ -77,29 +79,8 @@ pub(crate) struct GroupChecker<'a> {
 /// workgroups to be alive at once.
 const PAUSES: u32 = 32;
 
-impl<'a> GroupChecker<'a> {
-    pub(crate) fn new(launch: &'a Launch<'a>, waves: usize) -> Self {
-        let follows_index = launch.checks.has(Kind::Index);
-        let wave = || WaveState { marks: follows_index.then(Box::default), ..WaveState::default() };
-        Self {
-            launch,
-            group: 0,
-            waves: (0..waves.min(MAX_WAVES)).map(|_| wave()).collect(),
-            lds: LdsShadow::new(launch.dispatch.lds_bytes),
-            origins: Origins::default(),
-            tracks: launch.checks.any(TRACKING),
-            last_region: LastRegion::default(),
-            current: None,
-            finite: Finite::new(),
-            reach: Some(Box::new(Reach::new())),
-            flags: 0,
-            audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
-            counting: launch.counting.as_ref().map(GroupCounting::new),
-        }
-    }
-
-    /// Prepares for the workgroup with this linear number, whose waves are about to start.
-    pub(crate) fn reset(&mut self, group: u64, waves: &[Wave<'_>]) {
+impl GroupObserver for GroupChecker<'_> {
+    fn begin(&mut self, group: u64, waves: &[Wave<'_>]) {
         let dispatch = self.launch.dispatch;
         self.group = group;
         self.flags = 0;
@@ -127,10 +108,78 @@ impl<'a> GroupChecker<'a> {
         }
     }
 
+    #[inline]
+    fn before(&mut self, wave: &Wave<'_>, index: usize) -> bool {
+        let held = self.examine(wave, index);
+        let pauses = held.as_ref().is_some_and(|held| self.pauses(held));
+        self.held = held;
+        pauses
+    }
+
+    #[inline]
+    fn after(&mut self, wave: &Wave<'_>, index: usize) {
+        self.held = None;
+        self.note_results(wave, index);
+    }
+
+    fn barrier(&mut self, arrived: u64, ended: u64) {
+        if self.launch.checks.has(Kind::Divergence) {
+            self.check_attendance(arrived, ended);
+        }
+        if let Some(audit) = &mut self.audit {
+            audit.barrier(arrived);
+        }
+        let mut all = Knowledge::default();
+        for (index, wave) in self.waves.iter().enumerate() {
+            if (arrived | ended) >> index & 1 != 0 {
+                all.join(&wave.known);
+            }
+        }
+        for (index, wave) in self.waves.iter_mut().enumerate() {
+            if arrived >> index & 1 != 0 {
+                wave.known.join(&all);
+                wave.releases.renew();
+            }
+        }
+        self.forget_complete_lds(&all);
+    }
+
+    fn end(&mut self) {
+        if let Some(audit) = &mut self.audit {
+            audit.end();
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.end();
+        }
+    }
+}
+
+impl<'a> GroupChecker<'a> {
+    pub(super) fn new(launch: &'a Launch<'a>, waves: usize) -> Self {
+        let follows_index = launch.checks.has(Kind::Index);
+        let wave = || WaveState { marks: follows_index.then(Box::default), ..WaveState::default() };
+        Self {
+            launch,
+            group: 0,
+            waves: (0..waves.min(MAX_WAVES)).map(|_| wave()).collect(),
+            lds: LdsShadow::new(launch.dispatch.lds_bytes),
+            origins: Origins::default(),
+            tracks: launch.checks.any(TRACKING),
+            last_region: LastRegion::default(),
+            current: None,
+            finite: Finite::new(),
+            reach: Some(Box::new(Reach::new())),
+            flags: 0,
+            held: None,
+            audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
+            counting: launch.counting.as_ref().map(GroupCounting::new),
+        }
+    }
+
     /// Whether others should run now that a flag was written. An order that only comes from running
     /// workgroups to their end, or in step, would hide races, so about every other flag is one to
     /// stop at.
-    pub(crate) fn pauses(&mut self, held: &Held<'_>) -> bool {
+    fn pauses(&mut self, held: &Held<'_>) -> bool {
         if !held.wrote || self.flags == PAUSES {
             return false;
         }
@@ -144,10 +193,10 @@ impl<'a> GroupChecker<'a> {
         Who { group: self.group, wave }
     }
 
-    /// Called before each instruction, with the registers that it reads. The result is to be kept
-    /// until the instruction has been executed.
+    /// Looks at an instruction and the registers that it reads. The result is to be kept until it has
+    /// been executed.
     #[inline]
-    pub(crate) fn before(&mut self, wave: &Wave<'_>, index: usize) -> Option<Held<'a>> {
+    fn examine(&mut self, wave: &Wave<'_>, index: usize) -> Option<Held<'a>> {
         let launch = self.launch;
         self.current = None;
         let facts = launch.table.get(&launch.dispatch.program, index, wave.gpr_index())?;
@@ -205,30 +254,6 @@ impl<'a> GroupChecker<'a> {
         None
     }
 
-    /// Called when the waves of `arrived` (a mask) leave a barrier; those of `ended` no longer
-    /// count.
-    pub(crate) fn barrier(&mut self, arrived: u64, ended: u64) {
-        if self.launch.checks.has(Kind::Divergence) {
-            self.check_attendance(arrived, ended);
-        }
-        if let Some(audit) = &mut self.audit {
-            audit.barrier(arrived);
-        }
-        let mut all = Knowledge::default();
-        for (index, wave) in self.waves.iter().enumerate() {
-            if (arrived | ended) >> index & 1 != 0 {
-                all.join(&wave.known);
-            }
-        }
-        for (index, wave) in self.waves.iter_mut().enumerate() {
-            if arrived >> index & 1 != 0 {
-                wave.known.join(&all);
-                wave.releases.renew();
-            }
-        }
-        self.forget_complete_lds(&all);
-    }
-
     /// Waves that ended do not count for the hardware, so a barrier that they do not come to is no
     /// defect, but it may not be what was meant. Which `s_barrier` instructions meet is of no concern:
     /// compilers copy them.
@@ -241,16 +266,6 @@ impl<'a> GroupChecker<'a> {
         draft.severity = Severity::Note;
         draft.other = Some(("end", end, self.who(absent)));
         self.launch.report(draft);
-    }
-
-    /// Called when all waves have ended.
-    pub(crate) fn end(&mut self) {
-        if let Some(audit) = &mut self.audit {
-            audit.end();
-        }
-        if let Some(counting) = &mut self.counting {
-            counting.end();
-        }
     }
 
     fn wait(&mut self, at: usize, vector: Option<u32>, lgkm: Option<u32>) {

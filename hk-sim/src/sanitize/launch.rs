@@ -3,17 +3,109 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use hk_types::FaultReport;
+
 use super::audit::Audit;
 use super::counting::Counting;
 use super::facts::FactTable;
+use super::group::GroupChecker;
 use super::race::DeviceShadow;
-use super::{Checks, Finding, Footprint, Kind, Other, Severity};
-use crate::exec::{Dispatch, ExecOptions};
+use super::{Checks, Finding, Footprint, Kind, Other, Severity, publish};
+use crate::counters::Recorder;
+use crate::exec::{self, Dispatch, ExecOptions, GroupObserver, Observer, RunStats};
 use crate::mem::{Mapping, Written, nearest};
 
 /// Findings of each kind that a launch keeps; one defect rarely needs more than a few. Each kind has
 /// a room of its own, and so have its notes, so that what there is much of does not hide the rest.
 const MAX_FINDINGS: usize = 100;
+
+/// How a launch is executed, and what is looked at meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How it is executed.
+    pub exec: ExecOptions,
+    /// Checks of the sanitizer.
+    pub sanitize: Checks,
+    /// Whether findings are printed and appended to the report file.
+    pub publish: bool,
+    /// An instruction whose effect on the order of accesses is followed.
+    pub audit: Option<Arc<Audit>>,
+    /// Where what the launch does is counted.
+    pub recorder: Option<Arc<Recorder>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        ExecOptions::default().into()
+    }
+}
+
+/// With nothing looked at.
+impl From<ExecOptions> for Options {
+    fn from(exec: ExecOptions) -> Self {
+        Self { exec, sanitize: Checks::NONE, publish: true, audit: None, recorder: None }
+    }
+}
+
+impl Options {
+    /// Whether each instruction is looked at, which costs time.
+    fn observe(&self) -> bool {
+        !self.sanitize.is_empty() || self.audit.is_some() || self.recorder.is_some()
+    }
+}
+
+/// Executes a launch to its end. With [`Options::sanitize`], findings of the sanitizer are printed
+/// to the standard error stream and appended to the file that `HIPKITTENS_SANITIZE_REPORT` names, and
+/// the launch fails with the first of them that is no note.
+///
+/// # Errors
+/// The report of the first fault, in workgroup order.
+pub fn run(
+    dispatch: &Dispatch,
+    notes: &Notes,
+    options: &Options,
+) -> Result<RunStats, Box<FaultReport>> {
+    if !options.observe() {
+        return exec::run(dispatch, &options.exec);
+    }
+    check(dispatch, notes, options).settle(options.publish)
+}
+
+/// What a launch did and what the sanitizer found.
+#[derive(Debug)]
+pub struct Checked {
+    /// Result of the launch itself.
+    pub outcome: Result<RunStats, Box<FaultReport>>,
+    /// Findings in the order of their workgroups, notes last.
+    pub findings: Vec<Finding>,
+    /// What was accessed in device memory, with the check for races.
+    pub footprint: Footprint,
+}
+
+impl Checked {
+    /// Prints the findings, if they are to be published, and fails with the first of them that is no
+    /// note.
+    ///
+    /// # Errors
+    /// The first finding, or the fault of the launch.
+    pub fn settle(self, to_publish: bool) -> Result<RunStats, Box<FaultReport>> {
+        if to_publish {
+            publish(&self.findings);
+        }
+        match self.findings.iter().find(|finding| finding.severity == Severity::Error) {
+            Some(finding) => Err(Box::new(finding.into())),
+            None => self.outcome,
+        }
+    }
+}
+
+/// Executes a launch to its end with the checks of [`Options::sanitize`].
+pub fn check(dispatch: &Dispatch, notes: &Notes, options: &Options) -> Checked {
+    let launch = Launch::new(dispatch, notes, options);
+    let outcome = exec::run_observed(dispatch, &options.exec, Some(&launch));
+    let (findings, footprint) = launch.finish();
+    Checked { outcome, findings, footprint }
+}
 
 /// Finds the source line of an instruction by its address.
 #[derive(Clone)]
@@ -115,8 +207,9 @@ impl Collected {
 }
 
 /// State of the sanitizer for one launch.
-pub(crate) struct Launch<'a> {
+pub(super) struct Launch<'a> {
     pub(super) dispatch: &'a Dispatch,
+    pub(super) notes: &'a Notes,
     pub(super) checks: Checks,
     pub(super) table: &'a FactTable,
     /// Audit of an instruction of this kernel, and the instruction's index.
@@ -131,12 +224,12 @@ pub(crate) struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn new(dispatch: &'a Dispatch, options: &'a ExecOptions) -> Self {
+    fn new(dispatch: &'a Dispatch, notes: &'a Notes, options: &'a Options) -> Self {
         let checks = options.sanitize;
         let entries = dispatch.program.ops().len();
-        let table = dispatch.notes.facts.get_or_init(|| FactTable::new(entries));
+        let table = notes.facts.get_or_init(|| FactTable::new(entries));
         let known: HashMap<u64, &Arc<Written>> =
-            dispatch.notes.written.iter().map(|(base, written)| (*base, written)).collect();
+            notes.written.iter().map(|(base, written)| (*base, written)).collect();
         let regions = dispatch.regions.iter();
         let written = regions.map(|region| known.get(&region.base).copied().cloned()).collect();
         let audit = options.audit.as_deref().and_then(|audit| {
@@ -146,6 +239,7 @@ impl<'a> Launch<'a> {
         let device = checks.has(Kind::Race).then(DeviceShadow::new);
         Self {
             dispatch,
+            notes,
             checks,
             table,
             audit,
@@ -158,7 +252,7 @@ impl<'a> Launch<'a> {
 
     /// The findings in the order of their workgroups, hazards behind the others and notes last, and
     /// what was accessed if that is known.
-    pub(crate) fn finish(self) -> (Vec<Finding>, Footprint) {
+    fn finish(self) -> (Vec<Finding>, Footprint) {
         if let Some(counting) = self.counting {
             counting.finish(&self.dispatch.kernel);
         }
@@ -236,7 +330,7 @@ impl<'a> Launch<'a> {
     }
 
     fn source(&self, pc: u64) -> Option<String> {
-        self.dispatch.notes.lines.as_ref()?.find(pc)
+        self.notes.lines.as_ref()?.find(pc)
     }
 
     /// Coordinates of a workgroup.
@@ -248,6 +342,12 @@ impl<'a> Launch<'a> {
     /// Names the allocation nearest to an address.
     pub(super) fn allocation(&self, address: u64) -> Option<String> {
         nearest(&self.dispatch.regions, address)
+    }
+}
+
+impl Observer for Launch<'_> {
+    fn group(&self, waves: usize) -> Box<dyn GroupObserver + '_> {
+        Box::new(GroupChecker::new(self, waves))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The engine executes waves in some order, and every memory instruction at once. That hides what
 //! breaks on silicon: a barrier or a wait that is missing, a value that was never written. With
-//! [`ExecOptions::sanitize`](crate::exec::ExecOptions::sanitize) a checker sees each instruction
+//! [`Options::sanitize`] a checker sees each instruction
 //! before it is executed. It computes what the instruction reads, writes and addresses from the
 //! decoded form and the registers, independently of the handlers, and keeps shadow state:
 //!
@@ -96,7 +96,5 @@ pub use facts::FactTable;
 pub use finding::{Finding, Other, Severity, append_json};
 pub(crate) use finding::{REPORT_FILE, publish};
 pub use footprint::{Footprint, Span, Touch};
-pub(crate) use group::GroupChecker;
-pub(crate) use launch::Launch;
-pub use launch::{Notes, SourceLines};
+pub use launch::{Checked, Notes, Options, SourceLines, check, run};
 pub use mutant::{Mutant, mutants};

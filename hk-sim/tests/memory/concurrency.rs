@@ -7,7 +7,6 @@ use hk_sim::PRODUCTS;
 use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup, run};
 use hk_sim::isa::Arch;
 use hk_sim::mem::Mapping;
-use hk_sim::sanitize::Notes;
 
 const S_ENDPGM: u32 = 0xbf81_0000;
 
@@ -38,7 +37,6 @@ fn launch(words: Vec<u32>, groups: u32, memory: &[AtomicU64]) {
         lds_bytes: 0,
         scratch_bytes: 0,
         regions: Arc::new([Mapping { base, len, mapped: len, name: "counters".into() }]),
-        notes: Notes::default(),
     };
     let options = ExecOptions { threads: 4, ..ExecOptions::default() };
     run(&dispatch, &options).expect("no fault");

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use hk_build::{CompileOptions, assemble_with_symbols, compile_source};
 use hk_sim::PRODUCTS;
-use hk_sim::exec::{Checked, CodeSection, Dispatch, ExecOptions, Program, WaveSetup, check};
+use hk_sim::exec::{CodeSection, Dispatch, Program, WaveSetup};
 use hk_sim::isa::Arch;
 use hk_sim::mem::{Memory, RegionKind, Request};
 use hk_sim::object::CodeObject;
-use hk_sim::sanitize::{Notes, SourceLines};
+use hk_sim::sanitize::{Checked, Notes, Options, SourceLines, check};
 
 use crate::corpus::{Arg, Case, Version};
 
@@ -128,7 +128,7 @@ impl Code {
     }
 
     /// Runs a version of a case.
-    pub(crate) fn run(&self, case: &Case, version: Version, options: &ExecOptions) -> Checked {
+    pub(crate) fn run(&self, case: &Case, version: Version, options: &Options) -> Checked {
         let kernel = &self.kernels[&case.symbol(version)];
         let memory = Memory::new();
         memory.watch(true, true);
@@ -158,9 +158,8 @@ impl Code {
             lds_bytes: kernel.lds,
             scratch_bytes: 0,
             regions: Arc::clone(snapshot.regions()),
-            notes,
         };
-        check(&dispatch, options)
+        check(&dispatch, &notes, options)
     }
 }
 

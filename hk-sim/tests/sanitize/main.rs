@@ -6,9 +6,9 @@ mod machine;
 use std::sync::Arc;
 
 use corpus::{Case, Version, cases};
-use hk_sim::exec::{Checked, ExecOptions};
+use hk_sim::exec::ExecOptions;
 use hk_sim::isa::Arch;
-use hk_sim::sanitize::{Audit, Checks, Finding, Kind, Severity, Weakened};
+use hk_sim::sanitize::{Audit, Checked, Checks, Finding, Kind, Options, Severity, Weakened};
 use machine::Code;
 
 const FILES: &[(&str, &str)] = &[
@@ -42,10 +42,11 @@ const RUNS: [(usize, u32, Option<u64>); 6] = [
     (4, IN_STEP, None),
 ];
 
-fn options(case: &Case, (threads, slice, seed): (usize, u32, Option<u64>)) -> ExecOptions {
+fn options(case: &Case, (threads, slice, seed): (usize, u32, Option<u64>)) -> Options {
     let sanitize: Checks = case.checks.parse().expect("the case names checks");
     let max_instructions = 1 << 26;
-    ExecOptions { threads, slice, seed, max_instructions, sanitize, ..Default::default() }
+    let exec = ExecOptions { threads, slice, seed, max_instructions, ..Default::default() };
+    Options { sanitize, ..exec.into() }
 }
 
 fn matches(case: &Case, finding: &Finding) -> bool {
@@ -211,7 +212,7 @@ fn audit_file(file: &'static str, text: &'static str, arch: Arch, needed: bool) 
         let symbol = case.symbol(Version::Right);
         let offset = code.offset(case, line).expect("the line has code");
         let audit = Arc::new(Audit::new(&symbol, offset, weakened));
-        let options = ExecOptions { audit: Some(Arc::clone(&audit)), ..Default::default() };
+        let options = Options { audit: Some(Arc::clone(&audit)), ..Default::default() };
         let checked = code.run(case, Version::Right, &options);
         assert!(checked.outcome.is_ok(), "{symbol}: {:?}", checked.outcome);
         let verdict = audit.verdict();

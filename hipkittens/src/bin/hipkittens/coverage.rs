@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use hk_core::{Arch, Device};
 use hk_ref::{Case, Size};
+use hk_sim::Options;
 use hk_sim::exec::{Coverage, ExecOptions, Executed, Seen};
 use hk_sim::isa::Op;
 use hk_sim::object::Next;
@@ -25,19 +26,20 @@ use crate::{check, registry};
 
 /// Notes what simulated devices execute. Dropped, it leaves the simulator as it was.
 pub(crate) struct Watch {
-    preset: ExecOptions,
+    preset: Options,
     by_arch: BTreeMap<&'static str, Arc<Coverage>>,
 }
 
 impl Watch {
     pub(crate) fn new() -> Self {
-        Self { preset: hk_sim::exec_options(), by_arch: BTreeMap::new() }
+        Self { preset: hk_sim::options(), by_arch: BTreeMap::new() }
     }
 
     /// Notes what is launched from now on, which is on this device.
     pub(crate) fn watch(&mut self, device: &Device) {
         let coverage = Some(Arc::clone(self.by_arch.entry(device.arch().name()).or_default()));
-        hk_sim::set_exec_options(ExecOptions { coverage, ..self.preset.clone() });
+        let exec = ExecOptions { coverage, ..self.preset.exec.clone() };
+        hk_sim::set_options(Options { exec, ..self.preset.clone() });
     }
 
     /// What was executed of a kernel.
@@ -69,7 +71,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        hk_sim::set_exec_options(self.preset.clone());
+        hk_sim::set_options(self.preset.clone());
     }
 }
 

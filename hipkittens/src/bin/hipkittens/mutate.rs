@@ -10,6 +10,7 @@ use clap::Args;
 use hk_core::kernel::{CodeObjectImage, TileConfig};
 use hk_core::{Device, FaultKind, record_tiles, with_code};
 use hk_ref::{Case, Prepared, Size};
+use hk_sim::Options;
 use hk_sim::exec::{Coverage, ExecOptions, Executed};
 use hk_sim::object::CodeObject;
 use hk_sim::sanitize::{Audit, Checks, Mutant, mutants};
@@ -116,9 +117,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
     let mut cases = registry::cases();
     cases.retain(|case| case.info.size < Size::Large && check::title(case).contains(filter));
-    let before = hk_sim::exec_options();
+    let before = hk_sim::options();
     let result = change_all(request, &devices, &cases);
-    hk_sim::set_exec_options(before);
+    hk_sim::set_options(before);
     result
 }
 
@@ -163,7 +164,7 @@ fn targets<'a>(
     for case in fitting {
         progress.set_message(format!("{device} {}", case.info.title()));
         let mut prepared = case.prepare(device)?;
-        hk_sim::set_exec_options(options(Checks::NONE));
+        hk_sim::set_options(options(Checks::NONE));
         let (outcome, tiles) = record_tiles(|| prepared.attempt());
         if let Some(failure) = outcome? {
             return Err(format!("{}: {failure}", case.info.title()).into());
@@ -206,11 +207,13 @@ fn trials(device: &Device, target: &Target<'_>) -> Result<Vec<Trial>, Box<dyn Er
     for case in &target.cases {
         progress.set_message(format!("{device} {}", case.info.title()));
         // What the sanitizer knows of memory begins with its allocation.
-        hk_sim::set_exec_options(options(Checks::ALL));
+        hk_sim::set_options(options(Checks::ALL));
         let mut prepared = case.prepare(device)?;
         let coverage = Arc::new(Coverage::default());
         let noted = Some(Arc::clone(&coverage));
-        hk_sim::set_exec_options(ExecOptions { coverage: noted, ..options(Checks::ALL) });
+        let mut watched = options(Checks::ALL);
+        watched.exec.coverage = noted;
+        hk_sim::set_options(watched);
         if let Some(failure) = prepared.attempt()? {
             return Err(format!("{}: {failure}", case.info.title()).into());
         }
@@ -303,7 +306,7 @@ fn notice(
     code: &(CodeObjectImage, Vec<u8>),
     trial: &mut Trial,
 ) -> Result<Option<Outcome>, Box<dyn Error>> {
-    hk_sim::set_exec_options(options(Checks::ALL));
+    hk_sim::set_options(options(Checks::ALL));
     match with_code(device, &[code], || trial.prepared.attempt())? {
         Ok(failure) => Ok(failure.map(Outcome::Parity)),
         Err(hk_core::Error::Fault(fault)) => {
@@ -325,22 +328,21 @@ fn need(
 ) -> Result<Option<String>, Box<dyn Error>> {
     let audit = Arc::new(Audit::new(tile.symbol, mutant.offset, mutant.weakened));
     let audited = Some(Arc::clone(&audit));
-    hk_sim::set_exec_options(ExecOptions { audit: audited, ..options(Checks::NONE) });
+    hk_sim::set_options(Options { audit: audited, ..options(Checks::NONE) });
     if let Some(failure) = trial.prepared.attempt()? {
         return Err(format!("{}: the unchanged kernel fails: {failure}", tile.symbol).into());
     }
     Ok(audit.verdict().needed)
 }
 
-fn options(sanitize: Checks) -> ExecOptions {
-    ExecOptions {
-        sanitize,
-        publish: false,
+fn options(sanitize: Checks) -> Options {
+    let exec = ExecOptions {
         // Waves that advance in step would do without some of the barriers.
         slice: ExecOptions::FAR_AHEAD,
         max_instructions: MAX_INSTRUCTIONS,
         ..ExecOptions::default()
-    }
+    };
+    Options { sanitize, publish: false, ..exec.into() }
 }
 
 pub(crate) fn bar(length: usize) -> ProgressBar {

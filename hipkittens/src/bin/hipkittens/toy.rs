@@ -194,12 +194,12 @@ fn an_altered_comparison_survives_until_a_case_has_the_limit() {
         let run = |case| Run { device: &device, case, budget: 1 << 20, code: vec![&mutant] };
         judge(&cases.map(run).collect::<Vec<_>>()).unwrap()
     };
-    let before = hk_sim::exec_options();
+    let before = hk_sim::options();
     let [weak, strong] = [case(set, LIMIT + 1), case(set, 0)];
     let survived = judged(&[&weak]);
     assert_eq!((survived.outcome, survived.case), (Outcome::Survived, None));
     let caught = judged(&[&weak, &strong]);
     assert_eq!((caught.outcome, caught.cases), (Outcome::Parity, 2));
     assert_eq!(caught.case, Some(strong.info.title()));
-    hk_sim::set_exec_options(before);
+    hk_sim::set_options(before);
 }

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hk_core::Device;
 use hk_ref::{Case, Size};
+use hk_sim::Options;
 use hk_sim::exec::{Coverage, ExecOptions, Executed};
 use hk_sim::isa::Inst;
 use hk_sim::object::Placed;
@@ -109,7 +110,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
 
 /// Runs every case unchanged, once.
 fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<dyn Error>> {
-    let before = hk_sim::exec_options();
+    let before = hk_sim::options();
     let progress = bar(devices.len() * cases.len());
     let mut runs = Vec::new();
     for device in devices {
@@ -121,7 +122,8 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
             progress.set_message(format!("{device} {}", case.info.title()));
             let coverage = Arc::new(Coverage::default());
             let noted = Some(Arc::clone(&coverage));
-            hk_sim::set_exec_options(ExecOptions { coverage: noted, ..before.clone() });
+            let exec = ExecOptions { coverage: noted, ..before.exec.clone() };
+            hk_sim::set_options(Options { exec, ..before.clone() });
             if let Some(failure) = case.prepare(device)?.attempt()? {
                 return Err(format!("{}: {failure}", case.info.title()).into());
             }
@@ -129,7 +131,7 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
         }
     }
     progress.finish_and_clear();
-    hk_sim::set_exec_options(before);
+    hk_sim::set_options(before);
     runs.sort_by_key(Run::work);
     Ok(runs)
 }

@@ -90,8 +90,12 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// What an instruction accesses, if it is one of memory.
+    /// What an instruction accesses, if it is one of memory. Those that only concern caches access
+    /// nothing.
     pub(crate) fn of(inst: &Inst) -> Option<Self> {
+        if matches!(inst.info.op, Op::buffer_wbl2 | Op::buffer_inv | Op::s_dcache_inv) {
+            return None;
+        }
         match inst.info.format {
             Format::Ds => ds(inst),
             Format::Global | Format::Flat | Format::Scratch | Format::Mubuf | Format::Mtbuf => {

@@ -165,7 +165,7 @@ pub(super) fn settle(
     });
     let news: Vec<Finding> = news.collect();
     drop(state);
-    if crate::runtime::runtime().exec_options().publish {
+    if crate::runtime::runtime().options().publish {
         sanitize::publish(&news);
     }
     // HIP has no code for it; kernels fail in the same way for what the sanitizer finds in them.

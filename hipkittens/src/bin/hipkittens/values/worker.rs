@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use hk_core::kernel::CodeObjectImage;
 use hk_core::{Device, with_code};
 use hk_ref::Case;
+use hk_sim::Options;
 use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
 use serde::{Deserialize, Serialize};
@@ -214,7 +215,7 @@ pub(crate) fn judge(runs: &[Run<'_>]) -> hk_core::Result<Answer> {
         cases: runs.len(),
     };
     for Run { device, case, budget, code } in runs {
-        hk_sim::set_exec_options(options(*budget));
+        hk_sim::set_options(options(*budget));
         match with_code(device, code, || case.prepare(device)?.attempt())? {
             Ok(None) => {}
             Ok(Some(failure)) => return Ok(answer(Outcome::Parity, case, failure)),
@@ -222,7 +223,7 @@ pub(crate) fn judge(runs: &[Run<'_>]) -> hk_core::Result<Answer> {
         }
     }
     for Run { device, case, budget, code } in runs {
-        hk_sim::set_exec_options(options(*budget));
+        hk_sim::set_options(options(*budget));
         let report = with_code(device, code, || case.run_sanitized(device, Checks::ALL))?;
         if let Some(failure) = report.failure {
             let found = report.sanitizer.is_some_and(|found| !found.is_empty());
@@ -233,7 +234,8 @@ pub(crate) fn judge(runs: &[Run<'_>]) -> hk_core::Result<Answer> {
     Ok(Answer { outcome: Outcome::Survived, detail: None, case: None, cases: runs.len() })
 }
 
-fn options(budget: u64) -> ExecOptions {
+fn options(budget: u64) -> Options {
     // Processes are what runs side by side.
-    ExecOptions { threads: 1, max_instructions: budget, publish: false, ..ExecOptions::default() }
+    let exec = ExecOptions { threads: 1, max_instructions: budget, ..ExecOptions::default() };
+    Options { publish: false, ..exec.into() }
 }
