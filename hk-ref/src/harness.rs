@@ -568,6 +568,7 @@ mod rows;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 #[doc(hidden)]
 pub use hk_core::dtype::DType;
@@ -575,3 +576,4 @@ pub use parallel::run_cases;
 pub use rejections::run_rejections;
 pub use rows::{RowCase, Types};
 pub use setup::{Arg, Setup};
+pub use traffic::{HELD, Traffic, few_workgroups};

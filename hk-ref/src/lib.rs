@@ -21,6 +21,7 @@
 pub mod activation;
 pub mod draw;
 pub mod expected;
+pub mod gdr;
 pub mod gemm;
 #[cfg(feature = "harness")]
 pub mod guarded;

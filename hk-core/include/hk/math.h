@@ -39,6 +39,21 @@ __device__ inline f32 polynomial(f32 x, const f32 (&coefficients)[N]) {
 
 __device__ inline f32 sigmoid(f32 x) { return reciprocal(1.0f + exp(-x)); }
 
+// ln(1 + x) for x from 0 to 1 to 2 ulp: 2 artanh(x / (2 + x)), whose series in s^2 <= 1/9 is fitted by
+// a minimax polynomial.
+__device__ inline f32 log1p_of_unit(f32 x) {
+  const f32 s = x * reciprocal(2.0f + x);
+  const f32 square = s * s;
+  const f32 rest = polynomial(square, {0.3333320916f, 0.2001076341f, 0.1400090158f, 0.1400599778f});
+  return __builtin_fmaf(2.0f * s * square, rest, 2.0f * s);
+}
+
+// ln(1 + e^x), which neither overflows nor loses what is small.
+__device__ inline f32 softplus(f32 x) {
+  const f32 part = log1p_of_unit(exp(-__builtin_fabsf(x)));
+  return x > 0 ? x + part : part;
+}
+
 // 1 ulp. Coefficients are minimax fits of erf(x) / x - 1 in x^2 and of -ln(erfc(x)) / x in x.
 __device__ inline f32 erf(f32 x) {
   const f32 size = __builtin_fabsf(x);

@@ -31,7 +31,7 @@ struct Spec {
 
 impl Spec {
     fn new(row: RowCase) -> Self {
-        let rstd = ![26, 29].contains(&row.shape[1]);
+        let rstd = ![18, 21].contains(&row.shape[1]);
         Self { row, draw: Draw::Normal, ties: false, eps: 1e-6, rstd }
     }
 

@@ -42,7 +42,7 @@ pub enum Types {
 /// The names of the tile configurations that most row-wise cores take, with a shape for each, of
 /// which the last workgroup's waves do not all have a row, and the last row several pieces.
 const TILES: [(&str, [usize; 2]); 5] = [
-    ("n128", [83, 11]),
+    ("n128", [83, 43]),
     ("n512", [21, 301]),
     ("n2048", [21, 601]),
     ("n8192", [7, 2501]),
@@ -65,9 +65,19 @@ impl RowCase {
     /// rows, in several turns, in place, at the ends of memory, across multiples of 4 GiB and far
     /// apart, and rows of very many pieces.
     pub fn suite() -> Vec<Self> {
+        Self::suite_of(&TILES)
+    }
+
+    /// As [`suite`](Self::suite), of a core with other tiles: their names, with a shape for each. The
+    /// last two are for rows that have a wave alone, and for rows in pieces of at most 16,384 elements.
+    ///
+    /// # Panics
+    /// If there are not two.
+    pub fn suite_of(tiles: &[(&'static str, [usize; 2])]) -> Vec<Self> {
         let mut cases: Vec<_> = SHAPES.map(|shape| Self::new(shape, "plain")).into();
-        cases.extend(TILES.into_iter().flat_map(|(tile, shape)| Self::of_tile(tile, shape)));
-        cases.extend(Self::far_rows());
+        cases.extend(tiles.iter().flat_map(|(tile, shape)| Self::of_tile(tile, *shape)));
+        let [.., (whole, _), (in_pieces, _)] = tiles else { panic!("two tiles at least") };
+        cases.extend(Self::far_rows(whole, in_pieces));
         // So many pieces that sums are folded.
         for width in [530_001, 530_002] {
             cases.push(Self { size: Size::Core, ..Self::new([1, width], "long") });
@@ -88,7 +98,7 @@ impl RowCase {
             |shape, name| Self { tile: Some(tile), types: Types::Each, ..Self::new(shape, name) };
         let gaps = Placement::DENSE.gap(5).shift(3);
         let turns = Self { workgroups: Some(2), place: gaps, ..each(shape, "turns") };
-        let even = Self { shape: [shape[0], shape[1] / 8 * 8], ..turns };
+        let even = Self { shape: [shape[0], shape[1].next_multiple_of(8)], ..turns };
         let end = Placement::DENSE.gap(3).edge(Edge::End);
         let mut cases = vec![
             Self { types: Types::Pairs, ..turns },
@@ -101,14 +111,16 @@ impl RowCase {
             let across = Self { place, ..each(shape, "across 4 GiB") };
             cases.extend([across, Self { workgroups: Some(2), ..across }]);
         }
-        let ends = [24, 26, 27, 29].map(|width| each([3, width], "ends of rows"));
+        // Whole chunks, whole dwords and neither, which the tile holds as it does the given width.
+        let chunks = (shape[1].saturating_sub(5) / 8 * 8).min(16);
+        let ends = [8, 2, 3, 5].map(|more| each([3, chunks + more], "ends of rows"));
         cases.extend(ends.map(|case| Self { types: Types::Pairs, ..case }));
         cases
     }
 
     /// Rows beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements; pieces behind a
     /// multiple of 4 GiB. In the first turn and in a later one.
-    fn far_rows() -> Vec<Self> {
+    fn far_rows(whole: &'static str, in_pieces: &'static str) -> Vec<Self> {
         let mut cases = Vec::new();
         for workgroups in [None, Some(1)] {
             let core = |tile, width, name| Self {
@@ -117,7 +129,8 @@ impl RowCase {
                 size: Size::Core,
                 ..Self::new([2, width], name)
             };
-            for (tile, width) in [("n8192", 43), ("n8192", 44), ("any", 16_901), ("any", 16_902)] {
+            let rows = [(whole, 43), (whole, 44), (in_pieces, 16_901), (in_pieces, 16_902)];
+            for (tile, width) in rows {
                 let far = core(tile, width, "rows far apart");
                 for (types, gap) in
                     [(&[DType::Bf16, DType::F16][..], 1 << 32), (&[DType::F32], 1 << 31)]
@@ -127,7 +140,7 @@ impl RowCase {
                 }
             }
             for width in [16_400, 16_401] {
-                let pieces = core("any", width, "pieces across 4 GiB");
+                let pieces = core(in_pieces, width, "pieces across 4 GiB");
                 let place = Placement::DENSE.carry(width + 7000);
                 cases.push(Self { place, ..pieces });
             }

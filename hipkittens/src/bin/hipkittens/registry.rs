@@ -14,7 +14,7 @@ pub(crate) struct KernelCrate {
 }
 
 /// Every crate.
-pub(crate) fn crates() -> [KernelCrate; 3] {
+pub(crate) fn crates() -> [KernelCrate; 4] {
     [
         KernelCrate {
             kernels: hk_norm::parity::kernels(),
@@ -25,6 +25,11 @@ pub(crate) fn crates() -> [KernelCrate; 3] {
             kernels: hk_quant::parity::kernels(),
             cases: hk_quant::parity::cases(),
             reasons: hk_quant::parity::REASONS,
+        },
+        KernelCrate {
+            kernels: hk_gdr::parity::kernels(),
+            cases: hk_gdr::parity::cases(),
+            reasons: hk_gdr::parity::REASONS,
         },
         KernelCrate {
             kernels: hk_gemm::parity::kernels(),

@@ -1,0 +1,173 @@
+//! Cases of `fused_gdn_gating`.
+
+use hk_core::dtype::{DType, Real};
+use hk_ref::gdr::fused_gdn_gating_prefill::{decay, sigmoid};
+use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+
+use crate::{GdnGatingOptions, GdnGatingOut, fused_gdn_gating_into};
+
+/// Shapes `[tokens, heads]` of the specification.
+const SHAPES: [[usize; 2]; 6] = [[256, 16], [1, 1], [37, 3], [70, 32], [9, 64], [5, 100]];
+
+/// Shapes of models: Qwen3-Next on 1, 2 and 8 chips, and Qwen3.5-397B.
+const MODELS: [[usize; 2]; 4] = [[8192, 32], [8192, 16], [8192, 4], [8192, 64]];
+
+/// Every tile configuration, with a shape of which the last workgroup has waves without a row, and
+/// the last row of `any` several pieces.
+const TILES: [(&str, [usize; 2]); 6] = [
+    ("n8", [531, 7]),
+    ("n16", [267, 13]),
+    ("n32", [131, 27]),
+    ("n64", [83, 59]),
+    ("n512", [21, 301]),
+    ("any", [3, 16_901]),
+];
+
+/// What steps and gates a case has.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    /// As of models: A from 0.5 to 16, a normal, dt_bias normal about -2, b normal.
+    Drawn,
+    /// Steps and gates at which the functions turn: far below 0, 0, around the threshold, far above;
+    /// NaN and infinities; heads of which exp(A_log) is infinite or 0.
+    Special,
+}
+
+/// What varies between cases, apart from element types.
+#[derive(Clone, Copy)]
+struct Spec {
+    row: RowCase,
+    content: Content,
+    /// Factor and threshold of softplus.
+    softplus: [f32; 2],
+    /// Types of A_log and dt_bias.
+    parameters: [DType; 2],
+}
+
+impl Spec {
+    fn new(row: RowCase) -> Self {
+        let content = Content::Drawn;
+        Self { row, content, softplus: [1.0, 20.0], parameters: [DType::F32, DType::Bf16] }
+    }
+
+    /// Tokens of each type, to strengths of each other one that its rows are for.
+    fn cases(self) -> impl Iterator<Item = Case> {
+        self.row.pairs().map(move |(x, y)| {
+            let [a_log, dt_bias] = self.parameters;
+            let set_up = move |s: &mut Setup| {
+                real!(x, X => real!(y, Y => real!(a_log, A => real!(dt_bias, D => {
+                    set_up::<X, Y, A, D>(s, self);
+                }))));
+            };
+            let module = "fused_gdn_gating_prefill";
+            let mut case = self.row.case(module, "fused_gdn_gating", &[x, y], set_up);
+            case.info.case += &format!(", A_log {a_log}, dt_bias {dt_bias}");
+            case
+        })
+    }
+}
+
+/// Steps and gates at which the functions turn.
+const TURNS: [f64; 12] = [
+    -100.0,
+    -20.0,
+    0.0,
+    19.99,
+    20.01,
+    100.0,
+    -0.5,
+    1.0,
+    3.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+];
+
+/// Logarithms of rates, of which some are beyond all numbers.
+const RATES: [f64; 5] = [0.5, -3.0, 1.0, 200.0, -200.0];
+
+/// Numbers of each in turn, as many as a tensor has.
+fn in_turn<T: Real>(numbers: &[f64], count: usize) -> Vec<T> {
+    numbers.iter().cycle().take(count).map(|number| T::from_f64(*number)).collect()
+}
+
+fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
+    let (shape, [tokens, heads]) = (&spec.row.shape, spec.row.shape);
+    let (mut a, mut b) = (s.draw("a", shape, Draw::Normal), s.draw("b", shape, Draw::Normal));
+    let mut a_log: Vec<A> = s.draw("a_log", &[heads], Draw::Normal);
+    let mut dt_bias: Vec<D> = s.draw("dt_bias", &[heads], Draw::Normal);
+    match spec.content {
+        Content::Drawn => {
+            let below = |x: &mut D| *x = D::from_f64(x.to_f64() - 2.0);
+            dt_bias.iter_mut().for_each(below);
+        }
+        Content::Special => {
+            a = in_turn::<X>(&TURNS, tokens * heads);
+            b = in_turn(&TURNS, tokens * heads);
+            a_log = in_turn(&RATES, heads);
+            dt_bias = in_turn(&[0.0], heads);
+        }
+    }
+    let columns = s.carried(|element| element % heads);
+    let a = s.given("a", shape, a);
+    let b = s.given("b", shape, b);
+    let a_log = s.given("a_log", &[heads], a_log).place(columns);
+    let dt_bias = s.given("dt_bias", &[heads], dt_bias).place(columns);
+    let [factor, threshold] = spec.softplus;
+    let (rates, biases) = (a_log.numbers(), dt_bias.numbers());
+    let gates = a
+        .numbers()
+        .into_iter()
+        .enumerate()
+        .map(|(i, a)| decay(rates[i % heads], a + biases[i % heads], factor, threshold));
+    let (values, allowed): (Vec<f64>, Vec<f64>) = gates.unzip();
+    let g = s.output::<f32>("g", shape, Expected { values, allowed, ..Expected::default() });
+    let strengths: Vec<f64> = b.numbers().into_iter().map(sigmoid).collect();
+    let slack = strengths.iter().map(|beta| 5e-7 * beta + 1.2e-38).collect();
+    let strengths = match Y::DTYPE {
+        DType::F32 => {
+            let allowed = slack;
+            Expected { values: strengths, allowed, ..Expected::default() }
+        }
+        dtype => Expected::rounded(strengths, dtype, false).plus(slack),
+    };
+    let beta = s.output::<Y>("beta", shape, strengths);
+    let options = GdnGatingOptions::default().rows(spec.row.options());
+    let options = options.softplus_beta(factor).softplus_threshold(threshold);
+    s.call(move || {
+        let out = GdnGatingOut { g: &mut g.get(), beta: &mut *beta.get() };
+        fused_gdn_gating_into(&a_log.get(), &dt_bias.get(), &a.get(), &b.get(), &options, out)
+    });
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let plain = SHAPES.iter().map(|shape| RowCase::new(*shape, "plain"));
+    let rows = RowCase::suite_of(&TILES).into_iter().chain(plain);
+    let rows = rows.filter(|row| !row.in_place).chain(RowCase::models(&MODELS));
+    let mut specs: Vec<_> = rows.map(Spec::new).collect();
+    for (tile, shape) in TILES {
+        let width = shape[1].min(301);
+        for width in [width, width.next_multiple_of(8)] {
+            let row = RowCase { tile: Some(tile), ..RowCase::new([5, width], "types") };
+            let each = Spec::new(RowCase { types: Types::Each, ..row });
+            let types = REALS.into_iter().flat_map(|a| REALS.map(|d| [a, d]));
+            let types = types.filter(|types| *types != each.parameters);
+            specs.extend(types.map(|parameters| Spec { parameters, ..each }));
+            let special = RowCase { name: "special", ..row };
+            specs.push(Spec { content: Content::Special, ..Spec::new(special) });
+        }
+    }
+    let each = |name| RowCase { types: Types::Each, ..RowCase::new([24, 60], name) };
+    for (softplus, name) in [
+        ([0.5, 20.0], "slow softplus"),
+        ([4.0, 3.0], "steep softplus, low threshold"),
+        ([1.0, 0.0], "threshold 0"),
+        ([1.0, f32::INFINITY], "no threshold"),
+    ] {
+        specs.push(Spec { softplus, ..Spec::new(each(name)) });
+        let special = RowCase { shape: [25, 60], ..each(name) };
+        specs.push(Spec { softplus, content: Content::Special, ..Spec::new(special) });
+    }
+    specs.into_iter().flat_map(Spec::cases).collect()
+}

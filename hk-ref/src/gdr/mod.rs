@@ -1,0 +1,3 @@
+//! References of `hk-gdr`.
+
+pub mod fused_gdn_gating_prefill;
