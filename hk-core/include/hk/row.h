@@ -90,6 +90,17 @@ struct row_place {
   __device__ row_place only_if(bool is_there) const {
     return {first, is_there ? count : 0, column, width};
   }
+
+  // The same place, without the columns from `end` of the row on.
+  __device__ row_place until(u32 end) const {
+    // The compiler would take vector instructions for all of it, and a scalar is needed.
+    u32 left = __builtin_elementwise_sub_sat(end, column);
+    arch::forget(left);
+    left = uniform(left);
+    u32 all = width;
+    arch::forget_scalar(all);
+    return {first, count, column, left < all ? left : all};
+  }
 };
 
 namespace detail {
@@ -105,13 +116,13 @@ struct row_access {
   // Without a dword that is only partly in a row that has the wave alone.
   __device__ arch::checked_range dwords() const { return range(end() & ~3u); }
 
-  // The lane's dwords d to d + count - 1 of chunk i.
+  // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
     if (d * 4 >= chunk * size) return out_of_range;
     if constexpr (!Place::shares_wave) return in_row;
     // Rows that are not ragged have whole chunks.
-    const u32 elements = Place::ragged ? (d + count) * 4 / size : 1;
+    const u32 elements = Place::ragged ? ((d + count) * 4 + size - 1) / size : 1;
     return offset_if(at.start(i) + elements <= at.width, in_row);
   }
 
@@ -195,8 +206,13 @@ template <class T, int Chunks>
 struct row_load {
   template <class Place>
   __device__ void start(const matrix<const T>& from, const Place& at) {
-    const auto base = reinterpret_cast<const char*>(from.base);
-    bits.load(detail::row_access<Place>{base, from.stride * static_cast<i64>(sizeof(T)), sizeof(T), at});
+    start(from.base, from.stride * static_cast<i64>(sizeof(T)), at);
+  }
+
+  // From rows that need not be whole elements apart: so many bytes.
+  template <class Place>
+  __device__ void start(const void* base, i64 stride, const Place& at) {
+    bits.load(detail::row_access<Place>{static_cast<const char*>(base), stride, sizeof(T), at});
   }
 
   // Chunk i. It waits for the data, so ask for it after all loads.

@@ -26,6 +26,19 @@ struct no_reduction {
   __device__ no_reduction measure(const auto&) const { return {}; }
 };
 
+// The kernel's arguments where they are needed late: read again, if there are so many that the scalar
+// registers have no room to keep them.
+template <bool Again, class Args>
+__device__ inline auto late_arguments(const Args& args) {
+  if constexpr (Again) {
+    auto arguments = arch::kernel_arguments<Args>();
+    asm volatile("" : "+s"(arguments));
+    return arguments;
+  } else {
+    return &args;
+  }
+}
+
 namespace detail {
 
 template <class Policy>
@@ -201,9 +214,9 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   } while (row < rows);
 }
 
-// By the tile's schedule.
+// By the tile's schedule. A policy that also has rows of another width says so.
 template <class Tile, class Policy>
-__device__ inline void for_rows(const Policy& op, u32 rows, u32 width) {
+__device__ inline void for_rows(const Policy& op, u32 rows, u32 width, u32 other_width = 0) {
   const auto run = [&](auto ragged) {
     if constexpr (Tile::IN_PIECES) {
       for_rows_in_pieces<Tile, ragged.value>(op, rows, width);
@@ -211,10 +224,62 @@ __device__ inline void for_rows(const Policy& op, u32 rows, u32 width) {
       for_rows_in_registers<Tile, ragged.value>(op, rows, width);
     }
   };
-  if (row_place<Tile::LANES, true>::is_ragged(width)) {
+  using place = row_place<Tile::LANES, true>;
+  if (place::is_ragged(width) || place::is_ragged(other_width)) {
     run(constant<true>{});
   } else {
     run(constant<false>{});
+  }
+}
+
+namespace detail {
+
+template <class Tile, bool Ragged, class Policy>
+__device__ inline void for_pieces_of_waves(const Policy& op, u32 rows, u32 width, u32 last) {
+  using place = row_place<Tile::LANES, Ragged>;
+  static_assert(Tile::LANES == wave_size && !reduces<Policy>);
+  constexpr u32 piece = Tile::LANES * Tile::CHUNKS * chunk;
+  const u32 pieces = (width - 1) / piece + 1;
+  const u32 waves = grid_size().x / wave_size;
+  const u32 rows_of_step = waves / pieces, pieces_of_step = waves % pieces;
+  const u32 first = block_idx().x * (Tile::threads / wave_size) + wave_id();
+  u32 row = first / pieces, number = first % pieces;
+  // The piece at that place, or one of nothing.
+  const auto at = [&] {
+    const u32 column = number * piece;
+    const place all{row, row < rows ? 1u : 0u, column, piece};
+    return all.until(row == rows - 1 ? last : width);
+  };
+  typename Policy::loads loads;
+  op.start(loads, at());
+  auto held = op.hold(loads, at());
+  while (row < rows) {
+    const place now = at();
+    number += pieces_of_step;
+    row += rows_of_step;
+    if (number >= pieces) {
+      number -= pieces;
+      ++row;
+    }
+    typename Policy::loads next;
+    op.start(next, at());
+    arch::pin_order();
+    op.store(held, [](int) { return 0; }, no_reduction{}, now);
+    held = op.hold(next, at());
+  }
+}
+
+}  // namespace detail
+
+// Rows of any width of which nothing is reduced, in pieces of LANES * CHUNKS chunks, which waves take
+// in turn. The next piece is loaded while one is stored. The last row ends after `last` elements.
+template <class Tile, class Policy>
+__device__ inline void for_pieces(const Policy& op, u32 rows, u32 width, u32 last) {
+  using place = row_place<Tile::LANES, true>;
+  if (place::is_ragged(width) || place::is_ragged(last)) {
+    detail::for_pieces_of_waves<Tile, true>(op, rows, width, last);
+  } else {
+    detail::for_pieces_of_waves<Tile, false>(op, rows, width, last);
   }
 }
 

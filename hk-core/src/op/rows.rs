@@ -52,8 +52,13 @@ impl<'a> RowOptions<'a> {
     pub fn check(&self, args: &Arguments) -> Result<[usize; 2]> {
         args.limit("n", 1..=i32::MAX as usize)?;
         args.limit("..", 0..=MOST_ROWS)?;
-        args.require(self.workgroups != Some(0), "workgroups", "at least 1", 0)?;
+        self.check_workgroups(args)?;
         args.sizes(["..", "n"])
+    }
+
+    /// Checks these alone, for an op that takes no rows of its arguments.
+    pub fn check_workgroups(&self, args: &Arguments) -> Result<()> {
+        args.require(self.workgroups != Some(0), "workgroups", "at least 1", 0)
     }
 
     /// The kernel of that family and variant for rows of `width` elements, at most `stride` apart.
@@ -116,7 +121,10 @@ impl<A: KernelArgs> RowKernel<A> {
 /// How a tile configuration shares rows among lanes.
 #[derive(Debug, Clone, Copy)]
 struct RowTile {
+    /// Rows that a workgroup has at once, or pieces of rows.
     rows_per_workgroup: u32,
+    /// Pieces of a row that waves take in turn.
+    pieces: u32,
     workgroups_per_cu: u32,
 }
 
@@ -132,7 +140,8 @@ impl RowTile {
         };
         let (lanes, chunks) = (int("LANES"), int("CHUNKS"));
         let in_pieces = tile.params.contains(&("IN_PIECES", Param::Bool(true)));
-        if !in_pieces && width > (lanes * chunks) as usize * CHUNK {
+        let piece = (lanes * chunks) as usize * CHUNK;
+        if !in_pieces && width > piece {
             let constraint = format!("one that holds rows of {width} elements");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
@@ -141,8 +150,10 @@ impl RowTile {
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
         let waves = tile.threads.div_ceil(WAVE);
+        let of_waves = in_pieces && lanes < tile.threads;
         Ok(Self {
             rows_per_workgroup: tile.threads / lanes,
+            pieces: if of_waves { width.div_ceil(piece) as u32 } else { 1 },
             workgroups_per_cu: (tile.resources.waves_per_simd * SIMDS / waves).max(1),
         })
     }
@@ -155,6 +166,7 @@ impl RowTile {
     /// Workgroups to launch for so many rows, at most `most`.
     fn grid(&self, rows: u32, most: u32) -> u32 {
         let most = most.min(MOST_AT_ONCE / self.rows_per_workgroup);
-        rows.div_ceil(self.rows_per_workgroup).min(most)
+        let pieces = u64::from(rows) * u64::from(self.pieces);
+        pieces.div_ceil(self.rows_per_workgroup.into()).min(most.into()) as u32
     }
 }

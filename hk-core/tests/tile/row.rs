@@ -286,3 +286,72 @@ fn traversals_reduce_rows_and_store_what_follows() {
         check_traversals::<f32>(&program);
     }
 }
+
+/// Adds the two numbers of each pair of the rows of `a`, which are `b[1]` numbers apart; `b` has their
+/// count, that, and the pairs of the last of them.
+const PAIRS: &str = r"
+struct tile {
+  static constexpr int threads = 128, LANES = 64, CHUNKS = 2;
+};
+template <class T, class Pair>
+struct add_pairs : no_reduction {
+  const Io& io;
+  u32 stride;
+  __device__ add_pairs(const Io& io, u32 stride) : io(io), stride(stride) {}
+
+  using loads = row_load<Pair, 2>;
+  using held = per_chunk<vec<T, 2 * chunk>, 2>;
+  __device__ void start(loads& to, const auto& at) const {
+    to.start(io.a, stride * static_cast<i64>(sizeof(T)), at);
+  }
+  __device__ held hold(const loads& from, const auto& at) const {
+    held result;
+    for (int i = 0; i < 2; ++i) {
+      result.of[i] = bit_cast<vec<T, 2 * chunk>>(from.elements(i, at));
+    }
+    return result;
+  }
+  __device__ void store(const held& row, auto&&, no_reduction, const auto& at) const {
+    store_row<2>(matrix<T>{static_cast<T*>(io.out), io.n}, at,
+                 [&](int i) { return row.of[i].even + row.of[i].odd; });
+  }
+};
+template <class T, class Pair>
+__device__ void add_all(const Io& io) {
+  const u32* b = static_cast<const u32*>(io.b);
+  for_pieces<tile>(add_pairs<T, Pair>(io, b[1]), b[0], io.n, b[2]);
+}
+KERNEL(f16_pairs, 128) { add_all<f16, u32>(io); }
+KERNEL(f32_pairs, 128) { add_all<f32, u64>(io); }
+";
+
+fn check_pairs<T: Real + PartialEq + Debug>(program: &Program) {
+    for (rows, width, gap, last) in
+        [(1, 1, 0, 1), (1, 777, 0, 777), (3, 1024, 1, 1024), (9, 2100, 3, 5), (7, 64, 0, 63)]
+    {
+        let stride = 2 * width + gap;
+        let number = |i: usize| (i * 7 % 31) as f64;
+        let x: Vec<T> =
+            (0..(rows - 1) * stride + 2 * last).map(|i| T::from_f64(number(i))).collect();
+        let mut want = vec![T::from_f64(-1.0); rows * width];
+        for row in 0..rows {
+            let columns = if row + 1 == rows { last } else { width };
+            for column in 0..columns {
+                let first = row * stride + 2 * column;
+                want[row * width + column] = T::from_f64(number(first) + number(first + 1));
+            }
+        }
+        let inputs = (&x[..], &[rows as u32, stride as u32, last as u32][..]);
+        let fill = (want.len(), T::from_f64(-1.0));
+        let got = program.run(&format!("{}_pairs", T::DTYPE), 128, inputs, width as u32, fill);
+        assert_eq!(got, want, "{} {} {rows} {width} {last}", program.chip(), T::DTYPE);
+    }
+}
+
+#[test]
+fn pieces_of_waves_are_all_of_the_rows() {
+    for program in programs(&["rows.h"], PAIRS) {
+        check_pairs::<f16>(&program);
+        check_pairs::<f32>(&program);
+    }
+}

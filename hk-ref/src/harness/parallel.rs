@@ -45,7 +45,9 @@ pub fn run_cases(
 
 /// How many of the cases, at least one, are no more than `most` quick cases.
 fn batch_len(cases: &[&Case], most: usize) -> usize {
-    let weight = |size| match size {
+    let weight = |case: &Case| match case.info.size {
+        // Each of its tensors takes 4 GiB of the device, if hardly any of the host.
+        Size::Quick if case.place.carry.is_some() => 8,
         Size::Quick => 1,
         Size::Core => 4,
         // Gigabytes: by itself.
@@ -53,7 +55,7 @@ fn batch_len(cases: &[&Case], most: usize) -> usize {
     };
     let mut sum = 0;
     let fits = cases.iter().take_while(|case| {
-        sum += weight(case.info.size);
+        sum += weight(case);
         sum <= most
     });
     fits.count().max(1)

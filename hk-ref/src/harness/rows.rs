@@ -93,7 +93,8 @@ impl RowCase {
         })
     }
 
-    fn of_tile(tile: &'static str, shape: [usize; 2]) -> Vec<Self> {
+    /// The part of the suite that is of one tile configuration.
+    pub fn of_tile(tile: &'static str, shape: [usize; 2]) -> Vec<Self> {
         let each =
             |shape, name| Self { tile: Some(tile), types: Types::Each, ..Self::new(shape, name) };
         let gaps = Placement::DENSE.gap(5).shift(3);
