@@ -17,12 +17,18 @@
 //! ```
 
 pub mod l2norm;
+pub mod layernorm;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rmsnorm;
 pub mod softmax;
 
 pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
+pub use layernorm::{
+    FusedAddLayernorm, FusedAddLayernormOut, LayernormOut, fused_add_layernorm,
+    fused_add_layernorm_inplace, fused_add_layernorm_into, layernorm, layernorm_inplace,
+    layernorm_into,
+};
 pub use rmsnorm::{
     FusedAddRmsnorm, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm,
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,

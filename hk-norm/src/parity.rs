@@ -2,6 +2,7 @@
 //! command `hipkittens check`.
 
 mod l2norm;
+mod layernorm;
 mod rmsnorm;
 mod rmsnorm_cases;
 mod softmax;
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = rmsnorm_cases::cases();
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
+    cases.extend(layernorm::cases());
     cases
 }
 
