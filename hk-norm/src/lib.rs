@@ -16,6 +16,7 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+pub mod fused_add_rmsnorm_pad;
 pub mod l2norm;
 pub mod layernorm;
 #[cfg(feature = "parity")]
@@ -23,6 +24,10 @@ pub mod parity;
 pub mod rmsnorm;
 pub mod softmax;
 
+pub use fused_add_rmsnorm_pad::{
+    FusedAddRmsnormPad, FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad,
+    fused_add_rmsnorm_pad_into, rmsnorm_pad, rmsnorm_pad_into,
+};
 pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
 pub use layernorm::{
     FusedAddLayernorm, FusedAddLayernormOut, LayernormOut, fused_add_layernorm,

@@ -1,6 +1,7 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod fused_add_rmsnorm_pad;
 mod l2norm;
 mod layernorm;
 mod rmsnorm;
@@ -19,6 +20,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = rmsnorm_cases::cases();
+    cases.extend(fused_add_rmsnorm_pad::cases());
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
     cases.extend(layernorm::cases());
