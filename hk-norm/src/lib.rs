@@ -17,6 +17,7 @@
 //! ```
 
 pub mod fused_add_rmsnorm_pad;
+pub mod fused_mul_add;
 pub mod l2norm;
 pub mod layernorm;
 #[cfg(feature = "parity")]
@@ -28,6 +29,7 @@ pub use fused_add_rmsnorm_pad::{
     FusedAddRmsnormPad, FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad,
     fused_add_rmsnorm_pad_into, rmsnorm_pad, rmsnorm_pad_into,
 };
+pub use fused_mul_add::{Operand, fused_mul_add, fused_mul_add_inplace, fused_mul_add_into};
 pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
 pub use layernorm::{
     FusedAddLayernorm, FusedAddLayernormOut, LayernormOut, fused_add_layernorm,

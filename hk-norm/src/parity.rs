@@ -2,6 +2,7 @@
 //! command `hipkittens check`.
 
 mod fused_add_rmsnorm_pad;
+mod fused_mul_add;
 mod l2norm;
 mod layernorm;
 mod rmsnorm;
@@ -21,6 +22,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 pub fn cases() -> Vec<Case> {
     let mut cases = rmsnorm_cases::cases();
     cases.extend(fused_add_rmsnorm_pad::cases());
+    cases.extend(fused_mul_add::cases());
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
     cases.extend(layernorm::cases());
