@@ -16,6 +16,7 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+pub mod activation;
 pub mod fused_add_rmsnorm_pad;
 pub mod fused_mul_add;
 pub mod l2norm;
@@ -25,6 +26,13 @@ pub mod parity;
 pub mod rmsnorm;
 pub mod softmax;
 
+pub use activation::{
+    GateLayout, GatedOptions, activation, activation_inplace, activation_into, fused_clamp_act_mul,
+    fused_clamp_act_mul_into, gelu, gelu_and_mul, gelu_and_mul_into, gelu_inplace, gelu_into,
+    gelu_tanh, gelu_tanh_and_mul, gelu_tanh_and_mul_into, gelu_tanh_inplace, gelu_tanh_into, relu,
+    relu_inplace, relu_into, silu, silu_and_mul, silu_and_mul_into, silu_inplace, silu_into,
+    swiglu_and_mul, swiglu_and_mul_into, tanh, tanh_inplace, tanh_into,
+};
 pub use fused_add_rmsnorm_pad::{
     FusedAddRmsnormPad, FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad,
     fused_add_rmsnorm_pad_into, rmsnorm_pad, rmsnorm_pad_into,

@@ -1,6 +1,7 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod activation;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
 mod l2norm;
@@ -25,6 +26,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_mul_add::cases());
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
+    cases.extend(activation::cases());
     cases.extend(layernorm::cases());
     cases
 }

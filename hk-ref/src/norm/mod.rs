@@ -1,5 +1,6 @@
 //! References of `hk-norm`.
 
+pub mod activation;
 pub mod fused_mul_add;
 pub mod l2norm;
 pub mod layernorm;

@@ -1,0 +1,299 @@
+//! Cases of activations.
+
+use hk_core::dtype::{DType, Real, bf16, decode};
+use hk_core::{Activation, TensorSlice};
+use hk_ref::norm::activation::{Gate, activated, gated};
+use hk_ref::{Arg, Case, Draw, RowCase, Setup, Types, real};
+
+use crate::activation::*;
+use crate::{Result, RowOptions};
+
+/// Every activation.
+const ALL: [Activation; 10] = [
+    Activation::Relu,
+    Activation::Relu6,
+    Activation::LeakyRelu(0.125),
+    Activation::Gelu,
+    Activation::GeluTanh,
+    Activation::Silu,
+    Activation::SiluExp2,
+    Activation::Sigmoid,
+    Activation::Tanh,
+    Activation::Mish,
+];
+
+/// The ops that are one activation.
+const PLAIN: [(&str, Activation); 5] = [
+    ("silu", Activation::Silu),
+    ("gelu", Activation::Gelu),
+    ("gelu_tanh", Activation::GeluTanh),
+    ("relu", Activation::Relu),
+    ("tanh", Activation::Tanh),
+];
+const GATED: [(&str, Activation); 3] = [
+    ("silu_and_mul", Activation::Silu),
+    ("gelu_and_mul", Activation::Gelu),
+    ("gelu_tanh_and_mul", Activation::GeluTanh),
+];
+
+/// Shapes `[rows, width]` of the specification.
+const SHAPES: [[usize; 2]; 4] = [[1, 1], [3, 7], [33, 257], [64, 1024]];
+const GATED_SHAPES: [[usize; 2]; 5] = [[5, 2], [9, 28], [7, 68], [3, 128], [4, 384]];
+
+/// Shapes of models: DeepSeek-V3, Llama 3 70B, GPT-OSS and Qwen3-Next.
+const MODELS: [[usize; 2]; 6] =
+    [[1024, 4096], [4096, 28_672], [512, 28_672], [8192, 2048], [4096, 2880], [8192, 512]];
+
+/// Every tile configuration, with a shape for it; gated kernels have the first two.
+const TILES: [(&str, [usize; 2]); 3] =
+    [("n128", [83, 11]), ("any", [3, 2501]), ("n512", [21, 301])];
+const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
+
+/// What rows hold, apart from what is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Drawn(Draw),
+    /// Zeros, infinities, NaN and large numbers of both signs.
+    Special,
+    /// Every finite number of bf16, in 255 rows of 256.
+    Sweep,
+}
+
+const SPECIAL: [f64; 12] =
+    [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 40.0, -40.0, 6e4, -6e4, 7.5, -7.5, 1.0];
+
+fn elements<T: Real>(s: &Setup, name: &str, shape: &[usize], content: Content) -> Vec<T> {
+    match content {
+        Content::Drawn(draw) => s.draw(name, shape, draw),
+        Content::Special => {
+            let count = shape.iter().product();
+            // Of gated rows, each meets each.
+            let number = |i: usize| SPECIAL[(i + i / SPECIAL.len()) % SPECIAL.len()];
+            (0..count).map(|i| T::from_f64(number(i))).collect()
+        }
+        Content::Sweep => {
+            let codes = (0..=u16::MAX).map(bf16::from_bits);
+            let finite = codes.filter(|x| x.is_finite());
+            finite.map(|x| T::from_f64(x.to_f64())).collect()
+        }
+    }
+}
+
+fn plain_into<T: Real>(
+    (op, activation): (&str, Activation),
+    x: &TensorSlice<T>,
+    options: &RowOptions<'_>,
+    y: &mut TensorSlice<T>,
+) -> Result<()> {
+    match op {
+        "silu" => silu_into(x, options, y),
+        "gelu" => gelu_into(x, options, y),
+        "gelu_tanh" => gelu_tanh_into(x, options, y),
+        "relu" => relu_into(x, options, y),
+        "tanh" => tanh_into(x, options, y),
+        _ => activation_into(x, activation, options, y),
+    }
+}
+
+fn plain(row: RowCase, op: (&'static str, Activation), content: Content) -> Vec<Case> {
+    let case = |dtype: &DType| {
+        let dtype = *dtype;
+        let set_up = move |s: &mut Setup| {
+            real!(dtype, T => {
+                let x = elements::<T>(s, "x", &row.shape, content);
+                let x = s.given("x", &row.shape, x);
+                let y = activated(&x.numbers(), op.1, dtype);
+                let y = s.output::<T>("y", &row.shape, y);
+                s.call(move || plain_into(op, &x.get(), &row.options(), &mut *y.get()));
+            });
+        };
+        named(row.case("activation", op.0, &[dtype], set_up), format!("{:?}", op.1))
+    };
+    row.inputs().iter().map(case).collect()
+}
+
+/// With that in the case's name.
+fn named(mut case: Case, what: String) -> Case {
+    case.info.case += &format!(", {what}");
+    case
+}
+
+/// How results of gated rows are weighted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Weights {
+    None,
+    OfRows,
+    OfElements,
+}
+
+/// A gated op.
+#[derive(Clone, Copy)]
+struct Gated {
+    op: &'static str,
+    gate: Gate,
+    layout: GateLayout,
+    weights: Weights,
+}
+
+impl Gated {
+    fn cases(self, row: RowCase, content: Content) -> Vec<Case> {
+        let case = |dtype: &DType| {
+            let dtype = *dtype;
+            let set_up = move |s: &mut Setup| real!(dtype, T => self.set_up::<T>(s, row, content));
+            let case = row.case("activation", self.op, &[dtype], set_up);
+            named(case, format!("{:?}, {:?}, weights {:?}", self.gate, self.layout, self.weights))
+        };
+        row.inputs().iter().map(case).collect()
+    }
+
+    fn set_up<T: Real>(self, s: &mut Setup, row: RowCase, content: Content) {
+        let [rows, width] = row.shape;
+        let x = elements::<T>(s, "x", &[rows, 2 * width], content);
+        let numbers = decode(&x);
+        let pair = |i: usize| {
+            let (row, column) = (&numbers[i / width * 2 * width..][..2 * width], i % width);
+            match self.layout {
+                GateLayout::Halves => [row[column], row[width + column]],
+                GateLayout::Interleaved => [row[2 * column], row[2 * column + 1]],
+            }
+        };
+        let pairs: Vec<_> = (0..rows * width).map(pair).collect();
+        let columns = match self.weights {
+            Weights::None => 0,
+            Weights::OfRows => 1,
+            Weights::OfElements => width,
+        };
+        let weights = s.draw::<f32>("weights", &[rows, columns], Draw::Normal);
+        let weight = |i: usize| match self.weights {
+            Weights::None => 1.0,
+            Weights::OfRows => f64::from(weights[i / width]),
+            Weights::OfElements => f64::from(weights[i]),
+        };
+        let of_pairs: Vec<_> = (0..rows * width).map(weight).collect();
+        let expected = gated(&pairs, &of_pairs, self.gate, T::DTYPE);
+        let [twice, part] =
+            [2 * width, columns].map(|of| s.carried(|element| element / width * of));
+        let x = s.given("x", &[rows, 2 * width], x).place(twice);
+        let weights =
+            (columns > 0).then(|| s.given("weights", &[rows, columns], weights).place(part));
+        let y = s.output::<T>("y", &row.shape, expected);
+        let options = GatedOptions::default().layout(self.layout).rows(row.options());
+        s.call(move || {
+            let weights = weights.as_ref().map(Arg::get);
+            self.call(&x.get(), weights.as_deref(), &options, &mut *y.get())
+        });
+    }
+
+    fn call<T: Real>(
+        self,
+        x: &TensorSlice<T>,
+        weights: Option<&TensorSlice<f32>>,
+        options: &GatedOptions<'_>,
+        y: &mut TensorSlice<T>,
+    ) -> Result<()> {
+        match (self.op, self.gate) {
+            (_, Gate::Swiglu([alpha, limit])) => swiglu_and_mul_into(x, alpha, limit, options, y),
+            ("silu_and_mul", _) => silu_and_mul_into(x, options, y),
+            ("gelu_and_mul", _) => gelu_and_mul_into(x, options, y),
+            ("gelu_tanh_and_mul", _) => gelu_tanh_and_mul_into(x, options, y),
+            (_, Gate::Activation(activation, limit)) => {
+                let limit = limit.unwrap_or(0.0);
+                fused_clamp_act_mul_into(x, weights, activation, limit, options, y)
+            }
+        }
+    }
+}
+
+/// Rows for all that the schedules do.
+fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
+    let mut rows: Vec<_> =
+        tiles.iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, *shape)).collect();
+    rows.extend([[0, 64], [2, 1023], [2, 1026]].map(|shape| RowCase::new(shape, "plain")));
+    rows
+}
+
+/// A case of every tile, of odd and even rows.
+fn of_tiles(
+    tiles: &'static [(&str, [usize; 2])],
+    name: &'static str,
+) -> impl Iterator<Item = RowCase> {
+    let of_tile = move |(tile, [_, width]): &(&'static str, [usize; 2])| {
+        [*width, width / 8 * 8].map(|width| RowCase {
+            tile: Some(*tile),
+            types: Types::Each,
+            ..RowCase::new([5, width], name)
+        })
+    };
+    tiles.iter().flat_map(of_tile)
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let normal = Content::Drawn(Draw::Normal);
+    let spread = Content::Drawn(Draw::Outliers);
+    let each = |shape, name| RowCase { types: Types::Each, ..RowCase::new(shape, name) };
+    for op in PLAIN {
+        let shapes = SHAPES.into_iter().map(|shape| each(shape, "plain"));
+        for row in shapes.chain(RowCase::models(&MODELS)) {
+            cases.extend(plain(row, op, normal));
+        }
+    }
+    for row in suite(&TILES) {
+        cases.extend(plain(row, ("activation", Activation::Silu), spread));
+    }
+    let swiglu = Gate::Swiglu([1.702, 7.0]);
+    let gates = || {
+        let gates = ALL.into_iter().map(|activation| Gate::Activation(activation, Some(1.5)));
+        gates.chain([swiglu])
+    };
+    let layouts = [GateLayout::Halves, GateLayout::Interleaved];
+    let bf16 = Types::Only(&[DType::Bf16]);
+    for activation in ALL {
+        let op = ("activation", activation);
+        cases.extend(plain(
+            RowCase { types: bf16, ..each([255, 256], "all numbers") },
+            op,
+            Content::Sweep,
+        ));
+        for row in of_tiles(&TILES, "special") {
+            cases.extend(plain(row, op, Content::Special));
+        }
+    }
+    for (i, (op, activation)) in GATED.into_iter().enumerate() {
+        let gate = Gate::Activation(activation, None);
+        let gated = Gated { op, gate, layout: layouts[i % 2], weights: Weights::None };
+        for shape in GATED_SHAPES {
+            cases.extend(gated.cases(each(shape, "plain"), normal));
+        }
+        for row in RowCase::models(&MODELS) {
+            cases.extend(gated.cases(row, normal));
+        }
+    }
+    for layout in layouts {
+        for (i, row) in suite(&GATED_TILES).into_iter().filter(|row| !row.in_place).enumerate() {
+            let gated =
+                Gated { op: "swiglu_and_mul", gate: swiglu, layout, weights: Weights::None };
+            cases.extend(gated.cases(row, spread));
+            let weights = [Weights::OfRows, Weights::OfElements][i % 2];
+            let gate = Gate::Activation(Activation::Silu, None);
+            let weighted = Gated { op: "fused_clamp_act_mul", gate, layout, weights };
+            cases.extend(weighted.cases(row, spread));
+        }
+        for (i, gate) in gates().enumerate() {
+            let op = if i == ALL.len() { "swiglu_and_mul" } else { "fused_clamp_act_mul" };
+            for row in of_tiles(&GATED_TILES, "special") {
+                let gated = Gated { op, gate, layout, weights: Weights::None };
+                // Of the other types, one is enough.
+                let types = if i % 5 == 0 { Types::Each } else { bf16 };
+                cases.extend(gated.cases(RowCase { types, ..row }, Content::Special));
+                if i < ALL.len() {
+                    let weights = [Weights::OfRows, Weights::OfElements][i % 2];
+                    let weighted = Gated { weights, ..gated };
+                    cases.extend(weighted.cases(RowCase { types: bf16, ..row }, spread));
+                }
+            }
+        }
+    }
+    cases
+}
