@@ -25,6 +25,7 @@ pub mod layernorm;
 pub mod parity;
 pub mod rmsnorm;
 pub mod softmax;
+pub mod topk;
 
 pub use activation::{
     GateLayout, GatedOptions, activation, activation_inplace, activation_into, fused_clamp_act_mul,
@@ -49,6 +50,7 @@ pub use rmsnorm::{
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,
 };
 pub use softmax::{softmax, softmax_inplace, softmax_into};
+pub use topk::{Column, Topk, TopkOut, topk, topk_into};
 
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;

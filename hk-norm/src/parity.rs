@@ -9,6 +9,7 @@ mod layernorm;
 mod rmsnorm;
 mod rmsnorm_cases;
 mod softmax;
+mod topk;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
     cases.extend(activation::cases());
+    cases.extend(topk::cases());
     cases.extend(layernorm::cases());
     cases
 }

@@ -6,3 +6,4 @@ pub mod l2norm;
 pub mod layernorm;
 pub mod rmsnorm;
 pub mod softmax;
+pub mod topk;

@@ -1,0 +1,184 @@
+//! Cases of `topk`.
+
+use hk_core::dtype::{DType, Real};
+use hk_ref::norm::topk::topk as reference;
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
+
+use crate::topk::Column;
+use crate::{RowOptions, TopkOut, topk_into};
+
+/// `[rows, width, k]` of the specification, and such in which k is beside a power of two, more than is
+/// sorted at once, or all of a row.
+const SHAPES: [[usize; 3]; 26] = [
+    [1, 16, 2],
+    [8, 16, 8],
+    [64, 128, 1],
+    [64, 128, 8],
+    [64, 128, 32],
+    [16, 1024, 1],
+    [16, 1024, 8],
+    [16, 1024, 32],
+    [4, 4096, 1],
+    [4, 4096, 8],
+    [4, 4096, 32],
+    [3, 1, 1],
+    [5, 257, 257],
+    [2, 20_011, 64],
+    [7, 384, 8],
+    [3, 1000, 9],
+    [6, 1023, 16],
+    [5, 1024, 17],
+    [5, 1025, 16],
+    [2, 8191, 127],
+    [2, 8192, 129],
+    [1, 8193, 2047],
+    [2, 5000, 4500],
+    [1, 20_000, 2049],
+    [1, 33_000, 6000],
+    [0, 64, 4],
+];
+
+/// Shapes of models: routers, logits, and the choice of tokens for sparse attention.
+const LARGE: [[usize; 3]; 9] = [
+    [64, 128, 8],
+    [64, 1024, 32],
+    [64, 4096, 32],
+    [1335, 128_256, 2],
+    [1335, 128_256, 8],
+    [256, 151_936, 50],
+    [4096, 256, 8],
+    [4096, 512, 10],
+    [32, 129_280, 2048],
+];
+
+/// What rows hold.
+#[derive(Clone, Copy)]
+enum Content {
+    Drawn(Draw),
+    /// Numbers of which there are few, so that most are equal to others.
+    Few,
+    /// Zeros of both signs, infinities, NaN of several bits, and few numbers.
+    Special,
+    /// So many elements of -inf, then numbers.
+    Masked(usize),
+}
+
+/// What varies between cases, apart from element types and places.
+#[derive(Clone, Copy)]
+struct Spec {
+    shape: [usize; 3],
+    name: &'static str,
+    content: Content,
+    workgroups: Option<u32>,
+}
+
+impl Spec {
+    const fn new(shape: [usize; 3], name: &'static str) -> Self {
+        Self { shape, name, content: Content::Drawn(Draw::Normal), workgroups: None }
+    }
+
+    fn case(self, dtype: DType, is_wide: bool) -> Case {
+        let indices = if is_wide { DType::I64 } else { DType::I32 };
+        let info = CaseInfo::new("topk", "topk", self.name, &[dtype, indices], &self.shape);
+        Case::new(info, move |s| {
+            real!(dtype, T => if is_wide {
+                set_up::<T, i64>(s, self);
+            } else {
+                set_up::<T, i32>(s, self);
+            });
+        })
+    }
+}
+
+fn elements<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
+    let [rows, width, _] = spec.shape;
+    let draw = |draw| s.draw::<T>("x", &[rows, width], draw);
+    let Content::Drawn(of) = spec.content else {
+        let mut x = draw(Draw::Integers(-3, 4));
+        match spec.content {
+            Content::Special => {
+                let numbers = [-0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -f64::NAN];
+                let special = numbers.map(T::from_f64);
+                x.iter_mut()
+                    .step_by(3)
+                    .zip(special.into_iter().cycle())
+                    .for_each(|(x, of)| *x = of);
+            }
+            Content::Masked(count) => {
+                let least = T::from_f64(f64::NEG_INFINITY);
+                x.chunks_mut(width).for_each(|row| row[..count].fill(least));
+            }
+            Content::Few | Content::Drawn(_) => {}
+        }
+        return x;
+    };
+    draw(of)
+}
+
+fn set_up<T: Real, I: Column>(s: &mut Setup, spec: Spec) {
+    let [rows, width, k] = spec.shape;
+    let x = elements::<T>(s, spec);
+    let numbers = hk_core::dtype::decode(&x);
+    let columns = reference(&numbers, width, k);
+    let values: Vec<T> =
+        columns.iter().enumerate().map(|(i, column)| x[i / k * width + column]).collect();
+    let columns = columns.into_iter().map(|column| column as f64).collect();
+    let each_row = s.carried(|element| element / width * k);
+    let x = s.given("x", &[rows, width], x);
+    let values = s.output::<T>("values", &[rows, k], Expected::bits(&values)).place(each_row);
+    // Of 8 bytes each, rows as far apart as those of x are more than hosts can commit.
+    let near = Placement { gap: each_row.gap.min(8), ..each_row };
+    let indices = s.output::<I>("indices", &[rows, k], Expected::exact(columns)).place(near);
+    let options = spec.workgroups.into_iter().fold(RowOptions::default(), RowOptions::workgroups);
+    s.call(move || {
+        let out = TopkOut { values: &mut *values.get(), indices: &mut *indices.get() };
+        topk_into(&x.get(), k, &options, out)
+    });
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |spec: Spec, place: Placement| {
+        cases.extend(
+            REALS.map(|dtype| spec.case(dtype, spec.shape[1].is_multiple_of(2)).place(place)),
+        );
+    };
+    let dense = Placement::DENSE;
+    for shape in SHAPES {
+        add(Spec::new(shape, "plain"), dense);
+        add(Spec { content: Content::Few, ..Spec::new(shape, "many equal") }, dense);
+    }
+    // Each kernel, of which the last launch has rows that are not for all waves.
+    for shape in [[9, 301, 7], [5, 1301, 21], [3, 9001, 65]] {
+        let [rows, width, k] = shape;
+        let special = Spec { content: Content::Special, ..Spec::new(shape, "special") };
+        add(special, dense);
+        add(Spec { shape: [rows, width, width.min(700)], ..special }, dense);
+        let equal = Content::Drawn(Draw::Equal);
+        add(Spec { content: equal, ..Spec::new(shape, "all equal") }, dense);
+        let least = Content::Masked(width);
+        add(Spec { content: least, ..Spec::new(shape, "all -inf") }, dense);
+        let masked = Content::Masked(width - k / 2);
+        add(Spec { content: masked, ..Spec::new(shape, "begins with -inf") }, dense);
+        let turns = Spec { workgroups: Some(1), ..Spec::new(shape, "turns") };
+        add(turns, dense.gap(5).shift(3));
+        add(Spec::new(shape, "end of memory"), dense.gap(3).edge(Edge::End));
+        add(Spec { name: "across 4 GiB", ..turns }, dense.carry(rows / 2 * width));
+    }
+    for dtype in REALS {
+        let large = LARGE.map(|shape| Spec::new(shape, "model").case(dtype, true));
+        cases.extend(large.map(|case| case.size(Size::Large)));
+        // Columns beyond 2^23, whose highest digit is the last but one of 32 bits.
+        let long = Spec { content: Content::Few, ..Spec::new([1, 1 << 24, 3], "longest") };
+        cases.push(long.case(dtype, false).size(Size::Core));
+    }
+    // Beyond 2^32 elements, and 2^32 bytes.
+    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F32, 1 << 31)] {
+        for shape in [[2, 43, 5], [2, 43, 40], [2, 9001, 5]] {
+            let far = Spec { workgroups: Some(1), ..Spec::new(shape, "rows far apart") };
+            cases.push(far.case(dtype, true).place(dense.gap(gap)).size(Size::Core));
+        }
+    }
+    cases
+}
