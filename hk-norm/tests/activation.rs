@@ -8,10 +8,10 @@ use hk_norm::{
     GatedOptions, fused_clamp_act_mul_into, parity, silu_and_mul_into, silu_into,
     swiglu_and_mul_into,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{HELD, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{HELD, Traffic, devices, few_workgroups};
+use common::devices;
 
 #[test]
 fn activation_has_parity() {

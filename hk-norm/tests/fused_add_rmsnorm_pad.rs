@@ -8,10 +8,10 @@ use hk_core::{Error, Tensor};
 use hk_norm::{
     FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad_into, parity, rmsnorm_pad_into,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{HELD, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{HELD, Traffic, devices, few_workgroups};
+use common::devices;
 
 #[test]
 fn fused_add_rmsnorm_pad_has_parity() {

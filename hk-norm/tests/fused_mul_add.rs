@@ -5,10 +5,10 @@ mod common;
 use hk_core::dtype::bf16;
 use hk_core::{Error, Tensor};
 use hk_norm::{RowOptions, fused_mul_add_into, parity};
-use hk_ref::harness::rejected;
+use hk_ref::harness::{HELD, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{HELD, Traffic, devices, few_workgroups};
+use common::devices;
 
 #[test]
 fn fused_mul_add_has_parity() {

@@ -9,10 +9,10 @@ use hk_norm::{
     FusedAddLayernormOut, LayernormOut, RowOptions, fused_add_layernorm_into, layernorm_into,
     parity,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{HELD, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{HELD, Traffic, devices, few_workgroups};
+use common::devices;
 
 #[test]
 fn layernorm_has_parity() {

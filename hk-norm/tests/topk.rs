@@ -6,10 +6,10 @@ use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::{Error, Tensor};
 use hk_norm::{RowOptions, TopkOut, parity, topk, topk_into};
-use hk_ref::harness::rejected;
+use hk_ref::harness::{HELD, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{HELD, devices};
+use common::devices;
 
 #[test]
 fn topk_has_parity() {

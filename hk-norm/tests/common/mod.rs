@@ -1,5 +1,4 @@
 //! What the tests of modules share.
-#![allow(dead_code, reason = "each test takes part of it")]
 
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
