@@ -1,7 +1,7 @@
-// c[i,j] = round(x[i,j] * (1 / s[i])) with s[i] = max_j |x[i,j]| / most, where `most` is the largest
-// code; s[i] = 1 for rows of zeros. Rows are read once, or twice if they do not fit the registers.
-#include "hk/quant.h"
-#include "hk/rows.h"
+// c[i,j] = round(f[i,j] * (1 / s[i])) with s[i] = max_j |f[i,j]| / most, where `most` is the largest
+// code and f = x, or, smooth, x[i,j] * smooth[j]; s[i] = 1 for rows of zeros. Rows are read once, or
+// twice if they do not fit the registers.
+#include "hk/quant_rows.h"
 
 namespace hk {
 
@@ -16,48 +16,85 @@ struct RowQuantArgs {
   u32 format;  // a byte_format
 };
 
+struct SmoothQuantArgs {
+  const void* x;
+  const void* smooth;
+  u8* codes;
+  f32* scales;
+  i64 x_stride;
+  i64 codes_stride;
+  u32 rows;
+  u32 width;
+  u32 smooth_type;  // a dtype
+};
+
 namespace {
 
 // What `for_rows` is to do, with codes of a format.
 template <class Tile, class Format>
-struct quantize_rows : no_columns {
+struct quantize_rows : one_matrix<Tile>, no_columns {
+  using one = one_matrix<Tile>;
   using T = typename Tile::T;
-  static constexpr int chunks = Tile::CHUNKS;
-  using no_columns::hold;
-  using no_columns::start;
+  using no_columns::hold, one::hold;
+  using no_columns::start, one::start;
   using reduction = largest_magnitude;
 
   const RowQuantArgs& args;
 
-  __device__ quantize_rows(const RowQuantArgs& args) : args(args) {}
+  __device__ quantize_rows(const RowQuantArgs& args)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
 
-  using loads = row_load<T, chunks>;
-  using held = per_chunk<vec<T, chunk>, chunks>;
-
-  __device__ void start(loads& to, const auto& at) const {
-    to.start({static_cast<const T*>(args.x), args.x_stride}, at);
+  __device__ u32 measure(const auto& x) const {
+    return largest_of_share<T, one::chunks>([&](int i) { return x.of[i]; });
   }
 
-  __device__ held hold(const loads& from, const auto& at) const {
-    held x;
-    for (int i = 0; i < chunks; ++i) x.of[i] = from.elements(i, at);
-    return x;
-  }
-
-  __device__ u32 measure(const held& x) const {
-    auto sizes = magnitudes<T, chunk>(x.of[0]);
-    for (int i = 1; i < chunks; ++i) {
-      sizes = __builtin_elementwise_max(sizes, magnitudes<T, chunk>(x.of[i]));
-    }
-    return largest<T, chunk>(sizes);
-  }
-
-  __device__ void store(const held& x, auto&&, u32 amax, const auto& at) const {
+  __device__ void store(const auto& x, auto&&, u32 amax, const auto& at) const {
     const scaling by = row_scaling(amax, Format::most);
-    store_codes<8, chunks>({args.codes, args.codes_stride}, at, [&](int i) {
-      return encode<Format, chunk>(to_f32<T, chunk>(x.of[i]) * by.inverse);
-    });
+    const matrix<u8> codes{args.codes, args.codes_stride};
+    store_scaled<T, Format, one::chunks>(codes, at, by.inverse, [&](int i) { return x.of[i]; });
     if (at.column == 0 && at.leads_row()) args.scales[at.row()] = by.scale;
+  }
+};
+
+template <class Tile>
+struct quantize_smooth_rows : one_matrix<Tile>, no_reduction {
+  using one = one_matrix<Tile>;
+  using T = typename Tile::T;
+  using one::hold, one::start;
+  using format = i8_codes;
+
+  const SmoothQuantArgs& args;
+
+  __device__ quantize_smooth_rows(const SmoothQuantArgs& args)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
+
+  using columns = column_load<one::chunks>;
+
+  __device__ void start(columns& to, const auto& at) const { to.start(args.smooth, type(), at); }
+
+  __device__ chunk_values hold(const columns& from, int i, const auto& at) const {
+    return from.values(i, type(), at);
+  }
+
+  using refinement = largest_magnitude;
+
+  __device__ u32 refine(const auto& x, auto&& smooth, no_reduction) const {
+    return largest_of_share<f32, one::chunks>(products(x, smooth));
+  }
+
+  __device__ void store(const auto& x, auto&& smooth, no_reduction, u32 amax,
+                        const auto& at) const {
+    const scaling by = row_scaling(amax, format::most);
+    const matrix<u8> codes{args.codes, args.codes_stride};
+    store_scaled<f32, format, one::chunks>(codes, at, by.inverse, products(x, smooth));
+    if (at.column == 0 && at.leads_row()) args.scales[at.row()] = by.scale;
+  }
+
+ private:
+  __device__ dtype type() const { return static_cast<dtype>(args.smooth_type); }
+
+  __device__ static auto products(const auto& x, auto& smooth) {
+    return [&](int i) { return to_f32<T, chunk>(x.of[i]) * smooth(i); };
   }
 };
 
@@ -66,6 +103,11 @@ __device__ inline void row_quant(const RowQuantArgs& args) {
   with_format(static_cast<byte_format>(args.format), [&](auto format) {
     for_rows<Tile>(quantize_rows<Tile, decltype(format)>(args), args.rows, args.width);
   });
+}
+
+template <class Tile>
+__device__ inline void smooth_quant(const SmoothQuantArgs& args) {
+  for_rows<Tile>(quantize_smooth_rows<Tile>(args), args.rows, args.width);
 }
 
 }  // namespace

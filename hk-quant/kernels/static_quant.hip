@@ -1,15 +1,27 @@
-// c[i,j] = round(x[i,j] * (1 / s)) with one given scale s. Rows are read once.
-#include "hk/quant.h"
-#include "hk/rows.h"
+// c[i,j] = round(x[i,j] * (1 / s)) with one scale s for all elements, which is given, or follows from the
+// largest magnitude: s = max |x| / most, where `most` is the largest code; 1 for zeros. Two launches then
+// read x once each: each workgroup of the first stores the largest that it finds.
+#include "hk/quant_rows.h"
 
 namespace hk {
 
+struct AmaxArgs {
+  const void* x;
+  u32* largest;  // of each workgroup: bits of f32
+  i64 x_stride;  // in elements, from row to row, as all strides
+  u32 rows;
+  u32 width;
+};
+
 struct StaticQuantArgs {
   const void* x;
-  const f32* scale;
+  const f32* scale;    // null if it follows from `largest`
+  const u32* largest;  // of workgroups
+  f32* scale_out;
   u8* codes;
-  i64 x_stride;  // in elements, from row to row
+  i64 x_stride;
   i64 codes_stride;
+  u32 workgroups;  // of which there is the largest
   u32 rows;
   u32 width;
   u32 format;  // a byte_format
@@ -17,44 +29,84 @@ struct StaticQuantArgs {
 
 namespace {
 
+// What `for_rows` is to do.
+template <class Tile>
+struct find_largest : one_matrix<Tile>, no_columns, no_reduction {
+  using one = one_matrix<Tile>;
+  using T = typename Tile::T;
+  using no_columns::hold, one::hold;
+  using no_columns::start, one::start;
+
+  u32& amax;  // of the lane
+
+  __device__ find_largest(const AmaxArgs& args, u32& amax)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, amax(amax) {}
+
+  __device__ void store(const auto& x, auto&&, no_reduction, const auto&) const {
+    const u32 share = largest_of_share<T, one::chunks>([&](int i) { return x.of[i]; });
+    amax = largest_magnitude::apply(amax, share);
+  }
+};
+
 // What `for_rows` is to do, with codes of a format.
 template <class Tile, class Format>
-struct quantize_by : no_columns, no_reduction {
+struct quantize_by : one_matrix<Tile>, no_columns, no_reduction {
+  using one = one_matrix<Tile>;
   using T = typename Tile::T;
-  static constexpr int chunks = Tile::CHUNKS;
-  using no_columns::hold;
-  using no_columns::start;
+  using no_columns::hold, one::hold;
+  using no_columns::start, one::start;
 
   const StaticQuantArgs& args;
   f32 inverse;
 
-  __device__ quantize_by(const StaticQuantArgs& args)
-      : args(args), inverse(scaling_by(*args.scale).inverse) {}
+  __device__ quantize_by(const StaticQuantArgs& args, f32 inverse)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args), inverse(inverse) {}
 
-  using loads = row_load<T, chunks>;
-  using held = per_chunk<vec<T, chunk>, chunks>;
-
-  __device__ void start(loads& to, const auto& at) const {
-    to.start({static_cast<const T*>(args.x), args.x_stride}, at);
-  }
-
-  __device__ held hold(const loads& from, const auto& at) const {
-    held x;
-    for (int i = 0; i < chunks; ++i) x.of[i] = from.elements(i, at);
-    return x;
-  }
-
-  __device__ void store(const held& x, auto&&, no_reduction, const auto& at) const {
-    store_codes<8, chunks>({args.codes, args.codes_stride}, at, [&](int i) {
-      return encode<Format, chunk>(to_f32<T, chunk>(x.of[i]) * inverse);
-    });
+  __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
+    const matrix<u8> codes{args.codes, args.codes_stride};
+    store_scaled<T, Format, one::chunks>(codes, at, inverse, [&](int i) { return x.of[i]; });
   }
 };
+
+// The largest that the lanes of the workgroup have.
+template <class Tile>
+__device__ inline u32 largest_of_workgroup(u32 amax) {
+  constexpr int waves = Tile::threads / wave_size;
+  __shared__ u32 scratch[waves];
+  return workgroup_reduce<largest_magnitude, waves>(amax, scratch);
+}
+
+// That of all workgroups of the launch before.
+template <class Tile>
+__device__ inline u32 largest_of_launch(const StaticQuantArgs& args) {
+  u32 amax = 0;
+  for (u32 i = thread_idx().x; i < args.workgroups; i += Tile::threads) {
+    amax = largest_magnitude::apply(amax, args.largest[i]);
+  }
+  return largest_of_workgroup<Tile>(amax);
+}
+
+template <class Tile>
+__device__ inline void amax(const AmaxArgs& args) {
+  u32 of_lane = 0;
+  for_rows<Tile>(find_largest<Tile>(args, of_lane), args.rows, args.width);
+  const u32 largest = largest_of_workgroup<Tile>(of_lane);
+  if (thread_idx().x == 0) args.largest[block_idx().x] = largest;
+}
 
 template <class Tile>
 __device__ inline void static_quant(const StaticQuantArgs& args) {
   with_format(static_cast<byte_format>(args.format), [&](auto format) {
-    for_rows<Tile>(quantize_by<Tile, decltype(format)>(args), args.rows, args.width);
+    using format_of = decltype(format);
+    scaling by;
+    if (args.scale != nullptr) {
+      by = scaling_by(*args.scale);
+    } else {
+      by = row_scaling(largest_of_launch<Tile>(args), format_of::most);
+      if (block_idx().x == 0 && thread_idx().x == 0) *args.scale_out = by.scale;
+      if (args.rows == 0) return;
+    }
+    for_rows<Tile>(quantize_by<Tile, format_of>(args, by.inverse), args.rows, args.width);
   });
 }
 

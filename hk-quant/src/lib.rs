@@ -5,17 +5,19 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_quant::{Device, PerTokenQuant, RowOptions, Tensor};
+//! use hk_quant::{Device, Quantised, RowOptions, Tensor};
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
 //! let x = Tensor::from_slice(&stream, &[0.25f32, -1.0, 3.0, 127.0], &[2, 2])?;
-//! let quantised: PerTokenQuant<i8> = hk_quant::per_token_quant(&x, &RowOptions::default())?;
+//! let quantised: Quantised<i8> = hk_quant::per_token_quant(&x, &RowOptions::default())?;
 //! assert_eq!(quantised.codes.to_vec()?, [32, -127, 3, 127]);
 //! assert_eq!(quantised.scales.to_vec()?, [1.0 / 127.0, 1.0]);
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+mod block_quant;
+mod dequant;
 mod group_quant;
 mod mx_quant;
 #[cfg(feature = "parity")]
@@ -25,13 +27,19 @@ mod row_quant;
 mod static_quant;
 
 pub use quant::{
-    MxQuant, MxQuantOptions, MxQuantOut, PerGroupQuant, PerGroupQuantOptions, PerGroupQuantOut,
-    PerTokenQuant, PerTokenQuantOut, dynamic_mxfp4_quant, dynamic_mxfp4_quant_into,
-    dynamic_mxfp8_quant, dynamic_mxfp8_quant_into, per_group_quant, per_group_quant_into,
-    per_token_quant, per_token_quant_into, static_per_tensor_quant, static_per_tensor_quant_into,
+    DequantizeMxOptions, dequantize_mxfp4, dequantize_mxfp4_into, dequantize_mxfp8,
+    dequantize_mxfp8_into, dequantize_per_block, dequantize_per_block_into, dequantize_per_group,
+    dequantize_per_group_into, dequantize_per_tensor, dequantize_per_tensor_into,
+    dequantize_per_token, dequantize_per_token_into, dynamic_mxfp4_quant, dynamic_mxfp4_quant_into,
+    dynamic_mxfp8_quant, dynamic_mxfp8_quant_into, dynamic_per_tensor_quant,
+    dynamic_per_tensor_quant_into, per_block_quant, per_block_quant_into, per_group_quant,
+    per_group_quant_into, per_token_quant, per_token_quant_into, smooth_per_token_quant,
+    smooth_per_token_quant_into, static_per_tensor_quant, static_per_tensor_quant_into,
 };
 
-pub use hk_core::op::quant::{ByteCode, MxRound, ScaleLayout};
+pub use hk_core::op::quant::{
+    ByteCode, GroupOptions, MxOptions, MxRound, Quantised, QuantisedOut, ScaleLayout,
+};
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 

@@ -6,6 +6,8 @@ mod quant;
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
 
+pub use quant::tensor_cases as quant_tensor_cases;
+
 /// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
 /// command.
 pub const REASONS: &str = include_str!("parity/reasons.toml");

@@ -101,15 +101,17 @@ struct i8_codes {
   }
 };
 
-// The chip's own 8-bit floating point.
+// The chip's own 8-bit floating point. `convert` is given only what is in its range, or NaN.
 struct e4m3_codes {
   static constexpr f32 most = arch::e4m3_most;
-  __device__ static u32 encode(vec<f32, 4> x) { return arch::to_e4m3(clamp_to(x, most)); }
+  __device__ static u32 convert(vec<f32, 4> x) { return arch::to_e4m3(x); }
+  __device__ static u32 encode(vec<f32, 4> x) { return convert(clamp_to(x, most)); }
   __device__ static vec<f32, 4> decode(u32 codes) { return arch::from_e4m3(codes); }
 };
 struct e5m2_codes {
   static constexpr f32 most = 57344;
-  __device__ static u32 encode(vec<f32, 4> x) { return arch::to_e5m2(clamp_to(x, most)); }
+  __device__ static u32 convert(vec<f32, 4> x) { return arch::to_e5m2(x); }
+  __device__ static u32 encode(vec<f32, 4> x) { return convert(clamp_to(x, most)); }
   __device__ static vec<f32, 4> decode(u32 codes) { return arch::from_e5m2(codes); }
 };
 
@@ -136,14 +138,20 @@ __device__ inline auto with_format(byte_format format, F&& body) {
 // `mantissa` the mantissa field that the largest would have in f32.
 //
 // NaN need not be kept by codes: the scale of its block has it.
-struct mx_e4m3 {
+
+// Of 8 bits: those of `Native`, perhaps with another bias.
+template <class Native, int Most, u32 Exponent>
+struct mx_fp8 {
   static constexpr int bits = 8;
-  static constexpr f32 most = 448;
-  static constexpr u32 exponent = 8, mantissa = 0x600000;
+  static constexpr f32 most = Most;
+  static constexpr u32 exponent = Exponent, mantissa = 0x600000;
 
   __device__ static u32 encode(vec<f32, 4> x) {
-    return arch::to_e4m3(clamp_to(x * arch::fp8_of_ocp, most * arch::fp8_of_ocp));
+    return Native::convert(clamp_to(x * arch::fp8_of_ocp, most * arch::fp8_of_ocp));
   }
+};
+
+struct mx_e4m3 : mx_fp8<e4m3_codes, 448, 8> {
   __device__ static vec<f32, 4> decode(u32 codes) {
     vec<f32, 4> x;
     for (int i = 0; i < 4; ++i) {
@@ -156,14 +164,7 @@ struct mx_e4m3 {
     return x;
   }
 };
-struct mx_e5m2 {
-  static constexpr int bits = 8;
-  static constexpr f32 most = 57344;
-  static constexpr u32 exponent = 15, mantissa = 0x600000;
-
-  __device__ static u32 encode(vec<f32, 4> x) {
-    return arch::to_e5m2(clamp_to(x * arch::fp8_of_ocp, most * arch::fp8_of_ocp));
-  }
+struct mx_e5m2 : mx_fp8<e5m2_codes, 57344, 15> {
   __device__ static vec<f32, 4> decode(u32 codes) {
     // The upper half of f16.
     vec<f32, 4> x;

@@ -288,48 +288,135 @@ __device__ inline void store_row(const matrix<T>& to, const Place& at, F&& eleme
   }
 }
 
-// Stores a lane's share of rows of codes of `Bits` bits, of which chunk i is the dwords `codes(i)`, as
-// `store_row` does. `to` counts bytes. A row is of whole bytes, which need not fill its last dword.
+namespace detail {
+
+// A lane's addresses in rows of codes of `Bits` bits, `stride` bytes apart. A row is of whole bytes,
+// which need not fill its last dword.
+template <int Bits, class Place>
+struct code_access {
+  static constexpr u32 codes_of_byte = 8 / Bits, bytes = chunk * Bits / 8, dwords = bytes / 4;
+  // Whether each dword of a chunk is checked by its lane.
+  static constexpr bool by_dword = Place::by_dword || dwords == 1;
+
+  const u8* base;
+  u32 stride;
+  u32 width;  // in bytes
+  const Place& at;
+
+  __device__ code_access(const matrix<const u8>& of, const Place& at)
+      : base(of.base + at.first * of.stride + at.column / codes_of_byte),
+        stride(static_cast<u32>(of.stride)),
+        width(at.width / codes_of_byte),
+        at(at) {}
+
+  // The hardware cuts off what a row that has the wave alone lacks of whole dwords.
+  __device__ arch::checked_range whole_dwords() const {
+    return range(Place::shares_wave ? width : end());
+  }
+  __device__ arch::checked_range all() const { return range(width); }
+
+  // Of dword d of chunk i, and of all of the chunk.
+  __device__ u32 offset(int i, u32 d) const {
+    return offset_if(start(i) + d * 4 + 4 <= width, start(i) + d * 4);
+  }
+  __device__ u32 offset(int i) const {
+    return offset_if(!Place::shares_wave || start(i) + bytes <= width, start(i));
+  }
+
+  // Where the last dword begins if it is not whole, and its number in the share of the lane that has
+  // it: its first two bytes, if it has so many, and the one byte left, if there is one.
+  __device__ bool is_cut() const { return width % 4 != 0; }
+  __device__ u32 end() const { return width & ~3u; }
+  __device__ u32 end_dword() const {
+    u32 dword = end() / (bytes * Place::lanes) * dwords + end() % bytes / 4;
+    arch::forget_scalar(dword);
+    return dword;
+  }
+  __device__ u32 two() const { return width & 2; }
+  __device__ u32 offset_of_two() const { return end_offset_if(two() != 0, end()); }
+  __device__ u32 offset_of_one() const { return end_offset_if(width % 2 != 0, end() + two()); }
+
+ private:
+  __device__ u32 start(int i) const { return at.start(i) / codes_of_byte; }
+  __device__ u32 end_offset_if(bool is_there, u32 in_row) const {
+    const bool is_lane = end() / bytes % Place::lanes == at.lane();
+    return offset_if(is_there & is_lane, in_row);
+  }
+  __device__ arch::checked_range range(u32 of_last) const {
+    const u32 before = Place::shares_wave ? (at.count - 1) * stride : 0;
+    return {base, at.count == 0 ? 0 : before + of_last};
+  }
+  __device__ u32 offset_if(bool is_there, u32 in_row) const {
+    const u32 before = Place::shares_wave ? at.row_of_wave() * stride : 0;
+    const bool has_row = at.has_row();
+    return (is_there & has_row) ? before + in_row : out_of_range;
+  }
+};
+
+}  // namespace detail
+
+// A lane's share of rows of codes, under way.
+template <int Bits, int Chunks>
+struct code_load {
+  static constexpr int dwords = chunk * Bits / 32;
+
+  template <class Place>
+  __device__ void start(const matrix<const u8>& from, const Place& at) {
+    const detail::code_access<Bits, Place> access{from, at};
+    const arch::checked_range memory = access.whole_dwords();
+    for (int i = 0; i < Chunks; ++i) {
+      if constexpr (access.by_dword) {
+        for (int d = 0; d < dwords; ++d) of[i][d] = memory.load_32(access.offset(i, d));
+      } else {
+        of[i] = memory.load_64(access.offset(i));
+      }
+    }
+    two = one = 0;
+    if (access.is_cut()) {
+      const arch::checked_range all = access.all();
+      two = all.load_16(access.offset_of_two());
+      one = all.load_8(access.offset_of_one());
+    }
+  }
+
+  // Chunk i. It waits for the data, so ask for it after all loads.
+  template <class Place>
+  __device__ vec<u32, dwords> codes(int i, const Place& at) const {
+    const detail::code_access<Bits, Place> access{{nullptr, 0}, at};
+    const u32 end_dword = access.end_dword(), last = two | one << 8 * access.two();
+    vec<u32, dwords> bits = of[i];
+    // What is cut off is zero.
+    for (int d = 0; d < dwords; ++d) bits[d] |= end_dword == u32(i * dwords + d) ? last : 0;
+    return bits;
+  }
+
+ private:
+  vec<u32, dwords> of[Chunks];
+  u32 two, one;
+};
+
+// Stores a lane's share of rows of codes, of which chunk i is the dwords `codes(i)`, as `store_row` does.
 template <int Bits, int Chunks, class Place, class F>
 __device__ inline void store_codes(const matrix<u8>& to, const Place& at, F&& codes) {
-  constexpr int dwords = chunk * Bits / 32, bytes = chunk * Bits / 8, codes_of_byte = 8 / Bits;
-  const u32 width = at.width / codes_of_byte;
-  const auto bytes_of_rows = [&](u32 of_last) {
-    const u32 before = Place::shares_wave ? (at.count - 1) * static_cast<u32>(to.stride) : 0;
-    return at.count == 0 ? 0 : before + of_last;
-  };
-  const auto offset_if = [&](bool is_there, u32 in_row) {
-    const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(to.stride) : 0;
-    return (is_there & (at.row_of_wave() < at.count)) ? before + in_row : out_of_range;
-  };
-  const u8* base = to.base + at.first * to.stride + at.column / codes_of_byte;
-  // Where the last dword begins that is not whole, and its number in the share of the lane that has it.
-  const u32 end = width & ~3u;
-  u32 end_dword = end / (bytes * Place::lanes) * dwords + end % bytes / 4;
-  arch::forget_scalar(end_dword);
-  // The hardware cuts off what a row that has the wave alone lacks of whole dwords.
-  const arch::checked_range memory{base, bytes_of_rows(Place::shares_wave ? width : end)};
+  using access_of = detail::code_access<Bits, Place>;
+  constexpr u32 dwords = access_of::dwords;
+  const access_of access{{to.base, to.stride}, at};
+  const arch::checked_range memory = access.whole_dwords();
+  const u32 end_dword = access.end_dword();
   u32 last = 0;
   for (int i = 0; i < Chunks; ++i) {
     const vec<u32, dwords> bits = codes(i);
-    const u32 start = at.start(i) / codes_of_byte;
-    if constexpr (Place::by_dword || dwords == 1) {
-      for (u32 d = 0; d < dwords; ++d) {
-        memory.store_once(offset_if(start + d * 4 + 4 <= width, start + d * 4), u32(bits[d]));
-      }
+    if constexpr (access_of::by_dword) {
+      for (u32 d = 0; d < dwords; ++d) memory.store_once(access.offset(i, d), u32(bits[d]));
     } else {
-      const bool is_there = !Place::shares_wave || start + bytes <= width;
-      memory.store_once(offset_if(is_there, start), bits);
+      memory.store_once(access.offset(i), bits);
     }
     for (u32 d = 0; d < dwords; ++d) last = end_dword == i * dwords + d ? bits[d] : last;
   }
-  if (width % 4 != 0) {
-    const bool is_lane = end / bytes % Place::lanes == at.lane();
-    const arch::checked_range all{base, bytes_of_rows(width)};
-    const u32 two = width & 2;
-    all.store_once(offset_if(is_lane & (two != 0), end), static_cast<u16>(last));
-    all.store_once(offset_if(is_lane & (width % 2 != 0), end + two),
-                   static_cast<u8>(last >> 8 * two));
+  if (access.is_cut()) {
+    const arch::checked_range all = access.all();
+    all.store_once(access.offset_of_two(), static_cast<u16>(last));
+    all.store_once(access.offset_of_one(), static_cast<u8>(last >> 8 * access.two()));
   }
 }
 

@@ -11,7 +11,12 @@
 //   store(held, factors_of, statistic, at)
 //                                        the row's results, from its whole statistic and the factors
 //                                        `factors_of(i)` of chunk i
-// Those whose results need nothing of the rest of the row are a `no_reduction`.
+// Those whose results need nothing of the rest of the row are a `no_reduction`. Those that reduce a
+// second time, what follows from the first, have
+//   refinement                           as reduction
+//   refine(held, factors_of, statistic) -> refined
+//                                        of the lane's share; what is past the end is made of zeros
+//   store(held, factors_of, statistic, refined, at)
 //
 // What is stored may take the place of what was loaded, element by element.
 #pragma once
@@ -43,6 +48,8 @@ namespace detail {
 
 template <class Policy>
 inline constexpr bool reduces = !__is_same(typename Policy::reduction, no_reduction);
+template <class Policy>
+inline constexpr bool refines = requires { typename Policy::refinement; };
 
 // How the work-items of a tile share rows.
 template <class Tile, bool Ragged>
@@ -76,8 +83,9 @@ struct row_lanes {
     held = bit_cast<Held>(words);
   }
 
-  // The statistic of a row, from those of its lanes. `turn` counts rows.
-  template <class Reduction, class Statistic>
+  // The statistic of a row, from those of its lanes. `turn` counts rows, and `Which` the statistics of
+  // one.
+  template <class Reduction, int Which, class Statistic>
   __device__ static Statistic reduce(Statistic statistic, u32 turn) {
     if constexpr (__is_same(Reduction, no_reduction)) {
       return statistic;
@@ -99,6 +107,26 @@ struct no_columns {
   struct columns {};
   __device__ void start(columns&, const auto&) const {}
   __device__ columns hold(const columns&, int, const auto&) const { return {}; }
+};
+
+// Of policies that load one matrix, and hold its elements as they are.
+template <class Tile>
+struct one_matrix {
+  using T = typename Tile::T;
+  static constexpr int chunks = Tile::CHUNKS;
+
+  matrix<const T> x;
+
+  using loads = row_load<T, chunks>;
+  using held = per_chunk<vec<T, chunk>, chunks>;
+
+  __device__ void start(loads& to, const auto& at) const { to.start(x, at); }
+
+  __device__ held hold(const loads& from, const auto& at) const {
+    held row;
+    for (int i = 0; i < chunks; ++i) row.of[i] = from.elements(i, at);
+    return row;
+  }
 };
 
 // Rows of at most LANES * CHUNKS chunks stay in registers: memory is read once, and columns stay
@@ -130,9 +158,17 @@ __device__ inline void for_rows_in_registers(const Policy& op, u32 rows, u32 wid
     op.start(next, place(row + step));
     arch::pin_order();
     const auto statistic =
-        lanes::template reduce<typename Policy::reduction>(op.measure(held), turn);
+        lanes::template reduce<typename Policy::reduction, 0>(op.measure(held), turn);
     lanes::drop_values(held);
-    op.store(held, [&](int i) { return factors.of[i]; }, statistic, place(row));
+    const auto factors_of = [&](int i) { return factors.of[i]; };
+    if constexpr (detail::refines<Policy>) {
+      const auto refined = lanes::template reduce<typename Policy::refinement, 1>(
+          op.refine(held, factors_of, statistic), turn);
+      lanes::drop_values(held);
+      op.store(held, factors_of, statistic, refined, place(row));
+    } else {
+      op.store(held, factors_of, statistic, place(row));
+    }
     // Waits for the loads only, since it is known here how many stores were made after them.
     held = op.hold(next, place(row + step));
     row += step;
@@ -169,46 +205,63 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   op.start(loads, place(row, 0));
   auto held = op.hold(loads, place(row, 0));
   u32 turn = 0;
-  do {
-    const auto statistic = [&] {
-      if constexpr (!detail::reduces<Policy>) {
-        return op.measure(held);
-      } else {
-        // Chains of mergers stay short: they are folded every 64 pieces.
-        auto whole = reduction::identity(), part = reduction::identity();
-        u32 left = pieces, column = 0;
-        do {
-          // After the last piece the first is read for the second time.
-          const u32 following = left == 1 ? 0 : column + piece;
-          typename Policy::loads next;
-          op.start(next, place(row, following));
-          arch::pin_order();
-          part = reduction::apply(part, op.measure(held));
-          if (left % 64 == 0) {
-            whole = reduction::apply(whole, part);
-            part = reduction::identity();
-          }
-          held = op.hold(next, place(row, following));
-          column += piece;
-        } while (--left != 0);
-        return lanes::template reduce<reduction>(reduction::apply(whole, part), turn);
-      }
-    }();
+  // What all pieces of the row come to, of which the first is held before and afterwards. `measure` is
+  // given the factors of the piece that is held, if it takes some.
+  const auto over_pieces = [&](auto merge, auto which, auto takes_factors, auto&& measure) {
+    // Chains of mergers stay short: they are folded every 64 pieces.
+    auto whole = merge.identity(), part = merge.identity();
     u32 left = pieces, column = 0;
     do {
-      // After the last piece comes the first of the next row.
-      const bool last = left == 1;
-      const u32 row_after = last ? row + step : row, following = last ? 0 : column + piece;
+      // After the last piece the first is read again.
+      const u32 following = left == 1 ? 0 : column + piece;
       typename Policy::columns columns;
-      op.start(columns, in_columns(column));
+      if constexpr (takes_factors.value) op.start(columns, in_columns(column));
       typename Policy::loads next;
-      op.start(next, place_after(row_after, following));
+      op.start(next, place(row, following));
       arch::pin_order();
       const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
-      op.store(held, factors, statistic, place(row, column));
-      held = op.hold(next, place_after(row_after, following));
+      part = merge.apply(part, measure(factors));
+      if (left % 64 == 0) {
+        whole = merge.apply(whole, part);
+        part = merge.identity();
+      }
+      held = op.hold(next, place(row, following));
       column += piece;
     } while (--left != 0);
+    return lanes::template reduce<decltype(merge), which.value>(merge.apply(whole, part), turn);
+  };
+  do {
+    const auto statistic = [&] {
+      if constexpr (detail::reduces<Policy>) {
+        return over_pieces(reduction{}, constant<0>{}, constant<false>{},
+                           [&](auto&&) { return op.measure(held); });
+      } else {
+        return op.measure(held);
+      }
+    }();
+    const auto store = [&](auto... refined) {
+      u32 left = pieces, column = 0;
+      do {
+        // After the last piece comes the first of the next row.
+        const bool last = left == 1;
+        const u32 row_after = last ? row + step : row, following = last ? 0 : column + piece;
+        typename Policy::columns columns;
+        op.start(columns, in_columns(column));
+        typename Policy::loads next;
+        op.start(next, place_after(row_after, following));
+        arch::pin_order();
+        const auto factors = [&](int i) { return op.hold(columns, i, in_columns(column)); };
+        op.store(held, factors, statistic, refined..., place(row, column));
+        held = op.hold(next, place_after(row_after, following));
+        column += piece;
+      } while (--left != 0);
+    };
+    if constexpr (detail::refines<Policy>) {
+      store(over_pieces(typename Policy::refinement{}, constant<1>{}, constant<true>{},
+                        [&](auto&& factors) { return op.refine(held, factors, statistic); }));
+    } else {
+      store();
+    }
     row += step;
     ++turn;
   } while (row < rows);

@@ -2,13 +2,13 @@
 
 use super::{Arguments, Call};
 use crate::kernel::{KernelSet, Param, TileConfig};
-use crate::{Device, Error, KernelArgs, Result, TileFunction};
+use crate::{Device, Error, KernelArgs, Result, Stream, TileFunction};
 
 /// Rows of n elements, in any number of dimensions.
 pub const ROWS: &[&str] = &["..", "n"];
 
-/// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that all
-/// workgroups together take rows.
+/// Most rows of an op. Kernels count, in 32 bits, to the rows that follow the last two times that
+/// all workgroups together take rows.
 const MOST_ROWS: usize = u32::MAX as usize - 2 * MOST_AT_ONCE as usize;
 
 /// Most rows that all workgroups together take at once.
@@ -49,11 +49,23 @@ impl<'a> RowOptions<'a> {
     }
 
     /// Checks these, and the sizes of arguments of `".."` rows of `"n"` elements, which it gives.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are too many rows or elements of one, or none of these,
+    /// [`Error::Value`] for no workgroups.
     pub fn check(&self, args: &Arguments) -> Result<[usize; 2]> {
+        self.check_rows(args, "..")
+    }
+
+    /// As [`check`](Self::check), where the number of rows has that name.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_rows(&self, args: &Arguments, rows: &'static str) -> Result<[usize; 2]> {
         args.limit("n", 1..=i32::MAX as usize)?;
-        args.limit("..", 0..=MOST_ROWS)?;
+        args.limit(rows, 0..=MOST_ROWS)?;
         self.check_workgroups(args)?;
-        args.sizes(["..", "n"])
+        args.sizes([rows, "n"])
     }
 
     /// Checks these alone, for an op that takes no rows of its arguments.
@@ -102,6 +114,16 @@ impl<A: KernelArgs> RowKernel<A> {
         Self { fastest: u32::MAX, ..self }
     }
 
+    /// Workgroups for so many rows.
+    pub fn workgroups(&self, rows: usize) -> u32 {
+        self.tile.grid(rows as u32, self.most_workgroups())
+    }
+
+    /// Workgroups at most, however much there is to do.
+    pub fn most_workgroups(&self) -> u32 {
+        self.chosen.unwrap_or(self.fastest)
+    }
+
     /// Launches it, if there are rows.
     ///
     /// # Safety
@@ -110,11 +132,17 @@ impl<A: KernelArgs> RowKernel<A> {
         if rows == 0 {
             return Ok(());
         }
-        let grid = self.tile.grid(rows as u32, self.chosen.unwrap_or(self.fastest));
-        call.submit(|stream| {
-            // SAFETY: passed on to the caller.
-            unsafe { self.function.launch(stream, [grid, 1, 1], args) }
-        })
+        // SAFETY: passed on to the caller.
+        call.submit(|stream| unsafe { self.launch_on(stream, self.workgroups(rows), args) })
+    }
+
+    /// Launches so many workgroups, as one of several launches of a call.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch), and within [`Call::submit`] of that call.
+    pub unsafe fn launch_on(&self, stream: &Stream, workgroups: u32, args: &A) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.function.launch(stream, [workgroups, 1, 1], args) }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Cases of the module `quant`: what its ops share, and all cases.
 
+mod dequantize;
 mod dynamic_mx;
+mod per_block;
 mod per_group;
 mod per_tensor;
 mod per_token;
+mod tensors;
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, Float};
 use hk_core::op::quant::ScaleLayout;
-use hk_ref::{Arg, Case, Draw, Expected, Setup};
+use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Types};
 
 /// Element types of 8-bit codes, with the chip that has them if not all have.
 const CODES: [(DType, Option<Arch>); 3] = [
@@ -17,24 +20,37 @@ const CODES: [(DType, Option<Arch>); 3] = [
     (DType::F8E4M3, Some(Arch::Gfx950)),
 ];
 
-/// Every tile configuration, with a shape for it.
-const TILES: [(&str, [usize; 2]); 5] = [
-    ("n128", [83, 11]),
-    ("n512", [21, 301]),
-    ("n2048", [21, 601]),
-    ("n8192", [7, 2501]),
-    ("any", [5, 8401]),
+/// Types of rows that cases have in turn.
+const TYPES: [&[DType]; 3] = [&[DType::Bf16], &[DType::F16], &[DType::F32]];
+
+/// Shapes `[rows, width]` of the specification.
+const SHAPES: [[usize; 2]; 12] = [
+    [1, 1],
+    [1, 32],
+    [32, 32],
+    [2, 16],
+    [10, 128],
+    [256, 13],
+    [193, 75],
+    [93, 75],
+    [400, 400],
+    [48, 96],
+    [32, 4096],
+    [3, 8192],
 ];
+
+/// Shapes of models: Llama 3 70B, DeepSeek-V3, GPT-OSS.
+const MODELS: [[usize; 2]; 4] = [[16_384, 8192], [8192, 7168], [8192, 2048], [16_384, 2880]];
 
 /// An expression with the type of codes that a `DType` among `CODES` names.
 macro_rules! code {
     ($dtype:expr, $name:ident => $body:expr) => {
         match $dtype {
-            DType::I8 => {
+            hk_core::dtype::DType::I8 => {
                 type $name = i8;
                 $body
             }
-            DType::F8E4M3Fnuz => {
+            hk_core::dtype::DType::F8E4M3Fnuz => {
                 type $name = hk_core::dtype::F8E4M3Fnuz;
                 $body
             }
@@ -47,41 +63,103 @@ macro_rules! code {
 }
 use code;
 
+pub use tensors::tensor_cases;
+
 /// What elements an op is given.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Drawn(Draw),
-    /// Rows in turn of zeros, with one huge element, with NaN, with infinity, of which every quotient
-    /// is an integer or half of one, and of subnormal numbers.
+    /// Rows of each special kind in turn.
     Special,
+    /// Drawn, but for the first row, which is of that special kind.
+    First(usize),
+}
+
+/// What every row-wise op is to pass: of each tile in several turns with all types, elsewhere with
+/// one in turn.
+fn suite() -> impl Iterator<Item = RowCase> {
+    // Codes are never in the place of rows.
+    let rows = RowCase::suite().into_iter().filter(|row| !row.in_place);
+    rows.enumerate().map(|(i, row)| {
+        let types = match row.types {
+            Types::Only(_) => row.types,
+            _ if row.name == "turns" && row.shape[1] % 2 == 1 => Types::Pairs,
+            _ if row.name == "turns" => Types::Each,
+            _ => Types::Only(TYPES[i % 3]),
+        };
+        RowCase { types, ..row }
+    })
+}
+
+/// Rows of every kind that an op takes, with what they hold.
+fn all_rows(draw: Draw) -> Vec<(RowCase, Content)> {
+    let suite = suite();
+    let plain = SHAPES.map(|shape| RowCase { types: Types::Each, ..RowCase::new(shape, "plain") });
+    let rows = suite.chain(plain).chain(RowCase::models(&MODELS));
+    let mut all: Vec<_> = rows.map(|row| (row, Content::Drawn(draw))).collect();
+    all.extend(special_rows(0).map(|row| (row, Content::Special)));
+    all
+}
+
+/// Rows for [`Content::Special`], and more than these; of each tile.
+fn special_rows(more: usize) -> impl Iterator<Item = RowCase> {
+    let rows = RowCase::of_tiles([12 + more, 300], "special");
+    rows.map(|row| RowCase { types: Types::Pairs, ..row })
+}
+
+/// The types of rows with each type of codes, or, of rows that are not for pairs of types, with i8
+/// or the chip's own in turn.
+fn pairs(row: RowCase) -> impl Iterator<Item = (DType, DType, Option<Arch>)> {
+    let all = matches!(row.types, Types::Pairs);
+    let own = row.shape.iter().sum::<usize>() % 2 == 1;
+    let codes = CODES.into_iter().filter(move |(_, arch)| all || arch.is_some() == own);
+    row.inputs().iter().flat_map(move |x| codes.clone().map(|(codes, arch)| (*x, codes, arch)))
+}
+
+/// A case of an op with such rows and codes, and what else is to be said of it.
+fn case(
+    op: &'static str,
+    row: RowCase,
+    (x, codes, arch): (DType, DType, Option<Arch>),
+    what: &str,
+    set_up: impl Fn(&mut Setup) + Send + Sync + 'static,
+) -> Case {
+    let mut case = row.case("quant", op, &[x, codes], set_up);
+    case.info.arch = arch;
+    case.info.case += what;
+    case
 }
 
 /// Rows of such elements.
 fn rows<T: Float>(s: &mut Setup, shape: [usize; 2], content: Content, most: f32) -> Arg<T> {
-    let Content::Special = content else {
-        let Content::Drawn(draw) = content else { unreachable!("there are two kinds") };
-        return s.input("x", &shape, draw);
-    };
-    let mut x = s.draw::<T>("x", &shape, Draw::Normal);
-    for (i, row) in x.chunks_exact_mut(shape[1]).enumerate() {
-        let middle = row.len() / 2;
-        match i % 6 {
-            0 => row.fill(T::from_f64(0.0)),
-            1 => row[middle] = T::from_f64(0.75 * T::MAX),
-            2 => row[middle] = T::from_f64(f64::NAN),
-            3 => row[middle] = T::from_f64(f64::NEG_INFINITY),
-            4 => {
-                let halves = |j: usize| (j % 255) as f64 / 2.0 - 63.5;
-                row.iter_mut().enumerate().for_each(|(j, x)| *x = T::from_f64(halves(j)));
-                row[0] = T::from_f64(f64::from(-most));
-            }
-            _ => {
-                let tiny = s.draw::<T>("tiny", &[row.len()], Draw::Denormal);
-                row.copy_from_slice(&tiny);
-            }
+    let draw = if let Content::Drawn(draw) = content { draw } else { Draw::Normal };
+    let mut x = s.draw::<T>("x", &shape, draw);
+    for (i, row) in x.chunks_exact_mut(shape[1].max(1)).enumerate() {
+        match content {
+            Content::Special => make_special(s, row, i % 6, most),
+            Content::First(kind) if i == 0 => make_special(s, row, kind, most),
+            _ => {}
         }
     }
     s.given("x", &shape, x)
+}
+
+/// Makes a row one of zeros, with one huge element, with NaN, with infinity, of which every
+/// quotient is an integer or half of one, or of subnormal numbers.
+fn make_special<T: Float>(s: &Setup, row: &mut [T], kind: usize, most: f32) {
+    let middle = row.len() / 2;
+    match kind {
+        0 => row.fill(T::from_f64(0.0)),
+        1 => row[middle] = T::from_f64(0.75 * T::MAX),
+        2 => row[middle] = T::from_f64(f64::NAN),
+        3 => row[middle] = T::from_f64(f64::NEG_INFINITY),
+        4 => {
+            let halves = |j: usize| (j % 255) as f64 / 2.0 - 63.5;
+            row.iter_mut().enumerate().for_each(|(j, x)| *x = T::from_f64(halves(j)));
+            row[0] = T::from_f64(f64::from(-most));
+        }
+        _ => row.copy_from_slice(&s.draw::<T>("tiny", &[row.len()], Draw::Denormal)),
+    }
 }
 
 /// Codes, of which those whose scale is not finite are not specified.
@@ -91,29 +169,61 @@ fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
     Expected { at: Some(at), ..Expected::exact(values) }
 }
 
-/// The scales of rows of groups in that order, with padding where it has some, and their shape.
-fn in_layout<S: Copy>(
+/// Scales of rows of so many elements each, in groups.
+#[derive(Clone, Copy)]
+struct Scales {
+    shape: [usize; 2],
+    group: usize,
     layout: ScaleLayout,
-    [rows, groups]: [usize; 2],
-    scales: Vec<S>,
-    padding: S,
-) -> (Vec<usize>, Vec<S>) {
-    match layout {
-        ScaleLayout::RowMajor => (vec![rows, groups], scales),
-        ScaleLayout::ColMajor => {
-            let column = |group: usize| scales.iter().skip(group).step_by(groups).copied();
-            (vec![groups, rows], (0..groups).flat_map(column).collect())
+}
+
+impl Scales {
+    fn groups(&self) -> usize {
+        self.shape[1].div_ceil(self.group)
+    }
+
+    /// Their shape in memory.
+    fn in_memory(&self) -> [usize; 2] {
+        let [rows, groups] = [self.shape[0], self.groups()];
+        match self.layout {
+            ScaleLayout::RowMajor => [rows, groups],
+            ScaleLayout::ColMajor => [groups, rows],
+            ScaleLayout::Shuffled32x8 => [rows.next_multiple_of(256), groups.next_multiple_of(8)],
         }
-        ScaleLayout::Shuffled32x8 => {
-            let [tiled_rows, columns] = [rows.next_multiple_of(256), groups.next_multiple_of(8)];
-            let mut shuffled = vec![padding; tiled_rows * columns];
-            for (at, scale) in scales.into_iter().enumerate() {
-                let (i, j) = (at / groups, at % groups);
+    }
+
+    /// Where in memory the scale is that has this number in the order of rows.
+    fn place(&self, at: usize) -> usize {
+        let (i, j) = (at / self.groups(), at % self.groups());
+        let columns = self.in_memory()[1];
+        match self.layout {
+            ScaleLayout::RowMajor => at,
+            ScaleLayout::ColMajor => j * columns + i,
+            ScaleLayout::Shuffled32x8 => {
                 let in_tile = j % 4 * 64 + i % 16 * 4 + j % 8 / 4 * 2 + i % 32 / 16;
-                shuffled[i / 32 * 32 * columns + j / 8 * 256 + in_tile] = scale;
+                i / 32 * 32 * columns + j / 8 * 256 + in_tile
             }
-            (vec![tiled_rows, columns], shuffled)
         }
+    }
+
+    /// The number of the scale that an element has.
+    fn of_element(&self, element: usize) -> usize {
+        let width = self.shape[1];
+        element / width * self.groups() + element % width / self.group
+    }
+
+    /// As they are in memory, with padding where there is some.
+    fn arrange<S: Copy>(&self, scales: &[S], padding: S) -> Vec<S> {
+        let mut arranged = vec![padding; self.in_memory().iter().product()];
+        for (at, scale) in scales.iter().enumerate() {
+            arranged[self.place(at)] = *scale;
+        }
+        arranged
+    }
+
+    /// Where the tensor is, if rows are across 4 GiB.
+    fn carried(&self, s: &Setup) -> Placement {
+        s.carried(|element| self.place(self.of_element(element)))
     }
 }
 
@@ -123,5 +233,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(dynamic_mx::cases());
     cases.extend(per_tensor::cases());
     cases.extend(per_group::cases());
+    cases.extend(per_block::cases());
+    cases.extend(dequantize::cases());
     cases
 }

@@ -19,12 +19,24 @@ pub fn scale(amax: f32, most: f32) -> f32 {
     if scale < f32::MIN_POSITIVE { 1.0 } else { scale }
 }
 
-/// What the codes of numbers stand for, without the scale: `x (1 / scale)`, not beyond `most`, rounded
-/// to the codes' type.
+/// What the codes of numbers stand for, without the scale: `x (1 / scale)`, not beyond `most`,
+/// rounded to the codes' type.
 pub fn codes<C: Scalar>(x: &[f64], scale: f32, most: f32) -> Vec<f64> {
     let inverse = 1.0 / scale;
     let quotients = x.iter().map(|x| f64::from((*x as f32 * inverse).clamp(-most, most)));
     decode(&C::encode(&quotients.collect::<Vec<_>>()))
+}
+
+/// The codes of all elements, and their scale.
+pub fn dynamic_per_tensor_quant<C: Scalar>(x: &[f64], most: f32) -> (Vec<f64>, f32) {
+    let scale = scale(amax(x), most);
+    (codes::<C>(x, scale, most), scale)
+}
+
+/// Rows with each column multiplied by a number, in f32.
+pub fn smooth(x: &[f64], by: &[f64]) -> Vec<f64> {
+    let product = |(i, x): (usize, &f64)| f64::from(*x as f32 * by[i % by.len()] as f32);
+    x.iter().enumerate().map(product).collect()
 }
 
 /// The codes of rows, and their scales.
@@ -60,8 +72,37 @@ pub fn per_group_quant<C: Scalar>(
     (all, scales)
 }
 
-/// The byte of the power of two that scales a block with that largest magnitude, for codes of at most
-/// `most`: the smallest, or the largest, of which holds what the mode asks for.
+/// The codes of tiles of so many rows and columns, of which the last may be smaller, and their
+/// scales.
+pub fn per_block_quant<C: Scalar>(
+    x: &[f64],
+    width: usize,
+    side: usize,
+    most: f32,
+) -> (Vec<f64>, Vec<f32>) {
+    let (mut all, mut scales) = (vec![0.0; x.len()], Vec::new());
+    for top in (0..x.len()).step_by((side * width).max(1)) {
+        for left in (0..width).step_by(side) {
+            let rows = (top..x.len()).step_by(width).take(side);
+            let tile = |row: usize| row + left..row + (left + side).min(width);
+            let elements: Vec<_> = rows.clone().flat_map(|row| &x[tile(row)]).copied().collect();
+            let scale = group_scale(amax(&elements), most);
+            for row in rows {
+                all[tile(row)].copy_from_slice(&codes::<C>(&x[tile(row)], scale, most));
+            }
+            scales.push(scale);
+        }
+    }
+    (all, scales)
+}
+
+/// What codes with these scales stand for, in f32.
+pub fn dequantize(codes: &[f64], scales: &[f64]) -> Vec<f64> {
+    codes.iter().zip(scales).map(|(code, scale)| f64::from((code * scale) as f32)).collect()
+}
+
+/// The byte of the power of two that scales a block with that largest magnitude, for codes of at
+/// most `most`: the smallest, or the largest, of which holds what the mode asks for.
 pub fn mx_scale(mode: MxRound, amax: f32, most: f32) -> E8M0 {
     if !amax.is_finite() {
         return E8M0::NAN;
@@ -69,8 +110,13 @@ pub fn mx_scale(mode: MxRound, amax: f32, most: f32) -> E8M0 {
     let (amax, most) = (f64::from(amax), f64::from(most));
     let whole = 2f64.powi(most.log2().floor() as i32);
     let power = |byte: u8| E8M0::from_bits(byte).to_f64();
-    let first = |most: f64| (0..=254).find(|byte| amax <= most * power(*byte)).unwrap_or(254);
-    let last = |least: f64| (0..=254).rev().find(|byte| least * power(*byte) <= amax).unwrap_or(0);
+    // Bytes are in the order of their powers.
+    let count = |holds: &dyn Fn(f64) -> bool| {
+        let bytes: [u8; 255] = std::array::from_fn(|byte| byte as u8);
+        bytes.partition_point(|byte| holds(power(*byte))) as u8
+    };
+    let first = |most: f64| count(&|power| most * power < amax).min(254);
+    let last = |least: f64| count(&|power| least * power <= amax).saturating_sub(1);
     E8M0::from_bits(match mode {
         MxRound::Even => last(0.875 * whole),
         MxRound::RoundUp => first(most),
@@ -80,8 +126,8 @@ pub fn mx_scale(mode: MxRound, amax: f32, most: f32) -> E8M0 {
     })
 }
 
-/// What the codes of blocks of 32 elements of a row, the last of which may be shorter, stand for, and
-/// their scales.
+/// What the codes of blocks of 32 elements of a row, the last of which may be shorter, stand for,
+/// and their scales.
 pub fn dynamic_mx_quant<C: Element>(
     x: &[f64],
     width: usize,
@@ -113,11 +159,28 @@ mod tests {
     }
 
     #[test]
+    fn tensors_have_one_scale_and_columns_are_smoothed() {
+        let (codes, scale) = dynamic_per_tensor_quant::<i8>(&[1.0, -2.0, 0.0], 127.0);
+        assert_eq!((codes, scale), (vec![64.0, -127.0, 0.0], 2.0 / 127.0));
+        assert_eq!(dynamic_per_tensor_quant::<i8>(&[], 127.0).1, 1.0);
+        assert_eq!(smooth(&[1.0, 2.0, 3.0, 4.0], &[10.0, 0.5]), [10.0, 1.0, 30.0, 2.0]);
+    }
+
+    #[test]
     fn groups_end_with_their_row() {
         let x = [1.0, -2.0, 4.0, 0.0, 0.0, 127.0];
         let (codes, scales) = per_group_quant::<i8>(&x, 3, 2, 127.0);
         assert_eq!(codes, [64.0, -127.0, 127.0, 0.0, 0.0, 127.0]);
         assert_eq!(scales, [2.0 / 127.0, 4.0 / 127.0, 1e-10 / 127.0, 1.0]);
+    }
+
+    #[test]
+    fn tiles_end_with_the_matrix() {
+        let x = [1.0, -2.0, 4.0, 0.0, 0.0, 127.0, 6.0, 0.5, 2.0];
+        let (codes, scales) = per_block_quant::<i8>(&x, 3, 2, 127.0);
+        assert_eq!(codes, [64.0, -127.0, 4.0, 0.0, 0.0, 127.0, 127.0, 11.0, 127.0]);
+        assert_eq!(scales, [2.0 / 127.0, 1.0, 6.0 / 127.0, 2.0 / 127.0]);
+        assert_eq!(dequantize(&[3.0, -1.0], &[0.5, 2.0]), [1.5, -2.0]);
     }
 
     #[test]

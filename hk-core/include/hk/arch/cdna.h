@@ -171,6 +171,9 @@ struct checked_range {
   __device__ u16 load_16(u32 offset) const {
     return __builtin_amdgcn_raw_buffer_load_b16(resource, offset, 0, 0);
   }
+  __device__ u8 load_8(u32 offset) const {
+    return __builtin_amdgcn_raw_buffer_load_b8(resource, offset, 0, 0);
+  }
 
   __device__ void store(u32 offset, bits128 value) const {
     __builtin_amdgcn_raw_buffer_store_b128(value, resource, offset, 0, 0);

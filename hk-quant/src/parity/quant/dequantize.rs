@@ -1,0 +1,181 @@
+//! Cases of what goes back from codes to numbers.
+
+use std::collections::BTreeSet;
+
+use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, Real, decode};
+use hk_core::op::quant::{ByteCode, GroupOptions, MX_BLOCK, MxCode, ScaleLayout};
+use hk_core::{Result, TensorSlice};
+use hk_ref::quant::quant::dequantize as reference;
+use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types, real};
+
+use super::{Scales, case, code, pairs, suite};
+use crate::{
+    DequantizeMxOptions, dequantize_mxfp4_into, dequantize_mxfp8_into, dequantize_per_block_into,
+    dequantize_per_group_into, dequantize_per_tensor_into, dequantize_per_token_into,
+};
+
+/// Orders of scales that cases have in turn.
+const LAYOUTS: [ScaleLayout; 3] =
+    [ScaleLayout::RowMajor, ScaleLayout::ColMajor, ScaleLayout::Shuffled32x8];
+
+/// What has a scale.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Token,
+    Tensor,
+    Group(usize, ScaleLayout),
+    Block,
+}
+
+impl Of {
+    const fn op(self) -> &'static str {
+        match self {
+            Self::Token => "dequantize_per_token",
+            Self::Tensor => "dequantize_per_tensor",
+            Self::Group(..) => "dequantize_per_group",
+            Self::Block => "dequantize_per_block",
+        }
+    }
+
+    /// The shape of scales, and which of them an element has.
+    fn scales(self, [rows, width]: [usize; 2]) -> (Vec<usize>, Box<dyn Fn(usize) -> usize>) {
+        match self {
+            Self::Token => (vec![rows], Box::new(move |i| i / width)),
+            Self::Tensor => (vec![1], Box::new(|_| 0)),
+            Self::Group(group, layout) => {
+                let scales = Scales { shape: [rows, width], group, layout };
+                let place = move |i| scales.place(scales.of_element(i));
+                (scales.in_memory().to_vec(), Box::new(place))
+            }
+            Self::Block => {
+                let columns = width.div_ceil(128);
+                let place = move |i| i / width / 128 * columns + i % width / 128;
+                (vec![rows.div_ceil(128), columns], Box::new(place))
+            }
+        }
+    }
+}
+
+/// What codes and scales stand for.
+fn expected<T: Real>(codes: &[f64], scales: &[f64], of: impl Fn(usize) -> usize) -> Expected {
+    let scales: Vec<_> = (0..codes.len()).map(|i| scales[of(i)]).collect();
+    Expected::exact(decode(&T::encode(&reference(codes, &scales))))
+}
+
+fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
+    let codes = s.input::<C>("codes", &row.shape, Draw::Codes);
+    let (shape, place_of) = of.scales(row.shape);
+    let place = s.carried(&place_of);
+    let name = if of == Of::Tensor { "scale" } else { "scales" };
+    let scales = s.input::<f32>(name, &shape, Draw::Spread);
+    let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
+    let y = expected::<T>(&codes.numbers(), &scales.numbers(), place_of);
+    let y = s.output::<T>("y", &row.shape, y);
+    s.call(move || {
+        let (codes, scales, mut y, options) = (codes.get(), scales.get(), y.get(), row.options());
+        match of {
+            Of::Token => dequantize_per_token_into(&codes, &scales, &options, &mut y),
+            Of::Tensor => dequantize_per_tensor_into(&codes, &scales, &options, &mut y),
+            Of::Group(group, layout) => {
+                let options = GroupOptions::default().group(group).rows(options);
+                let options = options.scale_layout(layout);
+                dequantize_per_group_into(&codes, &scales, &options, &mut y)
+            }
+            Of::Block => dequantize_per_block_into(&codes, &scales, &options, &mut y),
+        }
+    });
+}
+
+/// Scales of MX blocks, of all powers of two and NaN.
+fn mx_scales(s: &Setup, of: Scales) -> Vec<E8M0> {
+    let mut scales = s.draw::<E8M0>("scales", &of.in_memory(), Draw::Powers(-127, 128));
+    for (at, byte) in [255, 0, 254, 1].into_iter().enumerate().take(scales.len() / 2) {
+        scales[of.place(at)] = E8M0::from_bits(byte);
+    }
+    scales
+}
+
+type MxOp<C, T> = fn(
+    &TensorSlice<C>,
+    &TensorSlice<E8M0>,
+    &DequantizeMxOptions<'_>,
+    &mut TensorSlice<T>,
+) -> Result<()>;
+
+fn set_up_mx<C: MxCode, T: Real>(s: &mut Setup, row: RowCase, layout: ScaleLayout, op: MxOp<C, T>) {
+    let of = Scales { shape: row.shape, group: MX_BLOCK, layout };
+    let codes: Arg<C> = s.input("codes", &row.shape, Draw::Codes);
+    let (scales, place) = (mx_scales(s, of), of.carried(s));
+    let scales = s.given("scales", &of.in_memory(), scales);
+    let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
+    let place_of = |i| of.place(of.of_element(i));
+    let y = expected::<T>(&codes.numbers(), &scales.numbers(), place_of);
+    let y = s.output::<T>("y", &row.shape, y);
+    s.call(move || {
+        let options = DequantizeMxOptions::default().scale_layout(layout).rows(row.options());
+        op(&codes.get(), &scales.get(), &options, &mut y.get())
+    });
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (i, row) in suite().enumerate() {
+        // Any op with scales in f32 takes the same ways through the kernel.
+        let group = Of::Group([32, 64, 128][i % 3], LAYOUTS[i % 2]);
+        let of = [Of::Token, Of::Tensor, group, Of::Block][i / 2 % 4];
+        let all = matches!(row.types, Types::Pairs);
+        if all || i % 2 == 0 {
+            cases.extend(scaled(row, of));
+        }
+        if all || i % 2 == 1 {
+            cases.extend(mx(row, LAYOUTS[i % 3]));
+        }
+    }
+    for shape in [[3, 200], [140, 300], [2, 8]] {
+        let row = RowCase::new(shape, "scales");
+        for layout in LAYOUTS {
+            cases.extend(mx(row, layout));
+        }
+        let groups = [32, 64, 128].map(|group| Of::Group(group, LAYOUTS[group / 32 % 2]));
+        let others = [Of::Token, Of::Tensor, Of::Block];
+        cases.extend(groups.into_iter().chain(others).flat_map(|of| scaled(row, of)));
+    }
+    // Rows that are the same in whole bytes fall together.
+    let mut names = BTreeSet::new();
+    cases.retain(|case| names.insert(case.info.title()));
+    cases
+}
+
+/// With scales in f32.
+fn scaled(row: RowCase, of: Of) -> impl Iterator<Item = Case> {
+    let what = match of {
+        Of::Group(group, layout) => format!(", groups of {group}, {layout:?}"),
+        _ => String::new(),
+    };
+    pairs(row).map(move |(y, codes, arch)| {
+        case(of.op(), row, (codes, y, arch), &what, move |s| {
+            real!(y, T => code!(codes, C => set_up::<C, T>(s, row, of)));
+        })
+    })
+}
+
+/// Of both MX formats.
+fn mx(row: RowCase, layout: ScaleLayout) -> impl Iterator<Item = Case> {
+    let even = RowCase { shape: [row.shape[0], row.shape[1].next_multiple_of(2)], ..row };
+    let what = format!(", {layout:?}");
+    row.inputs().iter().flat_map(move |y| {
+        let y = *y;
+        let fp4 = (DType::F4x2E2M1, y, None);
+        let fp4 = case("dequantize_mxfp4", even, fp4, &what, move |s| {
+            real!(y, T => {
+                set_up_mx::<F4x2E2M1, T>(s, even, layout, dequantize_mxfp4_into::<T>)
+            });
+        });
+        let fp8 = (DType::F8E4M3, y, None);
+        let fp8 = case("dequantize_mxfp8", row, fp8, &what, move |s| {
+            real!(y, T => set_up_mx::<F8E4M3, T>(s, row, layout, dequantize_mxfp8_into::<T>));
+        });
+        [fp4, fp8]
+    })
+}

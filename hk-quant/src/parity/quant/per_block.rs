@@ -1,0 +1,77 @@
+//! Cases of `per_block_quant`.
+
+use hk_core::dtype::Real;
+use hk_core::op::quant::{ByteCode, QuantisedOut};
+use hk_ref::quant::quant::per_block_quant as reference;
+use hk_ref::{Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
+
+use super::{Content, case, code, expected, pairs, rows};
+use crate::per_block_quant_into;
+
+/// Shapes: one tile and less, several with whole and cut ones, rows of even and odd width.
+const SHAPES: [[usize; 2]; 6] = [[1, 1], [33, 130], [128, 128], [129, 257], [300, 200], [5, 1030]];
+
+/// The sizes of tiles.
+const SIDE: usize = 128;
+
+fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
+    let width = row.shape[1];
+    let x = rows::<T>(s, row.shape, content, C::MOST);
+    let (codes, scales) = reference::<C>(&x.numbers(), width, SIDE, C::MOST);
+    let tiles = row.shape.map(|size| size.div_ceil(SIDE));
+    let tile_of = |i: usize| i / width / SIDE * tiles[1] + i % width / SIDE;
+    let expected = expected(&codes, |i| scales[tile_of(i)].is_finite());
+    let codes = s.output::<C>("codes", &row.shape, expected);
+    let scales = Expected::exact(scales.into_iter().map(f64::from).collect());
+    let place = s.carried(tile_of);
+    let scales = s.output::<f32>("scales", &tiles, scales);
+    let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
+    s.call(move || {
+        let out = QuantisedOut { codes: &mut codes.get(), scales: &mut scales.get() };
+        per_block_quant_into(&x.get(), &row.options(), out)
+    });
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let drawn = Content::Drawn(Draw::Spread);
+    let plain = SHAPES.map(|shape| (RowCase::new(shape, "plain"), drawn));
+    let mut all: Vec<_> = plain.into();
+    let each = |shape, name| RowCase { types: Types::Each, ..RowCase::new(shape, name) };
+    all.push((each([0, 64], "plain"), drawn));
+    for tile in ["near", "far"] {
+        let of_tile = |shape, name| RowCase { tile: Some(tile), ..each(shape, name) };
+        for shape in [[300, 260], [270, 393]] {
+            let gaps = Placement::DENSE.gap(5).shift(3);
+            let turns = RowCase { workgroups: Some(2), place: gaps, ..of_tile(shape, "turns") };
+            let end = Placement::DENSE.gap(3).edge(Edge::End);
+            let across = Placement::DENSE.carry(shape[0] / 2 * shape[1] + 130);
+            all.push((RowCase { types: Types::Pairs, ..turns }, drawn));
+            all.push((RowCase { place: end, ..of_tile(shape, "end of memory") }, drawn));
+            all.push((RowCase { place: across, ..of_tile(shape, "across 4 GiB") }, drawn));
+        }
+        for width in [24, 26, 27, 29] {
+            all.push((of_tile([3, width], "ends of rows"), drawn));
+        }
+        let zeros = Content::Drawn(Draw::Zeros);
+        all.push((of_tile([130, 30], "zeros"), zeros));
+        for (kind, name) in [(1, "one huge"), (2, "NaN"), (3, "infinity"), (5, "subnormal")] {
+            all.push((of_tile([130, 260], name), Content::First(kind)));
+        }
+    }
+    // Also where the tile is not chosen by name.
+    for width in [43, 44] {
+        let place = Placement::DENSE.gap(1 << 31);
+        let far = RowCase { place, size: Size::Core, ..each([3, width], "rows far apart") };
+        all.push((far, drawn));
+    }
+    all.extend(RowCase::models(&[[7168, 2048]]).map(|row| (row, drawn)));
+    let cases = all.into_iter().flat_map(|(row, content)| {
+        pairs(row).map(move |of| {
+            case("per_block_quant", row, of, "", move |s| {
+                real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content)));
+            })
+        })
+    });
+    cases.collect()
+}
