@@ -115,6 +115,11 @@ __device__ inline f32 exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
 __device__ inline f32 reciprocal(f32 x) { return __builtin_amdgcn_rcpf(x); }
 __device__ inline f32 rsqrt(f32 x) { return __builtin_amdgcn_rsqf(x); }
 
+// The part of x above the next lower integer, and cosine and sine of an angle in revolutions up to 256.
+__device__ inline f32 fraction(f32 x) { return __builtin_amdgcn_fractf(x); }
+__device__ inline f32 cos_of_revolutions(f32 x) { return __builtin_amdgcn_cosf(x); }
+__device__ inline f32 sin_of_revolutions(f32 x) { return __builtin_amdgcn_sinf(x); }
+
 // Four of the eight bytes of `high` and `low`: byte i of the result is the one that byte i of
 // Selector counts, from the lowest of `low`.
 template <u32 Selector>
