@@ -60,12 +60,11 @@ pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool
         changed[at].inst = (*inst).clone();
         places.push(at);
     }
-    let whole = known::untouched(code);
-    let known = known::before(&changed, threads, &whole);
+    let known = known::before(&changed, threads);
     // What holds in both programs.
-    let mut both = known::before(code, threads, &whole);
+    let mut both = known::before(code, threads);
     both.iter_mut().zip(&known).for_each(|(one, other)| one.meet(other));
-    let demanded = demand::behind(code, &whole, &both);
+    let demanded = demand::behind(code, &both);
     places.into_iter().all(|at| {
         let (original, altered) = (&code[at].inst, &changed[at].inst);
         let is_read = demand::any(original, &demanded[at]);
@@ -137,19 +136,19 @@ fn registers(operand: Operand) -> impl Iterator<Item = usize> {
     first..(first + usize::from(operand.dwords)).min(end)
 }
 
-/// Whether the instruction does nothing but write the registers that its operands name, and SCC.
-fn only_writes(inst: &Inst) -> bool {
+/// Whether the instruction does nothing but write registers, EXEC among them, and SCC.
+fn calculates(inst: &Inst) -> bool {
     let format = inst.info.format;
+    let name = inst.info.op.name();
+    let effects = ["s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "v_nop"];
     let calculates = format.is_valu()
         || matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk);
-    let name = inst.info.op.name();
-    let effects = ["s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "saveexec", "wrexec", "v_nop"];
-    let mut registers_only = true;
-    inst.writes(&mut |operand| {
-        let is_exec = registers(operand).any(|register| (EXEC..128).contains(&register));
-        registers_only &= !is_exec;
-    });
-    calculates && registers_only && !effects.iter().any(|word| name.contains(word))
+    calculates && !effects.iter().any(|word| name.contains(word))
+}
+
+/// Whether the instruction does nothing but write the registers that its operands name, and SCC.
+fn only_writes(inst: &Inst) -> bool {
+    calculates(inst) && !inst.writes_exec()
 }
 
 /// Whether it changes which registers other instructions access, or accesses such that its operands

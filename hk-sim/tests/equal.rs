@@ -251,6 +251,49 @@ const EXAMPLES: &[Example] = &[
         equal: &[],
         others: &["s_and_b32 s5, s4, 0xffffffd"],
     },
+    // All lanes again behind a part that some have skipped; not if others have been left out for good.
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 4, v0",
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v2, 2",
+            "s_or_b64 exec, exec, s[2:3]",
+            "v_readfirstlane_b32 s4, v1",
+            "s_and_b32 s5, s4, 0xffffffc",
+            "s_load_dword s6, s[0:1], s5",
+            "s_endpgm",
+        ],
+        line: 5,
+        equal: &["s_and_b32 s5, s4, 0xffffffd"],
+        others: &["s_and_b32 s5, s4, 4"],
+    },
+    Example {
+        code: &[
+            "v_lshrrev_b32_e32 v1, 4, v0",
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "s_and_saveexec_b64 s[4:5], vcc",
+            "s_or_b64 exec, exec, s[4:5]",
+            "v_readfirstlane_b32 s4, v1",
+            "s_and_b32 s5, s4, 0xffffffc",
+            "s_load_dword s6, s[0:1], s5",
+            "s_endpgm",
+        ],
+        line: 5,
+        equal: &[],
+        others: &["s_and_b32 s5, s4, 0xffffffd"],
+    },
+    // SCC speaks of the lanes that are left, not of all.
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "s_cselect_b32 s4, 4, 8",
+            "s_load_dword s6, s[0:1], s4",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["s_cselect_b32 s4, 4, 12"],
+    },
     // Bits that are shifted away behind a choice; not those above, nor the choice.
     Example {
         code: &[
@@ -275,6 +318,33 @@ const EXAMPLES: &[Example] = &[
         line: 0,
         equal: &[],
         others: &["s_or_b32 vcc_lo, s4, 2"],
+    },
+    // The half of a register that another takes beside its own; not bits of that half.
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "v_and_b32_e32 v3, 0xffff0000, v3",
+            "v_or_b32_sdwa v4, v1, v3 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 \
+             src1_sel:DWORD",
+            "global_store_dword v0, v4, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_or_b32_e32 v1, 0x400001, v2"],
+        others: &["v_or_b32_e32 v1, 0x410000, v2"],
+    },
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "v_and_b32_e32 v3, 0xffff0000, v3",
+            "v_or_b32_sdwa v4, v1, v3 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0 \
+             src1_sel:DWORD",
+            "global_store_dword v0, v4, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_or_b32_e32 v1, 0x410000, v2"],
+        others: &["v_or_b32_e32 v1, 0x400001, v2"],
     },
     // Bits that a mask takes away behind an addition of registers, and such as remain.
     Example {

@@ -94,17 +94,49 @@ fn value(word: &Word) -> Option<u32> {
 
 /// Whether the operation alone decides what becomes of the operands.
 fn is_plain(inst: &Inst) -> bool {
-    inst.ext == Ext::None
-        && (inst.neg, inst.abs, inst.op_sel, inst.omod, inst.clamp) == (0, 0, 0, 0, false)
+    inst.ext == Ext::None && is_unmodified(inst)
+}
+
+/// Whether the operation alone decides what becomes of the parts of operands that it takes.
+fn is_unmodified(inst: &Inst) -> bool {
+    (inst.neg, inst.abs, inst.op_sel, inst.omod, inst.clamp) == (0, 0, 0, 0, false)
+}
+
+/// The parts of the sources that an operation on plain words takes, if it gives a whole word.
+fn selected(inst: &Inst) -> Option<[u8; 2]> {
+    match inst.ext {
+        Ext::None => Some([DWORD; 2]),
+        Ext::Sdwa(sdwa) => {
+            (sdwa.dst_sel == DWORD && sdwa.src_sext == [false; 2]).then_some(sdwa.src_sel)
+        }
+        Ext::Dpp(_) => None,
+    }
+}
+
+/// Selects a whole source.
+const DWORD: u8 = 6;
+
+/// The byte or half of a word that a selector names.
+fn select(word: &Word, selector: u8) -> Word {
+    match selector {
+        0..=3 => low(&right(&[*word], &constant(8 * u32::from(selector)), Bit::Is(false))[0], 8),
+        4..=5 => {
+            low(&right(&[*word], &constant(16 * u32::from(selector - 4)), Bit::Is(false))[0], 16)
+        }
+        _ => *word,
+    }
 }
 
 /// The result of an instruction, if it is one of those that move bits about. Sums and products are
 /// known only in part: from what is known of their sources.
 pub(super) fn result(inst: &Inst, known: &Facts) -> Option<Vec<Word>> {
-    if !is_plain(inst) || !inst.dst[0].is_some() {
+    if !is_unmodified(inst) || !inst.dst[0].is_some() {
         return None;
     }
-    let [a, b, c, ..] = inst.src.map(|operand| source(inst, operand, known));
+    let [mut a, mut b, c, ..] = inst.src.map(|operand| source(inst, operand, known));
+    let [of_a, of_b] = selected(inst)?;
+    a.iter_mut().for_each(|word| *word = select(word, of_a));
+    b.iter_mut().for_each(|word| *word = select(word, of_b));
     let both = |of: fn(Bit, Bit) -> Bit| -> Vec<Word> {
         a.iter().zip(&b).map(|(a, b)| zip(a, b, of)).collect()
     };
@@ -118,6 +150,10 @@ pub(super) fn result(inst: &Inst, known: &Facts) -> Option<Vec<Word>> {
         | Op::v_readfirstlane_b32
         | Op::v_accvgpr_read_b32
         | Op::v_accvgpr_write_b32 => Some(a),
+        // The mask that was; what it becomes, they do not say.
+        Op::s_and_saveexec_b64 | Op::s_or_saveexec_b64 | Op::s_andn2_saveexec_b64 => {
+            Some(source(inst, Operand { code: Operand::EXEC, dwords: 2 }, known))
+        }
         Op::s_movk_i32 => of(constant(i32::from(inst.simm16.cast_signed()).cast_unsigned())),
         Op::s_and_b32 | Op::s_and_b64 | Op::v_and_b32 => Some(both(Bit::and)),
         Op::s_or_b32 | Op::s_or_b64 | Op::v_or_b32 => Some(both(Bit::or)),
@@ -166,6 +202,8 @@ pub(super) fn result(inst: &Inst, known: &Facts) -> Option<Vec<Word>> {
         Op::s_cselect_b32 | Op::s_cselect_b64 | Op::v_cndmask_b32 => {
             Some(both(|a, b| if a == b { a } else { Bit::Opaque }))
         }
+        // Sums of parts of words are not followed.
+        _ if inst.ext != Ext::None => None,
         op => {
             let number = |words: &[Word]| words.first().map(Range::of);
             let factor = |words: &[Word]| words.first().map(|word| Range::of(&low(word, 24)));
@@ -240,6 +278,10 @@ pub(super) fn scc(inst: &Inst, known: &Facts, result: &[Word]) -> Bit {
 /// Whether SCC says that the result is not zero.
 pub(super) fn tells_zero(inst: &Inst) -> bool {
     let name = inst.info.op.name();
+    if name.contains("saveexec") {
+        // It speaks of the new mask.
+        return false;
+    }
     ["and", "or", "xor", "andn2", "not", "lshl", "lshr", "ashr", "bfe"]
         .iter()
         .any(|operation| name.split('_').nth(1) == Some(operation))

@@ -28,9 +28,8 @@ impl Demand {
         registers(operand).for_each(|register| self.0[register] |= bits);
     }
 
-    /// From what is demanded behind an instruction, what is before it, where something is known;
-    /// `whole` says that all lanes execute it.
-    fn before(&mut self, inst: &Inst, whole: bool, known: &Facts) {
+    /// From what is demanded behind an instruction, what is before it, where something is known.
+    fn before(&mut self, inst: &Inst, known: &Facts) {
         let behind = self.clone();
         for (operand, slot) in inst.dst.iter().zip(&inst.info.dst) {
             let every_bit = matches!(slot.elem, Elem::B32 | Elem::B64 | Elem::F32 | Elem::F64)
@@ -39,7 +38,7 @@ impl Demand {
                 && !["s_cmov", "v_writelane", "_d16"]
                     .iter()
                     .any(|w| inst.info.op.name().contains(w));
-            if every_bit && (whole || !operand.is_vector()) {
+            if every_bit && (known.whole() || !operand.is_vector()) {
                 registers(*operand).for_each(|register| self.0[register] = 0);
             }
         }
@@ -123,7 +122,7 @@ pub(super) fn any(inst: &Inst, behind: &Demand) -> bool {
 }
 
 /// What is demanded behind each instruction, with what is known before each.
-pub(super) fn behind(code: &[Placed], whole: &[bool], known: &[Known]) -> Vec<Demand> {
+pub(super) fn behind(code: &[Placed], known: &[Known]) -> Vec<Demand> {
     let next = successors(code);
     let mut from: Vec<Vec<usize>> = vec![Vec::new(); code.len()];
     for (at, next) in next.iter().enumerate() {
@@ -138,7 +137,7 @@ pub(super) fn behind(code: &[Placed], whole: &[bool], known: &[Known]) -> Vec<De
     let mut seen = vec![false; code.len()];
     exhaust(0..code.len(), true, |at| {
         let mut demand = behind(&before, at);
-        demand.before(&code[at].inst, whole[at], &known[at].all);
+        demand.before(&code[at].inst, &known[at].all);
         let first = !std::mem::replace(&mut seen[at], true);
         if demand == before[at] && !first {
             return vec![];

@@ -1,7 +1,7 @@
 //! What is known of registers before an instruction, from the entry on.
 
 use super::bits::{self, Bit, Word};
-use super::{REGISTERS, SCC, exhaust, only_writes, registers, successors};
+use super::{EXEC, REGISTERS, SCC, calculates, exhaust, registers, successors};
 use crate::isa::{Inst, Op, Operand};
 use crate::object::Placed;
 
@@ -23,6 +23,11 @@ impl Facts {
             (0, 0) => None,
             (_, one) => Some(one != 0),
         }
+    }
+
+    /// Whether all lanes execute.
+    pub(super) fn whole(&self) -> bool {
+        self.ones[EXEC] & self.ones[EXEC + 1] == u32::MAX
     }
 
     /// What is known if either holds.
@@ -63,8 +68,7 @@ impl Facts {
 pub(super) struct Known {
     /// In all lanes.
     pub(super) all: Facts,
-    /// In the first lane of a wave, which `v_readfirstlane` reads if EXEC is what it was at the
-    /// entry.
+    /// In the first lane of a wave, which `v_readfirstlane` reads if all lanes execute it.
     first: Facts,
 }
 
@@ -73,9 +77,12 @@ impl Known {
         Self { all: Facts::nothing(), first: Facts::nothing() }
     }
 
-    /// At the entry of workgroups of so many work-items.
+    /// At the entry of workgroups of so many work-items, which fill their waves.
     fn entry(threads: u32) -> Self {
         let mut entry = Self::nothing();
+        for facts in [&mut entry.all, &mut entry.first] {
+            facts.ones[EXEC..EXEC + 2].fill(u32::MAX);
+        }
         // The work-item's number, which begins with a multiple of 64 in each wave.
         let number = registers(Operand { code: Operand::VGPR, dwords: 1 }).next().unwrap_or(0);
         let zeros = !(threads.next_power_of_two() - 1);
@@ -90,9 +97,10 @@ impl Known {
         self.first.meet(&other.first);
     }
 
-    /// Executes an instruction; `whole` says that all lanes do.
-    fn execute(&mut self, inst: &Inst, whole: bool) {
-        let of = |known: &Facts| only_writes(inst).then(|| bits::result(inst, known)).flatten();
+    /// Executes an instruction.
+    fn execute(&mut self, inst: &Inst) {
+        let whole = self.all.whole();
+        let of = |known: &Facts| calculates(inst).then(|| bits::result(inst, known)).flatten();
         let reads_first = whole && inst.info.op == Op::v_readfirstlane_b32;
         let first = of(&self.first);
         let all = if reads_first { first.clone() } else { of(&self.all) };
@@ -103,26 +111,14 @@ impl Known {
     }
 }
 
-/// Whether EXEC is what it was at the entry, before each instruction.
-pub(super) fn untouched(code: &[Placed]) -> Vec<bool> {
-    let next = successors(code);
-    let mut touched = vec![false; code.len()];
-    let writers = (0..code.len()).filter(|at| code[*at].inst.writes_exec());
-    let behind: Vec<usize> = writers.flat_map(|at| next[at].clone()).collect();
-    exhaust(behind, false, |at| {
-        if std::mem::replace(&mut touched[at], true) { vec![] } else { next[at].clone() }
-    });
-    touched.into_iter().map(|touched| !touched).collect()
-}
-
 /// What is known before each instruction.
-pub(super) fn before(code: &[Placed], threads: u32, whole: &[bool]) -> Vec<Known> {
+pub(super) fn before(code: &[Placed], threads: u32) -> Vec<Known> {
     let next = successors(code);
     let mut states: Vec<Option<Known>> = vec![None; code.len()];
     states[0] = Some(Known::entry(threads));
     exhaust([0], false, |at| {
         let Some(mut state) = states[at].clone() else { return vec![] };
-        state.execute(&code[at].inst, whole[at]);
+        state.execute(&code[at].inst);
         let mut changed = Vec::new();
         for &to in &next[at] {
             let before = states[to].clone();
