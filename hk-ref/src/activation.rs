@@ -4,11 +4,11 @@ use hk_types::Activation;
 
 /// The activation of `x`.
 pub fn activate(activation: Activation, x: f64) -> f64 {
-    // max and min of f64 drop NaN.
-    let keep_nan = |y: f64| if x.is_nan() { x } else { y };
     match activation {
-        Activation::Relu => keep_nan(x.max(0.0)),
-        Activation::Relu6 => keep_nan(x.clamp(0.0, 6.0)),
+        // Zeros keep their signs, and NaN passes.
+        Activation::Relu if x < 0.0 => 0.0,
+        Activation::Relu => x,
+        Activation::Relu6 => x.clamp(0.0, 6.0),
         Activation::LeakyRelu(slope) => {
             if x >= 0.0 {
                 x

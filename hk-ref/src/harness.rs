@@ -17,6 +17,7 @@ use hk_sim::exec::ExecOptions;
 use hk_sim::sanitize::Checks;
 use serde::Serialize;
 
+use limits::Limits;
 use setup::Tested;
 
 use crate::expected::Statistics;
@@ -101,6 +102,7 @@ pub struct Case {
     pub info: CaseInfo,
     place: Placement,
     in_place: bool,
+    limits: Limits,
     set_up: Box<dyn Fn(&mut Setup) + Send + Sync>,
 }
 
@@ -108,6 +110,7 @@ pub struct Case {
 pub struct Prepared {
     tensors: Vec<Rc<RefCell<dyn Tested>>>,
     launch: Box<dyn FnMut() -> Result<()>>,
+    limits: Limits,
     /// The op's, as it declares them.
     arguments: Vec<ArgumentInfo>,
 }
@@ -166,7 +169,7 @@ impl Case {
     /// A case with the tensors and the call that `set_up` says.
     pub fn new(info: CaseInfo, set_up: impl Fn(&mut Setup) + Send + Sync + 'static) -> Self {
         let (place, set_up) = (Placement::DENSE, Box::new(set_up));
-        Self { info, place, in_place: false, set_up }
+        Self { info, place, in_place: false, limits: Limits::default(), set_up }
     }
 
     /// With the tensors at such places in memory.
@@ -186,6 +189,20 @@ impl Case {
     #[must_use]
     pub fn in_place(self, in_place: bool) -> Self {
         Self { in_place, ..self }
+    }
+
+    /// That may execute so many vector memory instructions on a simulated device.
+    #[must_use]
+    pub fn most_accesses(mut self, most: u64) -> Self {
+        self.limits.accesses = Some(most);
+        self
+    }
+
+    /// That writes no byte twice.
+    #[must_use]
+    pub fn writes_once(mut self) -> Self {
+        self.limits.writes_once = true;
+        self
     }
 
     /// Runs it three times on the device and compares.
@@ -221,7 +238,7 @@ impl Case {
     fn prepare_on(&self, stream: &Stream) -> Result<Prepared> {
         let mut setup = Setup::new(stream, self);
         (self.set_up)(&mut setup);
-        setup.prepare()
+        Ok(Prepared { limits: self.limits, ..setup.prepare()? })
     }
 }
 
@@ -269,15 +286,17 @@ impl<'c> Attempt<'c> {
         let Some(prepared) = &mut self.prepared else { return Ok(()) };
         let pattern = PATTERNS[run];
         prepared.reset(pattern)?;
-        if self.counts && run == 0 {
+        let mut complaint = None;
+        if run == 0 && (self.counts || prepared.limits.any()) {
             let launch = || (prepared.launch)().and_then(|()| stream.synchronize());
             let (launched, counters) = counters::count(launch);
-            self.outcome.counters = Some(counters);
+            complaint = prepared.limits.complain_of(&counters);
+            self.outcome.counters = Some(counters).filter(|_| self.counts);
             launched?;
         } else {
             (prepared.launch)()?;
         }
-        if let Some(complaint) = prepared.take(pattern)? {
+        if let Some(complaint) = prepared.take(pattern)?.or(complaint) {
             self.fail(format!("run {}: {complaint}", run + 1));
         }
         Ok(())
@@ -427,13 +446,24 @@ impl Prepared {
         let pattern = PATTERNS[0];
         self.tensors.iter().for_each(|tensor| tensor.borrow_mut().forget());
         self.reset(pattern)?;
-        (self.launch)()?;
-        if let Some(complaint) = self.take(pattern)? {
-            return Ok(Some(complaint));
+        let complaint = if self.limits.any() {
+            let (complaint, counters) = counters::count(|| self.call(pattern));
+            complaint?.or_else(|| self.limits.complain_of(&counters))
+        } else {
+            self.call(pattern)?
+        };
+        if complaint.is_some() {
+            return Ok(complaint);
         }
         let mut outcome = Outcome::default();
         self.judge(&mut outcome);
         Ok(outcome.failure)
+    }
+
+    /// Makes the call, and tells what is wrong with the tensors, other than outputs' values.
+    fn call(&mut self, pattern: u8) -> Result<Option<String>> {
+        (self.launch)()?;
+        self.take(pattern)
     }
 
     /// Fills the outputs.
@@ -562,6 +592,7 @@ pub mod types {
     pub use hk_core::dtype::{bf16, f16};
 }
 
+mod limits;
 mod parallel;
 mod rejections;
 mod rows;

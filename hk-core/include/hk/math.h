@@ -23,11 +23,11 @@ __device__ inline f32 exp(f32 x) {
                                               : __builtin_fmaf(power, rest * ln_2, power);
 }
 
-// 1 / sqrt(x) for x > 0, subnormal numbers included.
+// 1 / sqrt(x) for x > 0, subnormal numbers included: the root is taken of a number around 1, from
+// which x differs by a power of four.
 __device__ inline f32 rsqrt(f32 x) {
-  const bool tiny = x < 0x1p-100f;
-  const f32 root = arch::rsqrt(tiny ? x * 0x1p+64f : x);
-  return tiny ? root * 0x1p+32f : root;
+  const int half = arch::exponent(x) >> 1;
+  return __builtin_ldexpf(arch::rsqrt(__builtin_ldexpf(x, -2 * half)), -half);
 }
 
 // An angle in radians as a part of a revolution, of at most about 1 in size, 2^-22 off at most for
@@ -102,8 +102,8 @@ enum class activation : u32 {
   mish,
 };
 
-// One activation. `slope` is that of leaky_relu for negative x. Comparisons are written so that
-// NaN passes.
+// One activation. `slope` is that of leaky_relu for negative x. Comparisons are written so that NaN
+// passes, and zeros with their signs.
 template <activation Kind>
 __device__ inline f32 activate(f32 x, f32 slope) {
   if constexpr (Kind == activation::relu) return x < 0 ? 0 : x;
@@ -126,7 +126,7 @@ __device__ inline f32 activate(f32 x, f32 slope) {
   if constexpr (Kind == activation::tanh) return tanh(x);
   if constexpr (Kind == activation::mish) {
     // x tanh(ln(1 + e)) as a fraction, which is 1 from 20 on, and free of inf / inf up to there.
-    const f32 e = exp(x < 20 ? x : 20);
+    const f32 e = exp(__builtin_fminf(x, 20));
     const f32 numerator = e * (e + 2);
     return x * (numerator * reciprocal(numerator + 2));
   }

@@ -48,7 +48,8 @@ struct matrix {
 
 // The part of a matrix in which a wave works: rows from `first` on, as many as it has lanes for but at
 // most `count`, and of each `width` columns from `column` on. The wave has all of `Lanes` lanes of a
-// row, or several rows, which must lie within 2^31 bytes. All members are the same for the wave.
+// row, of which `count` is 0 or 1, or several rows, which must lie within 2^31 bytes. All members are
+// the same for the wave.
 //
 // `Ragged` places have rows of any width, which takes more instructions; others have not those that
 // `is_ragged` names.
@@ -72,7 +73,7 @@ struct row_place {
 
   // The lane's number in its row, and its row's in the wave.
   __device__ static u32 lane() { return thread_idx().x % Lanes; }
-  __device__ static u32 row_of_wave() { return shares_wave ? lane_id() / Lanes : 0; }
+  __device__ static u32 row_of_wave() { return thread_idx().x % wave_size / Lanes; }
   __device__ u32 row() const { return first + row_of_wave(); }
 
   // Whether the lane's row is there, and whether the lane is the first of it.
@@ -114,12 +115,14 @@ struct row_access {
   const Place& at;
 
   // Without a dword that is only partly in a row that has the wave alone.
-  __device__ arch::checked_range dwords() const { return range(end() & ~3u); }
+  __device__ arch::checked_range dwords() const {
+    return range(Place::ragged ? end() & ~3u : end());
+  }
 
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
-    if (d * 4 >= chunk * size) return out_of_range;
+    if (d * 4 >= chunk * size) return end();
     if constexpr (!Place::shares_wave) return in_row;
     // Rows that are not ragged have whole chunks.
     const u32 elements = Place::ragged ? ((d + count) * 4 + size - 1) / size : 1;
@@ -134,22 +137,23 @@ struct row_access {
     const bool is_lane = column / chunk % Place::lanes == at.lane();
     return offset_if(ends_in_dword() & is_lane, column * size);
   }
-  // That dword's number in the lane's share, of `chunk / 2` dwords a chunk; the same for the wave.
-  // Comparisons with it are to be made where they are needed: all of them would fill the registers.
+  // The number of the last element's dword in the share of the lane that has it, of `chunk / 2` dwords
+  // a chunk; the same for the wave. Comparisons with it are to be made where they are needed: all of
+  // them would fill the registers.
   __device__ u32 end_dword() const {
     const u32 column = at.width - 1;
-    u32 dword = column / (chunk * Place::lanes) * (chunk / 2) + column % chunk / 2;
-    if (!ends_in_dword()) dword = ~0u;
+    u32 dword = uniform(column / (chunk * Place::lanes) * (chunk / 2) + column % chunk / 2);
     arch::forget_scalar(dword);
     return dword;
   }
 
  private:
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
-  // Of rows that share a wave, every lane checks its own.
+  // An offset behind the row, or rows. Of rows that share a wave, every lane checks its own.
   __device__ u32 end() const {
     if constexpr (Place::shares_wave) return out_of_range;
-    return at.count == 0 ? 0 : at.width * size;
+    // All of one row, or nothing.
+    return -at.count & (at.width * size);
   }
   __device__ arch::checked_range range(u32 bytes) const {
     return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};
@@ -157,7 +161,7 @@ struct row_access {
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(stride) : 0;
     // No branch for each.
-    return (is_there & at.has_row()) ? before + in_row : out_of_range;
+    return (is_there & at.has_row()) ? before + in_row : end();
   }
 };
 
@@ -192,7 +196,7 @@ struct row_bits {
     for (int d = 0; d < dwords; ++d) bits[d] = of[i][d];
     if constexpr (Place::ragged && sizeof(T) == 2) {
       const u32 end_dword = from.end_dword();
-      // Both are zero where the other is not.
+      // Both are zero where the other is not, and `end` where the row ends with a dword.
       for (int d = 0; d < dwords; ++d) bits[d] |= end_dword == i * dwords + d ? end : 0;
     }
     return bit_cast<vec<T, chunk>>(bits);
@@ -280,7 +284,10 @@ __device__ inline void store_row(const matrix<T>& to, const Place& at, F&& eleme
     }
     if constexpr (Place::ragged && sizeof(T) == 2) {
       const u32 end_dword = access.end_dword();
-      for (int d = 0; d < dwords; ++d) end = end_dword == i * dwords + d ? bits[d] : end;
+      // The first dword, if it is none of the others.
+      for (int d = 0; d < dwords; ++d) {
+        end = i + d == 0 || end_dword == i * dwords + d ? bits[d] : end;
+      }
     }
   }
   if constexpr (Place::ragged && sizeof(T) == 2) {

@@ -51,6 +51,13 @@ inline constexpr bool reduces = !__is_same(typename Policy::reduction, no_reduct
 template <class Policy>
 inline constexpr bool refines = requires { typename Policy::refinement; };
 
+// LDS for so many values, the same for ragged rows and others.
+template <class T, int Count>
+__device__ inline T* shared() {
+  __shared__ T values[Count];
+  return values;
+}
+
 // How the work-items of a tile share rows.
 template <class Tile, bool Ragged>
 struct row_lanes {
@@ -67,7 +74,8 @@ struct row_lanes {
 
   // The place of this wave in the rows from `row` on, if there are any.
   __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
-    return {row, row < rows ? rows - row : 0, column, width};
+    const u32 left = __builtin_elementwise_sub_sat(rows, row);
+    return {row, place::shares_wave ? left : __builtin_elementwise_min(left, 1u), column, width};
   }
 
   // Its place in vectors, which all rows have alike.
@@ -93,9 +101,8 @@ struct row_lanes {
       return wave_reduce<Reduction, lanes>(statistic);
     } else {
       // Two sets, used in turn, make one barrier per row enough.
-      __shared__ Statistic scratch[2 * waves_of_row];
-      return workgroup_reduce<Reduction, waves_of_row>(statistic,
-                                                       scratch + turn % 2 * waves_of_row);
+      Statistic* sets = shared<Statistic, 2 * waves_of_row>();
+      return workgroup_reduce<Reduction, waves_of_row>(statistic, sets + turn % 2 * waves_of_row);
     }
   }
 };

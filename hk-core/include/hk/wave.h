@@ -38,7 +38,7 @@ __device__ inline T wave_reduce(T value) {
     const auto words = bit_cast<words_of<T>>(wave_reduce<Op, Lanes / 2>(value));
     words_of<T> halves[2];
     for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) {
-      halves[0].of[i] = arch::value_of_lane(words.of[i], 0);
+      halves[0].of[i] = arch::first_lane(words.of[i]);
       halves[1].of[i] = arch::value_of_lane(words.of[i], wave_size / 2);
     }
     value = Op::apply(bit_cast<T>(halves[0]), bit_cast<T>(halves[1]));
@@ -51,15 +51,17 @@ __device__ inline T wave_reduce(T value) {
   return value;
 }
 
-// Reduces over a workgroup of `Waves` waves, a power of two; `scratch` is LDS of that many values. It may be used
-// again after the next barrier of the caller. Every lane receives the same bits.
+// Reduces over a workgroup of `Waves` waves, a power of two, that extends along x alone; `scratch` is LDS
+// of that many values. It may be used again after the next barrier of the caller. Every lane receives
+// the same bits.
 template <class Op, int Waves, class T>
 __device__ inline T workgroup_reduce(T value, T* scratch) {
   value = wave_reduce<Op>(value);
   if constexpr (Waves == 1) return value;
-  if (lane_id() == 0) scratch[wave_id()] = value;
+  // All lanes store the same: no branch.
+  scratch[wave_id()] = value;
   sync_threads();
-  return wave_reduce<Op, Waves>(scratch[lane_id() % Waves]);
+  return wave_reduce<Op, Waves>(scratch[thread_idx().x % Waves]);
 }
 
 }  // namespace hk

@@ -25,9 +25,12 @@ pub(crate) struct Spec {
     pub(crate) special: bool,
     pub(crate) tile: Option<&'static str>,
     pub(crate) workgroups: Option<u32>,
-    /// x is 1 and -1, and the weight, of f32, lies between two numbers of y's type: in the middle,
-    /// next to it, and elsewhere. Results are exact.
+    /// x is [`TIES_X`] in turn, and the weight, of f32, is such that every other result lies between two
+    /// numbers of y's type: in the middle, next to it, and elsewhere. The mean of the squares and `eps`
+    /// make a power of four. Results are exact.
     pub(crate) ties: bool,
+    /// No byte is written twice.
+    pub(crate) writes_once: bool,
     pub(crate) name: &'static str,
 }
 
@@ -46,6 +49,7 @@ impl Spec {
             tile: None,
             workgroups: None,
             ties: false,
+            writes_once: false,
             name,
         }
     }
@@ -84,22 +88,26 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
         let mut residual = spec.fused.then(|| s.draw("residual", &[rows, width], spec.draw));
         let mut weight: Vec<W> = s.draw("weight", &[width], Draw::Normal);
         if spec.ties {
-            x = (0..rows * width).map(|i| T::from_f64([1.0, -1.0][i % 2])).collect();
+            x = (0..rows * width).map(|i| T::from_f64(TIES_X[i % width % 2].into())).collect();
             residual = residual.map(|residual| vec![T::from_f64(0.0); residual.len()]);
-            weight = between::<T, W>(width);
+            weight = between::<T, W>(width, if spec.eps > 4.0 { spec.eps.sqrt() } else { 2.0 });
         }
         set_up(s, spec, x, residual, weight);
     });
-    case.place(spec.place).in_place(spec.in_place)
+    let case = case.place(spec.place).in_place(spec.in_place);
+    if spec.writes_once { case.writes_once() } else { case }
 }
 
+/// What [`Spec::ties`] multiplies. The lowest bit of the first is one, which must not reach the other.
+pub(crate) const TIES_X: [f32; 2] = [255.0 / 128.0, -1.0];
+
 /// Numbers above ones of type `T`, by a half of the distance to the next, and by a little less or
-/// more.
-fn between<T: Real, W: Real>(count: usize) -> Vec<W> {
+/// more, times `factor`.
+fn between<T: Real, W: Real>(count: usize, factor: f32) -> Vec<W> {
     let steps = 2f64.powi(if T::DTYPE == DType::Bf16 { 7 } else { 10 });
     let parts = [0.5, 0.5 - 2f64.powi(-12), 0.5 + 2f64.powi(-12), 0.25];
-    let number = |i: usize| 1.0 + ((i / 4) as f64 + parts[i % 4]) / steps;
-    (0..count).map(|i| W::from_f64(number(i))).collect()
+    let number = |i: usize| 1.0 + ((i / 8) as f64 + parts[i / 2 % 4]) / steps;
+    (0..count).map(|i| W::from_f64(number(i) * f64::from(factor))).collect()
 }
 
 /// A case on given rows, such as those of a model's embedding table, and a weight. `operands` yields

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use hk_core::dtype::{bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
-use super::rmsnorm::{Spec, case};
+use super::rmsnorm::{Spec, TIES_X, case};
 
 /// `[rows, width]` that the simulator runs in no time: sub-wave rows, a workgroup per row, two
 /// passes; odd widths, a width of one.
-const SHAPES: [[usize; 2]; 14] = [
+const SHAPES: [[usize; 2]; 15] = [
     [1, 4],
     [2, 10],
     [5, 1],
@@ -21,23 +21,25 @@ const SHAPES: [[usize; 2]; 14] = [
     [17, 8192],
     [3, 16_384],
     [1, 31_744],
+    [1, 32_767],
     [2, 65_536],
     [1, 17_389],
     [512, 128],
 ];
 
-/// Every tile configuration: its name, rows of a workgroup, and a shape for which it is chosen. The
-/// widths leave every remainder of a chunk.
-const TILES: [(&str, usize, [usize; 2]); 9] = [
-    ("n128", 16, [5, 102]),
-    ("n256", 8, [3, 207]),
-    ("n512", 4, [2, 509]),
-    ("n1024", 4, [2, 902]),
-    ("n2048", 4, [2, 2004]),
-    ("n4096", 1, [2, 3507]),
-    ("n8192", 1, [1, 7002]),
-    ("n16384", 1, [1, 16_377]),
-    ("any", 1, [1, 17_007]),
+/// Every tile configuration: its name, rows of a workgroup, and two shapes for which it is chosen, of
+/// ragged rows and of others, that end in a lane's last chunk. The widths leave every remainder of a
+/// chunk.
+const TILES: [(&str, usize, [[usize; 2]; 2]); 9] = [
+    ("n128", 16, [[5, 102], [5, 104]]),
+    ("n256", 8, [[3, 207], [3, 208]]),
+    ("n512", 4, [[2, 509], [2, 508]]),
+    ("n1024", 4, [[2, 901], [2, 902]]),
+    ("n2048", 4, [[2, 2003], [2, 2004]]),
+    ("n4096", 1, [[2, 3507], [2, 3510]]),
+    ("n8192", 1, [[1, 7001], [1, 7002]]),
+    ("n16384", 1, [[1, 16_377], [1, 16_376]]),
+    ("any", 1, [[1, 31_391], [1, 31_386]]),
 ];
 
 /// Shapes of models, and of the seed's only test.
@@ -113,16 +115,19 @@ fn limits(cases: &mut Vec<Case>) {
 
 /// What every tile configuration does, whether it would be chosen or not.
 fn tiles(cases: &mut Vec<Case>) {
-    for (tile, rows_at_once, shape) in TILES {
-        let chosen = Spec { eps: 0.01, offset: 0.75, rstd: true, ..Spec::new(shape, "tile") };
-        for spec in [chosen, chosen.fused()] {
-            add_dtypes(cases, spec, Size::Quick);
-            add_mixed(cases, spec);
+    for (tile, rows_at_once, shapes) in TILES {
+        for shape in shapes {
+            let chosen = Spec { eps: 0.01, offset: 0.75, rstd: true, ..Spec::new(shape, "tile") };
+            for spec in [chosen, chosen.fused()] {
+                add_dtypes(cases, spec, Size::Quick);
+                add_mixed(cases, spec);
+            }
         }
+        let [shape, _] = shapes;
         let spec = |shape, name| Spec { tile: Some(tile), ..Spec::new(shape, name) };
         // Whole chunks, whole dwords and neither, of every pair of types.
         for width in [24, 26, 27] {
-            let ends = Spec { rstd: width != 26, ..spec([3, width], "ends of rows") };
+            let ends = Spec { rstd: width == 27, ..spec([3, width], "ends of rows") };
             for spec in [ends, ends.fused()] {
                 add_dtypes(cases, spec, Size::Quick);
                 add_mixed(cases, spec);
@@ -134,49 +139,64 @@ fn tiles(cases: &mut Vec<Case>) {
             rstd: true,
             offset: -0.25,
             workgroups: Some(2),
+            writes_once: true,
             ..spec([rows, 11], "several turns")
-        };
-        let end = Spec {
-            place: Placement::DENSE.gap(3).edge(Edge::End),
-            rstd: true,
-            ..spec([3, 29], "end of memory")
         };
         let carry = Spec {
             place: Placement::DENSE.carry(rows / 2 * shape[1]),
+            rstd: true,
             ..spec([rows, shape[1]], "across 4 GiB")
         };
-        let tails = (9..16).map(|width| Spec { rstd: true, ..spec([3, width], "tail") });
+        // Every number of elements in a row's last chunk, the last of them at the end of an allocation.
+        let tails = (9..16).map(|width| Spec {
+            place: Placement::DENSE.gap(3).edge(Edge::End),
+            rstd: width % 3 == 0,
+            ..spec([3, width], "tail")
+        });
         let later = Spec { workgroups: Some(2), name: "across 4 GiB, several turns", ..carry };
-        for spec in tails.chain([end, carry, later]) {
+        for spec in tails.chain([carry, later]) {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
-        // Rows of which every wave has a share.
+        // Rows of which every wave has a share, and such as end with the half of a chunk.
         let wide = Spec { shape: [rows, shape[1] / 8 * 8], in_place: true, ..turns };
-        for spec in [turns, wide] {
+        let half = Spec { shape: [rows, 20], ..turns };
+        for spec in [turns, wide, half] {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
     }
 }
 
-/// Sums of so many terms that lanes fold their chains, twice and some.
+/// Sums of so many terms that lanes fold their chains.
 fn long_rows(cases: &mut Vec<Case>) {
-    let long = Spec { rstd: true, ..Spec::new([1, 536_589], "two folds") };
-    // Without folds the rounding errors are too large.
-    let equal = Spec { draw: Draw::Equal, ..Spec { shape: [1, 2 << 20], name: "equal", ..long } };
+    let long = Spec { rstd: true, ..Spec::new([1, 536_589], "long") };
     cases.push(case::<bf16, bf16>(long, Size::Quick));
     cases.push(case::<f16, bf16>(long.fused(), Size::Core));
-    cases.push(case::<f32, bf16>(equal, Size::Core));
+    // Without folds the rounding errors are too large.
+    for width in [4 << 20, (4 << 20) + 1] {
+        let equal = Spec { shape: [1, width], draw: Draw::Equal, name: "equal", ..long };
+        cases.push(case::<f32, bf16>(equal, Size::Core));
+    }
+    // Nothing but zeros is added to them.
+    let least = f32::from_bits(1);
+    for width in [26, 27] {
+        let zeros = Spec { draw: Draw::Zeros, eps: least, ..Spec::new([1, width], "least eps") };
+        cases.push(case::<f32, f32>(Spec { tile: Some("any"), rstd: true, ..zeros }, Size::Quick));
+    }
 }
 
-/// Results in the middle between two numbers, which are rounded to the even one, and next to it. A
-/// width that is a power of two has an exact mean.
+/// Results in the middle between two numbers, which are rounded to the even one, and next to it.
 fn ties(cases: &mut Vec<Case>) {
-    for (tile, shape) in
-        [("n128", [7, 64]), ("n128", [7, 4]), ("any", [3, 64]), ("any", [3, 1]), ("n4096", [2, 64])]
-    {
-        let spec = Spec { ties: true, eps: 1e-30, tile: Some(tile), ..Spec::new(shape, "ties") };
+    // The means of squares are exact in rows of so many elements; they make 4 with this.
+    let powers = [("n128", [7, 4]), ("n256", [5, 4])];
+    let rest = 4.0 - (TIES_X[0] * TIES_X[0] + TIES_X[1] * TIES_X[1]) / 2.0;
+    let whole = TILES.map(|(tile, ..)| (tile, [3, 64])).into_iter().chain(powers);
+    // Others add nothing to so large a number.
+    let ragged = TILES.map(|(tile, ..)| (tile, [3, 27])).into_iter();
+    let all = whole.map(|of| (of, rest)).chain(ragged.map(|of| (of, 2f32.powi(60))));
+    for ((tile, shape), eps) in all {
+        let spec = Spec { ties: true, eps, tile: Some(tile), ..Spec::new(shape, "ties") };
         for spec in [spec, spec.fused()] {
             cases.push(case::<bf16, f32>(spec, Size::Quick));
             cases.push(case::<f16, f32>(spec, Size::Quick));
@@ -196,15 +216,27 @@ fn memory(cases: &mut Vec<Case>) {
             }
         }
     }
-    // The second row is beyond 2^32 elements, and another such place in each matrix.
-    let place = Placement::DENSE.gap(1 << 32);
-    let far = |width| Spec { place, ..Spec::new([2, width], "rows far apart") };
+    // Rows that share a wave, as far apart as they may be.
+    for shape in [[4, 40], [4, 43]] {
+        let place = Placement::DENSE.gap((1 << 27) - 128);
+        let spec =
+            Spec { place, tile: Some("n128"), ..Spec::new(shape, "rows of a wave far apart") };
+        for spec in [spec, spec.fused()] {
+            cases.push(case::<f32, f32>(spec, Size::Core));
+        }
+    }
+    // The second row is beyond 2^32 elements, or their distance has two bits on either side of those
+    // that it loses in bytes; and another such place in each matrix.
+    let gaps = [1 << 32, 3 << 30];
     let tiles = [None, Some("n2048"), Some("n4096"), Some("any")];
-    for (tile, width) in tiles.into_iter().flat_map(|tile| [(tile, 43), (tile, 44)]) {
+    let widths = tiles.into_iter().flat_map(|tile| [(tile, 43), (tile, 44)]);
+    for ((tile, width), gap) in widths.flat_map(|of| gaps.map(|gap| (of, gap))) {
         // One after the other, too, if each has the workgroup alone.
-        let far = Spec { tile, ..far(width) };
-        let turns = Spec { workgroups: Some(1), name: "rows far apart, one workgroup", ..far };
-        let turns = Some(turns).filter(|_| tile == Some("n4096"));
+        let name = if gap == gaps[0] { "rows far apart" } else { "rows apart" };
+        let far = Spec { place: Placement::DENSE.gap(gap), tile, ..Spec::new([2, width], name) };
+        let turns = Spec { workgroups: Some(1), ..far };
+        let name = if gap == gaps[0] { "one workgroup" } else { "one workgroup, apart" };
+        let turns = Some(Spec { name, ..turns }).filter(|_| tile == Some("n4096"));
         for far in [far].into_iter().chain(turns) {
             cases.push(case::<bf16, bf16>(far, Size::Core));
             cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
@@ -218,15 +250,20 @@ fn memory(cases: &mut Vec<Case>) {
                 Spec { place, workgroups: Some(1), rstd: true, ..Spec::new([2, width], name) };
             Spec { tile: Some("any"), ..spec }
         };
-        let carry = spec("pieces across 4 GiB", Placement::DENSE.carry(width + 12_000));
-        let far = spec("pieces far apart", place);
-        let farther = spec("pieces far apart", Placement::DENSE.gap(1 << 31));
+        let carries = [12_000, width + 12_000]
+            .map(|at| spec("pieces across 4 GiB", Placement::DENSE.carry(at)));
         for fused in [false, true] {
             let fuse = |spec| Spec { fused, ..spec };
-            cases.push(case::<bf16, bf16>(fuse(far), Size::Core));
-            cases.push(case::<f32, f32>(fuse(farther), Size::Core));
-            cases.push(case::<bf16, bf16>(fuse(carry), Size::Core));
-            cases.push(case::<f32, f32>(fuse(carry), Size::Core));
+            for (gap, name) in gaps.into_iter().zip(["pieces far apart", "pieces apart"]) {
+                let far = spec(name, Placement::DENSE.gap(gap));
+                let half = spec(name, Placement::DENSE.gap(gap / 2));
+                cases.push(case::<bf16, bf16>(fuse(far), Size::Core));
+                cases.push(case::<f32, f32>(fuse(half), Size::Core));
+            }
+            for carry in carries {
+                cases.push(case::<bf16, bf16>(fuse(carry), Size::Core));
+                cases.push(case::<f32, f32>(fuse(carry), Size::Core));
+            }
         }
     }
 }

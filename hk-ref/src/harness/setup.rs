@@ -8,6 +8,7 @@ use hk_core::dtype::{DType, Element, decode};
 use hk_core::op::{Strides, dry_run};
 use hk_core::{Result, Stream, Tensor};
 
+use super::limits::Limits;
 use super::rejections::{POISON, Wrong, poisoned};
 use super::{Case, Outcome, Prepared};
 use crate::draw::Draw;
@@ -209,7 +210,7 @@ impl Setup {
             tensors[input].borrow_mut().link(&*tensors[output].borrow());
         }
         let arguments = calls.into_iter().flat_map(|call| call.arguments).collect();
-        Ok(Prepared { tensors, launch, arguments })
+        Ok(Prepared { tensors, launch, limits: Limits::default(), arguments })
     }
 }
 

@@ -120,6 +120,9 @@ __device__ inline f32 fraction(f32 x) { return __builtin_amdgcn_fractf(x); }
 __device__ inline f32 cos_of_revolutions(f32 x) { return __builtin_amdgcn_cosf(x); }
 __device__ inline f32 sin_of_revolutions(f32 x) { return __builtin_amdgcn_sinf(x); }
 
+// The exponent e of x = m 2^e with m in [1/2, 1); 0 of zero, infinity and NaN.
+__device__ inline int exponent(f32 x) { return __builtin_amdgcn_frexp_expf(x); }
+
 // Four of the eight bytes of `high` and `low`: byte i of the result is the one that byte i of
 // Selector counts, from the lowest of `low`.
 template <u32 Selector>
