@@ -4,7 +4,7 @@ use hk_core::dtype::{DType, Real, Real16, bf16, decode, f16};
 use hk_core::{Arch, Tensor};
 use hk_ref::gemm::gemm_a16w16 as reference;
 use hk_ref::gemm::gemm_a16w16::{Operands, Term};
-use hk_ref::{Case, CaseInfo, Draw, Placement, Setup, Size, real};
+use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup, Size, real};
 use ndarray::ArrayView2;
 
 use crate::{Activation, Epilogue, GemmOptions, Layout, Operand, gemm_a16w16_into};
@@ -65,6 +65,8 @@ pub(crate) struct Spec {
     pub(crate) special: bool,
     /// Leaves one element of each row of x: the product has no error.
     pub(crate) one_term: bool,
+    /// Results are exact, and so are the signs of zeros.
+    pub(crate) bits: bool,
     pub(crate) size: Size,
 }
 
@@ -85,6 +87,7 @@ impl Spec {
             carry: false,
             special: false,
             one_term: false,
+            bits: false,
             size: Size::Quick,
         }
     }
@@ -176,6 +179,10 @@ fn set_up<T: Real16, Y: Real>(s: &mut Setup, spec: &Spec, x: &[T], w: &[T]) {
         };
         let operands = Operands { x: matrix(&x, m), w: matrix(&w, n) };
         reference::expect(operands, &steps, Y::DTYPE, m * n * k > SAMPLED)
+    };
+    let expected = match spec.bits {
+        true => Expected::bits(&Y::encode(&expected.values)),
+        false => expected,
     };
     let mut operand = |name, values: &[T], rows, is_transposed| {
         let before = k / 2 * if is_transposed { rows + spec.place.gap } else { 1 };

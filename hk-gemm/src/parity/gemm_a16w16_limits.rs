@@ -17,6 +17,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     steps(cases);
     types(cases);
     activations(cases);
+    signed_zeros(cases);
     tails(cases);
     short_rows(cases);
     orders(cases);
@@ -116,6 +117,21 @@ fn activations(cases: &mut Vec<Case>) {
         for spec in [special, spread, wide, near].into_iter().chain(added) {
             cases.push(case::<bf16, bf16>(spec.clone()));
             cases.push(case::<f16, f32>(spec));
+        }
+    }
+}
+
+/// Functions that pass zeros with their signs.
+fn signed_zeros(cases: &mut Vec<Case>) {
+    let slopes = [-0.5, 2.5].map(Activation::LeakyRelu);
+    for activation in [Activation::Relu, Activation::Relu6].into_iter().chain(slopes) {
+        for (sign, name) in [(1.0, "zeros"), (-1.0, "negative zeros")] {
+            for (k, splits) in [(8, None), (600, Some(2))] {
+                let steps = [Step::MulScalar(sign), Step::Act(activation)];
+                let spec = Spec::new(format!("{activation:?} of {name}"), [24, 40, k]);
+                let spec = Spec { draw: [Draw::Zeros; 2], bits: true, splits, ..spec };
+                cases.push(case::<bf16, bf16>(spec.steps(&steps)));
+            }
         }
     }
 }
