@@ -150,10 +150,14 @@ pub(crate) fn cases() -> Vec<Case> {
             let plain = Spec::new(shape, "plain");
             cases.extend(few(x).map(|(a, b)| plain.case(x, a, b)));
         }
-        let shift = Placement::DENSE.shift(1);
-        for (shape, place) in [(&[9000], shift), (&[9001], shift), (&[9000], Placement::DENSE)] {
-            let turns = Spec { workgroups: Some(1), ..Spec::new(shape, "turns") };
-            cases.extend(all().map(|(a, b)| turns.case(x, a, b).place(place)));
+        let (dense, shift) = (Placement::DENSE, Placement::DENSE.shift(1));
+        // Several pieces for each wave, and fewer pieces than waves.
+        let shapes: [&[usize]; 4] = [&[9000], &[9001], &[78], &[77]];
+        for (name, place) in [("turns", dense), ("shifted", shift)] {
+            for spec in shapes.map(|shape| Spec::new(shape, name)) {
+                let turns = Spec { workgroups: Some(1), ..spec };
+                cases.extend(all().map(|(a, b)| turns.case(x, a, b).place(place)));
+            }
         }
         let elements = REALS.map(Kind::Element).into_iter();
         let kinds: Vec<_> = kinds().chain(elements).collect();
