@@ -132,7 +132,7 @@ mod tests {
         }
         let cache = Cache { layout: Layout::Split, sizes: [3, 4, 2, 8], x: 2 };
         // Block 1, head 1, elements 4 and 5, slot 2.
-        assert_eq!(cache.index(6, 1, 5), (((1 * 2 + 1) * 4 + 2) * 4 + 2) * 2 + 1);
+        assert_eq!(cache.index(6, 1, 5), (((2 + 1) * 4 + 2) * 4 + 2) * 2 + 1);
     }
 
     #[test]
