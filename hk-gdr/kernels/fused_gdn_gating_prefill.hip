@@ -45,7 +45,8 @@ struct gating_rows : no_reduction {
     per_chunk<vec<T, chunk>, chunks> a, b;
   };
 
-  __device__ void start(loads& to, const auto& at) const {
+  __device__ void start(loads& to, auto at) const {
+    if constexpr (at.shares_wave) arch::forget_scalar(at.width);
     to.a.start({static_cast<const T*>(args.a), args.a_stride}, at);
     to.b.start({static_cast<const T*>(args.b), args.b_stride}, at);
   }
@@ -84,7 +85,8 @@ struct gating_rows : no_reduction {
   __device__ void store(const held& row, auto&& parameters_of, no_reduction, auto at) const {
     // What is compared with the width is to be compared here: all masks would fill the scalar registers.
     arch::forget_scalar(at.width);
-    store_row<chunks>(matrix<f32>{args.g, args.g_stride}, at, [&](int i) {
+    const auto to = late_arguments<Tile::IN_PIECES>(args);
+    store_row<chunks>(matrix<f32>{to->g, to->g_stride}, at, [&](int i) {
       const parameters heads = parameters_of(i);
       const chunk_values step = to_f32<T, chunk>(row.a.of[i]) + heads.bias;
       chunk_values g;
@@ -97,10 +99,10 @@ struct gating_rows : no_reduction {
       for (int e = 0; e < chunk; ++e) beta.of[i][e] = sigmoid(beta.of[i][e]);
     }
     arch::forget_scalar(at.width);
-    with_type(type_of(args.beta_type), [&](auto zero) {
+    with_type(type_of(to->beta_type), [&](auto zero) {
       using Beta = decltype(zero);
-      const matrix<Beta> to{static_cast<Beta*>(args.beta), args.beta_stride};
-      store_row<chunks>(to, at, [&](int i) { return round_to<Beta, chunk>(beta.of[i]); });
+      const matrix<Beta> rows{static_cast<Beta*>(to->beta), to->beta_stride};
+      store_row<chunks>(rows, at, [&](int i) { return round_to<Beta, chunk>(beta.of[i]); });
     });
   }
 
