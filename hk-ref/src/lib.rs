@@ -19,7 +19,6 @@
 //!    specification says so, all together.
 
 pub mod activation;
-pub mod attn;
 pub mod draw;
 pub mod expected;
 pub mod gdr;

@@ -1,5 +1,0 @@
-//! Compiles the kernels of this crate.
-
-fn main() -> std::process::ExitCode {
-    hk_build::build()
-}
