@@ -40,7 +40,6 @@
 
 mod arguments;
 pub mod epilogue;
-pub mod indices;
 pub mod quant;
 mod record;
 pub mod rows;
