@@ -374,8 +374,8 @@ fn each_matrix_is_quantised() {
     let expected = matrices.iter().flat_map(|(dtype, weight)| {
         let ops = [
             ("per_token_quant", "i8"),
-            ("per_group_quant", "f8e4m3"),
-            ("dynamic_mxfp4_quant", "f4x2e2m1"),
+            ("per_group_quant", "F8E4M3"),
+            ("dynamic_mxfp4_quant", "F4x2E2M1"),
         ];
         ops.map(|(op, codes)| format!("{op} {dtype} -> {codes} -> {dtype} {weight}"))
     });
@@ -452,11 +452,11 @@ fn a_file_of_tensors_that_does_not_serve_is_refused_by_name() {
 
 #[test]
 fn coverage_names_the_source_lines_that_no_case_executes() {
-    let output = run(&["check", "rmsnorm", "--coverage", "--json", "--device", "sim:mi355x"]);
+    let output = run(&["check", "l2norm", "--coverage", "--json", "--device", "sim:mi355x"]);
     let shown = String::from_utf8_lossy(&output.stdout);
     let lines = objects(&shown);
     let sum = lines.last().expect("there is a line");
-    assert_eq!((sum["crate"].as_str(), sum["core"].as_str()), (Some("hk-norm"), Some("rmsnorm")));
+    assert_eq!((sum["crate"].as_str(), sum["core"].as_str()), (Some("hk-norm"), Some("l2norm")));
     assert_eq!(sum["unlaunched"], 0);
     assert!(sum["instructions"].as_u64() > sum["places"].as_u64());
     let gaps: Vec<_> = lines.iter().filter(|line| line["gap"].is_string()).collect();

@@ -1,7 +1,8 @@
 //! Cases of `rmsnorm_pad` and `fused_add_rmsnorm_pad`.
 
 use hk_core::dtype::{DType, Real, decode};
-use hk_ref::norm::rmsnorm::{add_into, rmsnorm as reference};
+use hk_ref::norm::fused_add_rmsnorm_pad::add_into;
+use hk_ref::norm::rmsnorm::rmsnorm as reference;
 use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
 
 use crate::{

@@ -250,8 +250,9 @@ fn memory(cases: &mut Vec<Case>) {
                 Spec { place, workgroups: Some(1), rstd: true, ..Spec::new([2, width], name) };
             Spec { tile: Some("any"), ..spec }
         };
-        let carries = [12_000, width + 12_000]
-            .map(|at| spec("pieces across 4 GiB", Placement::DENSE.carry(at)));
+        let first = spec("pieces of the first row across 4 GiB", Placement::DENSE.carry(12_000));
+        let second = spec("pieces across 4 GiB", Placement::DENSE.carry(width + 12_000));
+        let carries = [first, second];
         for fused in [false, true] {
             let fuse = |spec| Spec { fused, ..spec };
             for (gap, name) in gaps.into_iter().zip(["pieces far apart", "pieces apart"]) {

@@ -1,6 +1,7 @@
 //! References of `hk-norm`.
 
 pub mod activation;
+pub mod fused_add_rmsnorm_pad;
 pub mod fused_mul_add;
 pub mod l2norm;
 pub mod layernorm;

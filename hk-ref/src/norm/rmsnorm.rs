@@ -30,15 +30,6 @@ pub fn add<T: Scalar>(x: &[T], residual: &[T]) -> Vec<T> {
     x.iter().zip(residual).map(|(x, r)| T::from_f64(x.to_f64() + r.to_f64())).collect()
 }
 
-/// `x + residual`, or `x`, in f32 and rounded from there to the type of the residual.
-pub fn add_into<T: Scalar, R: Scalar>(x: &[T], residual: Option<&[R]>) -> (Vec<f64>, Vec<R>) {
-    let residual = |i: usize| residual.map_or(0.0, |residual| residual[i].to_f64());
-    let sum = x.iter().enumerate().map(|(i, x)| x.to_f64() as f32 + residual(i) as f32);
-    let sum: Vec<_> = sum.map(f64::from).collect();
-    let rounded = sum.iter().map(|sum| R::from_f64(*sum)).collect();
-    (sum, rounded)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
