@@ -38,7 +38,9 @@ struct checked_range {
 
   __device__ bits128 load_128(u32) const { return {}; }
   __device__ u32 load_32(u32) const { return bytes; }
+  __device__ vec<u32, 2> load_64(u32) const { return bytes; }
   __device__ u16 load_16(u32) const { return 0; }
+  __device__ u8 load_8(u32) const { return 0; }
   template <class T>
   __device__ void store_once(u32, T) const {}
 };
@@ -46,5 +48,11 @@ struct checked_range {
 __device__ inline f32 exp2(f32 x) { return x; }
 __device__ inline f32 reciprocal(f32 x) { return x; }
 __device__ inline f32 rsqrt(f32 x) { return x; }
+__device__ inline int exponent(f32) { return 0; }
+
+template <class Args>
+__device__ inline const Args* kernel_arguments() {
+  return nullptr;
+}
 
 }  // namespace hk::arch
