@@ -55,7 +55,7 @@ impl Spec {
             real!(x, T => real!(residual, R => real!(weight, W => set_up::<T, R, W>(s, self))));
         };
         let mut case = self.row.case("fused_add_rmsnorm_pad", op, &dtypes, set_up);
-        case.info.case += &format!(", padded to {}", self.padded());
+        case.info.case += &format!(", padded to {}, weight {weight}", self.padded());
         case
     }
 

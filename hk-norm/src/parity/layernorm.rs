@@ -55,7 +55,7 @@ struct Spec {
 impl Spec {
     fn new(row: RowCase) -> Self {
         let width = row.shape[1];
-        let statistics = [![24, 27].contains(&width), ![24, 26, 29].contains(&width)];
+        let statistics = [![19, 24].contains(&width), ![18, 21, 24].contains(&width)];
         let (fused, draw, rows, eps) = (false, Draw::Normal, Rows::Drawn, 1e-5);
         Self { row, fused, draw, rows, eps, statistics }
     }
@@ -63,7 +63,7 @@ impl Spec {
     fn case(self, dtype: DType, (weight, bias): Columns) -> Case {
         let op = if self.fused { "fused_add_layernorm" } else { "layernorm" };
         let dtypes: Vec<DType> = [Some(dtype), weight, bias].into_iter().flatten().collect();
-        self.row.case("layernorm", op, &dtypes, move |s| {
+        let mut case = self.row.case("layernorm", op, &dtypes, move |s| {
             let (is_weighted, is_biased) = (weight.is_some(), bias.is_some());
             let (weight, bias) = (weight.unwrap_or(DType::F32), bias.unwrap_or(DType::F32));
             let width = &self.row.shape[1..];
@@ -72,7 +72,10 @@ impl Spec {
                 let bias = is_biased.then(|| s.draw::<B>("bias", width, Draw::Normal));
                 set_up::<T, W, B>(s, self, weight, bias);
             })));
-        })
+        });
+        let name = |of: Option<DType>| of.map_or("none", DType::name);
+        case.info.case += &format!(", weight {}, bias {}", name(weight), name(bias));
+        case
     }
 }
 

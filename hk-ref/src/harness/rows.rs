@@ -88,7 +88,9 @@ impl RowCase {
     /// A case of each tile configuration: of so many of its rows, or fewer, and columns at most.
     pub fn of_tiles([rows, width]: [usize; 2], name: &'static str) -> impl Iterator<Item = Self> {
         TILES.into_iter().map(move |(tile, shape)| {
-            let shape = [rows, width.min(shape[1])];
+            // Every tile holds rows to the next 128 columns.
+            let fits = width <= shape[1].next_multiple_of(128);
+            let shape = [rows, if fits { width } else { shape[1] }];
             Self { tile: Some(tile), types: Types::Each, ..Self::new(shape, name) }
         })
     }
