@@ -185,6 +185,11 @@ impl Case {
         self
     }
 
+    /// Whether each tensor takes 4 GiB of memory, because it lies across a multiple of that.
+    pub fn takes_gigabytes(&self) -> bool {
+        self.place.carry.is_some()
+    }
+
     /// With inputs that are outputs, wherever the op permits it.
     #[must_use]
     pub fn in_place(self, in_place: bool) -> Self {
