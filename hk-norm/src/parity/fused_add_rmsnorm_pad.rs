@@ -55,7 +55,8 @@ impl Spec {
             real!(x, T => real!(residual, R => real!(weight, W => set_up::<T, R, W>(s, self))));
         };
         let mut case = self.row.case("fused_add_rmsnorm_pad", op, &dtypes, set_up);
-        case.info.case += &format!(", padded to {}, weight {weight}", self.padded());
+        let residual = self.residual.map(|of| format!(", residual {of}")).unwrap_or_default();
+        case.info.case += &format!(", padded to {}, weight {weight}{residual}", self.padded());
         case
     }
 
