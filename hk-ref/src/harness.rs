@@ -196,13 +196,6 @@ impl Case {
         Self { in_place, ..self }
     }
 
-    /// That may execute so many vector memory instructions on a simulated device.
-    #[must_use]
-    pub fn most_accesses(mut self, most: u64) -> Self {
-        self.limits.accesses = Some(most);
-        self
-    }
-
     /// That writes no byte twice.
     #[must_use]
     pub fn writes_once(mut self) -> Self {

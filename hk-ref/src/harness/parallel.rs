@@ -47,7 +47,7 @@ pub fn run_cases(
 fn batch_len(cases: &[&Case], most: usize) -> usize {
     let weight = |case: &Case| match case.info.size {
         // Each of its tensors takes 4 GiB of the device, if hardly any of the host.
-        Size::Quick if case.place.carry.is_some() => 8,
+        Size::Quick if case.takes_gigabytes() => 8,
         Size::Quick => 1,
         Size::Core => 4,
         // Gigabytes: by itself.

@@ -62,7 +62,7 @@ pub(super) fn failures(
     let count = |case: &Case| case.info.shape.iter().product::<usize>();
     // Of sizes that can all be one less and still be something.
     let suits = |case: &&&Case| {
-        let is_small = case.info.size == Size::Quick && case.place.carry.is_none();
+        let is_small = case.info.size == Size::Quick && !case.takes_gigabytes();
         let fits = !case.in_place && is_small && count(case) <= MOST;
         fits && case.info.shape.iter().all(|size| *size > 1)
     };
