@@ -160,6 +160,7 @@ fn layouts_are_those_that_the_op_takes() {
         Ok(match how {
             Strides::Contiguous => x.contiguous().map(|()| vec![])?,
             Strides::Rows => vec![x.rows()?],
+            Strides::Adjacent => x.adjacent::<3>()?.to_vec(),
             Strides::Any => x.strides::<3>()?.to_vec(),
         })
     };
@@ -179,7 +180,10 @@ fn layouts_are_those_that_the_op_takes() {
         "op: x: expected adjacent elements in evenly spaced rows, got strides [48, 8, 1] of shape \
          [4, 5, 8]"
     );
+    assert_eq!(declare(&uneven, Strides::Adjacent).unwrap(), [48, 8, 1]);
     let turned = whole.permute(&[2, 0, 1]).unwrap();
+    let error = declare(&turned, Strides::Adjacent).unwrap_err();
+    assert!(matches!(error, Error::Stride { arg: "x", .. }), "{error}");
     assert_eq!(declare(&turned, Strides::Any).unwrap(), [1, 48, 8]);
     let error = declare(&turned, Strides::Rows).unwrap_err();
     assert!(matches!(error, Error::Stride { arg: "x", .. }), "{error}");

@@ -28,6 +28,8 @@ pub enum Strides {
     Contiguous,
     /// Elements of a row are adjacent, rows are evenly spaced.
     Rows,
+    /// Elements of a row are adjacent, rows are anywhere.
+    Adjacent,
     /// Any.
     Any,
 }
@@ -60,7 +62,8 @@ struct Declared {
 }
 
 /// An argument that is being declared. The last word is the layout that the op takes:
-/// [`contiguous`](Self::contiguous), [`rows`](Self::rows) or [`strides`](Self::strides).
+/// [`contiguous`](Self::contiguous), [`rows`](Self::rows), [`adjacent`](Self::adjacent) or
+/// [`strides`](Self::strides).
 #[must_use = "an argument is declared by the layout that it may have"]
 #[derive(Debug)]
 pub struct Argument<'a> {
@@ -278,10 +281,34 @@ impl Argument<'_> {
     /// As [`contiguous`](Self::contiguous); [`Error::Shape`] also if there are not `N` dimensions.
     pub fn strides<const N: usize>(mut self) -> Result<[i64; N]> {
         self.place()?;
+        let strides = self.layout()?;
+        self.declare(Strides::Any)?;
+        Ok(strides)
+    }
+
+    /// Requires that the elements of a row, the innermost dimension, are adjacent. Gives the distance
+    /// between neighbours of each dimension, in elements.
+    ///
+    /// # Errors
+    /// As [`strides`](Self::strides).
+    pub fn adjacent<const N: usize>(mut self) -> Result<[i64; N]> {
+        self.place()?;
+        let strides = self.layout()?;
+        let layout = &self.declared.region.layout;
+        if let (Some(row), Some(stride)) = (layout.shape().last(), strides.last())
+            && *row > 1
+            && *stride != 1
+        {
+            return Err(self.stride_error("adjacent elements in rows"));
+        }
+        self.declare(Strides::Adjacent)?;
+        Ok(strides)
+    }
+
+    fn layout<const N: usize>(&self) -> Result<[i64; N]> {
         let Ok(strides) = <[usize; N]>::try_from(self.declared.region.layout.strides()) else {
             return Err(self.shape_error(format!("[{N} dimensions]"), "what the op takes".into()));
         };
-        self.declare(Strides::Any)?;
         Ok(strides.map(|stride| stride as i64))
     }
 

@@ -86,16 +86,44 @@ impl<'a> RowOptions<'a> {
         width: usize,
         stride: i64,
     ) -> Result<RowKernel<A>> {
-        let (op, device) = (call.op(), call.device());
         let problem = [("n", width as u64), ("stride", stride as u64)];
-        let function: TileFunction<A> = match self.tile {
-            Some(name) => kernels.named_function(device, op, family, variant, name)?,
-            None => kernels.function(device, op, family, variant, &problem)?,
-        };
-        let tile = RowTile::new(op, function.tile(), width, stride)?;
-        let fastest = tile.resident(device);
+        let function = self.function(call, kernels, (family, variant), &problem)?;
+        let tile = RowTile::new(call.op(), function.tile(), width, stride)?;
+        let fastest = resident(call.device(), function.tile());
         Ok(RowKernel { function, tile, fastest, chosen: self.workgroups })
     }
+
+    /// The kernel of that family and variant in the tile configuration that is asked for, else the one
+    /// that serves the problem.
+    ///
+    /// # Errors
+    /// [`Error::NoTile`] if there is none of that name.
+    pub fn function<A: KernelArgs>(
+        &self,
+        call: &Call,
+        kernels: &KernelSet,
+        (family, variant): (&str, &str),
+        problem: &[(&str, u64)],
+    ) -> Result<TileFunction<A>> {
+        let (op, device) = (call.op(), call.device());
+        match self.tile {
+            Some(name) => kernels.named_function(device, op, family, variant, name),
+            None => kernels.function(device, op, family, variant, problem),
+        }
+    }
+
+    /// Workgroups to launch at most: as many as are asked for, else as many as the device can have at
+    /// work at once.
+    pub fn most_workgroups(&self, device: &Device, tile: &TileConfig) -> u32 {
+        self.workgroups.unwrap_or_else(|| resident(device, tile)).min(MOST_AT_ONCE)
+    }
+}
+
+/// Workgroups that the device can have at work at once.
+fn resident(device: &Device, tile: &TileConfig) -> u32 {
+    let waves = tile.threads.div_ceil(WAVE);
+    let per_compute_unit = (tile.resources.waves_per_simd * SIMDS / waves).max(1);
+    device.info().compute_units * per_compute_unit
 }
 
 /// A kernel, and how many workgroups it is launched with.
@@ -153,7 +181,6 @@ struct RowTile {
     rows_per_workgroup: u32,
     /// Pieces of a row that waves take in turn.
     pieces: u32,
-    workgroups_per_cu: u32,
 }
 
 impl RowTile {
@@ -177,18 +204,11 @@ impl RowTile {
             let constraint = format!("one that takes rows {stride} elements apart");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
-        let waves = tile.threads.div_ceil(WAVE);
         let of_waves = in_pieces && lanes < tile.threads;
         Ok(Self {
             rows_per_workgroup: tile.threads / lanes,
             pieces: if of_waves { width.div_ceil(piece) as u32 } else { 1 },
-            workgroups_per_cu: (tile.resources.waves_per_simd * SIMDS / waves).max(1),
         })
-    }
-
-    /// Workgroups that the device can have at work at once.
-    fn resident(&self, device: &Device) -> u32 {
-        device.info().compute_units * self.workgroups_per_cu
     }
 
     /// Workgroups to launch for so many rows, at most `most`.

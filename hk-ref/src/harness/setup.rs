@@ -204,7 +204,8 @@ impl Setup {
                 place.gap += 8 * spaced;
                 spaced += 1;
             }
-            place.slack = usize::from(strides == Strides::Any && place.gap > 0);
+            let is_even = !matches!(strides, Strides::Adjacent | Strides::Any);
+            place.slack = usize::from(!is_even && place.gap > 0);
             place.align = argument.map_or(1, |argument| argument.alignment);
             tensor.allocate(&stream, place)?;
         }

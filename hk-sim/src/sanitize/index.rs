@@ -271,8 +271,14 @@ impl Marks {
 
     /// Lanes in which a 64-bit operand is not the number that it stands for.
     fn wrong_pair(&self, wave: &Wave<'_>, inst: &Inst, operand: Operand) -> Mark {
+        self.wrong_halves(wave, inst, operand)[1]
+    }
+
+    /// Of a 64-bit operand, lanes in which it is not the number that it stands for, for its low half
+    /// alone, in sums of which the high half does not matter, and for both.
+    fn wrong_halves(&self, wave: &Wave<'_>, inst: &Inst, operand: Operand) -> [Mark; 2] {
         let (low, high) = (self.mark(operand, 0), self.mark(operand, 1));
-        let mut lanes = low.lost() | high.lost();
+        let mut lanes = low.lost();
         for lane in ones(low.any() & !lanes) {
             let extended = Self::dword(wave, inst, operand, 1, lane);
             let unfit = match extended {
@@ -282,7 +288,8 @@ impl Marks {
             };
             lanes |= unfit & 1 << lane;
         }
-        Mark::wrong(lanes, if low.any() != 0 { low.origin } else { high.origin })
+        let low = Mark::wrong(lanes, low.origin);
+        [low, low.or(Mark::wrong(high.lost(), high.origin))]
     }
 
     fn set(&mut self, operand: Operand, dword: usize, exec: u64, mark: Mark) {
@@ -382,22 +389,23 @@ impl Marks {
                 result[0] = Mark::wrong(mark.not_signed, mark.origin);
             }
             Form::Wide(sources) => {
-                let parts = sources
-                    .iter()
-                    .map(|at| self.wrong_pair(wave, inst, inst.src[usize::from(*at)]));
-                result = [parts.fold(Mark::default(), Mark::or); 2];
+                for at in sources {
+                    let halves = self.wrong_halves(wave, inst, inst.src[usize::from(*at)]);
+                    result = std::array::from_fn(|half| result[half].or(halves[half]));
+                }
             }
             Form::WideProduct { signed } => {
                 let (a, b) = (inst.src[0], inst.src[1]);
                 let is_constant = |o: Operand| !o.is_vector() && o.scalar_index().is_none();
-                let mut wrong = self.wrong_pair(wave, inst, inst.src[2]);
+                let mut wrong = Mark::default();
                 for (factor, other) in [(a, b), (b, a)] {
                     let mark = self.mark(factor, 0);
                     let lost = if is_constant(other) { mark.lost() } else { 0 };
                     let lanes = lost | if signed { mark.not_signed & !mark.lost() } else { 0 };
                     wrong = wrong.or(Mark::wrong(lanes, mark.origin));
                 }
-                result = [wrong; 2];
+                let halves = self.wrong_halves(wave, inst, inst.src[2]);
+                result = halves.map(|half| half.or(wrong));
             }
             Form::Carry => {
                 let (a, b) = (self.mark(inst.src[0], 0), self.mark(inst.src[1], 0));

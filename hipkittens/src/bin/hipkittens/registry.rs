@@ -14,7 +14,7 @@ pub(crate) struct KernelCrate {
 }
 
 /// Every crate.
-pub(crate) fn crates() -> [KernelCrate; 4] {
+pub(crate) fn crates() -> [KernelCrate; 5] {
     [
         KernelCrate {
             kernels: hk_norm::parity::kernels(),
