@@ -1,3 +1,47 @@
-//! Attention kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! Attention kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! Build with the feature `cdna3` or `cdna4`, or both, to have code for the chips.
 
+mod angles;
+mod cache;
+pub mod fused_kv_cache;
+pub mod fused_qk_concat;
+pub mod fused_qkv_split_qk_rope;
+mod heads;
+#[cfg(feature = "parity")]
+pub mod parity;
+pub mod rope;
+
+pub use angles::{Angles, RopeOptions, RopeStyle};
+pub use cache::{CacheElement, CacheLayout};
+pub use fused_kv_cache::{
+    FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCache,
+    FusedQkRopeReshapeAndCacheOut, KvCacheOptions, KvCaches, cat_and_cache_mla,
+    fused_qk_rope_cat_and_cache_mla, fused_qk_rope_cat_and_cache_mla_into,
+    fused_qk_rope_cosine_cache_llama, fused_qk_rope_reshape_and_cache,
+    fused_qk_rope_reshape_and_cache_into, reshape_and_cache,
+};
+pub use fused_qk_concat::{
+    FusedQkCat, FusedQkCatOut, fused_qk_cat, fused_qk_cat_into, fused_qk_rope_cat,
+    fused_qk_rope_cat_into,
+};
+pub use fused_qkv_split_qk_rope::{
+    FusedQkvSplitQkNormRopeCache, FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRope,
+    FusedQkvSplitQkRopeOut, GateOrder, QkNormOptions, QkWeights,
+    fused_qkv_split_qk_norm_rope_cache, fused_qkv_split_qk_norm_rope_cache_into,
+    fused_qkv_split_qk_rope, fused_qkv_split_qk_rope_into,
+};
+pub use rope::{
+    Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
+    rope_into, rope_thd, rope_thd_inplace, rope_thd_into,
+};
+
+pub use hk_core::op::indices::Indices;
+pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

@@ -19,6 +19,7 @@
 //!    specification says so, all together.
 
 pub mod activation;
+pub mod attn;
 pub mod draw;
 pub mod expected;
 pub mod gdr;

@@ -30,6 +30,17 @@ __device__ inline f32 rsqrt(f32 x) {
   return __builtin_ldexpf(arch::rsqrt(__builtin_ldexpf(x, -2 * half)), -half);
 }
 
+// An angle in radians as a part of a revolution, of at most about 1 in size, 2^-22 off at most for
+// angles up to 2^20: the product with 1 / (2 pi) is carried out to twice the precision, without the
+// whole revolutions.
+__device__ inline f32 revolutions(f32 radians) {
+  constexpr f32 per_radian = 0x1.45f306p-3f, per_radian_rest = 0x1.b9391p-28f;
+  const f32 whole = radians * per_radian;
+  const f32 rest = __builtin_fmaf(radians, per_radian_rest,
+                                  __builtin_fmaf(radians, per_radian, -whole));
+  return arch::fraction(whole) + rest;
+}
+
 template <int N>
 __device__ inline f32 polynomial(f32 x, const f32 (&coefficients)[N]) {
   f32 sum = coefficients[N - 1];

@@ -36,6 +36,11 @@ pub(crate) fn crates() -> [KernelCrate; 5] {
             cases: hk_gemm::parity::cases(),
             reasons: hk_gemm::parity::REASONS,
         },
+        KernelCrate {
+            kernels: hk_attn::parity::kernels(),
+            cases: hk_attn::parity::cases(),
+            reasons: hk_attn::parity::REASONS,
+        },
     ]
 }
 

@@ -115,6 +115,11 @@ __device__ inline f32 exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
 __device__ inline f32 reciprocal(f32 x) { return __builtin_amdgcn_rcpf(x); }
 __device__ inline f32 rsqrt(f32 x) { return __builtin_amdgcn_rsqf(x); }
 
+// The part of x above the next lower integer, and cosine and sine of an angle in revolutions up to 256.
+__device__ inline f32 fraction(f32 x) { return __builtin_amdgcn_fractf(x); }
+__device__ inline f32 cos_of_revolutions(f32 x) { return __builtin_amdgcn_cosf(x); }
+__device__ inline f32 sin_of_revolutions(f32 x) { return __builtin_amdgcn_sinf(x); }
+
 // The exponent e of x = m 2^e with m in [1/2, 1); 0 of zero, infinity and NaN.
 __device__ inline int exponent(f32 x) { return __builtin_amdgcn_frexp_expf(x); }
 

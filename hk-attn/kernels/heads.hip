@@ -1,0 +1,280 @@
+// Rows of heads, moved from tensors of tokens to others, and into caches by slots; on the way they may
+// be normalised, and pairs of their elements rotated:
+//   y = x, or x r (w + weight_offset) with r = 1 / sqrt(mean x^2 + eps)
+//   (a, b) -> (a cos t - b sin t, b cos t + a sin t)
+// in f32, rounded once at each store. What is not changed is copied bit by bit.
+//
+// A list of parts says which rows. Of a part, a wave takes the rows of some heads of one or more tokens
+// at once, each by the lanes that it needs, and then those of the next heads, which it loads meanwhile.
+// The lanes keep their cosines, sines and weights. Each lane has 32 bytes of a row.
+#include "hk/rope.h"
+#include "hk/wave.h"
+
+namespace hk {
+
+inline constexpr int max_parts = 8;
+
+// Rows of heads of tokens: of `inner` at even distances, then as many further ones at another distance.
+struct HeadRows {
+  i64 outer_stride;  // in elements, as all strides
+  i64 inner_stride;
+  i64 head_stride;
+};
+
+struct HeadPart {
+  const void* x;  // null for zeros
+  void* y;        // null if rows go into a cache alone
+  const void* weight;
+  HeadRows x_rows;
+  HeadRows y_rows;
+  SlotMap cache;
+  u32 tokens;
+  u32 inner;
+  u32 rotated;  // tokens whose rows are rotated: the first ones
+  u32 heads;
+  u32 width;
+  u32 y_type;  // a cache_type
+  u32 weight_type;
+  u32 lanes;    // of a row, as the power of two
+  u32 at_once;  // heads that a wave takes at once, as the power of two
+  u32 turns;    // times that it does
+  u32 pieces;   // so many waves' for the heads of a token
+  u32 end;      // pieces of this part and those before
+};
+
+struct HeadsArgs {
+  HeadPart parts[max_parts];
+  RopeArgs rope;
+  u32 part_count;
+  f32 eps;
+  f32 weight_offset;
+  u32 reserved;
+};
+
+namespace {
+
+// The type as `cache_type` has it, and that of bytes.
+template <class T>
+constexpr u32 type_code = __is_same(T, bf16) ? 0 : __is_same(T, f16) ? 1 : __is_same(T, f32) ? 2 : 4;
+
+// A lane's unit of a row.
+template <class T, int N>
+struct unit_of {
+  vec<T, N> first, second;
+};
+
+// The sum over aligned groups of `lanes` lanes, a power of two.
+__device__ inline f32 sum_of_lanes(f32 value, u32 lanes) {
+  static_for<log2_exact(wave_size)>([&](auto step) {
+    constexpr int half = 1 << decltype(step)::value;
+    if (lanes > half) {
+      value += bit_cast<f32>(arch::other_half<half>(bit_cast<u32>(value)));
+    }
+  });
+  return value;
+}
+
+template <int N>
+__device__ inline f32 sum_of(vec<f32, N> x) {
+  if constexpr (N == 1) {
+    return x[0];
+  } else {
+    return sum_of<N / 2>(x.lo) + sum_of<N / 2>(x.hi);
+  }
+}
+
+// A piece of a part's work, for one wave.
+template <class Tile>
+struct piece {
+  using T = typename Tile::T;
+  static constexpr int run = Tile::RUN;
+  static constexpr bool has_numbers = !__is_same(T, u8);
+  using numbers = vec<f32, run>;
+  using unit = unit_of<T, run>;
+
+  const HeadsArgs& args;
+  const HeadPart& part;
+  u32 token;
+  u32 head;     // the lane's first
+  u32 dim;      // elements of a row that are rotated
+  f32 inverse;  // of the cache's scale
+  const T* from;
+  i64 to;
+  i64 to_slot;
+  bool has_slot;
+
+  __device__ piece(const HeadsArgs& args, const HeadPart& part, u32 index) : args(args), part(part) {
+    const u32 row = lane_id() >> part.lanes;
+    const u32 tokens = wave_size >> part.lanes >> part.at_once;
+    token = index / part.pieces * tokens + (row >> part.at_once);
+    head = (index % part.pieces * part.turns << part.at_once) + row % (1 << part.at_once);
+    dim = part.rotated != 0 ? args.rope.dim : 0;
+    from = static_cast<const T*>(part.x) + start(part.x_rows);
+    to = start(part.y_rows);
+    const f32* const scale = part.cache.scale;
+    inverse = scale == nullptr ? 1 : 1 / *scale;
+    has_slot = false;
+    if (part.cache.base != nullptr && token < part.tokens) {
+      const u32 slot = slot_of(part.cache, token);
+      has_slot = slot != no_slot;
+      to_slot = slot_offset(part.cache, slot);
+    }
+  }
+
+  // All of it.
+  __device__ void run_all() const {
+    const u32 lanes = 1 << part.lanes, units = units_of_row<run>(part.width, dim);
+    u32 unit_row = 0;
+    if (token < part.rotated) unit_row = position_of(args.rope, token);
+    u32 first = 0;
+    do {
+      const u32 number = first + lane_id() % lanes;
+      const unit_place at = place_of_unit<run>(args.rope, part.width, dim, number);
+      const bool is_there = token < part.tokens && number < units;
+      const bool rotates = at.rotates && token < part.rotated && is_there;
+      rotation<run> by;
+      if constexpr (has_numbers) {
+        if (rotates) by = load_rotation<run>(args.rope, unit_row, number, at);
+      }
+      numbers weights[2];
+      if constexpr (Tile::NORM) load_weights(at, is_there, weights);
+      const auto has = [&](u32 turn) {
+        return is_there && turn < part.turns && head + (turn << part.at_once) < part.heads;
+      };
+      unit held = load(at, has(0), 0);
+      u32 turn = 0;
+      do {
+        const unit next = load(at, has(turn + 1), turn + 1);
+        arch::pin_order();
+        f32 scale = 0;
+        if constexpr (Tile::NORM) {
+          if (part.weight != nullptr) scale = norm(held, units, turn, has(turn));
+        }
+        if (has(turn)) store(at, held, rotates, by, weights, scale, turn);
+        held = next;
+      } while (++turn < part.turns);
+      first += lanes;
+    } while (first < units);
+  }
+
+ private:
+  // The lane's token in such rows.
+  __device__ i64 start(const HeadRows& rows) const {
+    return token / part.inner * rows.outer_stride + token % part.inner * rows.inner_stride;
+  }
+
+  __device__ i64 in_token(const HeadRows& rows, u32 turn) const {
+    return (head + (turn << part.at_once)) * rows.head_stride;
+  }
+
+  __device__ unit load(const unit_place& at, bool is_there, u32 turn) const {
+    unit x = {0, 0};
+    if (is_there && part.x != nullptr) {
+      const T* const row = from + in_token(part.x_rows, turn);
+      x.first = load_elements<T, run>(row + at.first);
+      if (at.has_second) x.second = load_elements<T, run>(row + at.second);
+    }
+    return x;
+  }
+
+  __device__ void load_weights(const unit_place& at, bool is_there, numbers (&weights)[2]) const {
+    if (part.weight == nullptr || !is_there) return;
+    with_type(static_cast<dtype>(part.weight_type), [&](auto zero) {
+      using W = decltype(zero);
+      const W* const from = static_cast<const W*>(part.weight);
+      weights[0] = to_f32<W, run>(load_elements<W, run>(from + at.first)) + args.weight_offset;
+      if (at.has_second) {
+        weights[1] = to_f32<W, run>(load_elements<W, run>(from + at.second)) + args.weight_offset;
+      }
+    });
+  }
+
+  // What a row is multiplied by to have a mean square of one. Of a row of which the lanes hold a part
+  // at a time, the rest is read for it.
+  __device__ f32 norm(const unit& held, u32 units, u32 turn, bool is_there) const {
+    const auto squares = [](const unit& x) {
+      const numbers first = to_f32<T, run>(x.first), second = to_f32<T, run>(x.second);
+      return sum_of<run>(first * first + second * second);
+    };
+    const u32 lanes = 1 << part.lanes;
+    f32 sum = 0;
+    if (units <= lanes) {
+      sum = squares(held);
+    } else {
+      for (u32 number = lane_id() % lanes; number < units; number += lanes) {
+        const unit_place at = place_of_unit<run>(args.rope, part.width, dim, number);
+        sum += squares(load(at, is_there, turn));
+      }
+    }
+    return rsqrt(sum_of_lanes(sum, lanes) / part.width + args.eps);
+  }
+
+  __device__ void store(const unit_place& at, unit bits, bool rotates, const rotation<run>& by,
+                        const numbers (&weights)[2], f32 scale, u32 turn) const {
+    numbers first = 0, second = 0;
+    if constexpr (has_numbers) {
+      first = to_f32<T, run>(bits.first), second = to_f32<T, run>(bits.second);
+      const bool is_normal = Tile::NORM && part.weight != nullptr;
+      if (is_normal) {
+        first *= scale * weights[0];
+        second *= scale * weights[1];
+      }
+      if (rotates) {
+        // The comparison is to be made here: all of them would fill the scalar registers.
+        u32 interleaved = args.rope.interleaved;
+        arch::forget_scalar(interleaved);
+        const auto rotated = rotate<run>(pairs_of_runs<run>(first, second, interleaved), by);
+        const auto runs = runs_of_pairs<run>(rotated, interleaved);
+        first = runs.a, second = runs.b;
+      }
+      if (rotates || is_normal) bits = {round_to<T, run>(first), round_to<T, run>(second)};
+    }
+    if (part.y != nullptr) {
+      const i64 row = to + in_token(part.y_rows, turn);
+      store_run(part.y, row + at.first, part.y_type, bits.first, first);
+      if (at.has_second) store_run(part.y, row + at.second, part.y_type, bits.second, second);
+    }
+    if (has_slot) {
+      const SlotMap& cache = part.cache;
+      const i64 row = to_slot + (head + (turn << part.at_once)) * cache.head_stride;
+      // Numbers that are scaled are not those of the bits.
+      const u32 type = cache.type;
+      const bool is_scaled = cache.scale != nullptr;
+      first *= inverse, second *= inverse;
+      const auto put = [&](u32 element, vec<T, run> bits, numbers values) {
+        const i64 to = row + element_offset(cache, element);
+        store_run(cache.base, to, type, bits, values, cache.element_stride, is_scaled);
+      };
+      put(at.first, bits.first, first);
+      if (at.has_second) put(at.second, bits.second, second);
+    }
+  }
+
+  // Stores bits that are of the type and not scaled, else numbers.
+  __device__ static void store_run(void* base, i64 element, u32 type, vec<T, run> bits, numbers values,
+                                   i64 stride = 1, bool is_scaled = false) {
+    if (!has_numbers || (type == type_code<T> && !is_scaled)) {
+      store_elements<T, run>(static_cast<T*>(base) + element, bits, stride);
+    } else {
+      store_rounded<run>(base, element, static_cast<cache_type>(type), values, stride);
+    }
+  }
+};
+
+template <class Tile>
+__device__ inline void heads(const HeadsArgs&) {
+  const auto& args = *(const HeadsArgs*)arch::kernel_arguments<HeadsArgs>();
+  constexpr u32 waves = Tile::threads / wave_size;
+  const u32 pieces = args.parts[args.part_count - 1].end;
+  u32 step = grid_size().x / wave_size;
+  arch::forget_scalar(step);
+  u32 part = 0, start = 0;
+  for (u32 at = block_idx().x * waves + wave_id(); at < pieces; at += step) {
+    while (at >= args.parts[part].end) start = args.parts[part++].end;
+    piece<Tile>(args, args.parts[part], at - start).run_all();
+  }
+}
+
+}  // namespace
+
+}  // namespace hk

@@ -1,0 +1,29 @@
+//! The cases by which the ops of this crate are compared with their references, for tests and the
+//! command `hipkittens check`.
+
+mod angles;
+mod fused_kv_cache;
+mod fused_qk_concat;
+mod fused_qkv_split_qk_rope;
+mod rope;
+
+use hk_core::kernel::KernelSet;
+use hk_ref::Case;
+
+/// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
+/// command.
+pub const REASONS: &str = include_str!("parity/reasons.toml");
+
+/// Every case of every op.
+pub fn cases() -> Vec<Case> {
+    let mut cases = rope::cases();
+    cases.extend(fused_kv_cache::cases());
+    cases.extend(fused_qk_concat::cases());
+    cases.extend(fused_qkv_split_qk_rope::cases());
+    cases
+}
+
+/// The kernels that were built into this crate.
+pub fn kernels() -> &'static KernelSet {
+    &crate::KERNELS
+}

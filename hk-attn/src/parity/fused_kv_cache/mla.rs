@@ -1,0 +1,230 @@
+//! Cases of latent caches.
+
+use hk_core::Arch;
+use hk_core::dtype::{DType, Real};
+use hk_ref::attn::fused_kv_cache::{Cache, Layout};
+use hk_ref::attn::rope::Rotated;
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
+
+use super::super::angles::{Numbers, Turns, tables};
+use super::{CACHES, Slots, cached};
+use crate::{
+    CacheElement, FusedQkRopeCatAndCacheMlaOut, KvCacheOptions, RopeStyle, cat_and_cache_mla,
+    fused_qk_rope_cat_and_cache_mla_into,
+};
+
+/// What varies between cases, apart from element types and places.
+#[derive(Clone, Copy)]
+struct Spec {
+    op: &'static str,
+    /// Tokens of queries, of keys, and with slots; query and key heads; elements that are not rotated
+    /// and that are; slots; tokens that are decoded.
+    shape: [usize; 9],
+    dim: usize,
+    turns: Turns,
+    slots: Slots,
+    bits: u32,
+    scaled: bool,
+    /// Whether there are outputs that need not be.
+    more: bool,
+    name: &'static str,
+}
+
+impl Spec {
+    const fn new(op: &'static str, shape: [usize; 9]) -> Self {
+        Self {
+            op,
+            shape,
+            dim: shape[6],
+            turns: Turns { positions: Some(32), style: RopeStyle::Gptj, ..Turns::DEFAULT },
+            slots: Slots::Apart,
+            bits: 32,
+            scaled: false,
+            more: true,
+            name: "plain",
+        }
+    }
+
+    fn case(self, [x, table, queries, cache]: [DType; 4], arch: Option<Arch>) -> Case {
+        let name = format!(
+            "{}, {:?} of {} bits{}{}{}, r {}",
+            self.name,
+            self.slots,
+            self.bits,
+            if self.scaled { ", scaled" } else { "" },
+            if self.more { ", all" } else { "" },
+            self.turns,
+            self.dim
+        );
+        let dtypes = [x, table, queries, cache];
+        let mut info = CaseInfo::new("fused_kv_cache", self.op, name, &dtypes, &self.shape);
+        info.arch = arch;
+        Case::new(info, move |s| {
+            real!(x, T => real!(table, W => real!(queries, O => cached!(cache, C => {
+                set_up::<T, W, O, C>(s, self)
+            }))))
+        })
+    }
+
+    /// Into caches of each type, from others in turn.
+    fn cases(self) -> impl Iterator<Item = Case> {
+        CACHES.into_iter().enumerate().map(move |(i, (cache, arch))| {
+            let x = REALS[i % 3];
+            self.case([x, REALS[(i + 1) % 3], x, cache], arch)
+        })
+    }
+}
+
+/// Rows side by side, of so many elements each.
+fn side_by_side(a: &Rotated, b: &Rotated, widths: [usize; 2]) -> Rotated {
+    let mut all = Rotated::default();
+    let values = a.values.chunks_exact(widths[0]).zip(b.values.chunks_exact(widths[1]));
+    all.values = values.flat_map(|(a, b)| [a, b].concat()).collect();
+    let sizes = a.sizes.chunks_exact(widths[0]).zip(b.sizes.chunks_exact(widths[1]));
+    all.sizes = sizes.flat_map(|(a, b)| [a, b].concat()).collect();
+    all
+}
+
+fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec) {
+    let [tokens, all, listed, query_heads, heads, n, r, count, decoded] = spec.shape;
+    let cache = Cache { layout: Layout::Nhd, sizes: [count, 1, heads, n + r], x: 1 };
+    let slots = spec.slots.draw(s, listed, count, spec.bits);
+    let k_nope = s.input::<T>("k_nope", &[all, heads, n], Draw::Normal);
+    let k_pe = s.input::<T>("k_pe", &[all, heads, r], Draw::Normal);
+    let scale = spec.scaled.then(|| s.given("k_scale", &[1], vec![0.21f32]));
+    let (rope, slack) = (spec.turns.rope(spec.dim, r), spec.turns.slack());
+    let rotates = spec.op != "cat_and_cache_mla";
+    let angles = rotates.then(|| tables::<W>(s, &rope, spec.turns, &[tokens], |token| token));
+    let rotate = |x: &[f64], heads: usize| {
+        let mut rotated = Rotated::default();
+        for (row, x) in x.chunks_exact(r).enumerate() {
+            match &angles {
+                Some(angles) if row / heads < tokens => {
+                    let [cos, sin] = angles.rows(angles.positions[row / heads]);
+                    rope.rotate(x, cos, sin, &mut rotated);
+                }
+                _ => rotated.copy(x),
+            }
+        }
+        rotated
+    };
+    let copied = |x: &Arg<T>| {
+        let mut rows = Rotated::default();
+        rows.copy(&x.numbers());
+        rows
+    };
+    let keys = rotate(&k_pe.numbers(), heads);
+    let rows = side_by_side(&copied(&k_nope), &keys, [n, r]);
+    let kv_cache = {
+        let held: Vec<C> = s.draw("kv_cache", &[count, heads, n + r], Draw::Normal);
+        let scale = scale.as_ref().map(|scale: &Arg<f32>| scale.elements()[0]);
+        let numbers = hk_core::dtype::decode(&held);
+        let expected = cache.expected(numbers, &rows, &slots, scale, [T::DTYPE, C::DTYPE], slack);
+        s.output::<C>("kv_cache", &[count, heads, n + r], expected).holding(held)
+    };
+    let slots = Numbers::given(s, "slot_mapping", &[listed], &slots, spec.bits);
+    let options = move |call: &mut dyn FnMut(&KvCacheOptions<'_>) -> hk_core::Result<()>| {
+        let scale = scale.as_ref().map(Arg::get);
+        let mut rope = spec.turns.options();
+        if !spec.slots.are_right() {
+            rope = rope.validate_indices(false);
+        }
+        let options = KvCacheOptions::default().rope(rope);
+        call(&scale.iter().fold(options, |options, scale| options.k_scale(scale)))
+    };
+    if !rotates {
+        s.call(move || {
+            options(&mut |options| {
+                let (nope, pe) = (k_nope.get(), k_pe.get());
+                let cache = &mut *kv_cache.get();
+                slots.with(|slots| cat_and_cache_mla(&nope, &pe, slots, options, cache))
+            })
+        });
+        return;
+    }
+    let q_nope = s.input::<T>("q_nope", &[tokens, query_heads, n], Draw::Normal);
+    let q_pe = s.input::<T>("q_pe", &[tokens, query_heads, r], Draw::Normal);
+    let rotated = rotate(&q_pe.numbers(), query_heads);
+    let queries = side_by_side(&copied(&q_nope), &rotated, [n, r]);
+    let queries = queries.expected(T::DTYPE, O::DTYPE, slack);
+    let q_out = s.output::<O>("q_out", &[tokens, query_heads, n + r], queries);
+    let k_pe_out = spec.more.then(|| {
+        let expected = keys.expected(T::DTYPE, T::DTYPE, slack);
+        s.output::<T>("k_pe_out", &[all, heads, r], expected)
+    });
+    let decode = spec.more.then(|| {
+        let mut first = rotated;
+        first.values.truncate(decoded * query_heads * r);
+        first.sizes.truncate(decoded * query_heads * r);
+        let expected = first.expected(T::DTYPE, O::DTYPE, slack);
+        s.output::<O>("decode_q_pe_out", &[decoded, query_heads, r], expected)
+    });
+    let zeros = spec.more.then(|| {
+        let zeros = vec![O::from_f64(0.0); decoded * query_heads * n];
+        s.output::<O>("q_nope_zeros", &[decoded, query_heads, n], Expected::bits(&zeros))
+    });
+    let Some(angles) = angles else { return };
+    s.call(move || {
+        options(&mut |options| {
+            let (mut k_pe_out, mut decode, mut zeros) = (
+                k_pe_out.as_ref().map(Arg::get),
+                decode.as_ref().map(Arg::get),
+                zeros.as_ref().map(Arg::get),
+            );
+            let out = FusedQkRopeCatAndCacheMlaOut {
+                q: &mut *q_out.get(),
+                k_pe: k_pe_out.as_deref_mut(),
+                decode_q_pe: decode.as_deref_mut(),
+                q_nope_zeros: zeros.as_deref_mut(),
+                kv_cache: &mut *kv_cache.get(),
+            };
+            let (q_nope, q_pe, k_nope, k_pe) = (q_nope.get(), q_pe.get(), k_nope.get(), k_pe.get());
+            angles.with(|angles| {
+                slots.with(|slots| {
+                    fused_qk_rope_cat_and_cache_mla_into(
+                        &q_nope, &q_pe, &k_nope, &k_pe, slots, angles, options, out,
+                    )
+                })
+            })
+        })
+    });
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let [plain, fused] = ["cat_and_cache_mla", "fused_qk_rope_cat_and_cache_mla"];
+    let mut cases = Vec::new();
+    let dense = Placement::DENSE;
+    let gaps = dense.gap(8).shift(3);
+    let mut add = |spec: Spec, place: Placement| {
+        cases.extend(spec.cases().map(|case| case.place(place)));
+    };
+    for (i, tokens) in [1, 8, 33].into_iter().enumerate() {
+        let scaled = i != 1;
+        let spec = Spec::new(plain, [2, tokens + 1, tokens, 2, 2, 512, 64, 128, 2]);
+        add(Spec { scaled, ..spec }, gaps);
+        let shape = [tokens, tokens + i, tokens + i, 16, 1, 512, 64, 128, tokens / 2];
+        add(Spec { scaled, more: i > 0, ..Spec::new(fused, shape) }, dense);
+    }
+    // More keys than slots, more slots than queries, and the other way round.
+    for shape in [[5, 9, 7, 4, 2, 32, 16, 20, 5], [7, 9, 4, 4, 2, 32, 16, 20, 3]] {
+        for (slots, bits) in [(Slots::Apart, 64), (Slots::Outside, 32), (Slots::Outside, 64)] {
+            let spec = Spec { slots, bits, scaled: bits == 32, ..Spec::new(fused, shape) };
+            add(Spec { name: "counts", ..spec }, gaps);
+        }
+    }
+    for turns in Turns::all() {
+        let spec = Spec::new(fused, [5, 6, 6, 4, 2, 7, 12, 20, 3]);
+        let turns = Turns { positions: Some(64), offsets: true, ..turns };
+        add(Spec { turns, dim: 8, name: "styles", ..spec }, dense);
+    }
+    for op in [plain, fused] {
+        let shape = [2, 3, 2, 4, 2, 8, 8, 4, 2];
+        add(Spec { scaled: op == plain, name: "small", ..Spec::new(op, shape) }, gaps);
+    }
+    // DeepSeek-V3.
+    let large = Spec::new(fused, [8192, 8192, 8192, 128, 1, 512, 64, 16_384, 512]);
+    let large = Spec { scaled: true, name: "model", ..large };
+    cases.extend(large.cases().map(|case| case.size(Size::Large)));
+    cases
+}

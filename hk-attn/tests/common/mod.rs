@@ -1,0 +1,43 @@
+//! What the tests of modules share.
+
+#![allow(dead_code, reason = "not every module uses all of it")]
+
+#[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
+compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
+
+use hk_attn::{Device, Result, RowOptions, Stream, parity};
+use hk_core::counters::count;
+
+/// A simulated device of each architecture that there are kernels for.
+pub(crate) fn devices() -> Vec<Device> {
+    hk_ref::devices_of(parity::kernels()).unwrap()
+}
+
+/// How to launch for [`Traffic::check`]: with so few workgroups that a wave has all heads of a token.
+pub(crate) fn few_workgroups() -> RowOptions<'static> {
+    RowOptions::default().workgroups(2)
+}
+
+/// Bytes that an op has to move: of rows of heads, and of tables and indices, which all lanes that work
+/// on a token read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Traffic {
+    pub(crate) read: usize,
+    pub(crate) written: usize,
+    pub(crate) tables: usize,
+}
+
+impl Traffic {
+    /// Launches once, and requires that no row is read or written twice, nor tables more often than said.
+    pub(crate) fn check(self, stream: &Stream, launch: impl FnOnce() -> Result<()>) {
+        let (result, counters) = count(|| launch().and_then(|()| stream.synchronize()));
+        result.unwrap();
+        let (kernel, counters) = counters.into_iter().next().expect("a kernel was launched");
+        let Self { read, written, tables } = self;
+        assert_eq!(counters.written_bytes, written as u64, "{kernel}");
+        assert_eq!(counters.distinct_written_bytes, written as u64, "{kernel}");
+        let rows = counters.read_bytes.saturating_sub(tables as u64) as f64 / read as f64;
+        assert!(rows < 1.02, "{kernel} reads {rows} of what it has to");
+        assert_eq!(counters.lds_conflict_cycles, 0, "{kernel}");
+    }
+}

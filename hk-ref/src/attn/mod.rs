@@ -1,0 +1,5 @@
+//! References of `hk-attn`.
+
+pub mod fused_kv_cache;
+pub mod fused_qkv_split_qk_rope;
+pub mod rope;
