@@ -337,6 +337,11 @@ fn every_op_runs_on_the_tensors_that_it_fits() {
         "gemm_a16w16 bf16 [64,48,48] layer.attention.dense.weight tt",
         "gemm_a16w16 bf16 [64,72,48] layer.output.dense.weight tn",
         "gemm_a16w16 bf16 [64,48,72] layer.output.dense.weight tt",
+        "softmax f16 [64,48] rows ",
+        "l2norm f16 [64,48] rows ",
+        "silu f16 [64,48] rows ",
+        "layernorm f16, weight f32 [64,48] layer.norm.weight ",
+        "layernorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
         "rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
         "fused_add_rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
         "rmsnorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
@@ -402,8 +407,8 @@ fn package() -> Option<PathBuf> {
 fn the_tensors_of_a_model_pass() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (file, filter, count) = match package() {
-        Some(file) => (file, "encoder.layer.3.attention", 22),
-        None => (small_model(folder.path()), "layer.", 14),
+        Some(file) => (file, "encoder.layer.3.attention", 23),
+        None => (small_model(folder.path()), "layer.", 16),
     };
     // Past the test harness, which hides what a passing test prints.
     let _ = writeln!(io::stderr(), "on the tensors of {}", file.display());

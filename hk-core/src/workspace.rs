@@ -29,8 +29,11 @@ impl Workspace {
     /// call before the other. What earlier calls left does not count as written.
     pub(crate) fn turn(&self, stream: &Stream) -> MutexGuard<'_, ()> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // The handle of a default stream is that of the current device.
         #[cfg(feature = "sim")]
-        if stream.device().is_simulated() {
+        if stream.device().is_simulated()
+            && let Ok(_bound) = stream.queue().bind()
+        {
             hk_sim::forget_contents(stream.raw(), self.address, self.bytes as u64);
         }
         #[cfg(not(feature = "sim"))]

@@ -207,14 +207,30 @@ fn graphs_of_one_stream_may_run_side_by_side() {
 
 #[test]
 fn what_an_earlier_call_left_in_a_workspace_is_not_initialised() {
-    let [_, device] = devices();
-    let (op, stream) = (AddTwo::new(&device, 1), device.new_stream().unwrap());
     let preset = hk_sim::options();
     hk_sim::set_options(hk_sim::Options { sanitize: Checks::ALL, ..preset.clone() });
-    let (x, mut y, expected) = numbers(&stream, 64, 0.0);
+    let [first, second] = devices();
+    // The current device of this thread is another one, which is at work meanwhile.
+    for (device, other) in [(&first, &second), (&second, &first)] {
+        let name = other.name().trim_start_matches("sim:");
+        let ordinal = hk_sim::device_ordinal(name).unwrap();
+        // SAFETY: any integer will do.
+        assert_eq!(unsafe { capi::hipSetDevice(ordinal) }, HipError::SUCCESS);
+        let (slow, op) = (AddTwo::new(other, 500_000), AddTwo::new(device, 1));
+        for stream in [device.new_stream().unwrap(), device.default_stream()] {
+            let (x, mut y, _) = numbers(&other.default_stream(), 64, 0.0);
+            slow.run(&x, &mut y).unwrap();
+            reads_what_is_left(&op, &stream);
+        }
+    }
+    hk_sim::set_options(preset);
+}
+
+/// Requires that the sanitizer finds the read of a workspace that an earlier call has written.
+fn reads_what_is_left(op: &AddTwo, stream: &Stream) {
+    let (x, mut y, expected) = numbers(stream, 64, 0.0);
     op.run(&x, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), expected);
-    // The same kernel, which reads what nobody has written this time.
     let mut args = Arguments::new("read");
     args.output("y", &mut *y, &["n"]).contiguous().unwrap();
     let mut call = args.check().unwrap();
@@ -226,5 +242,4 @@ fn what_an_earlier_call_left_in_a_workspace_is_not_initialised() {
     });
     let found = read.and_then(|()| stream.synchronize()).unwrap_err();
     assert!(found.to_string().contains("never written"), "{found}");
-    hk_sim::set_options(preset);
 }

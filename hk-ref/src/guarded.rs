@@ -9,6 +9,9 @@ use hk_core::{Result, Stream, Tensor, TensorView};
 /// bytes for every element type.
 const GUARD: usize = 256;
 
+/// Bytes of a lane's widest access.
+const ALIGN: usize = 16;
+
 /// Bytes to which the memory that a device maps for an allocation is rounded up, at least.
 const PAGE: usize = 4096;
 
@@ -21,12 +24,14 @@ pub struct Placement {
     /// Elements between rows. Of a gap that is longer than the guards of both rows only these are
     /// ever touched, so that rows may be gigabytes apart.
     pub gap: usize,
-    /// Elements by which the first row is off the alignment that allocations have.
+    /// Elements by which the first row is off an address that is a multiple of [`ALIGN`].
     pub shift: usize,
     /// The end of the allocation that has no guard.
     pub edge: Edge,
     /// The element behind the start of the first row whose address is a multiple of 4 GiB, so that
-    /// sums of addresses carry into the upper half. The allocation is larger than that for it.
+    /// sums of addresses carry into the upper half: one of a certain row, or on a real device, since
+    /// simulated memory lies across such a multiple anyway. The allocation is larger than that for
+    /// it.
     pub carry: Option<usize>,
     /// Indices by which the dimensions between the outermost and the rows are longer in memory, so
     /// that rows are not evenly spaced.
@@ -157,7 +162,18 @@ impl<T: Element> Guarded<T> {
                 let first = (carry_at - address) / size_of::<T>() - element;
                 (whole, first.next_multiple_of(align))
             }
-            (None, Edge::None) => (allocate(2 * GUARD + shift + room)?, GUARD + shift),
+            (None, Edge::None) => {
+                let page = PAGE / size_of::<T>();
+                let whole = allocate(2 * GUARD + shift + room + 2 * page)?;
+                let address = whole.ptr().address() as usize;
+                // Simulated memory has a multiple of 4 GiB in its middle: within a row, if it can be.
+                let row = dims.last().map_or(0, |row| row.size);
+                let carry_at = (address.next_multiple_of(HIGH) - address) / size_of::<T>();
+                let start = carry_at.saturating_sub(shift + room / 2 + row / 3);
+                let aligned = start - start % align.max(ALIGN / size_of::<T>());
+                let is_there = (GUARD..=GUARD + 2 * page).contains(&aligned);
+                (whole, if is_there { aligned } else { GUARD } + shift)
+            }
             (None, Edge::Start) => (allocate(shift + room + GUARD)?, shift),
             (None, Edge::End) => {
                 let len = (GUARD + room).next_multiple_of(PAGE / size_of::<T>());
@@ -230,7 +246,7 @@ impl<T: Element> Guarded<T> {
             windows.push((self.first.saturating_sub(GUARD)..self.first + GUARD, Vec::new()));
         }
         // What is rounded up to pages.
-        let near = |distance: usize| distance <= GUARD + PAGE;
+        let near = |distance: usize| distance <= GUARD + 2 * PAGE;
         if let Some((window, _)) = windows.first_mut().filter(|first| near(first.0.start)) {
             window.start = 0;
         }
@@ -348,7 +364,7 @@ mod tests {
         let stream = Device::open("sim:mi355x").unwrap().default_stream();
         let place = Placement::DENSE.gap(3).shift(1);
         let mut guarded = Guarded::<f32>::new(&stream, &[2, 5], place).unwrap();
-        let first = GUARD + 1;
+        let first = guarded.first;
         for (index, said) in [
             (first - 1, "1 elements before the first row"),
             (first + 5, "1 elements after the end of row 0"),
@@ -389,7 +405,26 @@ mod tests {
     }
 
     #[test]
-    fn rows_may_lie_across_a_multiple_of_4_gib() {
+    fn rows_lie_across_a_multiple_of_4_gib() {
+        let stream = Device::open("sim:mi355x").unwrap().default_stream();
+        for (place, shape) in [
+            (Placement::DENSE, [3, 40]),
+            (Placement::DENSE.shift(3), [2, 5]),
+            (Placement::DENSE.gap(5).shift(1), [301, 77]),
+        ] {
+            let guarded = Guarded::<f32>::new(&stream, &shape, place).unwrap();
+            let tensor = guarded.tensor().unwrap();
+            let first = tensor.ptr().address() as usize;
+            assert_eq!(first % ALIGN, place.shift * 4 % ALIGN);
+            let carry_at = (first.next_multiple_of(HIGH) - first) / 4;
+            let (row, column) =
+                (carry_at / (shape[1] + place.gap), carry_at % (shape[1] + place.gap));
+            assert_eq!((row, column < shape[1]), (shape[0] / 2, true), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn an_element_may_be_at_a_multiple_of_4_gib() {
         let stream = Device::open("sim:mi355x").unwrap().default_stream();
         let place = Placement::DENSE.gap(3).shift(1).carry(9);
         let mut guarded = Guarded::<f32>::new(&stream, &[2, 5], place).unwrap();

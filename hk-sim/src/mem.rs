@@ -19,6 +19,9 @@ pub(crate) use written::masks;
 /// Granularity of device memory mappings.
 pub const PAGE: u64 = 4096;
 
+/// Of an address, the lowest bit of the upper half.
+const HIGH: u64 = 1 << 32;
+
 /// What a region is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegionKind {
@@ -173,13 +176,27 @@ unsafe impl Sync for Backing {}
 impl Backing {
     /// Zeroed memory of `len` bytes, aligned to a page; the host commits it when it is touched.
     fn new(len: u64) -> Option<Self> {
+        Self::placed(len, PAGE, |start| start.next_multiple_of(PAGE))
+    }
+
+    /// As [`new`](Self::new), with a multiple of 4 GiB at the page in the middle, where sums of
+    /// addresses carry into the upper half. Where hardware has these multiples is a matter of luck;
+    /// here a kernel that loses a carry is to fail.
+    fn with_carry(len: u64) -> Option<Self> {
+        let before = len / 2 / PAGE * PAGE;
+        Self::placed(len, HIGH, |start| (start + before).next_multiple_of(HIGH) - before)
+    }
+
+    /// Zeroed memory of `len` bytes at the address that `place` finds in memory that starts at the
+    /// one it is given and has `slack` bytes more.
+    fn placed(len: u64, slack: u64, place: impl FnOnce(u64) -> u64) -> Option<Self> {
         // A larger alignment in the layout would make the allocator write all the zeros itself,
         // so the alignment is made by hand inside a fresh, lazily zeroed mapping.
-        let size = usize::try_from(len.checked_add(PAGE)?).ok()?;
+        let size = usize::try_from(len.checked_add(slack)?).ok()?;
         let layout = Layout::from_size_align(size, 16).ok()?;
         // SAFETY: the layout has a size of at least a page.
         let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
-        let base = (start.as_ptr().expose_provenance() as u64).next_multiple_of(PAGE);
+        let base = place(start.as_ptr().expose_provenance() as u64);
         Some(Self { start, layout, base })
     }
 }
@@ -343,7 +360,9 @@ impl Memory {
         if charged && mapped > free {
             return Err(out_of_memory);
         }
-        let backing = Backing::new(mapped).ok_or(out_of_memory)?;
+        // A host that does not promise memory that is never touched has none to spare.
+        let carries = (kind == RegionKind::Device).then(|| Backing::with_carry(mapped)).flatten();
+        let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
         let base = backing.base;
         if charged {
             *state.used(device) += mapped;
@@ -550,6 +569,18 @@ mod tests {
         memory.free(a).expect("allocated");
         assert_eq!(memory.used(0), 0);
         assert_eq!(memory.free(a), Err(MemoryError::NotFound(a)));
+    }
+
+    #[test]
+    fn device_memory_lies_across_a_multiple_of_4_gib() {
+        let memory = Memory::new();
+        for len in [1, PAGE, PAGE + 1, 10 * PAGE] {
+            let base = memory.allocate(request(len), LIMIT).expect("fits");
+            let mapped = len.next_multiple_of(PAGE);
+            let multiple = base.next_multiple_of(HIGH);
+            assert_eq!(multiple, base + mapped / 2 / PAGE * PAGE, "{len} bytes");
+            assert_eq!(byte(base + mapped - 1), 0);
+        }
     }
 
     #[test]

@@ -33,22 +33,24 @@ struct maximum {
 template <class Op, int Lanes = wave_size, class T>
 __device__ inline T wave_reduce(T value) {
   static_assert(Lanes >= 1 && Lanes <= wave_size && (Lanes & (Lanes - 1)) == 0);
-  if constexpr (Lanes == wave_size) {
-    // The halves of the wave hold the same each.
-    const auto words = bit_cast<words_of<T>>(wave_reduce<Op, Lanes / 2>(value));
+  if constexpr (Lanes == 1) {
+    return value;
+  } else {
+    constexpr int half = Lanes / 2;
+    // The lanes of each half hold the same.
+    const auto words = bit_cast<words_of<T>>(wave_reduce<Op, half>(value));
     words_of<T> halves[2];
     for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) {
-      halves[0].of[i] = arch::first_lane(words.of[i]);
-      halves[1].of[i] = arch::value_of_lane(words.of[i], wave_size / 2);
+      if constexpr (Lanes == wave_size) {
+        halves[0].of[i] = arch::first_lane(words.of[i]);
+        halves[1].of[i] = arch::value_of_lane(words.of[i], half);
+      } else {
+        const vec<u32, 2> both = arch::both_halves<half>(words.of[i]);
+        for (int side = 0; side < 2; ++side) halves[side].of[i] = both[side];
+      }
     }
-    value = Op::apply(bit_cast<T>(halves[0]), bit_cast<T>(halves[1]));
-  } else if constexpr (Lanes > 1) {
-    value = wave_reduce<Op, Lanes / 2>(value);
-    auto words = bit_cast<words_of<T>>(value);
-    for (u32& word : words.of) word = arch::other_half<Lanes / 2>(word);
-    value = Op::apply(value, bit_cast<T>(words));
+    return Op::apply(bit_cast<T>(halves[0]), bit_cast<T>(halves[1]));
   }
-  return value;
 }
 
 // Reduces over a workgroup of `Waves` waves, a power of two, that extends along x alone; `scratch` is LDS

@@ -26,6 +26,10 @@ __device__ inline u32 other_half(u32 value) {
   static_assert(Half < wave_size);
   return value;
 }
+template <int Half>
+__device__ inline vec<u32, 2> both_halves(u32 value) {
+  return {value, other_half<Half>(value)};
+}
 
 __device__ inline void pin_order() {}
 __device__ inline void forget(u32&) {}

@@ -284,13 +284,11 @@ pub(crate) fn cases() -> Vec<Case> {
             let op = if i == ALL.len() { "swiglu_and_mul" } else { "fused_clamp_act_mul" };
             for row in of_tiles(&GATED_TILES, "special") {
                 let gated = Gated { op, gate, layout, weights: Weights::None };
-                // Of the other types, one is enough.
-                let types = if i % 5 == 0 { Types::Each } else { bf16 };
-                cases.extend(gated.cases(RowCase { types, ..row }, Content::Special));
+                cases.extend(gated.cases(row, Content::Special));
                 if i < ALL.len() {
                     let weights = [Weights::OfRows, Weights::OfElements][i % 2];
                     let weighted = Gated { weights, ..gated };
-                    cases.extend(weighted.cases(RowCase { types: bf16, ..row }, spread));
+                    cases.extend(weighted.cases(row, Content::Special));
                 }
             }
         }

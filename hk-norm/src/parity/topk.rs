@@ -164,7 +164,6 @@ pub(crate) fn cases() -> Vec<Case> {
         let turns = Spec { workgroups: Some(1), ..Spec::new(shape, "turns") };
         add(turns, dense.gap(5).shift(3));
         add(Spec::new(shape, "end of memory"), dense.gap(3).edge(Edge::End));
-        add(Spec { name: "across 4 GiB", ..turns }, dense.carry(rows / 2 * width));
     }
     for dtype in REALS {
         let large = LARGE.map(|shape| Spec::new(shape, "model").case(dtype, true));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_gemm::Layout;
 use hk_gemm::parity::a16w16_tensor_case;
-use hk_norm::parity::rmsnorm_tensor_case;
+use hk_norm::parity::{layernorm_tensor_case, rmsnorm_tensor_case, row_tensor_cases};
 use hk_quant::parity::quant_tensor_cases;
 use hk_ref::Case;
 use memmap2::Mmap;
@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 const ROWS: usize = 64;
 
 /// Every op that fits on the file's tensors: products of rows of the embedding table with each
-/// matrix, as it is and transposed, normalisations of these rows by each norm's weight, and rows of
-/// each matrix quantised, and back. The file is read when a case is run.
+/// matrix, as it is and transposed, these rows normalised by each norm's weight, and without one, or
+/// activated, and rows of each matrix quantised, and back. The file is read when a case is run.
 ///
 /// # Errors
 /// A message that names the file, and the tensor if it is about one.
@@ -39,7 +39,11 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<Case>, String> {
              `wte` in its name",
         ));
     };
-    let mut cases = Vec::new();
+    let mut cases = match table.dtype {
+        Dtype::BF16 => rows::<bf16>(table),
+        Dtype::F16 => rows::<f16>(table),
+        _ => rows::<f32>(table),
+    };
     for tensor in &tensors {
         if tensor.matrix().is_some() {
             match tensor.dtype {
@@ -232,7 +236,15 @@ fn transpose<T: Real>(matrix: &[T], columns: usize) -> Vec<T> {
     (0..columns).flat_map(column).collect()
 }
 
-/// The norm of the table's rows, whose type is `T`, alone and behind an addition.
+/// What is done to the table's rows alone.
+fn rows<T: Real>(table: &Tensor) -> Vec<Case> {
+    let width = table.shape[1];
+    let (name, shape) = (format!("rows of {}", table.name), [table.row_count(width), width]);
+    let table = table.clone();
+    row_tensor_cases(&name, shape, move || table.rows::<T>(width))
+}
+
+/// The norms of the table's rows, whose type is `T`, and one of them behind an addition.
 fn norms<T: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
     match weight.dtype {
         Dtype::BF16 => norms_by::<T, bf16>(cases, table, weight),
@@ -244,11 +256,11 @@ fn norms<T: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
 fn norms_by<T: Real, W: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
     let width = table.shape[1];
     let name = format!("{}, rows of {}", weight.name, table.name);
+    let shape = [table.row_count(width), width];
+    let (table, weight) = (table.clone(), weight.clone());
+    let operands = move || (table.rows::<T>(width), weight.all::<W>());
     for fused in [false, true] {
-        let (table, weight) = (table.clone(), weight.clone());
-        let shape = [table.row_count(width), width];
-        cases.push(rmsnorm_tensor_case(&name, shape, fused, move || {
-            (table.rows::<T>(width), weight.all::<W>())
-        }));
+        cases.push(rmsnorm_tensor_case(&name, shape, fused, operands.clone()));
     }
+    cases.push(layernorm_tensor_case(&name, shape, operands));
 }

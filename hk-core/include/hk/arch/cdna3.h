@@ -83,6 +83,12 @@ __device__ inline u32 other_half(u32 value) {
   }
 }
 
+// That value and this lane's own, in either order.
+template <int Half>
+__device__ inline vec<u32, 2> both_halves(u32 value) {
+  return {value, other_half<Half>(value)};
+}
+
 // Reads 16 bytes of LDS. The value may be used at once: the compiler waits for it.
 template <int Offset>
 __device__ inline bits128 lds_read_128(u32 address) {

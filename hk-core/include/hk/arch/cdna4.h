@@ -61,20 +61,28 @@ __device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f3
   return __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0);
 }
 
-// The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, where the
-// lanes of each half hold the same. The swaps exchange the odd half of one register with the even
-// half of the other; given the same value twice, each lane finds its partner's in one of the results.
+// The values of the two halves of this lane's aligned group of 2 * Half lanes, the lanes of each of
+// which hold the same: in either order up to Half = 8, then that of the lower half first. The swaps
+// exchange the odd half of one register with the even half of the other.
 template <int Half>
-__device__ inline u32 other_half(u32 value) {
+__device__ inline vec<u32, 2> both_halves(u32 value) {
   if constexpr (Half == 16) {
     const auto swapped = __builtin_amdgcn_permlane16_swap(value, value, false, false);
-    return lane_id() & 16 ? swapped[0] : swapped[1];
+    return {swapped[0], swapped[1]};
   } else if constexpr (Half == 32) {
     const auto swapped = __builtin_amdgcn_permlane32_swap(value, value, false, false);
-    return lane_id() & 32 ? swapped[0] : swapped[1];
+    return {swapped[0], swapped[1]};
   } else {
-    return other_half_of_row<Half>(value);
+    return {value, other_half_of_row<Half>(value)};
   }
+}
+
+// The value of a lane in the other half, of the same.
+template <int Half>
+__device__ inline u32 other_half(u32 value) {
+  const vec<u32, 2> halves = both_halves<Half>(value);
+  if constexpr (Half < 16) return halves[1];
+  return lane_id() & Half ? halves[0] : halves[1];
 }
 
 // Reads 16 bytes of LDS. The value must not be used before lds_wait_for it.

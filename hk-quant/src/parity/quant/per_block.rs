@@ -45,10 +45,8 @@ pub(super) fn cases() -> Vec<Case> {
             let gaps = Placement::DENSE.gap(5).shift(3);
             let turns = RowCase { workgroups: Some(2), place: gaps, ..of_tile(shape, "turns") };
             let end = Placement::DENSE.gap(3).edge(Edge::End);
-            let across = Placement::DENSE.carry(shape[0] / 2 * shape[1] + 130);
             all.push((RowCase { types: Types::Pairs, ..turns }, drawn));
             all.push((RowCase { place: end, ..of_tile(shape, "end of memory") }, drawn));
-            all.push((RowCase { place: across, ..of_tile(shape, "across 4 GiB") }, drawn));
         }
         for width in [24, 26, 27, 29] {
             all.push((of_tile([3, width], "ends of rows"), drawn));
