@@ -50,7 +50,8 @@ __device__ inline void quantize_tiles(const BlockQuantArgs& args) {
     const u32 before = pass * rows_of_pass + wave_id() * place::rows_of_wave;
     const u32 first = tile.line * side + before, column = tile.column * side;
     const u32 left = args.width - column;
-    const u32 count = tile.line < lines ? __builtin_elementwise_sub_sat(args.rows, first) : 0;
+    const u32 rows = tile.line < lines ? __builtin_elementwise_sub_sat(args.rows, first) : 0;
+    const u32 count = place::shares_wave ? rows : rows != 0;
     return place{first, count, column, left < side ? left : side};
   };
   per_chunk<row_load<T, 1>, passes> loads;

@@ -46,7 +46,7 @@ const MODELS: [[usize; 2]; 6] =
 
 /// Every tile configuration, with a shape for it; gated kernels have the first two.
 const TILES: [(&str, [usize; 2]); 3] =
-    [("n128", [83, 11]), ("any", [3, 2501]), ("n512", [21, 301])];
+    [("n128", [83, 43]), ("any", [3, 2501]), ("n512", [21, 301])];
 const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
 
 /// What rows hold, apart from what is drawn.
