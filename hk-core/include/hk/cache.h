@@ -2,21 +2,10 @@
 // layouts. Nothing is accessed outside of a list or a cache, whatever the indices are.
 #pragma once
 
+#include "hk/indices.h"
 #include "hk/quant.h"
 
 namespace hk {
-
-// Integers on the device; the host's `Indices`.
-struct IndexList {
-  const void* base;  // null if there is none
-  u32 count;
-  u32 is_64;  // whether they have 64 bits rather than 32
-};
-
-// Number i of a list that has so many.
-__device__ inline i64 index_at(const IndexList& list, u32 i) {
-  return list.is_64 ? static_cast<const i64*>(list.base)[i] : static_cast<const i32*>(list.base)[i];
-}
 
 // Element types as values; the numbers are the host's `CacheElement::CODE`, and those of `dtype`.
 enum class cache_type : u32 { bf16, f16, f32, e4m3 };

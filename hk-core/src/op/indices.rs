@@ -39,7 +39,7 @@ macro_rules! indices {
 indices!(I32: i32, I64: i64);
 
 kernel_args! {
-    /// Indices as kernels take them: `IndexList` in `hk/cache.h`.
+    /// Indices as kernels take them: `IndexList` in `hk/indices.h`.
     pub struct IndexList {
         base: AnyPtr,
         count: u32,
