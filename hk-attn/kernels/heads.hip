@@ -138,9 +138,11 @@ struct piece {
       }
       numbers weights[2];
       if constexpr (Tile::NORM) load_weights(at, is_there, weights);
-      const auto has = [&](u32 turn) {
-        return is_there && turn < part.turns && head + (turn << part.at_once) < part.heads;
+      const auto has_row = [&](u32 turn) {
+        const bool has_head = turn < part.turns && head + (turn << part.at_once) < part.heads;
+        return token < part.tokens && has_head;
       };
+      const auto has = [&](u32 turn) { return is_there && has_row(turn); };
       unit held = load(at, has(0), 0);
       u32 turn = 0;
       do {
@@ -148,7 +150,7 @@ struct piece {
         arch::pin_order();
         f32 scale = 0;
         if constexpr (Tile::NORM) {
-          if (part.weight != nullptr) scale = norm(held, units, turn, has(turn));
+          if (part.weight != nullptr) scale = norm(held, units, turn, has_row(turn));
         }
         if (has(turn)) store(at, held, rotates, by, weights, scale, turn);
         held = next;
@@ -190,8 +192,8 @@ struct piece {
   }
 
   // What a row is multiplied by to have a mean square of one. Of a row of which the lanes hold a part
-  // at a time, the rest is read for it.
-  __device__ f32 norm(const unit& held, u32 units, u32 turn, bool is_there) const {
+  // at a time, the rest is read for it, also by lanes that hold nothing of the last part.
+  __device__ f32 norm(const unit& held, u32 units, u32 turn, bool has_row) const {
     const auto squares = [](const unit& x) {
       const numbers first = to_f32<T, run>(x.first), second = to_f32<T, run>(x.second);
       return sum_of<run>(first * first + second * second);
@@ -203,7 +205,7 @@ struct piece {
     } else {
       for (u32 number = lane_id() % lanes; number < units; number += lanes) {
         const unit_place at = place_of_unit<run>(args.rope, part.width, dim, number);
-        sum += squares(load(at, is_there, turn));
+        sum += squares(load(at, has_row, turn));
       }
     }
     return rsqrt(sum_of_lanes(sum, lanes) / part.width + args.eps);
