@@ -95,9 +95,21 @@ struct Parts<'a, T: Element> {
 }
 
 impl<T: Element> Parts<'_, T> {
+    /// Whether there is a dimension of positions: in most of the tensors, so that an error names one
+    /// that is not like the others.
+    fn has_positions(&self) -> bool {
+        let [[q1, q2], [k1, k2]] = [self.q, self.k];
+        let shapes = [q1, q2, k1, k2, &*self.out.q, &*self.out.k].map(TensorSlice::shape);
+        shapes.iter().filter(|shape| shape.len() == POSITIONS[0][0].len()).count() > 3
+    }
+
     /// Declares them, and gives the parts of the launch, of elements with a code.
-    fn declare(&mut self, args: &mut Arguments, code: u32) -> Result<Vec<HeadPart>> {
-        let has_positions = self.q[0].shape().len() == 4;
+    fn declare(
+        &mut self,
+        args: &mut Arguments,
+        has_positions: bool,
+        code: u32,
+    ) -> Result<Vec<HeadPart>> {
         let [q_dims, k_dims] = if has_positions { POSITIONS } else { TOKENS };
         let mut inputs = Vec::new();
         for (name, tensor, dims) in [
@@ -170,7 +182,8 @@ pub fn fused_qk_cat_into<T: Scalar>(
     let mut args = Arguments::new("fused_qk_cat");
     let mut parts = Parts { q: [q1, q2], k: [k1, k2], out };
     let (variant, code) = Heads::of_bits(size_of::<T>());
-    let parts = parts.declare(&mut args, code)?;
+    let has_positions = parts.has_positions();
+    let parts = parts.declare(&mut args, has_positions, code)?;
     let call = args.check()?;
     let heads = Heads { variant, parts, rope: RopeArgs::NONE, norm: (0.0, 0.0) };
     // SAFETY: the parts have the shapes and strides of the arguments, which were checked.
@@ -213,9 +226,7 @@ pub fn fused_qk_rope_cat_into<T: Real, W: Real>(
 ) -> Result<()> {
     let mut args = Arguments::new("fused_qk_rope_cat");
     let mut parts = Parts { q: [q_nope, q_pe], k: [k_nope, k_pe], out };
-    let mut parts = parts.declare(&mut args, T::CODE)?;
-    let rank = q_nope.shape().len();
-    args.require(rank == 3, "q1", "of three dimensions", rank)?;
+    let mut parts = parts.declare(&mut args, false, T::CODE)?;
     let [b, r] = args.sizes(["b", "r"])?;
     let order = Order { repeat: 1, length: b };
     let rope = angles.declare_for(&mut args, "r", &["b"], order, None, options)?;
