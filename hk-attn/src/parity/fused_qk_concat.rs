@@ -1,6 +1,7 @@
 //! Cases of `fused_qk_cat` and `fused_qk_rope_cat`.
 
 use hk_core::dtype::{DType, Real, Scalar};
+use hk_ref::attn::fused_qk_concat::concat;
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
@@ -61,9 +62,7 @@ fn copy<T: Scalar>(s: &mut Setup, spec: Spec) {
     let mut add = |[first, second, out]: [&'static str; 3], heads: usize| {
         let first = s.input::<T>(first, &spec.dims(heads, n), Draw::Codes);
         let second = s.input::<T>(second, &spec.dims(heads, r), Draw::Codes);
-        let (a, b) = (first.elements(), second.elements());
-        let rows = a.chunks_exact(n).zip(b.chunks_exact(r));
-        let all: Vec<T> = rows.flat_map(|(a, b)| [a, b].concat()).collect();
+        let all = concat([&first.elements(), &second.elements()], [n, r]);
         let out = s.output::<T>(out, &spec.dims(heads, n + r), Expected::bits(&all));
         (first, second, out)
     };
