@@ -120,6 +120,7 @@ fn instructions_count_by_class() {
                 .into();
         assert_eq!(counters.matrix, matrix);
         assert_eq!(bytes(&counters), [16, 0, 4, 0]);
+        assert_eq!(counters.scalar_read_bytes, 16);
         assert_eq!(counters.launches, 1);
     }
 }

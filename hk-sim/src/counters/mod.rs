@@ -64,6 +64,8 @@ pub struct Counters {
     pub matrix: BTreeMap<String, u64>,
     /// Bytes that global memory instructions read.
     pub read_bytes: u64,
+    /// Those of them that scalar loads read, such as arguments.
+    pub scalar_read_bytes: u64,
     /// Bytes that global memory instructions wrote.
     pub written_bytes: u64,
     /// Distinct bytes that they read, of each launch.
@@ -85,6 +87,7 @@ impl Counters {
             *self.matrix.entry(mnemonic.clone()).or_default() += count;
         }
         self.read_bytes += other.read_bytes;
+        self.scalar_read_bytes += other.scalar_read_bytes;
         self.written_bytes += other.written_bytes;
         self.distinct_read_bytes += other.distinct_read_bytes;
         self.distinct_written_bytes += other.distinct_written_bytes;

@@ -89,6 +89,9 @@ impl<'a> GroupCounting<'a> {
         if memory.queue == Queue::Scalar {
             let (start, len) = locate_scalar(wave, &facts.inst, memory);
             touch(&mut self.sum, memory.access, len.into(), &[Range { start, len, lane: 0 }]);
+            if memory.access == Access::Load {
+                self.sum.counters.scalar_read_bytes += u64::from(len);
+            }
             return;
         }
         locate(wave, &facts.inst, memory, false, &mut self.reach);
