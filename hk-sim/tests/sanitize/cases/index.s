@@ -87,6 +87,18 @@
   s_addc_u32 s5, s5, s9
   global_store_dword v1, v0, s[4:5]
 
+; The high half of a sum does not matter to what takes its low half alone.
+; case half_of_sum args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_mov_b32 s6, 0x10000
+  v_mul_lo_u32 v3, s6, s6                   ;!index
+  s_waitcnt lgkmcnt(0)
+  v_lshl_add_u64 v[2:3], v[2:3], 0, 0
+  v_lshl_add_u64 v[2:3], v[2:3], 0, s[4:5]  ;-
+  global_store_dword v[2:3], v0, off        ;-
+  global_store_dword v2, v0, s[4:5]         ;+
+
 ; case sum args=out:256 also=memory
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v1, 2, v0
