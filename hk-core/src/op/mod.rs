@@ -40,6 +40,7 @@
 
 mod arguments;
 pub mod epilogue;
+pub mod indices;
 pub mod quant;
 mod record;
 pub mod rows;
