@@ -1,6 +1,10 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod causal_conv1d;
+mod causal_conv1d_fwd_split_qkv;
+mod causal_conv1d_split_qkv;
+mod convolution;
 mod fused_gdn_gating_prefill;
 
 use hk_core::kernel::KernelSet;
@@ -12,7 +16,11 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    fused_gdn_gating_prefill::cases()
+    let mut cases = fused_gdn_gating_prefill::cases();
+    cases.extend(causal_conv1d::cases());
+    cases.extend(causal_conv1d_split_qkv::cases());
+    cases.extend(causal_conv1d_fwd_split_qkv::cases());
+    cases
 }
 
 /// The kernels that were built into this crate.
