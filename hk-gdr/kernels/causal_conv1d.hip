@@ -14,6 +14,7 @@
 //
 // The wave that has the first chunk of a sequence reads the old state and writes the new one, so that
 // both may be in the same place.
+#include "hk/elements.h"
 #include "hk/indices.h"
 #include "hk/lds.h"
 #include "hk/math.h"
@@ -67,39 +68,11 @@ struct CausalConv1dArgs {
 
 namespace {
 
-// Elements that a lane moves together: those of 16 bytes.
+// Elements that a lane moves together.
 template <class T>
-constexpr int conv_lane = 16 / sizeof(T);
+constexpr int conv_lane = per_128_bits<T>;
 template <class T>
 using conv_vec = vec<T, conv_lane<T>>;
-
-// N adjacent elements, aligned as one of them is.
-template <class T, int N>
-__device__ inline vec<T, N> load_adjacent(const T* from) {
-  return *reinterpret_cast<const vec_in_memory<T, N, sizeof(T)>*>(from);
-}
-template <class T, int N>
-__device__ inline void store_adjacent(T* to, vec<T, N> values) {
-  __builtin_nontemporal_store(values, reinterpret_cast<vec_in_memory<T, N, sizeof(T)>*>(to));
-}
-
-// The first `count` of N elements, `stride` apart, and the last of them again in the place of others;
-// together if all are there and adjacent. There is at least one.
-template <class T, int N>
-__device__ inline vec<T, N> load_elements(const T* from, i64 stride, u32 count) {
-  if (stride == 1 && count >= N) return load_adjacent<T, N>(from);
-  vec<T, N> values;
-  for (u32 i = 0; i < N; ++i) values[i] = from[(i < count ? i : count - 1) * stride];
-  return values;
-}
-
-template <class T, int N>
-__device__ inline void store_elements(T* to, i64 stride, u32 count, vec<T, N> values) {
-  if (stride == 1 && count >= N) return store_adjacent<T, N>(to, values);
-  for (u32 i = 0; i < N; ++i) {
-    if (i < count) to[i * stride] = values[i];
-  }
-}
 
 // N tokens, or taps, of a lane's channels, of which the first `count` are there.
 template <class T, int Lane, int N>
@@ -180,7 +153,8 @@ struct conv_task {
   u32 first_of_part;
   u32 channel;  // the first of the wave's
   i64 line;     // of the states
-  bool skipped;
+  u32 skipped;
+  u32 reserved = 0;
 
   // Number `task` of those that have up to `block` channels.
   __device__ conv_task(const CausalConv1dArgs& args, u32 task, u32 block) {
@@ -336,16 +310,12 @@ __device__ inline void conv_walk(const CausalConv1dArgs& args, const conv_task& 
   }
 }
 
-template <class Tile, int Width>
-__device__ inline void conv_rows(const CausalConv1dArgs& args) {
-  using T = typename Tile::T;
+template <class T, int Width>
+__device__ inline void conv_rows(const CausalConv1dArgs& args, const conv_task& task) {
   constexpr int lane = conv_lane<T>, before = Width - 1;
-  const u32 wave = block_idx().x * (Tile::threads / wave_size) + wave_id();
-  const conv_task task(args, wave, wave_size * lane);
   const u32 channel = task.channel + lane_id() * lane;
   const u32 count = task.channels(args, channel, lane);
-  if (task.count == 0 || count == 0) return;
-
+  if (count == 0) return;
   const conv_filter<Width, lane> filter(args, channel, count);
   conv_window<T, lane, before> window;
   if (task.begin == 0) {
@@ -402,126 +372,65 @@ struct conv_scratch {
   }
 };
 
-// Memory of a wave's block of tokens and channels, which are within 2^31 bytes: of each lane 16 bytes in
-// each of some rows, `stride` elements apart from element `first` on. Of the elements of a row only
-// `left` are there, of the rows only `count`; what is not there is neither read nor written.
-template <class T>
-struct conv_block {
-  static constexpr u32 lane = conv_lane<T>;
-  arch::checked_range memory;
-  u32 left;
-  u32 rows[lane];  // where they start; out of range if they are not there
-
-  __device__ conv_block(const T* base, u32 first, u32 stride, u32 left, u32 count)
-      : memory(base, out_of_range), left(left) {
-    for (u32 r = 0; r < lane; ++r) {
-      const u32 start = (first + r * stride) * static_cast<u32>(sizeof(T));
-      rows[r] = r < count ? start : out_of_range;
-    }
+// Leaves filter, and what is before the chunk, of the channels in LDS, each of a lane of its own, and
+// stores their new states.
+template <class T, int Width>
+__device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_task& task,
+                                    conv_scratch<T>& scratch) {
+  constexpr u32 lane = conv_lane<T>, before = Width - 1, channels = conv_scratch<T>::channels;
+  if (lane_id() >= channels) return;
+  const u32 number = lane_id() % conv_lanes * lane + lane_id() / conv_lanes;
+  // Past the last channel, that once more.
+  const u32 there = task.channels(args, task.channel, channels);
+  const u32 channel = task.channel + (number < there ? number : there - 1);
+  const conv_filter<Width, 1> filter(args, channel, 1);
+  vec<f32, 4> taps = 0;
+  for (u32 j = 0; j < Width; ++j) taps[j] = filter.taps[j][0];
+  scratch.taps[lane_id()] = taps;
+  scratch.bias[lane_id()] = filter.bias[0];
+  conv_window<T, 1, before> window;
+  if (task.begin == 0) {
+    window = initial_window<T, 1, before>(args, task, channel, 1);
+  } else {
+    const T* from = task.x<T>(args, task.begin - before) + channel * args.x_strides.channel;
+    window.load(from, args.x_strides, 1);
   }
-
-  // What is not there is zero.
-  __device__ void load(bits128 (&values)[lane]) const {
-    for (u32 r = 0; r < lane; ++r) values[r] = memory.load_128(whole(r));
-    if (!is_partial()) return;
-    for (u32 d = 0; d < 4; ++d) {
-      for (u32 r = 0; r < lane; ++r) {
-        if constexpr (sizeof(T) == 2) {
-          const u32 high = memory.load_16(element(r, 2 * d + 1));
-          values[r][d] = memory.load_16(element(r, 2 * d)) | high << 16;
-        } else {
-          values[r][d] = memory.load_32(element(r, d));
-        }
-      }
-    }
+  conv_tail<T> tail = 0;
+  for (u32 i = 0; i < before; ++i) tail[4 - before + i] = window.of[i][0];
+  scratch.before[lane_id()] = tail;
+  if (task.has_final(args) && number < there) {
+    // The window moves on by as many tokens as the sequence has, at most all.
+    const u32 steps = task.length < before ? task.length : before;
+    const T* from = task.x<T>(args, task.length - steps) + channel * args.x_strides.channel;
+    for (u32 i = 0; i < steps; ++i) window.push(from[i * args.x_strides.token]);
+    store_final(args, task, channel, 1, window);
   }
+}
 
-  // Row r is `of(r)`.
-  __device__ void store(auto&& of) const {
-    for (u32 r = 0; r < lane; ++r) memory.store_once(whole(r), bits128(of(r)));
-    if (!is_partial()) return;
-    for (u32 r = 0; r < lane; ++r) {
-      const bits128 bits = of(r);
-      for (u32 d = 0; d < 4; ++d) {
-        if constexpr (sizeof(T) == 2) {
-          memory.store_once(element(r, 2 * d), static_cast<u16>(bits[d]));
-          memory.store_once(element(r, 2 * d + 1), static_cast<u16>(bits[d] >> 16));
-        } else {
-          memory.store_once(element(r, d), u32(bits[d]));
-        }
-      }
-    }
-  }
-
- private:
-  __device__ bool is_partial() const { return left - 1 < lane - 1; }
-  __device__ u32 whole(u32 r) const { return left < lane ? out_of_range : rows[r]; }
-  // Out of range stays so behind a few elements more.
-  __device__ u32 element(u32 r, u32 i) const {
-    return (i < left ? rows[r] : out_of_range) + i * static_cast<u32>(sizeof(T));
-  }
-};
-
-template <class Tile, int Width>
-__device__ inline void conv_columns(const CausalConv1dArgs& args,
-                                    conv_scratch<typename Tile::T>& scratch) {
-  using T = typename Tile::T;
-  using scratch_type = conv_scratch<T>;
+template <class T, int Width>
+__device__ inline void conv_columns(const CausalConv1dArgs& args, const conv_task& task,
+                                    conv_scratch<T>& scratch) {
   constexpr u32 lane = conv_lane<T>, before = Width - 1;
-  static_assert(Tile::threads == wave_size);
-  const conv_task task(args, block_idx().x, scratch_type::channels);
-  if (task.count == 0) return;
-  const ConvStrides& x_strides = args.x_strides;
-
-  // Each lane prepares a channel; those past the last, the last once more.
-  if (lane_id() < scratch_type::channels) {
-    const u32 number = lane_id() % conv_lanes * lane + lane_id() / conv_lanes;
-    const u32 there = task.channels(args, task.channel, scratch_type::channels);
-    const u32 channel = task.channel + (number < there ? number : there - 1);
-    const conv_filter<Width, 1> filter(args, channel, 1);
-    vec<f32, 4> taps = 0;
-    for (u32 j = 0; j < Width; ++j) taps[j] = filter.taps[j][0];
-    scratch.taps[lane_id()] = taps;
-    scratch.bias[lane_id()] = filter.bias[0];
-    conv_window<T, 1, before> window;
-    if (task.begin == 0) {
-      window = initial_window<T, 1, before>(args, task, channel, 1);
-    } else {
-      const T* from = task.x<T>(args, task.begin - before) + channel * x_strides.channel;
-      window.load(from, x_strides, 1);
-    }
-    conv_tail<T> tail = 0;
-    for (u32 i = 0; i < before; ++i) tail[4 - before + i] = window.of[i][0];
-    scratch.before[lane_id()] = tail;
-    if (task.has_final(args) && number < there) {
-      // The window moves on by as many tokens as the sequence has, at most all.
-      const u32 steps = task.length < before ? task.length : before;
-      const T* from = task.x<T>(args, task.length - steps) + channel * x_strides.channel;
-      for (u32 i = 0; i < steps; ++i) window.push(from[i * x_strides.token]);
-      store_final(args, task, channel, 1, window);
-    }
-  }
-  sync_threads();
-
   const u32 of_token = lane_id() % conv_lanes, of_channel = lane_id() / conv_lanes;
   const u32 count = task.channels(args, task.channel + of_channel * lane, lane);
-  const ConvStrides& y_strides = args.parts[task.part].strides;
+  const ConvStrides &x_strides = args.x_strides, &y_strides = args.parts[task.part].strides;
   const bool transposed = y_strides.token != 1;
+  const T* x = task.x<T>(args, task.begin) + task.channel * x_strides.channel;
+  T* y = task.y<T>(args, task.begin) + task.channel * y_strides.channel;
   conv_tail<T> tails[lane];
   for (u32 c = 0; c < lane; ++c) tails[c] = scratch.before[c * conv_lanes + of_channel];
 #pragma unroll 1
   for (u32 done = 0; done < task.count; done += conv_lanes * lane) {
     // Offsets are to be computed each time: all of them would fill the registers.
-    u32 x_stride = uniform(static_cast<u32>(x_strides.channel));
-    u32 y_stride = uniform(static_cast<u32>(transposed ? y_strides.token : y_strides.channel));
+    u32 x_stride = static_cast<u32>(x_strides.channel);
+    u32 y_stride = static_cast<u32>(transposed ? y_strides.token : y_strides.channel);
     arch::forget_scalar(x_stride);
     arch::forget_scalar(y_stride);
     const u32 left = __builtin_elementwise_sub_sat(task.count - done, of_token * lane);
     const u32 channels = left == 0 ? 0 : count;
     bits128 rows[lane];
-    const T* x = task.x<T>(args, task.begin + done) + task.channel * x_strides.channel;
     const u32 x_first = (of_channel * x_stride + of_token) * lane;
-    conv_block<T>(x, x_first, x_stride, left, channels).load(rows);
+    lane_block<T>(x + done, x_first, x_stride, left, channels).load(rows);
     for (u32 c = 0; c < lane; ++c) {
       const auto row = bit_cast<conv_vec<T>>(rows[c]);
       conv_tail<T> end;
@@ -540,11 +449,10 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args,
       rows[c] = bit_cast<bits128>(round_to<T, lane>(activated<lane>(args, sum)));
       if (task.skipped) rows[c] = 0;
     }
-    T* y = task.y<T>(args, task.begin + done) + task.channel * y_strides.channel;
+    T* to = y + done * y_strides.token;
     const u32 y_first = (of_channel * y_stride + of_token) * lane;
     if (!transposed) {
-      const conv_block<T> to(y, y_first, y_stride, left, channels);
-      to.store([&](u32 c) { return rows[c]; });
+      lane_block<T>(to, y_first, y_stride, left, channels).store([&](u32 c) { return rows[c]; });
       continue;
     }
     sync_threads();
@@ -556,8 +464,8 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args,
     sync_threads();
     const u32 tokens = __builtin_elementwise_sub_sat(task.count - done, of_channel * lane);
     const u32 to_channels = task.channels(args, task.channel + of_token * lane, lane);
-    const conv_block<T> to(y, y_first, y_stride, to_channels, tokens);
-    to.store([&](u32 i) { return scratch.result(i, of_channel, of_token); });
+    const lane_block<T> block(to, y_first, y_stride, to_channels, tokens);
+    block.store([&](u32 i) { return scratch.result(i, of_channel, of_token); });
   }
 }
 
@@ -570,13 +478,26 @@ __device__ inline void with_width(u32 width, F&& body) {
 
 template <class Tile>
 __device__ inline void causal_conv1d_rows(const CausalConv1dArgs& args) {
-  with_width(args.width, [&](auto width) { conv_rows<Tile, width.value>(args); });
+  using T = typename Tile::T;
+  const u32 wave = block_idx().x * (Tile::threads / wave_size) + wave_id();
+  const conv_task task(args, wave, wave_size * conv_lane<T>);
+  if (task.count == 0) return;
+  with_width(args.width, [&](auto width) { conv_rows<T, width.value>(args, task); });
 }
 
 template <class Tile>
 __device__ inline void causal_conv1d_columns(const CausalConv1dArgs& args) {
-  __shared__ conv_scratch<typename Tile::T> scratch;  // one for all widths
-  with_width(args.width, [&](auto width) { conv_columns<Tile, width.value>(args, scratch); });
+  using T = typename Tile::T;
+  static_assert(Tile::threads == wave_size);
+  __shared__ conv_scratch<T> scratch;
+  const conv_task task(args, block_idx().x, conv_scratch<T>::channels);
+  if (task.count == 0) return;
+  with_width(args.width, [&](auto width) {
+    conv_prepare<T, width.value>(args, task, scratch);
+    sync_threads();
+    // The compiler does not know it to be the same for the wave behind what only some lanes did.
+    conv_columns<T, width.value>(args, uniform(task), scratch);
+  });
 }
 
 }  // namespace

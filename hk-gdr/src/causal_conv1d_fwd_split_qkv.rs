@@ -20,7 +20,7 @@
 //! let x = Tensor::from_slice(&stream, &[1.0f32, 2.0, 3.0].repeat(3), &[3, 3])?;
 //! let weight = Tensor::from_slice(&stream, &[10.0f32, 1.0].repeat(3), &[3, 2])?;
 //! let bounds = Tensor::from_slice(&stream, &[0i32, 2, 3], &[3])?;
-//! let options = CausalConv1dOptions::default();
+//! let options = CausalConv1dOptions::default().silu(false);
 //! let qkv = causal_conv1d_fwd_split_qkv(&x, &weight, &bounds, None, 1, 1, &options)?;
 //! assert_eq!(qkv.v.to_vec()?, [1.0, 12.0, 3.0]);
 //! # }
@@ -97,7 +97,7 @@ pub fn causal_conv1d_fwd_split_qkv_into<'a, T: Real, W: Real>(
     conv.output("q", out.q, &["t", "kd"], Order::Rows)?;
     conv.output("k", out.k, &["t", "kd"], Order::Rows)?;
     conv.output("v", out.v, &["t", "vd"], Order::Rows)?;
-    conv.require_split(k_dim, v_dim)?;
+    conv.split(k_dim, v_dim)?;
     conv.packed_states(out.conv_states)?;
     conv.launch("bounds-1", "t", true)
 }

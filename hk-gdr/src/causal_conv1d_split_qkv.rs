@@ -18,7 +18,7 @@
 //! let x = Tensor::from_slice(&stream, &[1.0f32, 2.0, 3.0, 4.0], &[1, 4])?;
 //! let weight = Tensor::from_slice(&stream, &[10.0f32, 1.0].repeat(4), &[4, 2])?;
 //! let mut state = Tensor::from_slice(&stream, &[5.0f32, 6.0, 7.0, 8.0], &[1, 4, 1])?;
-//! let options = CausalConv1dOptions::default();
+//! let options = CausalConv1dOptions::default().silu(false);
 //! let qkv = causal_conv1d_update_split_qkv(&x, &weight, &mut state, 1, 2, &options)?;
 //! assert_eq!(qkv.q.to_vec()?, [51.0]);
 //! assert_eq!(qkv.k.to_vec()?, [62.0]);
@@ -111,7 +111,7 @@ pub fn causal_conv1d_update_split_qkv_into<T: Real, W: Real>(
     conv.output("q", out.q, keys, order)?;
     conv.output("k", out.k, keys, order)?;
     conv.output("v", out.v, values, order)?;
-    conv.require_split(key_dim, value_dim)?;
+    conv.split(key_dim, value_dim)?;
     conv.states("conv_state", out.conv_state)?;
     conv.launch("n", order.tokens(), true)
 }

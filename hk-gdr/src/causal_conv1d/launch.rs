@@ -127,7 +127,7 @@ impl<'a, W: Real> Convolution<'a, W> {
             chunk_log2: 0,
             slots: 0,
             weight_type: W::CODE,
-            silu: u32::from(options.silu),
+            silu: u32::from(options.silu.unwrap_or(false)),
             zeros: 0,
         };
         let dtype = T::DTYPE;
@@ -152,8 +152,10 @@ impl<'a, W: Real> Convolution<'a, W> {
         Ok(())
     }
 
-    /// Requires all channels to be those of queries, keys and values of such sizes.
-    pub(crate) fn require_split(&self, key_dim: usize, value_dim: usize) -> Result<()> {
+    /// Requires all channels to be those of queries, keys and values of such sizes, which are activated
+    /// unless the options say otherwise.
+    pub(crate) fn split(&mut self, key_dim: usize, value_dim: usize) -> Result<()> {
+        self.args.silu = u32::from(self.options.silu.unwrap_or(true));
         self.arguments.limit("kd", key_dim.max(1)..=key_dim)?;
         self.arguments.limit("vd", value_dim.max(1)..=value_dim)?;
         let channels = key_dim.saturating_mul(2).saturating_add(value_dim);

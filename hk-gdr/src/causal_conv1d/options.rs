@@ -4,11 +4,11 @@ use hk_core::TensorSlice;
 use hk_core::dtype::Real;
 use hk_core::op::indices::Indices;
 
-/// What can be chosen of the convolutions of this crate. Default is none of it.
+/// What can be chosen of the convolutions of this crate. Default is none of it, but for the activation.
 #[derive(Debug, Clone, Copy)]
 pub struct CausalConv1dOptions<'a, W: Real> {
     pub(crate) bias: Option<&'a TensorSlice<W>>,
-    pub(crate) silu: bool,
+    pub(crate) silu: Option<bool>,
     pub(crate) cache_indices: Option<Indices<'a>>,
     pub(crate) pad_slot_id: i64,
     pub(crate) has_initial_state: Option<&'a TensorSlice<u8>>,
@@ -20,7 +20,7 @@ impl<W: Real> Default for CausalConv1dOptions<'_, W> {
     fn default() -> Self {
         Self {
             bias: None,
-            silu: false,
+            silu: None,
             cache_indices: None,
             pad_slot_id: -1,
             has_initial_state: None,
@@ -37,10 +37,11 @@ impl<'a, W: Real> CausalConv1dOptions<'a, W> {
         Self { bias: Some(bias), ..self }
     }
 
-    /// Applies `v / (1 + e^-v)` at last, also called swish.
+    /// Whether `v / (1 + e^-v)`, also called swish, is applied at last. If not said, it is by the ops
+    /// that split channels into queries, keys and values, and is not by the others.
     #[must_use]
-    pub fn silu(self) -> Self {
-        Self { silu: true, ..self }
+    pub fn silu(self, silu: bool) -> Self {
+        Self { silu: Some(silu), ..self }
     }
 
     /// The line of the states that each sequence has, `[n]`, each another; if not given, those of its

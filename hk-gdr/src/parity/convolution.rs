@@ -357,12 +357,9 @@ impl<T: Real, W: Real> Tensors<T, W> {
         let bias = self.bias.as_ref().map(Arg::get);
         let lines = self.lines.as_ref().map(IndexArg::get);
         let has = self.has_initial.as_ref().map(Arg::get);
-        let mut options = CausalConv1dOptions::default();
+        let mut options = CausalConv1dOptions::default().silu(spec.silu);
         if let Some(bias) = &bias {
             options = options.bias(bias);
-        }
-        if spec.silu {
-            options = options.silu();
         }
         if let Some(lines) = &lines {
             options = options.cache_indices(lines.indices());
