@@ -86,9 +86,14 @@ struct conv_window {
       for (int i = 0; i < N; ++i) adjacent[i] = load_adjacent<T, Lane>(from + i * Lane);
       for (int i = 0; i < N * Lane; ++i) of[i % N][i / N] = adjacent[i / Lane][i % Lane];
     } else {
-      for (int i = 0; i < N; ++i) {
-        of[i] = load_elements<T, Lane>(from + i * strides.token, strides.channel, count);
-      }
+      load_tokens(from, strides, count);
+    }
+  }
+
+  // As above, from where a channel has more tokens than these.
+  __device__ void load_tokens(const T* from, const ConvStrides& strides, u32 count) {
+    for (int i = 0; i < N; ++i) {
+      of[i] = load_elements<T, Lane>(from + i * strides.token, strides.channel, count);
     }
   }
 
@@ -283,8 +288,9 @@ __device__ inline void conv_walk(const CausalConv1dArgs& args, const conv_task& 
   if (Adjacent) count = lane;
   const T* x = task.x<T>(args, task.begin) + channel * x_channel;
   T* y = task.y<T>(args, task.begin) + channel * y_channel;
+  u32 left = task.count;
 #pragma unroll 1
-  for (u32 left = task.count; left > 0;) {
+  do {
     vec<T, lane> tokens[batch];
 #pragma unroll
     for (u32 i = 0; i < batch; ++i) {
@@ -307,7 +313,7 @@ __device__ inline void conv_walk(const CausalConv1dArgs& args, const conv_task& 
       window.push(tokens[i]);
       --left;
     }
-  }
+  } while (left > 0);
 }
 
 template <class T, int Width>
@@ -322,7 +328,7 @@ __device__ inline void conv_rows(const CausalConv1dArgs& args, const conv_task& 
     window = initial_window<T, lane, before>(args, task, channel, count);
   } else {
     const T* from = task.x<T>(args, task.begin - before) + channel * args.x_strides.channel;
-    window.load(from, args.x_strides, count);
+    window.load_tokens(from, args.x_strides, count);
   }
   const bool adjacent = args.x_strides.channel == 1 && args.parts[task.part].strides.channel == 1;
   if (adjacent && count == lane) {
@@ -334,7 +340,7 @@ __device__ inline void conv_rows(const CausalConv1dArgs& args, const conv_task& 
     // Of a sequence of several chunks, the window is in its middle.
     if (task.length > task.count) {
       const T* from = task.x<T>(args, task.length - before) + channel * args.x_strides.channel;
-      window.load(from, args.x_strides, count);
+      window.load_tokens(from, args.x_strides, count);
     }
     store_final(args, task, channel, count, window);
   }
@@ -378,7 +384,7 @@ template <class T, int Width>
 __device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_task& task,
                                     conv_scratch<T>& scratch) {
   constexpr u32 lane = conv_lane<T>, before = Width - 1, channels = conv_scratch<T>::channels;
-  if (lane_id() >= channels) return;
+  if (channels < wave_size && lane_id() >= channels) return;
   const u32 number = lane_id() % conv_lanes * lane + lane_id() / conv_lanes;
   // Past the last channel, that once more.
   const u32 there = task.channels(args, task.channel, channels);
@@ -393,7 +399,7 @@ __device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_tas
     window = initial_window<T, 1, before>(args, task, channel, 1);
   } else {
     const T* from = task.x<T>(args, task.begin - before) + channel * args.x_strides.channel;
-    window.load(from, args.x_strides, 1);
+    window.load_tokens(from, args.x_strides, 1);
   }
   conv_tail<T> tail = 0;
   for (u32 i = 0; i < before; ++i) tail[4 - before + i] = window.of[i][0];
@@ -402,7 +408,9 @@ __device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_tas
     // The window moves on by as many tokens as the sequence has, at most all.
     const u32 steps = task.length < before ? task.length : before;
     const T* from = task.x<T>(args, task.length - steps) + channel * args.x_strides.channel;
-    for (u32 i = 0; i < steps; ++i) window.push(from[i * args.x_strides.token]);
+    u32 i = 0;
+    do window.push(from[i * args.x_strides.token]);
+    while (++i < steps);
     store_final(args, task, channel, 1, window);
   }
 }
@@ -419,18 +427,20 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args, const conv_tas
   T* y = task.y<T>(args, task.begin) + task.channel * y_strides.channel;
   conv_tail<T> tails[lane];
   for (u32 c = 0; c < lane; ++c) tails[c] = scratch.before[c * conv_lanes + of_channel];
+  u32 done = 0;
 #pragma unroll 1
-  for (u32 done = 0; done < task.count; done += conv_lanes * lane) {
+  do {
     // Offsets are to be computed each time: all of them would fill the registers.
     u32 x_stride = static_cast<u32>(x_strides.channel);
     u32 y_stride = static_cast<u32>(transposed ? y_strides.token : y_strides.channel);
     arch::forget_scalar(x_stride);
     arch::forget_scalar(y_stride);
-    const u32 left = __builtin_elementwise_sub_sat(task.count - done, of_token * lane);
+    const u32 remaining = task.count - done;
+    const u32 left = __builtin_elementwise_sub_sat(remaining, of_token * lane);
     const u32 channels = left == 0 ? 0 : count;
     bits128 rows[lane];
     const u32 x_first = (of_channel * x_stride + of_token) * lane;
-    lane_block<T>(x + done, x_first, x_stride, left, channels).load(rows);
+    lane_block<T>(uniform(x + done), x_first, x_stride, left, channels).load(rows);
     for (u32 c = 0; c < lane; ++c) {
       const auto row = bit_cast<conv_vec<T>>(rows[c]);
       conv_tail<T> end;
@@ -449,8 +459,9 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args, const conv_tas
       rows[c] = bit_cast<bits128>(round_to<T, lane>(activated<lane>(args, sum)));
       if (task.skipped) rows[c] = 0;
     }
-    T* to = y + done * y_strides.token;
+    T* to = uniform(y + done * y_strides.token);
     const u32 y_first = (of_channel * y_stride + of_token) * lane;
+    done += conv_lanes * lane;
     if (!transposed) {
       lane_block<T>(to, y_first, y_stride, left, channels).store([&](u32 c) { return rows[c]; });
       continue;
@@ -462,11 +473,11 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args, const conv_tas
       scratch.result(i, of_token, of_channel) = bit_cast<bits128>(token);
     }
     sync_threads();
-    const u32 tokens = __builtin_elementwise_sub_sat(task.count - done, of_channel * lane);
+    const u32 tokens = __builtin_elementwise_sub_sat(remaining, of_channel * lane);
     const u32 to_channels = task.channels(args, task.channel + of_token * lane, lane);
     const lane_block<T> block(to, y_first, y_stride, to_channels, tokens);
     block.store([&](u32 i) { return scratch.result(i, of_channel, of_token); });
-  }
+  } while (done < task.count);
 }
 
 template <class F>

@@ -147,6 +147,7 @@ fn varlen_cases() -> Vec<Spec> {
             }
         }
     }
+    specs.extend(varlen_suite());
     let lengths: [&[usize]; 4] = [&[64], &[500, 524], &[5120], &[1, 8191]];
     for lengths in lengths {
         for by_token in [[true; 2], [false; 2]] {
@@ -155,6 +156,33 @@ fn varlen_cases() -> Vec<Spec> {
         }
     }
     specs
+}
+
+/// Every kernel at every width with every filter, on each way through it: lanes with all, some and none
+/// of their channels, or tokens; chunks that are full and not; states of either order.
+fn varlen_suite() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for ((x, weight), width) in pairs().flat_map(|types| (2..=4).map(move |w| (types, w))) {
+        let mut add =
+            |name, channels, lengths: &[usize], by_token, [by_column, bias]: [bool; 2]| {
+                let states = States { more_columns: 0, by_column, initial: Initial::Some };
+                let spec = Spec::new(name, channels, lengths, width);
+                let spec = Spec { states: Some(states), by_token, bias, silu: !bias, ..spec };
+                let chunk = Some(if by_token[0] { 16 } else { 128 });
+                specs.push(Spec { dtypes: [x, weight], chunk, ..spec });
+            };
+        add("rows", 587, &[33, 1, 2, 16], [true, true], [true, true]);
+        add("rows", 587, &[16, 3, 1], [true, true], [false, false]);
+        add("rows to columns", 75, &[16, 3, 1], [true, false], [false, true]);
+        add("columns", 75, &[200, 1, 2, 128], [false, false], [true, true]);
+        add("columns to rows", 75, &[200, 1, 2, 128], [false, true], [false, false]);
+    }
+    specs
+}
+
+/// Element types of tokens, each with those of the filter.
+fn pairs() -> impl Iterator<Item = (DType, DType)> {
+    REALS.into_iter().flat_map(|x| REALS.map(|weight| (x, weight)))
 }
 
 fn update_cases() -> Vec<(Op, Spec)> {
@@ -188,6 +216,15 @@ fn update_cases() -> Vec<(Op, Spec)> {
         let spec = Spec { dtypes: types(turn), lines, place, ..spec.states(Initial::All) };
         specs.push((UPDATE_ONE, Spec { in_place: true, ..spec.clone() }));
         specs.push((UPDATE_ONE, spec));
+    }
+    for ((x, weight), width) in pairs().flat_map(|types| (2..=4).map(move |w| (types, w))) {
+        for (by_token, tokens) in [(true, 5), (false, 5), (true, 2)] {
+            let initial = Initial::All;
+            let states = States { more_columns: tokens % 2, by_column: by_token, initial };
+            let spec = Spec::new("suite", 587, &[tokens; 2], width);
+            let spec = Spec { by_token: [by_token; 2], states: Some(states), ..spec };
+            specs.push((UPDATE, Spec { dtypes: [x, weight], ..spec }));
+        }
     }
     for (n, channels) in [(64, 1024), (127, 2048), (512, 4096)] {
         let model = Spec::new("model", channels, &vec![1; n], 4).states(Initial::All);
