@@ -7,6 +7,7 @@ pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
 pub mod fused_gdn_gating_prefill;
+pub mod fused_qkvzba_split;
 #[cfg(feature = "parity")]
 pub mod parity;
 
@@ -25,6 +26,10 @@ pub use causal_conv1d_split_qkv::{
 };
 pub use fused_gdn_gating_prefill::{
     GdnGating, GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into,
+};
+pub use fused_qkvzba_split::{
+    QkvzbaHeads, QkvzbaSplit, QkvzbaSplitOptions, QkvzbaSplitOut, fused_qkvzba_split,
+    fused_qkvzba_split_into,
 };
 
 pub use hk_core::op::indices::Indices;

@@ -6,6 +6,7 @@ mod causal_conv1d_fwd_split_qkv;
 mod causal_conv1d_split_qkv;
 mod convolution;
 mod fused_gdn_gating_prefill;
+mod fused_qkvzba_split;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(causal_conv1d::cases());
     cases.extend(causal_conv1d_split_qkv::cases());
     cases.extend(causal_conv1d_fwd_split_qkv::cases());
+    cases.extend(fused_qkvzba_split::cases());
     cases
 }
 
