@@ -371,6 +371,16 @@ struct conv_scratch {
   conv_tail<T> before[channels];
   bits128 results[conv_lane<T> * wave_size];
 
+  // The `Count` last tokens before the chunk of a channel; what is before these is not read.
+  template <u32 Count>
+  __device__ conv_tail<T> last_before(u32 channel) const {
+    words_of<conv_tail<T>> tail{};
+    const auto from = reinterpret_cast<const u32*>(&before[channel]);
+    constexpr u32 first = (4 - Count) * sizeof(T) / 4;
+    for (u32 i = first; i < sizeof(tail) / 4; ++i) tail.of[i] = from[i];
+    return bit_cast<conv_tail<T>>(tail);
+  }
+
   // Where the results of a token are for the channels of a lane group: each token has the groups in
   // another order, since tokens are as far apart as all banks are wide.
   __device__ bits128& result(u32 i, u32 token, u32 group) {
@@ -399,7 +409,7 @@ __device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_tas
     window = initial_window<T, 1, before>(args, task, channel, 1);
   } else {
     const T* from = task.x<T>(args, task.begin - before) + channel * args.x_strides.channel;
-    window.load_tokens(from, args.x_strides, 1);
+    for (u32 i = 0; i < before; ++i) window.of[i] = from[i];
   }
   conv_tail<T> tail = 0;
   for (u32 i = 0; i < before; ++i) tail[4 - before + i] = window.of[i][0];
@@ -409,7 +419,7 @@ __device__ inline void conv_prepare(const CausalConv1dArgs& args, const conv_tas
     const u32 steps = task.length < before ? task.length : before;
     const T* from = task.x<T>(args, task.length - steps) + channel * args.x_strides.channel;
     u32 i = 0;
-    do window.push(from[i * args.x_strides.token]);
+    do window.push(from[i]);
     while (++i < steps);
     store_final(args, task, channel, 1, window);
   }
@@ -426,7 +436,9 @@ __device__ inline void conv_columns(const CausalConv1dArgs& args, const conv_tas
   const T* x = task.x<T>(args, task.begin) + task.channel * x_strides.channel;
   T* y = task.y<T>(args, task.begin) + task.channel * y_strides.channel;
   conv_tail<T> tails[lane];
-  for (u32 c = 0; c < lane; ++c) tails[c] = scratch.before[c * conv_lanes + of_channel];
+  for (u32 c = 0; c < lane; ++c) {
+    tails[c] = scratch.template last_before<before>(c * conv_lanes + of_channel);
+  }
   u32 done = 0;
 #pragma unroll 1
   do {

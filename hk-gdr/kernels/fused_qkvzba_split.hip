@@ -56,20 +56,19 @@ __device__ inline void copy_rows(const Piece* from, i64 from_stride, Piece* to, 
   from_stride *= step;
   to_stride *= step;
 #pragma unroll 1
-  while (row < rows) {
+  for (; row < rows; row += split_batch * step) {
     Piece pieces[split_batch];
-    const u32 left = (rows - row - 1) / step + 1;
+    const u32 left = rows - row;
 #pragma unroll
     for (u32 i = 0; i < split_batch; ++i) {
-      if (i < left) pieces[i] = from[i * from_stride];
+      if (i * step < left) pieces[i] = from[i * from_stride];
     }
 #pragma unroll
     for (u32 i = 0; i < split_batch; ++i) {
-      if (i < left) __builtin_nontemporal_store(pieces[i], to + i * to_stride);
+      if (i * step < left) __builtin_nontemporal_store(pieces[i], to + i * to_stride);
     }
     from += split_batch * from_stride;
     to += split_batch * to_stride;
-    row += split_batch * step;
   }
 }
 

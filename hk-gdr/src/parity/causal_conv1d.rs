@@ -163,19 +163,25 @@ fn varlen_cases() -> Vec<Spec> {
 fn varlen_suite() -> Vec<Spec> {
     let mut specs = Vec::new();
     for ((x, weight), width) in pairs().flat_map(|types| (2..=4).map(move |w| (types, w))) {
-        let mut add =
-            |name, channels, lengths: &[usize], by_token, [by_column, bias]: [bool; 2]| {
-                let states = States { more_columns: 0, by_column, initial: Initial::Some };
-                let spec = Spec::new(name, channels, lengths, width);
-                let spec = Spec { states: Some(states), by_token, bias, silu: !bias, ..spec };
-                let chunk = Some(if by_token[0] { 16 } else { 128 });
-                specs.push(Spec { dtypes: [x, weight], chunk, ..spec });
-            };
-        add("rows", 587, &[33, 1, 2, 16], [true, true], [true, true]);
-        add("rows", 587, &[16, 3, 1], [true, true], [false, false]);
-        add("rows to columns", 75, &[16, 3, 1], [true, false], [false, true]);
-        add("columns", 75, &[200, 1, 2, 128], [false, false], [true, true]);
-        add("columns to rows", 75, &[200, 1, 2, 128], [false, true], [false, false]);
+        let mut add = |name, channels, lengths: &[usize], by_token, states: States, bias| {
+            let spec = Spec::new(name, channels, lengths, width);
+            let spec = Spec { states: Some(states), by_token, bias, silu: !bias, ..spec };
+            let chunk = Some(if by_token[0] { 16 } else { 128 });
+            specs.push(Spec { dtypes: [x, weight], chunk, ..spec });
+        };
+        let by_column = States { more_columns: 0, by_column: true, initial: Initial::Some };
+        let by_channel = States { by_column: false, ..by_column };
+        let longer = States { more_columns: 1, ..by_channel };
+        let (short, long) = ([33, 3, 1], [200, 1, 2, 128]);
+        add("rows", 591, &[33, 1, 2, 16], [true, true], by_column, true);
+        add("rows", 513, &short, [true, true], by_channel, true);
+        add("rows to columns", 75, &short, [true, false], by_channel, false);
+        add("columns", 75, &long, [false, false], by_column, true);
+        add("columns to rows", 75, &long, [false, true], by_channel, false);
+        if x == weight {
+            add("rows", 514, &short, [true, true], by_column, true);
+            add("columns", 11, &[64, 1], [false, false], longer, true);
+        }
     }
     specs
 }
@@ -218,11 +224,18 @@ fn update_cases() -> Vec<(Op, Spec)> {
         specs.push((UPDATE_ONE, spec));
     }
     for ((x, weight), width) in pairs().flat_map(|types| (2..=4).map(move |w| (types, w))) {
-        for (by_token, tokens) in [(true, 5), (false, 5), (true, 2)] {
+        for (channels, by_token, tokens) in [
+            (591, [true; 2], 5),
+            (513, [false; 2], 5),
+            (513, [true; 2], 2),
+            (591, [false; 2], 2),
+            (514, [false, true], 4),
+        ] {
             let initial = Initial::All;
-            let states = States { more_columns: tokens % 2, by_column: by_token, initial };
-            let spec = Spec::new("suite", 587, &[tokens; 2], width);
-            let spec = Spec { by_token: [by_token; 2], states: Some(states), ..spec };
+            let by_column = by_token[0];
+            let states = States { more_columns: tokens % 2, by_column, initial };
+            let spec = Spec::new("suite", channels, &[tokens; 2], width);
+            let spec = Spec { by_token, states: Some(states), ..spec };
             specs.push((UPDATE, Spec { dtypes: [x, weight], ..spec }));
         }
     }
