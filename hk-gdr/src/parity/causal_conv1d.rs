@@ -230,6 +230,7 @@ fn update_cases() -> Vec<(Op, Spec)> {
             (513, [true; 2], 2),
             (591, [false; 2], 2),
             (514, [false, true], 4),
+            (586, [false, true], 4),
         ] {
             let initial = Initial::All;
             let by_column = by_token[0];

@@ -4,6 +4,8 @@ use hk_core::Tensor;
 use hk_core::dtype::{DType, Real};
 use hk_core::op::indices::Indices;
 use hk_ref::gdr::causal_conv1d::{Sum, causal_conv1d, expected, new_state};
+use hk_ref::gdr::causal_conv1d_fwd_split_qkv::rows;
+use hk_ref::gdr::causal_conv1d_split_qkv::split_qkv;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
 use crate::CausalConv1dOptions;
@@ -383,26 +385,26 @@ pub(super) fn split<T: Real, W: Real>(
     spec: &Spec,
     [key_dim, value_dim]: [usize; 2],
     dims: Dims,
-    rows: bool,
+    as_rows: bool,
     tensors: &Tensors<T, W>,
 ) -> [Arg<T>; 3] {
-    let parts = [("q", 0, key_dim), ("k", key_dim, key_dim), ("v", 2 * key_dim, value_dim)];
-    parts.map(|(name, first, count)| {
+    let [q, k, v] = split_qkv(key_dim, value_dim);
+    [("q", q), ("k", k), ("v", v)].map(|(name, channels)| {
+        let (first, count) = (channels.start, channels.len());
         let mut shape = dims.shape(spec, count);
         let mut at = vec![0; shape.iter().product()];
         for (i, length) in spec.lengths.iter().enumerate() {
             for (c, t) in (0..count).flat_map(|c| (0..*length).map(move |t| (c, t))) {
                 let x = dims.at(spec, spec.channels, [i, first + c, t]);
-                let y = dims.at(spec, count, [i, c, t]);
-                let tokens = shape[1];
-                at[if rows { y % tokens * count + y / tokens } else { y }] = x;
+                at[dims.at(spec, count, [i, c, t])] = x;
             }
         }
-        if rows {
+        if as_rows {
+            at = rows(&at, shape[1]);
             shape.reverse();
         }
         let zeros = vec![T::from_f64(0.0); at.len()];
         let arg = s.output::<T>(name, &shape, tensors.expected(spec, &at, &zeros));
-        arg.order(if rows { &[0, 1] } else { dims.order(spec.by_token[1]) })
+        arg.order(if as_rows { &[0, 1] } else { dims.order(spec.by_token[1]) })
     })
 }

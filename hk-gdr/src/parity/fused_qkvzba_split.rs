@@ -37,6 +37,10 @@ impl Spec {
     fn case(self) -> Case {
         let QkvzbaHeads { num_heads_qk, num_heads_v, head_qk, head_v } = self.heads;
         let mut title = "split".to_owned();
+        if self.place != Placement::DENSE {
+            let Placement { gap, shift, .. } = self.place;
+            title += &format!(", gap {gap}, shift {shift}");
+        }
         if self.order != [0, 1, 2] {
             title += &format!(", z in order {:?}", self.order);
         }
