@@ -114,6 +114,18 @@ fn dense_cases() -> Vec<Spec> {
             specs.push(spec);
         }
     }
+    // Sequences, channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32
+    // elements.
+    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
+        for (sequences, channels, length, by_token) in
+            [(2, 1, 20, false), (1, 2, 20, false), (1, 75, 2, true), (2, 75, 1, true)]
+        {
+            let far = Spec::new("far apart", channels, &vec![length; sequences], 4);
+            let (by_token, place) = ([by_token; 2], Placement::DENSE.gap(gap));
+            let far = Spec { by_token, place, dtypes: [dtype; 2], size: Size::Core, ..far };
+            specs.push(Spec { chunk: Some(16), ..far });
+        }
+    }
     let states = Spec::new("states in place", 75, &[33; 2], 4).states(Initial::All);
     specs.push(Spec { in_place: true, chunk: Some(16), ..states });
     specs.push(Spec::new("nothing", 8, &[0; 2], 4));
@@ -133,6 +145,15 @@ fn varlen_cases() -> Vec<Spec> {
         let initial = [Initial::Some, Initial::None][turn / 2 % 2];
         specs.push(Spec { lines: Lines::Permuted32, ..spec.clone().states(initial) });
         specs.push(Spec { bias: false, silu: false, ..spec });
+    }
+    for (by_token, element) in ORDERS.into_iter().flat_map(|order| [2, 40].map(|at| (order, at))) {
+        for dtype in REALS {
+            let spec = Spec::new("across 4 GiB", 75, &[33, 3, 1], 4).states(Initial::Some);
+            let place = Placement::DENSE.carry(element);
+            let spec = Spec { by_token, place, dtypes: [dtype; 2], ..spec };
+            specs.push(Spec { chunk: Some(16), lines: Lines::Permuted64, ..spec.clone() });
+            specs.push(Spec { chunk: Some(16), lines: Lines::Permuted32, ..spec });
+        }
     }
     for by_token in ORDERS {
         for (dtype, lines) in REALS.into_iter().zip([Lines::Permuted64, Lines::Wild, Lines::Own]) {

@@ -119,6 +119,9 @@ impl Spec {
             title += &format!(", lines {lines:?}");
         }
         title += &chunk.map(|chunk| format!(", chunk {chunk}")).unwrap_or_default();
+        if let Some(element) = self.place.carry {
+            title += &format!(", 4 GiB at {element}");
+        }
         title += if self.in_place { ", in place" } else { "" };
         let tokens = match dims {
             Dims::Packed => self.lengths.iter().sum(),
@@ -127,7 +130,8 @@ impl Spec {
         let shape = [self.lengths.len(), channels, tokens];
         let info = CaseInfo::new(module, op, title, &self.dtypes, &shape);
         let (place, in_place, size) = (self.place, self.in_place, self.size);
-        Case::new(info, move |s| set_up(s, &self)).place(place).in_place(in_place).size(size)
+        let case = Case::new(info, move |s| set_up(s, &self)).place(place).in_place(in_place);
+        case.size(size).writes_once()
     }
 
     /// The line of each sequence; none if it is skipped.
