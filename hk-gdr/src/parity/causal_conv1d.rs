@@ -114,18 +114,6 @@ fn dense_cases() -> Vec<Spec> {
             specs.push(spec);
         }
     }
-    // Sequences, channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32
-    // elements.
-    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
-        for (sequences, channels, length, by_token) in
-            [(2, 1, 20, false), (1, 2, 20, false), (1, 75, 2, true), (2, 75, 1, true)]
-        {
-            let far = Spec::new("far apart", channels, &vec![length; sequences], 4);
-            let (by_token, place) = ([by_token; 2], Placement::DENSE.gap(gap));
-            let far = Spec { by_token, place, dtypes: [dtype; 2], size: Size::Core, ..far };
-            specs.push(Spec { chunk: Some(16), ..far });
-        }
-    }
     let states = Spec::new("states in place", 75, &[33; 2], 4).states(Initial::All);
     specs.push(Spec { in_place: true, chunk: Some(16), ..states });
     specs.push(Spec::new("nothing", 8, &[0; 2], 4));
@@ -166,6 +154,15 @@ fn varlen_cases() -> Vec<Spec> {
                 let spec = Spec { by_token, dtypes: [dtype; 2], lines, place, ..spec };
                 specs.push(Spec { states: Some(states), chunk: Some(16), ..spec });
             }
+        }
+    }
+    // Channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements.
+    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
+        for (channels, length, by_token) in [(2, 20, false), (75, 2, true)] {
+            let far = Spec::new("far apart", channels, &[length], 4);
+            let (by_token, place) = ([by_token; 2], Placement::DENSE.gap(gap));
+            let far = Spec { by_token, place, dtypes: [dtype; 2], size: Size::Core, ..far };
+            specs.push(Spec { chunk: Some(16), ..far });
         }
     }
     specs.extend(varlen_suite());
