@@ -31,6 +31,13 @@ impl ByteCode for F8E4M3Fnuz {
     const MOST: f32 = 240.0;
 }
 
+/// 8-bit floating point that a chip computes with.
+pub trait Fp8: ByteCode {}
+
+impl Fp8 for F8E4M3 {}
+
+impl Fp8 for F8E4M3Fnuz {}
+
 /// Element types of MX blocks, which are OCP's on every chip.
 pub trait MxCode: Element {
     /// The type as kernels' arguments name it.
