@@ -137,14 +137,14 @@ template <class Tile, class H, class Format>
 struct norm_by_given : norm_rows<Tile, H> {
   using T = typename Tile::T;
 
+  f32 inverse;
+
   __device__ void store(const auto& row, auto&& weights, f32 squares, const auto& at) const {
     auto norm = this->normalised(row, weights, squares);
     this->store_others(row, norm, at);
-    const auto of = this->late();
-    if (of->rounds != 0) {
+    if (this->late()->rounds != 0) {
       for (chunk_values& n : norm.of) n = to_f32<T, chunk>(round_to<T, chunk>(n));
     }
-    const f32 inverse = scaling_by(*of->scale).inverse;
     store_scaled<f32, Format, Tile::CHUNKS>(this->codes(), at, inverse,
                                             [&](int i) { return norm.of[i]; });
   }
@@ -213,7 +213,11 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
   const auto run = [&](const auto& policy) { for_rows<Tile>(policy, args.rows, args.width); };
   switch (static_cast<scale_kind>(args.kind)) {
     case scale_kind::none: run(only_norm<Tile, sum>{{args}}); break;
-    case scale_kind::given: run(norm_by_given<Tile, sum, e4m3_codes>{{args}}); break;
+    case scale_kind::given: {
+      const f32 inverse = scaling_by(*args.scale).inverse;
+      run(norm_by_given<Tile, sum, e4m3_codes>{{args}, inverse});
+      break;
+    }
     case scale_kind::row:
       with_format(static_cast<byte_format>(args.format),
                   [&](auto of) { run(norm_by_row<Tile, T, decltype(of)>{{args}}); });
@@ -221,7 +225,9 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
     case scale_kind::group: run(norm_by_group<Tile, sum, e4m3_codes>{{args}}); break;
     default:
       run(norm_by_block<Tile, sum, mx_e2m1>{{args}});
-      if (args.blocks.shuffled_columns != 0) pad_shuffled(args.blocks, args.rows, args.width);
+      if (args.blocks.shuffled_columns != 0) {
+        pad_shuffled(args.blocks, args.rows, mx_blocks(args.width));
+      }
   }
 }
 

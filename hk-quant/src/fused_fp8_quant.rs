@@ -1,12 +1,12 @@
-//! Rows that are normalised and quantised in one go, without a round trip through memory: `n[i,j] =
-//! h[i,j] / sqrt(mean_j h[i,j]^2 + eps) * weight[j]` to codes `c[i,j] = n[i,j] (1 / s)`, where h is
-//! x or `x + residual`.
+//! Rows that are normalised, gated or joined, and quantised in one go, without a round trip through
+//! memory: `n[i,j] = h[i,j] / sqrt(mean_j h[i,j]^2 + eps) * weight[j]` to codes
+//! `c[i,j] = n[i,j] (1 / s)`, where h is x or `x + residual`; what other ops compute stands with them.
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, and the sum and the norm if wanted; scales `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`fused_rms_fp8_group_quant`] with groups of g = 32, 64 or 128, `[1]` given to [`fused_rms_fp8_per_tensor_static_quant`], `[..]` of [`rmsnorm_dynamic_quant`] and [`fused_add_rmsnorm_dynamic_quant`]; any n >= 1, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised |
+//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, and the sum and the norm if wanted; scales `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`fused_rms_fp8_group_quant`] with groups of g = 32, 64 or 128, `[1]` given to [`fused_rms_fp8_per_tensor_static_quant`], `[..]` of [`rmsnorm_dynamic_quant`] and [`fused_add_rmsnorm_dynamic_quant`]; any n >= 1, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised; [`fused_rms_gated_fp8_group_quant`] takes gates `[.., n]` too, [`fused_silu_mul_fp8_per_tensor_static_quant`] x `[.., 2n]`, [`fused_flatten_fp8_group_quant`] x `[.., h, n]` to codes `[.., h n]` |
 //! | Dtypes | x, residual, norm bf16, f16, f32; weight bf16, f16, f32, whatever x is; codes e4m3 in the flavour of the chip, and i8 where rows have one scale; scales f32 |
-//! | Numerics | f32 throughout; the sum is rounded before it is normalised by [`fused_add_rmsnorm_dynamic_quant`] alone; codes are rounded to nearest, ties to even |
+//! | Numerics | f32 throughout; the sum is rounded before it is normalised by [`fused_add_rmsnorm_dynamic_quant`] alone; codes are rounded to nearest, ties to even; [`fused_flatten_fp8_group_quant`] is exact |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019); DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024), for scales of groups |
 //!
@@ -27,6 +27,19 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+mod flatten;
+mod gated;
+mod silu_mul;
+
+pub use flatten::{fused_flatten_fp8_group_quant, fused_flatten_fp8_group_quant_into};
+pub use gated::{
+    GateActivation, GatedRmsInput, GatedRmsOptions, fused_rms_gated_fp8_group_quant,
+    fused_rms_gated_fp8_group_quant_into,
+};
+pub use silu_mul::{
+    fused_silu_mul_fp8_per_tensor_static_quant, fused_silu_mul_fp8_per_tensor_static_quant_into,
+};
+
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{Element, Real};
@@ -36,16 +49,16 @@ use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::rms_quant::{Codes, RmsInput, RmsOthers, ScaleKind, launch};
 
-/// What can be chosen of [`fused_rms_fp8_per_tensor_static_quant`].
+/// What can be chosen where a scale is given.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct FusedRmsStaticOptions<'a> {
+pub struct StaticOptions<'a> {
     rounds: bool,
     rows: RowOptions<'a>,
 }
 
-impl<'a> FusedRmsStaticOptions<'a> {
-    /// Rounds the norm to the type of x before it is scaled, as if it had been stored. Not if not
-    /// called.
+impl<'a> StaticOptions<'a> {
+    /// Rounds what is quantised to the type of x before it is scaled, as if it had been stored. Not
+    /// if not called.
     #[must_use]
     pub fn convert_to_input_type(self) -> Self {
         Self { rounds: true, ..self }
@@ -179,7 +192,7 @@ pub fn fused_rms_fp8_group_quant_into<T: Real, W: Real, C: Fp8>(
 pub fn fused_rms_fp8_per_tensor_static_quant<T: Real, W: Real, C: Fp8>(
     input: &RmsInput<'_, T, W>,
     scale: &TensorSlice<f32>,
-    options: &FusedRmsStaticOptions<'_>,
+    options: &StaticOptions<'_>,
 ) -> Result<FusedRmsStaticQuant<T, C>> {
     let mut codes = Tensor::empty(input.x.stream(), input.x.shape())?;
     let mut residual_out = sum_of(input)?;
@@ -195,7 +208,7 @@ pub fn fused_rms_fp8_per_tensor_static_quant<T: Real, W: Real, C: Fp8>(
 pub fn fused_rms_fp8_per_tensor_static_quant_into<T: Real, W: Real, C: Fp8>(
     input: &RmsInput<'_, T, W>,
     scale: &TensorSlice<f32>,
-    options: &FusedRmsStaticOptions<'_>,
+    options: &StaticOptions<'_>,
     codes: &mut TensorSlice<C>,
     others: RmsOthers<'_, T, W>,
 ) -> Result<()> {

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, scales `[.., ceil(n/32)]`, `[ceil(n/32), rows]` or shuffled, and the sum and the norm if wanted; any even n, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised |
+//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, scales `[.., ceil(n/32)]`, `[ceil(n/32), rows]` or shuffled, and the sum and the norm if wanted; any even n, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised; [`fused_flatten_mxfp4_quant`] takes x `[.., h, n]` to codes `[.., h n]` |
 //! | Dtypes | x, residual, norm bf16, f16, f32; weight bf16, f16, f32, whatever x is; codes OCP e2m1, scales e8m0, on any chip |
 //! | Numerics | f32 throughout; codes are rounded to nearest, ties to even |
 //! | Hardware | cdna3, cdna4 |
@@ -27,6 +27,10 @@
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```
+
+mod flatten;
+
+pub use flatten::{fused_flatten_mxfp4_quant, fused_flatten_mxfp4_quant_into};
 
 #[cfg(doc)]
 use hk_core::Error;

@@ -1,6 +1,7 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod flatten;
 mod fused_fp8_quant;
 mod fused_mxfp4_quant;
 mod quant;

@@ -1,5 +1,9 @@
 //! Cases of the module `fused_fp8_quant`.
 
+mod flatten;
+mod gated;
+mod silu_mul;
+
 use hk_core::Result;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
 use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
@@ -8,10 +12,9 @@ use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Steps, Types, rea
 
 use super::quant::{CODES, TYPES, code, suite};
 use crate::{
-    FusedAddRmsnormDynamicQuantOut, FusedRmsStaticOptions, RmsInput, RmsOthers,
-    RmsnormDynamicOptions, SecondRms, fused_add_rmsnorm_dynamic_quant_into,
-    fused_rms_fp8_group_quant_into, fused_rms_fp8_per_tensor_static_quant_into,
-    rmsnorm_dynamic_quant_into,
+    FusedAddRmsnormDynamicQuantOut, RmsInput, RmsOthers, RmsnormDynamicOptions, SecondRms,
+    StaticOptions, fused_add_rmsnorm_dynamic_quant_into, fused_rms_fp8_group_quant_into,
+    fused_rms_fp8_per_tensor_static_quant_into, rmsnorm_dynamic_quant_into,
 };
 
 pub(super) const EPS: f32 = 1e-6;
@@ -225,7 +228,7 @@ fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Re
         let out = QuantisedOut { codes: &mut *codes, scales: &mut *scales };
         return fused_rms_fp8_group_quant_into(&input, &options, out, others);
     }
-    let options = FusedRmsStaticOptions::default().rows(rows);
+    let options = StaticOptions::default().rows(rows);
     let rounds = spec.scales == Scales::Given(true);
     let options = if rounds { options.convert_to_input_type() } else { options };
     fused_rms_fp8_per_tensor_static_quant_into(&input, &scales, &options, &mut codes, others)
@@ -262,6 +265,19 @@ const SCALES: [Scales; 8] = [
     Scales::Row(Some(BOUND)),
     Scales::Group(128, ScaleLayout::RowMajor),
 ];
+
+/// The tile configurations of the core `silu_mul_quant`, with a shape for each.
+const PIECES: [(&str, [usize; 2]); 2] = [("n128", [83, 43]), ("any", [3, 2501])];
+
+/// Small rows for it.
+const SHAPES_OF_PIECES: [[usize; 2]; 8] =
+    [[1, 1], [3, 7], [33, 257], [0, 64], [8, 1024], [2, 1023], [2, 1026], [1, 16_900]];
+
+/// Rows for all that it does.
+fn pieces() -> Vec<RowCase> {
+    let rows = PIECES.into_iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, shape));
+    rows.filter(|row| !row.in_place).map(|row| RowCase { types: Types::Each, ..row }).collect()
+}
 
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
@@ -300,5 +316,9 @@ pub(crate) fn cases() -> Vec<Case> {
         let (scales, second) = (SCALES[7], Some(512));
         specs.push(Spec { row, scales, has_residual: true, stores_norm: false, second });
     }
-    specs.into_iter().flat_map(Spec::cases).collect()
+    let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    cases.extend(flatten::cases());
+    cases.extend(silu_mul::cases());
+    cases.extend(gated::cases());
+    cases
 }

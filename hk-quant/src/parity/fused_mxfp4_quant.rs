@@ -1,5 +1,7 @@
 //! Cases of the module `fused_mxfp4_quant`.
 
+mod flatten;
+
 use hk_core::dtype::{DType, E8M0, F4x2E2M1, Real, decode};
 use hk_core::op::quant::{MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm};
@@ -128,5 +130,7 @@ pub(super) fn cases() -> Vec<Case> {
     for row in RowCase::models(&[[8192, 1536], [256, 4096]]) {
         add(row, Some(512));
     }
-    specs.into_iter().flat_map(Spec::cases).collect()
+    let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    cases.extend(flatten::cases());
+    cases
 }
