@@ -1,6 +1,6 @@
 //! Rows that are normalised and quantised to 4-bit floating point in one go:
-//! `n[i,j] = h[i,j] / sqrt(mean_j h[i,j]^2 + eps) * weight[j]` to codes `c[i,j] = n[i,j] / 2^b`, where h is x
-//! or `x + residual`, with a power of two for each block of 32 elements of a row.
+//! `n[i,j] = h[i,j] / sqrt(mean_j h[i,j]^2 + eps) * weight[j]` to codes `c[i,j] = n[i,j] / 2^b`,
+//! where h is x or `x + residual`, with a power of two for each block of 32 elements of a row.
 //!
 //! | | |
 //! |---|---|
@@ -45,15 +45,15 @@ use crate::rms_quant::{Codes, RmsInput, RmsOthers, ScaleKind, launch};
 
 const OP: &str = "fused_rms_mxfp4_quant";
 
-/// Normalises rows, and quantises each block of 32 consecutive elements to 4-bit floating point: the
-/// largest magnitude gives the scale, a power of two, and codes are `n / s`, rounded to nearest, ties to
-/// even, at most 6. The last block of a row may be shorter.
+/// Normalises rows, and quantises each block of 32 consecutive elements to 4-bit floating point:
+/// the largest magnitude gives the scale, a power of two, and codes are `n / s`, rounded to
+/// nearest, ties to even, at most 6. The last block of a row may be shorter.
 ///
 /// # Errors
-/// [`Error::Shape`] if `weight` is not as long as a row, the residual has another shape than x, or rows
-/// are empty, [`Error::Stride`] if rows are not evenly spaced, [`Error::Value`] if rows have an odd number
-/// of elements, `eps` is not positive and finite, or the tile does not take such rows, and
-/// [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if `weight` is not as long as a row, the residual has another shape than x, or
+/// rows are empty, [`Error::Stride`] if rows are not evenly spaced, [`Error::Value`] if rows have
+/// an odd number of elements, `eps` is not positive and finite, or the tile does not take such
+/// rows, and [`Error::NoTile`] if there is no tile of that name.
 pub fn fused_rms_mxfp4_quant<T: Real, W: Real>(
     input: &RmsInput<'_, T, W>,
     options: &MxOptions<'_>,
@@ -76,9 +76,9 @@ fn require_even(args: &Arguments, width: usize) -> Result<()> {
 /// As [`fused_rms_mxfp4_quant`], into given tensors, with what else is wanted.
 ///
 /// # Errors
-/// As [`fused_rms_mxfp4_quant`]; [`Error::Shape`] or [`Error::Stride`] also if an output has not the
-/// shape that [`fused_rms_mxfp4_quant`] gives it or [`RmsOthers`] says, [`Error::Value`] if the sum is
-/// wanted without a residual, and [`Error::Alias`] if an output overlaps another argument.
+/// As [`fused_rms_mxfp4_quant`]; [`Error::Shape`] or [`Error::Stride`] also if an output has not
+/// the shape that [`fused_rms_mxfp4_quant`] gives it or [`RmsOthers`] says, [`Error::Value`] if the
+/// sum is wanted without a residual, and [`Error::Alias`] if an output overlaps another argument.
 pub fn fused_rms_mxfp4_quant_into<T: Real, W: Real>(
     input: &RmsInput<'_, T, W>,
     options: &MxOptions<'_>,

@@ -75,9 +75,9 @@ impl<'a> GatedRmsOptions<'a> {
     }
 }
 
-/// Rows that are normalised and gated: `y[i,j] = (x[i,j] r[i] weight[j] + bias[j]) act(z[i,j])` with
-/// `r[i] = 1 / sqrt(mean_j x[i,j]^2 + eps)`, or, gated before, `y[i,j] = h[i,j] r[i] weight[j] + bias[j]`
-/// with `h = x act(z)` and r of h.
+/// Rows that are normalised and gated: `y[i,j] = (x[i,j] r[i] weight[j] + bias[j]) act(z[i,j])`
+/// with `r[i] = 1 / sqrt(mean_j x[i,j]^2 + eps)`, or, gated before,
+/// `y[i,j] = h[i,j] r[i] weight[j] + bias[j]` with `h = x act(z)` and r of h.
 #[derive(Debug, Clone, Copy)]
 pub struct GatedRmsInput<'a, T: Real, W: Real> {
     /// The rows, `[.., n]`.
@@ -92,19 +92,19 @@ pub struct GatedRmsInput<'a, T: Real, W: Real> {
     pub eps: f32,
 }
 
-/// Gates and normalises rows, and quantises each row, or each group of one, with a scale of its own:
-/// `s = max(max_j |y_j|, 1 / 512) / m`, where m is the largest code, and codes `y / s`, rounded to
-/// nearest, ties to even. Scales are `[..]`, or `[.., n/g]` of groups of g.
+/// Gates and normalises rows, and quantises each row, or each group of one, with a scale of its
+/// own: `s = max(max_j |y_j|, 1 / 512) / m`, where m is the largest code, and codes `y / s`,
+/// rounded to nearest, ties to even. Scales are `[..]`, or `[.., n/g]` of groups of g.
 ///
 /// Rows are read once if a scale is for a whole row or for 32, 64 or 128 elements, else twice.
 ///
 /// # Errors
-/// [`Error::Shape`] if z has another shape than x, weight or bias are not as long as a row, or rows are
-/// empty, [`Error::Stride`] if rows are not evenly spaced, [`Error::ArchMismatch`] if the codes are those
-/// of another chip, [`Error::Value`] if `eps` is not positive and finite, rows are not of whole groups or
-/// of more than 65,535 that are not of 32, 64 or 128 elements, the largest code is not positive or
-/// beyond what there is, or the tile does not take such rows, and [`Error::NoTile`] if there is no tile
-/// of that name.
+/// [`Error::Shape`] if z has another shape than x, weight or bias are not as long as a row, or rows
+/// are empty, [`Error::Stride`] if rows are not evenly spaced, [`Error::ArchMismatch`] if the codes
+/// are those of another chip, [`Error::Value`] if `eps` is not positive and finite, rows are not of
+/// whole groups or of more than 65,535 that are not of 32, 64 or 128 elements, the largest code is
+/// not positive or beyond what there is, or the tile does not take such rows, and [`Error::NoTile`]
+/// if there is no tile of that name.
 pub fn fused_rms_gated_fp8_group_quant<T: Real, W: Real, C: Fp8>(
     input: &GatedRmsInput<'_, T, W>,
     options: &GatedRmsOptions<'_>,
@@ -121,9 +121,9 @@ pub fn fused_rms_gated_fp8_group_quant<T: Real, W: Real, C: Fp8>(
 /// As [`fused_rms_gated_fp8_group_quant`], into given tensors; scales of whole rows have no gaps.
 ///
 /// # Errors
-/// As [`fused_rms_gated_fp8_group_quant`]; [`Error::Shape`] or [`Error::Stride`] also if an output has
-/// not the shape that [`fused_rms_gated_fp8_group_quant`] gives it, and [`Error::Alias`] if one overlaps
-/// another argument.
+/// As [`fused_rms_gated_fp8_group_quant`]; [`Error::Shape`] or [`Error::Stride`] also if an output
+/// has not the shape that [`fused_rms_gated_fp8_group_quant`] gives it, and [`Error::Alias`] if one
+/// overlaps another argument.
 pub fn fused_rms_gated_fp8_group_quant_into<T: Real, W: Real, C: Fp8>(
     input: &GatedRmsInput<'_, T, W>,
     options: &GatedRmsOptions<'_>,
