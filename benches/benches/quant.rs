@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_quant::{
-    Device, GroupOptions, MxOptions, Quantised, RowOptions, Tensor, bf16, dynamic_mxfp4_quant_into,
-    dynamic_per_tensor_quant_into, per_block_quant_into, per_group_quant_into,
-    per_token_quant_into,
+    Device, GroupOptions, MxOptions, Quantised, RmsInput, RmsOthers, RmsnormDynamicOptions,
+    RowOptions, Tensor, bf16, dynamic_mxfp4_quant_into, dynamic_per_tensor_quant_into,
+    fused_rms_mxfp4_quant_into, per_block_quant_into, per_group_quant_into, per_token_quant_into,
+    rmsnorm_dynamic_quant_into,
 };
 
 /// Rows and widths: narrow, models', and rows that are read in pieces.
@@ -34,8 +35,11 @@ fn quant(criterion: &mut Criterion) {
             let tiles = shape.map(|size| size.div_ceil(128));
             let mut tiles = Quantised::<i8>::empty(&x, &tiles).expect("it fits");
             let mut blocks = Quantised::empty(&x, &[rows, width / 32]).expect("it fits");
-            let (x, options) = (&x, &RowOptions::default());
-            let ops: [Op<'_>; 5] = [
+            let mut normalised = Quantised::<i8>::empty(&x, &[rows]).expect("it fits");
+            let mut normalised_blocks = Quantised::empty(&x, &[rows, width / 32]).expect("it fits");
+            let weight = Tensor::from_slice(&stream, &data[..width], &[width]).expect("it fits");
+            let (x, weight, options) = (&x, &weight, &RowOptions::default());
+            let ops: [Op<'_>; 7] = [
                 ("per_token", Box::new(|| per_token_quant_into(x, options, token.out()))),
                 (
                     "per_tensor",
@@ -49,6 +53,23 @@ fn quant(criterion: &mut Criterion) {
                 (
                     "mxfp4",
                     Box::new(|| dynamic_mxfp4_quant_into(x, &MxOptions::default(), blocks.out())),
+                ),
+                (
+                    "rmsnorm_dynamic",
+                    Box::new(|| {
+                        let options = RmsnormDynamicOptions::default();
+                        let out = normalised.out();
+                        rmsnorm_dynamic_quant_into(x, weight, 1e-6, &options, out, None)
+                    }),
+                ),
+                (
+                    "rms_mxfp4",
+                    Box::new(|| {
+                        let (input, options) =
+                            (RmsInput::new(x, weight, 1e-6), MxOptions::default());
+                        let out = normalised_blocks.out();
+                        fused_rms_mxfp4_quant_into(&input, &options, out, RmsOthers::default())
+                    }),
                 ),
             ];
             group.throughput(Throughput::Bytes(size_of_val(&data[..]) as u64));

@@ -1,7 +1,12 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod causal_conv1d;
+mod causal_conv1d_fwd_split_qkv;
+mod causal_conv1d_split_qkv;
+mod convolution;
 mod fused_gdn_gating_prefill;
+mod fused_qkvzba_split;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -12,7 +17,12 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    fused_gdn_gating_prefill::cases()
+    let mut cases = fused_gdn_gating_prefill::cases();
+    cases.extend(causal_conv1d::cases());
+    cases.extend(causal_conv1d_split_qkv::cases());
+    cases.extend(causal_conv1d_fwd_split_qkv::cases());
+    cases.extend(fused_qkvzba_split::cases());
+    cases
 }
 
 /// The kernels that were built into this crate.

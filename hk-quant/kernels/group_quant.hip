@@ -1,6 +1,7 @@
 // Groups of 32, 64 or 128 consecutive elements of a row, the last of which may be shorter, to codes of
 // 8 bits: c = round(x * (1 / s)) with s = max(max |x|, 1e-10) / most for each group, where `most` is the
-// largest code. Lanes next to each other have a group; rows are read once.
+// largest code. Lanes next to each other have a group; rows are read once. Rows can be parts of longer
+// ones, which the grid's second dimension counts.
 #include "hk/quant_rows.h"
 
 namespace hk {
@@ -10,6 +11,8 @@ struct GroupQuantArgs {
   u8* codes;
   i64 x_stride;  // in elements, from row to row
   i64 codes_stride;
+  i64 x_part;  // from part to part of a row
+  i64 codes_part;
   GroupScales scales;
   u32 rows;
   u32 width;
@@ -28,11 +31,14 @@ struct quantize_groups : one_matrix<Tile>, no_columns, no_reduction {
   const GroupQuantArgs& args;
 
   __device__ quantize_groups(const GroupQuantArgs& args)
-      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
+      : one{{static_cast<const T*>(args.x) + block_idx().y * args.x_part, args.x_stride}},
+        args(args) {}
 
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
-    const matrix<u8> codes{args.codes, args.codes_stride};
-    store_groups<T, Format, one::chunks>(codes, args.scales, at, [&](int i) { return x.of[i]; });
+    const u32 part = block_idx().y, groups_of_part = (args.width - 1) / args.scales.group + 1;
+    const matrix<u8> codes{args.codes + part * args.codes_part, args.codes_stride};
+    store_groups<T, Format, one::chunks>(
+        codes, args.scales, at, [&](int i) { return x.of[i]; }, part * groups_of_part);
   }
 };
 

@@ -1,6 +1,7 @@
 // Blocks of 32 consecutive elements of a row, the last of which may be shorter, to codes of e2m1 or
 // e4m3 with a power of two: c = round(x / 2^(b - 127)), where the byte b of a block follows from its
-// largest magnitude by one of five modes. Four lanes have a block; rows are read once.
+// largest magnitude by one of five modes. Four lanes have a block; rows are read once. Rows can be parts
+// of longer ones, which the grid's second dimension counts.
 #include "hk/quant_rows.h"
 
 namespace hk {
@@ -10,10 +11,13 @@ struct MxQuantArgs {
   u8* codes;
   i64 x_stride;      // in elements, from row to row
   i64 codes_stride;  // in bytes
+  i64 x_part;        // from part to part of a row
+  i64 codes_part;
   BlockScales scales;
   u32 rows;
   u32 width;
   u32 is_e2m1;
+  u32 parts;  // of a row
 };
 
 namespace {
@@ -29,11 +33,14 @@ struct quantize_blocks : one_matrix<Tile>, no_columns, no_reduction {
   const MxQuantArgs& args;
 
   __device__ quantize_blocks(const MxQuantArgs& args)
-      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
+      : one{{static_cast<const T*>(args.x) + block_idx().y * args.x_part, args.x_stride}},
+        args(args) {}
 
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
-    const matrix<u8> codes{args.codes, args.codes_stride};
-    store_blocks<T, Format, one::chunks>(codes, args.scales, at, [&](int i) { return x.of[i]; });
+    const u32 part = block_idx().y;
+    const matrix<u8> codes{args.codes + part * args.codes_part, args.codes_stride};
+    store_blocks<T, Format, one::chunks>(
+        codes, args.scales, at, [&](int i) { return x.of[i]; }, part * mx_blocks(args.width));
   }
 };
 
@@ -47,7 +54,9 @@ __device__ inline void mx_quant(const MxQuantArgs& args) {
   } else {
     run(mx_e4m3{});
   }
-  if (args.scales.shuffled_columns != 0) pad_shuffled(args.scales, args.rows, args.width);
+  if (args.scales.shuffled_columns != 0 && block_idx().y == 0) {
+    pad_shuffled(args.scales, args.rows, args.parts * mx_blocks(args.width));
+  }
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ kernel_args! {
         pub(crate) codes: AnyPtr,
         pub(crate) x_stride: i64,
         pub(crate) codes_stride: i64,
+        pub(crate) x_part: i64,
+        pub(crate) codes_part: i64,
         pub(crate) scales: GroupScales,
         pub(crate) rows: u32,
         pub(crate) width: u32,

@@ -18,14 +18,35 @@
 
 mod block_quant;
 mod dequant;
+mod flatten;
+pub mod fused_fp8_quant;
+pub mod fused_mxfp4_quant;
+mod gated_rms_quant;
 mod group_quant;
 mod mx_quant;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod quant;
+mod rms_quant;
 mod row_quant;
+mod silu_mul_quant;
 mod static_quant;
 
+pub use fused_fp8_quant::{
+    FusedAddRmsnormDynamicQuantOut, FusedRmsQuant, FusedRmsStaticQuant, GateActivation,
+    GatedRmsInput, GatedRmsOptions, RmsnormDynamicOptions, StaticOptions,
+    fused_add_rmsnorm_dynamic_quant, fused_add_rmsnorm_dynamic_quant_into,
+    fused_flatten_fp8_group_quant, fused_flatten_fp8_group_quant_into, fused_rms_fp8_group_quant,
+    fused_rms_fp8_group_quant_into, fused_rms_fp8_per_tensor_static_quant,
+    fused_rms_fp8_per_tensor_static_quant_into, fused_rms_gated_fp8_group_quant,
+    fused_rms_gated_fp8_group_quant_into, fused_silu_mul_fp8_per_tensor_static_quant,
+    fused_silu_mul_fp8_per_tensor_static_quant_into, rmsnorm_dynamic_quant,
+    rmsnorm_dynamic_quant_into,
+};
+pub use fused_mxfp4_quant::{
+    fused_flatten_mxfp4_quant, fused_flatten_mxfp4_quant_into, fused_rms_mxfp4_quant,
+    fused_rms_mxfp4_quant_into,
+};
 pub use quant::{
     DequantizeMxOptions, dequantize_mxfp4, dequantize_mxfp4_into, dequantize_mxfp8,
     dequantize_mxfp8_into, dequantize_per_block, dequantize_per_block_into, dequantize_per_group,
@@ -36,6 +57,7 @@ pub use quant::{
     per_group_quant_into, per_token_quant, per_token_quant_into, smooth_per_token_quant,
     smooth_per_token_quant_into, static_per_tensor_quant, static_per_tensor_quant_into,
 };
+pub use rms_quant::{RmsInput, RmsOthers, SecondRms};
 
 pub use hk_core::op::quant::{
     ByteCode, GroupOptions, MxOptions, MxRound, Quantised, QuantisedOut, ScaleLayout,

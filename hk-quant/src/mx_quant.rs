@@ -10,9 +10,12 @@ kernel_args! {
         pub(crate) codes: AnyPtr,
         pub(crate) x_stride: i64,
         pub(crate) codes_stride: i64,
+        pub(crate) x_part: i64,
+        pub(crate) codes_part: i64,
         pub(crate) scales: BlockScales,
         pub(crate) rows: u32,
         pub(crate) width: u32,
         pub(crate) is_e2m1: u32,
+        pub(crate) parts: u32,
     }
 }

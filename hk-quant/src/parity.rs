@@ -1,6 +1,9 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod flatten;
+mod fused_fp8_quant;
+mod fused_mxfp4_quant;
 mod quant;
 
 use hk_core::kernel::KernelSet;
@@ -14,7 +17,10 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    quant::cases()
+    let mut cases = quant::cases();
+    cases.extend(fused_fp8_quant::cases());
+    cases.extend(fused_mxfp4_quant::cases());
+    cases
 }
 
 /// The kernels that were built into this crate.

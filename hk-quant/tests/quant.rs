@@ -1,12 +1,10 @@
 //! The ops of the module `quant` against their references, and what they refuse.
 
-#[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
-compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
+mod common;
 
-use hk_core::counters::{Counters, count};
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, bf16};
 use hk_core::op::dry_run;
-use hk_core::{Device, Error, Result, Stream, Tensor};
+use hk_core::{Error, Tensor};
 use hk_quant::{
     GroupOptions, MxOptions, QuantisedOut, RowOptions, ScaleLayout, dynamic_mxfp4_quant,
     dynamic_mxfp4_quant_into, dynamic_mxfp8_quant, dynamic_mxfp8_quant_into,
@@ -16,10 +14,7 @@ use hk_quant::{
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
-/// A simulated device of each architecture that there are kernels for.
-fn devices() -> Vec<Device> {
-    hk_ref::devices_of(parity::kernels()).unwrap()
-}
+use common::{FEW, devices, moves};
 
 #[test]
 fn quant_has_parity() {
@@ -116,30 +111,6 @@ fn dynamic_mx_quant_writes_nothing_in_a_dry_run() {
         assert!(scales.to_vec().unwrap().iter().all(is_left));
         assert!(codes.to_vec().unwrap().iter().all(|code| code.to_bits() == 0x5a));
     }
-}
-
-/// Workgroups for tests of traffic: so few that what happens once in each hardly counts.
-const FEW: u32 = 2;
-
-/// Requires that kernels read and write so many bytes, nothing twice, in full waves: so many
-/// accesses of one, where each lane has 8 elements; and that LDS has no bank conflicts.
-fn moves(
-    stream: &Stream,
-    [read, written, accesses]: [usize; 3],
-    launch: impl FnOnce() -> Result<()>,
-) {
-    let (result, counters) = count(|| launch().and_then(|()| stream.synchronize()));
-    result.unwrap();
-    let names: Vec<_> = counters.keys().collect();
-    let sum = |of: fn(&Counters) -> u64| counters.values().map(of).sum::<u64>() as f64;
-    assert_eq!(sum(|of| of.written_bytes), written as f64, "{names:?}");
-    assert_eq!(sum(|of| of.distinct_written_bytes), written as f64, "{names:?}");
-    let read = sum(|of| of.read_bytes) / read as f64;
-    assert!((1.0..1.02).contains(&read), "{names:?} read {read} of what they have to");
-    let accesses = sum(|of| of.instructions.vector_memory) / accesses as f64;
-    // The row after the last is empty, but loaded.
-    assert!(accesses < 1.1, "{names:?} make {accesses} of the accesses that they have to");
-    assert_eq!(sum(|of| of.lds_conflict_cycles), 0.0, "{names:?}");
 }
 
 #[test]

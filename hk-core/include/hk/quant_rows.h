@@ -59,10 +59,11 @@ __device__ inline u32 largest_of_group(u32 amax, u32 lanes) {
 
 }  // namespace detail
 
-// Codes with a scale for each group of elements of a row.
+// Codes with a scale for each group of elements of a row. If that is part of a longer row, so many
+// groups of it are before.
 template <class T, class Format, int Chunks, class Place, class F>
 __device__ inline void store_groups(const matrix<u8>& codes, const GroupScales& to,
-                                    const Place& at, F&& elements) {
+                                    const Place& at, F&& elements, u32 before = 0) {
   const u32 lanes = to.group / chunk;
   scaling by[Chunks];
   for (int i = 0; i < Chunks; ++i) {
@@ -75,15 +76,16 @@ __device__ inline void store_groups(const matrix<u8>& codes, const GroupScales& 
   if (at.lane() % lanes != 0 || !at.has_row()) return;
   f32* row = to.scales + at.row() * to.row_stride;
   for (int i = 0; i < Chunks; ++i) {
-    const u32 group = (at.column + at.start(i)) / to.group;
+    const u32 group = before + (at.column + at.start(i)) / to.group;
     if (at.start(i) < at.width) row[group * to.group_stride] = by[i].scale;
   }
 }
 
-// Codes with a power of two for each block of 32 elements of a row.
+// Codes with a power of two for each block of 32 elements of a row. If that is part of a longer row, so
+// many blocks of it are before.
 template <class T, class Format, int Chunks, class Place, class F>
 __device__ inline void store_blocks(const matrix<u8>& codes, const BlockScales& to,
-                                    const Place& at, F&& elements) {
+                                    const Place& at, F&& elements, u32 before = 0) {
   constexpr int lanes = mx_block / chunk;
   u32 scales[Chunks];
   for (int i = 0; i < Chunks; ++i) {
@@ -96,7 +98,7 @@ __device__ inline void store_blocks(const matrix<u8>& codes, const BlockScales& 
   });
   if (at.lane() % lanes != 0 || !at.has_row()) return;
   for (int i = 0; i < Chunks; ++i) {
-    const u32 block = (at.column + at.start(i)) / mx_block;
+    const u32 block = before + (at.column + at.start(i)) / mx_block;
     const i64 in_rows = at.row() * to.row_stride + block * to.block_stride;
     const i64 offset = to.shuffled_columns == 0
                            ? in_rows
@@ -105,11 +107,14 @@ __device__ inline void store_blocks(const matrix<u8>& codes, const BlockScales& 
   }
 }
 
-// Fills what shuffled scales have beside those of `rows` rows of `width` elements, with ones. All
-// workgroups take part.
-__device__ inline void pad_shuffled(const BlockScales& to, u32 rows, u32 width) {
+// The blocks of so many elements.
+__device__ inline u32 mx_blocks(u32 width) { return (width - 1) / mx_block + 1; }
+
+// Fills what shuffled scales have beside those of `rows` rows of `blocks` blocks, with ones. All
+// workgroups take part, of which those along x share the work.
+__device__ inline void pad_shuffled(const BlockScales& to, u32 rows, u32 blocks) {
   constexpr u8 one = 127;
-  const u32 columns = to.shuffled_columns, blocks = (width - 1) / mx_block + 1;
+  const u32 columns = to.shuffled_columns;
   const u32 lane = thread_idx().x, lanes = block_dim().x;
   const u32 workgroup = block_idx().x, workgroups = grid_size().x / lanes;
   // Up to 7 blocks of each row.

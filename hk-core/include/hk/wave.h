@@ -10,9 +10,13 @@ using arch::wave_size;
 // Index of this lane in its wave.
 using arch::lane_id;
 
-// A value that is the same in all lanes, as the scalar that it is.
-__device__ inline u32 uniform(u32 value) { return arch::first_lane(value); }
-__device__ inline f32 uniform(f32 value) { return bit_cast<f32>(uniform(bit_cast<u32>(value))); }
+// A value of whole dwords that is the same in all lanes, as the scalars that it is.
+template <class T>
+__device__ inline T uniform(T value) {
+  auto words = bit_cast<words_of<T>>(value);
+  for (u32& word : words.of) word = arch::first_lane(word);
+  return bit_cast<T>(words);
+}
 
 // Index of this wave in a workgroup that extends along x alone.
 __device__ inline u32 wave_id() { return uniform(thread_idx().x / wave_size); }

@@ -62,8 +62,8 @@ struct Declared {
 }
 
 /// An argument that is being declared. The last word is the layout that the op takes:
-/// [`contiguous`](Self::contiguous), [`rows`](Self::rows), [`adjacent`](Self::adjacent) or
-/// [`strides`](Self::strides).
+/// [`contiguous`](Self::contiguous), [`rows`](Self::rows), [`matrices`](Self::matrices),
+/// [`adjacent`](Self::adjacent) or [`strides`](Self::strides).
 #[must_use = "an argument is declared by the layout that it may have"]
 #[derive(Debug)]
 pub struct Argument<'a> {
@@ -273,6 +273,21 @@ impl Argument<'_> {
         };
         self.declare(Strides::Rows)?;
         Ok(stride as i64)
+    }
+
+    /// Requires that the elements of a row, the innermost dimension, are adjacent, and matrices, the
+    /// two innermost, evenly spaced. Gives the distance from matrix to matrix, and from row to row of
+    /// one, in elements.
+    ///
+    /// # Errors
+    /// As [`contiguous`](Self::contiguous).
+    pub fn matrices(mut self) -> Result<[i64; 2]> {
+        self.place()?;
+        let Some(strides) = self.declared.region.layout.matrix_strides() else {
+            return Err(self.stride_error("adjacent elements in evenly spaced matrices"));
+        };
+        self.declare(Strides::Any)?;
+        Ok(strides.map(|stride| stride as i64))
     }
 
     /// Takes any layout. Gives the distance between neighbours of each dimension, in elements.

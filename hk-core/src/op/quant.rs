@@ -31,6 +31,13 @@ impl ByteCode for F8E4M3Fnuz {
     const MOST: f32 = 240.0;
 }
 
+/// 8-bit floating point that a chip computes with.
+pub trait Fp8: ByteCode {}
+
+impl Fp8 for F8E4M3 {}
+
+impl Fp8 for F8E4M3Fnuz {}
+
 /// Element types of MX blocks, which are OCP's on every chip.
 pub trait MxCode: Element {
     /// The type as kernels' arguments name it.
@@ -85,7 +92,11 @@ impl ScaleLayout {
     /// The shape of the scales of rows of that shape, in groups of so many elements.
     pub fn shape(self, rows: &[usize], group: usize) -> Vec<usize> {
         let (width, leading) = rows.split_last().map_or((0, &[][..]), |(n, rows)| (*n, rows));
-        let groups = width.div_ceil(group);
+        self.shape_of(leading, width.div_ceil(group))
+    }
+
+    /// As [`shape`](Self::shape), of rows in these dimensions with so many groups each.
+    pub fn shape_of(self, leading: &[usize], groups: usize) -> Vec<usize> {
         match self {
             Self::RowMajor => [leading, &[groups]].concat(),
             Self::ColMajor => vec![groups, leading.iter().product()],
@@ -104,7 +115,21 @@ impl ScaleLayout {
         scales: &mut TensorSlice<S>,
         group: usize,
     ) -> Result<[i64; 2]> {
-        let dims = self.dims(args, group)?;
+        let [width] = args.sizes(["n"])?;
+        self.output_of(args, scales, width.div_ceil(group))
+    }
+
+    /// As [`output`](Self::output), of rows with so many groups each.
+    ///
+    /// # Errors
+    /// Those of a declaration.
+    pub fn output_of<S: Element>(
+        self,
+        args: &mut Arguments,
+        scales: &mut TensorSlice<S>,
+        groups: usize,
+    ) -> Result<[i64; 2]> {
+        let dims = self.dims(args, groups)?;
         self.strides(args.output("scales", scales, dims))
     }
 
@@ -118,14 +143,14 @@ impl ScaleLayout {
         scales: &TensorSlice<S>,
         group: usize,
     ) -> Result<[i64; 2]> {
-        let dims = self.dims(args, group)?;
+        let [width] = args.sizes(["n"])?;
+        let dims = self.dims(args, width.div_ceil(group))?;
         self.strides(args.input("scales", scales, dims))
     }
 
     /// The shape by name.
-    fn dims(self, args: &mut Arguments, group: usize) -> Result<&'static [&'static str]> {
-        let [rows, width] = args.sizes(["..", "n"])?;
-        let groups = width.div_ceil(group);
+    fn dims(self, args: &mut Arguments, groups: usize) -> Result<&'static [&'static str]> {
+        let [rows] = args.sizes([".."])?;
         let [tiled_rows, tiled_groups] = tiled([rows, groups]);
         let sizes = [GROUPS, ROWS, TILED_GROUPS, TILED_ROWS];
         for (name, size) in sizes.into_iter().zip([groups, rows, tiled_groups, tiled_rows]) {

@@ -90,7 +90,7 @@ impl<'a> RowOptions<'a> {
         let function = self.function(call, kernels, (family, variant), &problem)?;
         let tile = RowTile::new(call.op(), function.tile(), width, stride)?;
         let fastest = resident(call.device(), function.tile());
-        Ok(RowKernel { function, tile, fastest, chosen: self.workgroups })
+        Ok(RowKernel { function, tile, fastest, chosen: self.workgroups, parts: 1 })
     }
 
     /// The kernel of that family and variant in the tile configuration that is asked for, else the one
@@ -134,6 +134,8 @@ pub struct RowKernel<A> {
     /// Workgroups at most, if none are chosen.
     fastest: u32,
     chosen: Option<u32>,
+    /// Parts of rows that have workgroups of their own.
+    parts: u32,
 }
 
 impl<A: KernelArgs> RowKernel<A> {
@@ -142,14 +144,20 @@ impl<A: KernelArgs> RowKernel<A> {
         Self { fastest: u32::MAX, ..self }
     }
 
+    /// For so many parts of each row, which the grid's second dimension counts: at most 65,535. What
+    /// the kernel takes for rows are those of one part.
+    pub fn parts(self, parts: u32) -> Self {
+        Self { parts, ..self }
+    }
+
     /// Workgroups for so many rows.
     pub fn workgroups(&self, rows: usize) -> u32 {
         self.tile.grid(rows as u32, self.most_workgroups())
     }
 
-    /// Workgroups at most, however much there is to do.
+    /// Workgroups at most, for each part, however much there is to do.
     pub fn most_workgroups(&self) -> u32 {
-        self.chosen.unwrap_or(self.fastest)
+        self.chosen.unwrap_or(self.fastest).div_ceil(self.parts)
     }
 
     /// Launches it, if there are rows.
@@ -164,13 +172,13 @@ impl<A: KernelArgs> RowKernel<A> {
         call.submit(|stream| unsafe { self.launch_on(stream, self.workgroups(rows), args) })
     }
 
-    /// Launches so many workgroups, as one of several launches of a call.
+    /// Launches so many workgroups for each part, as one of several launches of a call.
     ///
     /// # Safety
     /// As [`launch`](Self::launch), and within [`Call::submit`] of that call.
     pub unsafe fn launch_on(&self, stream: &Stream, workgroups: u32, args: &A) -> Result<()> {
         // SAFETY: passed on to the caller.
-        unsafe { self.function.launch(stream, [workgroups, 1, 1], args) }
+        unsafe { self.function.launch(stream, [workgroups, self.parts, 1], args) }
     }
 }
 

@@ -142,17 +142,35 @@ impl Layout {
         if row > 1 && self.strides[outer] != 1 {
             return None;
         }
+        self.even_stride(outer, row)
+    }
+
+    /// As [`row_stride`](Self::row_stride), of matrices, which are the two innermost dimensions, and of
+    /// the rows of each.
+    pub(crate) fn matrix_strides(&self) -> Option<[usize; 2]> {
+        let [.., rows, row] = self.shape() else { return None };
+        let outer = self.rank - 2;
+        if *row > 1 && self.strides[outer + 1] != 1 {
+            return None;
+        }
+        let within = self.strides[outer];
+        Some([self.even_stride(outer, within * rows)?, within])
+    }
+
+    /// Distance between neighbours of so many outer dimensions, if it is the same everywhere, or
+    /// another number if there are none.
+    fn even_stride(&self, outer: usize, otherwise: usize) -> Option<usize> {
         let mut stride = None;
-        let mut rows = 1;
+        let mut count = 1;
         for axis in (0..outer).rev().filter(|axis| self.dims[*axis] != 1) {
             match stride {
                 None => stride = Some(self.strides[axis]),
-                Some(stride) if self.strides[axis] == stride * rows => {}
+                Some(stride) if self.strides[axis] == stride * count => {}
                 Some(_) => return None,
             }
-            rows *= self.dims[axis].max(1);
+            count *= self.dims[axis].max(1);
         }
-        Some(stride.unwrap_or(row))
+        Some(stride.unwrap_or(otherwise))
     }
 
     /// The part of a dimension; with the offset of its first element.
@@ -382,7 +400,14 @@ mod tests {
         assert_eq!(columns(&base, 1, 1..3).1.row_stride(), None);
         assert_eq!(columns(&base, 1, 1..2).1.row_stride(), Some(20));
         assert_eq!(contiguous(&[7]).row_stride(), Some(7));
+        assert_eq!(base.matrix_strides(), Some([20, 5]));
+        assert_eq!(columns(&base, 1, 1..3).1.matrix_strides(), Some([20, 5]));
+        let swapped = base.permute("test", &[1, 0, 2], 1).unwrap();
+        assert_eq!(swapped.matrix_strides(), Some([5, 20]));
+        assert_eq!(contiguous(&[2, 3, 4, 5]).matrix_strides(), Some([20, 5]));
+        assert_eq!(contiguous(&[4, 5]).matrix_strides(), Some([20, 5]));
         let turned = base.permute("test", &[0, 2, 1], 1).unwrap();
+        assert_eq!(turned.matrix_strides(), None, "elements of a row are apart");
         assert_eq!(turned.row_stride(), None, "elements of a row are apart");
         assert_eq!(columns(&turned, 2, 0..1).1.row_stride(), None);
         assert_eq!(base.permute("test", &[1, 0, 2], 1).unwrap().row_stride(), None);

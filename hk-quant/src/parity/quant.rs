@@ -14,14 +14,14 @@ use hk_core::op::quant::ScaleLayout;
 use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Types};
 
 /// Element types of 8-bit codes, with the chip that has them if not all have.
-const CODES: [(DType, Option<Arch>); 3] = [
+pub(super) const CODES: [(DType, Option<Arch>); 3] = [
     (DType::I8, None),
     (DType::F8E4M3Fnuz, Some(Arch::Gfx942)),
     (DType::F8E4M3, Some(Arch::Gfx950)),
 ];
 
 /// Types of rows that cases have in turn.
-const TYPES: [&[DType]; 3] = [&[DType::Bf16], &[DType::F16], &[DType::F32]];
+pub(super) const TYPES: [&[DType]; 3] = [&[DType::Bf16], &[DType::F16], &[DType::F32]];
 
 /// Shapes `[rows, width]` of the specification.
 const SHAPES: [[usize; 2]; 12] = [
@@ -61,7 +61,7 @@ macro_rules! code {
         }
     };
 }
-use code;
+pub(super) use code;
 
 pub use tensors::tensor_cases;
 
@@ -77,7 +77,7 @@ enum Content {
 
 /// What every row-wise op is to pass: of each tile in several turns with all types, elsewhere with
 /// one in turn.
-fn suite() -> impl Iterator<Item = RowCase> {
+pub(super) fn suite() -> impl Iterator<Item = RowCase> {
     // Codes are never in the place of rows.
     let rows = RowCase::suite().into_iter().filter(|row| !row.in_place);
     rows.enumerate().map(|(i, row)| {
@@ -171,10 +171,10 @@ fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
 
 /// Scales of rows of so many elements each, in groups.
 #[derive(Clone, Copy)]
-struct Scales {
-    shape: [usize; 2],
-    group: usize,
-    layout: ScaleLayout,
+pub(super) struct Scales {
+    pub(super) shape: [usize; 2],
+    pub(super) group: usize,
+    pub(super) layout: ScaleLayout,
 }
 
 impl Scales {
@@ -183,7 +183,7 @@ impl Scales {
     }
 
     /// Their shape in memory.
-    fn in_memory(&self) -> [usize; 2] {
+    pub(super) fn in_memory(&self) -> [usize; 2] {
         let [rows, groups] = [self.shape[0], self.groups()];
         match self.layout {
             ScaleLayout::RowMajor => [rows, groups],
@@ -207,13 +207,13 @@ impl Scales {
     }
 
     /// The number of the scale that an element has.
-    fn of_element(&self, element: usize) -> usize {
+    pub(super) fn of_element(&self, element: usize) -> usize {
         let width = self.shape[1];
         element / width * self.groups() + element % width / self.group
     }
 
     /// As they are in memory, with padding where there is some.
-    fn arrange<S: Copy>(&self, scales: &[S], padding: S) -> Vec<S> {
+    pub(super) fn arrange<S: Copy>(&self, scales: &[S], padding: S) -> Vec<S> {
         let mut arranged = vec![padding; self.in_memory().iter().product()];
         for (at, scale) in scales.iter().enumerate() {
             arranged[self.place(at)] = *scale;
@@ -222,7 +222,7 @@ impl Scales {
     }
 
     /// Where the tensor is, if rows are across 4 GiB.
-    fn carried(&self, s: &Setup) -> Placement {
+    pub(super) fn carried(&self, s: &Setup) -> Placement {
         s.carried(|element| self.place(self.of_element(element)))
     }
 }

@@ -109,10 +109,13 @@ fn quantise_into<T: Real, C: Element>(
         codes: out.codes.ptr().any(),
         x_stride,
         codes_stride: codes_stride / C::PACK as i64,
+        x_part: 0,
+        codes_part: 0,
         scales: BlockScales::new(out.scales, scales_strides, layout, options.mode()),
         rows: rows as u32,
         width: width as u32,
         is_e2m1: u32::from(C::PACK == 2),
+        parts: 1,
     };
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
     unsafe { kernel.launch(call, rows, &args) }

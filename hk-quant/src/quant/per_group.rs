@@ -60,6 +60,8 @@ pub fn per_group_quant_into<T: Real, C: ByteCode>(
         codes: out.codes.ptr().any(),
         x_stride,
         codes_stride,
+        x_part: 0,
+        codes_part: 0,
         scales: GroupScales::new::<C>(out.scales, scales_strides, group),
         rows: rows as u32,
         width: width as u32,

@@ -1,3 +1,7 @@
 //! References of `hk-gdr`.
 
+pub mod causal_conv1d;
+pub mod causal_conv1d_fwd_split_qkv;
+pub mod causal_conv1d_split_qkv;
 pub mod fused_gdn_gating_prefill;
+pub mod fused_qkvzba_split;

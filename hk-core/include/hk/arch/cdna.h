@@ -110,6 +110,15 @@ __device__ inline u32 other_half_of_row(u32 value) {
   return __builtin_amdgcn_update_dpp(value, value, control, 0xf, 0xf, false);
 }
 
+// The value of the lane before, and of the last of the eight lanes before; of each aligned group of
+// eight lanes, the first has no such lane in the first case, and only the first has one in the second.
+__device__ inline u32 value_of_lane_before(u32 value) {
+  return __builtin_amdgcn_update_dpp(value, value, 0x111, 0xf, 0xf, false);
+}
+__device__ inline u32 value_of_last_of_eight(u32 value) {
+  return __builtin_amdgcn_update_dpp(value, value, 0x129, 0xf, 0xf, false);
+}
+
 // Instructions of 1 ulp that flush subnormals: 2^x, 1 / x, 1 / sqrt(x).
 __device__ inline f32 exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
 __device__ inline f32 reciprocal(f32 x) { return __builtin_amdgcn_rcpf(x); }

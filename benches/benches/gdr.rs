@@ -1,0 +1,162 @@
+//! Ops of hk-gdr on the simulator, one group per op.
+//!
+//! `cargo bench -p hk-benches --bench gdr`
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use hk_gdr::{
+    CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, Device, GdnGatingOptions, GdnGatingOut,
+    QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream, Tensor, bf16,
+    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
+    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, fused_gdn_gating_into,
+    fused_qkvzba_split_into,
+};
+
+/// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
+const SPLIT: [usize; 2] = [256, 512];
+const CHANNELS: usize = 2 * SPLIT[0] + SPLIT[1];
+const WIDTH: usize = 4;
+const TOKENS: usize = 1024;
+/// Sequences that get one more token.
+const BATCH: usize = 64;
+
+fn numbers(count: usize) -> Vec<bf16> {
+    (0..count).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect()
+}
+
+fn tensor(stream: &Stream, shape: &[usize]) -> Result<Tensor<bf16>> {
+    Tensor::from_slice(stream, &numbers(shape.iter().product()), shape)
+}
+
+/// Tokens of channels, of which channels are adjacent in memory.
+fn by_token(stream: &Stream, [channels, tokens]: [usize; 2]) -> Result<Tensor<bf16>> {
+    let whole = tensor(stream, &[tokens, channels])?;
+    // SAFETY: nobody has the whole any more.
+    Ok(unsafe { whole.permute(&[1, 0])?.alias() })
+}
+
+/// An op that moves so many bytes; `prepare` gives what launches it.
+fn bench(
+    criterion: &mut Criterion,
+    op: &str,
+    bytes: usize,
+    prepare: impl Fn(&Stream) -> Result<Box<dyn FnMut() -> Result<()>>>,
+) {
+    let mut group = criterion.benchmark_group(format!("{op}/bf16"));
+    group.sample_size(10).warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_secs(1));
+    group.throughput(Throughput::Bytes(bytes as u64));
+    for name in ["sim:mi325x", "sim:mi355x"] {
+        let stream = Device::open(name).expect("it opens").default_stream();
+        let mut launch = prepare(&stream).expect("it fits");
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            bencher.iter(|| {
+                launch().expect("it launches");
+                stream.synchronize().expect("it runs");
+            });
+        });
+    }
+    group.finish();
+}
+
+fn convolutions(criterion: &mut Criterion) {
+    let bytes = 2 * 2 * CHANNELS * TOKENS;
+    for (order, is_by_token) in [("by token", true), ("by channel", false)] {
+        let x = move |stream: &Stream| {
+            let shape = [CHANNELS, TOKENS];
+            if is_by_token { by_token(stream, shape) } else { tensor(stream, &shape) }
+        };
+        bench(criterion, &format!("causal_conv1d_varlen, {order}"), bytes, |stream| {
+            let (x, mut y) = (x(stream)?, x(stream)?);
+            let weight = tensor(stream, &[CHANNELS, WIDTH])?;
+            let bounds = Tensor::from_slice(stream, &[0i32, 300, TOKENS as i32], &[3])?;
+            Ok(Box::new(move || {
+                let options = CausalConv1dOptions::default().validate_indices(false);
+                let out = CausalConv1dVarlenOut { y: &mut y, conv_states: None };
+                causal_conv1d_varlen_into(&x, &weight, &bounds, &options, out)
+            }))
+        });
+        bench(criterion, &format!("causal_conv1d_fwd_split_qkv, {order}"), bytes, |stream| {
+            let (x, weight) = (x(stream)?, tensor(stream, &[CHANNELS, WIDTH])?);
+            let bounds = Tensor::from_slice(stream, &[0i32, 300, TOKENS as i32], &[3])?;
+            let [k_dim, v_dim] = SPLIT;
+            let mut q = tensor(stream, &[TOKENS, k_dim])?;
+            let mut k = tensor(stream, &[TOKENS, k_dim])?;
+            let mut v = tensor(stream, &[TOKENS, v_dim])?;
+            Ok(Box::new(move || {
+                let options = CausalConv1dOptions::default().validate_indices(false);
+                let (q, k, v) = (&mut *q, &mut *k, &mut *v);
+                let out = CausalConv1dFwdSplitQkvOut { q, k, v, conv_states: None };
+                causal_conv1d_fwd_split_qkv_into(&x, &weight, &bounds, k_dim, v_dim, &options, out)
+            }))
+        });
+    }
+    let bytes = 2 * CHANNELS * BATCH * 2 * WIDTH;
+    bench(criterion, "causal_conv1d_update", bytes, |stream| {
+        let (x, mut y) = (tensor(stream, &[BATCH, CHANNELS])?, tensor(stream, &[BATCH, CHANNELS])?);
+        let weight = tensor(stream, &[CHANNELS, WIDTH])?;
+        let mut state = tensor(stream, &[BATCH, CHANNELS, WIDTH - 1])?;
+        Ok(Box::new(move || {
+            let out = CausalConv1dUpdateOut { y: &mut y, conv_state: &mut state };
+            causal_conv1d_update_into(&x, &weight, &CausalConv1dOptions::default(), out)
+        }))
+    });
+    bench(criterion, "causal_conv1d_update_split_qkv", bytes, |stream| {
+        let (x, weight) =
+            (tensor(stream, &[BATCH, CHANNELS])?, tensor(stream, &[CHANNELS, WIDTH])?);
+        let [key_dim, value_dim] = SPLIT;
+        let mut q = tensor(stream, &[BATCH, key_dim])?;
+        let mut k = tensor(stream, &[BATCH, key_dim])?;
+        let mut v = tensor(stream, &[BATCH, value_dim])?;
+        let mut state = tensor(stream, &[BATCH, CHANNELS, WIDTH - 1])?;
+        Ok(Box::new(move || {
+            let options = CausalConv1dOptions::default();
+            let (q, k, v, conv_state) = (&mut *q, &mut *k, &mut *v, &mut *state);
+            let out = CausalConv1dUpdateSplitQkvOut { q, k, v, conv_state };
+            causal_conv1d_update_split_qkv_into(&x, &weight, key_dim, value_dim, &options, out)
+        }))
+    });
+}
+
+fn projections(criterion: &mut Criterion) {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
+    let (width, values) = (2 * (2 + 4) * 128, 4);
+    let bytes = 2 * 2 * TOKENS * (width + 2 * values);
+    bench(criterion, "fused_qkvzba_split", bytes, |stream| {
+        let mixed_qkvz = tensor(stream, &[TOKENS, width])?;
+        let mixed_ba = tensor(stream, &[TOKENS, 2 * values])?;
+        let mut mixed_qkv = tensor(stream, &[TOKENS, width - values * 128])?;
+        let mut z = tensor(stream, &[TOKENS, values, 128])?;
+        let mut b = tensor(stream, &[TOKENS, values])?;
+        let mut a = tensor(stream, &[TOKENS, values])?;
+        Ok(Box::new(move || {
+            let (mixed_qkv, z, b, a) = (&mut *mixed_qkv, &mut *z, &mut *b, &mut *a);
+            let out = QkvzbaSplitOut { mixed_qkv, z, b, a };
+            let options = QkvzbaSplitOptions::default();
+            fused_qkvzba_split_into(&mixed_qkvz, &mixed_ba, heads, &options, out)
+        }))
+    });
+}
+
+fn gates(criterion: &mut Criterion) {
+    for (tokens, heads) in [(8192, 4), (1024, 32)] {
+        let bytes = tokens * heads * (2 * 2 + 2 * 4);
+        let op = format!("fused_gdn_gating, {tokens}x{heads}");
+        bench(criterion, &op, bytes, |stream| {
+            let (a, b) = (tensor(stream, &[tokens, heads])?, tensor(stream, &[tokens, heads])?);
+            let (a_log, dt_bias) = (tensor(stream, &[heads])?, tensor(stream, &[heads])?);
+            let mut g = Tensor::<f32>::zeros(stream, &[tokens, heads])?;
+            let mut beta = Tensor::<f32>::zeros(stream, &[tokens, heads])?;
+            Ok(Box::new(move || {
+                let out = GdnGatingOut { g: &mut g, beta: &mut *beta };
+                let options = GdnGatingOptions::default();
+                fused_gdn_gating_into(&a_log, &dt_bias, &a, &b, &options, out)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, convolutions, projections, gates);
+criterion_main!(benches);

@@ -1,0 +1,101 @@
+// Elements of a lane in global memory, of which some may not be there, any distance apart.
+#pragma once
+
+#include "hk/hip.h"
+
+namespace hk {
+
+// N adjacent elements, aligned as one of them is.
+template <class T, int N>
+__device__ inline vec<T, N> load_adjacent(const T* from) {
+  return *reinterpret_cast<const vec_in_memory<T, N, sizeof(T)>*>(from);
+}
+template <class T, int N>
+__device__ inline void store_adjacent(T* to, vec<T, N> values) {
+  __builtin_nontemporal_store(values, reinterpret_cast<vec_in_memory<T, N, sizeof(T)>*>(to));
+}
+
+// The first `count` of N elements, `stride` apart, and the last of them again in the place of others;
+// together if all are there and adjacent. There is at least one.
+template <class T, int N>
+__device__ inline vec<T, N> load_elements(const T* from, i64 stride, u32 count) {
+  if (stride == 1 && count >= N) return load_adjacent<T, N>(from);
+  vec<T, N> values;
+  for (u32 i = 0; i < N; ++i) values[i] = from[(i < count ? i : count - 1) * stride];
+  return values;
+}
+
+template <class T, int N>
+__device__ inline void store_elements(T* to, i64 stride, u32 count, vec<T, N> values) {
+  if (stride == 1 && count >= N) return store_adjacent<T, N>(to, values);
+  for (u32 i = 0; i < N; ++i) {
+    if (i < count) to[i * stride] = values[i];
+  }
+}
+
+// Elements of a type that 16 bytes hold.
+template <class T>
+constexpr int per_128_bits = sizeof(bits128) / sizeof(T);
+
+// A square block of elements of each lane, within 2^31 bytes of memory from `base` on, which is the
+// same for the wave: 16 bytes in each of as many rows, `stride` elements apart from element `first` on.
+// Of the elements of a row only `left` are there, of the rows only `count`; what is not there is neither
+// read nor written.
+template <class T>
+struct lane_block {
+  static constexpr u32 size = per_128_bits<T>;
+  arch::checked_range memory;
+  u32 left;
+  u32 rows[size];  // where they start; out of range if they are not there
+
+  __device__ lane_block(const T* base, u32 first, u32 stride, u32 left, u32 count)
+      : memory(base, out_of_range), left(left) {
+    for (u32 r = 0; r < size; ++r) {
+      const u32 start = (first + r * stride) * static_cast<u32>(sizeof(T));
+      rows[r] = r < count ? start : out_of_range;
+    }
+  }
+
+  // What is not there is zero.
+  __device__ void load(bits128 (&values)[size]) const {
+    for (u32 r = 0; r < size; ++r) values[r] = memory.load_128(whole(r));
+    if (!is_partial()) return;
+    for (u32 d = 0; d < 4; ++d) {
+      for (u32 r = 0; r < size; ++r) {
+        if constexpr (sizeof(T) == 2) {
+          const u32 high = memory.load_16(element(r, 2 * d + 1));
+          values[r][d] = memory.load_16(element(r, 2 * d)) | high << 16;
+        } else {
+          values[r][d] = memory.load_32(element(r, d));
+        }
+      }
+    }
+  }
+
+  // Row r is `of(r)`.
+  __device__ void store(auto&& of) const {
+    for (u32 r = 0; r < size; ++r) memory.store_once(whole(r), bits128(of(r)));
+    if (!is_partial()) return;
+    for (u32 r = 0; r < size; ++r) {
+      const bits128 bits = of(r);
+      for (u32 d = 0; d < 4; ++d) {
+        if constexpr (sizeof(T) == 2) {
+          memory.store_once(element(r, 2 * d), static_cast<u16>(bits[d]));
+          memory.store_once(element(r, 2 * d + 1), static_cast<u16>(bits[d] >> 16));
+        } else {
+          memory.store_once(element(r, d), u32(bits[d]));
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ bool is_partial() const { return left - 1 < size - 1; }
+  __device__ u32 whole(u32 r) const { return left < size ? out_of_range : rows[r]; }
+  // Out of range stays so behind a few elements more.
+  __device__ u32 element(u32 r, u32 i) const {
+    return (i < left ? rows[r] : out_of_range) + i * static_cast<u32>(sizeof(T));
+  }
+};
+
+}  // namespace hk

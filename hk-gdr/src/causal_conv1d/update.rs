@@ -1,0 +1,94 @@
+//! New tokens of sequences.
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::Real;
+use hk_core::{Result, Tensor, TensorSlice};
+
+use super::launch::{Convolution, Order, empty_like};
+use super::options::CausalConv1dOptions;
+
+/// Where [`causal_conv1d_update_into`] stores.
+#[derive(Debug)]
+pub struct CausalConv1dUpdateOut<'a, T: Real> {
+    /// The results, in the shape of x. Those of skipped sequences are left alone.
+    pub y: &'a mut TensorSlice<T>,
+    /// The states, `[lines, c, >= w - 1]`, which become the new ones.
+    pub conv_state: &'a mut TensorSlice<T>,
+}
+
+/// The convolution of each channel of one or more new tokens of n sequences, `[n, c]` or `[n, c, s]`,
+/// after their states in `conv_state`, `[lines, c, >= w - 1]`, which become the new ones. Results of
+/// skipped sequences are zeros, and y has the order of memory that x has.
+///
+/// # Errors
+/// [`Error::Shape`] if shapes do not fit to each other, there are no channels, w is not 2, 3 or 4, or
+/// states have fewer than w - 1 columns or, without indices, than n lines, [`Error::Value`] if an index
+/// is wrong and [looked at](CausalConv1dOptions::validate_indices), or it is said which sequences begin
+/// with their states, which all do, and [`Error::Stride`] or [`Error::Alias`] if states overlap
+/// themselves or another argument.
+pub fn causal_conv1d_update<T: Real, W: Real>(
+    x: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    conv_state: &mut TensorSlice<T>,
+    options: &CausalConv1dOptions<'_, W>,
+) -> Result<Tensor<T>> {
+    let mut y = empty_like(x)?;
+    update(x, weight, options, CausalConv1dUpdateOut { y: &mut y, conv_state }, true)?;
+    Ok(y)
+}
+
+/// As [`causal_conv1d_update`], into given tensors; y may be x, and results of skipped sequences are
+/// left alone.
+///
+/// # Errors
+/// As [`causal_conv1d_update`]; [`Error::Shape`] or [`Error::Stride`] also if y is not as
+/// [`CausalConv1dUpdateOut`] says, and [`Error::Alias`] if it overlaps another argument.
+pub fn causal_conv1d_update_into<T: Real, W: Real>(
+    x: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    options: &CausalConv1dOptions<'_, W>,
+    out: CausalConv1dUpdateOut<'_, T>,
+) -> Result<()> {
+    update(x, weight, options, out, false)
+}
+
+/// As [`causal_conv1d_update`], into `x`; tokens of skipped sequences stay as they were.
+///
+/// # Errors
+/// As [`causal_conv1d_update`].
+pub fn causal_conv1d_update_inplace<T: Real, W: Real>(
+    x: &mut TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    conv_state: &mut TensorSlice<T>,
+    options: &CausalConv1dOptions<'_, W>,
+) -> Result<()> {
+    let (x, mut y) = x.in_place();
+    causal_conv1d_update_into(&x, weight, options, CausalConv1dUpdateOut { y: &mut y, conv_state })
+}
+
+fn update<T: Real, W: Real>(
+    x: &TensorSlice<T>,
+    weight: &TensorSlice<W>,
+    options: &CausalConv1dOptions<'_, W>,
+    out: CausalConv1dUpdateOut<'_, T>,
+    zeros: bool,
+) -> Result<()> {
+    let (dims, order) = new_tokens(x);
+    let x = (x, dims, order);
+    let mut conv = Convolution::new("causal_conv1d_update", x, Some("y"), weight, options)?;
+    conv.is_whole = true;
+    conv.without_bounds()?;
+    conv.lines()?;
+    conv.output("y", out.y, dims, order)?;
+    conv.states("conv_state", out.conv_state)?;
+    conv.launch("n", order.tokens(), zeros)
+}
+
+/// How the dimensions of new tokens are called, and their order.
+pub(crate) fn new_tokens<T: Real>(x: &TensorSlice<T>) -> (&'static [&'static str], Order) {
+    match x.shape().len() {
+        3 => (&["n", "c", "s"], Order::Sequences),
+        _ => (&["n", "c"], Order::Tokens),
+    }
+}

@@ -1,0 +1,78 @@
+//! Cases of `causal_conv1d_fwd_split_qkv`.
+
+use hk_core::dtype::Real;
+use hk_ref::{Arg, Case, Placement, REALS, Setup, Size, real};
+
+use super::convolution::{Dims, Initial, Lines, Spec, States, Tensors, split};
+use crate::{CausalConv1dFwdSplitQkvOut, causal_conv1d_fwd_split_qkv_into};
+
+fn set_up<T: Real, W: Real>(s: &mut Setup, spec: &Spec, sizes: [usize; 2]) {
+    let tensors = Tensors::<T, W>::new(s, spec, Dims::Packed, (None, "conv_states"));
+    let outputs = split(s, spec, sizes, Dims::Packed, true, &tensors);
+    let spec = spec.clone();
+    s.call(move || {
+        let bounds = tensors.bounds.as_ref().expect("sequences that follow each other").get();
+        let mut states = tensors.states.as_ref().map(Arg::get);
+        let [mut q, mut k, mut v] = outputs.each_ref().map(Arg::get);
+        let out = CausalConv1dFwdSplitQkvOut {
+            q: &mut q,
+            k: &mut k,
+            v: &mut v,
+            conv_states: states.as_deref_mut(),
+        };
+        let (x, weight, [k_dim, v_dim]) = (tensors.x.get(), tensors.weight.get(), sizes);
+        let bounds = bounds.indices();
+        tensors.with_options(&spec, |options| {
+            causal_conv1d_fwd_split_qkv_into(&x, &weight, bounds, k_dim, v_dim, options, out)
+        })
+    });
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |spec: Spec, sizes: [usize; 2]| {
+        let op = "causal_conv1d_fwd_split_qkv";
+        cases.push(spec.case("causal_conv1d_fwd_split_qkv", op, Dims::Packed, move |s, spec| {
+            let [x, w] = spec.dtypes;
+            real!(x, T => real!(w, W => set_up::<T, W>(s, spec, sizes)));
+        }));
+    };
+    let lengths: [&[usize]; 7] =
+        [&[1], &[2], &[1, 2, 3], &[70], &[64, 64], &[5, 1, 1, 1], &[40, 0, 3, 16, 33, 2, 17]];
+    let mut turn = 0;
+    for lengths in lengths {
+        for by_token in [true, false] {
+            for sizes in [[64, 96], [32, 32], [33, 33]] {
+                let channels = 2 * sizes[0] + sizes[1];
+                let spec = Spec::new("split", channels, lengths, 2 + turn % 3);
+                let states = States {
+                    more_columns: turn % 2,
+                    by_column: turn % 5 < 2,
+                    initial: [Initial::Some, Initial::None][turn % 3 / 2],
+                };
+                let spec = Spec {
+                    dtypes: [REALS[turn / 3 % 3], REALS[turn % 3]],
+                    by_token: [by_token, true],
+                    states: (turn % 4 < 3).then_some(states),
+                    lines: [Lines::Permuted32, Lines::Own, Lines::Permuted64, Lines::Own][turn % 4],
+                    bias: turn % 3 < 2,
+                    silu: turn % 4 < 3,
+                    chunk: [None, Some(16), Some(32)][turn % 3],
+                    place: Placement::DENSE.gap([0, 3][turn / 2 % 2]),
+                    ..spec
+                };
+                add(spec, sizes);
+                turn += 1;
+            }
+        }
+    }
+    for lengths in [&[1000][..], &[512], &[8192], &[128; 64]] {
+        for by_token in [[true; 2], [false, true]] {
+            let model = Spec::new("model", 8192, lengths, 4).states(Initial::Some);
+            let model = Spec { bias: false, by_token, size: Size::Large, ..model };
+            add(model, [2048, 4096]);
+        }
+    }
+    cases
+}

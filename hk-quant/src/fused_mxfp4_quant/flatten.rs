@@ -1,0 +1,82 @@
+//! Rows made of matrices, with a power of two for each block.
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::op::Arguments;
+use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, Quantised, QuantisedOut, ScaleLayout};
+use hk_core::{Result, TensorSlice};
+
+use super::require_even;
+use crate::KERNELS;
+use crate::flatten::{FLAT, Parts, empty_flat};
+use crate::mx_quant::MxQuantArgs;
+
+const OP: &str = "fused_flatten_mxfp4_quant";
+
+/// Quantises `[.., h, n]` to rows `[.., h n]` of 4-bit floating point, each block of 32 consecutive
+/// elements with a power of two of its own; codes are `x / s`, rounded to nearest, ties to even, at
+/// most 6. No block has elements of two rows of x; the last of each may be shorter. Scales are
+/// `[.., h ceil(n/32)]`, `[h ceil(n/32), rows]` or shuffled.
+///
+/// # Errors
+/// [`Error::Shape`] if x has no two dimensions, rows are empty, or h is 0 or more than 65,535,
+/// [`Error::Stride`] if the elements of a row are not
+/// adjacent, or matrices not evenly spaced, [`Error::Value`] if rows of x have an
+/// odd number of elements, or the tile does not take such rows, and [`Error::NoTile`] if there is no
+/// tile of that name.
+pub fn fused_flatten_mxfp4_quant<T: Real>(
+    x: &TensorSlice<T>,
+    options: &MxOptions<'_>,
+) -> Result<Quantised<F4x2E2M1, E8M0>> {
+    require_even(&Arguments::new(OP), x.shape().last().copied().unwrap_or_default())?;
+    let mut quantised = empty_flat(x, options.layout(), MX_BLOCK)?;
+    fused_flatten_mxfp4_quant_into(x, options, quantised.out())?;
+    Ok(quantised)
+}
+
+/// As [`fused_flatten_mxfp4_quant`], into given tensors.
+///
+/// # Errors
+/// As [`fused_flatten_mxfp4_quant`]; [`Error::Shape`] or [`Error::Stride`] also if an output has not
+/// the shape that [`fused_flatten_mxfp4_quant`] gives it, and [`Error::Alias`] if one overlaps another
+/// argument.
+pub fn fused_flatten_mxfp4_quant_into<T: Real>(
+    x: &TensorSlice<T>,
+    options: &MxOptions<'_>,
+    out: QuantisedOut<'_, F4x2E2M1, E8M0>,
+) -> Result<()> {
+    let layout = options.layout();
+    let mut args = Arguments::new(OP);
+    let mut parts = Parts::new(&mut args, x)?;
+    require_even(&args, parts.width)?;
+    parts.codes[0] = args.output("codes", out.codes, FLAT).portable().rows()?;
+    let blocks = parts.width.div_ceil(MX_BLOCK);
+    let mut strides = layout.output_of(&mut args, out.scales, parts.parts * blocks)?;
+    options.row_options().check(&args)?;
+    let call = args.check()?;
+
+    if layout == ScaleLayout::RowMajor {
+        strides[0] = parts.merge(blocks, strides[0]);
+    }
+    let Parts { rows, width, x: [x_stride, x_part], codes, .. } = parts;
+    let [codes_stride, codes_part] = codes.map(|codes| codes / 2);
+    let family = ("mx_quant", T::DTYPE.name());
+    let row_options = options.row_options();
+    let kernel = row_options.kernel(&call, &KERNELS, family, width, parts.stride())?;
+    let args = MxQuantArgs {
+        x: x.ptr().any(),
+        codes: out.codes.ptr().any(),
+        x_stride,
+        codes_stride,
+        x_part,
+        codes_part,
+        scales: BlockScales::new(out.scales, strides, layout, options.mode()),
+        rows: rows as u32,
+        width: width as u32,
+        is_e2m1: 1,
+        parts: parts.parts as u32,
+    };
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.parts(parts.parts as u32).launch(call, rows, &args) }
+}

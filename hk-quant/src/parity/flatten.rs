@@ -1,0 +1,74 @@
+//! Matrices for the ops that make rows of them.
+
+use hk_core::dtype::DType;
+use hk_core::op::rows::RowOptions;
+use hk_ref::{Case, CaseInfo, Placement, REALS, Setup, Size};
+
+/// Matrices of a case: their shape, `[m, h, n]`, and in which order they are stored.
+#[derive(Clone, Copy)]
+pub(super) struct Flat {
+    pub(super) shape: [usize; 3],
+    pub(super) order: &'static [usize],
+    tile: Option<&'static str>,
+    workgroups: Option<u32>,
+    place: Placement,
+}
+
+/// Those of the specification, and for each tile configuration.
+const SHAPES: [([usize; 3], Option<&str>); 13] = [
+    ([3, 16, 128], None),
+    ([5, 4, 96], None),
+    ([4, 3, 32], None),
+    ([4, 3, 64], None),
+    ([4, 3, 128], None),
+    ([1, 5, 200], None),
+    ([0, 3, 64], None),
+    ([2, 3, 7168], None),
+    ([19, 3, 43], Some("n128")),
+    ([7, 3, 301], Some("n512")),
+    ([3, 2, 601], Some("n2048")),
+    ([2, 3, 2501], Some("n8192")),
+    ([2, 2, 16_901], Some("any")),
+];
+
+const ROWS: &[usize] = &[0, 1, 2];
+const MATRICES: &[usize] = &[1, 0, 2];
+
+/// Every kind of matrices, of widths in such units, with a type of elements.
+pub(super) fn all(unit: usize) -> Vec<(Flat, DType)> {
+    let mut all = Vec::new();
+    for (i, ([m, h, n], tile)) in SHAPES.into_iter().enumerate() {
+        let shape = [m, h, n.next_multiple_of(unit)];
+        for (j, order) in [ROWS, MATRICES].into_iter().enumerate() {
+            for (k, gap) in [0, 6].into_iter().enumerate() {
+                let place = Placement::DENSE.gap(gap);
+                let workgroups = (i % 2 == 1).then_some(4);
+                let of = Flat { shape, order, tile, workgroups, place };
+                all.push((of, REALS[(i + j + k) % 3]));
+            }
+        }
+    }
+    all
+}
+
+impl Flat {
+    pub(super) fn options(&self) -> RowOptions<'static> {
+        let options = self.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
+        self.workgroups.into_iter().fold(options, RowOptions::workgroups)
+    }
+
+    pub(super) fn case(
+        &self,
+        module: &'static str,
+        op: &'static str,
+        types: &[DType],
+        set_up: impl Fn(&mut Setup) + Send + Sync + 'static,
+    ) -> Case {
+        let order = if self.order == ROWS { "rows" } else { "matrices" };
+        let gaps = if self.place.gap > 0 { ", gaps" } else { "" };
+        let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
+        let name = format!("{order} first{gaps}{tile}");
+        let info = CaseInfo::new(module, op, name, types, &self.shape);
+        Case::new(info, set_up).place(self.place).size(Size::Quick)
+    }
+}

@@ -1,0 +1,324 @@
+//! Cases of the module `fused_fp8_quant`.
+
+mod flatten;
+mod gated;
+mod silu_mul;
+
+use hk_core::Result;
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
+use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
+use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
+use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Steps, Types, real};
+
+use super::quant::{CODES, TYPES, code, suite};
+use crate::{
+    FusedAddRmsnormDynamicQuantOut, RmsInput, RmsOthers, RmsnormDynamicOptions, SecondRms,
+    StaticOptions, fused_add_rmsnorm_dynamic_quant_into, fused_rms_fp8_group_quant_into,
+    fused_rms_fp8_per_tensor_static_quant_into, rmsnorm_dynamic_quant_into,
+};
+
+pub(super) const EPS: f32 = 1e-6;
+
+/// The scale that is given: some codes are clamped.
+const SCALE: f32 = 0.005;
+
+/// The bound of magnitudes, below those of most rows.
+const BOUND: f32 = 1.5;
+
+/// Codes that may be one step off, since the norm is not exact.
+pub(super) const NEAR: Steps = Steps { share: 0.002, near: 1.0 / 65_536.0 };
+
+/// Widths of rows, and of those that are normalised beside them.
+const WIDTHS: [[usize; 2]; 4] = [[128, 128], [128, 1536], [200, 64], [1536, 512]];
+
+/// Shapes of models: DeepSeek-V3.
+const MODELS: [[usize; 2]; 2] = [[8192, 1536], [8192, 7168]];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Scales {
+    Group(usize, ScaleLayout),
+    /// Given; the norm is perhaps rounded before.
+    Given(bool),
+    /// Of rows, with a bound perhaps.
+    Row(Option<f32>),
+}
+
+/// What varies between cases, apart from types.
+#[derive(Clone, Copy)]
+struct Spec {
+    row: RowCase,
+    scales: Scales,
+    has_residual: bool,
+    stores_norm: bool,
+    /// The width of other rows.
+    second: Option<usize>,
+}
+
+impl Spec {
+    const fn op(&self) -> &'static str {
+        match self.scales {
+            Scales::Group(..) => "fused_rms_fp8_group_quant",
+            Scales::Given(_) => "fused_rms_fp8_per_tensor_static_quant",
+            Scales::Row(_) if self.has_residual => "fused_add_rmsnorm_dynamic_quant",
+            Scales::Row(_) => "rmsnorm_dynamic_quant",
+        }
+    }
+
+    fn what(&self) -> String {
+        let scales = match self.scales {
+            Scales::Group(group, layout) => format!(", groups of {group}, {layout:?}"),
+            Scales::Given(true) => ", norm rounded".to_owned(),
+            Scales::Row(Some(_)) => ", bound".to_owned(),
+            _ => String::new(),
+        };
+        let residual = if self.has_residual { ", residual" } else { "" };
+        let norm = if self.stores_norm { ", norm" } else { "" };
+        let second = self.second.map(|width| format!(", beside {width}")).unwrap_or_default();
+        [&scales, residual, norm, &second].concat()
+    }
+
+    /// Of those types of rows and codes, with a type of weights.
+    fn case(self, x: DType, weight: DType, (codes, arch): (DType, Option<hk_core::Arch>)) -> Case {
+        let types = [x, weight, codes];
+        let mut case = self.row.case("fused_fp8_quant", self.op(), &types, move |s| {
+            real!(x, T => real!(weight, W => match (self.scales, codes) {
+                (Scales::Row(_), _) => {
+                    code!(codes, C => set_up::<T, W, C>(s, self, launch_row::<T, W, C>));
+                }
+                (_, DType::F8E4M3Fnuz) => set_up::<T, W, F8E4M3Fnuz>(s, self, launch_fp8),
+                _ => set_up::<T, W, F8E4M3>(s, self, launch_fp8),
+            }));
+        });
+        case.info.arch = arch;
+        case.info.case += &self.what();
+        case
+    }
+
+    /// Of each type that the rows are for, with a type of weights each.
+    fn cases(self) -> impl Iterator<Item = Case> {
+        let codes = CODES
+            .into_iter()
+            .filter(move |(_, arch)| arch.is_some() || matches!(self.scales, Scales::Row(_)));
+        let types = self.row.inputs().iter().enumerate();
+        types.flat_map(move |(i, x)| {
+            let weight = REALS[(i + self.row.shape[1]) % 3];
+            codes.clone().map(move |codes| self.case(*x, weight, codes))
+        })
+    }
+}
+
+fn set_up<T: Real, W: Real, C: ByteCode>(
+    s: &mut Setup,
+    spec: Spec,
+    launch: fn(Spec, &Tensors<T, W, C>) -> Result<()>,
+) {
+    let (shape, [rows, width]) = (spec.row.shape, spec.row.shape);
+    let columns = s.carried(|element| element % width);
+    let x = s.input::<T>("x", &shape, Draw::Normal);
+    let weight = s.input::<W>("weight", &[width], Draw::Uniform).place(columns);
+    let residual = spec.has_residual.then(|| s.input::<T>("residual", &shape, Draw::Normal));
+    let sums = residual.as_ref().map(|residual| add(&x.numbers(), &residual.numbers()));
+    let rounded = |values: &[f64]| -> Vec<f64> { decode(&T::encode(values)) };
+    let in_f32 =
+        |sums: &Vec<f64>| sums.iter().map(|sum| f64::from(*sum as f32)).collect::<Vec<_>>();
+    let stored = sums.as_ref().map(|sums| rounded(&in_f32(sums)));
+    let h = match (&sums, &stored) {
+        (Some(_), Some(stored)) if matches!(spec.scales, Scales::Row(_)) => stored.clone(),
+        (Some(sums), _) => sums.clone(),
+        _ => x.numbers(),
+    };
+    let n = norm(&h, &weight.numbers(), EPS);
+    let residual_out = stored.map(|of| s.output::<T>("residual_out", &shape, Expected::exact(of)));
+    let norm_out = spec
+        .stores_norm
+        .then(|| s.output::<T>("norm", &shape, Expected::rounded(n.clone(), T::DTYPE, false)));
+    let second = spec.second.map(|width| second::<T, W>(s, [rows, width]));
+    let most = f64::from(C::MOST);
+    let (scales, group) = match spec.scales {
+        Scales::Given(_) => (vec![f64::from(SCALE)], usize::MAX),
+        Scales::Row(bound) => {
+            let bound = bound.map_or(f64::INFINITY, f64::from);
+            (n.chunks(width).map(|row| scale(row, 0.0, bound, most)).collect(), width)
+        }
+        Scales::Group(group, _) => {
+            let groups = n.chunks(width).flat_map(|row| row.chunks(group));
+            let least = f64::from(1e-10f32);
+            (groups.map(|of| scale(of, least, f64::INFINITY, most)).collect(), group)
+        }
+    };
+    let n = if spec.scales == Scales::Given(true) { rounded(&n) } else { n };
+    let codes: Vec<_> = match spec.scales {
+        // Where the norm is rounded, products with the inverse are often ties.
+        Scales::Given(_) => products(&n, f64::from(1.0 / SCALE), most),
+        _ => {
+            let groups = n.chunks(width).flat_map(|row| row.chunks(group));
+            groups.zip(&scales).flat_map(|(n, scale)| quotients(n, *scale, most)).collect()
+        }
+    };
+    let codes = s.output::<C>("codes", &shape, Expected::codes(codes, NEAR));
+    let scales = declare_scales(s, spec, scales);
+    let tensors = Tensors { x, weight, residual, residual_out, norm_out, second, codes, scales };
+    s.call(move || launch(spec, &tensors));
+}
+
+/// The scales, as the op takes them.
+fn declare_scales(s: &mut Setup, spec: Spec, scales: Vec<f64>) -> Arg<f32> {
+    let [rows, width] = spec.row.shape;
+    let relative = |scales| Expected::relative(scales, 2e-6);
+    let carries = spec.row.place.carry.is_some();
+    let (scales, place) = match spec.scales {
+        Scales::Given(_) => {
+            let place = s.carried(|_| 0);
+            (s.given("scale", &[1], vec![SCALE]), place)
+        }
+        Scales::Row(_) => {
+            let place = s.carried(|element| element / width);
+            (s.output::<f32>("scales", &[rows], relative(scales)), place)
+        }
+        Scales::Group(group, layout) => {
+            let of = super::quant::Scales { shape: [rows, width], group, layout };
+            let place = of.carried(s);
+            let arranged = relative(of.arrange(&scales, 1.0));
+            (s.output::<f32>("scales", &of.in_memory(), arranged), place)
+        }
+    };
+    if carries { scales.place(place) } else { scales }
+}
+
+/// The tensors of a case, of which not all cases have all.
+struct Tensors<T: Real, W: Real, C: ByteCode> {
+    x: Arg<T>,
+    weight: Arg<W>,
+    residual: Option<Arg<T>>,
+    residual_out: Option<Arg<T>>,
+    norm_out: Option<Arg<T>>,
+    second: Option<SecondArg<T, W>>,
+    codes: Arg<C>,
+    scales: Arg<f32>,
+}
+
+/// Other rows, their weights, and their norm.
+type SecondArg<T, W> = (Arg<T>, Arg<W>, Arg<T>);
+
+fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2]) -> SecondArg<T, W> {
+    let x = s.input::<T>("x2", &shape, Draw::Normal);
+    let weight = s.input::<W>("weight2", &shape[1..], Draw::Uniform);
+    let y = norm(&x.numbers(), &weight.numbers(), 2.0 * EPS);
+    let y = s.output::<T>("y2", &shape, Expected::rounded(y, T::DTYPE, false));
+    (x, weight, y)
+}
+
+/// With scales of groups, or a given one.
+fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
+    let rows = spec.row.options();
+    let (x, weight, mut codes, mut scales) =
+        (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
+    let residual = of.residual.as_ref().map(Arg::get);
+    let mut residual_out = of.residual_out.as_ref().map(Arg::get);
+    let mut norm = of.norm_out.as_ref().map(Arg::get);
+    let mut second = of.second.as_ref().map(|(x, w, y)| (x.get(), w.get(), y.get()));
+    let second = second
+        .as_mut()
+        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, 2.0 * EPS), y });
+    let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, EPS) };
+    let (norm, residual_out) = (norm.as_deref_mut(), residual_out.as_deref_mut());
+    let others = RmsOthers { norm, residual_out, second };
+    if let Scales::Group(group, layout) = spec.scales {
+        let options = GroupOptions::default().group(group).scale_layout(layout).rows(rows);
+        let out = QuantisedOut { codes: &mut *codes, scales: &mut *scales };
+        return fused_rms_fp8_group_quant_into(&input, &options, out, others);
+    }
+    let options = StaticOptions::default().rows(rows);
+    let rounds = spec.scales == Scales::Given(true);
+    let options = if rounds { options.convert_to_input_type() } else { options };
+    fused_rms_fp8_per_tensor_static_quant_into(&input, &scales, &options, &mut codes, others)
+}
+
+/// With scales of rows.
+fn launch_row<T: Real, W: Real, C: ByteCode>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
+    let (x, weight, mut codes, mut scales) =
+        (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
+    let mut norm = of.norm_out.as_ref().map(Arg::get);
+    let norm = norm.as_deref_mut();
+    let options = RmsnormDynamicOptions::default().rows(spec.row.options());
+    let options = match spec.scales {
+        Scales::Row(Some(bound)) => options.scale_ub(bound),
+        _ => options,
+    };
+    let quantised = QuantisedOut { codes: &mut *codes, scales: &mut *scales };
+    let (Some(residual), Some(residual_out)) = (&of.residual, &of.residual_out) else {
+        return rmsnorm_dynamic_quant_into(&x, &weight, EPS, &options, quantised, norm);
+    };
+    let mut residual_out = residual_out.get();
+    let out = FusedAddRmsnormDynamicQuantOut { quantised, residual_out: &mut residual_out, norm };
+    fused_add_rmsnorm_dynamic_quant_into(&x, &residual.get(), &weight, EPS, &options, out)
+}
+
+/// Scales that cases have in turn.
+const SCALES: [Scales; 8] = [
+    Scales::Group(32, ScaleLayout::RowMajor),
+    Scales::Given(false),
+    Scales::Row(None),
+    Scales::Group(128, ScaleLayout::ColMajor),
+    Scales::Group(64, ScaleLayout::RowMajor),
+    Scales::Given(true),
+    Scales::Row(Some(BOUND)),
+    Scales::Group(128, ScaleLayout::RowMajor),
+];
+
+/// The tile configurations of the core `silu_mul_quant`, with a shape for each.
+const PIECES: [(&str, [usize; 2]); 2] = [("n128", [83, 43]), ("any", [3, 2501])];
+
+/// Small rows for it.
+const SHAPES_OF_PIECES: [[usize; 2]; 8] =
+    [[1, 1], [3, 7], [33, 257], [0, 64], [8, 1024], [2, 1023], [2, 1026], [1, 16_900]];
+
+/// Rows for all that it does.
+fn pieces() -> Vec<RowCase> {
+    let rows = PIECES.into_iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, shape));
+    rows.filter(|row| !row.in_place).map(|row| RowCase { types: Types::Each, ..row }).collect()
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut specs = Vec::new();
+    // Each kind of scale takes the same ways through rows.
+    for (i, row) in suite().enumerate() {
+        let all = matches!(row.types, Types::Pairs | Types::Each);
+        for (j, scales) in SCALES.into_iter().enumerate().filter(|(j, _)| all || i % 8 == *j) {
+            let has_residual = (i + j / 2) % 2 == 0;
+            let (stores_norm, second) = (j % 3 == 0, None);
+            let types = if all { Types::Only(TYPES[(i + j) % 3]) } else { row.types };
+            let row = RowCase { types, ..row };
+            specs.push(Spec { row, scales, has_residual, stores_norm, second });
+        }
+    }
+    for (i, [width, other]) in WIDTHS.into_iter().enumerate() {
+        for (j, rows) in [1, 3, 32].into_iter().enumerate() {
+            for options in 0..8 {
+                let scales = SCALES[(i + j + options) % 8];
+                let types = Types::Only(TYPES[(i + j + options) % 3]);
+                let row = RowCase { types, ..RowCase::new([rows, width], "plain") };
+                let second =
+                    (options & 4 != 0 && !matches!(scales, Scales::Row(_))).then_some(other);
+                let (has_residual, stores_norm) = (options & 1 != 0, options & 2 != 0);
+                specs.push(Spec { row, scales, has_residual, stores_norm, second });
+            }
+        }
+    }
+    for (i, scales) in SCALES.into_iter().enumerate() {
+        let types = Types::Only(TYPES[i % 3]);
+        let row = RowCase { types, ..RowCase::new([8, 1024], "plain") };
+        let has_residual = i % 2 == 0;
+        specs.push(Spec { row, scales, has_residual, stores_norm: false, second: None });
+    }
+    for row in RowCase::models(&MODELS) {
+        let (scales, second) = (SCALES[7], Some(512));
+        specs.push(Spec { row, scales, has_residual: true, stores_norm: false, second });
+    }
+    let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    cases.extend(flatten::cases());
+    cases.extend(silu_mul::cases());
+    cases.extend(gated::cases());
+    cases
+}
