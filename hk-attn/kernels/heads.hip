@@ -1,12 +1,12 @@
-// Rows of heads, moved from tensors of tokens to others, and into caches by slots; on the way they may
-// be normalised, and pairs of their elements rotated:
+// Rows of heads, moved from tensors of tokens to others, and into caches by slots; on the way they
+// may be normalised, and pairs of their elements rotated:
 //   y = x, or x r (w + weight_offset) with r = 1 / sqrt(mean x^2 + eps)
 //   (a, b) -> (a cos t - b sin t, b cos t + a sin t)
 // in f32, rounded once at each store. What is not changed is copied bit by bit.
 //
-// A list of parts says which rows. Of a part, a wave takes the rows of some heads of one or more tokens
-// at once, each by the lanes that it needs, and then those of the next heads, which it loads meanwhile.
-// The lanes keep their cosines, sines and weights. Each lane has 32 bytes of a row.
+// A list of parts says which rows. Of a part, a wave takes the rows of some heads of one or more
+// tokens at once, each by the lanes that it needs, and then those of the next heads, which it loads
+// meanwhile. The lanes keep their cosines, sines and weights. Each lane has 32 bytes of a row.
 #include "hk/rope.h"
 #include "hk/wave.h"
 
@@ -14,7 +14,8 @@ namespace hk {
 
 inline constexpr int max_parts = 8;
 
-// Rows of heads of tokens: of `inner` at even distances, then as many further ones at another distance.
+// Rows of heads of tokens: of `inner` at even distances, then as many further ones at another
+// distance.
 struct HeadRows {
   i64 outer_stride;  // in elements, as all strides
   i64 inner_stride;
@@ -55,7 +56,8 @@ namespace {
 
 // The type as `cache_type` has it, and that of bytes.
 template <class T>
-constexpr u32 type_code = __is_same(T, bf16) ? 0 : __is_same(T, f16) ? 1 : __is_same(T, f32) ? 2 : 4;
+constexpr u32 type_code =
+    __is_same(T, bf16) ? 0 : __is_same(T, f16) ? 1 : __is_same(T, f32) ? 2 : 4;
 
 // A lane's unit of a row.
 template <class T, int N>
@@ -103,7 +105,8 @@ struct piece {
   i64 to_slot;
   bool has_slot;
 
-  __device__ piece(const HeadsArgs& args, const HeadPart& part, u32 index) : args(args), part(part) {
+  __device__ piece(const HeadsArgs& args, const HeadPart& part, u32 index)
+      : args(args), part(part) {
     const u32 row = lane_id() >> part.lanes;
     const u32 tokens = wave_size >> part.lanes >> part.at_once;
     token = index / part.pieces * tokens + (row >> part.at_once);
@@ -191,8 +194,8 @@ struct piece {
     });
   }
 
-  // What a row is multiplied by to have a mean square of one. Of a row of which the lanes hold a part
-  // at a time, the rest is read for it, also by lanes that hold nothing of the last part.
+  // What a row is multiplied by to have a mean square of one. Of a row of which the lanes hold a
+  // part at a time, the rest is read for it, also by lanes that hold nothing of the last part.
   __device__ f32 norm(const unit& held, u32 units, u32 turn, bool has_row) const {
     const auto squares = [](const unit& x) {
       const numbers first = to_f32<T, run>(x.first), second = to_f32<T, run>(x.second);
@@ -253,8 +256,8 @@ struct piece {
   }
 
   // Stores bits that are of the type and not scaled, else numbers.
-  __device__ static void store_run(void* base, i64 element, u32 type, vec<T, run> bits, numbers values,
-                                   i64 stride = 1, bool is_scaled = false) {
+  __device__ static void store_run(void* base, i64 element, u32 type, vec<T, run> bits,
+                                   numbers values, i64 stride = 1, bool is_scaled = false) {
     if (!has_numbers || (type == type_code<T> && !is_scaled)) {
       store_elements<T, run>(static_cast<T*>(base) + element, bits, stride);
     } else {

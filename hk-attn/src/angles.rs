@@ -27,8 +27,8 @@ impl<'a, W: Real> Angles<'a, W> {
         Self { source: Source::Tables { cos, sin }, positions: None, offsets: None }
     }
 
-    /// Of angles in radians, `[p, w]` (or `[p, 1, 1, w]`), up to 2^20 in size; kernels compute cosines
-    /// and sines, at most 2^-18 off.
+    /// Of angles in radians, `[p, w]` (or `[p, 1, 1, w]`), up to 2^20 in size; kernels compute
+    /// cosines and sines, at most 2^-18 off.
     pub fn freqs(freqs: &'a TensorSlice<W>) -> Self {
         Self { source: Source::Freqs(freqs), positions: None, offsets: None }
     }
@@ -75,15 +75,15 @@ impl<'a> RopeOptions<'a> {
         Self { style, ..self }
     }
 
-    /// Whether tables have a column for each pair, so that r = 2w elements are rotated, rather than for
-    /// each element, so that r = w are. True if not given.
+    /// Whether tables have a column for each pair, so that r = 2w elements are rotated, rather than
+    /// for each element, so that r = w are. True if not given.
     #[must_use]
     pub fn reuse_freqs_front_part(self, reuse: bool) -> Self {
         Self { per_element: !reuse, ..self }
     }
 
-    /// Whether the elements that are not rotated are the first of a row rather than the last. False if
-    /// not given.
+    /// Whether the elements that are not rotated are the first of a row rather than the last. False
+    /// if not given.
     #[must_use]
     pub fn nope_first(self, nope_first: bool) -> Self {
         Self { nope_first, ..self }
@@ -95,9 +95,9 @@ impl<'a> RopeOptions<'a> {
         Self { rotary_dim: Some(dim), ..self }
     }
 
-    /// Whether positions, slots and bounds of sequences are looked at before the launch, which waits for
-    /// the stream, to tell which are wrong. If not given, they are on the simulator and in builds with
-    /// debug assertions.
+    /// Whether positions, slots and bounds of sequences are looked at before the launch, which
+    /// waits for the stream, to tell which are wrong. If not given, they are on the simulator and
+    /// in builds with debug assertions.
     #[must_use]
     pub fn validate_indices(self, validate: bool) -> Self {
         Self { validate_indices: Some(validate), ..self }
@@ -152,8 +152,8 @@ impl RopeArgs {
     };
 }
 
-/// Where tokens are that have no positions: `repeat` tokens follow each other at the same one, and the
-/// first comes again after `length`.
+/// Where tokens are that have no positions: `repeat` tokens follow each other at the same one, and
+/// the first comes again after `length`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order {
     pub(crate) repeat: usize,

@@ -29,8 +29,8 @@ impl CacheElement for F8E4M3Fnuz {
     const CODE: u32 = 3;
 }
 
-/// How keys and values are in paged caches, of blocks of `bs` slots; slot s is row `s % bs` of block
-/// `s / bs`. x elements are 16 bytes.
+/// How keys and values are in paged caches, of blocks of `bs` slots; slot s is row `s % bs` of
+/// block `s / bs`. x elements are 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheLayout {
     /// `[blocks, bs, kh, d]`.
@@ -62,8 +62,9 @@ impl CacheLayout {
     /// Declares both caches, and gives the places of slots of keys and of values.
     ///
     /// # Errors
-    /// As [`Argument::strides`](hk_core::op::Argument::strides); [`Error::Value`](hk_core::Error::Value)
-    /// if rows or blocks are not made of whole runs of x, or there are too many slots.
+    /// As [`Argument::strides`](hk_core::op::Argument::strides);
+    /// [`Error::Value`](hk_core::Error::Value) if rows or blocks are not made of whole runs of x,
+    /// or there are too many slots.
     pub(crate) fn declare<C: CacheElement>(
         self,
         args: &mut Arguments,

@@ -1,9 +1,9 @@
-//! Keys and values, written to the slots of their tokens in a cache, on the way from rotary embedding:
-//! `cache[slot[t]] = round(rope(k[t]) (1 / scale))`, in f32 up to that rounding.
+//! Keys and values, written to the slots of their tokens in a cache, on the way from rotary
+//! embedding: `cache[slot[t]] = round(rope(k[t]) (1 / scale))`, in f32 up to that rounding.
 //!
-//! Tokens whose slot is -1, or is not in the cache, are not written there; slots of no token stay as
-//! they are. Of tokens with the same slot, each element is one of theirs. Tokens that there are more of
-//! keys than of queries are put into the cache as they are, not rotated.
+//! Tokens whose slot is -1, or is not in the cache, are not written there; slots of no token stay
+//! as they are. Of tokens with the same slot, each element is one of theirs. Tokens that there are
+//! more of keys than of queries are put into the cache as they are, not rotated.
 //!
 //! | | |
 //! |---|---|
@@ -77,8 +77,8 @@ impl<'a> KvCacheOptions<'a> {
         Self { v_scale: Some(scale), ..self }
     }
 
-    /// How rows are rotated, by ops that do so; whether indices are looked at, and how the kernel is
-    /// launched.
+    /// How rows are rotated, by ops that do so; whether indices are looked at, and how the kernel
+    /// is launched.
     #[must_use]
     pub fn rope(self, rope: RopeOptions<'a>) -> Self {
         Self { rope, ..self }
@@ -152,13 +152,13 @@ pub struct FusedQkRopeReshapeAndCacheOut<'a, T: Real, O: Real, C: CacheElement> 
 /// Writes keys and values to the slots of their tokens.
 ///
 /// # Errors
-/// [`Error::Shape`] if heads or elements differ, tokens are not as many as slots, or a cache is not as
-/// the layout says, [`Error::Stride`] if the elements of a row are not adjacent,
-/// [`Error::ArchMismatch`] if the codes of a cache are those of another chip, [`Error::Value`] if rows
-/// or blocks are not of whole 16 bytes where the layout has these, slots are not in the cache or the
-/// same and [looked at](RopeOptions::validate_indices), or the tile does not take such rows,
-/// [`Error::NoTile`] if there is no tile of that name, and [`Error::Alias`] if a cache overlaps another
-/// argument.
+/// [`Error::Shape`] if heads or elements differ, tokens are not as many as slots, or a cache is not
+/// as the layout says, [`Error::Stride`] if the elements of a row are not adjacent,
+/// [`Error::ArchMismatch`] if the codes of a cache are those of another chip, [`Error::Value`] if
+/// rows or blocks are not of whole 16 bytes where the layout has these, slots are not in the cache
+/// or the same and [looked at](RopeOptions::validate_indices), or the tile does not take such rows,
+/// [`Error::NoTile`] if there is no tile of that name, and [`Error::Alias`] if a cache overlaps
+/// another argument.
 pub fn reshape_and_cache<'s, T: Real, C: CacheElement>(
     k: &TensorSlice<T>,
     v: &TensorSlice<T>,
@@ -189,8 +189,8 @@ pub fn reshape_and_cache<'s, T: Real, C: CacheElement>(
     unsafe { heads.launch(call, &options.rope.rows) }
 }
 
-/// Rotates queries and keys, and writes keys and values to the slots of their tokens. Positions of the
-/// queries' tokens are those of the first keys; keys of further tokens are not rotated.
+/// Rotates queries and keys, and writes keys and values to the slots of their tokens. Positions of
+/// the queries' tokens are those of the first keys; keys of further tokens are not rotated.
 ///
 /// # Errors
 /// As [`reshape_and_cache`], and as [`rope_2c`](crate::rope_2c) for the queries and the tables;
@@ -231,12 +231,13 @@ pub fn fused_qk_rope_cosine_cache_llama<'s, T: Real, W: Real, C: CacheElement>(
     Ok(out_q)
 }
 
-/// As [`fused_qk_rope_reshape_and_cache`], into given tensors; queries may get another element type.
+/// As [`fused_qk_rope_reshape_and_cache`], into given tensors; queries may get another element
+/// type.
 ///
 /// # Errors
-/// As [`fused_qk_rope_reshape_and_cache`]; [`Error::Shape`] or [`Error::Stride`] also if an output is
-/// not as [`FusedQkRopeReshapeAndCacheOut`] says, and [`Error::Alias`] if one overlaps another argument
-/// otherwise.
+/// As [`fused_qk_rope_reshape_and_cache`]; [`Error::Shape`] or [`Error::Stride`] also if an output
+/// is not as [`FusedQkRopeReshapeAndCacheOut`] says, and [`Error::Alias`] if one overlaps another
+/// argument otherwise.
 pub fn fused_qk_rope_reshape_and_cache_into<'s, T: Real, O: Real, W: Real, C: CacheElement>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,

@@ -1,5 +1,5 @@
-//! Queries and keys made of two parts, `q = [q1 | q2]` and `k = [k1 | k2]` along the rows of heads, as
-//! they are or with the second parts rotated.
+//! Queries and keys made of two parts, `q = [q1 | q2]` and `k = [k1 | k2]` along the rows of heads,
+//! as they are or with the second parts rotated.
 //!
 //! | | |
 //! |---|---|
@@ -95,8 +95,8 @@ struct Parts<'a, T: Element> {
 }
 
 impl<T: Element> Parts<'_, T> {
-    /// Whether there is a dimension of positions: in most of the tensors, so that an error names one
-    /// that is not like the others.
+    /// Whether there is a dimension of positions: in most of the tensors, so that an error names
+    /// one that is not like the others.
     fn has_positions(&self) -> bool {
         let [[q1, q2], [k1, k2]] = [self.q, self.k];
         let shapes = [q1, q2, k1, k2, &*self.out.q, &*self.out.k].map(TensorSlice::shape);
@@ -150,9 +150,9 @@ impl<T: Element> Parts<'_, T> {
 /// Puts the parts of queries and of keys side by side.
 ///
 /// # Errors
-/// [`Error::Shape`] if shapes differ other than above, [`Error::Stride`] if the elements of a row are not
-/// adjacent, [`Error::Value`] if query heads are not a multiple of key heads, or the tile does not take
-/// such rows, and [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if shapes differ other than above, [`Error::Stride`] if the elements of a row
+/// are not adjacent, [`Error::Value`] if query heads are not a multiple of key heads, or the tile
+/// does not take such rows, and [`Error::NoTile`] if there is no tile of that name.
 pub fn fused_qk_cat<T: Scalar>(
     q1: &TensorSlice<T>,
     q2: &TensorSlice<T>,
@@ -190,12 +190,12 @@ pub fn fused_qk_cat_into<T: Scalar>(
     unsafe { heads.launch(call, options) }
 }
 
-/// Rotates the second parts of queries and keys, each token's by the angles at its position or, if these
-/// are not given, its index, and puts them behind the first.
+/// Rotates the second parts of queries and keys, each token's by the angles at its position or, if
+/// these are not given, its index, and puts them behind the first.
 ///
 /// # Errors
-/// As [`fused_qk_cat`], and as [`rope_2c`](crate::rope_2c) for the tables, which rotate whole rows of the
-/// second parts.
+/// As [`fused_qk_cat`], and as [`rope_2c`](crate::rope_2c) for the tables, which rotate whole rows
+/// of the second parts.
 pub fn fused_qk_rope_cat<T: Real, W: Real>(
     q_nope: &TensorSlice<T>,
     q_pe: &TensorSlice<T>,

@@ -1,9 +1,10 @@
-//! Heads of queries, keys and values, taken apart from rows that have them side by side, with queries and
-//! keys rotated; and also normalised before, with keys and values put into a cache.
+//! Heads of queries, keys and values, taken apart from rows that have them side by side, with
+//! queries and keys rotated; and also normalised before, with keys and values put into a cache.
 //!
-//! A row is `[q heads | k heads | v heads]`. With a gate for each query head, it is `[q and gate heads | k
-//! heads | v heads]`: each query head is followed by its gate, or all are by all gates. Normalised heads
-//! are `x r (w + weight_offset)` with `r = 1 / sqrt(mean x^2 + eps)` of the head's elements.
+//! A row is `[q heads | k heads | v heads]`. With a gate for each query head, it is `[q and gate
+//! heads | k heads | v heads]`: each query head is followed by its gate, or all are by all gates.
+//! Normalised heads are `x r (w + weight_offset)` with `r = 1 / sqrt(mean x^2 + eps)` of the head's
+//! elements.
 //!
 //! | | |
 //! |---|---|
@@ -73,14 +74,14 @@ pub struct FusedQkvSplitQkRopeOut<'a, T: Real> {
 /// The size of a row of heads of all kinds.
 const ROW: &str = "heads x d";
 
-/// Takes `[qh, kh, d]` query heads, key heads, of which there are as many value heads, and elements of
-/// each, apart from the rows of `qkv`, and rotates queries and keys: each token's by the angles at its
-/// position or, if these are not given, its index.
+/// Takes `[qh, kh, d]` query heads, key heads, of which there are as many value heads, and elements
+/// of each, apart from the rows of `qkv`, and rotates queries and keys: each token's by the angles
+/// at its position or, if these are not given, its index.
 ///
 /// # Errors
-/// [`Error::Shape`] if rows are not of so many heads, [`Error::Stride`] if they are not evenly spaced,
-/// [`Error::Value`] if the query heads are not a multiple of the key heads, or there are none, and as
-/// [`rope`](crate::rope()) for the tables and the tile.
+/// [`Error::Shape`] if rows are not of so many heads, [`Error::Stride`] if they are not evenly
+/// spaced, [`Error::Value`] if the query heads are not a multiple of the key heads, or there are
+/// none, and as [`rope`](crate::rope()) for the tables and the tile.
 pub fn fused_qkv_split_qk_rope<T: Real, W: Real>(
     qkv: &TensorSlice<T>,
     [qh, kh, d]: [usize; 3],
@@ -120,8 +121,8 @@ pub fn fused_qkv_split_qk_rope_into<T: Real, W: Real>(
     unsafe { heads.launch(call, &options.rows) }
 }
 
-/// Declares rows and the heads of three kinds in them, and gives the parts that copy these; queries have
-/// so many heads each.
+/// Declares rows and the heads of three kinds in them, and gives the parts that copy these; queries
+/// have so many heads each.
 fn declare_split<T: Real>(
     args: &mut Arguments,
     qkv: &TensorSlice<T>,

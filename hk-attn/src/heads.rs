@@ -64,8 +64,8 @@ impl SlotMap {
 }
 
 kernel_args! {
-    /// Distances between rows of heads, as `kernels/heads.hip` declares them: of tokens that are in two
-    /// dimensions, and of heads.
+    /// Distances between rows of heads, as `kernels/heads.hip` declares them: of tokens that are in
+    /// two dimensions, and of heads.
     pub(crate) struct HeadRows {
         pub(crate) outer_stride: i64,
         pub(crate) inner_stride: i64,
@@ -119,8 +119,8 @@ impl HeadRows {
 }
 
 impl HeadPart {
-    /// `heads` rows of `width` elements for each of so many tokens, of which `inner` follow each other
-    /// along the inner of their two dimensions.
+    /// `heads` rows of `width` elements for each of so many tokens, of which `inner` follow each
+    /// other along the inner of their two dimensions.
     pub(crate) fn new([tokens, inner]: [usize; 2], heads: usize, width: usize) -> Self {
         Self {
             x: AnyPtr::NULL,
@@ -250,7 +250,8 @@ impl Heads<'_> {
     /// Launches, if there are rows.
     ///
     /// # Safety
-    /// The parts are of the shapes and strides of arguments of the call, for the rows that there are.
+    /// The parts are of the shapes and strides of arguments of the call, for the rows that there
+    /// are.
     pub(crate) unsafe fn launch(self, call: Call, options: &RowOptions<'_>) -> Result<()> {
         let Self { variant, mut parts, rope, norm: (eps, weight_offset) } = self;
         parts.retain(|part| part.tokens > 0 && part.heads > 0 && part.width > 0);

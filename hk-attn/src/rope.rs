@@ -1,10 +1,10 @@
 //! Rotary position embedding of rows of heads: each pair (a, b) of a row's elements becomes
-//! `(a cos t - b sin t, b cos t + a sin t)`, with the angle t of the pair at the position of the row's
-//! token.
+//! `(a cos t - b sin t, b cos t + a sin t)`, with the angle t of the pair at the position of the
+//! row's token.
 //!
-//! Tables of w columns have one for each pair, so that r = 2w elements of a row are rotated, or one for
-//! each element, so that r = w are; then the elements of a pair may have different angles. The d - r
-//! others are copied.
+//! Tables of w columns have one for each pair, so that r = 2w elements of a row are rotated, or one
+//! for each element, so that r = w are; then the elements of a pair may have different angles. The
+//! d - r others are copied.
 //!
 //! | | |
 //! |---|---|
@@ -41,7 +41,8 @@ use hk_core::{AnyPtr, Result, Tensor, TensorSlice};
 use crate::angles::{Angles, Order, RopeOptions, require_counts, require_groups};
 use crate::heads::{HeadPart, HeadRows, Heads};
 
-/// The order of the dimensions of heads: s positions of b sequences, or t tokens, h heads, d elements.
+/// The order of the dimensions of heads: s positions of b sequences, or t tokens, h heads, d
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RopeLayout {
     /// `[s, b, h, d]`.
@@ -134,12 +135,12 @@ pub struct Rope2cOut<'a, T: Real> {
 /// these are not given, at its index along s, or t.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tables differ in shape, have more columns than a row of x has elements or
-/// pairs, or fewer rows than x has positions, or positions are not one for each token,
-/// [`Error::Stride`] if the elements of a row are not adjacent, [`Error::Value`] if an odd number of
-/// elements is to be rotated, or another than the options say, offsets are given alone, a position is
-/// not in the tables and [looked at](RopeOptions::validate_indices), or the tile does not take such
-/// rows, and [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tables differ in shape, have more columns than a row of x has elements
+/// or pairs, or fewer rows than x has positions, or positions are not one for each token,
+/// [`Error::Stride`] if the elements of a row are not adjacent, [`Error::Value`] if an odd number
+/// of elements is to be rotated, or another than the options say, offsets are given alone, a
+/// position is not in the tables and [looked at](RopeOptions::validate_indices), or the tile does
+/// not take such rows, and [`Error::NoTile`] if there is no tile of that name.
 pub fn rope<T: Real, W: Real>(
     x: &TensorSlice<T>,
     layout: RopeLayout,
@@ -168,8 +169,9 @@ pub fn rope_inplace<T: Real, W: Real>(
 /// As [`rope`], into `y`, which may be `x`.
 ///
 /// # Errors
-/// As [`rope`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has another shape than `x` or rows
-/// whose elements are not adjacent, and [`Error::Alias`] if it overlaps another argument otherwise.
+/// As [`rope`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has another shape than `x` or
+/// rows whose elements are not adjacent, and [`Error::Alias`] if it overlaps another argument
+/// otherwise.
 pub fn rope_into<T: Real, W: Real>(
     x: &TensorSlice<T>,
     layout: RopeLayout,
@@ -197,7 +199,8 @@ pub fn rope_into<T: Real, W: Real>(
     unsafe { heads.launch(call, &options.rows) }
 }
 
-/// As [`rope`], of queries and keys in one launch. There is a key head for each so many query heads.
+/// As [`rope`], of queries and keys in one launch. There is a key head for each so many query
+/// heads.
 ///
 /// # Errors
 /// As [`rope`]; [`Error::Shape`] also if `k` differs from `q` in more than the heads, and
@@ -234,8 +237,8 @@ pub fn rope_2c_inplace<T: Real, W: Real>(
 /// As [`rope_2c`], into given tensors.
 ///
 /// # Errors
-/// As [`rope_2c`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`Rope2cOut`] says,
-/// and [`Error::Alias`] if one overlaps another argument otherwise.
+/// As [`rope_2c`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`Rope2cOut`]
+/// says, and [`Error::Alias`] if one overlaps another argument otherwise.
 pub fn rope_2c_into<T: Real, W: Real>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,
@@ -270,13 +273,14 @@ pub fn rope_2c_into<T: Real, W: Real>(
     unsafe { heads.launch(call, &options.rows) }
 }
 
-/// As [`rope`] of packed sequences `[t, h, d]`: tokens from `cu_seqlens[i]` to `cu_seqlens[i + 1]` are a
-/// sequence, whose positions begin at 0. `cu_seqlens` has one more element than there are sequences,
-/// from 0 to t; tokens before all sequences are taken to be of the first, and those behind of the last.
+/// As [`rope`] of packed sequences `[t, h, d]`: tokens from `cu_seqlens[i]` to `cu_seqlens[i + 1]`
+/// are a sequence, whose positions begin at 0. `cu_seqlens` has one more element than there are
+/// sequences, from 0 to t; tokens before all sequences are taken to be of the first, and those
+/// behind of the last.
 ///
 /// # Errors
-/// As [`rope`]; [`Error::Value`] also if positions are given, or bounds of sequences are not as above or
-/// further apart than the tables have rows, and looked at.
+/// As [`rope`]; [`Error::Value`] also if positions are given, or bounds of sequences are not as
+/// above or further apart than the tables have rows, and looked at.
 pub fn rope_thd<T: Real, W: Real>(
     x: &TensorSlice<T>,
     cu_seqlens: &TensorSlice<i32>,

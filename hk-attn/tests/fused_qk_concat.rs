@@ -1,5 +1,5 @@
-//! The ops of the module `fused_qk_concat` against their references, what they refuse, and what they
-//! move.
+//! The ops of the module `fused_qk_concat` against their references, what they refuse, and what
+//! they move.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The ops of the module `fused_qkv_split_qk_rope` against their references, what they refuse, and what
-//! they move.
+//! The ops of the module `fused_qkv_split_qk_rope` against their references, what they refuse, and
+//! what they move.
 
 mod common;
 

@@ -81,12 +81,12 @@ fn declare_keys<T: Real, C: CacheElement>(
     })
 }
 
-/// Writes both parts of keys, side by side, to the slots of their tokens: those of the first bs tokens
-/// that slots are given for.
+/// Writes both parts of keys, side by side, to the slots of their tokens: those of the first bs
+/// tokens that slots are given for.
 ///
 /// # Errors
-/// As [`reshape_and_cache`](crate::reshape_and_cache); [`Error::Shape`] also if there are more slots than
-/// keys.
+/// As [`reshape_and_cache`](crate::reshape_and_cache); [`Error::Shape`] also if there are more
+/// slots than keys.
 pub fn cat_and_cache_mla<'s, T: Real, C: CacheElement>(
     k_nope: &TensorSlice<T>,
     k_pe: &TensorSlice<T>,
@@ -105,13 +105,14 @@ pub fn cat_and_cache_mla<'s, T: Real, C: CacheElement>(
     unsafe { heads.launch(call, &options.rope.rows) }
 }
 
-/// Rotates the second parts of queries and keys, and puts them behind the first: queries into a tensor,
-/// keys into the cache, at the slots of their tokens. Positions of the queries' tokens are those of the
-/// first keys; keys of further tokens are not rotated. Keys that slots are not given for have none.
+/// Rotates the second parts of queries and keys, and puts them behind the first: queries into a
+/// tensor, keys into the cache, at the slots of their tokens. Positions of the queries' tokens are
+/// those of the first keys; keys of further tokens are not rotated. Keys that slots are not given
+/// for have none.
 ///
 /// # Errors
-/// As [`cat_and_cache_mla`], and as [`rope_2c`](crate::rope_2c) for the queries and the tables, which
-/// are for rows of r elements; [`Error::Shape`] also if there are more queries than keys.
+/// As [`cat_and_cache_mla`], and as [`rope_2c`](crate::rope_2c) for the queries and the tables,
+/// which are for rows of r elements; [`Error::Shape`] also if there are more queries than keys.
 #[expect(clippy::too_many_arguments, reason = "both parts of queries and keys are tensors")]
 pub fn fused_qk_rope_cat_and_cache_mla<'s, T: Real, W: Real, C: CacheElement>(
     q_nope: &TensorSlice<T>,
@@ -149,12 +150,13 @@ pub fn fused_qk_rope_cat_and_cache_mla<'s, T: Real, W: Real, C: CacheElement>(
     Ok(FusedQkRopeCatAndCacheMla { q, k_pe: out_k_pe })
 }
 
-/// As [`fused_qk_rope_cat_and_cache_mla`], into given tensors; queries may get another element type.
+/// As [`fused_qk_rope_cat_and_cache_mla`], into given tensors; queries may get another element
+/// type.
 ///
 /// # Errors
-/// As [`fused_qk_rope_cat_and_cache_mla`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not
-/// as [`FusedQkRopeCatAndCacheMlaOut`] says, or there are more of nd than of the queries, and
-/// [`Error::Alias`] if one overlaps another argument otherwise.
+/// As [`fused_qk_rope_cat_and_cache_mla`]; [`Error::Shape`] or [`Error::Stride`] also if an output
+/// is not as [`FusedQkRopeCatAndCacheMlaOut`] says, or there are more of nd than of the queries,
+/// and [`Error::Alias`] if one overlaps another argument otherwise.
 #[expect(clippy::too_many_arguments, reason = "both parts of queries and keys are tensors")]
 pub fn fused_qk_rope_cat_and_cache_mla_into<'s, T: Real, O: Real, W: Real, C: CacheElement>(
     q_nope: &TensorSlice<T>,

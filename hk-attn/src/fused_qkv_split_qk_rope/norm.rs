@@ -101,13 +101,13 @@ pub struct FusedQkvSplitQkNormRopeCacheOut<'a, T: Real, C: CacheElement> {
     pub caches: KvCaches<'a, C>,
 }
 
-/// As [`fused_qkv_split_qk_rope`](super::fused_qkv_split_qk_rope()), of heads that are normalised before
-/// they are rotated; keys and values are also written to the slots of their tokens.
+/// As [`fused_qkv_split_qk_rope`](super::fused_qkv_split_qk_rope()), of heads that are normalised
+/// before they are rotated; keys and values are also written to the slots of their tokens.
 ///
 /// # Errors
 /// As [`fused_qkv_split_qk_rope`](super::fused_qkv_split_qk_rope()), and as
-/// [`reshape_and_cache`](crate::reshape_and_cache) for slots and caches; [`Error::Shape`] also if weights
-/// are not as long as a head, and [`Error::Value`] if eps is not positive and finite.
+/// [`reshape_and_cache`](crate::reshape_and_cache) for slots and caches; [`Error::Shape`] also if
+/// weights are not as long as a head, and [`Error::Value`] if eps is not positive and finite.
 pub fn fused_qkv_split_qk_norm_rope_cache<'s, T: Real, N: Real, W: Real, C: CacheElement>(
     qkv: &TensorSlice<T>,
     [qh, kh, d]: [usize; 3],
@@ -132,12 +132,14 @@ pub fn fused_qkv_split_qk_norm_rope_cache<'s, T: Real, N: Real, W: Real, C: Cach
     Ok(FusedQkvSplitQkNormRopeCache { q, k, v, gate })
 }
 
-/// As [`fused_qkv_split_qk_norm_rope_cache`], into given tensors, whose shapes tell heads and elements.
+/// As [`fused_qkv_split_qk_norm_rope_cache`], into given tensors, whose shapes tell heads and
+/// elements.
 ///
 /// # Errors
-/// As [`fused_qkv_split_qk_norm_rope_cache`]; [`Error::Shape`] or [`Error::Stride`] also if outputs are
-/// not as [`FusedQkvSplitQkNormRopeCacheOut`] says, [`Error::Value`] if there is a gate and the options do
-/// not say where, or the other way round, and [`Error::Alias`] if an output overlaps another argument.
+/// As [`fused_qkv_split_qk_norm_rope_cache`]; [`Error::Shape`] or [`Error::Stride`] also if outputs
+/// are not as [`FusedQkvSplitQkNormRopeCacheOut`] says, [`Error::Value`] if there is a gate and the
+/// options do not say where, or the other way round, and [`Error::Alias`] if an output overlaps
+/// another argument.
 pub fn fused_qkv_split_qk_norm_rope_cache_into<'s, T: Real, N: Real, W: Real, C: CacheElement>(
     qkv: &TensorSlice<T>,
     weights: QkWeights<'_, N>,

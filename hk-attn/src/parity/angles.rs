@@ -36,7 +36,8 @@ impl Turns {
         wild: false,
     };
 
-    /// Each style, with tables of pairs and of elements, of the first and of the last elements of a row.
+    /// Each style, with tables of pairs and of elements, of the first and of the last elements of a
+    /// row.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..8).map(|bits| Self {
             style: if bits & 1 == 0 { RopeStyle::Neox } else { RopeStyle::Gptj },

@@ -92,8 +92,8 @@ fn gcd(a: usize, b: usize) -> usize {
 struct Spec {
     op: &'static str,
     layout: CacheLayout,
-    /// Tokens, those of them without queries, query and key heads, elements of a row, blocks, slots of
-    /// a block.
+    /// Tokens, those of them without queries, query and key heads, elements of a row, blocks, slots
+    /// of a block.
     shape: [usize; 7],
     dim: usize,
     turns: Turns,

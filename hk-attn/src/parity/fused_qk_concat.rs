@@ -11,8 +11,8 @@ use crate::{FusedQkCatOut, RopeStyle, RowOptions, fused_qk_cat_into, fused_qk_ro
 /// What varies between cases, apart from element types and places.
 #[derive(Clone, Copy)]
 struct Spec {
-    /// Tokens, query and key heads, elements of both parts, and positions, if there is a dimension of
-    /// them.
+    /// Tokens, query and key heads, elements of both parts, and positions, if there is a dimension
+    /// of them.
     shape: [usize; 6],
     turns: Option<Turns>,
     name: &'static str,

@@ -163,7 +163,8 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
 /// Sequences of T tokens in all: one, two, and five of which one is empty.
 const SEQUENCES: [&[i32]; 3] = [&[0, 1], &[0, 13, 32], &[0, 20, 20, 71, 72, 103]];
 
-/// Shapes of models: Llama 3 70B, GPT-OSS, Qwen3-Next, DeepSeek-V3, with the elements that are rotated.
+/// Shapes of models: Llama 3 70B, GPT-OSS, Qwen3-Next, DeepSeek-V3, with the elements that are
+/// rotated.
 const LARGE: [([usize; 5], usize); 4] = [
     ([8192, 1, 64, 8, 128], 128),
     ([8192, 1, 64, 8, 64], 64),
@@ -191,7 +192,8 @@ pub(super) fn cases() -> Vec<Case> {
             cases.extend(all.map(|case| case.place(place).in_place(in_place)));
         }
     };
-    // Every style, of all and of a part of a row, with tables of pairs and of elements, and with angles.
+    // Every style, of all and of a part of a row, with tables of pairs and of elements, and with
+    // angles.
     for turns in Turns::all() {
         for (shape, dim) in [([3, 2, 8, 1, 64], 32), ([5, 1, 3, 1, 64], 64)] {
             for freqs in [false, true] {

@@ -13,13 +13,14 @@ pub(crate) fn devices() -> Vec<Device> {
     hk_ref::devices_of(parity::kernels()).unwrap()
 }
 
-/// How to launch for [`Traffic::check`]: with so few workgroups that a wave has all heads of a token.
+/// How to launch for [`Traffic::check`]: with so few workgroups that a wave has all heads of a
+/// token.
 pub(crate) fn few_workgroups() -> RowOptions<'static> {
     RowOptions::default().workgroups(2)
 }
 
-/// Bytes that an op has to move: of rows of heads, and of tables and indices, which all lanes that work
-/// on a token read.
+/// Bytes that an op has to move: of rows of heads, and of tables and indices, which all lanes that
+/// work on a token read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traffic {
     pub(crate) read: usize,
@@ -28,7 +29,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Launches once, and requires that no row is read or written twice, nor tables more often than said.
+    /// Launches once, and requires that no row is read or written twice, nor tables more often than
+    /// said.
     pub(crate) fn check(self, stream: &Stream, launch: impl FnOnce() -> Result<()>) {
         let (result, counters) = count(|| launch().and_then(|()| stream.synchronize()));
         result.unwrap();

@@ -10,8 +10,8 @@ namespace hk {
 // Element types as values; the numbers are the host's `CacheElement::CODE`, and those of `dtype`.
 enum class cache_type : u32 { bf16, f16, f32, e4m3 };
 
-// Where the rows of heads are in a cache; the host's `SlotMap`. Slots are in blocks, in which they may
-// be in runs, and the elements of a row may be in groups. Strides are in elements.
+// Where the rows of heads are in a cache; the host's `SlotMap`. Slots are in blocks, in which they
+// may be in runs, and the elements of a row may be in groups. Strides are in elements.
 struct SlotMap {
   void* base;        // null if there is no cache
   const f32* scale;  // what is stored is divided by it, if there is one

@@ -11,8 +11,9 @@ using arch::reciprocal;
 
 inline constexpr f32 log2_e = 0x1.715476p+0f;
 
-// e^x to 2 ulp: the product with log2(e) is carried out to twice the precision, because its rounding
-// error would grow with x. Where e^x counts for little if x is large, `exp2(x * log2_e)` does.
+// e^x to 2 ulp: the product with log2(e) is carried out to twice the precision, because its
+// rounding error would grow with x. Where e^x counts for little if x is large, `exp2(x * log2_e)`
+// does.
 __device__ inline f32 exp(f32 x) {
   constexpr f32 log2_e_rest = 0x1.4ae0bep-26f, ln_2 = 0x1.62e43p-1f;
   const f32 whole = x * log2_e;
@@ -50,8 +51,8 @@ __device__ inline f32 polynomial(f32 x, const f32 (&coefficients)[N]) {
 
 __device__ inline f32 sigmoid(f32 x) { return reciprocal(1.0f + exp(-x)); }
 
-// ln(1 + x) for x from 0 to 1 to 2 ulp: 2 artanh(x / (2 + x)), whose series in s^2 <= 1/9 is fitted by
-// a minimax polynomial.
+// ln(1 + x) for x from 0 to 1 to 2 ulp: 2 artanh(x / (2 + x)), whose series in s^2 <= 1/9 is fitted
+// by a minimax polynomial.
 __device__ inline f32 log1p_of_unit(f32 x) {
   const f32 s = x * reciprocal(2.0f + x);
   const f32 square = s * s;

@@ -1,7 +1,7 @@
 // Rotary embedding: pairs of a row's elements, turned by angles of the row's position. A lane has a
-// unit of two runs of N elements, which has the partners of all of its elements, whatever the style: of
-// pairs (i, i + dim/2), a run from each half; of pairs (2i, 2i + 1), two runs that are adjacent. What
-// is not rotated is in units, too.
+// unit of two runs of N elements, which has the partners of all of its elements, whatever the
+// style: of pairs (i, i + dim/2), a run from each half; of pairs (2i, 2i + 1), two runs that are
+// adjacent. What is not rotated is in units, too.
 #pragma once
 
 #include "hk/cache.h"

@@ -36,9 +36,9 @@ pub enum Strides {
 
 /// The arguments of one call of an op, as they are declared.
 ///
-/// Shapes are declared by name: `&["m", "k"]` is a matrix, `".."` at the front stands for any number
-/// of leading dimensions, `"2"` for itself. The argument that first has a name gives the size its
-/// value, and each later one must agree: in an error, the later one is wrong.
+/// Shapes are declared by name: `&["m", "k"]` is a matrix, `".."` at the front stands for any
+/// number of leading dimensions, `"2"` for itself. The argument that first has a name gives the
+/// size its value, and each later one must agree: in an error, the later one is wrong.
 #[derive(Debug)]
 pub struct Arguments {
     op: &'static str,
@@ -136,8 +136,8 @@ impl Arguments {
     /// Requires a size to be in a range.
     ///
     /// # Errors
-    /// [`Error::Shape`] for the argument that gave the size its value, or [`Error::Value`] if it was
-    /// [defined](Self::define), if it is not in the range.
+    /// [`Error::Shape`] for the argument that gave the size its value, or [`Error::Value`] if it
+    /// was [defined](Self::define), if it is not in the range.
     pub fn limit(&self, size: &'static str, range: RangeInclusive<usize>) -> Result<()> {
         let value = self.size(size)?;
         if range.contains(&value) {
@@ -275,9 +275,9 @@ impl Argument<'_> {
         Ok(stride as i64)
     }
 
-    /// Requires that the elements of a row, the innermost dimension, are adjacent, and matrices, the
-    /// two innermost, evenly spaced. Gives the distance from matrix to matrix, and from row to row of
-    /// one, in elements.
+    /// Requires that the elements of a row, the innermost dimension, are adjacent, and matrices,
+    /// the two innermost, evenly spaced. Gives the distance from matrix to matrix, and from row to
+    /// row of one, in elements.
     ///
     /// # Errors
     /// As [`contiguous`](Self::contiguous).
@@ -301,8 +301,8 @@ impl Argument<'_> {
         Ok(strides)
     }
 
-    /// Requires that the elements of a row, the innermost dimension, are adjacent. Gives the distance
-    /// between neighbours of each dimension, in elements.
+    /// Requires that the elements of a row, the innermost dimension, are adjacent. Gives the
+    /// distance between neighbours of each dimension, in elements.
     ///
     /// # Errors
     /// As [`strides`](Self::strides).

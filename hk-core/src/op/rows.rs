@@ -93,8 +93,8 @@ impl<'a> RowOptions<'a> {
         Ok(RowKernel { function, tile, fastest, chosen: self.workgroups, parts: 1 })
     }
 
-    /// The kernel of that family and variant in the tile configuration that is asked for, else the one
-    /// that serves the problem.
+    /// The kernel of that family and variant in the tile configuration that is asked for, else the
+    /// one that serves the problem.
     ///
     /// # Errors
     /// [`Error::NoTile`] if there is none of that name.
@@ -112,8 +112,8 @@ impl<'a> RowOptions<'a> {
         }
     }
 
-    /// Workgroups to launch at most: as many as are asked for, else as many as the device can have at
-    /// work at once.
+    /// Workgroups to launch at most: as many as are asked for, else as many as the device can have
+    /// at work at once.
     pub fn most_workgroups(&self, device: &Device, tile: &TileConfig) -> u32 {
         self.workgroups.unwrap_or_else(|| resident(device, tile)).min(MOST_AT_ONCE)
     }
@@ -144,8 +144,8 @@ impl<A: KernelArgs> RowKernel<A> {
         Self { fastest: u32::MAX, ..self }
     }
 
-    /// For so many parts of each row, which the grid's second dimension counts: at most 65,535. What
-    /// the kernel takes for rows are those of one part.
+    /// For so many parts of each row, which the grid's second dimension counts: at most 65,535.
+    /// What the kernel takes for rows are those of one part.
     pub fn parts(self, parts: u32) -> Self {
         Self { parts, ..self }
     }

@@ -58,9 +58,9 @@ impl Cache {
         at.iter().zip(self.shape()).fold(0, |index, (at, size)| index * size + at)
     }
 
-    /// What a cache that held `held` holds with rows of tokens in their slots, divided by a scale if
-    /// there is one, with so many parts of a pair's magnitudes allowed of what was rotated; slots that are
-    /// not there are skipped, and those of several tokens not compared.
+    /// What a cache that held `held` holds with rows of tokens in their slots, divided by a scale
+    /// if there is one, with so many parts of a pair's magnitudes allowed of what was rotated;
+    /// slots that are not there are skipped, and those of several tokens not compared.
     pub fn expected(
         &self,
         held: Vec<f64>,

@@ -4,7 +4,8 @@ use hk_types::dtype::DType;
 
 use crate::Expected;
 
-/// Parts of the magnitudes of a pair that its elements may be off, with cosines and sines of tables.
+/// Parts of the magnitudes of a pair that its elements may be off, with cosines and sines of
+/// tables.
 pub const TABLES: f64 = 1.0 / (1 << 22) as f64;
 /// As [`TABLES`], with cosines and sines of angles.
 pub const ANGLES: f64 = TABLES + 1.0 / (1 << 18) as f64;
@@ -66,8 +67,8 @@ impl Rotated {
         self.sizes.extend(vec![None; x.len()]);
     }
 
-    /// What an output of that type should be, with so many parts of its pair's magnitudes allowed of each
-    /// element that was rotated; what was not is exact if the type is that of the input.
+    /// What an output of that type should be, with so many parts of its pair's magnitudes allowed
+    /// of each element that was rotated; what was not is exact if the type is that of the input.
     pub fn expected(self, from: DType, to: DType, part: f64) -> Expected {
         let Self { values, sizes } = self;
         let slack = sizes.iter().map(|size| size.unwrap_or(0.0) * part).collect();

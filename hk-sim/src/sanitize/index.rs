@@ -274,8 +274,8 @@ impl Marks {
         self.wrong_halves(wave, inst, operand)[1]
     }
 
-    /// Of a 64-bit operand, lanes in which it is not the number that it stands for, for its low half
-    /// alone, in sums of which the high half does not matter, and for both.
+    /// Of a 64-bit operand, lanes in which it is not the number that it stands for, for its low
+    /// half alone, in sums of which the high half does not matter, and for both.
     fn wrong_halves(&self, wave: &Wave<'_>, inst: &Inst, operand: Operand) -> [Mark; 2] {
         let (low, high) = (self.mark(operand, 0), self.mark(operand, 1));
         let mut lanes = low.lost();

@@ -17,8 +17,8 @@ use crate::{
 #[derive(Clone, Copy)]
 struct Spec {
     op: &'static str,
-    /// Tokens of queries, of keys, and with slots; query and key heads; elements that are not rotated
-    /// and that are; slots; tokens that are decoded.
+    /// Tokens of queries, of keys, and with slots; query and key heads; elements that are not
+    /// rotated and that are; slots; tokens that are decoded.
     shape: [usize; 9],
     dim: usize,
     turns: Turns,

@@ -77,8 +77,8 @@ __device__ inline void sync_threads() {
 // Keeps the compiler from moving instructions across this point.
 __device__ inline void pin_order() { __builtin_amdgcn_sched_barrier(0); }
 
-// Makes the compiler forget what it knows of a value, so that what follows from it is computed again
-// instead of kept in registers.
+// Makes the compiler forget what it knows of a value, so that what follows from it is computed
+// again instead of kept in registers.
 __device__ inline void forget(u32& value) { asm("" : "+v"(value)); }
 // As above, of a value that is the same for the wave; also of its being the same each time.
 __device__ inline void forget_scalar(u32& value) { asm volatile("" : "+s"(value)); }
@@ -99,8 +99,8 @@ __device__ inline u32 value_of_lane(u32 value, u32 lane) {
   return __builtin_amdgcn_readlane(value, lane);
 }
 
-// The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, for Half up to
-// 8, where the lanes of each half hold the same.
+// The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, for Half up
+// to 8, where the lanes of each half hold the same.
 template <int Half>
 __device__ inline u32 other_half_of_row(u32 value) {
   static_assert(Half == 1 || Half == 2 || Half == 4 || Half == 8);
@@ -111,7 +111,8 @@ __device__ inline u32 other_half_of_row(u32 value) {
 }
 
 // The value of the lane before, and of the last of the eight lanes before; of each aligned group of
-// eight lanes, the first has no such lane in the first case, and only the first has one in the second.
+// eight lanes, the first has no such lane in the first case, and only the first has one in the
+// second.
 __device__ inline u32 value_of_lane_before(u32 value) {
   return __builtin_amdgcn_update_dpp(value, value, 0x111, 0xf, 0xf, false);
 }
@@ -124,7 +125,8 @@ __device__ inline f32 exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
 __device__ inline f32 reciprocal(f32 x) { return __builtin_amdgcn_rcpf(x); }
 __device__ inline f32 rsqrt(f32 x) { return __builtin_amdgcn_rsqf(x); }
 
-// The part of x above the next lower integer, and cosine and sine of an angle in revolutions up to 256.
+// The part of x above the next lower integer, and cosine and sine of an angle in revolutions up to
+// 256.
 __device__ inline f32 fraction(f32 x) { return __builtin_amdgcn_fractf(x); }
 __device__ inline f32 cos_of_revolutions(f32 x) { return __builtin_amdgcn_cosf(x); }
 __device__ inline f32 sin_of_revolutions(f32 x) { return __builtin_amdgcn_sinf(x); }
@@ -142,8 +144,8 @@ __device__ inline u32 pick_bytes(u32 high, u32 low) {
 // The middle one of three numbers; if one of them is NaN, any.
 __device__ inline f32 median(f32 a, f32 b, f32 c) { return __builtin_amdgcn_fmed3f(a, b, c); }
 
-// Codes of the chip's own 8-bit floating point, the first in the lowest byte: of numbers that are in
-// its range or NaN, to nearest, ties to even; and back.
+// Codes of the chip's own 8-bit floating point, the first in the lowest byte: of numbers that are
+// in its range or NaN, to nearest, ties to even; and back.
 __device__ inline u32 to_e4m3(vec<f32, 4> x) {
   const int low = __builtin_amdgcn_cvt_pk_fp8_f32(x[0], x[1], 0, false);
   return __builtin_amdgcn_cvt_pk_fp8_f32(x[2], x[3], low, true);
