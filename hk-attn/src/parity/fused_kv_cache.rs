@@ -125,13 +125,15 @@ impl Spec {
 
     fn case(self, [x, table, queries, cache]: [DType; 4], arch: Option<Arch>) -> Case {
         let Self { layout, slots, turns, .. } = self;
+        let other = format!(", queries as {}", queries.name());
         let name = format!(
-            "{}, {layout:?}, {slots:?} of {} bits{}{}{turns}, r {}",
+            "{}, {layout:?}, {slots:?} of {} bits{}{}{turns}, r {}{}",
             self.name,
             self.bits,
             if self.scaled { ", scaled" } else { "" },
             if self.more { ", all" } else { "" },
-            self.dim
+            self.dim,
+            if queries == x { "" } else { &other }
         );
         let mut info = CaseInfo::new(
             "fused_kv_cache",

@@ -256,15 +256,14 @@ pub(super) fn cases() -> Vec<Case> {
         add(spec, dense, false, false);
         add(Spec { turns: Turns { offsets: true, ..turns }, ..spec }, dense, false, false);
     }
-    for bounds in [&[7, 3, 90, 11, 20][..], &[i32::MIN, i32::MAX, -1], &[5]] {
+    for (name, bounds) in [
+        ("bounds outside", &[7, 3, 90, 11, 20][..]),
+        ("extreme bounds", &[i32::MIN, i32::MAX, -1]),
+        ("one bound", &[5]),
+    ] {
         let turns = Turns { wild: true, ..Turns::DEFAULT };
         let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds, turns, ..two };
-        add(
-            Spec { shape: [23, 2, 2, 2, 32], dim: 32, name: "bounds outside", ..thd },
-            dense,
-            false,
-            false,
-        );
+        add(Spec { shape: [23, 2, 2, 2, 32], dim: 32, name, ..thd }, dense, false, false);
     }
     // Several turns of few workgroups, and several turns of heads.
     for tile in ["any", "vector"] {
