@@ -181,10 +181,10 @@ impl Backing {
 
     /// As [`new`](Self::new), with a multiple of 4 GiB at the page in the middle, where sums of
     /// addresses carry into the upper half. Where hardware has these multiples is a matter of luck;
-    /// here a kernel that loses a carry is to fail.
+    /// here a kernel that loses a carry is to fail: nothing else is 4 GiB before or behind.
     fn with_carry(len: u64) -> Option<Self> {
         let before = len / 2 / PAGE * PAGE;
-        Self::placed(len, HIGH, |start| (start + before).next_multiple_of(HIGH) - before)
+        Self::placed(len, 2 * HIGH, |start| (start + HIGH + before).next_multiple_of(HIGH) - before)
     }
 
     /// Zeroed memory of `len` bytes at the address that `place` finds in memory that starts at the
@@ -580,6 +580,9 @@ mod tests {
             let multiple = base.next_multiple_of(HIGH);
             assert_eq!(multiple, base + mapped / 2 / PAGE * PAGE, "{len} bytes");
             assert_eq!(byte(base + mapped - 1), 0);
+            for other in [base - HIGH, base + HIGH, base + HIGH + mapped - 1] {
+                assert_eq!(memory.find(other), None, "{len} bytes");
+            }
         }
     }
 

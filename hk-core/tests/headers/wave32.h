@@ -52,6 +52,9 @@ struct checked_range {
 __device__ inline f32 exp2(f32 x) { return x; }
 __device__ inline f32 reciprocal(f32 x) { return x; }
 __device__ inline f32 rsqrt(f32 x) { return x; }
+__device__ inline f32 fraction(f32 x) { return x; }
+__device__ inline f32 cos_of_revolutions(f32 x) { return x; }
+__device__ inline f32 sin_of_revolutions(f32 x) { return x; }
 __device__ inline int exponent(f32) { return 0; }
 
 template <class Args>
