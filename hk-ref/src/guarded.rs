@@ -24,7 +24,7 @@ pub struct Placement {
     /// Elements between rows. Of a gap that is longer than the guards of both rows only these are
     /// ever touched, so that rows may be gigabytes apart.
     pub gap: usize,
-    /// Elements by which the first row is off an address that is a multiple of [`ALIGN`].
+    /// Elements by which the first row is off an address that is a multiple of 16.
     pub shift: usize,
     /// The end of the allocation that has no guard.
     pub edge: Edge,
