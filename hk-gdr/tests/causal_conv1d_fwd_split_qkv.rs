@@ -5,6 +5,7 @@ mod common;
 use hk_core::Tensor;
 use hk_core::dtype::bf16;
 use hk_gdr::{CausalConv1dOptions, causal_conv1d_fwd_split_qkv, parity};
+use hk_ref::harness::{BYTES_AT_ONCE, Moved};
 
 use common::devices;
 
@@ -44,21 +45,12 @@ fn columns_become_rows_without_reading_or_writing_twice() {
         let weight = Tensor::filled(&stream, &[channels, 4], bf16::ONE).unwrap();
         let bounds = Tensor::from_slice(&stream, &[0i32, count as i32], &[2]).unwrap();
         let options = CausalConv1dOptions::default().chunk(chunk).validate_indices(false);
-        let (result, counters) = hk_core::counters::count(|| {
-            let qkv = causal_conv1d_fwd_split_qkv(&x, &weight, &bounds, None, 256, 512, &options)?;
-            stream.synchronize().map(|()| qkv)
+        let moved = Moved::by(&stream, || {
+            causal_conv1d_fwd_split_qkv(&x, &weight, &bounds, None, 256, 512, &options)
         });
-        result.unwrap();
-        let (kernel, counters) = counters.into_iter().next().expect("a kernel was launched");
         let (bytes, chunks) = (2 * channels * count, count / chunk);
         let compulsory = bytes + (chunks - 1) * channels * 3 * 2 + chunks * channels * 4 * 2;
-        let read = counters.read_bytes as f64 / compulsory as f64;
-        assert!((1.0..1.02).contains(&read), "{kernel} reads {read} of what it has to");
-        assert_eq!(counters.written_bytes, bytes as u64, "{kernel}");
-        assert_eq!(counters.distinct_written_bytes, bytes as u64, "{kernel}");
-        let accesses = (compulsory + bytes) as f64 / (64.0 * 16.0);
-        let accesses = counters.instructions.vector_memory as f64 / accesses;
-        assert!(accesses < 1.1, "{kernel} makes {accesses} of the accesses that it has to");
-        assert_eq!(counters.lds_conflict_cycles, 0, "{kernel}");
+        moved.once(compulsory, 0..=0, bytes);
+        moved.in_full_waves((compulsory + bytes) as f64 / BYTES_AT_ONCE);
     }
 }

@@ -605,4 +605,4 @@ pub use parallel::run_cases;
 pub use rejections::run_rejections;
 pub use rows::{RowCase, Types};
 pub use setup::{Arg, Setup};
-pub use traffic::{HELD, Traffic, few_workgroups};
+pub use traffic::{BYTES_AT_ONCE, HELD, Moved, Traffic, few_workgroups};

@@ -3,9 +3,9 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
-use hk_core::counters::{Counters, count};
 use hk_core::{Device, Result, Stream};
 use hk_quant::parity;
+use hk_ref::harness::Moved;
 
 /// A simulated device of each architecture that there are kernels for.
 pub(crate) fn devices() -> Vec<Device> {
@@ -29,17 +29,7 @@ pub(crate) fn moves_beside(
     [read, written, accesses]: [usize; 3],
     launch: impl FnOnce() -> Result<()>,
 ) {
-    let (result, counters) = count(|| launch().and_then(|()| stream.synchronize()));
-    result.unwrap();
-    let names: Vec<_> = counters.keys().collect();
-    let sum = |of: fn(&Counters) -> u64| counters.values().map(of).sum::<u64>() as f64;
-    assert_eq!(sum(|of| of.written_bytes), written as f64, "{names:?}");
-    assert_eq!(sum(|of| of.distinct_written_bytes), written as f64, "{names:?}");
-    let (got, read) = (sum(|of| of.read_bytes), read as f64);
-    let is_once = got >= read && got < 1.02 * read + arguments as f64;
-    assert!(is_once, "{names:?} read {} of what they have to", got / read);
-    let accesses = sum(|of| of.instructions.vector_memory) / accesses as f64;
-    // The row after the last is empty, but loaded.
-    assert!(accesses < 1.1, "{names:?} make {accesses} of the accesses that they have to");
-    assert_eq!(sum(|of| of.lds_conflict_cycles), 0.0, "{names:?}");
+    let moved = Moved::by(stream, launch);
+    moved.once(read, 0..=arguments as u64, written);
+    moved.in_full_waves(accesses as f64);
 }

@@ -1,6 +1,8 @@
-//! What row-wise kernels move, by the simulator's counters.
+//! What kernels move, by the simulator's counters.
 
-use hk_core::counters::count;
+use std::ops::RangeInclusive;
+
+use hk_core::counters::{Counters, count};
 use hk_core::op::rows::RowOptions;
 use hk_core::{Result, Stream};
 
@@ -38,20 +40,68 @@ impl Traffic {
     /// # Panics
     /// If one of these is not so.
     pub fn check(self, stream: &Stream, launch: impl FnOnce() -> Result<()>) {
-        let (result, counters) = count(|| launch().and_then(|()| stream.synchronize()));
-        result.unwrap();
-        let (kernel, counters) = counters.into_iter().next().expect("a kernel was launched");
         let Self { read, written, .. } = self;
-        assert_eq!(counters.written_bytes, written as u64, "{kernel}");
-        assert_eq!(counters.distinct_written_bytes, written as u64, "{kernel}");
-        let shared = WORKGROUPS as usize * self.rows_at_once * self.shared;
-        let compulsory = read + shared;
-        let read = counters.read_bytes as f64 / compulsory as f64;
-        assert!((1.0..1.02).contains(&read), "{kernel} reads {read} of what it has to");
-        let accesses = (compulsory + written) as f64 / (64.0 * 16.0);
-        let accesses = counters.instructions.vector_memory as f64 / accesses;
+        let compulsory = read + WORKGROUPS as usize * self.rows_at_once * self.shared;
+        let moved = Moved::by(stream, launch);
+        moved.once(compulsory, 0..=0, written);
+        moved.in_full_waves((compulsory + written) as f64 / BYTES_AT_ONCE);
+    }
+}
+
+/// Bytes of an access in which each lane of a wave has 16.
+pub const BYTES_AT_ONCE: f64 = 64.0 * 16.0;
+
+/// What a call has moved.
+#[derive(Debug)]
+pub struct Moved {
+    kernels: Vec<String>,
+    /// Of all its launches.
+    pub counters: Counters,
+}
+
+impl Moved {
+    /// Makes the call, and waits for it.
+    ///
+    /// # Panics
+    /// If it fails, or launches nothing.
+    pub fn by<R>(stream: &Stream, call: impl FnOnce() -> Result<R>) -> Self {
+        let (result, by_kernel) = count(|| {
+            let made = call()?;
+            stream.synchronize().map(|()| made)
+        });
+        result.unwrap();
+        assert!(!by_kernel.is_empty(), "a kernel is launched");
+        let mut counters = Counters::default();
+        by_kernel.values().for_each(|of| counters.add(of));
+        Self { kernels: by_kernel.into_keys().collect(), counters }
+    }
+
+    /// Requires that so many bytes are read, beside so many others, and written, hardly any twice and
+    /// none twice; and that LDS has no bank conflicts.
+    ///
+    /// # Panics
+    /// If one of these is not so.
+    pub fn once(&self, read: usize, beside: RangeInclusive<u64>, written: usize) {
+        let Self { kernels, counters } = self;
+        assert_eq!(counters.written_bytes, written as u64, "{kernels:?}");
+        assert_eq!(counters.distinct_written_bytes, written as u64, "{kernels:?}");
+        let least = read as u64 + beside.start();
+        let most = 1.02 * read as f64 + *beside.end() as f64;
+        let got = counters.read_bytes;
+        assert!(
+            got >= least && (got as f64) < most,
+            "{kernels:?} read {got} bytes, which are not from {least} to {most}"
+        );
+        assert_eq!(counters.lds_conflict_cycles, 0, "{kernels:?}");
+    }
+
+    /// Requires that there are hardly more than so many accesses of waves.
+    ///
+    /// # Panics
+    /// If there are.
+    pub fn in_full_waves(&self, accesses: f64) {
+        let got = self.counters.instructions.vector_memory as f64 / accesses;
         // The row after the last is empty, but loaded.
-        assert!(accesses < 1.1, "{kernel} makes {accesses} of the accesses that it has to");
-        assert_eq!(counters.lds_conflict_cycles, 0, "{kernel}");
+        assert!(got < 1.1, "{:?} make {got} of the accesses that they have to", self.kernels);
     }
 }
