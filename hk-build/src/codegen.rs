@@ -155,7 +155,8 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
     out.line(format_args!("#[allow(dead_code, non_upper_case_globals)]\nconst _: () = {{"));
     out.line(format_args!(
         "const LAYOUT: ::hk_core::kernel::ArgLayout = \
-         <crate::{family}::{args} as ::hk_core::KernelArgs>::LAYOUT;"
+         <{} as ::hk_core::KernelArgs>::LAYOUT;",
+        built.unit.rust_args
     ));
     let equal = |out: &mut Text, what: &str, on_device: u64, in_rust: &str| {
         out.line(format_args!(

@@ -40,6 +40,8 @@ pub(crate) struct Unit {
     pub(crate) entry: String,
     /// The argument struct in C++.
     pub(crate) args: String,
+    /// The path of its Rust twin.
+    pub(crate) rust_args: String,
     pub(crate) dims: Vec<String>,
     pub(crate) params: BTreeMap<String, Param>,
     /// Parameters that the device does not know.
@@ -85,6 +87,7 @@ struct Kernel {
     variants: Vec<Variant>,
     entry: Option<String>,
     args: String,
+    rust_args: Option<String>,
     #[serde(default)]
     dims: Vec<String>,
     #[serde(default)]
@@ -327,14 +330,17 @@ fn chip(name: Value) -> Result<Arch, String> {
 }
 
 fn kernel_units(core: &str, kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, String> {
-    let Kernel { variant, entry, args, dims, choose, params, threads, tile: tiles, .. } = kernel;
+    let Kernel { variant, entry, args, rust_args, dims, choose, params, threads, .. } = kernel;
+    let tiles = kernel.tile;
     if !variant.is_empty() {
         check_name("variant", &variant)?;
     }
     let entry = entry.unwrap_or_else(|| core.to_owned());
-    for path in [&entry, &args] {
-        path.split("::").try_for_each(|part| check_name("C++ name", part))?;
+    for path in [Some(&entry), Some(&args), rust_args.as_ref()].into_iter().flatten() {
+        path.split("::").try_for_each(|part| check_name("name", part))?;
     }
+    let name = args.rsplit("::").next().unwrap_or(&args);
+    let rust_args = rust_args.unwrap_or_else(|| format!("crate::{core}::{name}"));
     if tiles.is_empty() {
         return Err("has no tile".to_owned());
     }
@@ -385,6 +391,7 @@ fn kernel_units(core: &str, kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, Str
             tile: tile.name,
             entry: entry.clone(),
             args: args.clone(),
+            rust_args: rust_args.clone(),
             dims: dims.clone(),
             params: all,
             host: tile.host,

@@ -18,11 +18,22 @@
 //! ```
 
 mod a16w16;
+mod a8w8;
+pub mod batched_gemm_a8w8;
+pub mod batched_gemm_bf16;
 pub mod gemm_a16w16;
+pub mod gemm_a8w8;
+pub mod gemm_a8w8_per_token_scale;
+mod options;
 #[cfg(feature = "parity")]
 pub mod parity;
 
-pub use gemm_a16w16::{GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into};
+pub use batched_gemm_a8w8::{batched_gemm_a8w8, batched_gemm_a8w8_into};
+pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
+pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
+pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_token_scale_into};
+pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
+pub use options::{GemmOptions, Layout};
 
 pub use hk_core::Activation;
 pub use hk_core::op::epilogue::{Epilogue, Operand};

@@ -1,9 +1,15 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod batched_gemm_a8w8;
+mod batched_gemm_bf16;
+mod config;
 mod gemm_a16w16;
 mod gemm_a16w16_cases;
 mod gemm_a16w16_limits;
+mod gemm_a8w8;
+mod gemm_a8w8_per_token_scale;
+mod product;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -16,7 +22,12 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    gemm_a16w16_cases::cases()
+    let mut cases = gemm_a16w16_cases::cases();
+    gemm_a8w8::add(&mut cases);
+    gemm_a8w8_per_token_scale::add(&mut cases);
+    batched_gemm_bf16::add(&mut cases);
+    batched_gemm_a8w8::add(&mut cases);
+    cases
 }
 
 /// The kernels that were built into this crate.

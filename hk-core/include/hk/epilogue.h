@@ -19,7 +19,8 @@ enum class step_kind : u32 {
 
 // An operand of a step: a number, or a tensor that is broadcast along axes of stride 0.
 struct EpilogueOperand {
-  i64 row_stride;     // in elements
+  i64 batch_stride;  // in elements, as all strides
+  i64 row_stride;
   i64 column_stride;  // in elements
   f32 number;
   i32 tensor;   // which of the kernel's tensors, or -1 for the number
@@ -99,6 +100,7 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
 template <class Args>
 struct epilogue {
   constant_pointer<Args> args;
+  u32 batch;
   u32 columns;
 
   // A run of an operand. Its first element belongs to a result.
@@ -108,7 +110,8 @@ struct epilogue {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
     const char* base = static_cast<const char*>(args->tensors[of->tensor]);
     const u32 left = columns - column;
-    const i64 offset = row * of->row_stride + column * of->column_stride;
+    const i64 offset =
+        batch * of->batch_stride + row * of->row_stride + column * of->column_stride;
     const bool whole = of->wide && left >= Run;
     return with_type(static_cast<dtype>(of->element), [&](auto zero) {
       return detail::fetch<decltype(zero), Run>(base, offset, of->column_stride, whole, left);

@@ -1,5 +1,5 @@
 // The main loops of matrix products: y = x * w^T, one block of BM x BN per workgroup, accumulated
-// in f32 registers.
+// in registers: in f32, or in i32 if the elements are integers.
 //
 // A configuration `C` names the element type T, the block BM x BN x BK, the grid of waves WM x WN,
 // the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule.
@@ -66,8 +66,7 @@ struct gemm_block {
   static constexpr int stages = C::STAGES;
   static constexpr int parts = ping_pong && direct ? 2 : 1;
 
-  static constexpr atom_layout atom = atom_of<C::ATOM>();
-  static constexpr int slices = BK / atom.depth;
+  static constexpr atom_layout atom = {C::ATOM};
 
   // The wave's fragments in each part. w's rows become the atom's rows and x's its columns, so that
   // a lane holds consecutive columns of y.
@@ -80,15 +79,17 @@ struct gemm_block {
   static constexpr bool paired = !transposing_w && fn * atom.dim >= 32;
   using x_map = row_map<atom.dim, false>;
   using w_map = row_map<atom.dim, paired>;
-  using x_operand = operand<typename C::X, BM, BK, threads, x_map, parts>;
-  using w_operand = operand<typename C::W, BN, BK, threads, w_map, parts>;
+  using x_operand = operand<T, typename C::X, BM, BK, threads, x_map, parts>;
+  using w_operand = operand<T, typename C::W, BN, BK, threads, w_map, parts>;
+  static constexpr int slices = BK / x_operand::slice_depth;
 
   static constexpr int lds_bytes =
       stages * (x_operand::slot_bytes + w_operand::slot_bytes);
   static_assert(lds_bytes <= arch::lds_bytes);
 
-  using accumulator = vec<f32, atom.registers()>;
-  // By part and fragment of x, then of w.
+  using accumulator = vec<typename sum_of<T>::type, atom.registers()>;
+  // By part and fragment of x, then of w. After the product, integers are rounded to f32, whose bits
+  // take their place.
   accumulator sum[parts * fm][parts * fn];
 
   // ---- Where a lane's results belong.
@@ -111,7 +112,8 @@ struct gemm_block {
       constexpr int quad = column * quads + q;  // of four accumulators
       constexpr int per_fragment = atom.registers() / 4;
       static_for<4>([&](auto r) {
-        values[q * 4 + r] = sum[row][quad / per_fragment][quad % per_fragment * 4 + r];
+        values[q * 4 + r] =
+            bit_cast<f32>(sum[row][quad / per_fragment][quad % per_fragment * 4 + r]);
       });
     });
     return values;
@@ -152,6 +154,14 @@ struct gemm_block {
     } else {
       interleave(x, w, x_tiles, w_tiles, steps);
     }
+    if constexpr (!same_type<typename sum_of<T>::type, f32>) {
+      for (auto& row : sum) {
+        for (auto& fragment : row) {
+          using rounded = vec<f32, atom.registers()>;
+          fragment = bit_cast<accumulator>(__builtin_convertvector(fragment, rounded));
+        }
+      }
+    }
   }
 
  private:
@@ -163,17 +173,17 @@ struct gemm_block {
 
     __device__ void tie() {
       for (auto& slice : x) {
-        for (auto& fragment : slice) arch::lds_tie(fragment);
+        for (auto& fragment : slice) hk::tie(fragment);
       }
       for (auto& slice : w) {
-        for (auto& fragment : slice) arch::lds_tie(fragment);
+        for (auto& fragment : slice) hk::tie(fragment);
       }
     }
   };
 
   template <class XFragment, class WFragment>
   __device__ static void mma(accumulator& d, const XFragment& x, const WFragment& w) {
-    d = mma_ABt<T>(bits128(w), bits128(x), d);
+    d = mma_ABt<T>(w, x, d);
   }
 
   // Does `Ops` memory operations spread over `Count` matrix operations: each matrix operation is
@@ -370,10 +380,10 @@ struct gemm_block {
     const auto multiply = [&](auto x_part, auto w_part) __attribute__((always_inline)) {
       arch::lds_wait();
       for (auto& slice : xs) {
-        for (auto& fragment : slice) arch::lds_tie(fragment);
+        for (auto& fragment : slice) tie(fragment);
       }
       for (auto& slice : ws[w_part]) {
-        for (auto& fragment : slice) arch::lds_tie(fragment);
+        for (auto& fragment : slice) tie(fragment);
       }
       matrix_phase([&] {
         static_for<slices>([&](auto s) {
@@ -445,7 +455,8 @@ struct gemm_block {
   __device__ void ping_pong_staged(x_operand& x, w_operand& w, tile_stream& x_tiles,
                                    tile_stream& w_tiles, i32 steps) {
     static_assert(WM == 2 && waves == 8 && stages == 1 && slices == 4);
-    bits128 xs[2][fm], ws[2][fn];
+    typename x_operand::fragment xs[2][fm];
+    typename w_operand::fragment ws[2][fn];
     const auto read = [&](auto slice) __attribute__((always_inline)) {
       static_for<fm>([&](auto f) { xs[slice % 2][f] = x.template read<0, f, slice>(0); });
       static_for<fn>([&](auto f) { ws[slice % 2][f] = w.template read<0, f, slice>(0); });

@@ -1,25 +1,28 @@
 // Matrix-multiply atoms: one step D = C + A * B^T on fragments in registers, and which lane and
 // register holds which element, as data.
+//
+// Where the k of a fragment lie does not matter, as long as those of A and B lie alike: so a fragment
+// is bytes of a row, whatever its elements are.
 #pragma once
 
-#include "hk/arch/arch.h"
+#include "hk/arch/matrix.h"
 
 namespace hk {
 
-// The lanes and registers of an atom for 16-bit elements. A is dim x depth, B is dim x depth, D is
-// dim x dim in f32. Every lane holds eight consecutive k of one row of A, and of one row of B.
+// The lanes and registers of an atom, which are the same for every element type. A has `dim` rows, as
+// has B, D is dim x dim. Of one row of A, and of one of B, every lane holds one *chunk* of 16 bytes per
+// `depth_bytes` of a row, or two: see `chunks_of`.
 struct atom_layout {
   int dim;
-  int depth;
 
-  static constexpr int elements = 8;
-
+  // Bytes of a row of which every lane holds one chunk.
+  __host__ __device__ constexpr int depth_bytes() const { return 16 * arch::wave_size / dim; }
   // Accumulation registers per lane.
   __host__ __device__ constexpr int registers() const { return dim * dim / arch::wave_size; }
   // Row of A, or of B, whose elements the lane holds.
   __host__ __device__ constexpr int row(int lane) const { return lane % dim; }
-  // The first k that the lane holds.
-  __host__ __device__ constexpr int first_k(int lane) const { return lane / dim * elements; }
+  // The chunk of those bytes that the lane holds.
+  __host__ __device__ constexpr int chunk(int lane) const { return lane / dim; }
   // Row of D, which is a row of A, in the lane's register `reg`.
   __host__ __device__ constexpr int d_row(int lane, int reg) const {
     const int groups = arch::wave_size / dim;
@@ -30,25 +33,48 @@ struct atom_layout {
 };
 
 // Every atom of the library.
-inline constexpr atom_layout atoms[] = {{16, 32}, {32, 16}};
+inline constexpr atom_layout atoms[] = {{16}, {32}};
 
-// The atom with D of Dim x Dim.
-template <int Dim>
-constexpr atom_layout atom_of() {
-  for (const atom_layout& atom : atoms) {
-    if (atom.dim == Dim) return atom;
+// What products of elements of type T are added up in.
+template <class T>
+struct sum_of {
+  using type = f32;
+};
+template <>
+struct sum_of<i8> {
+  using type = i32;
+};
+
+// Chunks of a row that an atom for elements of type T takes from a lane. Of several, the first are of
+// `depth_bytes` of a row, the second of as many bytes behind.
+template <class T>
+inline constexpr int chunks_of = 1;
+template <>
+inline constexpr int chunks_of<e4m3> = arch::fp8_chunks;
+template <>
+inline constexpr int chunks_of<e5m2> = arch::fp8_chunks;
+
+// What a lane holds of an operand for one atom.
+template <class Chunk, int Chunks>
+struct fragment_of {
+  Chunk chunk[Chunks];
+
+  // As the instructions take it.
+  __device__ auto bits() const {
+    if constexpr (Chunks == 1) {
+      return bits128(chunk[0]);
+    } else {
+      static_assert(Chunks == 2);
+      const bits128 low(chunk[0]), high(chunk[1]);
+      return bit_cast<vec<i32, 8>>(__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7));
+    }
   }
-  return {};
-}
+};
 
 // D = C + A * B^T for elements of type T.
-template <class T>
-__device__ inline vec<f32, 4> mma_ABt(bits128 a, bits128 b, vec<f32, 4> c) {
-  return arch::mma_16x16x32(bit_cast<vec<T, 8>>(a), bit_cast<vec<T, 8>>(b), c);
-}
-template <class T>
-__device__ inline vec<f32, 16> mma_ABt(bits128 a, bits128 b, vec<f32, 16> c) {
-  return arch::mma_32x32x16(bit_cast<vec<T, 8>>(a), bit_cast<vec<T, 8>>(b), c);
+template <class T, class A, class B, class Sum>
+__device__ inline Sum mma_ABt(const A& a, const B& b, Sum c) {
+  return arch::mma(T{}, a.bits(), b.bits(), c);
 }
 
 // Which rows of an operand feed the rows of its fragments. Any choice gives the right product, as

@@ -1,5 +1,5 @@
 // One operand of a matrix product on its way from global memory through LDS to fragments: a block
-// of Rows x Depth 16-bit elements per step along k.
+// of Rows x Depth elements of type T per step along k.
 //
 // The tile of one step lies in a *slot* of LDS as `Parts` images, one per Rows / Parts rows, so
 // that parts can be loaded and freed by themselves. An image is stored in the operand's own order,
@@ -32,11 +32,20 @@ struct choose<false, A, B> {
   using type = B;
 };
 
-template <class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1>
+// Ties a fragment that was read to the wait before it: no use of it can be scheduled earlier.
+template <class Chunk, int Chunks>
+__device__ inline void tie(fragment_of<Chunk, Chunks>& fragment) {
+  for (auto& chunk : fragment.chunk) arch::lds_tie(chunk);
+}
+
+template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1>
 struct operand {
-  static constexpr int element = 2;
+  static constexpr int element = sizeof(T);
+  static constexpr int chunk = 16 / element;  // elements of one
   static constexpr int part_rows = Rows / Parts;
-  static constexpr int slice_depth = atom_of<Map::dim>().depth;
+  // Elements of a row of which every lane holds one chunk, and those of a slice, which one atom takes.
+  static constexpr int chunk_depth = atom_layout{Map::dim}.depth_bytes() / element;
+  static constexpr int slice_depth = chunks_of<T> * chunk_depth;
 
   // How the tile gets to LDS and out again.
   static constexpr bool along_k = same_type<Order, k_major>;
@@ -53,10 +62,12 @@ struct operand {
 
   using read_access =
       typename choose<read_transposes, arch::lds_read_b64, arch::lds_read_b128>::type;
-  using fragment = typename choose<read_transposes, arch::transposed_bits, bits128>::type;
+  using chunk_bits = typename choose<read_transposes, arch::transposed_bits, bits128>::type;
+  using fragment = fragment_of<chunk_bits, chunks_of<T>>;
   static constexpr int span = swizzle_span<read_access>(line_bytes);
 
   static_assert(Rows % Parts == 0 && part_rows % 16 == 0 && Depth % slice_depth == 0);
+  static_assert(along_k || element == 2, "only 16-bit elements are transposed");
   static_assert(!read_transposes || (Map::dim == 16 && !Map::paired),
                 "transposing reads take 16 consecutive rows");
 
@@ -82,7 +93,7 @@ struct operand {
     return constants.of(line);
   }
 
-  // Address in an image from which the lane reads slice 0 of fragment 0.
+  // Address in an image from which the lane reads chunk 0 of fragment 0.
   __host__ __device__ static constexpr u32 read_address(u32 lane, u32 first_row) {
     if constexpr (read_transposes) {
       const u32 line = lane / 16 * 8 + lane % 16 / 4;
@@ -93,17 +104,17 @@ struct operand {
       return line * line_bytes + ((lane / Map::dim) ^ displaced(line)) * 16;
     }
   }
-  // What sets the address of slice s of fragment f apart: a part that is xored into the place of
-  // the chunk, and one that is added.
+  // What sets the address of chunk s of fragment f apart, counted along k: a part that is xored into
+  // its place, and one that is added.
   static constexpr u32 chunk_of(int f, int s) {
-    return read_transposes ? Map::base_row(f) / 8 : s * (slice_depth / 8);
+    return read_transposes ? Map::base_row(f) / 8 : s * (chunk_depth / chunk);
   }
   static constexpr u32 read_xor(int f, int s) {
     const u32 place = chunk_of(f, s) % span;
     return (read_transposes ? place : place ^ displaced(Map::base_row(f))) * 16;
   }
   static constexpr u32 read_offset(int f, int s) {
-    const u32 line = read_transposes ? s * slice_depth : Map::base_row(f);
+    const u32 line = read_transposes ? s * chunk_depth : Map::base_row(f);
     return line * line_bytes + chunk_of(f, s) / span * span * 16;
   }
 
@@ -144,9 +155,9 @@ struct operand {
       return {(q / group * line_blocks + inner % line_blocks) * 8, inner / line_blocks * block_k};
     } else {
       const u32 line = q / line_chunks;
-      const u32 chunk = q % line_chunks ^ displaced(line);
-      if constexpr (along_k) return {line, chunk * 8};
-      return {chunk * 8, line};
+      const u32 first = (q % line_chunks ^ displaced(line)) * chunk;
+      if constexpr (along_k) return {line, first};
+      return {first, line};
     }
   }
   // Where row 0 of a transposed block goes: 8 bytes. Its row j goes j lines on, in a chunk whose
@@ -181,7 +192,7 @@ struct operand {
     rows = rows < Rows ? rows : Rows;
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
-    const u32 width = ((along_k ? depth : rows) + 7) / 8 * 8;
+    const u32 width = ((along_k ? depth : rows) + chunk - 1) / chunk * chunk;
     return ((lines - 1) * stride + width) * element;
   }
 
@@ -267,6 +278,16 @@ struct operand {
   // Reads slice S of fragment F of a part. Use it after the next arch::lds_wait.
   template <int Part, int F, int S>
   __device__ fragment read(u32 slot) const {
+    fragment result;
+    static_for<chunks_of<T>>([&](auto c) {
+      result.chunk[c] = read_chunk<Part, F, S * chunks_of<T> + c>(slot);
+    });
+    return result;
+  }
+
+ private:
+  template <int Part, int F, int S>
+  __device__ chunk_bits read_chunk(u32 slot) const {
     const u32 address = (reader + slot * slot_bytes) ^ read_xor(F, S);
     constexpr int offset = Part * part_bytes + read_offset(F, S);
     static_assert(offset < 65536);

@@ -10,11 +10,20 @@ using u8 = unsigned char;
 using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long;
+using i8 = signed char;
 using i32 = int;
 using i64 = long;
 using bf16 = __bf16;
 using f16 = _Float16;
 using f32 = float;
+
+// Codes of the chip's own 8-bit floating point, with 4 and with 5 bits of exponent.
+struct e4m3 {
+  u8 code;
+};
+struct e5m2 {
+  u8 code;
+};
 
 // N values of type T in consecutive registers.
 template <class T, int N>

@@ -84,6 +84,11 @@ impl AnyPtr {
         self.address
     }
 
+    /// Elements of the same type at another address.
+    pub(crate) const fn moved_to(self, address: u64) -> Self {
+        Self { address, ..self }
+    }
+
     /// The type of the elements; `None` for the null pointer.
     pub const fn element(self) -> Option<DType> {
         self.element

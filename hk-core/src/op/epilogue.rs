@@ -54,7 +54,8 @@ macro_rules! operands {
 
 operands!(Bf16: bf16, F16: f16, F32: f32);
 
-/// Along which axes of the result an operand extends.
+/// Along which axes of the result an operand extends. In a batch of products, tensors of more than one
+/// element have a dimension for it before these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// One number for all.
@@ -67,6 +68,35 @@ pub enum Extent {
     Full,
     /// A number, a tensor of one element, or one of `(m, n)`.
     OneOrFull,
+    /// A tensor of one element, or of `(m)` or `(m, 1)`: scales of rows.
+    OneOrRows,
+    /// A tensor of one element, or of `(n)`, `(1, n)` or `(n, 1)`: scales of columns.
+    OneOrColumns,
+}
+
+impl Extent {
+    /// The dimensions of a tensor of that shape, and the distances between rows and between columns of
+    /// the result in it, of which 1 means that they follow each other.
+    fn of(self, batched: bool, shape: &[usize]) -> (&'static [&'static str], [i64; 2]) {
+        const ONE: &[&str] = &["1"; MAX_RANK];
+        let (rank, len) = (shape.len(), shape.iter().product::<usize>());
+        let one = || (&ONE[..rank], [0, 0]);
+        // Of dimensions with the batch's before them.
+        let per =
+            |dims: &'static [&'static str], strides| (&dims[usize::from(!batched)..], strides);
+        let wide = rank > 1 + usize::from(batched);
+        match self {
+            Self::One => one(),
+            Self::OneOrFull | Self::OneOrRows | Self::OneOrColumns if len == 1 => one(),
+            Self::Full | Self::OneOrFull => per(&["batch", "m", "n"], [1, 1]),
+            Self::OneOrRows if wide => per(&["batch", "m", "1"], [1, 0]),
+            Self::OneOrColumns if wide && shape[rank - 1] == 1 => per(&["batch", "n", "1"], [0, 1]),
+            Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
+            Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
+            Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
+            Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),
+        }
+    }
 }
 
 /// A step, which [`Epilogue`]'s methods describe.
@@ -201,6 +231,7 @@ pub const NAMES: [[&str; 3]; MAX_STEPS] = [
 kernel_args! {
     /// An operand of a step as the kernel takes it: `EpilogueOperand` in `hk/epilogue.h`.
     pub struct OperandArg {
+        batch_stride: i64,
         row_stride: i64,
         column_stride: i64,
         number: f32,
@@ -212,7 +243,15 @@ kernel_args! {
 
 impl OperandArg {
     const fn number(number: f32) -> Self {
-        Self { row_stride: 0, column_stride: 0, number, tensor: -1, element: 0, wide: 0 }
+        Self {
+            batch_stride: 0,
+            row_stride: 0,
+            column_stride: 0,
+            number,
+            tensor: -1,
+            element: 0,
+            wide: 0,
+        }
     }
 }
 
@@ -250,6 +289,7 @@ pub struct Lowered {
     /// Addresses of the operands.
     pub tensors: [AnyPtr; MAX_TENSORS],
     used: usize,
+    batched: bool,
 }
 
 impl Default for Lowered {
@@ -259,16 +299,36 @@ impl Default for Lowered {
             steps: [StepArg::NONE; MAX_STEPS],
             tensors: [AnyPtr::NULL; MAX_TENSORS],
             used: 0,
+            batched: false,
         }
     }
 }
 
 impl Lowered {
-    /// Whether there is no step, or only a bias whose runs are aligned.
-    pub fn only_bias(&self) -> bool {
-        let [StepArg { kind, parameter, a, .. }, ..] = self.steps;
-        self.count == 0
-            || self.count == 1 && kind == 1 && parameter == 1.0 && a.row_stride == 0 && a.wide != 0
+    /// None yet, of a batch of products.
+    pub fn batched() -> Self {
+        Self { batched: true, ..Self::default() }
+    }
+
+    /// Whether the steps are those that blocks are given as a whole: none, or a bias of columns whose
+    /// runs are aligned; if they are `scaled`, before it also f32 factors of rows or of all, then such
+    /// of columns.
+    pub fn is_linear(&self, scaled: bool) -> bool {
+        let mut stage = 0;
+        self.steps[..self.count as usize].iter().all(|step| {
+            let StepArg { kind, parameter, a, .. } = step;
+            let columns = a.row_stride == 0 && a.column_stride == 1 && a.wide != 0;
+            let tensor = a.tensor >= 0;
+            let f32s = a.element == f32::CODE;
+            let rank = match kind {
+                0 if scaled && tensor && f32s && a.column_stride == 0 => 1,
+                0 if scaled && tensor && f32s && columns => 2,
+                1 if tensor && columns && *parameter == 1.0 => 3,
+                _ => return false,
+            };
+            let before = std::mem::replace(&mut stage, rank);
+            before < rank || rank == 1
+        })
     }
 
     /// Adds a step, of which there is room for one more, and declares its operands by the names.
@@ -329,31 +389,34 @@ impl Lowered {
         tensor: &TensorSlice<U>,
         extent: Extent,
     ) -> Result<OperandArg> {
-        const ONE: &[&str] = &["1"; MAX_RANK];
-        let (dims, [row_stride, column_stride]): (&[_], _) = match extent {
-            Extent::Rows => (&["m"], [1, 0]),
-            Extent::Columns => (&["n"], [0, 1]),
-            Extent::OneOrFull if tensor.len() != 1 => (&["m", "n"], [0, 1]),
-            Extent::Full => (&["m", "n"], [0, 1]),
-            Extent::One | Extent::OneOrFull => (&ONE[..tensor.shape().len()], [0, 0]),
-        };
+        let (dims, [row_stride, column_stride]) = extent.of(self.batched, tensor.shape());
         let argument = args.input(name, tensor, dims);
-        let row_stride = match dims {
-            ["m", "n"] => argument.may_be("y").rows()?,
-            _ => argument.contiguous().map(|()| row_stride)?,
+        let [batch_stride, row_stride] = match dims {
+            ["m", "n"] => [0, argument.may_be("y").rows()?],
+            ["batch", "m", "n"] => {
+                argument.may_be("y").adjacent::<3>().map(|[batch, row, _]| [batch, row])?
+            }
+            ["batch", _] => [argument.rows()?, row_stride],
+            ["batch", ..] => {
+                argument.contiguous()?;
+                [(tensor.shape()[1] * tensor.shape()[2]) as i64, row_stride]
+            }
+            _ => [0, argument.contiguous().map(|()| row_stride)?],
         };
         let constraint = format_args!("of at most {MAX_TENSORS} tensors");
         args.require(self.used < MAX_TENSORS, "epilogue", constraint, self.used + 1)?;
         let address = tensor.ptr().address();
         let aligned = |bytes: u64| bytes.is_multiple_of(16);
-        let row_bytes = row_stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
+        let bytes = |stride: i64| stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
+        let evenly = aligned(bytes(batch_stride)) && aligned(bytes(row_stride));
         let arg = OperandArg {
+            batch_stride,
             row_stride,
             column_stride,
             number: 0.0,
             tensor: self.used as i32,
             element: U::CODE,
-            wide: u32::from(column_stride == 1 && aligned(address) && aligned(row_bytes)),
+            wide: u32::from(column_stride == 1 && aligned(address) && evenly),
         };
         self.tensors[self.used] = tensor.ptr().any();
         self.used += 1;

@@ -10,16 +10,16 @@ const MAX_CHAIN: u64 = 65_536;
 const MAX_SPLITS: u64 = 64;
 /// Largest workspace for partial sums, in bytes.
 const MAX_WORKSPACE: u64 = 256 << 20;
-/// Elements that a lane moves together: rows of operands are aligned to so many.
-pub const RUN: u64 = 8;
+/// Bytes that a lane moves together: rows of operands are aligned to so many.
+const CHUNK: u64 = 16;
 /// Bytes below which a buffer descriptor and offsets in it must stay.
 const BUFFER_BYTES: u64 = 1 << 31;
-/// Bytes of an operand's element.
-const ELEMENT: u64 = 2;
 
 /// A product's sizes, none above [`Problem::MAX_SIZE`], and how its operands are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
+    /// Products of one size.
+    pub batch: u64,
     /// Rows of the result.
     pub m: u64,
     /// Columns of the result.
@@ -28,15 +28,17 @@ pub struct Problem {
     pub k: u64,
     /// Whether x and w are stored as `(k, rows)`.
     pub transposed: [bool; 2],
+    /// Bytes of an operand's element.
+    pub element: u64,
 }
 
 impl Problem {
-    /// Largest m, n or k: the kernels count rows, columns and k in 32 bits.
+    /// Largest m, n, k or batch: the kernels count rows, columns, k and matrices in 32 bits.
     pub const MAX_SIZE: u64 = i32::MAX as u64;
 
     /// Lengths of the rows of x and of w, as they are stored.
     fn widths(&self) -> [u64; 2] {
-        let Self { m, n, k, transposed: [x, w] } = *self;
+        let Self { m, n, k, transposed: [x, w], .. } = *self;
         [if x { m } else { k }, if w { n } else { k }]
     }
 }
@@ -76,9 +78,10 @@ impl Tile {
         }
     }
 
-    /// Blocks of the result.
+    /// Blocks of all results.
     fn blocks(&self, problem: Problem) -> u64 {
-        problem.m.div_ceil(self.m) * problem.n.div_ceil(self.n)
+        let blocks = problem.m.div_ceil(self.m) * problem.n.div_ceil(self.n);
+        blocks.saturating_mul(problem.batch)
     }
 
     /// Workgroups of a launch, if HIP can count its work-items.
@@ -100,7 +103,7 @@ impl Tile {
             // are not stored; past the end of k it must be zero.
             let (lines, width) =
                 if transposed { (self.k, tile_rows) } else { (rows.min(tile_rows), self.k) };
-            let elements = BUFFER_BYTES / ELEMENT - 1 - width;
+            let elements = BUFFER_BYTES / problem.element - 1 - width;
             elements.checked_div(lines.saturating_sub(1)).unwrap_or(u64::MAX)
         };
         let [x, w] = problem.transposed;
@@ -111,7 +114,9 @@ impl Tile {
     /// product of more than 1 cannot be computed with this tile.
     fn load(&self, problem: Problem, split: Split) -> f64 {
         let rows = problem.widths().into_iter().zip(self.longest_strides(problem));
-        let rows = rows.map(|(width, most)| width.next_multiple_of(RUN) as f64 / most as f64);
+        let rows = rows.map(|(width, most)| {
+            width.next_multiple_of(CHUNK / problem.element) as f64 / most as f64
+        });
         let work = self.blocks(problem) as f64 * split.count as f64;
         rows.fold(work / self.most_workgroups() as f64, f64::max)
     }
@@ -122,7 +127,8 @@ impl Tile {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
         let longest = (problem.k / (4 * self.k)).min(MAX_SPLITS);
-        let sums = problem.m.saturating_mul(problem.n).saturating_mul(4);
+        let results = problem.m.saturating_mul(problem.n).saturating_mul(problem.batch);
+        let sums = results.saturating_mul(4);
         let workspace = MAX_WORKSPACE / sums.max(1);
         Split::new(problem.k, self.k, free.min(longest).min(workspace).max(1))
     }
@@ -139,8 +145,8 @@ impl Tile {
         let work = self.blocks(problem) * split.count;
         // Slots that work in the last of several rounds.
         let occupied = work as f64 / (work.div_ceil(slots) * slots) as f64;
-        let useful =
-            (problem.m * problem.n) as f64 / (self.blocks(problem) * self.m * self.n) as f64;
+        let covered = problem.m.next_multiple_of(self.m) * problem.n.next_multiple_of(self.n);
+        let useful = (problem.m * problem.n) as f64 / covered as f64;
         // A product of few rows is as fast as w can be read: the smallest tile that covers them.
         let rows = [16, 32, 64].into_iter().find(|rows| problem.m <= *rows);
         let class = if rows.is_none_or(|rows| rows == self.m) { 1.0 } else { 0.01 };
@@ -177,8 +183,9 @@ mod tests {
     const MIDDLE: Tile = Tile { m: 128, n: 128, k: 64, threads: 256, per_cu: 2, rate: 80 };
     const LARGE: Tile = Tile { m: 256, n: 256, k: 64, threads: 512, per_cu: 1, rate: 100 };
     const TILES: [Tile; 3] = [SMALL, MIDDLE, LARGE];
-    /// x and w stored as `(rows, k)`.
-    const PLAIN: [bool; 2] = [false; 2];
+    /// One product of 16-bit elements, with x and w stored as `(rows, k)`.
+    const PLAIN: Problem =
+        Problem { batch: 1, m: 1, n: 1, k: 1, transposed: [false; 2], element: 2 };
 
     fn best_for(problem: Problem) -> Tile {
         let score = |tile: &Tile| tile.score(problem, 304);
@@ -186,7 +193,7 @@ mod tests {
     }
 
     fn best(m: u64, n: u64, k: u64) -> Tile {
-        best_for(Problem { m, n, k, transposed: PLAIN })
+        best_for(Problem { m, n, k, ..PLAIN })
     }
 
     #[test]
@@ -216,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_small_grid_is_filled_by_splitting() {
-        let problem = Problem { m: 256, n: 256, k: 131_072, transposed: PLAIN };
+        let problem = Problem { m: 256, n: 256, k: 131_072, ..PLAIN };
         let split = MIDDLE.split(problem, 304);
         assert_eq!(split.count * MIDDLE.blocks(problem), 256, "{split:?}");
         // Too short to be cut.
@@ -242,7 +249,7 @@ mod tests {
         for transposed in [[false; 2], [true, false], [false, true], [true; 2]] {
             for (m, n) in sizes.into_iter().flat_map(|m| sizes.map(|n| (m, n))) {
                 for tile in TILES {
-                    let problem = Problem { m, n, k: 8, transposed };
+                    let problem = Problem { m, n, k: 8, transposed, ..PLAIN };
                     let longest = tile.longest_strides(problem);
                     let rows = [(m, tile.m), (n, tile.n)];
                     for i in 0..2 {
@@ -268,17 +275,17 @@ mod tests {
     #[test]
     fn a_tile_that_can_is_chosen_where_the_fastest_cannot() {
         // Rows of 256 k of the smallest tile would be too far apart.
-        let wide = Problem { m: 1, n: 4_300_000, k: 8, transposed: [false, true] };
+        let wide = Problem { n: 4_300_000, k: 8, transposed: [false, true], ..PLAIN };
         assert_eq!(best_for(Problem { n: 4_000_000, ..wide }), SMALL);
         assert_ne!(best_for(wide), SMALL);
         assert!(best_for(wide).score(wide, 304) > 0.0);
         // More workgroups than HIP counts, but for the larger tiles.
-        let blocks = Problem { m: 1, n: 1 << 30, k: 8, transposed: PLAIN };
+        let blocks = Problem { m: 1, n: 1 << 30, k: 8, ..PLAIN };
         assert_eq!(SMALL.grid(blocks, Split::new(8, SMALL.k, 1)), None);
         let best = best_for(blocks);
         assert_eq!(best.grid(blocks, Split::new(8, best.k, 1)), Some((1 << 30) / best.n as u32));
         // None can: the one with the widest limit.
-        let longest = Problem { m: 64, n: 1, k: Problem::MAX_SIZE, transposed: PLAIN };
+        let longest = Problem { m: 64, n: 1, k: Problem::MAX_SIZE, ..PLAIN };
         assert_eq!(best_for(longest), SMALL);
         assert!(SMALL.score(longest, 304) < 0.0);
     }
@@ -286,7 +293,7 @@ mod tests {
     #[test]
     fn a_single_row_may_be_as_long_as_can_be_counted() {
         for tile in TILES {
-            let dot = Problem { m: 1, n: 1, k: Problem::MAX_SIZE, transposed: PLAIN };
+            let dot = Problem { m: 1, n: 1, k: Problem::MAX_SIZE, ..PLAIN };
             assert!(tile.load(dot, tile.split(dot, 304)) < 1.0);
         }
     }
@@ -294,13 +301,13 @@ mod tests {
     #[test]
     fn grids_are_counted_without_overflow() {
         let size = Problem::MAX_SIZE;
-        let largest = Problem { m: size, n: size, k: size, transposed: PLAIN };
+        let largest = Problem { m: size, n: size, k: size, ..PLAIN };
         for tile in TILES {
             let split = Split::new(size, tile.k, size);
             assert_eq!(tile.grid(largest, split), None);
             assert!(tile.score(largest, 304) < 0.0);
             let most = tile.most_workgroups();
-            let rows = |blocks| Problem { m: 1, n: blocks * tile.n, k: 8, transposed: PLAIN };
+            let rows = |blocks| Problem { m: 1, n: blocks * tile.n, k: 8, ..PLAIN };
             let one = Split::new(8, tile.k, 1);
             let fits = tile.grid(rows(most), one).map(u64::from);
             assert!(fits == Some(most) && most * tile.threads <= u64::from(u32::MAX));

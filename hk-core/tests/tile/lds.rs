@@ -34,7 +34,7 @@ fn operands_of_every_shape_are_free_of_conflicts() {
     let mut source = String::from(
         "template <class Order, int Rows, int Depth, int Threads, class Map, int Parts>
         constexpr bool free_of_conflicts() {
-          using tile = operand<Order, Rows, Depth, Threads, Map, Parts>;
+          using tile = operand<f16, Order, Rows, Depth, Threads, Map, Parts>;
           return tile::reads_are_conflict_free() && tile::writes_are_conflict_free();
         }\n",
     );
@@ -72,7 +72,7 @@ fn operands_of_every_shape_are_free_of_conflicts() {
 #[test]
 fn an_operand_without_its_swizzle_would_conflict() {
     let source = "
-        using tile = operand<k_major, 128, 64, 256, row_map<16, false>>;
+        using tile = operand<f16, k_major, 128, 64, 256, row_map<16, false>>;
         static_assert(!conflict_free<arch::lds_read_b128>([](int lane) {
           return lane % 16 * u32{tile::line_bytes} + lane / 16 * 16;
         }));

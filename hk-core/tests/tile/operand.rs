@@ -7,9 +7,9 @@ use crate::gpu::{Program, noise, programs};
 /// Brings a tile of `n` k from a matrix of `rows` existing rows into LDS and fragments, and writes
 /// the fragments to a plain Rows x Depth matrix.
 const SOURCE: &str = r"
-template <class Order, int Rows, int Depth, int Threads, class Map, int Parts>
+template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts>
 __device__ void round_trip(const Io& io) {
-  using tile = operand<Order, Rows, Depth, Threads, Map, Parts>;
+  using tile = operand<T, Order, Rows, Depth, Threads, Map, Parts>;
   __shared__ __attribute__((aligned(256))) char memory[tile::slot_bytes];
   const u32* size = static_cast<const u32*>(io.b);
   const u32 stride = size[0], rows = size[1];
@@ -27,27 +27,31 @@ __device__ void round_trip(const Io& io) {
 
   u16* out = static_cast<u16*>(io.out);
   const u32 lane = lane_id();
-  constexpr atom_layout atom = atom_of<Map::dim>();
+  constexpr atom_layout atom = {Map::dim};
   static_for<Parts>([&](auto part) {
     static_for<tile::part_rows / Map::dim>([&](auto f) {
-      static_for<Depth / atom.depth>([&](auto s) {
+      static_for<Depth / tile::slice_depth>([&](auto s) {
         typename tile::fragment fragment = x.template read<part, f, s>(0);
         arch::lds_wait();
-        arch::lds_tie(fragment);
-        const auto values = bit_cast<vec<u16, 8>>(bits128(fragment));
+        tie(fragment);
         const u32 row = part * tile::part_rows + Map::base_row(f) + Map::lane_row(atom.row(lane));
-        for (int e = 0; e < 8; ++e) {
-          out[row * Depth + s * atom.depth + atom.first_k(lane) + e] = values[e];
-        }
+        static_for<chunks_of<T>>([&](auto c) {
+          const auto values = bit_cast<vec<u16, 8>>(bits128(fragment.chunk[c]));
+          const u32 first = (s * chunks_of<T> + c) * atom.depth_bytes() + atom.chunk(lane) * 16;
+          for (int e = 0; e < 8; ++e) {
+            out[(row * Depth * sizeof(T) + first) / 2 + e] = values[e];
+          }
+        });
       });
     });
   });
 }
 ";
 
-/// One shape of operand.
+/// One shape of operand. 8-bit elements come and go in pairs.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
+    element: &'static str,
     order: &'static str,
     rows: usize,
     depth: usize,
@@ -59,14 +63,20 @@ struct Shape {
 
 impl Shape {
     fn kernel(&self, index: usize) -> String {
-        let Self { order, rows, depth, threads, dim, paired, parts } = self;
+        let Self { element, order, rows, depth, threads, dim, paired, parts } = self;
+        let depth = depth * self.pair();
         format!(
-            "KERNEL(shape_{index}, {threads}) {{ round_trip<{order}, {rows}, {depth}, {threads}, \
+            "KERNEL(shape_{index}, {threads}) {{ round_trip<{element}, {order}, {rows}, {depth}, {threads}, \
              row_map<{dim}, {paired}>, {parts}>(io); }}\n"
         )
     }
 
-    /// Brings a tile with `rows` and `k` that exist through the kernel.
+    /// Elements in 16 bits.
+    fn pair(&self) -> usize {
+        if self.element == "f16" { 1 } else { 2 }
+    }
+
+    /// Brings a tile with `rows` and `k` that exist, of 16 bits each, through the kernel.
     fn check(&self, program: &Program, index: usize, rows: usize, k: usize) {
         let along_k = self.order == "k_major";
         let (lines, width) = if along_k { (rows, k) } else { (k, rows) };
@@ -74,11 +84,12 @@ impl Shape {
         let stride = width + 8;
         let bits = noise(index as u64).take(lines * stride);
         let matrix: Vec<f16> = bits.map(|x| f16::from_bits(x as u16)).collect();
-        let size = [stride as u32, rows as u32];
+        let pair = self.pair();
+        let size = [(stride * pair) as u32, rows as u32];
         let len = self.rows * self.depth;
         let kernel = format!("shape_{index}");
         let inputs = (matrix.as_slice(), &size[..]);
-        let got = program.run(&kernel, self.threads, inputs, k as u32, (len, f16::ONE));
+        let got = program.run(&kernel, self.threads, inputs, (k * pair) as u32, (len, f16::ONE));
         for row in 0..rows {
             for i in 0..self.depth {
                 let at = if along_k { row * stride + i } else { i * stride + row };
@@ -98,6 +109,7 @@ impl Shape {
 #[test]
 fn tiles_arrive_in_fragments() {
     let plain = Shape {
+        element: "f16",
         order: "k_major",
         rows: 64,
         depth: 64,
@@ -120,6 +132,11 @@ fn tiles_arrive_in_fragments() {
         Shape { rows: 16, depth: 128, ..wide },
         Shape { rows: 32, depth: 64, threads: 128, ..wide },
         Shape { rows: 256, depth: 32, ..wide },
+        Shape { element: "i8", ..plain },
+        Shape { element: "i8", dim: 32, paired: true, depth: 128, ..plain },
+        Shape { element: "e4m3", ..plain },
+        Shape { element: "e4m3", dim: 32, paired: true, ..plain },
+        Shape { element: "e4m3", rows: 128, parts: 2, threads: 512, ..plain },
     ];
     let kernels: String =
         shapes.iter().enumerate().map(|(index, shape)| shape.kernel(index)).collect();

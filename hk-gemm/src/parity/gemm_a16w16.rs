@@ -177,7 +177,7 @@ fn set_up<T: Real16, Y: Real>(s: &mut Setup, spec: &Spec, x: &[T], w: &[T]) {
         let matrix = |values, rows| {
             ArrayView2::from_shape((rows, k), values).expect("the case draws rows of k elements")
         };
-        let operands = Operands { x: matrix(&x, m), w: matrix(&w, n) };
+        let operands = Operands { x: matrix(&x, m), w: matrix(&w, n), integers: false };
         reference::expect(operands, &steps, Y::DTYPE, m * n * k > SAMPLED)
     };
     let expected = match spec.bits {
@@ -226,14 +226,14 @@ fn transposed<T: Real16>(values: &[T], columns: usize) -> Vec<T> {
 }
 
 /// An operand of a step on the device.
-enum Held {
+pub(super) enum Held {
     Bf16(Tensor<bf16>),
     F16(Tensor<f16>),
     F32(Tensor<f32>),
 }
 
 /// Gives one, when the call is made.
-type Getter = Box<dyn Fn() -> Held>;
+pub(super) type Getter = Box<dyn Fn() -> Held>;
 
 macro_rules! held {
     ($($type:ident: $variant:ident),*) => {$(

@@ -1,15 +1,15 @@
 //! Cases of `gemm_a16w16`.
 
-use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
+use super::config::Config;
 use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
 use super::gemm_a16w16_limits;
 use crate::{Activation, Layout};
 
 /// m, n, k of every remainder that there is, within 50 MFLOP.
-const SHAPES: [[usize; 3]; 16] = [
+pub(super) const SHAPES: [[usize; 3]; 16] = [
     [1, 1, 1],
     [3, 5, 2],
     [16, 16, 16],
@@ -220,101 +220,62 @@ const RAGGED: Placement = Placement::DENSE.gap(13);
 /// Rows of y of one element fewer than a multiple of 8 are aligned: their gaps are 8 longer.
 const SHORT: Placement = Placement::DENSE.gap(1);
 
-/// A tile configuration of one chip and what it multiplies.
-pub(super) struct Config {
-    pub(super) arch: Arch,
-    pub(super) dtype: DType,
-    pub(super) layout: Layout,
-    pub(super) name: &'static str,
-    pub(super) m: usize,
-    pub(super) n: usize,
-    pub(super) k: usize,
-    stages: usize,
-}
-
-impl Config {
-    /// Every tile configuration.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
-        crate::KERNELS.kernels.iter().flat_map(|kernel| {
-            kernel.tiles.iter().filter_map(|tile| {
-                let (dtype, layout) = kernel.variant.split_once('_')?;
-                let int = |name| usize::try_from(tile.int(name)?).ok();
-                Some(Self {
-                    arch: Arch::from_target_id(kernel.arch)?,
-                    dtype: if dtype == "bf16" { DType::Bf16 } else { DType::F16 },
-                    layout: Layout::ALL.into_iter().find(|known| known.name() == layout)?,
-                    name: tile.name,
-                    m: int("BM")?,
-                    n: int("BN")?,
-                    k: int("BK")?,
-                    stages: int("STAGES")?,
-                })
-            })
-        })
-    }
-
-    /// Whether its operands are bf16 in the default layout.
-    pub(super) fn is_plain(&self) -> bool {
-        (self.dtype, self.layout) == (DType::Bf16, Layout::Tn)
-    }
-
-    /// A case of it, without splits.
-    pub(super) fn spec(&self, what: &str, shape: [usize; 3]) -> Spec {
-        Spec {
-            layout: self.layout,
-            splits: Some(1),
-            tile: Some((self.arch, self.name)),
-            size: Size::Core,
-            ..Spec::new(format!("tile {}{what}", self.name), shape)
-        }
-    }
-}
-
 /// Every tile configuration, whether it would be chosen or not: cases that between them execute all
 /// of its code.
 fn tiles(cases: &mut Vec<Case>) {
     // Loads past an operand's last row or column are loads past its allocation.
     let end = Placement::DENSE.edge(Edge::End);
-    for config in Config::all() {
+    for config in Config::all("a16w16") {
         let Config { dtype, m, n, k, stages, .. } = config;
         let plain = config.is_plain();
         // Twice around the loop over stages, and as many steps more as there can be.
         let steps = (3 * stages - 1).max(4);
-        let remainders = config.spec("", [m + 5, n + 9, (steps - 1) * k + 7]);
+        let remainders = tile_spec(&config, "", [m + 5, n + 9, (steps - 1) * k + 7]);
         let size = if plain { Size::Quick } else { Size::Core };
         cases.push(case_of(dtype, dtype, Spec { size, carry: true, ..remainders }));
         let whole = if plain { 1..=4 } else { 2..=2 };
         cases.extend(whole.map(|steps| {
-            let whole = config.spec("", [m, n, steps * k]);
+            let whole = tile_spec(&config, "", [m, n, steps * k]);
             case_of(dtype, dtype, Spec { place: end, ..whole })
         }));
         // Groups of blocks that are not full, and one XCD with a block more than the others.
-        let blocks = config.spec(", 11 x 3 blocks", [11 * m, 3 * n, 8]);
+        let blocks = tile_spec(&config, ", 11 x 3 blocks", [11 * m, 3 * n, 8]);
         cases.push(case_of(dtype, dtype, blocks));
         // Four steps, of which loops over three stages leave one.
-        let last = config.spec(", end of memory", [m + 8, n + 8, 3 * k + 8]);
+        let last = tile_spec(&config, ", end of memory", [m + 8, n + 8, 3 * k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };
         cases.push(case_of(dtype, dtype, last.steps(&[Step::AddColumns, Step::AddTensor(1.0)])));
         for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {
-            let bias = config.spec(&format!(", bias of {operand}"), [m, n, (i + 1) * k]);
+            let bias = tile_spec(&config, &format!(", bias of {operand}"), [m, n, (i + 1) * k]);
             let bias = Spec { operand, operand_place: end, ..bias.steps(&[Step::AddColumns]) };
             cases.push(case_of(dtype, result, bias));
             // The second run of columns may be the last.
             let shape = [m / 2 + 3, if i == 0 { 11 } else { n / 2 + 3 }, i * k + 3];
-            let chain = config.spec(&format!(", chain of {operand}"), shape).steps(chain);
+            let chain = tile_spec(&config, &format!(", chain of {operand}"), shape).steps(chain);
             let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
             cases.push(case_of(dtype, result, chain));
         }
         if plain {
-            let residual = config.spec(", residual", [m, n, k]);
+            let residual = tile_spec(&config, ", residual", [m, n, k]);
             let residual = Spec { by_options: true, ..residual.steps(&[Step::AddTensor(1.0)]) };
             cases.push(case_of(dtype, dtype, residual));
             // Tiles that a column or a row is missing from, in an aligned y.
-            let column = config.spec(", a column short", [m, 2 * n - 1, k]);
+            let column = tile_spec(&config, ", a column short", [m, 2 * n - 1, k]);
             cases.push(case_of(dtype, dtype, Spec { place: SHORT, ..column }));
-            let row = config.spec(", a row short", [2 * m - 1, n, k]);
+            let row = tile_spec(&config, ", a row short", [2 * m - 1, n, k]);
             cases.push(case_of(dtype, DType::F32, Spec { place: end, ..row }));
         }
+    }
+}
+
+/// A case of a tile configuration, without splits.
+pub(super) fn tile_spec(config: &Config, what: &str, shape: [usize; 3]) -> Spec {
+    Spec {
+        layout: config.layout,
+        splits: Some(1),
+        tile: Some((config.arch, config.name)),
+        size: Size::Core,
+        ..Spec::new(format!("tile {}{what}", config.name), shape)
     }
 }
 

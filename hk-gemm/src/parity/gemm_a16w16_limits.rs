@@ -6,8 +6,9 @@ use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
+use super::config::Config;
 use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
-use super::gemm_a16w16_cases::{ACTIVATIONS, Config};
+use super::gemm_a16w16_cases::{ACTIVATIONS, tile_spec};
 use crate::{Activation, Layout};
 
 /// The element types of results and of the epilogue's operands.
@@ -210,11 +211,11 @@ fn orders(cases: &mut Vec<Case>) {
         let Config { m, n, k, .. } = config;
         for [rows, columns] in GRIDS {
             let what = format!(", {rows} x {columns} blocks");
-            cases.push(case::<bf16, bf16>(config.spec(&what, [rows * m, columns * n, 8])));
+            cases.push(case::<bf16, bf16>(tile_spec(&config, &what, [rows * m, columns * n, 8])));
         }
         for [rows, columns] in [[3, 5], [7, 3], [11, 5]] {
             let what = format!(", {rows} x {columns} blocks, split");
-            let split = config.spec(&what, [rows * m, columns * n, 2 * k + 8]);
+            let split = tile_spec(&config, &what, [rows * m, columns * n, 2 * k + 8]);
             cases.push(case::<bf16, bf16>(Spec { splits: Some(3), ..split }));
         }
     }
@@ -224,7 +225,7 @@ fn orders(cases: &mut Vec<Case>) {
 fn smallest() -> impl Iterator<Item = Config> {
     Arch::ALL.into_iter().filter_map(|arch| {
         let of_arch = |config: &Config| config.is_plain() && config.arch == arch;
-        Config::all().filter(of_arch).min_by_key(|config| config.m * config.n)
+        Config::all("a16w16").filter(of_arch).min_by_key(|config| config.m * config.n)
     })
 }
 
@@ -238,10 +239,10 @@ fn turns(cases: &mut Vec<Case>) {
     let pack = Spec { layout, ..Spec::new("second turn of packing", [3, 5, GRID + GRID / 8]) };
     cases.push(case::<bf16, f32>(Spec { size: Size::Core, ..pack }));
     let flat = |config: &Config| config.is_plain() && config.m * config.n == 256 * 128;
-    for config in Config::all().filter(flat) {
+    for config in Config::all("a16w16").filter(flat) {
         let Config { n, k, .. } = config;
         let shape = [GRID / (n / 8) + 100, n, k + 8];
-        let sums = config.spec(", second turn of adding up", shape);
+        let sums = tile_spec(&config, ", second turn of adding up", shape);
         let steps = [Step::AddRows, Step::AddColumns];
         cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..sums.steps(&steps) }));
     }
@@ -282,7 +283,7 @@ fn far_rows(cases: &mut Vec<Case>) {
     }
     // As far as operands may be that are not, so that the last are beyond 2^32 elements.
     let medium = |config: &Config| config.dtype == DType::Bf16 && [config.m, config.n] == [64; 2];
-    for config in Config::all().filter(medium) {
+    for config in Config::all("a16w16").filter(medium) {
         let stride = (1 << 30) / config.m.max(config.k) - 64;
         let reach = (1 << 32) / stride + config.k + 8;
         let (shape, splits) = match config.layout {
@@ -291,7 +292,7 @@ fn far_rows(cases: &mut Vec<Case>) {
             _ => continue,
         };
         let width = if config.layout == Layout::Tn { 40 } else { 64 };
-        let spec = config.spec(", rows far apart", shape);
+        let spec = tile_spec(&config, ", rows far apart", shape);
         let place = Placement::DENSE.gap(stride - width);
         cases.push(case::<bf16, bf16>(Spec { place, splits: Some(splits), ..spec }));
     }
@@ -299,14 +300,14 @@ fn far_rows(cases: &mut Vec<Case>) {
     // splits, 384 lines of the matrix are 1024 elements less.
     const STRIDE: usize = ((1 << 32) - 1024) / 384;
     let alike = |of: &Config| of.layout.x_is_transposed() == of.layout.w_is_transposed();
-    for config in Config::all().filter(medium).filter(alike) {
+    for config in Config::all("a16w16").filter(medium).filter(alike) {
         let across = |transposed| if transposed { (1088, 768) } else { (448, 2176) };
         let (x_rows, x_k) = across(config.layout.x_is_transposed());
         let (w_rows, w_k) = across(config.layout.w_is_transposed());
         for (what, shape, width) in
             [("x", [x_rows, 16, x_k], x_rows.max(x_k)), ("w", [16, w_rows, w_k], w_rows.max(w_k))]
         {
-            let spec = config.spec(&format!(", {what} across 2^32"), shape);
+            let spec = tile_spec(&config, &format!(", {what} across 2^32"), shape);
             let place = Placement::DENSE.gap(STRIDE - width);
             cases.push(case::<bf16, bf16>(Spec { place, splits: Some(2), ..spec }));
         }

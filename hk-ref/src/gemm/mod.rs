@@ -1,3 +1,8 @@
 //! References of `hk-gemm`.
 
+pub mod batched_gemm_a8w8;
+pub mod batched_gemm_bf16;
 pub mod gemm_a16w16;
+pub mod gemm_a8w8;
+pub mod gemm_a8w8_per_token_scale;
+pub mod product;

@@ -46,30 +46,6 @@ struct lds_write_b64 {
   static constexpr int phase_of(int lane) { return lane / 16; }
 };
 
-// D = C + A * B^T on fragments of 16-bit elements, eight per lane: one 16x16x32 or 32x32x16 step.
-// The hardware's steps are half as deep; both halves see the same k of A and B, so the sum is the
-// same, in another order.
-__device__ inline vec<f32, 4> mma_16x16x32(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 4> c) {
-  const auto x = bit_cast<vec<short, 8>>(a);
-  const auto y = bit_cast<vec<short, 8>>(b);
-  c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.lo, y.lo, c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.hi, y.hi, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 4> mma_16x16x32(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 4> c) {
-  c = __builtin_amdgcn_mfma_f32_16x16x16f16(a.lo, b.lo, c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_16x16x16f16(a.hi, b.hi, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 16> mma_32x32x16(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 16> c) {
-  const auto x = bit_cast<vec<short, 8>>(a);
-  const auto y = bit_cast<vec<short, 8>>(b);
-  c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.lo, y.lo, c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.hi, y.hi, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 16> c) {
-  c = __builtin_amdgcn_mfma_f32_32x32x8f16(a.lo, b.lo, c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_32x32x8f16(a.hi, b.hi, c, 0, 0, 0);
-}
-
 // The value of a lane in the other half of this lane's aligned group of 2 * Half lanes, where the
 // lanes of each half hold the same.
 template <int Half>

@@ -47,20 +47,6 @@ struct lds_write_b64 {
   static constexpr int phase_of(int lane) { return lane / 16; }
 };
 
-// D = C + A * B^T on fragments of 16-bit elements, eight per lane: one 16x16x32 or 32x32x16 step.
-__device__ inline vec<f32, 4> mma_16x16x32(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 4> c) {
-  return __builtin_amdgcn_mfma_f32_16x16x32_bf16(a, b, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 4> mma_16x16x32(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 4> c) {
-  return __builtin_amdgcn_mfma_f32_16x16x32_f16(a, b, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 16> mma_32x32x16(vec<bf16, 8> a, vec<bf16, 8> b, vec<f32, 16> c) {
-  return __builtin_amdgcn_mfma_f32_32x32x16_bf16(a, b, c, 0, 0, 0);
-}
-__device__ inline vec<f32, 16> mma_32x32x16(vec<f16, 8> a, vec<f16, 8> b, vec<f32, 16> c) {
-  return __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0);
-}
-
 // The values of the two halves of this lane's aligned group of 2 * Half lanes, the lanes of each of
 // which hold the same: in either order up to Half = 8, then that of the lower half first. The swaps
 // exchange the odd half of one register with the even half of the other.

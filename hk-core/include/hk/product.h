@@ -1,0 +1,282 @@
+// Kernels of matrix products over the main loops of hk/gemm.h: y[b] = epilogue(x[b] w[b]^T) for a
+// batch of matrices, x (m, k) and w (n, k), each with k or rows contiguous.
+//
+// One workgroup makes one block of one y, or of one split's share of k: `product`. Splits write f32
+// partial sums, which `product_reduce` adds up in order of k, so that results do not depend on timing,
+// and finishes. `product_pack` copies an operand whose rows are not aligned to 16 bytes into rows that
+// are, with zeros behind.
+#pragma once
+
+#include "hk/epilogue.h"
+#include "hk/gemm.h"
+#include "hk/order.h"
+
+namespace hk {
+
+// The largest units in which results may be stored; the numbers are the host's `StoreUnit`.
+enum class store_unit : u32 {
+  element = 0,
+  run,    // rows are aligned
+  block,  // and the steps are those of a `linear_chain`
+};
+
+struct ProductArgs {
+  const void* x;
+  const void* w;
+  void* y;
+  const void* tensors[max_tensors];
+  i64 x_stride;  // in elements, as all strides
+  i64 w_stride;
+  i64 y_stride;
+  i64 x_batch;  // from one matrix of a batch to the next
+  i64 w_batch;
+  i64 y_batch;
+  i64 split_stride;  // between the partial sums of one split and the next
+  u32 m, n, k;
+  u32 batch;
+  u32 split_k;  // share of k of each split but the last, a multiple of BK
+  u32 splits;
+  u32 y_type;   // a dtype
+  u32 y_store;  // a store_unit
+  u32 step_count;
+  u32 reserved;
+  EpilogueStep steps[max_steps];
+};
+
+// What one workgroup makes.
+struct product_part {
+  u32 batch, split;
+  u32 row, column;     // the first of the block
+  i64 k_begin, k_end;  // its share of k
+
+  // That of workgroup `id`, where blocks have these sizes and are taken in groups of `group` rows.
+  __device__ static product_part of(const ProductArgs& args, u32 id, u32 block_rows,
+                                    u32 block_columns, u32 group) {
+    const u32 rows = (args.m + block_rows - 1) / block_rows;
+    const u32 columns = (args.n + block_columns - 1) / block_columns;
+    const u32 blocks = rows * columns;
+    id = contiguous_per_xcd(id, blocks * args.splits * args.batch);
+    const tile_index tile = grouped_order(id % blocks, rows, columns, group);
+    const u32 split = id / blocks % args.splits;
+    const i64 k_begin = i64{split} * args.split_k;
+    const i64 k_left = args.k - k_begin;
+    return {id / blocks / args.splits,
+            split,
+            tile.row * block_rows,
+            tile.column * block_columns,
+            k_begin,
+            k_begin + (k_left < args.split_k ? k_left : args.split_k)};
+  }
+};
+
+namespace detail {
+
+__device__ inline epilogue<ProductArgs> epilogue_of(const ProductArgs& args, u32 batch) {
+  return {kernel_arguments<ProductArgs>(), batch, args.n};
+}
+
+template <class Args>
+__device__ inline result_matrix results_of(const Args& args, i64 offset) {
+  const auto type = static_cast<dtype>(args.y_type);
+  const u32 size = type == dtype::f32 ? 4 : 2;
+  return {static_cast<char*>(args.y) + offset * size, args.y_stride, args.n, type,
+          args.y_store >= static_cast<u32>(store_unit::run)};
+}
+
+// Where an operand's matrix of a batch begins.
+template <class T>
+__device__ inline const T* matrix_of(const void* operand, i64 stride, u32 batch) {
+  return static_cast<const T*>(operand) + batch * stride;
+}
+
+// The matrix of a batch that a workgroup of `product_reduce` or `product_pack` works on: two dimensions
+// of the grid, since one alone is too short for every batch.
+__device__ inline u32 batch_of_workgroup() {
+  return block_idx().z * grid_size().y + block_idx().y;
+}
+
+// v = v * row * column + bias, the most that is done to a block as a whole: what the numbers of a
+// lane's rows and columns are. Without `Scaled`, there is only a bias. The columns' factors are f32, and
+// are read when they are needed: all of them would not fit beside the accumulators.
+template <class Block, bool Scaled>
+struct linear_chain {
+  static constexpr int run = Block::run;
+  static constexpr int columns = Block::runs_per_row;
+  static constexpr int rows = Block::runs / columns;
+
+  vec<f32, Scaled ? rows : 1> row_factor = 1;
+  const f32* column_factor = nullptr;  // of the block's first column
+  vec<f32, run> bias[columns] = {};
+
+  __device__ linear_chain(const ProductArgs& args, const product_part& part) {
+    const auto in = kernel_arguments<ProductArgs>();
+    for (u32 i = 0; i < args.step_count; ++i) {
+      const auto kind = static_cast<step_kind>(in->steps[i].kind);
+      const EpilogueOperand a = in->steps[i].a;
+      const auto base = static_cast<const char*>(in->tensors[a.tensor]);
+      const auto type = static_cast<dtype>(a.element);
+      if (kind != step_kind::multiply) {
+        with_type(type, [&](auto zero) {
+          using T = decltype(zero);
+          const T* from = matrix_of<T>(base, a.batch_stride, part.batch) + part.column;
+          static_for<columns>([&](auto c) { bias[c] = run_of<c>(from); });
+        });
+      } else if constexpr (Scaled) {
+        const f32* from = matrix_of<f32>(base, a.batch_stride, part.batch);
+        if (a.column_stride != 0) {
+          column_factor = from + part.column;
+        } else {
+          static_for<rows>([&](auto r) {
+            row_factor[int{r}] *= from[(part.row + Block::result_row(r * columns)) * a.row_stride];
+          });
+        }
+      }
+    }
+  }
+
+  // A run of a lane's columns.
+  template <int C, class T>
+  __device__ static vec<f32, run> run_of(const T* from) {
+    const auto values = reinterpret_cast<const wide_run<T, run>*>(from + Block::result_column(C));
+    return to_f32<T, run>(*values);
+  }
+
+  // The factors of column run C.
+  template <int C>
+  __device__ vec<f32, run> factors() const {
+    if (!Scaled || column_factor == nullptr) return 1;
+    return run_of<C>(column_factor);
+  }
+
+  // Of run I.
+  template <int I>
+  __device__ vec<f32, run> apply(vec<f32, run> v, vec<f32, run> factors) const {
+    if constexpr (Scaled) v = v * row_factor[I / columns] * factors;
+    return v + bias[I % columns];
+  }
+};
+
+// Stores a block that lies within y.
+template <class T, class Block, bool Scaled>
+__device__ inline void store_block(const Block& block, const linear_chain<Block, Scaled>& chain,
+                                   const result_matrix& y, u32 row, u32 column) {
+  // No lane is outside: any size does.
+  const buffer to(y.base + (row * y.stride + column) * i64{sizeof(T)}, out_of_range);
+  static_for<Block::runs_per_row>([&](auto c) {
+    constexpr int run = Block::run;
+    const vec<f32, run> factors = chain.template factors<c>();
+    static_for<Block::runs / Block::runs_per_row>([&](auto r) {
+      constexpr int i = r * Block::runs_per_row + c;
+      const auto rounded =
+          round_to<T, run>(chain.template apply<i>(block.template results<i>(), factors));
+      const u32 offset =
+          (block.result_row(i) * static_cast<u32>(y.stride) + block.result_column(i)) * sizeof(T);
+      constexpr int width = min(16, run * sizeof(T));
+      using piece = vec<u32, width / 4>;
+      struct pieces {
+        piece of[run * sizeof(T) / width];
+      };
+      const auto split = bit_cast<pieces>(rounded);
+      static_for<run * sizeof(T) / width>([&](auto p) { to.store(offset + p * width, split.of[p]); });
+    });
+  });
+}
+
+}  // namespace detail
+
+template <class Tile>
+__device__ void product(const ProductArgs& args) {
+  using Block = gemm_block<Tile>;
+  using T = typename Tile::T;
+  __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
+
+  const auto part = product_part::of(args, block_idx().x, Tile::BM, Tile::BN, Tile::GROUP);
+  const auto [batch, split, row, column, k_begin, k_end] = part;
+  const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
+  const T* x = detail::matrix_of<T>(args.x, args.x_batch, batch);
+  const T* w = detail::matrix_of<T>(args.w, args.w_batch, batch);
+
+  Block block;
+  block.multiply(lds_start(lds), args.x_stride, args.w_stride,
+                 stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
+                                                      k_end, steps, Tile::BK),
+                 stream_of<typename Block::w_operand>(w, args.w_stride, column, args.n - column,
+                                                      k_begin, k_end, steps, Tile::BK),
+                 steps);
+
+  const result_matrix y =
+      detail::results_of(args, batch * args.y_batch + split * args.split_stride);
+  const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
+  if (inside && args.y_store == static_cast<u32>(store_unit::block)) {
+    const detail::linear_chain<Block, Tile::SCALED> chain(args, part);
+    with_type(y.type, [&](auto zero) {
+      detail::store_block<decltype(zero)>(block, chain, y, row, column);
+    });
+    return;
+  }
+  const auto chain = detail::epilogue_of(args, batch);
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < Block::runs; ++i) {
+    const u32 y_row = row + block.result_row(i);
+    const u32 y_column = column + block.result_column(i);
+    if (y_row >= args.m || y_column >= args.n) continue;
+    vec<f32, Block::run> values;
+    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
+    store_run(y, y_row, y_column, chain.apply(values, y_row, y_column));
+  }
+}
+
+// x holds the partial sums: f32, m rows of x_stride, a multiple of 8, per split.
+template <class Tile>
+__device__ void product_reduce(const ProductArgs& args) {
+  constexpr int run = 8;
+  const u32 runs = (args.n + run - 1) / run;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  __builtin_assume(args.splits > 0);
+  const u32 batch = detail::batch_of_workgroup();
+  if (batch >= args.batch) return;
+  for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 piece) {
+    // Read again each time: there are too few scalar registers to keep them beside the chain's.
+    auto in = kernel_arguments<ProductArgs>();
+    asm volatile("" : "+s"(in));
+    const u32 column = piece * run;
+    const f32* from =
+        detail::matrix_of<f32>(in->x, in->x_batch, batch) + row * in->x_stride + column;
+    vec<f32, run> sum = 0;
+    for (u32 split = 0; split < args.splits; ++split) {
+      sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
+    }
+    // Past the last column nobody wrote; the chain must not branch on that.
+    for (u32 j = 1; j < run; ++j) {
+      if (column + j >= args.n) sum[j] = 0;
+    }
+    const result_matrix y = detail::results_of(*in, batch * in->y_batch);
+    store_run(y, row, column, detail::epilogue_of(args, batch).apply(sum, row, column));
+  });
+}
+
+// Copies m rows of n elements of the tile's size from x to y, whose stride is of whole chunks of 16
+// bytes, and fills its rows up with zeros to the next chunk.
+template <class Tile>
+__device__ void product_pack(const ProductArgs& args) {
+  using T = typename Tile::T;
+  constexpr int run = 16 / sizeof(T);
+  const u32 runs = (args.n + run - 1) / run;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  const u32 batch = detail::batch_of_workgroup();
+  if (batch >= args.batch) return;
+  const T* x = detail::matrix_of<T>(args.x, args.x_batch, batch);
+  T* y = static_cast<T*>(args.y) + batch * args.y_batch;
+  for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 piece) {
+    const u32 column = piece * run;
+    const T* from = x + row * args.x_stride + column;
+    vec<T, run> values = 0;
+    values[0] = from[0];
+    for (u32 j = 1; j < run; ++j) {
+      if (column + j < args.n) values[j] = from[j];
+    }
+    *reinterpret_cast<vec<T, run>*>(y + row * args.y_stride + column) = values;
+  });
+}
+
+}  // namespace hk

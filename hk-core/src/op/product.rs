@@ -1,0 +1,487 @@
+//! Products of matrices: arguments of the kernels of `hk/product.h`, and the launches that a product
+//! takes.
+//!
+//! A crate whose ops multiply matrices has a core for each pair of element types, with tile
+//! configurations of its own, and the core `product` for what all of them take besides.
+
+use super::Call;
+use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
+use super::tiling::{Problem, Split, Tile};
+use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
+use crate::kernel::KernelSet;
+use crate::{AnyPtr, Device, DevicePtr, Error, Result, TensorSlice, TileFunction, kernel_args};
+
+/// 8-bit element types whose products the matrix units add up; floating point in the flavour of the
+/// chip.
+pub trait Element8: Element {
+    /// How the kernels' variants name it.
+    const NAME: &'static str;
+}
+
+macro_rules! elements {
+    ($($type:ident: $name:literal),*) => {$(
+        impl Element8 for $type {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+elements!(i8: "i8", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3", F8E5M2: "e5m2", F8E5M2Fnuz: "e5m2");
+
+/// The kernels that add up and pack.
+const SHARED: &str = "product";
+
+/// Most workgroups of a launch's second dimension.
+const MAX_GRID_Y: u64 = 65_535;
+
+/// Matrices of rows of adjacent elements: an operand or the result, as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrices {
+    ptr: AnyPtr,
+    dtype: DType,
+    /// Rows of each, and elements of a row.
+    shape: [u64; 2],
+    /// Elements from one matrix to the next, and from one row of one to the next.
+    strides: [i64; 2],
+}
+
+impl Matrices {
+    /// Those of a tensor whose last two dimensions are rows and their elements, with the distances
+    /// between neighbouring matrices and between neighbouring rows.
+    pub fn of<T: Element>(tensor: &TensorSlice<T>, strides: [i64; 2]) -> Self {
+        let rank = tensor.shape().len();
+        let shape = [tensor.shape()[rank - 2], tensor.shape()[rank - 1]].map(|size| size as u64);
+        Self { ptr: tensor.ptr().any(), dtype: T::DTYPE, shape, strides }
+    }
+
+    /// Bytes of one element.
+    fn size(&self) -> u64 {
+        self.dtype.size() as u64
+    }
+
+    /// Whether each row of each of `batch` matrices begins at a multiple of 16 bytes.
+    fn are_aligned(&self, batch: u64) -> bool {
+        let [matrix, row] = self.strides.map(|stride| (stride as u64).wrapping_mul(self.size()));
+        let matrix = if batch > 1 { matrix } else { 0 };
+        [self.ptr.address(), matrix, row].into_iter().all(|bytes| bytes.is_multiple_of(16))
+    }
+
+    /// The length of the rows of a copy as the main kernels take it: of whole chunks of 16 bytes, at
+    /// most `longest` elements; none if they take the operand itself. What is added is zeros.
+    fn copied(
+        &self,
+        op: &'static str,
+        arg: &'static str,
+        batch: u64,
+        longest: u64,
+    ) -> Result<Copy> {
+        let [rows, width] = self.shape;
+        let chunk = 16 / self.size();
+        let near = self.strides[1] as u64 <= longest;
+        if self.are_aligned(batch) && width.is_multiple_of(chunk) && near {
+            return Ok(Copy { matrices: 0, rows, width });
+        }
+        let padded = width.next_multiple_of(chunk);
+        if padded > longest {
+            let constraint = format!("rows of at most {} elements", longest / chunk * chunk);
+            return Err(Error::value(op, arg, constraint, width));
+        }
+        // One copy for all, if they are all the same.
+        let matrices = if self.strides[0] == 0 { 1 } else { batch };
+        Ok(Copy { matrices, rows, width: padded })
+    }
+}
+
+/// A copy of an operand in aligned rows: of as many matrices, or none.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    matrices: u64,
+    rows: u64,
+    width: u64,
+}
+
+impl Copy {
+    fn elements(&self) -> u64 {
+        self.matrices.saturating_mul(self.rows).saturating_mul(self.width)
+    }
+}
+
+/// A product whose arguments are right: `y[b] = epilogue(x[b] w[b]^T)`.
+#[derive(Debug, Clone)]
+pub struct Product<'a> {
+    /// The kernels of the crate.
+    pub kernels: &'static KernelSet,
+    /// The core, and which of its variants.
+    pub core: &'static str,
+    /// The variant.
+    pub variant: &'a str,
+    /// Whether the core's blocks are multiplied by factors of rows and columns as a whole.
+    pub scaled: bool,
+    /// `(batch, m, k)`, or as [`Problem::transposed`] says.
+    pub x: Matrices,
+    /// `(batch, n, k)`, or as [`Problem::transposed`] says.
+    pub w: Matrices,
+    /// `(batch, m, n)`.
+    pub y: Matrices,
+    /// The sizes.
+    pub problem: Problem,
+    /// What is done to the sums.
+    pub steps: Lowered,
+    /// Shares of k at most, if they are chosen.
+    pub splits: Option<u32>,
+    /// The tile configuration, if it is chosen.
+    pub tile: Option<&'a str>,
+}
+
+impl Product<'_> {
+    /// Launches it, if it has results.
+    ///
+    /// # Errors
+    /// [`Error::NoTile`] if there is no tile of that name, [`Error::Value`] if the tile cannot
+    /// compute a product so large.
+    pub fn launch(self, mut call: Call) -> Result<()> {
+        let Self { x, w, y, problem, steps, .. } = self;
+        if problem.m == 0 || problem.batch == 0 {
+            return Ok(());
+        }
+        let op = call.op();
+        let mut plan = Plan::new(&call, self.kernels);
+        let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
+        let longest = tile.longest_strides(problem);
+        let copies = [
+            x.copied(op, "x", problem.batch, longest[0])?,
+            w.copied(op, "w", problem.batch, longest[1])?,
+        ];
+        let sums = Sums::of(problem, split);
+        let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
+        let [x_copy, w_copy, sums_at] = call.workspace([
+            bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
+            bytes(copies[1].elements(), w.size()).unwrap_or(usize::MAX),
+            sums.map_or(0, |sums| sums.bytes(problem, split)),
+        ])?;
+        let x = plan.aligned(x, x_copy, copies[0])?;
+        let w = plan.aligned(w, w_copy, copies[1])?;
+        let product = ProductArgs {
+            x: x.ptr,
+            w: w.ptr,
+            y: y.ptr,
+            x_batch: x.strides[0],
+            w_batch: w.strides[0],
+            y_batch: y.strides[0],
+            x_stride: x.strides[1],
+            w_stride: w.strides[1],
+            y_stride: y.strides[1],
+            m: problem.m as u32,
+            n: problem.n as u32,
+            k: problem.k as u32,
+            batch: problem.batch as u32,
+            split_k: split.share as u32,
+            splits: split.count as u32,
+            y_type: real_code(y.dtype),
+            y_store: StoreUnit::of(&y, problem.batch, tile.m, steps.is_linear(self.scaled)) as u32,
+            ..ProductArgs::new(&steps)
+        };
+        match sums {
+            None => plan.launches.push((kernel, [grid, 1, 1], product)),
+            Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
+        }
+        call.submit(|stream| {
+            for (kernel, grid, args) in &plan.launches {
+                // SAFETY: the kernels read the operands, and what the ones before have written to
+                // copies and sums, and write y, within the shapes and strides that were checked.
+                unsafe { kernel.launch(stream, *grid, args) }?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The number by which the kernels know a type of results.
+fn real_code(dtype: DType) -> u32 {
+    match dtype {
+        DType::Bf16 => crate::dtype::bf16::CODE,
+        DType::F16 => crate::dtype::f16::CODE,
+        _ => f32::CODE,
+    }
+}
+
+/// The launches of a product, in order.
+struct Plan {
+    op: &'static str,
+    device: Device,
+    kernels: &'static KernelSet,
+    launches: Vec<(TileFunction<ProductArgs>, [u32; 3], ProductArgs)>,
+}
+
+/// How the main kernel is launched.
+struct Choice {
+    kernel: TileFunction<ProductArgs>,
+    tile: Tile,
+    split: Split,
+    grid: u32,
+}
+
+/// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    width: u64,
+    of_share: u64,
+}
+
+impl Sums {
+    fn of(problem: Problem, split: Split) -> Option<Self> {
+        let width = problem.n.next_multiple_of(8);
+        (split.count > 1).then_some(Self { width, of_share: problem.m * width })
+    }
+
+    fn bytes(&self, problem: Problem, split: Split) -> usize {
+        let count = problem.batch.saturating_mul(split.count).saturating_mul(self.of_share);
+        usize::try_from(count.saturating_mul(size_of::<f32>() as u64)).unwrap_or(usize::MAX)
+    }
+}
+
+impl Plan {
+    fn new(call: &Call, kernels: &'static KernelSet) -> Self {
+        Self { op: call.op(), device: call.device().clone(), kernels, launches: Vec::new() }
+    }
+
+    fn compute_units(&self) -> u64 {
+        u64::from(self.device.info().compute_units).max(1)
+    }
+
+    fn choose(&self, product: &Product<'_>) -> Result<Choice> {
+        let &Product { kernels, core, variant, problem, splits, tile, .. } = product;
+        let (op, device) = (self.op, &self.device);
+        let kernel: TileFunction<ProductArgs> = match tile {
+            Some(name) => kernels.named_function(device, op, core, variant, name)?,
+            None => {
+                let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
+                let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
+                kernels.best_function(device, op, core, variant, &dims, score)?
+            }
+        };
+        let tile = Tile::of(kernel.tile());
+        let split = match splits {
+            None => tile.split(problem, self.compute_units()),
+            Some(splits) => Split::new(problem.k, tile.k, splits.into()),
+        };
+        let grid = tile.grid(problem, split).ok_or_else(|| {
+            let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
+            let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
+            let batch = if problem.batch > 1 { format!("{} x ", problem.batch) } else { "".into() };
+            let got = format!("{batch}[{}, {}] in {} shares", problem.m, problem.n, split.count);
+            Error::value(op, "y", constraint, got)
+        })?;
+        Ok(Choice { kernel, tile, split, grid })
+    }
+
+    /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
+    fn aligned(&mut self, of: Matrices, at: DevicePtr<u8>, copy: Copy) -> Result<Matrices> {
+        let Copy { matrices, rows, width } = copy;
+        if matrices == 0 {
+            return Ok(of);
+        }
+        let per_matrix = if of.strides[0] == 0 { 0 } else { (rows * width) as i64 };
+        let ptr = of.ptr.moved_to(at.address());
+        let copied =
+            Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
+        let args = ProductArgs {
+            x: of.ptr,
+            y: ptr,
+            x_batch: of.strides[0],
+            y_batch: per_matrix,
+            x_stride: of.strides[1],
+            y_stride: width as i64,
+            m: of.shape[0] as u32,
+            n: of.shape[1] as u32,
+            batch: matrices as u32,
+            ..ProductArgs::new(&Lowered::default())
+        };
+        let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
+        self.elementwise(kernel, [matrices, rows * width / (16 / of.size())], args)?;
+        Ok(copied)
+    }
+
+    /// A product whose shares of k are summed by a second kernel, which has the epilogue.
+    fn in_shares(
+        &mut self,
+        kernel: TileFunction<ProductArgs>,
+        grid: u32,
+        product: ProductArgs,
+        block_rows: u64,
+        (sums, at): (Sums, DevicePtr<f32>),
+    ) -> Result<()> {
+        let per_matrix = sums.of_share as i64 * i64::from(product.splits);
+        let stored = Matrices {
+            ptr: at.any(),
+            dtype: DType::F32,
+            shape: [product.m.into(), sums.width],
+            strides: [per_matrix, sums.width as i64],
+        };
+        let partial = ProductArgs {
+            y: stored.ptr,
+            y_batch: per_matrix,
+            y_stride: sums.width as i64,
+            split_stride: sums.of_share as i64,
+            y_type: f32::CODE,
+            y_store: StoreUnit::of(&stored, product.batch.into(), block_rows, true) as u32,
+            step_count: 0,
+            ..product
+        };
+        let reduced = ProductArgs {
+            x: partial.y,
+            x_batch: partial.y_batch,
+            x_stride: partial.y_stride,
+            split_stride: partial.split_stride,
+            ..product
+        };
+        self.launches.push((kernel, [grid, 1, 1], partial));
+        self.elementwise("reduce", [product.batch.into(), sums.of_share / 8], reduced)
+    }
+
+    /// A kernel whose lanes each take so many pieces of each matrix: not more workgroups than keep the
+    /// device busy.
+    fn elementwise(
+        &mut self,
+        name: &str,
+        [matrices, pieces]: [u64; 2],
+        args: ProductArgs,
+    ) -> Result<()> {
+        let kernel = self.kernels.named_function(&self.device, self.op, SHARED, name, "any")?;
+        let enough = pieces.div_ceil(kernel.tile().threads.into());
+        let most = (self.compute_units() * 8).div_ceil(matrices);
+        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
+        self.launches.push((kernel, [enough.clamp(1, most), y, z].map(|size| size as u32), args));
+        Ok(())
+    }
+}
+
+kernel_args! {
+    /// Arguments of the kernels, as `hk/product.h` declares them.
+    pub struct ProductArgs {
+        x: AnyPtr,
+        w: AnyPtr,
+        y: AnyPtr,
+        tensors: [AnyPtr; MAX_TENSORS],
+        x_stride: i64,
+        w_stride: i64,
+        y_stride: i64,
+        x_batch: i64,
+        w_batch: i64,
+        y_batch: i64,
+        split_stride: i64,
+        m: u32,
+        n: u32,
+        k: u32,
+        batch: u32,
+        split_k: u32,
+        splits: u32,
+        y_type: u32,
+        y_store: u32,
+        step_count: u32,
+        reserved: u32,
+        steps: [StepArg; MAX_STEPS],
+    }
+}
+
+impl ProductArgs {
+    /// Only the epilogue.
+    fn new(steps: &Lowered) -> Self {
+        Self {
+            x: AnyPtr::NULL,
+            w: AnyPtr::NULL,
+            y: AnyPtr::NULL,
+            tensors: steps.tensors,
+            x_stride: 0,
+            w_stride: 0,
+            y_stride: 0,
+            x_batch: 0,
+            w_batch: 0,
+            y_batch: 0,
+            split_stride: 0,
+            m: 0,
+            n: 0,
+            k: 0,
+            batch: 1,
+            split_k: 0,
+            splits: 1,
+            y_type: 0,
+            y_store: 0,
+            step_count: steps.count,
+            reserved: 0,
+            steps: steps.steps,
+        }
+    }
+}
+
+/// The largest units in which results may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoreUnit {
+    Element,
+    /// Rows are aligned to 16 bytes, and a buffer can hold those of a block.
+    Run,
+    /// And a block can have all steps as a whole.
+    Block,
+}
+
+impl StoreUnit {
+    /// That of matrices of which a block has so many rows.
+    fn of(y: &Matrices, batch: u64, block_rows: u64, is_linear: bool) -> Self {
+        let bytes = (y.strides[1] as u64).saturating_mul(y.size()).saturating_mul(block_rows);
+        match y.are_aligned(batch) && bytes < 1 << 31 {
+            false => Self::Element,
+            true if is_linear => Self::Block,
+            true => Self::Run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_stored_through_a_buffer_only_if_one_can_hold_it() {
+        let widest = |rows: u64, size: u64| (1u64 << 31) / (rows * size);
+        let unit = |dtype: DType, address, stride: u64, rows| {
+            let ptr = AnyPtr::NULL.moved_to(address);
+            let y = Matrices { ptr, dtype, shape: [rows, 1], strides: [3, stride as i64] };
+            StoreUnit::of(&y, 1, rows, true)
+        };
+        let f32s = |address, stride, rows| unit(DType::F32, address, stride, rows);
+        for rows in [16, 64, 256] {
+            for stride in [widest(rows, 4), 4_210_752, 1 << 31, 1 << 40, u64::MAX / 8] {
+                // The descriptor's size, as `store_block` computes it, in enough bits.
+                let bytes = (u128::from(rows - 1) * u128::from(stride) + 256) * 4;
+                let unit = f32s(0, stride, rows);
+                assert!(unit == StoreUnit::Element || bytes < 1 << 31, "{rows} {stride}");
+            }
+            assert_eq!(f32s(4096, widest(rows, 4) - 4, rows), StoreUnit::Block);
+            assert_eq!(unit(DType::Bf16, 4096, widest(rows, 2) - 8, rows), StoreUnit::Block);
+            assert_eq!(f32s(4096, widest(rows, 4), rows), StoreUnit::Element);
+        }
+        assert_eq!(f32s(4096, 4_210_752, 256), StoreUnit::Element, "2^32 bytes and a little");
+        let unaligned = [f32s(8, 64, 16), f32s(16, 66, 16)];
+        assert_eq!(unaligned, [StoreUnit::Element; 2], "not aligned");
+        let y = Matrices { ptr: AnyPtr::NULL, dtype: DType::F32, shape: [1, 8], strides: [6, 8] };
+        let units = [1, 2].map(|batch| StoreUnit::of(&y, batch, 16, true));
+        assert_eq!(units, [StoreUnit::Block, StoreUnit::Element], "matrices not aligned");
+    }
+
+    #[test]
+    fn matrices_that_are_all_the_same_are_copied_once() {
+        let ptr = AnyPtr::NULL.moved_to(4096);
+        let x = Matrices { ptr, dtype: DType::I8, shape: [3, 20], strides: [0, 32] };
+        let copied = |x: Matrices, batch| x.copied("op", "x", batch, 1 << 20).unwrap();
+        let copy = copied(x, 5);
+        assert_eq!([copy.matrices, copy.rows, copy.width], [1, 3, 32]);
+        let apart = Matrices { strides: [60, 32], ..x };
+        assert_eq!(copied(apart, 5).matrices, 5);
+        let whole = Matrices { shape: [3, 32], strides: [96, 32], ..x };
+        assert_eq!(copied(whole, 5).matrices, 0);
+        assert_eq!(copied(Matrices { strides: [100, 32], ..whole }, 5).matrices, 5);
+        assert_eq!(copied(Matrices { strides: [100, 32], ..whole }, 1).matrices, 0);
+        let error = x.copied("op", "x", 1, 31).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "x", .. }), "{error}");
+    }
+}

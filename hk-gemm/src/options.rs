@@ -1,0 +1,250 @@
+//! What products do besides: options that the ops of this crate share.
+
+use hk_core::dtype::Element;
+use hk_core::op::Arguments;
+use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
+use hk_core::op::product::{Matrices, Product};
+use hk_core::op::tiling::Problem;
+use hk_core::{Activation, Result, TensorSlice};
+
+use crate::KERNELS;
+
+/// How the operands are stored: first letter x, second w. The names are those of BLAS as AITER uses
+/// them, for column-major readers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// x is `(m, k)`, w is `(n, k)`: both have k contiguous.
+    #[default]
+    Tn,
+    /// x is `(m, k)`, w is stored as `(k, n)`.
+    Tt,
+    /// x is stored as `(k, m)`, w is `(n, k)`.
+    Nn,
+    /// x is stored as `(k, m)`, w is stored as `(k, n)`.
+    Nt,
+}
+
+impl Layout {
+    /// Every layout.
+    pub const ALL: [Self; 4] = [Self::Tn, Self::Tt, Self::Nn, Self::Nt];
+
+    /// Its name, such as `tn`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tn => "tn",
+            Self::Tt => "tt",
+            Self::Nn => "nn",
+            Self::Nt => "nt",
+        }
+    }
+
+    /// Whether x is stored as `(k, m)`.
+    pub const fn x_is_transposed(self) -> bool {
+        matches!(self, Self::Nn | Self::Nt)
+    }
+
+    /// Whether w is stored as `(k, n)`.
+    pub const fn w_is_transposed(self) -> bool {
+        matches!(self, Self::Tt | Self::Nt)
+    }
+}
+
+/// What an op does besides the product. All of it happens in f32, before the one rounding:
+/// first `bias`, then `activation`, then `residual`, then the steps of `epilogue`.
+#[derive(Debug, Clone, Default)]
+pub struct GemmOptions<'a> {
+    pub(crate) layout: Layout,
+    bias: Option<Operand<'a>>,
+    activation: Option<Activation>,
+    residual: Option<Operand<'a>>,
+    epilogue: Epilogue<'a>,
+    splits: Option<u32>,
+    tile: Option<&'a str>,
+    pub(crate) transpose_bm: bool,
+}
+
+impl<'a> GemmOptions<'a> {
+    /// How the operands are stored.
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// Adds a vector of n to every row; in a batch, `(batch, n)` or `(batch, 1, n)`.
+    #[must_use]
+    pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
+        self.bias = Some(bias.into());
+        self
+    }
+
+    /// Applies a function to every element.
+    #[must_use]
+    pub fn activation(mut self, activation: Activation) -> Self {
+        self.activation = Some(activation);
+        self
+    }
+
+    /// Adds a tensor of `(m, n)`, in a batch `(batch, m, n)`, which may be the output: see
+    /// [`TensorSlice::in_place`].
+    #[must_use]
+    pub fn residual(mut self, residual: impl Into<Operand<'a>>) -> Self {
+        self.residual = Some(residual.into());
+        self
+    }
+
+    /// Further steps.
+    #[must_use]
+    pub fn epilogue(mut self, epilogue: Epilogue<'a>) -> Self {
+        self.epilogue = epilogue;
+        self
+    }
+
+    /// Cuts k into at most so many shares that are computed side by side, instead of as many as fill
+    /// the device: a number from 1 to k, whatever the tile. There are fewer where a share would be
+    /// shorter than the tile's step along k, and more where one would be longer than 65,536.
+    #[must_use]
+    pub fn splits(mut self, splits: u32) -> Self {
+        self.splits = Some(splits);
+        self
+    }
+
+    /// Takes the tile configuration of that name, such as `128x128x64`, instead of the one that is
+    /// expected to be fastest.
+    #[must_use]
+    pub fn tile(mut self, tile: &'a str) -> Self {
+        self.tile = Some(tile);
+        self
+    }
+
+    /// In a batch, the result is `(m, batch, n)`.
+    #[must_use]
+    pub fn transpose_bm(mut self) -> Self {
+        self.transpose_bm = true;
+        self
+    }
+
+    /// Declares the operands of the epilogue, and puts it into the kernel's form, behind the steps
+    /// before.
+    pub(crate) fn lower(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
+        if let Some(bias) = self.bias {
+            steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
+        }
+        if let Some(activation) = self.activation {
+            steps.push(args, ["activation"; 3], Step::Activate(activation))?;
+        }
+        if let Some(residual) = self.residual {
+            steps.push(args, ["residual"; 3], Step::Add(residual, Extent::Full, 1.0))?;
+        }
+        self.epilogue.lower(args, steps)
+    }
+}
+
+/// Operands of a product, declared.
+pub(crate) struct Operands {
+    pub(crate) args: Arguments,
+    pub(crate) problem: Problem,
+    x: Matrices,
+    w: Matrices,
+    batched: bool,
+}
+
+impl Operands {
+    /// Declares x and w, with a dimension for a batch before those that the layout says if they are
+    /// `batched`.
+    pub(crate) fn declare<T: Element>(
+        op: &'static str,
+        x: &TensorSlice<T>,
+        w: &TensorSlice<T>,
+        layout: Layout,
+        batched: bool,
+    ) -> Result<Self> {
+        let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
+        let mut args = Arguments::new(op);
+        let of = |dims: &'static [&'static str; 3]| &dims[usize::from(!batched)..];
+        let strides = |args: &mut Arguments, name, tensor, dims| -> Result<[i64; 2]> {
+            let argument = args.input(name, tensor, of(dims));
+            match batched {
+                false => Ok([0, argument.rows()?]),
+                true => argument.adjacent::<3>().map(|[batch, row, _]| [batch, row]),
+            }
+        };
+        let x_dims = if transposed[0] { &["batch", "k", "m"] } else { &["batch", "m", "k"] };
+        let x_strides = strides(&mut args, "x", x, x_dims)?;
+        if batched {
+            args.limit("batch", 0..=Problem::MAX_SIZE as usize)?;
+        }
+        args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
+        args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
+        let w_dims = if transposed[1] { &["batch", "k", "n"] } else { &["batch", "n", "k"] };
+        let w_strides = strides(&mut args, "w", w, w_dims)?;
+        args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
+        let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
+        let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
+        let element = size_of::<T>() as u64;
+        let problem = Problem { batch, m, n, k, transposed, element };
+        let [x, w] = [Matrices::of(x, x_strides), Matrices::of(w, w_strides)];
+        Ok(Self { args, problem, x, w, batched })
+    }
+
+    /// Shape of the result.
+    pub(crate) fn shape(&self, options: &GemmOptions<'_>) -> Vec<usize> {
+        let Problem { batch, m, n, .. } = self.problem;
+        let shape = match (self.batched, options.transpose_bm) {
+            (false, _) => vec![m, n],
+            (true, false) => vec![batch, m, n],
+            (true, true) => vec![m, batch, n],
+        };
+        shape.into_iter().map(|size| size as usize).collect()
+    }
+
+    /// None of the steps yet.
+    pub(crate) fn steps(&self) -> Lowered {
+        if self.batched { Lowered::batched() } else { Lowered::default() }
+    }
+
+    /// Declares what is left, and launches the product.
+    pub(crate) fn launch<Y: Element>(
+        self,
+        (core, variant, scaled): (&'static str, &str, bool),
+        mut steps: Lowered,
+        options: &GemmOptions<'_>,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let Self { mut args, problem, x, w, batched } = self;
+        options.lower(&mut args, &mut steps)?;
+        let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
+        let strides = match (batched, options.transpose_bm) {
+            (false, _) => [0, args.output("y", y, &["m", "n"]).rows()?],
+            (true, false) => of_y(&mut args, &["batch", "m", "n"]).map(|[b, m, _]| [b, m])?,
+            (true, true) => of_y(&mut args, &["m", "batch", "n"]).map(|[m, b, _]| [b, m])?,
+        };
+        args.require(
+            batched || !options.transpose_bm,
+            "transpose_bm",
+            "false for a single product",
+            options.transpose_bm,
+        )?;
+        if let Some(splits) = options.splits {
+            let holds = (1..=problem.k).contains(&splits.into());
+            args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
+        }
+        let call = args.check()?;
+        let y = Matrices::of(y, strides);
+        let (splits, tile) = (options.splits, options.tile);
+        let product = Product {
+            kernels: &KERNELS,
+            core,
+            variant,
+            scaled,
+            x,
+            w,
+            y,
+            problem,
+            steps,
+            splits,
+            tile,
+        };
+        product.launch(call)
+    }
+}

@@ -1,0 +1,78 @@
+//! Cases of `batched_gemm_a8w8`.
+
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real, bf16, f16};
+use hk_core::op::product::Element8;
+use hk_ref::{Case, Draw, Edge, Placement, Size};
+
+use super::product::{Scale, Spec, case};
+use crate::{Activation, batched_gemm_a8w8_into};
+
+/// The case with operands of type `T` and a result of type `Y`.
+fn of<T: Element8, Y: Real>(spec: Spec) -> Case {
+    case::<T, Y>(spec, |[x, w], scales, options, y| {
+        batched_gemm_a8w8_into(x, w, &scales[0], &scales[1], options, y)
+    })
+}
+
+/// Adds the case with operands of each type.
+fn push<Y: Real>(cases: &mut Vec<Case>, spec: &Spec) {
+    let narrow = || Spec { draw: [Draw::Codes; 2], ..spec.clone() };
+    cases.push(of::<i8, Y>(narrow()));
+    cases.push(of::<F8E4M3, Y>(narrow()));
+    cases.push(of::<F8E4M3Fnuz, Y>(narrow()));
+    cases.push(of::<F8E5M2, Y>(spec.clone()));
+    cases.push(of::<F8E5M2Fnuz, Y>(spec.clone()));
+}
+
+fn spec(name: impl Into<String>, batch: usize, shape: [usize; 3]) -> Spec {
+    let scales = Some([Scale::Each; 2]);
+    Spec { batch: Some(batch), scales, ..Spec::new("batched_gemm_a8w8", name, shape) }
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    for batch in [1, 3] {
+        for shape in [[1, 1, 1], [17, 33, 70], [64, 64, 64], [129, 127, 65], [7, 200, 96]] {
+            push::<bf16>(cases, &spec("plain", batch, shape));
+        }
+    }
+    for (shape, splits) in [([64, 128, 64], None), ([37, 75, 40], None), ([21, 83, 1200], Some(2))]
+    {
+        let what = if splits.is_some() { "split" } else { "whole" };
+        for (x, w) in [(Scale::One, Scale::Each), (Scale::Each, Scale::One)] {
+            let spec = Spec {
+                scales: Some([x, w]),
+                splits,
+                ..spec(format!("{what}, scales {x:?} {w:?}"), 3, shape)
+            };
+            push::<f32>(cases, &spec);
+        }
+        let flat = Spec {
+            scales: Some([Scale::Flat; 2]),
+            size: Size::Core,
+            splits,
+            ..spec(format!("{what}, flat scales"), 3, shape)
+        };
+        push::<bf16>(cases, &flat);
+        let bias = Spec { bias: Some(DType::Bf16), splits, ..spec(what, 3, shape) };
+        push::<f16>(cases, &bias);
+        let all =
+            Spec { activation: Some(Activation::Silu), residual: true, by_rows: true, ..bias };
+        push::<bf16>(cases, &Spec { name: format!("{what}, all options"), ..all });
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(48), "rows of wider tensors"),
+        (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        let spec = Spec { place, ..spec(name, 3, [40, 72, 80]) };
+        push::<bf16>(cases, &spec);
+    }
+    for shared in [[true, false], [false, true]] {
+        let spec = Spec {
+            shared,
+            size: Size::Core,
+            ..spec(format!("shared {shared:?}"), 3, [40, 72, 70])
+        };
+        push::<bf16>(cases, &spec);
+    }
+}

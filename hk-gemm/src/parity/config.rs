@@ -1,0 +1,64 @@
+//! The tile configurations that were built.
+
+use hk_core::Arch;
+use hk_core::dtype::DType;
+use hk_core::kernel::Kernel;
+
+use crate::Layout;
+
+/// A tile configuration of one chip and what it multiplies.
+pub(super) struct Config {
+    pub(super) arch: Arch,
+    pub(super) dtype: DType,
+    pub(super) layout: Layout,
+    pub(super) name: &'static str,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) stages: usize,
+}
+
+impl Config {
+    /// Every tile configuration of a core. Variants are called by the element type, and by the layout
+    /// if there are several.
+    pub(super) fn all(core: &str) -> impl Iterator<Item = Self> {
+        let of_core = move |kernel: &&Kernel| kernel.family == core;
+        crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
+            let (dtype, layout) = kernel.variant.split_once('_').unwrap_or((kernel.variant, "tn"));
+            kernel.tiles.iter().filter_map(move |tile| {
+                let int = |name| usize::try_from(tile.int(name)?).ok();
+                let arch = Arch::from_target_id(kernel.arch)?;
+                Some(Self {
+                    arch,
+                    dtype: dtype_of(dtype, arch)?,
+                    layout: Layout::ALL.into_iter().find(|known| known.name() == layout)?,
+                    name: tile.name,
+                    m: int("BM")?,
+                    n: int("BN")?,
+                    k: int("BK")?,
+                    stages: int("STAGES")?,
+                })
+            })
+        })
+    }
+
+    /// Whether its operands are bf16 in the default layout.
+    pub(super) fn is_plain(&self) -> bool {
+        (self.dtype, self.layout) == (DType::Bf16, Layout::Tn)
+    }
+}
+
+/// The element type of that name, in the flavour of the chip.
+fn dtype_of(name: &str, arch: Arch) -> Option<DType> {
+    let is_ocp = arch == Arch::Gfx950;
+    Some(match name {
+        "bf16" => DType::Bf16,
+        "f16" => DType::F16,
+        "i8" => DType::I8,
+        "e4m3" if is_ocp => DType::F8E4M3,
+        "e4m3" => DType::F8E4M3Fnuz,
+        "e5m2" if is_ocp => DType::F8E5M2,
+        "e5m2" => DType::F8E5M2Fnuz,
+        _ => return None,
+    })
+}

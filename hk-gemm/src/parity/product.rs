@@ -1,0 +1,233 @@
+//! Cases of products with a batch, with scales, or with both.
+
+use hk_core::dtype::{DType, Element, Real, decode};
+use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::gemm::gemm_a8w8::scaled;
+use hk_ref::gemm::product::{self as reference, Operands, Term};
+use hk_ref::{Case, CaseInfo, Draw, Placement, Size, real};
+use ndarray::ArrayView2;
+
+use super::gemm_a16w16::Getter;
+use crate::{Activation, GemmOptions, Layout};
+
+/// How an operand's scales are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// One for all.
+    One,
+    /// One per row of the operand, as a row or column beside it.
+    Each,
+    /// The same, without the dimension of 1.
+    Flat,
+}
+
+/// A case as data.
+#[derive(Debug, Clone)]
+pub(super) struct Spec {
+    pub(super) module: &'static str,
+    pub(super) name: String,
+    /// Products, if the op has a dimension for them.
+    pub(super) batch: Option<usize>,
+    /// m, n, k.
+    pub(super) shape: [usize; 3],
+    pub(super) layout: Layout,
+    pub(super) draw: [Draw; 2],
+    /// Whether x, and w, is the same for all products.
+    pub(super) shared: [bool; 2],
+    /// Stores y as `(m, batch, n)`.
+    pub(super) by_rows: bool,
+    /// Of x and w, if the op has them.
+    pub(super) scales: Option<[Scale; 2]>,
+    /// Has w's scales as a column.
+    pub(super) upright: bool,
+    pub(super) bias: Option<DType>,
+    pub(super) activation: Option<Activation>,
+    pub(super) residual: bool,
+    pub(super) splits: Option<u32>,
+    pub(super) tile: Option<(Arch, &'static str)>,
+    pub(super) place: Placement,
+    pub(super) size: Size,
+}
+
+impl Spec {
+    pub(super) fn new(module: &'static str, name: impl Into<String>, shape: [usize; 3]) -> Self {
+        Self {
+            module,
+            name: name.into(),
+            batch: None,
+            shape,
+            layout: Layout::Tn,
+            draw: [Draw::Normal; 2],
+            shared: [false; 2],
+            by_rows: false,
+            scales: None,
+            upright: false,
+            bias: None,
+            activation: None,
+            residual: false,
+            splits: None,
+            tile: None,
+            place: Placement::default(),
+            size: Size::Quick,
+        }
+    }
+
+    fn info<T: Element, Y: Real>(&self) -> CaseInfo {
+        let dtype = format!("{}->{}", T::DTYPE, Y::DTYPE);
+        let mut case = format!("{}, {}", self.name, self.layout.name());
+        if let Some(kind) = self.bias {
+            case += &format!(", bias {kind}");
+        }
+        let shape: Vec<usize> = self.batch.into_iter().chain(self.shape).collect();
+        let info = CaseInfo::new(self.module, self.module, case, &[], &shape);
+        let arch = match T::DTYPE {
+            DType::F8E4M3 | DType::F8E5M2 => Some(Arch::Gfx950),
+            DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Some(Arch::Gfx942),
+            _ => self.tile.map(|(arch, _)| arch),
+        };
+        CaseInfo { dtype, arch, size: self.size, ..info }
+    }
+}
+
+/// What multiplies: x, w, their scales if there are any, options and the result.
+pub(super) trait Op<T: Element, Y: Real>:
+    Fn([&TensorSlice<T>; 2], &[Tensor<f32>], &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
+    + Copy
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<T: Element, Y: Real, F> Op<T, Y> for F where
+    F: Fn(
+            [&TensorSlice<T>; 2],
+            &[Tensor<f32>],
+            &GemmOptions<'_>,
+            &mut TensorSlice<Y>,
+        ) -> Result<()>
+        + Copy
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// The case with operands of type `T` and a result of type `Y`, computed by `op`.
+pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
+    Case::new(spec.info::<T, Y>(), move |s| {
+        let [m, n, k] = spec.shape;
+        let batch = spec.batch.unwrap_or(1);
+        let leading = |shared: bool| spec.batch.map(|batch| if shared { 1 } else { batch });
+        let shape_of = |shared, rows: usize, transposed: bool| -> Vec<usize> {
+            let matrix = if transposed { [k, rows] } else { [rows, k] };
+            leading(shared).into_iter().chain(matrix).collect()
+        };
+        let [x_shared, w_shared] = spec.shared;
+        let transposed = [spec.layout.x_is_transposed(), spec.layout.w_is_transposed()];
+        let x_shape = shape_of(x_shared, m, transposed[0]);
+        let w_shape = shape_of(w_shared, n, transposed[1]);
+        let x = s.input::<T>("x", &x_shape, spec.draw[0]).place(spec.place);
+        let w = s.input::<T>("w", &w_shape, spec.draw[1]).place(spec.place);
+
+        let scales = spec.scales.map(|kinds| {
+            let shape = |kind, count: usize, is_row: bool| match (kind, is_row) {
+                (Scale::One, _) => vec![1],
+                (Scale::Flat, _) => spec.batch.into_iter().chain([count]).collect(),
+                (Scale::Each, false) => spec.batch.into_iter().chain([count, 1]).collect(),
+                (Scale::Each, true) => spec.batch.into_iter().chain([1, count]).collect(),
+            };
+            let draw = Draw::Scaled(-6);
+            [
+                s.input::<f32>("x_scale", &shape(kinds[0], m, false), draw),
+                s.input::<f32>("w_scale", &shape(kinds[1], n, !spec.upright), draw),
+            ]
+        });
+        let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
+            let shape = spec.batch.map_or(vec![n], |batch| vec![batch, 1, n]);
+            real!(dtype, U => {
+                let bias = s.input::<U>("bias", &shape, Draw::Normal);
+                (bias.numbers(), Box::new(move || bias.get().into()))
+            })
+        });
+        let y_shape: Vec<usize> = spec.batch.into_iter().chain([m, n]).collect();
+        let residual = spec
+            .residual
+            .then(|| s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place));
+
+        let expected = {
+            let [x_numbers, w_numbers] = [decode(&x.elements()), decode(&w.elements())];
+            let matrix = |numbers: &[f64], rows: usize, transposed: bool, of: usize| {
+                let one = &numbers[of * rows * k..][..rows * k];
+                let shape = if transposed { (k, rows) } else { (rows, k) };
+                let view = ArrayView2::from_shape(shape, one).expect("a matrix of the batch");
+                if transposed { view.reversed_axes().to_owned() } else { view.to_owned() }
+            };
+            let along = |numbers: &[f64], count: usize, of: usize, strides: [usize; 2]| {
+                let values = match numbers {
+                    [one] => return Term::number(*one as f32),
+                    all => all[of * count..][..count].to_vec(),
+                };
+                Term { values, row_stride: strides[0], column_stride: strides[1] }
+            };
+            let steps_of = |of: usize| {
+                let mut steps = Vec::new();
+                if let Some((numbers, _)) = &bias {
+                    steps.push(reference::Step::Add(along(numbers, n, of, [0, 1]), 1.0));
+                }
+                steps.extend(spec.activation.map(reference::Step::Activate));
+                if let Some(residual) = &residual {
+                    let term = along(&residual.numbers(), m * n, of, [n, 1]);
+                    steps.push(reference::Step::Add(term, 1.0));
+                }
+                match &scales {
+                    None => steps,
+                    Some([x_scale, w_scale]) => {
+                        let x_scale = along(&x_scale.numbers(), m, of, [1, 0]);
+                        let w_scale = along(&w_scale.numbers(), n, of, [0, 1]);
+                        scaled([x_scale, w_scale], steps)
+                    }
+                }
+            };
+            let matrices: Vec<_> = (0..batch)
+                .map(|of| {
+                    let [x_of, w_of] =
+                        [x_shared, w_shared].map(|shared| if shared { 0 } else { of });
+                    (
+                        matrix(&x_numbers, m, transposed[0], x_of),
+                        matrix(&w_numbers, n, transposed[1], w_of),
+                    )
+                })
+                .collect();
+            let integers = T::DTYPE == DType::I8;
+            let products: Vec<_> = matrices
+                .iter()
+                .enumerate()
+                .map(|(of, (x, w))| (Operands { x: x.view(), w: w.view(), integers }, steps_of(of)))
+                .collect();
+            reference::expect_batch(&products, Y::DTYPE)
+        };
+        let y = s.output::<Y>("y", &y_shape, expected).place(spec.place);
+        let y = if spec.by_rows { y.order(&[1, 0, 2]) } else { y };
+
+        let spec = spec.clone();
+        let bias = bias.map(|(_, get)| get);
+        s.call(move || {
+            let bias = bias.as_ref().map(|get| get());
+            let residual = residual.as_ref().map(|residual| residual.get());
+            let mut options = GemmOptions::default().layout(spec.layout);
+            options = bias.iter().fold(options, GemmOptions::bias);
+            options = spec.activation.into_iter().fold(options, GemmOptions::activation);
+            options = residual.iter().fold(options, |options, of| options.residual(of));
+            options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
+            let scales: Vec<_> = scales.iter().flatten().map(|scale| scale.get()).collect();
+            let (x, w) = (x.get(), w.get());
+            let repeated = |of: &Tensor<T>| [&[batch], &of.shape()[1..]].concat();
+            let [x_shape, w_shape] = [repeated(&x), repeated(&w)];
+            let x = if x_shared { x.broadcast(&x_shape)? } else { x.view() };
+            let w = if w_shared { w.broadcast(&w_shape)? } else { w.view() };
+            op([&x, &w], &scales, &options, &mut y.get())
+        });
+    })
+}

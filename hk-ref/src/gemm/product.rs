@@ -1,0 +1,253 @@
+//! Products of matrices with an epilogue: what the references of all of them share.
+
+use hk_types::Activation;
+use hk_types::dtype::DType;
+use ndarray::ArrayView2;
+
+use crate::activation::{activate, keeps_relative_accuracy, steepest};
+use crate::draw::Random;
+use crate::expected::{Expected, half_subnormal, unit_roundoff};
+
+/// An operand of a step, which extends along the rows, the columns, both or neither.
+#[derive(Debug, Clone)]
+pub struct Term {
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// Distance between rows.
+    pub row_stride: usize,
+    /// Distance between columns.
+    pub column_stride: usize,
+}
+
+impl Term {
+    /// One number for all.
+    pub fn number(value: f32) -> Self {
+        Self { values: vec![f64::from(value)], row_stride: 0, column_stride: 0 }
+    }
+
+    fn at(&self, m: usize, n: usize) -> f64 {
+        self.values[m * self.row_stride + n * self.column_stride]
+    }
+}
+
+/// A step of the epilogue, on each element `v`.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// `v *= t`
+    Multiply(Term),
+    /// `v /= d`
+    Divide(f32),
+    /// `v += beta t`
+    Add(Term, f32),
+    /// `v += a b`
+    AddProduct(Term, Term),
+    /// `v += s v`
+    ScaleAddSelf(f32),
+    /// `v = activation(v)`
+    Activate(Activation),
+}
+
+/// An element on its way through the epilogue.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    value: f64,
+    /// How far off the f32 accumulator's errors may have put it.
+    error: f64,
+    /// The largest number that appeared on the way.
+    largest: f64,
+    /// Whether no step has rounded it yet.
+    is_exact: bool,
+}
+
+/// Units in the last place that the activations of relative accuracy may be off, at most.
+const ACTIVATION_ULP: f64 = 6.0;
+
+impl Element {
+    fn apply(&mut self, step: &Step, m: usize, n: usize) {
+        match step {
+            Step::Multiply(t) => {
+                self.value *= t.at(m, n);
+                self.error *= t.at(m, n).abs();
+            }
+            Step::Divide(d) => {
+                self.value /= f64::from(*d);
+                self.error /= f64::from(d.abs());
+            }
+            Step::Add(t, beta) => self.add(f64::from(*beta) * t.at(m, n)),
+            Step::AddProduct(a, b) => self.add(a.at(m, n) * b.at(m, n)),
+            Step::ScaleAddSelf(s) => {
+                self.error *= 1.0 + f64::from(s.abs());
+                self.add(f64::from(*s) * self.value);
+            }
+            Step::Activate(activation) if keeps_relative_accuracy(*activation) => {
+                let rounded = if self.is_exact { 0.0 } else { 2f64.powi(-23) * self.largest };
+                self.error = (self.error + rounded) * steepest(*activation);
+                // Powers that are subnormal are flushed.
+                let least = 2f64.powi(23 - 126) * self.value.abs().max(1.0);
+                self.value = activate(*activation, self.value);
+                self.largest = ACTIVATION_ULP * self.value.abs() + least;
+            }
+            Step::Activate(activation) => {
+                self.value = activate(*activation, self.value);
+                self.error *= steepest(*activation);
+            }
+        }
+        self.is_exact = false;
+        self.largest = self.largest.max(self.value.abs());
+    }
+
+    fn add(&mut self, addend: f64) {
+        self.value += addend;
+        self.largest = self.largest.max(addend.abs());
+    }
+}
+
+/// The operands of a product as matrices of f64: x `(m, k)`, w `(n, k)`.
+#[derive(Debug, Clone, Copy)]
+pub struct Operands<'a> {
+    /// x
+    pub x: ArrayView2<'a, f64>,
+    /// w
+    pub w: ArrayView2<'a, f64>,
+    /// Whether sums are of integers, which are exact but for the rounding to f32.
+    pub integers: bool,
+}
+
+/// Rows or columns that stand for all when a product is too large to be computed on the CPU.
+const SAMPLES: usize = 64;
+
+/// `epilogue(x w^T)` with its tolerance as an output of type `dtype`: of all elements, or, if
+/// `sampled`, of 64 rows and 64 columns, the last of them included.
+///
+/// With `R = |sum x w|` and `T = sqrt(sum (x w)^2)` of an element, the accumulator's error is at
+/// most `2^-22 sqrt(k / 16 + 16) (R + T)`, of integers `2^-22 (R + T)`, and zero if no more than one
+/// term is not; the epilogue's steps carry it on.
+pub fn expect(operands: Operands<'_>, steps: &[Step], dtype: DType, sampled: bool) -> Expected {
+    let Operands { x, w, .. } = operands;
+    let ([m, n], k) = ([x.nrows(), w.nrows()], x.ncols());
+    let mut expected = Expected::default();
+    if sampled {
+        let mut random = Random::new((m + n + k) as u64);
+        let mut choose = |count: usize| -> Vec<usize> {
+            let mut chosen: Vec<_> = (0..SAMPLES - 2).map(|_| random.below(count)).collect();
+            chosen.extend([0, count - 1]);
+            chosen.sort_unstable();
+            chosen.dedup();
+            chosen
+        };
+        let (rows, columns) = (choose(m), choose(n));
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        extend(&mut expected, operands, [&rows, &all(n)], steps, dtype);
+        extend(&mut expected, operands, [&all(m), &columns], steps, dtype);
+    } else {
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype);
+        expected.at = None;
+    }
+    expected.frobenius = frobenius(m * n, k, dtype);
+    expected
+}
+
+/// The greatest relative error of so many results together, if they are many.
+fn frobenius(results: usize, k: usize, dtype: DType) -> Option<f64> {
+    let most = match dtype {
+        DType::Bf16 => 2.5e-3,
+        DType::F16 => 3.5e-4,
+        _ => 2e-6 * (k as f64 / 4096.0).max(1.0).sqrt(),
+    };
+    Some(most).filter(|_| results >= 1024)
+}
+
+/// As [`expect`], of a batch of products of one size, each with its own steps: all results, one product
+/// after the other.
+pub fn expect_batch(products: &[(Operands<'_>, Vec<Step>)], dtype: DType) -> Expected {
+    let mut all = Expected::default();
+    for (operands, steps) in products {
+        let one = expect(*operands, steps, dtype, false);
+        all.values.extend(one.values);
+        all.allowed.extend(one.allowed);
+    }
+    let k = products.first().map_or(0, |(operands, _)| operands.x.ncols());
+    all.frobenius = frobenius(all.values.len(), k, dtype);
+    all
+}
+
+/// Appends the elements where the rows and the columns meet.
+fn extend(
+    expected: &mut Expected,
+    Operands { x, w, integers }: Operands<'_>,
+    [rows, columns]: [&[usize]; 2],
+    steps: &[Step],
+    dtype: DType,
+) {
+    let (n, k) = (w.nrows(), x.ncols() as f64);
+    let growth = 2f64.powi(-22) * if integers { 1.0 } else { (k / 16.0 + 16.0).sqrt() };
+    let x = x.select(ndarray::Axis(0), rows);
+    let terms: Vec<usize> =
+        x.rows().into_iter().map(|row| row.iter().filter(|x| **x != 0.0).count()).collect();
+    let w = w.select(ndarray::Axis(0), columns);
+    let sums = x.dot(&w.t());
+    let squares = x.mapv_into(|x| x * x).dot(&w.mapv_into(|w| w * w).t());
+    let at = expected.at.get_or_insert_default();
+    for (i, &row) in rows.iter().enumerate() {
+        for (j, &column) in columns.iter().enumerate() {
+            let value = sums[[i, j]];
+            let error = growth * (value.abs() + squares[[i, j]].sqrt());
+            let error = if terms[i] > 1 { error } else { 0.0 };
+            let mut element = Element { value, error, largest: value.abs(), is_exact: true };
+            for step in steps {
+                element.apply(step, row, column);
+            }
+            let Element { value, error, largest, is_exact } = element;
+            let rounded = if is_exact { 0.0 } else { 2f64.powi(-23) * largest };
+            let mut allowed = 1.02 * unit_roundoff(dtype) * value.abs() + error;
+            match dtype {
+                DType::F32 => allowed += rounded,
+                // Beside the errors of a sum, the steps' do not count.
+                _ if terms[i] > 1 => allowed += half_subnormal(dtype),
+                _ => allowed += half_subnormal(dtype) + rounded,
+            }
+            at.push(row * n + column);
+            expected.values.push(value);
+            expected.allowed.push(allowed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn steps_run_in_order() {
+        let (x, w) = (array![[1.0, 2.0]], array![[3.0, 4.0], [-5.0, 1.0]]);
+        let operands = Operands { x: x.view(), w: w.view(), integers: false };
+        let bias = Term { values: vec![1.0, 2.0], row_stride: 0, column_stride: 1 };
+        let steps = [
+            Step::Add(bias, 1.0),
+            Step::Activate(Activation::LeakyRelu(0.5)),
+            Step::ScaleAddSelf(0.5),
+        ];
+        // Products 11 and -3.
+        let expected = expect(operands, &steps, DType::F32, false);
+        assert_eq!(expected.values, [18.0, -0.75]);
+        assert!(expected.at.is_none() && expected.frobenius.is_none());
+    }
+
+    #[test]
+    fn samples_are_elements_of_the_whole() {
+        let count = |r: usize, c: usize| (r * 7 + c * 3) as f64 % 11.0 - 5.0;
+        let x = ndarray::Array2::from_shape_fn((90, 3), |(r, c)| count(r, c));
+        let w = ndarray::Array2::from_shape_fn((100, 3), |(r, c)| count(r + 1, c));
+        let operands = Operands { x: x.view(), w: w.view(), integers: false };
+        let whole = expect(operands, &[], DType::F32, false);
+        let some = expect(operands, &[], DType::F32, true);
+        let at = some.at.unwrap();
+        assert!(at.contains(&(90 * 100 - 1)) && at.len() > 64 * 100);
+        for (at, value) in at.into_iter().zip(some.values) {
+            assert_eq!(whole.values[at], value);
+        }
+    }
+}
