@@ -1,7 +1,5 @@
-//! `gemm_a16w16` in bf16 on the simulator, group `gemm_a16w16`, with the host's single-threaded
-//! `matrixmultiply` sgemm of the same size.
-//!
-//! Beside criterion's own report it prints, for each size, the ratio to the host's time in one run.
+//! Ops of hk-gemm on the simulator, one group per module; that of `gemm_a16w16` also has the host's
+//! single-threaded `matrixmultiply` sgemm of the same size, and prints the ratio to it in one run.
 //!
 //! `cargo bench -p hk-benches --bench gemm`
 
@@ -9,10 +7,16 @@
 
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use half::bf16;
 use hk_benches::{best, sgemm};
-use hk_gemm::{Device, GemmOptions, Tensor, gemm_a16w16_into};
+use hk_core::op::product::Element8;
+use hk_core::op::quant::Fp8;
+use hk_gemm::{
+    BlockscaleOptions, Device, F8E4M3, F8E4M3Fnuz, Fuse, GemmOptions, Tensor,
+    batched_gemm_a8w8_into, batched_gemm_bf16_into, fused_gemm_a8w8_blockscale_mul_add_into,
+    gemm_a8w8_blockscale_into, gemm_a8w8_into, gemm_a8w8_per_token_scale_into, gemm_a16w16_into,
+};
 use hk_sim::exec::ExecOptions;
 
 fn operand(seed: usize, n: usize) -> Vec<bf16> {
@@ -62,8 +66,95 @@ fn square(criterion: &mut Criterion, n: usize) {
     hk_sim::set_options(ExecOptions::default());
 }
 
+/// m, n and k of a decoding and of a prefilling step of language models, in small.
+const SHAPES: [[usize; 3]; 2] = [[16, 1280, 2048], [512, 1280, 1024]];
+
+/// An op with its outputs.
+type Op<'a> = (&'static str, Box<dyn FnMut() -> hk_gemm::Result<()> + 'a>);
+
+/// Every op whose operands are quantised, and batches.
+fn quantised<T: Fp8 + Element8>(criterion: &mut Criterion, name: &str, one: T) {
+    let stream = Device::open(name).expect("it opens").default_stream();
+    for [m, n, k] in SHAPES {
+        let narrow = |rows| Tensor::filled(&stream, &[rows, k], one).expect("it fits");
+        let integers = |rows| Tensor::filled(&stream, &[rows, k], 3i8).expect("it fits");
+        let scales = |shape: &[usize]| Tensor::filled(&stream, shape, 0.5f32).expect("it fits");
+        let (x, w, x_i8, w_i8) = (&narrow(m), &narrow(n), &integers(m), &integers(n));
+        let (x_scale, w_scale) = (&scales(&[m, 1]), &scales(&[1, n]));
+        let upright = &scales(&[n, 1]);
+        let (x_groups, w_groups) = (&scales(&[m, k / 128]), &scales(&[n / 128, k / 128]));
+        let halves = |rows: usize| {
+            let half = bf16::from_f32(0.5);
+            Tensor::filled(&stream, &[4, rows / 4, k], half).expect("it fits")
+        };
+        let (x_batch, w_batch) = (&halves(m), &halves(n));
+        let batch = |rows: usize| Tensor::filled(&stream, &[4, rows / 4, k], 3i8).expect("it fits");
+        let (x_batch_i8, w_batch_i8) = (&batch(m), &batch(n));
+        let [mut y, mut y_i8, mut y_token, mut y_block, mut y_fused] =
+            std::array::from_fn(|_| Tensor::<f32>::zeros(&stream, &[m, n]).expect("it fits"));
+        let [mut y_batch, mut y_batch_i8] = std::array::from_fn(|_| {
+            Tensor::<f32>::zeros(&stream, &[4, m / 4, n / 4]).expect("it fits")
+        });
+        let (plain, blocks) = (&GemmOptions::default(), &BlockscaleOptions::default());
+        let (batch_x_scale, batch_w_scale) = (&scales(&[4, m / 4, 1]), &scales(&[4, 1, n / 4]));
+        let ops: [Op<'_>; 7] = [
+            ("gemm_a8w8/e4m3", Box::new(|| gemm_a8w8_into(x, w, x_scale, w_scale, plain, &mut y))),
+            (
+                "gemm_a8w8/i8",
+                Box::new(|| gemm_a8w8_into(x_i8, w_i8, x_scale, w_scale, plain, &mut y_i8)),
+            ),
+            (
+                "gemm_a8w8_per_token_scale/e4m3",
+                Box::new(|| {
+                    gemm_a8w8_per_token_scale_into(x, w, x_scale, upright, plain, &mut y_token)
+                }),
+            ),
+            (
+                "gemm_a8w8_blockscale/e4m3",
+                Box::new(|| {
+                    gemm_a8w8_blockscale_into(x, w, x_groups, w_groups, blocks, &mut y_block)
+                }),
+            ),
+            (
+                "fused_gemm_a8w8_blockscale_mul_add/e4m3",
+                Box::new(|| {
+                    let (fuse, y) = (Fuse::ScaleProduct, &mut y_fused);
+                    fused_gemm_a8w8_blockscale_mul_add_into(
+                        x, w, x_groups, w_groups, 2.0f32, 1.0f32, fuse, blocks, y,
+                    )
+                }),
+            ),
+            (
+                "batched_gemm_bf16/bf16",
+                Box::new(|| batched_gemm_bf16_into(x_batch, w_batch, plain, &mut y_batch)),
+            ),
+            (
+                "batched_gemm_a8w8/i8",
+                Box::new(|| {
+                    let (scales, y) = ([batch_x_scale, batch_w_scale], &mut y_batch_i8);
+                    batched_gemm_a8w8_into(x_batch_i8, w_batch_i8, scales[0], scales[1], plain, y)
+                }),
+            ),
+        ];
+        for (op, mut launch) in ops {
+            let mut group = criterion.benchmark_group(op);
+            group.sample_size(10).warm_up_time(Duration::from_millis(200));
+            group.measurement_time(Duration::from_secs(1));
+            group.throughput(Throughput::Elements(2 * (m * n * k) as u64));
+            group.bench_function(BenchmarkId::new(name, format!("{m}x{n}x{k}")), |bencher| {
+                bencher.iter(|| {
+                    launch().expect("it launches");
+                    stream.synchronize().expect("it runs");
+                });
+            });
+        }
+    }
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
+    quantised(&mut criterion, "sim:mi325x", F8E4M3Fnuz::from_f32(0.5));
+    quantised(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
     square(&mut criterion, 2048);
     square(&mut criterion, 4096);
     criterion.final_summary();

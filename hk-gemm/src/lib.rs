@@ -19,24 +19,34 @@
 
 mod a16w16;
 mod a8w8;
+mod a8w8_blockscale;
 pub mod batched_gemm_a8w8;
 pub mod batched_gemm_bf16;
+pub mod fused_gemm_a8w8_blockscale_mul_add;
 pub mod gemm_a16w16;
 pub mod gemm_a8w8;
+pub mod gemm_a8w8_blockscale;
 pub mod gemm_a8w8_per_token_scale;
 mod options;
 #[cfg(feature = "parity")]
 pub mod parity;
 
+pub use a8w8_blockscale::BlockscaleOptions;
 pub use batched_gemm_a8w8::{batched_gemm_a8w8, batched_gemm_a8w8_into};
 pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
+pub use fused_gemm_a8w8_blockscale_mul_add::{
+    Fuse, fused_gemm_a8w8_blockscale_mul_add, fused_gemm_a8w8_blockscale_mul_add_into,
+};
 pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
+pub use gemm_a8w8_blockscale::{gemm_a8w8_blockscale, gemm_a8w8_blockscale_into};
 pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_token_scale_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
 pub use options::{GemmOptions, Layout};
 
 pub use hk_core::Activation;
+pub use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use hk_core::op::epilogue::{Epilogue, Operand};
+pub use hk_core::op::quant::ScaleLayout;
 pub use hk_core::prelude::*;
 
 mod generated {

@@ -3,7 +3,7 @@
 use hk_core::dtype::Element;
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
-use hk_core::op::product::{Matrices, Product};
+use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation, Result, TensorSlice};
 
@@ -147,6 +147,7 @@ pub(crate) struct Operands {
     x: Matrices,
     w: Matrices,
     batched: bool,
+    pub(crate) groups: Option<GroupScales>,
 }
 
 impl Operands {
@@ -182,9 +183,9 @@ impl Operands {
         let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
         let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
         let element = size_of::<T>() as u64;
-        let problem = Problem { batch, m, n, k, transposed, element };
+        let problem = Problem { batch, m, n, k, transposed, element, group: 1 };
         let [x, w] = [Matrices::of(x, x_strides), Matrices::of(w, w_strides)];
-        Ok(Self { args, problem, x, w, batched })
+        Ok(Self { args, problem, x, w, batched, groups: None })
     }
 
     /// Shape of the result.
@@ -211,7 +212,7 @@ impl Operands {
         options: &GemmOptions<'_>,
         y: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { mut args, problem, x, w, batched } = self;
+        let Self { mut args, problem, x, w, batched, groups } = self;
         options.lower(&mut args, &mut steps)?;
         let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
         let strides = match (batched, options.transpose_bm) {
@@ -240,6 +241,7 @@ impl Operands {
             x,
             w,
             y,
+            groups,
             problem,
             steps,
             splits,

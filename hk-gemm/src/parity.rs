@@ -4,10 +4,12 @@
 mod batched_gemm_a8w8;
 mod batched_gemm_bf16;
 mod config;
+mod fused_gemm_a8w8_blockscale_mul_add;
 mod gemm_a16w16;
 mod gemm_a16w16_cases;
 mod gemm_a16w16_limits;
 mod gemm_a8w8;
+mod gemm_a8w8_blockscale;
 mod gemm_a8w8_per_token_scale;
 mod product;
 
@@ -25,6 +27,8 @@ pub fn cases() -> Vec<Case> {
     let mut cases = gemm_a16w16_cases::cases();
     gemm_a8w8::add(&mut cases);
     gemm_a8w8_per_token_scale::add(&mut cases);
+    gemm_a8w8_blockscale::add(&mut cases);
+    fused_gemm_a8w8_blockscale_mul_add::add(&mut cases);
     batched_gemm_bf16::add(&mut cases);
     batched_gemm_a8w8::add(&mut cases);
     cases

@@ -1,6 +1,9 @@
 // The main loops of matrix products: y = x * w^T, one block of BM x BN per workgroup, accumulated
 // in registers: in f32, or in i32 if the elements are integers.
 //
+// If the operands have scales per group of k, sums of a group are kept apart until it ends, and then
+// added to the sums of all, times the scales: `C::FOLD` slices are a group or, of a longer one, a part.
+//
 // A configuration `C` names the element type T, the block BM x BN x BK, the grid of waves WM x WN,
 // the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule.
 //
@@ -52,6 +55,19 @@ __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row,
           steps - 1};
 }
 
+// Scales of groups of k of both operands: of x per row, of w per group of rows. Distances are in
+// elements, sizes of groups powers of two.
+struct group_scales {
+  const f32* x;  // of the block's first row
+  const f32* w;
+  u32 rows;  // that the block has
+  i64 x_row, x_group;
+  i64 w_row, w_group;
+  u32 column, columns;  // the block's first row of w, and how many rows w has
+  u32 log2_n, log2_k;
+  u32 k_begin, k_last;  // the first and the last k of the share
+};
+
 template <class C>
 struct gemm_block {
   using T = typename C::T;
@@ -82,6 +98,10 @@ struct gemm_block {
   using x_operand = operand<T, typename C::X, BM, BK, threads, x_map, parts>;
   using w_operand = operand<T, typename C::W, BN, BK, threads, w_map, parts>;
   static constexpr int slices = BK / x_operand::slice_depth;
+
+  // Slices whose sums are kept apart from the others', if there are scales per group of k.
+  static constexpr bool folds = C::FOLD > 0;
+  static_assert(!folds || slices % C::FOLD == 0);
 
   static constexpr int lds_bytes =
       stages * (x_operand::slot_bytes + w_operand::slot_bytes);
@@ -140,7 +160,8 @@ struct gemm_block {
 
   // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_stream x_tiles,
-                           tile_stream w_tiles, i32 steps) {
+                           tile_stream w_tiles, i32 steps, const group_scales& scales = {}) {
+    static_assert(!folds || !ping_pong, "the interleaved schedule alone has groups");
     __builtin_assume(steps > 0);
     for (auto& row : sum) {
       for (auto& fragment : row) fragment = accumulator(0);
@@ -152,7 +173,7 @@ struct gemm_block {
     } else if constexpr (ping_pong) {
       ping_pong_staged(x, w, x_tiles, w_tiles, steps);
     } else {
-      interleave(x, w, x_tiles, w_tiles, steps);
+      interleave(x, w, x_tiles, w_tiles, steps, scales);
     }
     if constexpr (!same_type<typename sum_of<T>::type, f32>) {
       for (auto& row : sum) {
@@ -226,7 +247,7 @@ struct gemm_block {
   // the slot that has become free are started; memory operations are spread between the matrix
   // operations. Staged tiles are written to LDS in the first half of that last slice.
   __device__ void interleave(x_operand& x, w_operand& w, tile_stream& x_tiles,
-                             tile_stream& w_tiles, i32 steps) {
+                             tile_stream& w_tiles, i32 steps, const group_scales& scales) {
     static_assert(slices % 2 == 0, "fragments alternate between two sets of registers");
     constexpr int loads = x_operand::loads + w_operand::loads;
     constexpr int writes = direct ? 0 : x_operand::pieces + w_operand::pieces;
@@ -255,9 +276,19 @@ struct gemm_block {
         to.w[0][i - fm] = w.template read<0, i - fm, slice>(slot);
       }
     };
-    const auto product = [&](fragments<1>& of, auto i) {
-      mma(sum[i / fn][i % fn], of.x[0][i / fn], of.w[0][i % fn]);
+    accumulator group[folds ? fm : 1][folds ? fn : 1];
+    const auto product = [&](fragments<1>& of, auto i, auto slice) {
+      const auto& x = of.x[0][i / fn];
+      const auto& w = of.w[0][i % fn];
+      if constexpr (!folds) {
+        mma(sum[i / fn][i % fn], x, w);
+      } else {
+        if constexpr (slice % C::FOLD == 0) group[i / fn][i % fn] = accumulator(0);
+        mma(group[i / fn][i % fn], x, w);
+      }
     };
+    // Which tile a step multiplies: the last one first.
+    i32 tile = steps - 1;
 
     load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
     load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
@@ -280,12 +311,14 @@ struct gemm_block {
 
     for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
       constexpr u32 next_slot = (slot + 1) % stages;
+      scales_of_step<folds ? slices / max(C::FOLD, 1) : 0> factors;
+      factors.load(scales, tile * BK);
       static_for<slices>([&](auto s) {
         fragments<1>& now = sets[s % 2];
         fragments<1>& next = sets[1 - s % 2];
         if constexpr (s < slices - 1) {
           spread_over<products, reads>(
-              [&](auto i) { product(now, i); },
+              [&](auto i) { product(now, i, s); },
               [&](auto i) { read(next, i, constant<s + 1>{}, slot); });
         } else {
           constexpr int early = direct ? 0 : products / 2;
@@ -294,13 +327,13 @@ struct gemm_block {
             meet();
           } else {
             if constexpr (stages == 1) meet_with_lds();
-            spread_over<early, writes>([&](auto i) { product(now, i); },
+            spread_over<early, writes>([&](auto i) { product(now, i, s); },
                                        [&](auto i) { write(i, next_slot); });
             meet_with_lds();
           }
           const buffer x_tile = x_tiles.take(), w_tile = w_tiles.take();
           spread_over<products - early, reads + loads>(
-              [&](auto i) { product(now, constant<early + i>{}); },
+              [&](auto i) { product(now, constant<early + i>{}, s); },
               [&](auto i) {
                 if constexpr (i < reads) {
                   read(next, i, constant<0>{}, next_slot);
@@ -311,10 +344,62 @@ struct gemm_block {
         }
         arch::lds_wait();
         next.tie();
+        if constexpr (folds && (s + 1) % max(C::FOLD, 1) == 0) {
+          factors.template fold<s / C::FOLD>(sum, group);
+        }
       });
+      tile = tile == steps - 1 ? 0 : tile + 1;
     });
     finish();
   }
+
+  // The scales of the `Groups` groups of one step, as this lane needs them.
+  template <int Groups>
+  struct scales_of_step {
+    // Rows of w that one number is for.
+    static constexpr bool uniform = C::UNIFORM;
+    using w_scales = typename choose<uniform, f32, accumulator>::type;
+    f32 x[max(Groups, 1)][fm];
+    w_scales w[max(Groups, 1)][uniform ? 1 : fn];
+
+    // Those of k from `first` on in the workgroup's share.
+    __device__ void load(const group_scales& of, u32 first) {
+      static_for<Groups>([&](auto g) {
+        constexpr atom_layout atom = gemm_block::atom;
+        const u32 k = of.k_begin + first + g * (BK / max(Groups, 1));
+        // There may be no groups behind the last k.
+        const u32 group = (k < of.k_last ? k : of.k_last) >> of.log2_k;
+        const f32* column = of.x + group * of.x_group;
+        static_for<fm>([&](auto f) {
+          const u32 row = wave_row() * (fm * atom.dim) + f * atom.dim + atom.d_column(lane_id());
+          x[g][f] = column[(row < of.rows ? row : of.rows - 1) * of.x_row];
+        });
+        const f32* from = of.w + group * of.w_group;
+        if constexpr (uniform) {
+          w[g][0] = from[(of.column >> of.log2_n) * of.w_row];
+        } else {
+          static_for<fn>([&](auto f) {
+            static_for<atom.registers()>([&](auto r) {
+              const u32 row = of.column + wave_column() * (fn * atom.dim) + w_map::base_row(f) +
+                              w_map::lane_row(atom.d_row(lane_id(), r));
+              const u32 last = of.columns - 1;
+              w[g][f][int{r}] = from[((row < last ? row : last) >> of.log2_n) * of.w_row];
+            });
+          });
+        }
+      });
+    }
+
+    // Adds the sums of a group to those of all.
+    template <int Group, class Sums, class Part>
+    __device__ void fold(Sums& sum, const Part& group) const {
+      static_for<fm * fn>([&](auto i) {
+        constexpr int row = i / fn, column = i % fn;
+        const accumulator factor = x[Group][row] * w[Group][uniform ? 0 : column];
+        sum[row][column] = __builtin_elementwise_fma(group[row][column], factor, sum[row][column]);
+      });
+    }
+  };
 
   // Calls `step` with the slot of each step as a constant: addresses in LDS then are immediates. At
   // the end of the product up to stages - 1 steps remain.

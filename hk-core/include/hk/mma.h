@@ -54,6 +54,12 @@ inline constexpr int chunks_of<e4m3> = arch::fp8_chunks;
 template <>
 inline constexpr int chunks_of<e5m2> = arch::fp8_chunks;
 
+// Elements that are multiplied in the chips' shorter steps: groups of 32 do not share an atom.
+template <class T>
+struct in_short_steps {
+  T of;
+};
+
 // What a lane holds of an operand for one atom.
 template <class Chunk, int Chunks>
 struct fragment_of {
@@ -71,10 +77,23 @@ struct fragment_of {
   }
 };
 
+namespace detail {
+
+template <class T, class A, class Sum>
+__device__ inline Sum mma(T, A a, A b, Sum c) {
+  return arch::mma(T{}, a, b, c);
+}
+template <class T, class Sum>
+__device__ inline Sum mma(in_short_steps<T>, bits128 a, bits128 b, Sum c) {
+  return arch::mma_in_short_steps(T{}, a, b, c);
+}
+
+}  // namespace detail
+
 // D = C + A * B^T for elements of type T.
 template <class T, class A, class B, class Sum>
 __device__ inline Sum mma_ABt(const A& a, const B& b, Sum c) {
-  return arch::mma(T{}, a.bits(), b.bits(), c);
+  return detail::mma(T{}, a.bits(), b.bits(), c);
 }
 
 // Which rows of an operand feed the rows of its fragments. Any choice gives the right product, as

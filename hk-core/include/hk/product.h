@@ -32,6 +32,11 @@ struct ProductArgs {
   i64 w_batch;
   i64 y_batch;
   i64 split_stride;  // between the partial sums of one split and the next
+  const f32* x_scales;  // of groups of k, if operands have such
+  const f32* w_scales;
+  i64 x_scale_row, x_scale_group;
+  i64 w_scale_row, w_scale_group;
+  u32 log2_group_n, log2_group_k;
   u32 m, n, k;
   u32 batch;
   u32 split_k;  // share of k of each split but the last, a multiple of BK
@@ -87,6 +92,23 @@ __device__ inline result_matrix results_of(const Args& args, i64 offset) {
 template <class T>
 __device__ inline const T* matrix_of(const void* operand, i64 stride, u32 batch) {
   return static_cast<const T*>(operand) + batch * stride;
+}
+
+// The scales of groups of k for a block.
+__device__ inline group_scales scales_of(const ProductArgs& args, const product_part& part) {
+  return {args.x_scales + part.row * args.x_scale_row,
+          args.w_scales,
+          args.m - part.row,
+          args.x_scale_row,
+          args.x_scale_group,
+          args.w_scale_row,
+          args.w_scale_group,
+          part.column,
+          args.n,
+          args.log2_group_n,
+          args.log2_group_k,
+          static_cast<u32>(part.k_begin),
+          static_cast<u32>(part.k_end) - 1};
 }
 
 // The matrix of a batch that a workgroup of `product_reduce` or `product_pack` works on: two dimensions
@@ -202,7 +224,7 @@ __device__ void product(const ProductArgs& args) {
                                                       k_end, steps, Tile::BK),
                  stream_of<typename Block::w_operand>(w, args.w_stride, column, args.n - column,
                                                       k_begin, k_end, steps, Tile::BK),
-                 steps);
+                 steps, detail::scales_of(args, part));
 
   const result_matrix y =
       detail::results_of(args, batch * args.y_batch + split * args.split_stride);

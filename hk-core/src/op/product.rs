@@ -54,6 +54,13 @@ impl Matrices {
         Self { ptr: tensor.ptr().any(), dtype: T::DTYPE, shape, strides }
     }
 
+    /// With no distance to rows that there are not, which must not make offsets long. Of what is
+    /// `transposed`, they must lie outside.
+    fn near(self, transposed: bool) -> Self {
+        let is_single = self.shape[0] == 1 && !transposed;
+        Self { strides: [self.strides[0], if is_single { 0 } else { self.strides[1] }], ..self }
+    }
+
     /// Bytes of one element.
     fn size(&self) -> u64 {
         self.dtype.size() as u64
@@ -106,6 +113,21 @@ impl Copy {
     }
 }
 
+/// Scales of groups of k, in f32: of x one per row, of w one per group of rows.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupScales {
+    /// Those of x, and of w.
+    pub tensors: [DevicePtr<f32>; 2],
+    /// Distances between rows, or groups of rows, and between groups of k: of x, and of w.
+    pub strides: [[i64; 2]; 2],
+    /// Rows of w, and k, of a group: powers of two.
+    pub sizes: [u32; 2],
+}
+
+impl GroupScales {
+    const NONE: Self = Self { tensors: [DevicePtr::NULL; 2], strides: [[0; 2]; 2], sizes: [1; 2] };
+}
+
 /// A product whose arguments are right: `y[b] = epilogue(x[b] w[b]^T)`.
 #[derive(Debug, Clone)]
 pub struct Product<'a> {
@@ -123,6 +145,8 @@ pub struct Product<'a> {
     pub w: Matrices,
     /// `(batch, m, n)`.
     pub y: Matrices,
+    /// If the core has such.
+    pub groups: Option<GroupScales>,
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -145,6 +169,7 @@ impl Product<'_> {
             return Ok(());
         }
         let op = call.op();
+        let (x, w) = (x.near(problem.transposed[0]), w.near(problem.transposed[1]));
         let mut plan = Plan::new(&call, self.kernels);
         let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
         let longest = tile.longest_strides(problem);
@@ -153,6 +178,7 @@ impl Product<'_> {
             w.copied(op, "w", problem.batch, longest[1])?,
         ];
         let sums = Sums::of(problem, split);
+        let groups = self.groups.unwrap_or(GroupScales::NONE);
         let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
         let [x_copy, w_copy, sums_at] = call.workspace([
             bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
@@ -171,6 +197,14 @@ impl Product<'_> {
             x_stride: x.strides[1],
             w_stride: w.strides[1],
             y_stride: y.strides[1],
+            x_scales: groups.tensors[0],
+            w_scales: groups.tensors[1],
+            x_scale_row: groups.strides[0][0],
+            x_scale_group: groups.strides[0][1],
+            w_scale_row: groups.strides[1][0],
+            w_scale_group: groups.strides[1][1],
+            log2_group_n: groups.sizes[0].ilog2(),
+            log2_group_k: groups.sizes[1].ilog2(),
             m: problem.m as u32,
             n: problem.n as u32,
             k: problem.k as u32,
@@ -263,7 +297,7 @@ impl Plan {
         let tile = Tile::of(kernel.tile());
         let split = match splits {
             None => tile.split(problem, self.compute_units()),
-            Some(splits) => Split::new(problem.k, tile.k, splits.into()),
+            Some(splits) => tile.split_into(problem, splits.into()),
         };
         let grid = tile.grid(problem, split).ok_or_else(|| {
             let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
@@ -370,6 +404,14 @@ kernel_args! {
         w_batch: i64,
         y_batch: i64,
         split_stride: i64,
+        x_scales: DevicePtr<f32>,
+        w_scales: DevicePtr<f32>,
+        x_scale_row: i64,
+        x_scale_group: i64,
+        w_scale_row: i64,
+        w_scale_group: i64,
+        log2_group_n: u32,
+        log2_group_k: u32,
         m: u32,
         n: u32,
         k: u32,
@@ -399,6 +441,14 @@ impl ProductArgs {
             w_batch: 0,
             y_batch: 0,
             split_stride: 0,
+            x_scales: DevicePtr::NULL,
+            w_scales: DevicePtr::NULL,
+            x_scale_row: 0,
+            x_scale_group: 0,
+            w_scale_row: 0,
+            w_scale_group: 0,
+            log2_group_n: 0,
+            log2_group_k: 0,
             m: 0,
             n: 0,
             k: 0,

@@ -30,6 +30,8 @@ pub struct Problem {
     pub transposed: [bool; 2],
     /// Bytes of an operand's element.
     pub element: u64,
+    /// Length of the groups of k, which are not cut: a power of two.
+    pub group: u64,
 }
 
 impl Problem {
@@ -126,11 +128,21 @@ impl Tile {
     pub fn split(&self, problem: Problem, compute_units: u64) -> Split {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
-        let longest = (problem.k / (4 * self.k)).min(MAX_SPLITS);
+        let longest = (problem.k / (4 * self.step(problem))).min(MAX_SPLITS);
         let results = problem.m.saturating_mul(problem.n).saturating_mul(problem.batch);
         let sums = results.saturating_mul(4);
         let workspace = MAX_WORKSPACE / sums.max(1);
-        Split::new(problem.k, self.k, free.min(longest).min(workspace).max(1))
+        self.split_into(problem, free.min(longest).min(workspace).max(1))
+    }
+
+    /// As [`Split::new`].
+    pub fn split_into(&self, problem: Problem, wanted: u64) -> Split {
+        Split::new(problem.k, self.step(problem), wanted)
+    }
+
+    /// The least that k is cut into: steps are multiples of groups, or these of those.
+    fn step(&self, problem: Problem) -> u64 {
+        self.k.max(problem.group)
     }
 
     /// The higher the better; negative if the tile cannot serve.
@@ -185,7 +197,7 @@ mod tests {
     const TILES: [Tile; 3] = [SMALL, MIDDLE, LARGE];
     /// One product of 16-bit elements, with x and w stored as `(rows, k)`.
     const PLAIN: Problem =
-        Problem { batch: 1, m: 1, n: 1, k: 1, transposed: [false; 2], element: 2 };
+        Problem { batch: 1, m: 1, n: 1, k: 1, transposed: [false; 2], element: 2, group: 1 };
 
     fn best_for(problem: Problem) -> Tile {
         let score = |tile: &Tile| tile.score(problem, 304);

@@ -96,7 +96,7 @@ fn places(cases: &mut Vec<Case>) {
             }
         }
     }
-    let far = spec("rows far apart", 3, [2, 24, 40]);
+    let far = spec("matrices far apart", 2, [1, 1, 40]);
     let place = Placement::DENSE.gap(1 << 31);
     cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual: true, ..far }));
 }

@@ -9,6 +9,7 @@ use crate::Layout;
 /// A tile configuration of one chip and what it multiplies.
 pub(super) struct Config {
     pub(super) arch: Arch,
+    pub(super) variant: &'static str,
     pub(super) dtype: DType,
     pub(super) layout: Layout,
     pub(super) name: &'static str,
@@ -19,19 +20,21 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Every tile configuration of a core. Variants are called by the element type, and by the layout
-    /// if there are several.
+    /// Every tile configuration of a core. Variants are called by the element type, and perhaps by the
+    /// layout.
     pub(super) fn all(core: &str) -> impl Iterator<Item = Self> {
         let of_core = move |kernel: &&Kernel| kernel.family == core;
         crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
-            let (dtype, layout) = kernel.variant.split_once('_').unwrap_or((kernel.variant, "tn"));
+            let (dtype, layout) = kernel.variant.split_once('_').unwrap_or((kernel.variant, ""));
+            let layout = Layout::ALL.into_iter().find(|known| known.name() == layout);
             kernel.tiles.iter().filter_map(move |tile| {
                 let int = |name| usize::try_from(tile.int(name)?).ok();
                 let arch = Arch::from_target_id(kernel.arch)?;
                 Some(Self {
                     arch,
+                    variant: kernel.variant,
                     dtype: dtype_of(dtype, arch)?,
-                    layout: Layout::ALL.into_iter().find(|known| known.name() == layout)?,
+                    layout: layout.unwrap_or_default(),
                     name: tile.name,
                     m: int("BM")?,
                     n: int("BN")?,

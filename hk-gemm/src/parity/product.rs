@@ -2,13 +2,15 @@
 
 use hk_core::dtype::{DType, Element, Real, decode};
 use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
 use hk_ref::gemm::gemm_a8w8::scaled;
+use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::product::{self as reference, Operands, Term};
 use hk_ref::{Case, CaseInfo, Draw, Placement, Size, real};
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
-use super::gemm_a16w16::Getter;
-use crate::{Activation, GemmOptions, Layout};
+use super::gemm_a16w16::{Factor, Getter};
+use crate::{Activation, Fuse, GemmOptions, Layout, Operand, ScaleLayout};
 
 /// How an operand's scales are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,10 @@ pub(super) struct Spec {
     pub(super) scales: Option<[Scale; 2]>,
     /// Has w's scales as a column.
     pub(super) upright: bool,
+    /// Rows of w and k of groups with scales, and how those of x are stored.
+    pub(super) groups: Option<([usize; 2], ScaleLayout)>,
+    /// What the product is multiplied with and added to.
+    pub(super) mul_add: Option<(Fuse, [Factor; 2], DType)>,
     pub(super) bias: Option<DType>,
     pub(super) activation: Option<Activation>,
     pub(super) residual: bool,
@@ -62,6 +68,8 @@ impl Spec {
             by_rows: false,
             scales: None,
             upright: false,
+            groups: None,
+            mul_add: None,
             bias: None,
             activation: None,
             residual: false,
@@ -89,9 +97,17 @@ impl Spec {
     }
 }
 
-/// What multiplies: x, w, their scales if there are any, options and the result.
+/// What an op is given besides x and w.
+pub(super) struct Given<'a> {
+    /// Of x and w, if it has such.
+    pub(super) scales: &'a [Tensor<f32>],
+    /// What the product is multiplied with and added to.
+    pub(super) mul_add: [Operand<'a>; 2],
+}
+
+/// What multiplies: x, w, what else it is given, options and the result.
 pub(super) trait Op<T: Element, Y: Real>:
-    Fn([&TensorSlice<T>; 2], &[Tensor<f32>], &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
+    Fn([&TensorSlice<T>; 2], &Given<'_>, &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
     + Copy
     + Send
     + Sync
@@ -100,12 +116,7 @@ pub(super) trait Op<T: Element, Y: Real>:
 }
 
 impl<T: Element, Y: Real, F> Op<T, Y> for F where
-    F: Fn(
-            [&TensorSlice<T>; 2],
-            &[Tensor<f32>],
-            &GemmOptions<'_>,
-            &mut TensorSlice<Y>,
-        ) -> Result<()>
+    F: Fn([&TensorSlice<T>; 2], &Given<'_>, &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
         + Copy
         + Send
         + Sync
@@ -143,6 +154,36 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                 s.input::<f32>("w_scale", &shape(kinds[1], n, !spec.upright), draw),
             ]
         });
+        let group_scales = spec.groups.map(|([group_n, group_k], layout)| {
+            let (groups_n, groups_k) = (n.div_ceil(group_n), k.div_ceil(group_k));
+            let x_shape = match layout {
+                ScaleLayout::ColMajor => [groups_k, m],
+                _ => [m, groups_k],
+            };
+            let draw = Draw::Scaled(-6);
+            [
+                s.input::<f32>("x_scale", &x_shape, draw),
+                s.input::<f32>("w_scale", &[groups_n, groups_k], draw),
+            ]
+        });
+        let mul_add = spec.mul_add.map(|(fuse, factors, dtype)| {
+            let mut factor = |name, factor| -> (Term, Option<Getter>) {
+                let (shape, strides) = match factor {
+                    Factor::Number(number) => return (Term::number(number), None),
+                    Factor::One => (vec![1], [0, 0]),
+                    Factor::Full => (vec![m, n], [n, 1]),
+                };
+                real!(dtype, U => {
+                    let tensor = s.input::<U>(name, &shape, Draw::Normal);
+                    let values = tensor.numbers();
+                    let [row_stride, column_stride] = strides;
+                    let get: Getter = Box::new(move || tensor.get().into());
+                    (Term { values, row_stride, column_stride }, Some(get))
+                })
+            };
+            let ((a, get_a), (b, get_b)) = (factor("a", factors[0]), factor("b", factors[1]));
+            (combined(fuse == Fuse::ScaleProduct, [a, b]), factors.into_iter().zip([get_a, get_b]))
+        });
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
             let shape = spec.batch.map_or(vec![n], |batch| vec![batch, 1, n]);
             real!(dtype, U => {
@@ -171,7 +212,7 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                 Term { values, row_stride: strides[0], column_stride: strides[1] }
             };
             let steps_of = |of: usize| {
-                let mut steps = Vec::new();
+                let mut steps = mul_add.as_ref().map_or_else(Vec::new, |(steps, _)| steps.clone());
                 if let Some((numbers, _)) = &bias {
                     steps.push(reference::Step::Add(along(numbers, n, of, [0, 1]), 1.0));
                 }
@@ -189,13 +230,30 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                     }
                 }
             };
+            let of_groups = |numbers: Array2<f64>, scales: usize, sizes: [usize; 2]| {
+                let Some(all) = &group_scales else { return numbers };
+                let (rows, columns) = numbers.dim();
+                let shape = (rows.div_ceil(sizes[0]), columns.div_ceil(sizes[1]));
+                let is_transposed = scales == 0
+                    && spec.groups.is_some_and(|(_, layout)| layout == ScaleLayout::ColMajor);
+                let stored = if is_transposed { (shape.1, shape.0) } else { shape };
+                let scales = Array2::from_shape_vec(stored, all[scales].numbers())
+                    .expect("a scale for each group");
+                let scales = if is_transposed { scales.reversed_axes() } else { scales };
+                dequantised(numbers.view(), scales.view(), sizes)
+            };
+            let [group_n, group_k] = spec.groups.map_or([1, 1], |(sizes, _)| sizes);
             let matrices: Vec<_> = (0..batch)
                 .map(|of| {
                     let [x_of, w_of] =
                         [x_shared, w_shared].map(|shared| if shared { 0 } else { of });
                     (
-                        matrix(&x_numbers, m, transposed[0], x_of),
-                        matrix(&w_numbers, n, transposed[1], w_of),
+                        of_groups(matrix(&x_numbers, m, transposed[0], x_of), 0, [1, group_k]),
+                        of_groups(
+                            matrix(&w_numbers, n, transposed[1], w_of),
+                            1,
+                            [group_n, group_k],
+                        ),
                     )
                 })
                 .collect();
@@ -212,6 +270,8 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
 
         let spec = spec.clone();
         let bias = bias.map(|(_, get)| get);
+        let scales = scales.or(group_scales);
+        let factors: Vec<_> = mul_add.into_iter().flat_map(|(_, factors)| factors).collect();
         s.call(move || {
             let bias = bias.as_ref().map(|get| get());
             let residual = residual.as_ref().map(|residual| residual.get());
@@ -222,12 +282,24 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             let scales: Vec<_> = scales.iter().flatten().map(|scale| scale.get()).collect();
+            let held: Vec<_> =
+                factors.iter().map(|(_, get)| get.as_ref().map(|get| get())).collect();
+            let mut mul_add = [Operand::Number(0.0); 2];
+            for (operand, ((factor, _), held)) in mul_add.iter_mut().zip(factors.iter().zip(&held))
+            {
+                *operand = match (factor, held) {
+                    (_, Some(held)) => held.into(),
+                    (Factor::Number(number), _) => (*number).into(),
+                    _ => unreachable!("tensors are held"),
+                };
+            }
+            let given = Given { scales: &scales, mul_add };
             let (x, w) = (x.get(), w.get());
             let repeated = |of: &Tensor<T>| [&[batch], &of.shape()[1..]].concat();
             let [x_shape, w_shape] = [repeated(&x), repeated(&w)];
             let x = if x_shared { x.broadcast(&x_shape)? } else { x.view() };
             let w = if w_shared { w.broadcast(&w_shape)? } else { w.view() };
-            op([&x, &w], &scales, &options, &mut y.get())
+            op([&x, &w], &given, &options, &mut y.get())
         });
     })
 }

@@ -37,7 +37,7 @@ pub(super) enum Wrong {
 /// as they were. For tests.
 ///
 /// Each tensor comes in turn with a wrong rank, with each of its sizes one off, on another stream
-/// and another device, in a layout that the op does not take, and each output over each other
+/// and another device that has such elements, in a layout that the op does not take, and each output over each other
 /// argument. Each size is 0 once, in all that have it, which the op may also take. FP8 types that
 /// the architecture lacks must be refused where a case is for another.
 ///
@@ -156,6 +156,10 @@ impl Trial {
         let arguments = self.prepared.arguments.clone();
         let first = arguments[0].name;
         let stream = device.new_stream()?;
+        // What a device's architecture has no elements of, cannot be there.
+        let has =
+            |other: &&Device| arguments.iter().all(|of| other.arch().native(of.dtype) == of.dtype);
+        let other = other.filter(has);
         for (at, argument) in arguments.iter().enumerate() {
             for (shape, blamed) in wrong_shapes(&arguments, at) {
                 let what = format!("{} of shape {shape:?}", argument.name);

@@ -45,4 +45,10 @@ HK_MATRIX(e5m2, i64, f32, 16, __builtin_amdgcn_mfma_f32_32x32x16_bf8_bf8)
 
 #undef HK_MATRIX
 
+// As above, in steps of 8 bytes, which all are.
+template <class T, class Sum>
+__device__ inline Sum mma_in_short_steps(T, bits128 a, bits128 b, Sum c) {
+  return mma(T{}, a, b, c);
+}
+
 }  // namespace hk::arch

@@ -46,4 +46,12 @@ __device__ inline vec<f32, 16> mma(T, vec<i32, 8> a, vec<i32, 8> b, vec<f32, 16>
   return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, format, format, 0, 0, 0, 0);
 }
 
+// In steps of 8 bytes, those of CDNA3, of which fewer lanes' k take part in one sum: first the lower
+// halves, then the upper.
+__device__ inline vec<f32, 16> mma_in_short_steps(e4m3, bits128 a, bits128 b, vec<f32, 16> c) {
+  const auto x = bit_cast<vec<i64, 2>>(a), y = bit_cast<vec<i64, 2>>(b);
+  c = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(x[0], y[0], c, 0, 0, 0);
+  return __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(x[1], y[1], c, 0, 0, 0);
+}
+
 }  // namespace hk::arch

@@ -1,0 +1,103 @@
+//! The core of products of 8-bit floating point with scales per group of k.
+
+use hk_core::dtype::Real;
+use hk_core::op::epilogue::Lowered;
+use hk_core::op::product::GroupScales;
+use hk_core::op::quant::{Fp8, ScaleLayout};
+use hk_core::{Result, TensorSlice};
+
+use crate::options::{GemmOptions, Layout, Operands};
+
+const CORE: &str = "a8w8_blockscale";
+
+/// Groups of rows of w and of k, as they are declared.
+const X_GROUPS: &str = "groups(k)";
+const W_GROUPS: &str = "groups(n)";
+
+/// The lengths that a group of k may have.
+const GROUP_K: [usize; 4] = [32, 64, 128, 256];
+
+/// What products with scales of groups do besides.
+#[derive(Debug, Clone)]
+pub struct BlockscaleOptions<'a> {
+    pub(crate) gemm: GemmOptions<'a>,
+    groups: [usize; 2],
+    x_scales: ScaleLayout,
+}
+
+impl Default for BlockscaleOptions<'_> {
+    fn default() -> Self {
+        Self { gemm: GemmOptions::default(), groups: [128; 2], x_scales: ScaleLayout::default() }
+    }
+}
+
+impl<'a> BlockscaleOptions<'a> {
+    /// What is done besides the product. Both operands have k contiguous.
+    #[must_use]
+    pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
+        self.gemm = options;
+        self
+    }
+
+    /// A scale of w is for `n` of its rows, any power of two, and a scale of either operand for `k`
+    /// of a row: 32, 64, 128 or 256. 128 and 128 if nothing is said; multiples of 128 are fastest.
+    #[must_use]
+    pub fn groups(mut self, n: usize, k: usize) -> Self {
+        self.groups = [n, k];
+        self
+    }
+
+    /// How the scales of x are stored: [`RowMajor`](ScaleLayout::RowMajor) is `(m, groups of k)`,
+    /// [`ColMajor`](ScaleLayout::ColMajor) `(groups of k, m)`.
+    #[must_use]
+    pub fn x_scale_layout(mut self, layout: ScaleLayout) -> Self {
+        self.x_scales = layout;
+        self
+    }
+}
+
+/// Declares the operands and their scales.
+pub(crate) fn operands<T: Fp8>(
+    op: &'static str,
+    [x, w]: [&TensorSlice<T>; 2],
+    [x_scale, w_scale]: [&TensorSlice<f32>; 2],
+    options: &BlockscaleOptions<'_>,
+) -> Result<Operands> {
+    let layout = options.gemm.layout;
+    let mut operands = Operands::declare(op, x, w, layout, false)?;
+    let ([n, k], args) = (options.groups, &mut operands.args);
+    args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
+    args.require(n.is_power_of_two() && n <= 1 << 31, "groups", "a power of two of rows", n)?;
+    args.require(GROUP_K.contains(&k), "groups", "32, 64, 128 or 256 of k", k)?;
+    args.define(X_GROUPS, (operands.problem.k as usize).div_ceil(k));
+    args.define(W_GROUPS, (operands.problem.n as usize).div_ceil(n));
+    let x_strides = match options.x_scales {
+        ScaleLayout::RowMajor => [args.input("x_scale", x_scale, &["m", X_GROUPS]).rows()?, 1],
+        ScaleLayout::ColMajor => [1, args.input("x_scale", x_scale, &[X_GROUPS, "m"]).rows()?],
+        other => {
+            let got = format!("{other:?}");
+            args.require(false, "x_scale_layout", "RowMajor or ColMajor", got)?;
+            [0; 2]
+        }
+    };
+    let w_strides = [args.input("w_scale", w_scale, &[W_GROUPS, X_GROUPS]).rows()?, 1];
+    operands.groups = Some(GroupScales {
+        tensors: [x_scale.ptr(), w_scale.ptr()],
+        strides: [x_strides, w_strides],
+        sizes: [n as u32, k as u32],
+    });
+    operands.problem.group = k as u64;
+    Ok(operands)
+}
+
+/// Checks what is left, and launches the product.
+pub(crate) fn launch<Y: Real>(
+    operands: Operands,
+    steps: Lowered,
+    options: &BlockscaleOptions<'_>,
+    y: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let is_fast = options.groups.iter().all(|size| size.is_multiple_of(128));
+    let variant = if is_fast { "e4m3_128" } else { "e4m3_any" };
+    operands.launch((CORE, variant, false), steps, &options.gemm, y)
+}

@@ -1,0 +1,44 @@
+//! Cases of `fused_gemm_a8w8_blockscale_mul_add`, which has the kernels of `gemm_a8w8_blockscale`.
+
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
+use hk_core::op::quant::Fp8;
+use hk_ref::{Case, Draw};
+
+use super::gemm_a16w16::Factor;
+use super::product::{Spec, case};
+use crate::{BlockscaleOptions, Fuse, ScaleLayout, fused_gemm_a8w8_blockscale_mul_add_into};
+
+/// The case with operands of type `T` and a result of type `Y`.
+fn of<T: Fp8, Y: Real>(spec: Spec, fuse: Fuse) -> Case {
+    case::<T, Y>(spec, move |[x, w], given, options, y| {
+        let options = BlockscaleOptions::default().gemm(options.clone());
+        let ([a, b], [x_scale, w_scale]) = (given.mul_add, [&given.scales[0], &given.scales[1]]);
+        fused_gemm_a8w8_blockscale_mul_add_into(x, w, x_scale, w_scale, a, b, fuse, &options, y)
+    })
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    let kinds = [Factor::Number(-1.5), Factor::One, Factor::Full];
+    for fuse in [Fuse::ScaleProduct, Fuse::AddProduct] {
+        for (a, b) in kinds.into_iter().flat_map(|a| kinds.map(|b| (a, b))) {
+            for (dtype, shape, splits) in [
+                (DType::F32, [33, 192, 256], None),
+                (DType::Bf16, [33, 192, 256], Some(2)),
+                (DType::F16, [5, 7, 130], None),
+            ] {
+                let name = format!("{fuse:?} {a:?} {b:?} of {dtype}, {splits:?} splits");
+                let spec = Spec {
+                    draw: [Draw::Codes; 2],
+                    groups: Some(([128; 2], ScaleLayout::RowMajor)),
+                    mul_add: Some((fuse, [a, b], dtype)),
+                    splits,
+                    ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
+                };
+                cases.push(of::<F8E4M3, bf16>(spec.clone(), fuse));
+                cases.push(of::<F8E4M3Fnuz, bf16>(spec.clone(), fuse));
+                cases.push(of::<F8E4M3, f32>(spec.clone(), fuse));
+                cases.push(of::<F8E4M3Fnuz, f16>(spec, fuse));
+            }
+        }
+    }
+}
