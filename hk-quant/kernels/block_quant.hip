@@ -19,7 +19,7 @@ struct BlockQuantArgs {
 
 namespace {
 
-template <class Tile, bool Ragged, class Format>
+template <class Tile, bool Ragged>
 __device__ inline void quantize_tiles(const BlockQuantArgs& args) {
   using T = typename Tile::T;
   using place = row_place<Tile::LANES, Ragged>;
@@ -47,10 +47,11 @@ __device__ inline void quantize_tiles(const BlockQuantArgs& args) {
   const auto at = [&](position tile, int pass) {
     // Places are to be made where they are needed: all of them would fill the scalar registers.
     arch::forget_scalar(tile.line);
+    if constexpr (place::shares_wave) arch::forget_scalar(tile.column);
     const u32 before = pass * rows_of_pass + wave_id() * place::rows_of_wave;
     const u32 first = tile.line * side + before, column = tile.column * side;
     const u32 left = args.width - column;
-    const u32 rows = tile.line < lines ? __builtin_elementwise_sub_sat(args.rows, first) : 0;
+    const u32 rows = left_of(args.rows, tile.line < lines ? first : args.rows);
     const u32 count = place::shares_wave ? rows : rows != 0;
     return place{first, count, column, left < side ? left : side};
   };
@@ -73,11 +74,15 @@ __device__ inline void quantize_tiles(const BlockQuantArgs& args) {
     const u32 amax = workgroup_reduce<largest_magnitude, waves>(
         largest_of_share<T, passes>([&](int i) { return held.of[i]; }),
         scratch + turn % 2 * waves);
-    const scaling by = group_scaling(amax, Format::most);
-    for (int i = 0; i < passes; ++i) {
-      store_scaled<T, Format, 1>(codes, at(tile, i), by.inverse, [&](int) { return held.of[i]; });
-    }
-    if (thread_idx().x == 0) args.scales[tile.line * args.scales_stride + tile.column] = by.scale;
+    with_format(static_cast<byte_format>(args.format), [&](auto format) {
+      using format_of = decltype(format);
+      const scaling by = group_scaling(amax, format_of::most);
+      for (int i = 0; i < passes; ++i) {
+        store_scaled<T, format_of, 1>(codes, at(tile, i), by.inverse,
+                                      [&](int) { return held.of[i]; });
+      }
+      if (thread_idx().x == 0) args.scales[tile.line * args.scales_stride + tile.column] = by.scale;
+    });
     if constexpr (!Tile::AHEAD) start(next);
     tile = next;
     ++turn;
@@ -86,13 +91,11 @@ __device__ inline void quantize_tiles(const BlockQuantArgs& args) {
 
 template <class Tile>
 __device__ inline void block_quant(const BlockQuantArgs& args) {
-  with_format(static_cast<byte_format>(args.format), [&](auto format) {
-    if (row_place<Tile::LANES, true>::is_ragged(args.width)) {
-      quantize_tiles<Tile, true, decltype(format)>(args);
-    } else {
-      quantize_tiles<Tile, false, decltype(format)>(args);
-    }
-  });
+  if (row_place<Tile::LANES, true>::is_ragged(args.width)) {
+    quantize_tiles<Tile, true>(args);
+  } else {
+    quantize_tiles<Tile, false>(args);
+  }
 }
 
 }  // namespace

@@ -25,19 +25,11 @@ namespace {
 // The numbers are the host's.
 enum class code_format : u32 { i8, e4m3, mx_e2m1, mx_e4m3, mx_e5m2 };
 
-// Codes of a format, and what they are scaled by.
-template <class Codes, int Bits, bool Mx>
-struct scaled_codes {
-  using codes = Codes;
-  static constexpr int bits = Bits;
-  static constexpr bool mx = Mx;
-};
-
-// What `for_rows` is to do.
-template <class Tile, class Format>
+// What `for_elements` is to do, with codes of so many bits.
+template <class Tile, int Bits, bool Mx>
 struct dequantize_rows : no_columns, no_reduction {
   using T = typename Tile::T;
-  static constexpr int chunks = Tile::CHUNKS, dwords = chunk * Format::bits / 32;
+  static constexpr int chunks = Tile::CHUNKS, dwords = chunk * Bits / 32;
   using no_columns::hold;
   using no_columns::start;
 
@@ -46,7 +38,7 @@ struct dequantize_rows : no_columns, no_reduction {
   __device__ dequantize_rows(const DequantArgs& args) : args(args) {}
 
   struct loads {
-    code_load<Format::bits, chunks> codes;
+    code_load<Bits, chunks> codes;
     u32 scales[chunks];
   };
   struct held {
@@ -71,7 +63,7 @@ struct dequantize_rows : no_columns, no_reduction {
   __device__ void store(const held& row, auto&&, no_reduction, const auto& at) const {
     const matrix<T> y{static_cast<T*>(args.y), args.y_stride};
     store_row<chunks>(y, at, [&](int i) {
-      const f32 by = Format::mx ? mx_scale_value(row.scales[i]) : bit_cast<f32>(row.scales[i]);
+      const f32 by = Mx ? mx_scale_value(row.scales[i]) : bit_cast<f32>(row.scales[i]);
       return round_to<T, chunk>(decode(row.codes.of[i]) * by);
     });
   }
@@ -84,7 +76,7 @@ struct dequantize_rows : no_columns, no_reduction {
     const u32 row = is_there ? at.row() >> args.row_shift : 0;
     const u32 group = is_there ? (at.column + at.start(i)) >> args.group_shift : 0;
     const i64 in_rows = row * args.scales_row_stride + group * args.scales_group_stride;
-    if constexpr (Format::mx) {
+    if constexpr (Mx) {
       const auto scales = static_cast<const u8*>(args.scales);
       const u32 columns = args.shuffled_columns;
       return scales[columns == 0 ? in_rows : shuffled_scale(row, group, columns)];
@@ -93,27 +85,36 @@ struct dequantize_rows : no_columns, no_reduction {
     }
   }
 
-  __device__ static chunk_values decode(vec<u32, dwords> codes) {
-    if constexpr (dwords == 1) {
-      return Format::codes::decode(codes[0]);
+  __device__ chunk_values decode(vec<u32, dwords> codes) const {
+    const auto format = static_cast<code_format>(args.format);
+    if constexpr (Bits == 4) {
+      return mx_e2m1::decode(codes[0]);
+    } else if constexpr (Mx) {
+      return format == code_format::mx_e4m3 ? decode<mx_e4m3>(codes) : decode<mx_e5m2>(codes);
     } else {
-      const auto low = Format::codes::decode(codes[0]), high = Format::codes::decode(codes[1]);
-      return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+      return format == code_format::i8 ? decode<i8_codes>(codes) : decode<e4m3_codes>(codes);
     }
+  }
+
+  template <class Codes>
+  __device__ static chunk_values decode(vec<u32, 2> codes) {
+    const auto low = Codes::decode(codes[0]), high = Codes::decode(codes[1]);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
   }
 };
 
 template <class Tile>
 __device__ inline void dequant(const DequantArgs& args) {
-  const auto run = [&](auto format) {
-    for_rows<Tile>(dequantize_rows<Tile, decltype(format)>(args), args.rows, args.width);
-  };
   switch (static_cast<code_format>(args.format)) {
-    case code_format::i8: run(scaled_codes<i8_codes, 8, false>{}); break;
-    case code_format::e4m3: run(scaled_codes<e4m3_codes, 8, false>{}); break;
-    case code_format::mx_e2m1: run(scaled_codes<mx_e2m1, 4, true>{}); break;
-    case code_format::mx_e4m3: run(scaled_codes<mx_e4m3, 8, true>{}); break;
-    default: run(scaled_codes<mx_e5m2, 8, true>{});
+    case code_format::i8:
+    case code_format::e4m3:
+      for_elements<Tile>(dequantize_rows<Tile, 8, false>(args), args.rows, args.width);
+      break;
+    case code_format::mx_e2m1:
+      // Of whole bytes.
+      for_elements<Tile, 2>(dequantize_rows<Tile, 4, true>(args), args.rows, args.width);
+      break;
+    default: for_elements<Tile>(dequantize_rows<Tile, 8, true>(args), args.rows, args.width);
   }
 }
 

@@ -127,8 +127,10 @@ struct gated_base {
   }
 
  protected:
-  // There are more arguments than scalar registers.
-  __device__ auto late() const { return late_arguments<true>(args); }
+  // In some tiles there are more arguments than scalar registers.
+  __device__ auto late() const {
+    return late_arguments<Tile::IN_PIECES || Tile::LANES < wave_size>(args);
+  }
 
   __device__ f32 squares(const held& row) const {
     const bool gates_first = late()->gates_first != 0;

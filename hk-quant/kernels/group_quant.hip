@@ -20,8 +20,8 @@ struct GroupQuantArgs {
 
 namespace {
 
-// What `for_rows` is to do, with codes of a format.
-template <class Tile, class Format>
+// What `for_elements` is to do.
+template <class Tile>
 struct quantize_groups : one_matrix<Tile>, no_columns, no_reduction {
   using one = one_matrix<Tile>;
   using T = typename Tile::T;
@@ -37,16 +37,16 @@ struct quantize_groups : one_matrix<Tile>, no_columns, no_reduction {
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
     const u32 part = block_idx().y, groups_of_part = (args.width - 1) / args.scales.group + 1;
     const matrix<u8> codes{args.codes + part * args.codes_part, args.codes_stride};
-    store_groups<T, Format, one::chunks>(
-        codes, args.scales, at, [&](int i) { return x.of[i]; }, part * groups_of_part);
+    with_format(static_cast<byte_format>(args.scales.format), [&](auto format) {
+      store_groups<T, decltype(format), one::chunks>(
+          codes, args.scales, at, [&](int i) { return x.of[i]; }, part * groups_of_part);
+    });
   }
 };
 
 template <class Tile>
 __device__ inline void group_quant(const GroupQuantArgs& args) {
-  with_format(static_cast<byte_format>(args.scales.format), [&](auto format) {
-    for_rows<Tile>(quantize_groups<Tile, decltype(format)>(args), args.rows, args.width);
-  });
+  for_elements<Tile>(quantize_groups<Tile>(args), args.rows, args.width);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct MxQuantArgs {
 
 namespace {
 
-// What `for_rows` is to do, with codes of a format.
+// What `for_elements` is to do, with codes of a format.
 template <class Tile, class Format>
 struct quantize_blocks : one_matrix<Tile>, no_columns, no_reduction {
   using one = one_matrix<Tile>;
@@ -46,13 +46,11 @@ struct quantize_blocks : one_matrix<Tile>, no_columns, no_reduction {
 
 template <class Tile>
 __device__ inline void mx_quant(const MxQuantArgs& args) {
-  const auto run = [&](auto format) {
-    for_rows<Tile>(quantize_blocks<Tile, decltype(format)>(args), args.rows, args.width);
-  };
+  // Rows are of whole bytes of codes, or of whole blocks.
   if (args.is_e2m1 != 0) {
-    run(mx_e2m1{});
+    for_elements<Tile, 2>(quantize_blocks<Tile, mx_e2m1>(args), args.rows, args.width);
   } else {
-    run(mx_e4m3{});
+    for_elements<Tile, mx_block>(quantize_blocks<Tile, mx_e4m3>(args), args.rows, args.width);
   }
   if (args.scales.shuffled_columns != 0 && block_idx().y == 0) {
     pad_shuffled(args.scales, args.rows, args.parts * mx_blocks(args.width));

@@ -88,8 +88,11 @@ struct norm_rows {
   __device__ f32 measure(const held& row) const { return dot(row, row); }
 
  protected:
-  // What is read late: there are more arguments than scalar registers.
-  __device__ auto late() const { return late_arguments<true>(args); }
+  // In some tiles there are more arguments than scalar registers.
+  __device__ auto late() const {
+    constexpr bool shares_wave = Tile::LANES < wave_size;
+    return late_arguments<Tile::IN_PIECES || (Tile::FUSED && shares_wave)>(args);
+  }
 
   __device__ values normalised(const held& row, auto& weights, f32 squares) const {
     const auto of = late();
@@ -172,7 +175,7 @@ struct norm_by_block : norm_rows<Tile, H> {
   }
 };
 
-template <class Tile, class H, class Format>
+template <class Tile, class H>
 struct norm_by_row : norm_rows<Tile, H> {
   using refinement = largest_magnitude;
 
@@ -189,10 +192,13 @@ struct norm_by_row : norm_rows<Tile, H> {
     // NaN is not capped.
     const u32 most = bit_cast<u32>(to->most_amax);
     const bool is_capped = amax > most && amax <= 0x7f800000;
-    const scaling by = row_scaling(is_capped ? most : amax, Format::most);
-    store_scaled<f32, Format, Tile::CHUNKS>(this->codes(), at, by.inverse,
-                                            [&](int i) { return norm.of[i]; });
-    if (at.column == 0 && at.leads_row()) to->row_scales[at.row()] = by.scale;
+    with_format(static_cast<byte_format>(to->format), [&](auto format) {
+      using format_of = decltype(format);
+      const scaling by = row_scaling(is_capped ? most : amax, format_of::most);
+      store_scaled<f32, format_of, Tile::CHUNKS>(this->codes(), at, by.inverse,
+                                                 [&](int i) { return norm.of[i]; });
+      if (at.column == 0 && at.leads_row()) to->row_scales[at.row()] = by.scale;
+    });
   }
 };
 
@@ -218,10 +224,7 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
       run(norm_by_given<Tile, sum, e4m3_codes>{{args}, inverse});
       break;
     }
-    case scale_kind::row:
-      with_format(static_cast<byte_format>(args.format),
-                  [&](auto of) { run(norm_by_row<Tile, T, decltype(of)>{{args}}); });
-      break;
+    case scale_kind::row: run(norm_by_row<Tile, T>{{args}}); break;
     case scale_kind::group: run(norm_by_group<Tile, sum, e4m3_codes>{{args}}); break;
     default:
       run(norm_by_block<Tile, sum, mx_e2m1>{{args}});

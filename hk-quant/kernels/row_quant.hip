@@ -30,8 +30,8 @@ struct SmoothQuantArgs {
 
 namespace {
 
-// What `for_rows` is to do, with codes of a format.
-template <class Tile, class Format>
+// What `for_rows` is to do.
+template <class Tile>
 struct quantize_rows : one_matrix<Tile>, no_columns {
   using one = one_matrix<Tile>;
   using T = typename Tile::T;
@@ -49,10 +49,14 @@ struct quantize_rows : one_matrix<Tile>, no_columns {
   }
 
   __device__ void store(const auto& x, auto&&, u32 amax, const auto& at) const {
-    const scaling by = row_scaling(amax, Format::most);
     const matrix<u8> codes{args.codes, args.codes_stride};
-    store_scaled<T, Format, one::chunks>(codes, at, by.inverse, [&](int i) { return x.of[i]; });
-    if (at.column == 0 && at.leads_row()) args.scales[at.row()] = by.scale;
+    with_format(static_cast<byte_format>(args.format), [&](auto format) {
+      using format_of = decltype(format);
+      const scaling by = row_scaling(amax, format_of::most);
+      store_scaled<T, format_of, one::chunks>(codes, at, by.inverse,
+                                              [&](int i) { return x.of[i]; });
+      if (at.column == 0 && at.leads_row()) args.scales[at.row()] = by.scale;
+    });
   }
 };
 
@@ -100,9 +104,7 @@ struct quantize_smooth_rows : one_matrix<Tile>, no_reduction {
 
 template <class Tile>
 __device__ inline void row_quant(const RowQuantArgs& args) {
-  with_format(static_cast<byte_format>(args.format), [&](auto format) {
-    for_rows<Tile>(quantize_rows<Tile, decltype(format)>(args), args.rows, args.width);
-  });
+  for_rows<Tile>(quantize_rows<Tile>(args), args.rows, args.width);
 }
 
 template <class Tile>

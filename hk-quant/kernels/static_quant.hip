@@ -29,7 +29,7 @@ struct StaticQuantArgs {
 
 namespace {
 
-// What `for_rows` is to do.
+// What `for_elements` is to do.
 template <class Tile>
 struct find_largest : one_matrix<Tile>, no_columns, no_reduction {
   using one = one_matrix<Tile>;
@@ -48,8 +48,8 @@ struct find_largest : one_matrix<Tile>, no_columns, no_reduction {
   }
 };
 
-// What `for_rows` is to do, with codes of a format.
-template <class Tile, class Format>
+// What `for_elements` is to do.
+template <class Tile>
 struct quantize_by : one_matrix<Tile>, no_columns, no_reduction {
   using one = one_matrix<Tile>;
   using T = typename Tile::T;
@@ -64,7 +64,10 @@ struct quantize_by : one_matrix<Tile>, no_columns, no_reduction {
 
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
     const matrix<u8> codes{args.codes, args.codes_stride};
-    store_scaled<T, Format, one::chunks>(codes, at, inverse, [&](int i) { return x.of[i]; });
+    with_format(static_cast<byte_format>(args.format), [&](auto format) {
+      using format_of = decltype(format);
+      store_scaled<T, format_of, one::chunks>(codes, at, inverse, [&](int i) { return x.of[i]; });
+    });
   }
 };
 
@@ -89,25 +92,24 @@ __device__ inline u32 largest_of_launch(const StaticQuantArgs& args) {
 template <class Tile>
 __device__ inline void amax(const AmaxArgs& args) {
   u32 of_lane = 0;
-  for_rows<Tile>(find_largest<Tile>(args, of_lane), args.rows, args.width);
+  for_elements<Tile>(find_largest<Tile>(args, of_lane), args.rows, args.width);
   const u32 largest = largest_of_workgroup<Tile>(of_lane);
   if (thread_idx().x == 0) args.largest[block_idx().x] = largest;
 }
 
 template <class Tile>
 __device__ inline void static_quant(const StaticQuantArgs& args) {
-  with_format(static_cast<byte_format>(args.format), [&](auto format) {
-    using format_of = decltype(format);
-    scaling by;
-    if (args.scale != nullptr) {
-      by = scaling_by(*args.scale);
-    } else {
-      by = row_scaling(largest_of_launch<Tile>(args), format_of::most);
-      if (block_idx().x == 0 && thread_idx().x == 0) *args.scale_out = by.scale;
-      if (args.rows == 0) return;
-    }
-    for_rows<Tile>(quantize_by<Tile, format_of>(args, by.inverse), args.rows, args.width);
-  });
+  scaling by;
+  if (args.scale != nullptr) {
+    by = scaling_by(*args.scale);
+  } else {
+    const f32 most = with_format(static_cast<byte_format>(args.format),
+                                 [](auto format) { return decltype(format)::most; });
+    by = row_scaling(largest_of_launch<Tile>(args), most);
+    if (block_idx().x == 0 && thread_idx().x == 0) *args.scale_out = by.scale;
+    if (args.rows == 0) return;
+  }
+  for_elements<Tile>(quantize_by<Tile>(args, by.inverse), args.rows, args.width);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ const MATRICES: &[&str] = &["..", "h", "n"];
 pub(crate) const FLAT: &[&str] = &["..", "flat(h,n)"];
 
 /// Rows in parts of `width` elements, and the distances from row to row and from part to part, in
-/// elements of x and codes and in scales.
+/// elements of x and codes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts {
     pub(crate) rows: usize,
@@ -29,6 +29,11 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// Rows that are one part each, with the distances of x and of codes.
+    pub(crate) fn whole([rows, width]: [usize; 2], x_stride: i64, codes_stride: i64) -> Self {
+        Self { rows, parts: 1, width, x: [x_stride, 0], codes: [codes_stride, 0] }
+    }
+
     /// Declares x, `[.., h, n]`, whose n are adjacent, and the size of rows of codes.
     ///
     /// # Errors
@@ -41,9 +46,29 @@ impl Parts {
         Ok(Self { rows, parts, width, x: [row, part], codes: [0, width as i64] })
     }
 
+    /// Declares scales of groups of so many elements, after codes, and gives their distances, from row
+    /// to row and from group to group.
+    ///
+    /// # Errors
+    /// Those of a declaration.
+    pub(crate) fn scales<S: Element>(
+        &mut self,
+        args: &mut Arguments,
+        scales: &mut TensorSlice<S>,
+        layout: ScaleLayout,
+        group: usize,
+    ) -> Result<[i64; 2]> {
+        let groups = self.width.div_ceil(group);
+        let [mut row, group] = layout.output_of(args, scales, self.parts * groups)?;
+        if layout == ScaleLayout::RowMajor {
+            row = self.merge(groups, row);
+        }
+        Ok([row, group])
+    }
+
     /// Counts parts as rows, if all are evenly spaced, with scales too: so many of each part, adjacent
     /// in rows that are so far apart. Gives the distance of the scales of rows.
-    pub(crate) fn merge(&mut self, scales: usize, scales_stride: i64) -> i64 {
+    fn merge(&mut self, scales: usize, scales_stride: i64) -> i64 {
         let Self { rows, parts, width, x, codes } = *self;
         let is_even = |[row, part]: [i64; 2]| rows == 1 || row == parts as i64 * part;
         let are_even = is_even(x) && is_even(codes) && is_even([scales_stride, scales as i64]);

@@ -120,15 +120,28 @@ pub struct FusedRmsStaticQuant<T: Real, C: Element> {
 }
 
 /// Memory for the sum, if there is one.
-pub(crate) fn sum_of<T: Real, W: Real>(input: &RmsInput<'_, T, W>) -> Result<Option<Tensor<T>>> {
+fn sum_of<T: Real, W: Real>(input: &RmsInput<'_, T, W>) -> Result<Option<Tensor<T>>> {
     input.residual.map(|_| Tensor::empty(input.x.stream(), input.x.shape())).transpose()
 }
 
 /// Where the sum goes.
-pub(crate) fn only_sum<'a, T: Real, W: Real>(
-    residual_out: &'a mut Option<Tensor<T>>,
-) -> RmsOthers<'a, T, W> {
+fn only_sum<'a, T: Real, W: Real>(residual_out: &'a mut Option<Tensor<T>>) -> RmsOthers<'a, T, W> {
     RmsOthers { residual_out: residual_out.as_deref_mut(), ..RmsOthers::default() }
+}
+
+/// What an op gives that is run into memory for it, with scales of that shape.
+pub(crate) fn allocated<T: Real, W: Real, C: Element, S: Element>(
+    input: &RmsInput<'_, T, W>,
+    scales: &[usize],
+    run: impl FnOnce(QuantisedOut<'_, C, S>, RmsOthers<'_, T, W>) -> Result<()>,
+) -> Result<FusedRmsQuant<T, C, S>> {
+    let x = input.x;
+    let mut codes = Tensor::empty(x.stream(), x.shape())?;
+    let mut scales = Tensor::empty(x.stream(), scales)?;
+    let mut residual_out = sum_of(input)?;
+    let out = QuantisedOut { codes: &mut *codes, scales: &mut scales };
+    run(out, only_sum(&mut residual_out))?;
+    Ok(FusedRmsQuant { codes, scales, residual_out })
 }
 
 /// Normalises rows, and quantises each group of consecutive elements with a scale of its own, `s =
@@ -145,14 +158,10 @@ pub fn fused_rms_fp8_group_quant<T: Real, W: Real, C: Fp8>(
     input: &RmsInput<'_, T, W>,
     options: &GroupOptions<'_>,
 ) -> Result<FusedRmsQuant<T, C>> {
-    let x = input.x;
-    let shape = options.layout().shape(x.shape(), options.group_size().max(1));
-    let mut codes = Tensor::empty(x.stream(), x.shape())?;
-    let mut scales = Tensor::empty(x.stream(), &shape)?;
-    let mut residual_out = sum_of(input)?;
-    let out = QuantisedOut { codes: &mut *codes, scales: &mut scales };
-    fused_rms_fp8_group_quant_into(input, options, out, only_sum(&mut residual_out))?;
-    Ok(FusedRmsQuant { codes, scales, residual_out })
+    let shape = options.layout().shape(input.x.shape(), options.group_size().max(1));
+    allocated(input, &shape, |out, others| {
+        fused_rms_fp8_group_quant_into(input, options, out, others)
+    })
 }
 
 /// As [`fused_rms_fp8_group_quant`], into given tensors, with what else is wanted.
@@ -312,14 +321,8 @@ fn dynamic<T: Real, W: Real, C: ByteCode>(
     input: &RmsInput<'_, T, W>,
     options: &RmsnormDynamicOptions<'_>,
 ) -> Result<FusedRmsQuant<T, C>> {
-    let x = input.x;
-    let rows = x.shape().split_last().map_or(&[][..], |(_, rows)| rows);
-    let mut codes = Tensor::empty(x.stream(), x.shape())?;
-    let mut scales = Tensor::empty(x.stream(), rows)?;
-    let mut residual_out = sum_of(input)?;
-    let out = QuantisedOut { codes: &mut *codes, scales: &mut scales };
-    dynamic_into(op, input, options, out, only_sum(&mut residual_out))?;
-    Ok(FusedRmsQuant { codes, scales, residual_out })
+    let rows = input.x.shape().split_last().map_or(&[][..], |(_, rows)| rows);
+    allocated(input, rows, |out, others| dynamic_into(op, input, options, out, others))
 }
 
 fn dynamic_into<T: Real, W: Real, C: ByteCode>(

@@ -34,13 +34,13 @@ pub use flatten::{fused_flatten_mxfp4_quant, fused_flatten_mxfp4_quant_into};
 
 #[cfg(doc)]
 use hk_core::Error;
+use hk_core::Result;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::Arguments;
 use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, QuantisedOut};
 use hk_core::op::rows::ROWS;
-use hk_core::{Result, Tensor};
 
-use crate::fused_fp8_quant::{FusedRmsQuant, only_sum, sum_of};
+use crate::fused_fp8_quant::{FusedRmsQuant, allocated};
 use crate::rms_quant::{Codes, RmsInput, RmsOthers, ScaleKind, launch};
 
 const OP: &str = "fused_rms_mxfp4_quant";
@@ -60,13 +60,8 @@ pub fn fused_rms_mxfp4_quant<T: Real, W: Real>(
 ) -> Result<FusedRmsQuant<T, F4x2E2M1, E8M0>> {
     let x = input.x;
     require_even(&Arguments::new(OP), x.shape().last().copied().unwrap_or_default())?;
-    let mut codes = Tensor::empty(x.stream(), x.shape())?;
     let shape = options.layout().shape(x.shape(), MX_BLOCK);
-    let mut scales = Tensor::empty(x.stream(), &shape)?;
-    let mut residual_out = sum_of(input)?;
-    let out = QuantisedOut { codes: &mut *codes, scales: &mut scales };
-    fused_rms_mxfp4_quant_into(input, options, out, only_sum(&mut residual_out))?;
-    Ok(FusedRmsQuant { codes, scales, residual_out })
+    allocated(input, &shape, |out, others| fused_rms_mxfp4_quant_into(input, options, out, others))
 }
 
 fn require_even(args: &Arguments, width: usize) -> Result<()> {

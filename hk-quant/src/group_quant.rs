@@ -1,19 +1,52 @@
 //! The core `group_quant`: kernels that scale each group of consecutive elements of a row.
 
-use hk_core::op::quant::GroupScales;
-use hk_core::{AnyPtr, kernel_args};
+use hk_core::dtype::Real;
+use hk_core::op::Call;
+use hk_core::op::quant::{ByteCode, GroupScales};
+use hk_core::op::rows::RowOptions;
+use hk_core::{AnyPtr, Result, TensorSlice, kernel_args};
+
+use crate::KERNELS;
+use crate::flatten::Parts;
 
 kernel_args! {
     /// Arguments of the kernel, as `kernels/group_quant.hip` declares them.
     pub(crate) struct GroupQuantArgs {
-        pub(crate) x: AnyPtr,
-        pub(crate) codes: AnyPtr,
-        pub(crate) x_stride: i64,
-        pub(crate) codes_stride: i64,
-        pub(crate) x_part: i64,
-        pub(crate) codes_part: i64,
-        pub(crate) scales: GroupScales,
-        pub(crate) rows: u32,
-        pub(crate) width: u32,
+        x: AnyPtr,
+        codes: AnyPtr,
+        x_stride: i64,
+        codes_stride: i64,
+        x_part: i64,
+        codes_part: i64,
+        scales: GroupScales,
+        rows: u32,
+        width: u32,
     }
+}
+
+/// Launches it, on arguments that were checked.
+pub(crate) fn launch<T: Real, C: ByteCode>(
+    call: Call,
+    options: &RowOptions<'_>,
+    of: &Parts,
+    (x, codes): (&TensorSlice<T>, &TensorSlice<C>),
+    scales: GroupScales,
+) -> Result<()> {
+    let Parts { rows, parts, width, x: [x_stride, x_part], codes: [codes_stride, codes_part] } =
+        *of;
+    let family = ("group_quant", T::DTYPE.name());
+    let kernel = options.kernel(&call, &KERNELS, family, width, of.stride())?;
+    let args = GroupQuantArgs {
+        x: x.ptr().any(),
+        codes: codes.ptr().any(),
+        x_stride,
+        codes_stride,
+        x_part,
+        codes_part,
+        scales,
+        rows: rows as u32,
+        width: width as u32,
+    };
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.parts(parts as u32).launch(call, rows, &args) }
 }

@@ -46,6 +46,14 @@ struct matrix {
   i64 stride;
 };
 
+// What is left of so many after others, scalars all. The compiler would take a vector instruction that
+// also cuts off, and more of them for all that follows.
+__device__ inline u32 left_of(u32 all, u32 others) {
+  u32 taken = __builtin_elementwise_min(all, others);
+  arch::forget_scalar(taken);
+  return all - taken;
+}
+
 // The part of a matrix in which a wave works: rows from `first` on, as many as it has lanes for but at
 // most `count`, and of each `width` columns from `column` on. The wave has all of `Lanes` lanes of a
 // row, of which `count` is 0 or 1, or several rows, which must lie within 2^31 bytes. All members are
@@ -69,7 +77,7 @@ struct row_place {
 
   // The hardware cuts off what a row that has the wave alone lacks of whole dwords. Rows that share
   // a wave share a range of memory too, whose end is not that of each.
-  __device__ static bool is_ragged(u32 width) { return width % (shares_wave ? chunk : 2) != 0; }
+  __device__ static constexpr bool is_ragged(u32 width) { return width % (shares_wave ? chunk : 2) != 0; }
 
   // The lane's number in its row, and its row's in the wave.
   __device__ static u32 lane() { return thread_idx().x % Lanes; }

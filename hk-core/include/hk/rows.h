@@ -74,7 +74,7 @@ struct row_lanes {
 
   // The place of this wave in the rows from `row` on, if there are any.
   __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
-    const u32 left = __builtin_elementwise_sub_sat(rows, row);
+    const u32 left = left_of(rows, row);
     return {row, place::shares_wave ? left : __builtin_elementwise_min(left, 1u), column, width};
   }
 
@@ -274,8 +274,9 @@ __device__ inline void for_rows_in_pieces(const Policy& op, u32 rows, u32 width)
   } while (row < rows);
 }
 
-// By the tile's schedule. A policy that also has rows of another width says so.
-template <class Tile, class Policy>
+// By the tile's schedule. A policy that also has rows of another width says so. Widths are multiples of
+// `Unit`.
+template <class Tile, u32 Unit = 1, class Policy>
 __device__ inline void for_rows(const Policy& op, u32 rows, u32 width, u32 other_width = 0) {
   const auto run = [&](auto ragged) {
     if constexpr (Tile::IN_PIECES) {
@@ -285,11 +286,10 @@ __device__ inline void for_rows(const Policy& op, u32 rows, u32 width, u32 other
     }
   };
   using place = row_place<Tile::LANES, true>;
-  if (place::is_ragged(width) || place::is_ragged(other_width)) {
-    run(constant<true>{});
-  } else {
-    run(constant<false>{});
+  if constexpr (place::is_ragged(Unit)) {
+    if (place::is_ragged(width) || place::is_ragged(other_width)) return run(constant<true>{});
   }
+  run(constant<false>{});
 }
 
 namespace detail {
@@ -332,14 +332,26 @@ __device__ inline void for_pieces_of_waves(const Policy& op, u32 rows, u32 width
 }  // namespace detail
 
 // Rows of any width of which nothing is reduced, in pieces of LANES * CHUNKS chunks, which waves take
-// in turn. The next piece is loaded while one is stored. The last row ends after `last` elements.
-template <class Tile, class Policy>
+// in turn. The next piece is loaded while one is stored. The last row ends after `last` elements. Widths
+// are multiples of `Unit`.
+template <class Tile, u32 Unit = 1, class Policy>
 __device__ inline void for_pieces(const Policy& op, u32 rows, u32 width, u32 last) {
   using place = row_place<Tile::LANES, true>;
-  if (place::is_ragged(width) || place::is_ragged(last)) {
-    detail::for_pieces_of_waves<Tile, true>(op, rows, width, last);
+  if constexpr (place::is_ragged(Unit)) {
+    if (place::is_ragged(width) || place::is_ragged(last)) {
+      return detail::for_pieces_of_waves<Tile, true>(op, rows, width, last);
+    }
+  }
+  detail::for_pieces_of_waves<Tile, false>(op, rows, width, last);
+}
+
+// Of tiles with few elements in a row, rows share waves; of others, waves take pieces.
+template <class Tile, u32 Unit = 1, class Policy>
+__device__ inline void for_elements(const Policy& op, u32 rows, u32 width) {
+  if constexpr (Tile::IN_PIECES) {
+    for_pieces<Tile, Unit>(op, rows, width, width);
   } else {
-    detail::for_pieces_of_waves<Tile, false>(op, rows, width, last);
+    for_rows<Tile, Unit>(op, rows, width);
   }
 }
 

@@ -61,6 +61,13 @@ impl MxCode for F8E5M2 {
     const MOST: f32 = 57344.0;
 }
 
+/// Those of 8-bit floating point.
+pub trait MxFp8: MxCode {}
+
+impl MxFp8 for F8E4M3 {}
+
+impl MxFp8 for F8E5M2 {}
+
 /// How the scales of groups are in memory, of `m` rows with `g` groups each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ScaleLayout {

@@ -4,12 +4,11 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
-use hk_core::op::quant::{Fp8, GroupOptions, GroupScales, Quantised, QuantisedOut, ScaleLayout};
+use hk_core::op::quant::{Fp8, GroupOptions, GroupScales, Quantised, QuantisedOut};
 use hk_core::{Result, TensorSlice};
 
-use crate::KERNELS;
 use crate::flatten::{FLAT, Parts, empty_flat};
-use crate::group_quant::GroupQuantArgs;
+use crate::group_quant::launch;
 
 const OP: &str = "fused_flatten_fp8_group_quant";
 
@@ -50,29 +49,10 @@ pub fn fused_flatten_fp8_group_quant_into<T: Real, C: Fp8>(
     let mut parts = Parts::new(&mut args, x)?;
     options.check(&args)?;
     parts.codes[0] = args.output("codes", out.codes, FLAT).rows()?;
-    let groups = parts.width.div_ceil(group);
-    let mut strides = layout.output_of(&mut args, out.scales, parts.parts * groups)?;
+    let strides = parts.scales(&mut args, out.scales, layout, group)?;
     options.row_options().check(&args)?;
     let call = args.check()?;
 
-    if layout == ScaleLayout::RowMajor {
-        strides[0] = parts.merge(groups, strides[0]);
-    }
-    let Parts { rows, width, x: [x_stride, x_part], codes: [codes_stride, codes_part], .. } = parts;
-    let family = ("group_quant", T::DTYPE.name());
-    let options = options.row_options();
-    let kernel = options.kernel(&call, &KERNELS, family, width, parts.stride())?;
-    let args = GroupQuantArgs {
-        x: x.ptr().any(),
-        codes: out.codes.ptr().any(),
-        x_stride,
-        codes_stride,
-        x_part,
-        codes_part,
-        scales: GroupScales::new::<C>(out.scales, strides, group),
-        rows: rows as u32,
-        width: width as u32,
-    };
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-    unsafe { kernel.parts(parts.parts as u32).launch(call, rows, &args) }
+    let scales = GroupScales::new::<C>(out.scales, strides, group);
+    launch(call, options.row_options(), &parts, (x, out.codes), scales)
 }

@@ -4,13 +4,12 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::Arguments;
-use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, Quantised, QuantisedOut, ScaleLayout};
+use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, Quantised, QuantisedOut};
 use hk_core::{Result, TensorSlice};
 
 use super::require_even;
-use crate::KERNELS;
 use crate::flatten::{FLAT, Parts, empty_flat};
-use crate::mx_quant::MxQuantArgs;
+use crate::mx_quant::launch;
 
 const OP: &str = "fused_flatten_mxfp4_quant";
 
@@ -51,32 +50,10 @@ pub fn fused_flatten_mxfp4_quant_into<T: Real>(
     let mut parts = Parts::new(&mut args, x)?;
     require_even(&args, parts.width)?;
     parts.codes[0] = args.output("codes", out.codes, FLAT).portable().rows()?;
-    let blocks = parts.width.div_ceil(MX_BLOCK);
-    let mut strides = layout.output_of(&mut args, out.scales, parts.parts * blocks)?;
+    let strides = parts.scales(&mut args, out.scales, layout, MX_BLOCK)?;
     options.row_options().check(&args)?;
     let call = args.check()?;
 
-    if layout == ScaleLayout::RowMajor {
-        strides[0] = parts.merge(blocks, strides[0]);
-    }
-    let Parts { rows, width, x: [x_stride, x_part], codes, .. } = parts;
-    let [codes_stride, codes_part] = codes.map(|codes| codes / 2);
-    let family = ("mx_quant", T::DTYPE.name());
-    let row_options = options.row_options();
-    let kernel = row_options.kernel(&call, &KERNELS, family, width, parts.stride())?;
-    let args = MxQuantArgs {
-        x: x.ptr().any(),
-        codes: out.codes.ptr().any(),
-        x_stride,
-        codes_stride,
-        x_part,
-        codes_part,
-        scales: BlockScales::new(out.scales, strides, layout, options.mode()),
-        rows: rows as u32,
-        width: width as u32,
-        is_e2m1: 1,
-        parts: parts.parts as u32,
-    };
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-    unsafe { kernel.parts(parts.parts as u32).launch(call, rows, &args) }
+    let scales = BlockScales::new(out.scales, strides, layout, options.mode());
+    launch(call, options.row_options(), &parts, (x, out.codes), scales)
 }

@@ -266,19 +266,6 @@ const SCALES: [Scales; 8] = [
     Scales::Group(128, ScaleLayout::RowMajor),
 ];
 
-/// The tile configurations of the core `silu_mul_quant`, with a shape for each.
-const PIECES: [(&str, [usize; 2]); 2] = [("n128", [83, 43]), ("any", [3, 2501])];
-
-/// Small rows for it.
-const SHAPES_OF_PIECES: [[usize; 2]; 8] =
-    [[1, 1], [3, 7], [33, 257], [0, 64], [8, 1024], [2, 1023], [2, 1026], [1, 16_900]];
-
-/// Rows for all that it does.
-fn pieces() -> Vec<RowCase> {
-    let rows = PIECES.into_iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, shape));
-    rows.filter(|row| !row.in_place).map(|row| RowCase { types: Types::Each, ..row }).collect()
-}
-
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();

@@ -75,11 +75,25 @@ enum Content {
     First(usize),
 }
 
-/// What every row-wise op is to pass: of each tile in several turns with all types, elsewhere with
-/// one in turn.
+/// What every op is to pass that reduces rows: of each tile in several turns with all types,
+/// elsewhere with one in turn.
 pub(super) fn suite() -> impl Iterator<Item = RowCase> {
+    in_turn(RowCase::suite())
+}
+
+/// The tile configurations of cores that reduce no rows, with a shape for each.
+pub(super) const PIECES: [(&str, [usize; 2]); 2] = [("n128", [83, 43]), ("any", [3, 2501])];
+
+/// As [`suite`], of ops that reduce none.
+pub(super) fn suite_of_pieces() -> impl Iterator<Item = RowCase> {
+    let rows = PIECES.into_iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, shape));
+    in_turn(rows.chain(RowCase::far_rows("any", "any")).collect())
+}
+
+/// With types in turn, where not all are needed.
+fn in_turn(rows: Vec<RowCase>) -> impl Iterator<Item = RowCase> {
     // Codes are never in the place of rows.
-    let rows = RowCase::suite().into_iter().filter(|row| !row.in_place);
+    let rows = rows.into_iter().filter(|row| !row.in_place);
     rows.enumerate().map(|(i, row)| {
         let types = match row.types {
             Types::Only(_) => row.types,
@@ -91,26 +105,43 @@ pub(super) fn suite() -> impl Iterator<Item = RowCase> {
     })
 }
 
-/// Rows of every kind that an op takes, with what they hold.
-fn all_rows(draw: Draw) -> Vec<(RowCase, Content)> {
-    let suite = suite();
+/// Rows of every kind that an op takes, with what they hold: those of its suite, those of the
+/// specification and of models, and special ones.
+fn all_rows(
+    suite: impl Iterator<Item = RowCase>,
+    special: impl Iterator<Item = RowCase>,
+    draw: Draw,
+) -> Vec<(RowCase, Content)> {
     let plain = SHAPES.map(|shape| RowCase { types: Types::Each, ..RowCase::new(shape, "plain") });
     let rows = suite.chain(plain).chain(RowCase::models(&MODELS));
     let mut all: Vec<_> = rows.map(|row| (row, Content::Drawn(draw))).collect();
-    all.extend(special_rows(0).map(|row| (row, Content::Special)));
+    all.extend(special.map(|row| (row, Content::Special)));
     all
 }
 
-/// Rows for [`Content::Special`], and more than these; of each tile.
-fn special_rows(more: usize) -> impl Iterator<Item = RowCase> {
-    let rows = RowCase::of_tiles([12 + more, 300], "special");
+/// As [`all_rows`], for ops that reduce no rows.
+fn all_pieces(draw: Draw) -> Vec<(RowCase, Content)> {
+    all_rows(suite_of_pieces(), special_pieces(0), draw)
+}
+
+/// Rows for [`Content::Special`], of each tile.
+fn special_rows() -> impl Iterator<Item = RowCase> {
+    let rows = RowCase::of_tiles([12, 300], "special");
     rows.map(|row| RowCase { types: Types::Pairs, ..row })
+}
+
+/// As [`special_rows`] and so many more, of tiles that reduce none.
+fn special_pieces(more: usize) -> impl Iterator<Item = RowCase> {
+    PIECES.into_iter().map(move |(tile, [_, width])| {
+        let shape = [12 + more, width.min(300)];
+        RowCase { tile: Some(tile), ..RowCase::new(shape, "special") }
+    })
 }
 
 /// The types of rows with each type of codes, or, of rows that are not for pairs of types, with i8
 /// or the chip's own in turn.
 fn pairs(row: RowCase) -> impl Iterator<Item = (DType, DType, Option<Arch>)> {
-    let all = matches!(row.types, Types::Pairs);
+    let all = matches!(row.types, Types::Pairs) || row.name == "ends of rows";
     let own = row.shape.iter().sum::<usize>() % 2 == 1;
     let codes = CODES.into_iter().filter(move |(_, arch)| all || arch.is_some() == own);
     row.inputs().iter().flat_map(move |x| codes.clone().map(|(codes, arch)| (*x, codes, arch)))

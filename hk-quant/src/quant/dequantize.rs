@@ -2,9 +2,11 @@
 
 #[cfg(doc)]
 use hk_core::Error;
-use hk_core::dtype::{E8M0, Element, F4x2E2M1, F8E4M3, Real};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real};
 use hk_core::op::Arguments;
-use hk_core::op::quant::{ByteCode, GroupOptions, MX_BLOCK, MxCode, ScaleLayout, ScaleOptions};
+use hk_core::op::quant::{
+    ByteCode, GroupOptions, MX_BLOCK, MxCode, MxFp8, ScaleLayout, ScaleOptions,
+};
 use hk_core::op::rows::{ROWS, RowOptions};
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice};
 
@@ -181,12 +183,13 @@ pub fn dequantize_mxfp4_into<T: Real>(
     dequantize_mx("dequantize_mxfp4", codes, scales, options, y)
 }
 
-/// As [`dequantize_mxfp4`], of the codes of [`dynamic_mxfp8_quant`](super::dynamic_mxfp8_quant).
+/// As [`dequantize_mxfp4`], of the codes of [`dynamic_mxfp8_quant`](super::dynamic_mxfp8_quant), or
+/// of e5m2, whose infinity and NaN stay.
 ///
 /// # Errors
 /// As [`dequantize_mxfp4`].
-pub fn dequantize_mxfp8<T: Real>(
-    codes: &TensorSlice<F8E4M3>,
+pub fn dequantize_mxfp8<C: MxFp8, T: Real>(
+    codes: &TensorSlice<C>,
     scales: &TensorSlice<E8M0>,
     options: &DequantizeMxOptions<'_>,
 ) -> Result<Tensor<T>> {
@@ -199,8 +202,8 @@ pub fn dequantize_mxfp8<T: Real>(
 ///
 /// # Errors
 /// As [`dequantize_mxfp8`] and [`dequantize_per_token_into`].
-pub fn dequantize_mxfp8_into<T: Real>(
-    codes: &TensorSlice<F8E4M3>,
+pub fn dequantize_mxfp8_into<C: MxFp8, T: Real>(
+    codes: &TensorSlice<C>,
     scales: &TensorSlice<E8M0>,
     options: &DequantizeMxOptions<'_>,
     y: &mut TensorSlice<T>,

@@ -8,8 +8,8 @@ use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, Quantised, QuantisedO
 use hk_core::op::rows::ROWS;
 use hk_core::{Result, TensorSlice};
 
-use crate::KERNELS;
-use crate::mx_quant::MxQuantArgs;
+use crate::flatten::Parts;
+use crate::mx_quant::launch;
 
 /// Quantises each block of 32 consecutive elements of a row to 4-bit floating point: the largest
 /// magnitude gives the scale, a power of two, and codes are `x / s`, rounded to nearest, ties to
@@ -101,22 +101,7 @@ fn quantise_into<T: Real, C: Element>(
     require_whole::<C>(&args, width)?;
     let call = args.check()?;
 
-    let family = ("mx_quant", T::DTYPE.name());
-    let stride = x_stride.max(codes_stride);
-    let kernel = options.row_options().kernel(&call, &KERNELS, family, width, stride)?;
-    let args = MxQuantArgs {
-        x: x.ptr().any(),
-        codes: out.codes.ptr().any(),
-        x_stride,
-        codes_stride: codes_stride / C::PACK as i64,
-        x_part: 0,
-        codes_part: 0,
-        scales: BlockScales::new(out.scales, scales_strides, layout, options.mode()),
-        rows: rows as u32,
-        width: width as u32,
-        is_e2m1: u32::from(C::PACK == 2),
-        parts: 1,
-    };
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-    unsafe { kernel.launch(call, rows, &args) }
+    let of = Parts::whole([rows, width], x_stride, codes_stride);
+    let scales = BlockScales::new(out.scales, scales_strides, layout, options.mode());
+    launch(call, options.row_options(), &of, (x, out.codes), scales)
 }

@@ -8,8 +8,8 @@ use hk_core::op::quant::{ByteCode, GroupOptions, GroupScales, Quantised, Quantis
 use hk_core::op::rows::ROWS;
 use hk_core::{Result, TensorSlice};
 
-use crate::KERNELS;
-use crate::group_quant::GroupQuantArgs;
+use crate::flatten::Parts;
+use crate::group_quant::launch;
 
 /// Quantises each group of consecutive elements of a row with a scale of its own, `s = max(max_j
 /// |x_j|, 1e-10) / m`, where m is the largest code: 127 of i8, 240 or 448 of e4m3. The last group
@@ -52,20 +52,7 @@ pub fn per_group_quant_into<T: Real, C: ByteCode>(
     let [rows, width] = options.row_options().check(&args)?;
     let call = args.check()?;
 
-    let family = ("group_quant", T::DTYPE.name());
-    let stride = x_stride.max(codes_stride);
-    let kernel = options.row_options().kernel(&call, &KERNELS, family, width, stride)?;
-    let args = GroupQuantArgs {
-        x: x.ptr().any(),
-        codes: out.codes.ptr().any(),
-        x_stride,
-        codes_stride,
-        x_part: 0,
-        codes_part: 0,
-        scales: GroupScales::new::<C>(out.scales, scales_strides, group),
-        rows: rows as u32,
-        width: width as u32,
-    };
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-    unsafe { kernel.launch(call, rows, &args) }
+    let of = Parts::whole([rows, width], x_stride, codes_stride);
+    let scales = GroupScales::new::<C>(out.scales, scales_strides, group);
+    launch(call, options.row_options(), &of, (x, out.codes), scales)
 }

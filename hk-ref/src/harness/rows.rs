@@ -119,8 +119,9 @@ impl RowCase {
     }
 
     /// Rows beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements; pieces behind a
-    /// multiple of 4 GiB. In the first turn and in a later one.
-    fn far_rows(whole: &'static str, in_pieces: &'static str) -> Vec<Self> {
+    /// multiple of 4 GiB. In the first turn and in a later one. With a tile for rows that have a wave
+    /// alone, and one for rows in pieces of at most 16,384 elements.
+    pub fn far_rows(whole: &'static str, in_pieces: &'static str) -> Vec<Self> {
         let mut cases = Vec::new();
         for workgroups in [None, Some(1)] {
             let core = |tile, width, name| Self {

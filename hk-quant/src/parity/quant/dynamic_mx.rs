@@ -7,7 +7,7 @@ use hk_core::op::quant::{MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout
 use hk_ref::quant::quant::dynamic_mx_quant as reference;
 use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types, real};
 
-use super::{Content, Scales, TYPES, all_rows, case, rows, special_rows};
+use super::{Content, Scales, TYPES, all_pieces, case, rows, special_pieces};
 use crate::{dynamic_mxfp4_quant_into, dynamic_mxfp8_quant_into};
 
 /// Rows of small shapes of the specification, and widths: last blocks of 2, 4, 8, 20, 28 and 32
@@ -99,7 +99,7 @@ type Tensors<T, C> = (Arg<T>, Arg<C>, Arg<E8M0>);
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let drawn = Draw::Spread;
-    let mut rows: Vec<_> = all_rows(drawn);
+    let mut rows: Vec<_> = all_pieces(drawn);
     // Each width is drawn with each type in turn.
     for (i, count) in ROWS.into_iter().enumerate() {
         for (j, width) in WIDTHS.into_iter().enumerate() {
@@ -119,7 +119,7 @@ pub(super) fn cases() -> Vec<Case> {
     for (i, mode) in MxRound::ALL.into_iter().enumerate() {
         let layout = LAYOUTS[i % 3];
         let content = Content::Special;
-        specs.extend(special_rows(i).map(|row| Spec { row, content, mode, layout }));
+        specs.extend(special_pieces(i).map(|row| Spec { row, content, mode, layout }));
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     // Widths that are the same in whole units fall together.

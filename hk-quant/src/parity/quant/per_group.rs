@@ -5,7 +5,7 @@ use hk_core::op::quant::{ByteCode, GroupOptions, QuantisedOut, ScaleLayout};
 use hk_ref::quant::quant::per_group_quant as reference;
 use hk_ref::{Case, Draw, Expected, RowCase, Setup, real};
 
-use super::{Content, Scales, all_rows, case, code, expected, pairs, rows};
+use super::{Content, Scales, all_pieces, case, code, expected, pairs, rows};
 use crate::per_group_quant_into;
 
 /// Groups and orders that cases have in turn.
@@ -38,15 +38,18 @@ fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content, o
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (i, (row, content)) in all_rows(Draw::Spread).into_iter().enumerate() {
-        let (group, layout) = SCALES[i % SCALES.len()];
-        let scales = Scales { shape: row.shape, group, layout };
-        let what = format!(", groups of {group}, {layout:?}");
-        cases.extend(pairs(row).map(|of| {
-            case("per_group_quant", row, of, &what, move |s| {
-                real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, scales)));
-            })
-        }));
+    for (i, (row, content)) in all_pieces(Draw::Spread).into_iter().enumerate() {
+        // Each way through the kernel has groups of each size.
+        let count = if row.name == "turns" { 3 } else { 1 };
+        for (group, layout) in SCALES.into_iter().cycle().skip(i % SCALES.len()).take(count) {
+            let scales = Scales { shape: row.shape, group, layout };
+            let what = format!(", groups of {group}, {layout:?}");
+            cases.extend(pairs(row).map(|of| {
+                case("per_group_quant", row, of, &what, move |s| {
+                    real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, scales)));
+                })
+            }));
+        }
     }
     cases
 }

@@ -5,7 +5,7 @@ use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{codes as codes_of, dynamic_per_tensor_quant as reference};
 use hk_ref::{Case, Draw, Expected, RowCase, Setup, Types, real};
 
-use super::{Content, all_rows, case, code, expected, pairs, rows};
+use super::{Content, all_pieces, case, code, expected, pairs, rows};
 use crate::{dynamic_per_tensor_quant_into, static_per_tensor_quant_into};
 
 /// By which some elements are clamped.
@@ -42,7 +42,7 @@ fn set_up_dynamic<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Co
 pub(super) fn cases() -> Vec<Case> {
     let (mut cases, statics, dynamics) =
         (Vec::new(), "static_per_tensor_quant", "dynamic_per_tensor_quant");
-    for (row, content) in all_rows(Draw::Outliers) {
+    for (row, content) in all_pieces(Draw::Outliers) {
         cases.extend(pairs(row).map(|of| {
             case(statics, row, of, "", move |s| {
                 real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, SCALE)));

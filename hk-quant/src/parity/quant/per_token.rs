@@ -5,7 +5,7 @@ use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{per_token_quant as reference, smooth as smoothed};
 use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
 
-use super::{Content, all_rows, case, code, expected, pairs, rows};
+use super::{Content, all_rows, case, code, expected, pairs, rows, special_rows, suite};
 use crate::{per_token_quant_into, smooth_per_token_quant_into};
 
 fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
@@ -56,7 +56,7 @@ fn smooth_pairs(row: RowCase) -> impl Iterator<Item = (DType, DType)> {
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (row, content) in all_rows(Draw::Outliers) {
+    for (row, content) in all_rows(suite(), special_rows(), Draw::Outliers) {
         cases.extend(pairs(row).map(|of| {
             case("per_token_quant", row, of, "", move |s| {
                 real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content)));
