@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_norm::{
-    Device, FusedAddRmsnormOut, GatedOptions, LayernormOut, Result, RmsnormOptions, RmsnormOut,
-    RmsnormPadOptions, RowOptions, Stream, Tensor, TopkOut, bf16, fused_add_rmsnorm_into,
-    fused_mul_add_into, layernorm_into, rmsnorm_into, rmsnorm_pad_into, silu_and_mul_into,
-    softmax_into, topk_into,
+    Activation, Device, FusedAddRmsnormOut, GateLayout, GatedOptions, LayernormOut, MxOptions,
+    Quantised, Result, RmsnormOptions, RmsnormOut, RmsnormPadOptions, RowOptions, Stream, Tensor,
+    TopkOut, act_mul_mxfp4_quant_into, bf16, fused_add_rmsnorm_into, fused_mul_add_into,
+    layernorm_into, rmsnorm_into, rmsnorm_pad_into, silu_and_mul_into, softmax_into, topk_into,
 };
 
 /// Rows and widths: narrow, a model's, wide, and rows that are read twice.
@@ -116,6 +116,18 @@ fn others(criterion: &mut Criterion) {
         let mut out = Tensor::zeros(stream, &shape)?;
         let options = RowOptions::default();
         Ok(Box::new(move || fused_mul_add_into(&x, 2.0, 1.0, &options, &mut *out)))
+    });
+    rows(criterion, "act_mul_mxfp4_quant", 2, |stream, [rows, width]| {
+        let shape = [rows, 2 * width];
+        let x = Tensor::from_slice(stream, &numbers(shape), &shape)?;
+        let (activation, gates, options) =
+            (Activation::Silu, GateLayout::Halves, MxOptions::default());
+        let codes = Tensor::zeros(stream, &[rows, width])?;
+        let scales = Tensor::zeros(stream, &[rows, width / 32])?;
+        let mut quantised = Quantised { codes, scales };
+        Ok(Box::new(move || {
+            act_mul_mxfp4_quant_into(&x, activation, gates, &options, quantised.out())
+        }))
     });
     rows(criterion, "silu_and_mul", 3, |stream, [rows, width]| {
         let shape = [rows, 2 * width];

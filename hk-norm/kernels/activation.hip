@@ -1,8 +1,7 @@
 // Activations of rows: y[i,j] = f(x[i,j]), and gated, y[i,j] = f(g) * (l + offset) * w[i,j], where g and
 // l are the halves of a row of x, or its even and odd elements, that are cut off at a limit. f32
 // throughout, one rounding at the store.
-#include "hk/math.h"
-#include "hk/rows.h"
+#include "hk/gated_rows.h"
 
 namespace hk {
 
@@ -36,22 +35,6 @@ struct GatedArgs {
 
 namespace {
 
-// Rows of few elements share waves; others are taken in pieces.
-template <class Tile, class Policy>
-__device__ inline void for_elements(const Policy& op, u32 rows, u32 width) {
-  if constexpr (Tile::IN_PIECES) {
-    for_pieces<Tile>(op, rows, width, width);
-  } else {
-    for_rows<Tile>(op, rows, width);
-  }
-}
-
-// A call would wait for all that is under way.
-__device__ __attribute__((flatten, always_inline)) inline chunk_values activate_inline(
-    u32 kind, chunk_values x, f32 slope) {
-  return activate<chunk>(static_cast<activation>(kind), x, slope);
-}
-
 // What is to be done with each row of x.
 template <class Tile>
 struct activated_rows : no_columns, no_reduction {
@@ -84,47 +67,10 @@ struct activated_rows : no_columns, no_reduction {
   }
 };
 
-// Gates and what they are multiplied with, in memory side by side or in two halves of a row.
-template <class Tile, bool Interleaved>
-struct gate_loads {
-  using T = typename Tile::T;
-  row_load<T, Tile::CHUNKS> gate, linear;
-
-  template <class Place>
-  __device__ void start(const GatedArgs& args, const Place& at) {
-    const auto x = static_cast<const T*>(args.x);
-    gate.start({x, args.x_stride}, at);
-    linear.start({x + args.width, args.x_stride}, at);
-  }
-
-  template <class Place>
-  __device__ void hold(int i, vec<T, chunk>& gates, vec<T, chunk>& linears, const Place& at) const {
-    gates = gate.elements(i, at);
-    linears = linear.elements(i, at);
-  }
-};
-
-template <class Tile>
-struct gate_loads<Tile, true> {
-  using T = typename Tile::T;
-  row_load<typename Tile::PAIR, Tile::CHUNKS> pairs;
-
-  template <class Place>
-  __device__ void start(const GatedArgs& args, const Place& at) {
-    pairs.start(args.x, args.x_stride * static_cast<i64>(sizeof(T)), at);
-  }
-
-  template <class Place>
-  __device__ void hold(int i, vec<T, chunk>& gates, vec<T, chunk>& linears, const Place& at) const {
-    const auto both = bit_cast<vec<T, 2 * chunk>>(pairs.elements(i, at));
-    gates = both.even;
-    linears = both.odd;
-  }
-};
-
 // What is to be done with each gated row.
 template <class Tile, bool Interleaved>
 struct gated_rows : no_columns, no_reduction {
+  using pairs = gated_matrix<Tile, Interleaved>;
   using T = typename Tile::T;
   static constexpr int chunks = Tile::CHUNKS;
   static constexpr bool is_weighted = Tile::WEIGHTED;
@@ -132,21 +78,23 @@ struct gated_rows : no_columns, no_reduction {
   using no_columns::start;
 
   const GatedArgs& args;
+  pairs x;
 
-  __device__ gated_rows(const GatedArgs& args) : args(args) {}
+  __device__ gated_rows(const GatedArgs& args)
+      : args(args), x{static_cast<const T*>(args.x), args.x_stride, args.width} {}
 
   struct loads {
-    gate_loads<Tile, Interleaved> x;
+    typename pairs::loads x;
     row_load<f32, is_weighted ? chunks : 0> weights;
     f32 weight;
   };
   struct held {
-    per_chunk<vec<T, chunk>, chunks> gate, linear;
+    typename pairs::held x;
     per_chunk<chunk_values, is_weighted ? chunks : 0> weights;
   };
 
   __device__ void start(loads& to, const auto& at) const {
-    to.x.start(args, at);
+    x.start(to.x, at);
     if constexpr (is_weighted) {
       // One for the row, or one for each element.
       const bool is_one = args.weights_width == 1;
@@ -159,9 +107,9 @@ struct gated_rows : no_columns, no_reduction {
 
   __device__ held hold(const loads& from, const auto& at) const {
     held row;
-    for (int i = 0; i < chunks; ++i) {
-      from.x.hold(i, row.gate.of[i], row.linear.of[i], at);
-      if constexpr (is_weighted) {
+    row.x = x.hold(from.x, at);
+    if constexpr (is_weighted) {
+      for (int i = 0; i < chunks; ++i) {
         row.weights.of[i] =
             args.weights_width == 1 ? chunk_values(from.weight) : from.weights.elements(i, at);
       }
@@ -179,8 +127,8 @@ struct gated_rows : no_columns, no_reduction {
  private:
   // The results of chunk i: zeros past the end of the row.
   __device__ static chunk_values values(const held& row, int i, const auto& by) {
-    chunk_values gate = to_f32<T, chunk>(row.gate.of[i]);
-    chunk_values linear = to_f32<T, chunk>(row.linear.of[i]);
+    chunk_values gate = to_f32<T, chunk>(row.x.gate.of[i]);
+    chunk_values linear = to_f32<T, chunk>(row.x.linear.of[i]);
     // NaN passes.
     for (int e = 0; e < chunk; ++e) {
       gate[e] = gate[e] > by.limit ? by.limit : gate[e];

@@ -9,47 +9,64 @@
 //! | [`gelu_tanh`], [`gelu_tanh_and_mul`] | `x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2` | 0 |
 //! | [`relu`] | `max(x, 0)` | |
 //! | [`tanh`] | `tanh x` | |
-//! | [`activation`], [`fused_clamp_act_mul`] | any [`Activation`] | 0 |
+//! | [`activation`], [`fused_clamp_act_mul`], [`act_mul_fp8_group_quant`], [`act_mul_mxfp4_quant`] | any [`Activation`] | 0 |
 //! | [`swiglu_and_mul`] | `x sigmoid(alpha x)` | 1 |
 //!
-//! There is a limit c in the last two of the gated ops only. [`fused_clamp_act_mul`] also takes weights,
-//! one for each row or each element, by which it multiplies.
+//! There is a limit c in [`fused_clamp_act_mul`] and [`swiglu_and_mul`] only. The former also takes
+//! weights, one for each row or each element, by which it multiplies. [`act_mul_fp8_group_quant`] and
+//! [`act_mul_mxfp4_quant`] give y as codes of few bits: `y[i,j] ~ s c[i,j]`, with a scale for each group
+//! of elements of a row.
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[.., n]` -> y `[.., n]`; gated x `[.., 2n]`, weights `[.., 1]` or `[.., n]` -> y `[.., n]`; any n >= 1, rows any distance apart |
-//! | Dtypes | x bf16, f16, f32; weights f32; y as x |
-//! | Numerics | f32 throughout, rounded once at the store; NaN stays NaN, and finite numbers stay finite, but for products that are too large |
+//! | Shapes | x `[.., n]` -> y `[.., n]`; gated x `[.., 2n]`, weights `[.., 1]` or `[.., n]` -> y `[.., n]`, or codes `[.., n]` and scales `[.., ceil(n/g)]` or `[ceil(n/g), rows]` with groups of g = 32, 64 or 128, of [`act_mul_mxfp4_quant`] of 32, which can be shuffled too; any n >= 1, but even of fp4; rows any distance apart |
+//! | Dtypes | x bf16, f16, f32; weights f32; y as x; codes e4m3 in the flavour of the chip with scales f32, or OCP e2m1 with scales e8m0, on any chip |
+//! | Numerics | f32 throughout, rounded once at the store; NaN stays NaN, and finite numbers stay finite, but for products that are too large; codes are of y in f32, rounded to nearest, ties to even |
 //! | Hardware | cdna3, cdna4 |
-//! | Source | Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016); Shazeer, "GLU Variants Improve Transformer" (2020); GPT-OSS, for swiglu with limits |
+//! | Source | Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016); Shazeer, "GLU Variants Improve Transformer" (2020); GPT-OSS, for swiglu with limits; OCP Microscaling Formats (MX) Specification 1.0, for blocks |
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
-//! use hk_norm::{Device, GatedOptions, RowOptions, Tensor, relu, silu_and_mul};
+//! use hk_core::dtype::{E8M0, F4x2E2M1};
+//! use hk_norm::{
+//!     Activation, Device, GateLayout, GatedOptions, MxOptions, RowOptions, Tensor,
+//!     act_mul_mxfp4_quant, relu, silu_and_mul,
+//! };
 //!
 //! let stream = Device::open("sim:mi325x")?.default_stream();
 //! let x = Tensor::from_slice(&stream, &[0.0f32, -1.0, 3.0, 2.0], &[1, 4])?;
 //! assert_eq!(relu(&x, &RowOptions::default())?.to_vec()?, [0.0, 0.0, 3.0, 2.0]);
 //! let y = silu_and_mul(&x, &GatedOptions::default())?;
 //! approx::assert_abs_diff_eq!(y.to_vec()?[..], [0.0, -0.537_883], epsilon = 1e-6);
+//!
+//! // 3, 12, 0, 0 in units of 2.
+//! let x = Tensor::from_slice(&stream, &[1.0f32, 2.0, 1.0, -1.0, 3.0, 6.0, 0.0, 9.0], &[1, 8])?;
+//! let q = act_mul_mxfp4_quant(&x, Activation::Relu, GateLayout::Halves, &MxOptions::default())?;
+//! assert_eq!(q.scales.to_vec()?, [E8M0::from_bits(128)]);
+//! let codes = [F4x2E2M1::from_f32(1.5, 6.0), F4x2E2M1::from_f32(0.0, 0.0)];
+//! assert_eq!(q.codes.to_vec()?, codes);
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
 mod gated;
+mod quantised;
 
 pub use gated::{
     GateLayout, GatedOptions, fused_clamp_act_mul, fused_clamp_act_mul_into, gelu_and_mul,
     gelu_and_mul_into, gelu_tanh_and_mul, gelu_tanh_and_mul_into, silu_and_mul, silu_and_mul_into,
     swiglu_and_mul, swiglu_and_mul_into,
 };
-
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::op::rows::{ROWS, RowOptions};
 use hk_core::{Activation, AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
+pub use quantised::{
+    act_mul_fp8_group_quant, act_mul_fp8_group_quant_into, act_mul_mxfp4_quant,
+    act_mul_mxfp4_quant_into,
+};
 
 use crate::KERNELS;
 

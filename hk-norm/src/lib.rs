@@ -16,6 +16,7 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
+mod act_mul_quant;
 pub mod activation;
 pub mod fused_add_rmsnorm_pad;
 pub mod fused_mul_add;
@@ -28,11 +29,13 @@ pub mod softmax;
 pub mod topk;
 
 pub use activation::{
-    GateLayout, GatedOptions, activation, activation_inplace, activation_into, fused_clamp_act_mul,
-    fused_clamp_act_mul_into, gelu, gelu_and_mul, gelu_and_mul_into, gelu_inplace, gelu_into,
-    gelu_tanh, gelu_tanh_and_mul, gelu_tanh_and_mul_into, gelu_tanh_inplace, gelu_tanh_into, relu,
-    relu_inplace, relu_into, silu, silu_and_mul, silu_and_mul_into, silu_inplace, silu_into,
-    swiglu_and_mul, swiglu_and_mul_into, tanh, tanh_inplace, tanh_into,
+    GateLayout, GatedOptions, act_mul_fp8_group_quant, act_mul_fp8_group_quant_into,
+    act_mul_mxfp4_quant, act_mul_mxfp4_quant_into, activation, activation_inplace, activation_into,
+    fused_clamp_act_mul, fused_clamp_act_mul_into, gelu, gelu_and_mul, gelu_and_mul_into,
+    gelu_inplace, gelu_into, gelu_tanh, gelu_tanh_and_mul, gelu_tanh_and_mul_into,
+    gelu_tanh_inplace, gelu_tanh_into, relu, relu_inplace, relu_into, silu, silu_and_mul,
+    silu_and_mul_into, silu_inplace, silu_into, swiglu_and_mul, swiglu_and_mul_into, tanh,
+    tanh_inplace, tanh_into,
 };
 pub use fused_add_rmsnorm_pad::{
     FusedAddRmsnormPad, FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad,
@@ -52,6 +55,10 @@ pub use rmsnorm::{
 pub use softmax::{softmax, softmax_inplace, softmax_into};
 pub use topk::{Column, Topk, TopkOut, topk, topk_into};
 
+pub use hk_core::Activation;
+pub use hk_core::op::quant::{
+    GroupOptions, MxOptions, MxRound, Quantised, QuantisedOut, ScaleLayout,
+};
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod act_mul_quant;
 mod activation;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(l2norm::cases());
     cases.extend(softmax::cases());
     cases.extend(activation::cases());
+    cases.extend(act_mul_quant::cases());
     cases.extend(topk::cases());
     cases.extend(layernorm::cases());
     cases

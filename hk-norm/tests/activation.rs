@@ -2,13 +2,15 @@
 
 mod common;
 
-use hk_core::dtype::bf16;
-use hk_core::{Activation, Error, Tensor};
+use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::op::quant::Fp8;
+use hk_core::{Activation, Arch, Error, Stream, Tensor};
 use hk_norm::{
-    GatedOptions, fused_clamp_act_mul_into, parity, silu_and_mul_into, silu_into,
-    swiglu_and_mul_into,
+    GateLayout, GatedOptions, GroupOptions, MxOptions, Quantised, act_mul_fp8_group_quant,
+    act_mul_mxfp4_quant, act_mul_mxfp4_quant_into, fused_clamp_act_mul_into, parity,
+    silu_and_mul_into, silu_into, swiglu_and_mul_into,
 };
-use hk_ref::harness::{HELD, Traffic, few_workgroups, rejected};
+use hk_ref::harness::{HELD, Moved, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
 use common::devices;
@@ -51,6 +53,62 @@ fn activation_rejects_numbers_and_odd_rows_and_leaves_output() {
             silu_and_mul_into(&empty, &options, &mut *y.narrow_mut(1, 0..0)?)
         });
         assert!(matches!(error, Error::Shape { arg: "y", .. }), "{error}");
+    }
+}
+
+/// Quantises rows to the chip's own floating point, with groups of so many elements.
+fn act_mul_fp8<C: Fp8>(stream: &Stream, group: usize, activation: Activation) -> Error {
+    let x = Tensor::filled(stream, &[3, 128], bf16::ONE).unwrap();
+    let options = GroupOptions::default().group(group);
+    act_mul_fp8_group_quant::<bf16, C>(&x, activation, GateLayout::Halves, &options).unwrap_err()
+}
+
+#[test]
+fn act_mul_quant_rejects_what_it_does_not_have() {
+    let silu = Activation::Silu;
+    for device in devices() {
+        let stream = device.default_stream();
+        let act_mul_fp8 = match device.arch() {
+            Arch::Gfx942 => act_mul_fp8::<F8E4M3Fnuz>,
+            Arch::Gfx950 => act_mul_fp8::<F8E4M3>,
+        };
+        for group in [0, 16, 256] {
+            let error = act_mul_fp8(&stream, group, silu);
+            assert!(matches!(error, Error::Value { arg: "group", .. }), "{error}");
+        }
+        let error = act_mul_fp8(&stream, 32, Activation::LeakyRelu(f32::NAN));
+        assert!(matches!(error, Error::Value { arg: "activation", .. }), "{error}");
+        let (gates, options) = (GateLayout::Halves, MxOptions::default());
+        let odd = Tensor::filled(&stream, &[3, 62], bf16::ONE).unwrap();
+        let error = act_mul_mxfp4_quant(&odd, silu, gates, &options).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "n", .. }), "{error}");
+        let odd = Tensor::filled(&stream, &[3, 65], bf16::ONE).unwrap();
+        let error = act_mul_mxfp4_quant(&odd, silu, gates, &options).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
+    }
+}
+
+#[test]
+fn act_mul_quant_reads_and_writes_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for ([rows, width], _) in HELD {
+            let x = Tensor::filled(&stream, &[rows, 2 * width], bf16::ONE).unwrap();
+            let codes = Tensor::empty(&stream, &[rows, width]).unwrap();
+            let scales = Tensor::empty(&stream, &[rows, width / 32]).unwrap();
+            let mut quantised = Quantised { codes, scales };
+            let moved = Moved::by(&stream, || {
+                let options = MxOptions::default().rows(few_workgroups());
+                let (silu, gates) = (Activation::Silu, GateLayout::Halves);
+                act_mul_mxfp4_quant_into(&x, silu, gates, &options, quantised.out())
+            });
+            let chunks = rows * width / 8 / 64;
+            // Arguments are read again with each chunk.
+            let again = 128 * chunks as u64;
+            moved.once(4 * rows * width, 0..=again, rows * width / 2 + rows * width / 32);
+            // Of each chunk two loads, and two stores.
+            moved.in_full_waves(4.0 * chunks as f64);
+        }
     }
 }
 

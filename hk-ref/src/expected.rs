@@ -191,6 +191,9 @@ impl Expected {
 }
 
 impl Steps {
+    /// Those of numbers that f32 has computed, not exactly.
+    pub const NEAR_TIES: Self = Self { share: 0.002, near: 1.0 / 65_536.0 };
+
     /// Codes of an output that may be one step off.
     fn most(self, count: usize) -> usize {
         2.max((self.share * count as f64) as usize)

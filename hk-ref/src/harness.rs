@@ -594,6 +594,7 @@ mod limits;
 mod parallel;
 mod rejections;
 mod rows;
+mod scales;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -604,5 +605,6 @@ pub use hk_core::dtype::DType;
 pub use parallel::run_cases;
 pub use rejections::run_rejections;
 pub use rows::{RowCase, Types};
+pub use scales::Scales;
 pub use setup::{Arg, Setup};
 pub use traffic::{BYTES_AT_ONCE, HELD, Moved, Traffic, few_workgroups};

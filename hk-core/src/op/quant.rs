@@ -216,6 +216,10 @@ kernel_args! {
 }
 
 impl GroupScales {
+    /// None, for a kernel that stores other ones.
+    pub const NONE: Self =
+        Self { scales: DevicePtr::NULL, row_stride: 0, group_stride: 0, group: 0, format: 0 };
+
     /// These scales of groups of so many elements, with codes of type `C`.
     pub fn new<C: ByteCode>(
         scales: &mut TensorSlice<f32>,
@@ -228,6 +232,10 @@ impl GroupScales {
 }
 
 impl BlockScales {
+    /// None, for a kernel that stores other ones.
+    pub const NONE: Self =
+        Self { scales: AnyPtr::NULL, row_stride: 0, block_stride: 0, shuffled_columns: 0, mode: 0 };
+
     /// These scales in that layout.
     pub fn new(
         scales: &TensorSlice<E8M0>,

@@ -59,13 +59,18 @@ impl Gate {
     }
 }
 
-/// An uninitialised y for such an x.
-fn output<T: Real>(x: &TensorSlice<T>) -> Result<Tensor<T>> {
+/// The shape of the result for such an x.
+pub(super) fn output_shape<T: Real>(x: &TensorSlice<T>) -> Vec<usize> {
     let mut shape = x.shape().to_vec();
     if let Some(width) = shape.last_mut() {
         *width /= 2;
     }
-    Tensor::empty(x.stream(), &shape)
+    shape
+}
+
+/// An uninitialised y for such an x.
+fn output<T: Real>(x: &TensorSlice<T>) -> Result<Tensor<T>> {
+    Tensor::empty(x.stream(), &output_shape(x))
 }
 
 fn gated<T: Real>(

@@ -9,7 +9,7 @@ use crate::activation::*;
 use crate::{Result, RowOptions};
 
 /// Every activation.
-const ALL: [Activation; 10] = [
+pub(super) const ALL: [Activation; 10] = [
     Activation::Relu,
     Activation::Relu6,
     Activation::LeakyRelu(0.125),
@@ -38,16 +38,16 @@ const GATED: [(&str, Activation); 3] = [
 
 /// Shapes `[rows, width]` of the specification.
 const SHAPES: [[usize; 2]; 4] = [[1, 1], [3, 7], [33, 257], [64, 1024]];
-const GATED_SHAPES: [[usize; 2]; 5] = [[5, 2], [9, 28], [7, 68], [3, 128], [4, 384]];
+pub(super) const GATED_SHAPES: [[usize; 2]; 5] = [[5, 2], [9, 28], [7, 68], [3, 128], [4, 384]];
 
 /// Shapes of models: DeepSeek-V3, Llama 3 70B, GPT-OSS and Qwen3-Next.
-const MODELS: [[usize; 2]; 6] =
+pub(super) const MODELS: [[usize; 2]; 6] =
     [[1024, 4096], [4096, 28_672], [512, 28_672], [8192, 2048], [4096, 2880], [8192, 512]];
 
 /// Every tile configuration, with a shape for it; gated kernels have the first two.
 const TILES: [(&str, [usize; 2]); 3] =
     [("n128", [83, 43]), ("any", [3, 2501]), ("n512", [21, 301])];
-const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
+pub(super) const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
 
 /// What rows hold, apart from what is drawn.
 #[derive(Clone, Copy, PartialEq)]
@@ -118,6 +118,22 @@ fn named(mut case: Case, what: String) -> Case {
     case
 }
 
+/// The columns of a gate and of what it lets through, of rows of twice the width.
+pub(super) const fn pair_of(column: usize, width: usize, layout: GateLayout) -> [usize; 2] {
+    match layout {
+        GateLayout::Halves => [column, width + column],
+        GateLayout::Interleaved => [2 * column, 2 * column + 1],
+    }
+}
+
+/// The gates of rows, and what they let through.
+pub(super) fn pairs(x: &[f64], width: usize, layout: GateLayout) -> Vec<[f64; 2]> {
+    let of_row = |row: &[f64]| -> Vec<_> {
+        (0..width).map(|column| pair_of(column, width, layout).map(|i| row[i])).collect()
+    };
+    x.chunks_exact((2 * width).max(1)).flat_map(of_row).collect()
+}
+
 /// How results of gated rows are weighted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Weights {
@@ -149,15 +165,7 @@ impl Gated {
     fn set_up<T: Real>(self, s: &mut Setup, row: RowCase, content: Content) {
         let [rows, width] = row.shape;
         let x = elements::<T>(s, "x", &[rows, 2 * width], content);
-        let numbers = decode(&x);
-        let pair = |i: usize| {
-            let (row, column) = (&numbers[i / width * 2 * width..][..2 * width], i % width);
-            match self.layout {
-                GateLayout::Halves => [row[column], row[width + column]],
-                GateLayout::Interleaved => [row[2 * column], row[2 * column + 1]],
-            }
-        };
-        let pairs: Vec<_> = (0..rows * width).map(pair).collect();
+        let pairs = pairs(&decode(&x), width, self.layout);
         let columns = match self.weights {
             Weights::None => 0,
             Weights::OfRows => 1,
@@ -205,7 +213,7 @@ impl Gated {
 }
 
 /// Rows for all that the schedules do.
-fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
+pub(super) fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
     let mut rows: Vec<_> =
         tiles.iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, *shape)).collect();
     rows.extend([[0, 64], [2, 1023], [2, 1026]].map(|shape| RowCase::new(shape, "plain")));
@@ -213,7 +221,7 @@ fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
 }
 
 /// A case of every tile, of odd and even rows.
-fn of_tiles(
+pub(super) fn of_tiles(
     tiles: &'static [(&str, [usize; 2])],
     name: &'static str,
 ) -> impl Iterator<Item = RowCase> {

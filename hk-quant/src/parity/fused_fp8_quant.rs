@@ -26,7 +26,7 @@ const SCALE: f32 = 0.005;
 const BOUND: f32 = 1.5;
 
 /// Codes that may be one step off, since the norm is not exact.
-pub(super) const NEAR: Steps = Steps { share: 0.002, near: 1.0 / 65_536.0 };
+pub(super) const NEAR: Steps = Steps::NEAR_TIES;
 
 /// Widths of rows, and of those that are normalised beside them.
 const WIDTHS: [[usize; 2]; 4] = [[128, 128], [128, 1536], [200, 64], [1536, 512]];

@@ -10,8 +10,8 @@ mod tensors;
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, Float};
-use hk_core::op::quant::ScaleLayout;
-use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Types};
+pub(super) use hk_ref::harness::Scales;
+use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types};
 
 /// Element types of 8-bit codes, with the chip that has them if not all have.
 pub(super) const CODES: [(DType, Option<Arch>); 3] = [
@@ -198,64 +198,6 @@ fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
     let at: Vec<_> = (0..codes.len()).filter(|i| is_finite(*i)).collect();
     let values = at.iter().map(|i| codes[*i]).collect();
     Expected { at: Some(at), ..Expected::exact(values) }
-}
-
-/// Scales of rows of so many elements each, in groups.
-#[derive(Clone, Copy)]
-pub(super) struct Scales {
-    pub(super) shape: [usize; 2],
-    pub(super) group: usize,
-    pub(super) layout: ScaleLayout,
-}
-
-impl Scales {
-    fn groups(&self) -> usize {
-        self.shape[1].div_ceil(self.group)
-    }
-
-    /// Their shape in memory.
-    pub(super) fn in_memory(&self) -> [usize; 2] {
-        let [rows, groups] = [self.shape[0], self.groups()];
-        match self.layout {
-            ScaleLayout::RowMajor => [rows, groups],
-            ScaleLayout::ColMajor => [groups, rows],
-            ScaleLayout::Shuffled32x8 => [rows.next_multiple_of(256), groups.next_multiple_of(8)],
-        }
-    }
-
-    /// Where in memory the scale is that has this number in the order of rows.
-    fn place(&self, at: usize) -> usize {
-        let (i, j) = (at / self.groups(), at % self.groups());
-        let columns = self.in_memory()[1];
-        match self.layout {
-            ScaleLayout::RowMajor => at,
-            ScaleLayout::ColMajor => j * columns + i,
-            ScaleLayout::Shuffled32x8 => {
-                let in_tile = j % 4 * 64 + i % 16 * 4 + j % 8 / 4 * 2 + i % 32 / 16;
-                i / 32 * 32 * columns + j / 8 * 256 + in_tile
-            }
-        }
-    }
-
-    /// The number of the scale that an element has.
-    pub(super) fn of_element(&self, element: usize) -> usize {
-        let width = self.shape[1];
-        element / width * self.groups() + element % width / self.group
-    }
-
-    /// As they are in memory, with padding where there is some.
-    pub(super) fn arrange<S: Copy>(&self, scales: &[S], padding: S) -> Vec<S> {
-        let mut arranged = vec![padding; self.in_memory().iter().product()];
-        for (at, scale) in scales.iter().enumerate() {
-            arranged[self.place(at)] = *scale;
-        }
-        arranged
-    }
-
-    /// Where the tensor is, if rows are across 4 GiB.
-    pub(super) fn carried(&self, s: &Setup) -> Placement {
-        s.carried(|element| self.place(self.of_element(element)))
-    }
 }
 
 /// Every case.

@@ -30,6 +30,12 @@ pub enum Gate {
 
 /// What gated rows should be, times the weights: of pairs of a gate and what it lets through.
 pub fn gated(pairs: &[[f64; 2]], weights: &[f64], gate: Gate, dtype: DType) -> Expected {
+    let (values, slacks) = gated_values(pairs, weights, gate);
+    Expected::rounded(values, dtype, false).plus(slacks)
+}
+
+/// As [`gated`]: the values, and how far off f32 may make each.
+pub fn gated_values(pairs: &[[f64; 2]], weights: &[f64], gate: Gate) -> (Vec<f64>, Vec<f64>) {
     // Both keep NaN, which `min` and `max` of f64 do not.
     let at_most = |x: f64, limit: f64| if x > limit { limit } else { x };
     let within = |x: f64, limit: f64| if x < -limit { -limit } else { at_most(x, limit) };
@@ -51,7 +57,7 @@ pub fn gated(pairs: &[[f64; 2]], weights: &[f64], gate: Gate, dtype: DType) -> E
         let slack = slack(g) * (factor * weight).abs();
         slacks.push(if slack.is_finite() { slack } else { 0.0 });
     }
-    Expected::rounded(values, dtype, false).plus(slacks)
+    (values, slacks)
 }
 
 #[cfg(test)]

@@ -16,9 +16,15 @@ pub fn norm(rows: &[f64], weight: &[f64], eps: f32) -> Vec<f64> {
 }
 
 /// The scale of numbers whose largest magnitude, which counts as at least `least` and at most
-/// `bound`, becomes `most`.
+/// `bound`, becomes `most`. NaN is the largest.
 pub fn scale(x: &[f64], least: f64, bound: f64, most: f64) -> f64 {
-    x.iter().fold(least, |amax, x| amax.max(x.abs())).min(bound) / most
+    let amax = largest(x.iter().copied(), least);
+    (if amax > bound { bound } else { amax }) / most
+}
+
+/// The largest magnitude, at least `least`; NaN is the largest.
+pub(super) fn largest(x: impl Iterator<Item = f64>, least: f64) -> f64 {
+    x.fold(least, |most, x| if x.is_nan() || x.abs() > most { x.abs() } else { most })
 }
 
 /// What codes stand for, before they are rounded: quotients, not beyond `most`.
@@ -78,6 +84,7 @@ mod tests {
         assert!((scale - 8.0 / 12.5f64.sqrt() / 448.0).abs() < 1e-12);
         let codes = quotients(&norm, scale, 448.0);
         assert!((codes[0] - 168.0).abs() < 1e-9 && (codes[1] - 448.0).abs() < 1e-9, "{codes:?}");
+        assert!(super::scale(&[1.0, f64::NAN, f64::INFINITY], 0.0, 9.0, 448.0).is_nan());
         assert_eq!(quotients(&[5.0, -9.0], 1.0, 6.0), [5.0, -6.0]);
         assert_eq!(products(&[5.0, -9.0], 0.5, 4.0), [2.5, -4.0]);
     }

@@ -1,0 +1,242 @@
+//! Cases of `act_mul_fp8_group_quant` and `act_mul_mxfp4_quant`.
+
+use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Float, Real, decode};
+use hk_core::op::quant::{
+    Fp8, GroupOptions, MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout,
+};
+use hk_core::{Activation, Arch};
+use hk_ref::harness::Scales;
+use hk_ref::norm::activation::{Gate, gated_values};
+use hk_ref::quant::fused_fp8_quant::{quotients, scale};
+use hk_ref::quant::fused_mxfp4_quant::blocks;
+use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Size, Steps, Types, real};
+
+use super::activation::{ALL, GATED_SHAPES, GATED_TILES, MODELS, of_tiles, pair_of, pairs, suite};
+use crate::activation::*;
+
+/// Rows and widths of the specification, beside those of all gated ops: last blocks of 2, 14, 16, 20
+/// and 32 elements.
+const ROWS: [usize; 6] = [1, 2, 128, 160, 256, 280];
+const WIDTHS: [usize; 8] = [2, 14, 16, 20, 32, 34, 256, 512];
+
+/// Element types that cases have in turn.
+const TYPES: [&[DType]; 3] = [&[DType::Bf16], &[DType::F16], &[DType::F32]];
+
+const GROUPS: [usize; 3] = [32, 64, 128];
+const LAYOUTS: [ScaleLayout; 3] =
+    [ScaleLayout::RowMajor, ScaleLayout::ColMajor, ScaleLayout::Shuffled32x8];
+
+/// What x holds.
+#[derive(Clone, Copy)]
+enum Content {
+    Normal,
+    /// Rows of zeros, with one huge number, with NaN, with infinity, and of tiny numbers.
+    Special,
+    /// Nothing is let through but one element in each 32: each scale is of another gate.
+    Sparse,
+}
+
+/// What varies between cases, apart from types.
+#[derive(Clone, Copy)]
+struct Spec {
+    row: RowCase,
+    content: Content,
+    activation: Activation,
+    gates: GateLayout,
+    group: usize,
+    layout: ScaleLayout,
+    mode: MxRound,
+}
+
+impl Spec {
+    /// One of all that an op can be asked for.
+    const fn new(row: RowCase, content: Content, i: usize) -> Self {
+        Self {
+            row,
+            content,
+            activation: ALL[i % ALL.len()],
+            gates: [GateLayout::Halves, GateLayout::Interleaved][i / 2 % 2],
+            group: GROUPS[i % 3],
+            layout: LAYOUTS[i / 3 % 3],
+            mode: MxRound::ALL[i % 5],
+        }
+    }
+
+    /// To each type of codes.
+    fn cases(self) -> impl Iterator<Item = Case> {
+        let fp8 = Self {
+            layout: if self.layout == ScaleLayout::Shuffled32x8 {
+                ScaleLayout::RowMajor
+            } else {
+                self.layout
+            },
+            ..self
+        };
+        let [rows, width] = self.row.shape;
+        let even = RowCase { shape: [rows, width.next_multiple_of(2)], ..self.row };
+        let fp4 = Self { row: even, ..self };
+        self.row.inputs().iter().flat_map(move |x| {
+            let fp8 = Arch::ALL.map(|arch| fp8.fp8(*x, arch));
+            fp8.into_iter().chain([fp4.fp4(*x)])
+        })
+    }
+
+    fn named(&self, mut case: Case, scales: &str) -> Case {
+        let Self { activation, gates, layout, .. } = self;
+        case.info.case += &format!(", {activation:?}, {gates:?}, {scales}, {layout:?}");
+        case
+    }
+
+    fn fp8(self, x: DType, arch: Arch) -> Case {
+        let codes = match arch {
+            Arch::Gfx942 => DType::F8E4M3Fnuz,
+            Arch::Gfx950 => DType::F8E4M3,
+        };
+        let (op, types) = ("act_mul_fp8_group_quant", [x, codes]);
+        let mut case = self.row.case("activation", op, &types, move |s| {
+            real!(x, T => match codes {
+                DType::F8E4M3Fnuz => self.set_up_fp8::<T, F8E4M3Fnuz>(s),
+                _ => self.set_up_fp8::<T, F8E4M3>(s),
+            });
+        });
+        case.info.arch = Some(arch);
+        self.named(case, &format!("groups of {}", self.group))
+    }
+
+    fn fp4(self, x: DType) -> Case {
+        let (op, types) = ("act_mul_mxfp4_quant", [x, DType::F4x2E2M1]);
+        let case = self.row.case("activation", op, &types, move |s| {
+            real!(x, T => self.set_up_fp4::<T>(s));
+        });
+        self.named(case, &format!("{:?}", self.mode))
+    }
+
+    /// The input, what is computed of it, and how far off f32 may make that.
+    fn x<T: Real>(&self, s: &mut Setup) -> (Arg<T>, Vec<f64>, Vec<f64>) {
+        let [rows, width] = self.row.shape;
+        let shape = [rows, 2 * width];
+        let mut x = s.draw::<T>("x", &shape, Draw::Normal);
+        for (i, row) in x.chunks_exact_mut((2 * width).max(1)).enumerate() {
+            self.alter(s, i, row);
+        }
+        let pairs = pairs(&decode(&x), width, self.gates);
+        let gate = Gate::Activation(self.activation, None);
+        let (y, slacks) = gated_values(&pairs, &vec![1.0; pairs.len()], gate);
+        let twice = s.carried(|element| element / width * 2 * width);
+        (s.given("x", &shape, x).place(twice), y, slacks)
+    }
+
+    /// Makes row `i` what it is to hold, if that is not what was drawn.
+    fn alter<T: Float>(&self, s: &Setup, i: usize, row: &mut [T]) {
+        let width = row.len() / 2;
+        match (self.content, i % 5) {
+            (Content::Normal, _) => {}
+            (Content::Special, 0) => row.fill(T::from_f64(0.0)),
+            (Content::Special, 4) => {
+                row.copy_from_slice(&s.draw::<T>("tiny", &[row.len()], Draw::Denormal));
+            }
+            (Content::Special, kind) => {
+                let [gate, _] = pair_of(width / 2, width, self.gates);
+                row[gate] = T::from_f64([6e4, f64::NAN, f64::INFINITY][kind - 1]);
+            }
+            (Content::Sparse, _) => {
+                for column in 0..width {
+                    let [gate, linear] = pair_of(column, width, self.gates);
+                    // Gates from -3 to 9, each in another lane's place.
+                    let block = i * width.div_ceil(MX_BLOCK) + column / MX_BLOCK;
+                    let step = (block * 37 % 512) as f64 / 512.0;
+                    row[gate] = T::from_f64(12.0 * step - 3.0);
+                    if column % MX_BLOCK != block * 5 % MX_BLOCK {
+                        row[linear] = T::from_f64(0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    fn set_up_fp8<T: Real, C: Fp8>(self, s: &mut Setup) {
+        let Self { row, activation, gates, group, layout, .. } = self;
+        let width = row.shape[1];
+        let (x, y, slacks) = self.x::<T>(s);
+        let most = f64::from(C::MOST);
+        let (mut codes, mut scales, mut slack) = (Vec::new(), Vec::new(), Vec::new());
+        let of_rows = y.chunks(width.max(1)).zip(slacks.chunks(width.max(1)));
+        for (y, slacks) in of_rows.flat_map(|(y, slacks)| y.chunks(group).zip(slacks.chunks(group)))
+        {
+            let scale = scale(y, f64::from(1e-10f32), f64::INFINITY, most);
+            codes.extend(quotients(y, scale, most));
+            scales.push(scale);
+            slack.push(slacks.iter().copied().fold(0.0, f64::max) / most);
+        }
+        let of = Scales { shape: row.shape, group, layout };
+        let at: Vec<_> =
+            (0..codes.len()).filter(|i| scales[of.of_element(*i)].is_finite()).collect();
+        let specified = at.iter().map(|i| codes[*i]).collect();
+        let expected = Expected { at: Some(at), ..Expected::codes(specified, Steps::NEAR_TIES) };
+        let codes = s.output::<C>("codes", &row.shape, expected);
+        let place = of.carried(s);
+        let expected = Expected::relative(of.arrange(&scales, 1.0), 2e-6);
+        let expected = expected.plus(of.arrange(&slack, 0.0));
+        let scales = placed(s.output::<f32>("scales", &of.in_memory(), expected), row, place);
+        let options = GroupOptions::default().group(group).scale_layout(layout);
+        s.call(move || {
+            let out = QuantisedOut { codes: &mut codes.get(), scales: &mut scales.get() };
+            let options = options.rows(row.options());
+            act_mul_fp8_group_quant_into(&x.get(), activation, gates, &options, out)
+        });
+    }
+
+    fn set_up_fp4<T: Real>(self, s: &mut Setup) {
+        let Self { row, activation, gates, layout, mode, .. } = self;
+        let (x, y, _) = self.x::<T>(s);
+        let (codes, scales) = blocks(&y, row.shape[1].max(1), mode);
+        let codes = Expected::codes(codes, Steps::NEAR_TIES);
+        let codes = s.output::<F4x2E2M1>("codes", &row.shape, codes);
+        let of = Scales { shape: row.shape, group: MX_BLOCK, layout };
+        let place = of.carried(s);
+        let expected = Expected::exact(decode(&of.arrange(&scales, E8M0::ONE)));
+        let scales = placed(s.output::<E8M0>("scales", &of.in_memory(), expected), row, place);
+        let options = MxOptions::default().round_mode(mode).scale_layout(layout);
+        s.call(move || {
+            let out = QuantisedOut { codes: &mut codes.get(), scales: &mut scales.get() };
+            let options = options.rows(row.options());
+            act_mul_mxfp4_quant_into(&x.get(), activation, gates, &options, out)
+        });
+    }
+}
+
+/// Scales, across 4 GiB if rows are.
+fn placed<S: hk_core::dtype::Element>(scales: Arg<S>, row: RowCase, place: Placement) -> Arg<S> {
+    if row.place.carry.is_some() { scales.place(place) } else { scales }
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let mut rows: Vec<_> = suite(&GATED_TILES).into_iter().filter(|row| !row.in_place).collect();
+    let in_turn = |i: usize, shape, name| RowCase {
+        types: Types::Only(TYPES[i % 3]),
+        ..RowCase::new(shape, name)
+    };
+    rows.extend(GATED_SHAPES.into_iter().enumerate().map(|(i, shape)| in_turn(i, shape, "plain")));
+    for (i, count) in ROWS.into_iter().enumerate() {
+        for (j, width) in WIDTHS.into_iter().enumerate() {
+            rows.push(in_turn(i + j, [count, width], "small"));
+        }
+    }
+    // Rows beyond 2^32 bytes.
+    let far = Placement::DENSE.gap(3 << 30);
+    let any = RowCase { tile: Some("any"), size: Size::Core, ..RowCase::new([2, 44], "far rows") };
+    rows.push(RowCase { place: far, ..any });
+    rows.extend(RowCase::models(&MODELS));
+    let mut specs: Vec<_> =
+        rows.into_iter().enumerate().map(|(i, row)| Spec::new(row, Content::Normal, i)).collect();
+    for (i, row) in of_tiles(&GATED_TILES, "special").enumerate() {
+        let row = RowCase { shape: [12, row.shape[1]], ..row };
+        specs.extend((0..5).map(|j| Spec::new(row, Content::Special, i + 3 * j)));
+    }
+    for i in 0..2 * ALL.len() {
+        let row = in_turn(i / 2, [16, 1024], "each gate");
+        specs.push(Spec { group: 32, ..Spec::new(row, Content::Sparse, i) });
+    }
+    specs.into_iter().flat_map(Spec::cases).collect()
+}
