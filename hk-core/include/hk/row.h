@@ -77,7 +77,9 @@ struct row_place {
 
   // The hardware cuts off what a row that has the wave alone lacks of whole dwords. Rows that share
   // a wave share a range of memory too, whose end is not that of each.
-  __device__ static constexpr bool is_ragged(u32 width) { return width % (shares_wave ? chunk : 2) != 0; }
+  __device__ static constexpr bool is_ragged(u32 width) {
+    return width % (shares_wave ? chunk : 2) != 0;
+  }
 
   // The lane's number in its row, and its row's in the wave.
   __device__ static u32 lane() { return thread_idx().x % Lanes; }

@@ -355,14 +355,4 @@ __device__ inline void for_elements(const Policy& op, u32 rows, u32 width) {
   }
 }
 
-// Of tiles with few elements in a row, rows share waves; of others, waves take pieces.
-template <class Tile, class Policy>
-__device__ inline void for_elements(const Policy& op, u32 rows, u32 width) {
-  if constexpr (Tile::IN_PIECES) {
-    for_pieces<Tile>(op, rows, width, width);
-  } else {
-    for_rows<Tile>(op, rows, width);
-  }
-}
-
 }  // namespace hk
