@@ -9,12 +9,12 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use hk_core::Arch;
-use hk_core::dtype::{F8E4M3, F8E4M3Fnuz};
+use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 use hk_core::op::quant::Fp8;
 use hk_quant::{
-    Device, GatedRmsInput, GatedRmsOptions, GroupOptions, MxOptions, Quantised, RmsInput,
+    Device, DowncastOptions, GatedRmsInput, GatedRmsOptions, GroupOptions, MxOptions, Quantised, RmsInput,
     RmsOthers, RmsnormDynamicOptions, RowOptions, StaticOptions, Stream, Tensor, bf16,
-    dynamic_mxfp4_quant_into, dynamic_per_tensor_quant_into, fused_flatten_fp8_group_quant_into,
+    downcast_to_mxfp_into, dynamic_mxfp4_quant_into, dynamic_per_tensor_quant_into, fused_flatten_fp8_group_quant_into,
     fused_flatten_mxfp4_quant_into, fused_rms_gated_fp8_group_quant_into,
     fused_rms_mxfp4_quant_into, fused_silu_mul_fp8_per_tensor_static_quant_into,
     per_block_quant_into, per_group_quant_into, per_token_quant_into, rmsnorm_dynamic_quant_into,
@@ -154,5 +154,17 @@ fn fused_mxfp4_quant(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, quant, fused_fp8_quant, fused_mxfp4_quant);
+/// Blocks of columns.
+fn quant_moe(criterion: &mut Criterion) {
+    each(group_of(criterion, "quant_moe"), |bench, x| {
+        let [rows, width] = bench.shape;
+        let codes = Tensor::zeros(bench.stream, &[width, rows]).expect("it fits");
+        let scales = Tensor::zeros(bench.stream, &[width, rows.div_ceil(32)]).expect("it fits");
+        let mut columns = Quantised::<F4x2E2M1, E8M0> { codes, scales };
+        let options = DowncastOptions::default();
+        bench.run("downcast_to_mxfp", || downcast_to_mxfp_into(x, 0, &options, columns.out()));
+    });
+}
+
+criterion_group!(benches, quant, quant_moe, fused_fp8_quant, fused_mxfp4_quant);
 criterion_main!(benches);

@@ -1,5 +1,5 @@
-// Blocks of 32 consecutive elements of a row, the last of which may be shorter, to codes of e2m1 or
-// e4m3 with a power of two: c = round(x / 2^(b - 127)), where the byte b of a block follows from its
+// Blocks of 32 consecutive elements of a row, the last of which may be shorter, to codes of 4 or 8 bits
+// with a power of two: c = round(x / 2^(b - 127)), where the byte b of a block follows from its
 // largest magnitude by one of five modes. Four lanes have a block; rows are read once. Rows can be parts
 // of longer ones, which the grid's second dimension counts.
 #include "hk/quant_rows.h"
@@ -16,8 +16,8 @@ struct MxQuantArgs {
   BlockScales scales;
   u32 rows;
   u32 width;
-  u32 is_e2m1;
-  u32 parts;  // of a row
+  u32 format;  // an mx_format
+  u32 parts;   // of a row
 };
 
 namespace {
@@ -46,12 +46,12 @@ struct quantize_blocks : one_matrix<Tile>, no_columns, no_reduction {
 
 template <class Tile>
 __device__ inline void mx_quant(const MxQuantArgs& args) {
-  // Rows are of whole bytes of codes, or of whole blocks.
-  if (args.is_e2m1 != 0) {
-    for_elements<Tile, 2>(quantize_blocks<Tile, mx_e2m1>(args), args.rows, args.width);
-  } else {
-    for_elements<Tile, mx_block>(quantize_blocks<Tile, mx_e4m3>(args), args.rows, args.width);
-  }
+  with_mx_format(static_cast<mx_format>(args.format), [&](auto format) {
+    using format_of = decltype(format);
+    // Codes of 4 bits are whole bytes.
+    constexpr u32 unit = format_of::bits == 4 ? 2 : 1;
+    for_elements<Tile, unit>(quantize_blocks<Tile, format_of>(args), args.rows, args.width);
+  });
   if (args.scales.shuffled_columns != 0 && block_idx().y == 0) {
     pad_shuffled(args.scales, args.rows, args.parts * mx_blocks(args.width));
   }

@@ -1,6 +1,7 @@
-// c[i,j] = round(x[i,j] * (1 / s)) with one scale s for all elements, which is given, or follows from the
-// largest magnitude: s = max |x| / most, where `most` is the largest code; 1 for zeros. Two launches then
-// read x once each: each workgroup of the first stores the largest that it finds.
+// c[i,j] = round(x[i,j] * (1 / s)), or round(x[i,j] / s), with one scale s for all elements, which is
+// given, or follows from the largest magnitude: s = max |x| / most, where `most` is the largest code; 1
+// for zeros. Two launches then read x once each: each workgroup of the first stores the largest that it
+// finds.
 #include "hk/quant_rows.h"
 
 namespace hk {
@@ -24,7 +25,8 @@ struct StaticQuantArgs {
   u32 workgroups;  // of which there is the largest
   u32 rows;
   u32 width;
-  u32 format;  // a byte_format
+  u32 format;   // a byte_format
+  u32 divides;  // whether numbers are divided by the scale; of floating point only
 };
 
 namespace {
@@ -57,16 +59,20 @@ struct quantize_by : one_matrix<Tile>, no_columns, no_reduction {
   using no_columns::start, one::start;
 
   const StaticQuantArgs& args;
-  f32 inverse;
+  scaling by;
 
-  __device__ quantize_by(const StaticQuantArgs& args, f32 inverse)
-      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args), inverse(inverse) {}
+  __device__ quantize_by(const StaticQuantArgs& args, scaling by)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args), by(by) {}
 
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
     const matrix<u8> codes{args.codes, args.codes_stride};
     with_format(static_cast<byte_format>(args.format), [&](auto format) {
       using format_of = decltype(format);
-      store_scaled<T, format_of, one::chunks>(codes, at, inverse, [&](int i) { return x.of[i]; });
+      const bool divides = !__is_same(format_of, i8_codes) && args.divides != 0;
+      store_codes<8, one::chunks>(codes, at, [&](int i) {
+        const chunk_values values = to_f32<T, chunk>(x.of[i]);
+        return encode<format_of, chunk>(divides ? values / by.scale : values * by.inverse);
+      });
     });
   }
 };
@@ -109,7 +115,7 @@ __device__ inline void static_quant(const StaticQuantArgs& args) {
     if (block_idx().x == 0 && thread_idx().x == 0) *args.scale_out = by.scale;
     if (args.rows == 0) return;
   }
-  for_elements<Tile>(quantize_by<Tile>(args, by.inverse), args.rows, args.width);
+  for_elements<Tile>(quantize_by<Tile>(args, by), args.rows, args.width);
 }
 
 }  // namespace

@@ -23,10 +23,12 @@ pub mod fused_fp8_quant;
 pub mod fused_mxfp4_quant;
 mod gated_rms_quant;
 mod group_quant;
+mod mx_columns;
 mod mx_quant;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod quant;
+pub mod quant_moe;
 mod rms_quant;
 mod row_quant;
 mod silu_mul_quant;
@@ -56,6 +58,10 @@ pub use quant::{
     dynamic_per_tensor_quant_into, per_block_quant, per_block_quant_into, per_group_quant,
     per_group_quant_into, per_token_quant, per_token_quant_into, smooth_per_token_quant,
     smooth_per_token_quant_into, static_per_tensor_quant, static_per_tensor_quant_into,
+};
+pub use quant_moe::{
+    DowncastOptions, Fp4Ties, downcast_to_mxfp, downcast_to_mxfp_into, downcast_to_static_fp8,
+    downcast_to_static_fp8_into, upcast_from_mxfp, upcast_from_mxfp_into,
 };
 pub use rms_quant::{RmsInput, RmsOthers, SecondRms};
 

@@ -5,6 +5,7 @@ mod flatten;
 mod fused_fp8_quant;
 mod fused_mxfp4_quant;
 mod quant;
+mod quant_moe;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = quant::cases();
     cases.extend(fused_fp8_quant::cases());
     cases.extend(fused_mxfp4_quant::cases());
+    cases.extend(quant_moe::cases());
     cases
 }
 

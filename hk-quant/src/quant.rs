@@ -31,17 +31,20 @@ mod per_group;
 mod per_tensor;
 mod per_token;
 
+pub(crate) use dequantize::dequantize_mx;
 pub use dequantize::{
     DequantizeMxOptions, dequantize_mxfp4, dequantize_mxfp4_into, dequantize_mxfp8,
     dequantize_mxfp8_into, dequantize_per_block, dequantize_per_block_into, dequantize_per_group,
     dequantize_per_group_into, dequantize_per_tensor, dequantize_per_tensor_into,
     dequantize_per_token, dequantize_per_token_into,
 };
+pub(crate) use dynamic_mx::quantise_rows;
 pub use dynamic_mx::{
     dynamic_mxfp4_quant, dynamic_mxfp4_quant_into, dynamic_mxfp8_quant, dynamic_mxfp8_quant_into,
 };
 pub use per_block::{per_block_quant, per_block_quant_into};
 pub use per_group::{per_group_quant, per_group_quant_into};
+pub(crate) use per_tensor::quantise_by;
 pub use per_tensor::{
     dynamic_per_tensor_quant, dynamic_per_tensor_quant_into, static_per_tensor_quant,
     static_per_tensor_quant_into,

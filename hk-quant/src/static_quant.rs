@@ -28,5 +28,6 @@ kernel_args! {
         pub(crate) rows: u32,
         pub(crate) width: u32,
         pub(crate) format: u32,
+        pub(crate) divides: u32,
     }
 }

@@ -179,6 +179,7 @@ struct mx_e5m2 : mx_fp8<e5m2_codes, 57344, 15> {
 enum class fp4_ties { to_even, away };
 
 struct mx_e2m1 {
+  static constexpr fp4_ties ties = fp4_ties::to_even;
   static constexpr int bits = 4;
   static constexpr f32 most = 6;
   static constexpr u32 exponent = 2, mantissa = 0x400000;
@@ -211,9 +212,27 @@ struct mx_e2m1 {
   }
 };
 
+struct mx_e2m1_away : mx_e2m1 {
+  static constexpr fp4_ties ties = fp4_ties::away;
+};
+
 // How the power of two that scales an MX block follows from its largest magnitude; the numbers are
 // those of the host's `MxRound`.
 enum class mx_round : u32 { even, round_up, round_down, ceil, floor_of_ratio };
+
+// Formats of MX codes as values; the numbers are the host's `MxFormat`.
+enum class mx_format : u32 { e4m3, e2m1, e2m1_away, e5m2 };
+
+// What `body` returns for the format that `format`, the same in all lanes, stands for.
+template <class F>
+__device__ inline auto with_mx_format(mx_format format, F&& body) {
+  switch (format) {
+    case mx_format::e4m3: return body(mx_e4m3{});
+    case mx_format::e2m1: return body(mx_e2m1{});
+    case mx_format::e2m1_away: return body(mx_e2m1_away{});
+    default: return body(mx_e5m2{});
+  }
+}
 
 // The e8m0 byte of a block; 255 if the block has infinity or NaN.
 template <class Format>
@@ -243,12 +262,12 @@ __device__ inline f32 mx_inverse(u32 byte) {
 }
 
 // The codes of eight numbers of an MX block with that scale: 0 if the scale is NaN.
-template <class Format, fp4_ties Ties = fp4_ties::to_even>
+template <class Format>
 __device__ inline vec<u32, Format::bits / 4> mx_encode(vec<f32, 8> x, u32 byte) {
   vec<u32, Format::bits / 4> codes = 0;
   if constexpr (Format::bits == 8) {
     codes = encode<Format, 8>(x * mx_inverse(byte));
-  } else if constexpr (Ties == fp4_ties::to_even && arch::has_e2m1) {
+  } else if constexpr (Format::ties == fp4_ties::to_even && arch::has_e2m1) {
     const f32 scale = bit_cast<f32>(byte << 23);
     static_for<4>([&](auto i) {
       constexpr int pair = 2 * decltype(i)::value;
@@ -256,7 +275,9 @@ __device__ inline vec<u32, Format::bits / 4> mx_encode(vec<f32, 8> x, u32 byte) 
     });
   } else {
     const f32 inverse = mx_inverse(byte);
-    for (int i = 0; i < 8; ++i) codes[0] |= Format::template encode<Ties>(x[i] * inverse) << 4 * i;
+    for (int i = 0; i < 8; ++i) {
+      codes[0] |= Format::template encode<Format::ties>(x[i] * inverse) << 4 * i;
+    }
   }
   return byte == 255 ? vec<u32, Format::bits / 4>(0) : codes;
 }

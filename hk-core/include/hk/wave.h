@@ -57,6 +57,23 @@ __device__ inline T wave_reduce(T value) {
   }
 }
 
+// Of four lanes next to each other, that have a value for each of them: the values that all have for
+// this lane.
+__device__ inline void exchange_in_quad(u32 (&values)[4]) {
+  const u32 lane = lane_id();
+  const auto exchange = [&](auto distance, u32& first, u32& second) {
+    // Pairs of lanes, of which each keeps what is for it.
+    const bool is_second = (lane & distance.value) != 0;
+    const u32 other = arch::other_half<distance.value>(is_second ? first : second);
+    first = is_second ? other : first;
+    second = is_second ? second : other;
+  };
+  exchange(constant<1>{}, values[0], values[1]);
+  exchange(constant<1>{}, values[2], values[3]);
+  exchange(constant<2>{}, values[0], values[2]);
+  exchange(constant<2>{}, values[1], values[3]);
+}
+
 // Reduces over a workgroup of `Waves` waves, a power of two, that extends along x alone; `scratch` is LDS
 // of that many values. It may be used again after the next barrier of the caller. Every lane receives
 // the same bits.

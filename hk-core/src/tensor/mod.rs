@@ -228,6 +228,22 @@ impl<T: Element> Tensor<T> {
         self.0.move_to(stream)?;
         Ok(self)
     }
+
+    /// The dimensions in another order, as [`permute`](TensorSlice::permute) shows them.
+    ///
+    /// # Errors
+    /// As [`permute`](TensorSlice::permute).
+    ///
+    /// ```
+    /// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+    /// let x = hk_core::Tensor::from_slice(&stream, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// assert_eq!(x.into_permuted(&[1, 0])?.to_vec()?, [1.0, 3.0, 2.0, 4.0]);
+    /// # Ok::<(), hk_core::Error>(())
+    /// ```
+    pub fn into_permuted(mut self, axes: &[usize]) -> Result<Self> {
+        self.0.layout = self.0.layout.permute("Tensor::into_permuted", axes, T::PACK)?;
+        Ok(self)
+    }
 }
 
 impl<T: Element> TensorView<'_, T> {

@@ -64,18 +64,18 @@ __device__ void mx_encode_8(const Io& io) {
     static_cast<vec<u32, 2>*>(io.out)[i] = mx_encode<Format>(x, byte);
   });
 }
-template <fp4_ties Ties>
+template <class Format>
 __device__ void mx_encode_4(const Io& io) {
   const u32 byte = *static_cast<const u32*>(io.b);
   each(io.n, [&](u32 i) {
     const vec<f32, 8> x = static_cast<const vec<f32, 8>*>(io.a)[i];
-    static_cast<u32*>(io.out)[i] = mx_encode<mx_e2m1, Ties>(x, byte)[0];
+    static_cast<u32*>(io.out)[i] = mx_encode<Format>(x, byte)[0];
   });
 }
 KERNEL(mx_encode_e4m3, 256) { mx_encode_8<mx_e4m3>(io); }
 KERNEL(mx_encode_e5m2, 256) { mx_encode_8<mx_e5m2>(io); }
-KERNEL(mx_encode_to_even, 256) { mx_encode_4<fp4_ties::to_even>(io); }
-KERNEL(mx_encode_away, 256) { mx_encode_4<fp4_ties::away>(io); }
+KERNEL(mx_encode_to_even, 256) { mx_encode_4<mx_e2m1>(io); }
+KERNEL(mx_encode_away, 256) { mx_encode_4<mx_e2m1_away>(io); }
 
 KERNEL(scale_values, 256) {
   each(256, [&](u32 i) { static_cast<f32*>(io.out)[i] = mx_scale_value(i); });

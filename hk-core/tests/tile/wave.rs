@@ -34,6 +34,13 @@ KERNEL(partners, 64) {
   out[256 + lane] = arch::other_half<16>(lane / 16);
   out[320 + lane] = arch::other_half<32>(lane / 32);
 }
+KERNEL(quads, 64) {
+  const u32 lane = lane_id();
+  u32 values[4];
+  for (u32 i = 0; i < 4; ++i) values[i] = 10 * lane + i;
+  exchange_in_quad(values);
+  for (u32 i = 0; i < 4; ++i) static_cast<u32*>(io.out)[4 * lane + i] = values[i];
+}
 ";
 
 /// Small integers: sums are exact in any order.
@@ -107,6 +114,16 @@ fn lanes_get_the_value_of_the_other_half_of_their_group() {
         let halves = [1, 2, 4, 8, 16, 32];
         let want: Vec<u32> =
             halves.iter().flat_map(|half| (0..64).map(move |lane| (lane / half) ^ 1)).collect();
+        assert_eq!(got, want, "{}", program.chip());
+    }
+}
+
+#[test]
+fn lanes_of_a_quad_get_what_each_has_for_them() {
+    for program in programs(&["wave.h"], SOURCE) {
+        let got = program.run("quads", 64, (&[0u32][..], &[0u32][..]), 0, (256, u32::MAX));
+        let of_quad = |lane: u32| (0..4).map(move |i| 10 * (lane / 4 * 4 + i) + lane % 4);
+        let want: Vec<u32> = (0..64).flat_map(of_quad).collect();
         assert_eq!(got, want, "{}", program.chip());
     }
 }

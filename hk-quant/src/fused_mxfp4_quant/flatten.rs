@@ -9,7 +9,7 @@ use hk_core::{Result, TensorSlice};
 
 use super::require_even;
 use crate::flatten::{FLAT, Parts, empty_flat};
-use crate::mx_quant::launch;
+use crate::mx_quant::{MxFormat, launch};
 
 const OP: &str = "fused_flatten_mxfp4_quant";
 
@@ -55,5 +55,5 @@ pub fn fused_flatten_mxfp4_quant_into<T: Real>(
     let call = args.check()?;
 
     let scales = BlockScales::new(out.scales, strides, layout, options.mode());
-    launch(call, options.row_options(), &parts, (x, out.codes), scales)
+    launch(call, options.row_options(), &parts, (x, out.codes), (MxFormat::E2M1, scales))
 }

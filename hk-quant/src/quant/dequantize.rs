@@ -211,7 +211,8 @@ pub fn dequantize_mxfp8_into<C: MxFp8, T: Real>(
     dequantize_mx("dequantize_mxfp8", codes, scales, options, y)
 }
 
-fn dequantize_mx<C: MxCode, T: Real>(
+/// Of MX codes of any type.
+pub(crate) fn dequantize_mx<C: MxCode, T: Real>(
     op: &'static str,
     codes: &TensorSlice<C>,
     scales: &TensorSlice<E8M0>,

@@ -59,7 +59,20 @@ pub fn static_per_tensor_quant_into<T: Real, C: ByteCode>(
     options: &RowOptions<'_>,
     codes: &mut TensorSlice<C>,
 ) -> Result<()> {
-    let mut args = Arguments::new("static_per_tensor_quant");
+    quantise_by("static_per_tensor_quant", x, scale, options, codes, false)
+}
+
+/// Quantises with a given scale, by which numbers are perhaps divided, rather than multiplied with its
+/// inverse.
+pub(crate) fn quantise_by<T: Real, C: ByteCode>(
+    op: &'static str,
+    x: &TensorSlice<T>,
+    scale: &TensorSlice<f32>,
+    options: &RowOptions<'_>,
+    codes: &mut TensorSlice<C>,
+    divides: bool,
+) -> Result<()> {
+    let mut args = Arguments::new(op);
     let x_stride = args.input("x", x, ROWS).rows()?;
     args.input("scale", scale, &["1"]).contiguous()?;
     let codes_stride = args.output("codes", codes, ROWS).rows()?;
@@ -81,6 +94,7 @@ pub fn static_per_tensor_quant_into<T: Real, C: ByteCode>(
         rows: rows as u32,
         width: width as u32,
         format: C::CODE,
+        divides: u32::from(divides),
     };
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
     unsafe { kernel.launch(call, rows, &args) }
@@ -132,6 +146,7 @@ pub fn dynamic_per_tensor_quant_into<T: Real, C: ByteCode>(
         rows: rows_of_x,
         width: width as u32,
         format: C::CODE,
+        divides: 0,
     };
     call.submit(|stream| {
         if rows > 0 {

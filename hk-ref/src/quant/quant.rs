@@ -137,8 +137,9 @@ pub fn dynamic_mx_quant<C: Element>(
     let (mut all, mut scales) = (Vec::new(), Vec::new());
     for block in x.chunks_exact(width).flat_map(|row| row.chunks(32)) {
         let scale = mx_scale(mode, amax(block), most);
+        let most = f64::from(most);
         let quotient = |x: &f64| if scale.is_nan() { 0.0 } else { x / scale.to_f64() };
-        let quotients: Vec<_> = block.iter().map(quotient).collect();
+        let quotients: Vec<_> = block.iter().map(|x| quotient(x).clamp(-most, most)).collect();
         all.extend(decode(&C::encode(&quotients)));
         scales.push(scale);
     }
