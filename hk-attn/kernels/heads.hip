@@ -34,7 +34,7 @@ struct HeadPart {
   u32 rotated;  // tokens whose rows are rotated: the first ones
   u32 heads;
   u32 width;
-  u32 y_type;  // a cache_type
+  u32 y_type;  // a dtype
   u32 weight_type;
   u32 lanes;    // of a row, as the power of two
   u32 at_once;  // heads that a wave takes at once, as the power of two
@@ -54,10 +54,9 @@ struct HeadsArgs {
 
 namespace {
 
-// The type as `cache_type` has it, and that of bytes.
+// The type as `dtype` and `cache_type` have it.
 template <class T>
-constexpr u32 type_code =
-    __is_same(T, bf16) ? 0 : __is_same(T, f16) ? 1 : __is_same(T, f32) ? 2 : 4;
+constexpr u32 type_code = __is_same(T, bf16) ? 0 : __is_same(T, f16) ? 1 : 2;
 
 // A lane's unit of a row.
 template <class T, int N>
@@ -66,13 +65,14 @@ struct unit_of {
 };
 
 // The sum over aligned groups of `lanes` lanes, a power of two.
+template <int half = 1>
 __device__ inline f32 sum_of_lanes(f32 value, u32 lanes) {
-  static_for<log2_exact(wave_size)>([&](auto step) {
-    constexpr int half = 1 << decltype(step)::value;
+  if constexpr (half < wave_size) {
     if (lanes > half) {
       value += bit_cast<f32>(arch::other_half<half>(bit_cast<u32>(value)));
+      return sum_of_lanes<2 * half>(value, lanes);
     }
-  });
+  }
   return value;
 }
 
@@ -114,9 +114,10 @@ struct piece {
     dim = part.rotated != 0 ? args.rope.dim : 0;
     from = static_cast<const T*>(part.x) + start(part.x_rows);
     to = start(part.y_rows);
+    has_slot = false;
+    if (!has_numbers) return;
     const f32* const scale = part.cache.scale;
     inverse = scale == nullptr ? 1 : 1 / *scale;
-    has_slot = false;
     if (part.cache.base != nullptr && token < part.tokens) {
       const u32 slot = slot_of(part.cache, token);
       has_slot = slot != no_slot;
@@ -174,7 +175,8 @@ struct piece {
 
   __device__ unit load(const unit_place& at, bool is_there, u32 turn) const {
     unit x = {0, 0};
-    if (is_there && part.x != nullptr) {
+    // Ops that normalise have no zeros.
+    if (is_there && (Tile::NORM || part.x != nullptr)) {
       const T* const row = from + in_token(part.x_rows, turn);
       x.first = load_elements<T, run>(row + at.first);
       if (at.has_second) x.second = load_elements<T, run>(row + at.second);
@@ -206,19 +208,25 @@ struct piece {
     if (units <= lanes) {
       sum = squares(held);
     } else {
-      for (u32 number = lane_id() % lanes; number < units; number += lanes) {
+      u32 number = lane_id() % lanes;
+      do {
         const unit_place at = place_of_unit<run>(args.rope, part.width, dim, number);
         sum += squares(load(at, has_row, turn));
-      }
+        number += lanes;
+      } while (number < units);
     }
     return rsqrt(sum_of_lanes(sum, lanes) / part.width + args.eps);
   }
 
   __device__ void store(const unit_place& at, unit bits, bool rotates, const rotation<run>& by,
                         const numbers (&weights)[2], f32 scale, u32 turn) const {
-    numbers first = 0, second = 0;
-    if constexpr (has_numbers) {
-      first = to_f32<T, run>(bits.first), second = to_f32<T, run>(bits.second);
+    const i64 row = to + in_token(part.y_rows, turn);
+    if constexpr (!has_numbers) {
+      T* const y = static_cast<T*>(part.y) + row;
+      store_elements<T, run>(y + at.first, bits.first);
+      if (at.has_second) store_elements<T, run>(y + at.second, bits.second);
+    } else {
+      numbers first = to_f32<T, run>(bits.first), second = to_f32<T, run>(bits.second);
       const bool is_normal = Tile::NORM && part.weight != nullptr;
       if (is_normal) {
         first *= scale * weights[0];
@@ -233,36 +241,42 @@ struct piece {
         first = runs.a, second = runs.b;
       }
       if (rotates || is_normal) bits = {round_to<T, run>(first), round_to<T, run>(second)};
-    }
-    if (part.y != nullptr) {
-      const i64 row = to + in_token(part.y_rows, turn);
-      store_run(part.y, row + at.first, part.y_type, bits.first, first);
-      if (at.has_second) store_run(part.y, row + at.second, part.y_type, bits.second, second);
-    }
-    if (has_slot) {
-      const SlotMap& cache = part.cache;
-      const i64 row = to_slot + (head + (turn << part.at_once)) * cache.head_stride;
-      // Numbers that are scaled are not those of the bits.
-      const u32 type = cache.type;
-      const bool is_scaled = cache.scale != nullptr;
-      first *= inverse, second *= inverse;
-      const auto put = [&](u32 element, vec<T, run> bits, numbers values) {
-        const i64 to = row + element_offset(cache, element);
-        store_run(cache.base, to, type, bits, values, cache.element_stride, is_scaled);
-      };
-      put(at.first, bits.first, first);
-      if (at.has_second) put(at.second, bits.second, second);
+      if (part.y != nullptr) {
+        const auto put = [&](u32 element, vec<T, run> bits, numbers values) {
+          if (part.y_type == type_code<T>) {
+            store_elements<T, run>(static_cast<T*>(part.y) + row + element, bits);
+          } else {
+            store_rounded<run>(part.y, row + element, static_cast<dtype>(part.y_type), values);
+          }
+        };
+        put(at.first, bits.first, first);
+        if (at.has_second) put(at.second, bits.second, second);
+      }
+      if (has_slot) store_in_cache(at, bits, first, second, turn);
     }
   }
 
-  // Stores bits that are of the type and not scaled, else numbers.
-  __device__ static void store_run(void* base, i64 element, u32 type, vec<T, run> bits,
-                                   numbers values, i64 stride = 1, bool is_scaled = false) {
-    if (!has_numbers || (type == type_code<T> && !is_scaled)) {
-      store_elements<T, run>(static_cast<T*>(base) + element, bits, stride);
-    } else {
-      store_rounded<run>(base, element, static_cast<cache_type>(type), values, stride);
-    }
+  __device__ void store_in_cache(const unit_place& at, const unit& bits, numbers first,
+                                 numbers second, u32 turn) const {
+    const SlotMap& cache = part.cache;
+    const i64 row = to_slot + (head + (turn << part.at_once)) * cache.head_stride;
+    const i64 stride = cache.element_stride;
+    // Numbers that are scaled are not those of the bits.
+    const bool is_scaled = cache.scale != nullptr;
+    first *= inverse, second *= inverse;
+    const auto put = [&](u32 element, vec<T, run> bits, numbers values) {
+      const i64 to = row + element_offset(cache, element);
+      // As for `interleaved`.
+      u32 type = cache.type;
+      arch::forget_scalar(type);
+      if (type == type_code<T> && !is_scaled) {
+        store_elements<T, run>(static_cast<T*>(cache.base) + to, bits, stride);
+      } else {
+        store_rounded<run>(cache.base, to, static_cast<cache_type>(type), values, stride);
+      }
+    };
+    put(at.first, bits.first, first);
+    if (at.has_second) put(at.second, bits.second, second);
   }
 };
 

@@ -7,7 +7,7 @@ use hk_core::{DevicePtr, Result, TensorSlice};
 
 use crate::heads::SlotMap;
 
-/// Element types of caches: bf16, f16, and e4m3 in the flavour of the chip.
+/// Element types of caches: bf16, f16, f32, and e4m3 in the flavour of the chip.
 pub trait CacheElement: Scalar {
     /// The type as kernels' arguments name it; the enum `cache_type` of `hk/cache.h`.
     const CODE: u32;
@@ -19,6 +19,10 @@ impl CacheElement for bf16 {
 
 impl CacheElement for f16 {
     const CODE: u32 = 1;
+}
+
+impl CacheElement for f32 {
+    const CODE: u32 = 2;
 }
 
 impl CacheElement for F8E4M3 {

@@ -8,7 +8,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | q `[t, qh, d]`, k, v `[ts, kh, d]`, slot_mapping `[ts]`, ts >= t, caches as [`CacheLayout`] says; q_nope `[b, qh, n]`, q_pe `[b, qh, r]`, k_nope `[bk, kh, n]`, k_pe `[bk, kh, r]`, slot_mapping `[bs]`, bk >= b and bs, kv_cache `[slots, kh, n + r]`; rows anywhere |
-//! | Dtypes | q, k, v bf16, f16, f32; caches bf16, f16, or e4m3 in the flavour of the chip; tables bf16, f16, f32; results as q and k, queries of the `_into` form any; scales f32; indices i32, i64 |
+//! | Dtypes | q, k, v bf16, f16, f32; caches bf16, f16, f32, or e4m3 in the flavour of the chip; tables bf16, f16, f32; results as q and k, queries of the `_into` form any; scales f32; indices i32, i64 |
 //! | Numerics | f32, rounded once at each store, to nearest, ties to even; codes of e4m3 never leave the finite numbers; what is neither rotated nor scaled nor of another type is copied bit by bit |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023); DeepSeek-V2 (2024) for latent caches |

@@ -9,7 +9,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | qkv `[t, (qh + 2 kh) d]`, or `[t, (2 qh + 2 kh) d]` with gates -> q, gate `[t, qh, d]`, k, v `[t, kh, d]`; weights `[d]`; tables `[p, w]`; positions, offsets, slot_mapping `[t]`; caches as [`CacheLayout`](crate::CacheLayout) says; rows any distance apart |
-//! | Dtypes | qkv bf16, f16, f32; results as qkv; tables and weights bf16, f16, f32; caches bf16, f16, or e4m3 in the flavour of the chip |
+//! | Dtypes | qkv bf16, f16, f32; results as qkv; tables and weights bf16, f16, f32; caches bf16, f16, f32, or e4m3 in the flavour of the chip |
 //! | Numerics | f32, rounded once at each store; v, gates and what is not rotated, unless it is normalised, are copied bit by bit; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Su et al., "RoFormer" (2021); Henry et al., "Query-Key Normalization for Transformers" (2020) |

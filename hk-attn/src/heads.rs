@@ -12,8 +12,6 @@ use crate::angles::RopeArgs;
 
 /// Most parts of a launch, as `max_parts` in `kernels/heads.hip`.
 const MAX_PARTS: usize = 8;
-/// The code of bytes that are only copied, beside those of `cache_type`, as `type_code` has it.
-const BYTES: u32 = 4;
 /// Lanes of a wave.
 const WAVE: u32 = 64;
 /// Heads that a wave takes one after the other, at most, so that it reads the tables once for them.
@@ -238,10 +236,11 @@ impl Heads<'_> {
         Self { variant: T::DTYPE.name(), parts, rope, norm: (0.0, 0.0) }
     }
 
-    /// The variant that copies elements of so many bytes, and the code of its type.
+    /// The variant that copies elements of so many bytes, and the code of its type, which bytes
+    /// have not.
     pub(crate) const fn of_bits(bytes: usize) -> (&'static str, u32) {
         match bytes {
-            1 => ("bytes", BYTES),
+            1 => ("bytes", 0),
             2 => ("bf16", 0),
             _ => ("f32", 2),
         }

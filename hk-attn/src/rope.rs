@@ -9,7 +9,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `[s, b, h, d]`, `[b, s, h, d]`, `[b, h, s, d]` or `[t, h, d]` -> y as x; tables `[p, w]`; positions, offsets as x without heads; any even r <= d, rows anywhere |
-//! | Dtypes | x bf16, f16, f32; tables bf16, f16, f32, whatever x is; y as x; positions, offsets i32, i64; cu_seqlens i32 |
+//! | Dtypes | x bf16, f16, f32; tables bf16, f16, f32, whatever x is; y as x; positions, offsets, cu_seqlens i32, i64 |
 //! | Numerics | f32, rounded once at the store; cosines and sines of angles are at most 2^-18 off; what is not rotated is copied bit by bit; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021) |
@@ -281,9 +281,9 @@ pub fn rope_2c_into<T: Real, W: Real>(
 /// # Errors
 /// As [`rope`]; [`Error::Value`] also if positions are given, or bounds of sequences are not as
 /// above or further apart than the tables have rows, and looked at.
-pub fn rope_thd<T: Real, W: Real>(
+pub fn rope_thd<'s, T: Real, W: Real>(
     x: &TensorSlice<T>,
-    cu_seqlens: &TensorSlice<i32>,
+    cu_seqlens: impl Into<Indices<'s>>,
     angles: &Angles<'_, W>,
     options: &RopeOptions<'_>,
 ) -> Result<Tensor<T>> {
@@ -296,9 +296,9 @@ pub fn rope_thd<T: Real, W: Real>(
 ///
 /// # Errors
 /// As [`rope_thd`].
-pub fn rope_thd_inplace<T: Real, W: Real>(
+pub fn rope_thd_inplace<'s, T: Real, W: Real>(
     x: &mut TensorSlice<T>,
-    cu_seqlens: &TensorSlice<i32>,
+    cu_seqlens: impl Into<Indices<'s>>,
     angles: &Angles<'_, W>,
     options: &RopeOptions<'_>,
 ) -> Result<()> {
@@ -310,9 +310,9 @@ pub fn rope_thd_inplace<T: Real, W: Real>(
 ///
 /// # Errors
 /// As [`rope_thd`], and for `y` as [`rope_into`].
-pub fn rope_thd_into<T: Real, W: Real>(
+pub fn rope_thd_into<'s, T: Real, W: Real>(
     x: &TensorSlice<T>,
-    cu_seqlens: &TensorSlice<i32>,
+    cu_seqlens: impl Into<Indices<'s>>,
     angles: &Angles<'_, W>,
     options: &RopeOptions<'_>,
     y: &mut TensorSlice<T>,
@@ -322,7 +322,8 @@ pub fn rope_thd_into<T: Real, W: Real>(
     let [dims, _] = layout.dims();
     let x_rows = layout.rows(args.input("x", x, dims).may_be("y"))?;
     let y_rows = layout.rows(args.output("y", y, dims))?;
-    let bounds = Indices::I32(cu_seqlens).declare(&mut args, "cu_seqlens", &["bounds"])?;
+    let cu_seqlens = cu_seqlens.into();
+    let bounds = cu_seqlens.declare(&mut args, "cu_seqlens", &["bounds"])?;
     let (order, tokens) = layout.order(&args)?;
     let rope = angles.declare(&mut args, layout.tokens(), order, Some(bounds), options)?;
     args.limit("bounds", 1..=i32::MAX as usize)?;
@@ -332,7 +333,7 @@ pub fn rope_thd_into<T: Real, W: Real>(
     let call = args.check()?;
     angles.validate(&call, options, &rope)?;
     if tokens[0] > 0 && call.validates_indices(options.validate_indices)? {
-        let bounds = Indices::I32(cu_seqlens).to_vec()?;
+        let bounds = cu_seqlens.to_vec()?;
         call.require_bounds("cu_seqlens", &bounds, tokens[0])?;
         let rows = i64::from(rope.rows);
         let constraint = format!("sequences of at most {rows} tokens, the rows of the tables");

@@ -6,7 +6,7 @@ use hk_core::Result;
 use hk_core::dtype::Real;
 use hk_core::op::indices::Indices;
 use hk_ref::attn::rope::{ANGLES, Rope, TABLES};
-use hk_ref::{Arg, Draw, Setup};
+use hk_ref::{Arg, Draw, Setup, Size};
 
 use crate::{Angles, RopeOptions, RopeStyle};
 
@@ -84,6 +84,11 @@ impl fmt::Display for Turns {
         }
         self.positions.map_or(Ok(()), |bits| write!(f, ", positions of {bits} bits"))
     }
+}
+
+/// The size of a case with so many elements.
+pub(super) fn size_of_rows(elements: usize) -> Size {
+    if elements < 10_000 { Size::Quick } else { Size::Core }
 }
 
 /// Positions, offsets or slots.

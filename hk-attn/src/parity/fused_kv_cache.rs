@@ -8,21 +8,29 @@ use hk_ref::attn::fused_kv_cache::{Cache, Layout};
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
-use super::angles::{Numbers, Turns, tables};
+use super::angles::{Numbers, Turns, size_of_rows, tables};
 use crate::{
     CacheElement, CacheLayout, FusedQkRopeReshapeAndCacheOut, KvCacheOptions, KvCaches, RopeStyle,
     RowOptions, fused_qk_rope_reshape_and_cache_into, reshape_and_cache,
 };
 
-/// Element types of caches, with the chip that has them if not all have.
-pub(super) const CACHES: [(DType, Option<Arch>); 4] = [
-    (DType::Bf16, None),
-    (DType::F16, None),
-    (DType::F8E4M3Fnuz, Some(Arch::Gfx942)),
-    (DType::F8E4M3, Some(Arch::Gfx950)),
-];
+/// Element types of caches, with the chip that has them if not all have: those of 8 bits, behind
+/// another one in turn.
+pub(super) fn caches(turn: usize) -> [(DType, Option<Arch>); 3] {
+    let [fnuz, ocp] = FP8;
+    [(REALS[turn % REALS.len()], None), fnuz, ocp]
+}
 
-/// An expression with the type that a `DType` among `CACHES` names.
+const FP8: [(DType, Option<Arch>); 2] =
+    [(DType::F8E4M3Fnuz, Some(Arch::Gfx942)), (DType::F8E4M3, Some(Arch::Gfx950))];
+
+/// The element type of what goes into the cache of such a number: in turn, too, so that each comes
+/// with each.
+pub(super) fn dtype_for(turn: usize, cache: usize) -> DType {
+    REALS[(turn + turn / REALS.len() + cache.min(1)) % REALS.len()]
+}
+
+/// An expression with the type that a `DType` of caches names.
 macro_rules! cached {
     ($dtype:expr, $name:ident => $body:expr) => {
         match $dtype {
@@ -32,6 +40,10 @@ macro_rules! cached {
             }
             DType::F16 => {
                 type $name = hk_core::dtype::f16;
+                $body
+            }
+            DType::F32 => {
+                type $name = f32;
                 $body
             }
             DType::F8E4M3Fnuz => {
@@ -52,6 +64,8 @@ pub(super) use cached;
 pub(super) enum Slots {
     /// Each another one, in no order; each third token has none.
     Apart,
+    /// The first of each 16.
+    First,
     /// Also such that are not in the cache.
     Outside,
 }
@@ -59,6 +73,9 @@ pub(super) enum Slots {
 impl Slots {
     /// The slots of tokens in a cache of so many.
     pub(super) fn draw(self, s: &Setup, tokens: usize, count: usize, bits: u32) -> Vec<i64> {
+        if self == Self::First {
+            return (0..tokens).map(|token| 16 * token as i64).collect();
+        }
         // A step that has no divisor in common with the number of slots visits all of them.
         let step = (count / 2 + 1..).find(|step| gcd(*step, count) == 1).unwrap_or(1);
         let mut slots: Vec<i64> = (0..tokens)
@@ -67,11 +84,10 @@ impl Slots {
         let wild: Vec<i64> = s.draw("wild", &[tokens], Draw::Integers(-9, count as i64 + 9));
         for (at, slot) in slots.iter_mut().enumerate() {
             match self {
-                Self::Apart => {}
                 Self::Outside if at % 2 == 1 => *slot = count as i64 * (1 + wild[at].abs()),
                 Self::Outside if at % 4 == 2 && bits == 64 => *slot = (1 << 32) + wild[at],
                 Self::Outside if at % 4 == 2 => *slot = i64::from(i32::MIN) + at as i64,
-                Self::Outside => {}
+                _ => {}
             }
         }
         slots
@@ -79,7 +95,7 @@ impl Slots {
 
     /// Whether the op is to look at them.
     pub(super) fn are_right(self) -> bool {
-        self == Self::Apart
+        self != Self::Outside
     }
 }
 
@@ -102,6 +118,8 @@ struct Spec {
     scaled: bool,
     /// Whether there are outputs that need not be.
     more: bool,
+    /// Whether elements of rows of caches are further apart than rows.
+    spread: bool,
     name: &'static str,
     workgroups: Option<u32>,
 }
@@ -118,6 +136,7 @@ impl Spec {
             bits: 32,
             scaled: false,
             more: true,
+            spread: false,
             name: "plain",
             workgroups: None,
         }
@@ -142,7 +161,9 @@ impl Spec {
             &[x, table, queries, cache],
             &self.shape,
         );
-        info.arch = arch;
+        let [tokens, _, query_heads, heads, width, ..] = self.shape;
+        let size = size_of_rows(tokens * (query_heads + 2 * heads) * width);
+        (info.arch, info.size) = (arch, size);
         Case::new(info, move |s| {
             real!(x, T => real!(table, W => real!(queries, O => cached!(cache, C => {
                 set_up::<T, W, O, C>(s, self)
@@ -150,11 +171,11 @@ impl Spec {
         })
     }
 
-    /// Into caches of each type, from others in turn.
-    fn cases(self) -> impl Iterator<Item = Case> {
-        CACHES.into_iter().enumerate().map(move |(i, (cache, arch))| {
-            let x = if self.name == "plain" { REALS[i.min(2) % 2] } else { REALS[i % 3] };
-            self.case([x, REALS[(i + 1) % 3], x, cache], arch)
+    /// Into caches of the types of that turn.
+    fn cases(self, turn: usize) -> impl Iterator<Item = Case> {
+        caches(turn).into_iter().enumerate().map(move |(i, (cache, arch))| {
+            let x = if self.name == "plain" && i == 0 { cache } else { dtype_for(turn, i) };
+            self.case([x, REALS[turn % 3], x, cache], arch)
         })
     }
 }
@@ -163,12 +184,13 @@ impl Spec {
 fn add_cache<C: CacheElement>(
     s: &mut Setup,
     name: &'static str,
-    cache: Cache,
+    (cache, spread): (Cache, bool),
     expected: impl FnOnce(Vec<f64>) -> Expected,
 ) -> Arg<C> {
     let held: Vec<C> = s.draw(name, &cache.shape(), Draw::Normal);
     let expected = expected(hk_core::dtype::decode(&held));
-    s.output::<C>(name, &cache.shape(), expected).holding(held)
+    let cache = s.output::<C>(name, &cache.shape(), expected).holding(held);
+    if spread { cache.order(&[0, 1, 3, 2]) } else { cache }
 }
 
 fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec) {
@@ -191,7 +213,7 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
     let mut values = Rotated::default();
     values.copy(&v.numbers());
     let dtypes = [T::DTYPE, C::DTYPE];
-    let value_cache = add_cache::<C>(s, "value_cache", of_values, |held| {
+    let value_cache = add_cache::<C>(s, "value_cache", (of_values, spec.spread), |held| {
         of_values.expected(held, &values, &slots, scale_of(&v_scale), dtypes, spec.turns.slack())
     });
     let rotates = spec.op != "reshape_and_cache";
@@ -212,7 +234,7 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
         rotated
     };
     let keys = rotate(&k.numbers(), heads);
-    let key_cache = add_cache::<C>(s, "key_cache", of_keys, |held| {
+    let key_cache = add_cache::<C>(s, "key_cache", (of_keys, spec.spread), |held| {
         of_keys.expected(held, &keys, &slots, scale_of(&k_scale), dtypes, spec.turns.slack())
     });
     let slots = Numbers::given(s, "slot_mapping", &[tokens], &slots, spec.bits);
@@ -280,15 +302,17 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = mla::cases();
     let dense = Placement::DENSE;
     let gaps = dense.gap(8).shift(3);
+    let mut turn = 0;
     let mut add = |spec: Spec, place: Placement| {
-        cases.extend(spec.cases().map(|case| case.place(place)));
+        cases.extend(spec.cases(turn).map(|case| case.place(place)));
+        turn += 1;
     };
-    for (i, layout) in LAYOUTS.into_iter().enumerate() {
+    for layout in LAYOUTS {
         let seed = Spec::new(plain, layout, [4, 0, 1, 8, 128, 8, 16]);
-        add(seed, dense);
+        add(Spec { slots: Slots::First, ..seed }, dense);
         add(Spec { scaled: true, bits: 64, name: "scaled", ..seed }, gaps);
-        for (tokens, alone) in [(1, 0), (8, 3), (33, 0), (33, 9)] {
-            let of_block = if i % 2 == 0 { 16 } else { 64 };
+        let counts = [(1, 0, 16), (8, 3, 64), (33, 0, 64), (33, 9, 16), (33, 9, 64)];
+        for (tokens, alone, of_block) in counts {
             let shape = [tokens, alone, 16, 8, 64, 64 / of_block + 1, of_block];
             let scaled = tokens == 8 || alone == 9;
             let spec = Spec { scaled, more: alone > 0, ..Spec::new(fused, layout, shape) };
@@ -318,12 +342,19 @@ pub(super) fn cases() -> Vec<Case> {
         let spec = Spec::new(fused, CacheLayout::Nhd, [9, 2, 4, 2, 64, 4, 5]);
         add(Spec { turns, dim: 32, scaled: true, name: "styles", ..spec }, dense);
     }
-    // Other types of queries.
-    for (x, queries) in REALS.into_iter().flat_map(|x| REALS.map(|queries| (x, queries))) {
-        for width in [16, 10] {
-            let spec = Spec::new(fused, CacheLayout::Hnd, [7, 1, 2, 1, width, 3, 4]);
-            let spec = Spec { name: "types", dim: width / 2 / 2 * 2, ..spec };
-            cases.push(spec.case([x, x, queries, DType::Bf16], None).place(gaps));
+    // Each type into each, in runs and one by one; queries in turn.
+    for (i, x) in REALS.into_iter().enumerate() {
+        for (cache, arch) in REALS.map(|real| (real, None)).into_iter().chain(FP8) {
+            let (split, rows) = (CacheLayout::PagedX, CacheLayout::Nhd);
+            for (j, (layout, dim)) in [(split, 64), (split, 18), (rows, 64)].into_iter().enumerate()
+            {
+                let spec = Spec::new(fused, layout, [7, 1, 2, 1, 64, 3, 4]);
+                turn += 1;
+                let queries = REALS[(turn + i) % 3];
+                let spread = layout == rows;
+                let case = Spec { dim, scaled: j == 0, spread, name: "types", ..spec };
+                cases.push(case.case([x, REALS[turn % 3], queries, cache], arch).place(gaps));
+            }
         }
     }
     let style = RopeStyle::Gptj;
@@ -334,7 +365,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.push(in_place.place(gaps).in_place(true));
     for shape in [[8192, 0, 64, 8, 128, 16_384, 16], [8192, 0, 64, 8, 64, 16_384, 16]] {
         let spec = Spec::new(fused, CacheLayout::Nhd, shape);
-        cases.extend(spec.cases().map(|case| case.size(Size::Large)));
+        cases.extend(spec.cases(0).map(|case| case.size(Size::Large)));
     }
     cases
 }

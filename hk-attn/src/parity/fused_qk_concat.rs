@@ -5,7 +5,7 @@ use hk_ref::attn::fused_qk_concat::concat;
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::angles::{Turns, tables};
+use super::angles::{Turns, size_of_rows, tables};
 use crate::{FusedQkCatOut, RopeStyle, RowOptions, fused_qk_cat_into, fused_qk_rope_cat_into};
 
 /// What varies between cases, apart from element types and places.
@@ -28,6 +28,11 @@ impl Spec {
         self.workgroups.into_iter().fold(RowOptions::default(), RowOptions::workgroups)
     }
 
+    fn size(&self) -> Size {
+        let [b, qh, kh, n, r, s] = self.shape;
+        size_of_rows(b * (qh + kh) * (n + r) * s.max(1))
+    }
+
     /// The shape of a tensor of so many heads and elements.
     fn dims(&self, heads: usize, width: usize) -> Vec<usize> {
         match self.shape {
@@ -41,6 +46,7 @@ impl Spec {
         let op = "fused_qk_cat";
         let shape = if self.shape[5] == 0 { &self.shape[..5] } else { &self.shape };
         let info = CaseInfo::new("fused_qk_concat", op, self.name, &dtypes, shape);
+        let info = CaseInfo { size: self.size(), ..info };
         Case::new(info, move |s| copy::<T>(s, self))
     }
 
@@ -49,6 +55,7 @@ impl Spec {
         let name = format!("{}{turns}", self.name);
         let op = "fused_qk_rope_cat";
         let info = CaseInfo::new("fused_qk_concat", op, name, &[x, table, x], &self.shape[..5]);
+        let info = CaseInfo { size: self.size(), ..info };
         Case::new(info, move |s| real!(x, T => real!(table, W => rotate::<T, W>(s, self, turns))))
     }
 }
@@ -124,6 +131,7 @@ pub(super) fn cases() -> Vec<Case> {
     copies(Spec::new([2, 2, 1, 1536, 80, 0], "wide"), dense);
     let few = Spec { workgroups: Some(1), ..Spec::new([19, 70, 2, 32, 16, 0], "turns") };
     copies(few, gaps);
+    copies(Spec { shape: [7, 23, 1, 133, 3, 0], ..few }, gaps);
     copies(Spec::new([0, 4, 2, 16, 16, 0], "nothing"), dense);
     let mut turn = 0;
     let mut rotates = |spec: Spec, place: Placement| {
@@ -132,9 +140,9 @@ pub(super) fn cases() -> Vec<Case> {
         cases.push(spec.rotates(x, table).place(place));
     };
     for b in [1, 4, 8] {
-        for (qh, kh) in [(1, 1), (4, 1), (16, 1), (4, 4), (16, 4)] {
+        for (qh, kh) in [(1, 1), (4, 1), (16, 1), (4, 4), (16, 4), (64, 4)] {
             for r in [64, 128] {
-                let spec = Spec::new([b, qh, kh, if b == 8 { 64 } else { 512 }, r, 0], "heads");
+                let spec = Spec::new([b, qh, kh, 512, r, 0], "heads");
                 rotates(spec, if qh == 4 { gaps } else { dense });
             }
         }

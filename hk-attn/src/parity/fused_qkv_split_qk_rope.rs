@@ -7,8 +7,8 @@ use hk_ref::attn::fused_qkv_split_qk_rope::norm;
 use hk_ref::attn::rope::{NORM, Rotated};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, REALS, Setup, Size, real};
 
-use super::angles::{Numbers, Turns, tables};
-use super::fused_kv_cache::{CACHES, Slots, cached};
+use super::angles::{Numbers, Turns, size_of_rows, tables};
+use super::fused_kv_cache::{Slots, cached, caches, dtype_for};
 use crate::{
     CacheElement, CacheLayout, FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRopeOut, GateOrder,
     KvCacheOptions, KvCaches, QkNormOptions, QkWeights, RopeStyle, RowOptions,
@@ -48,10 +48,12 @@ impl Spec {
     fn case(self, x: DType, table: DType, arch: Option<Arch>) -> Case {
         let name = format!("{}, r {}{}", self.name, self.dim, self.turns);
         let module = "fused_qkv_split_qk_rope";
+        let [t, qh, kh, d] = self.shape;
+        let size = size_of_rows(t * (qh + 2 * kh) * d);
         let Some(norm) = self.norm else {
             let info = CaseInfo::new(module, module, name, &[x, table, x], &self.shape);
             return Case::new(
-                info,
+                CaseInfo { size, ..info },
                 move |s| real!(x, T => real!(table, W => split::<T, W>(s, self))),
             );
         };
@@ -62,7 +64,7 @@ impl Spec {
         let dtypes = [x, table, weights, cache];
         let op = "fused_qkv_split_qk_norm_rope_cache";
         let mut info = CaseInfo::new(module, op, name, &dtypes, &self.shape);
-        info.arch = arch;
+        (info.arch, info.size) = (arch, size);
         Case::new(info, move |s| {
             real!(x, T => real!(table, W => real!(weights, N => cached!(cache, C => {
                 normalise::<T, W, N, C>(s, self, norm)
@@ -218,11 +220,10 @@ pub(super) fn cases() -> Vec<Case> {
             None => vec![spec.case(x, table, None)],
             Some(norm) => {
                 let cached = |(i, (cache, arch))| {
-                    let weights = REALS[(turn + i) % 3];
-                    let norm = Norm { cache, weights, ..norm };
-                    Spec { norm: Some(norm), ..spec }.case(REALS[(turn + i) % 3], table, arch)
+                    let norm = Norm { cache, weights: REALS[turn % 3], ..norm };
+                    Spec { norm: Some(norm), ..spec }.case(dtype_for(turn, i), table, arch)
                 };
-                CACHES.into_iter().enumerate().map(cached).collect()
+                caches(turn).into_iter().enumerate().map(cached).collect()
             }
         };
         cases.extend(all.into_iter().map(|case| case.place(place)));
@@ -236,7 +237,7 @@ pub(super) fn cases() -> Vec<Case> {
         weights: DType::Bf16,
     };
     for t in [1, 4, 8, 33] {
-        for (qh, kh) in [(1, 1), (2, 1), (4, 1), (16, 1), (4, 4), (16, 4)] {
+        for (qh, kh) in [(1, 1), (2, 1), (4, 1), (16, 1), (4, 4), (8, 4), (16, 4), (64, 4)] {
             for d in [64, 128] {
                 let turns = Turns { positions: Some(64), offsets: kh == 4, ..Turns::DEFAULT };
                 let spec = Spec { turns, ..Spec::new([t, qh, kh, d], "heads") };
@@ -270,10 +271,23 @@ pub(super) fn cases() -> Vec<Case> {
         add(Spec { norm, ..few }, dense.edge(Edge::End));
     }
     add(Spec::new([0, 4, 2, 16], "nothing"), dense);
-    for (shape, dim) in
-        [([8192, 64, 8, 128], 128), ([8192, 32, 32, 128], 128), ([8192, 128, 8, 128], 128)]
-    {
-        let spec = Spec { dim, ..Spec::new(shape, "model") };
+    // As many lanes for a row as there can be, in runs and one by one.
+    for lanes in (0..7).map(|power| 1 << power) {
+        for (d, dim) in [(16 * lanes, 16 * lanes), (2 * lanes, 2)] {
+            let spec = Spec { dim, norm: Some(norm), ..Spec::new([3, 2, 1, d], "lanes") };
+            cases.push(spec.case(DType::Bf16, DType::F32, None).place(gaps));
+        }
+    }
+    // One lane more, whose unit is half of one, and turns without a head.
+    for (x, d, dim) in [(DType::Bf16, 129, 2), (DType::Bf16, 1032, 16), (DType::F32, 516, 8)] {
+        for weights in REALS {
+            let norm = Some(Norm { weights, ..norm });
+            let spec = Spec { dim, norm, workgroups: Some(1), ..Spec::new([4, 3, 1, d], "halves") };
+            cases.push(spec.case(x, DType::F32, None).place(gaps));
+        }
+    }
+    for [qh, kh, d] in [[32, 8, 128], [64, 8, 128], [32, 32, 128], [64, 8, 64], [128, 8, 128]] {
+        let spec = Spec::new([8192, qh, kh, d], "model");
         cases.push(spec.case(DType::Bf16, DType::F32, None).size(Size::Large));
     }
     let qwen = Norm { gate: Some(GateOrder::Interleaved), ..norm };

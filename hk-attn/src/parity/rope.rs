@@ -2,9 +2,9 @@
 
 use hk_core::dtype::{DType, Real};
 use hk_ref::attn::rope::{Rope, Rotated};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
-use super::angles::{Turns, tables};
+use super::angles::{Numbers, Turns, size_of_rows, tables};
 use crate::{
     Rope2cOut, RopeLayout, RopeOptions, RopeStyle, RowOptions, rope_2c_into, rope_into,
     rope_thd_into,
@@ -23,6 +23,8 @@ pub(super) struct Spec {
     turns: Turns,
     /// Bounds of sequences, of `rope_thd`.
     bounds: &'static [i32],
+    /// Bits of bounds.
+    bits: u32,
     workgroups: Option<u32>,
     tile: Option<&'static str>,
 }
@@ -37,6 +39,7 @@ impl Spec {
             name,
             turns: Turns::DEFAULT,
             bounds: &[],
+            bits: 32,
             workgroups: None,
             tile: None,
         }
@@ -100,9 +103,16 @@ impl Spec {
 
     fn case(self, x: DType, table: DType) -> Case {
         let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
+        let tile = if self.bits == 64 { format!("{tile}, bounds of 64 bits") } else { tile };
         let name = format!("{}, {:?}, r {}{}{tile}", self.name, self.layout, self.dim, self.turns);
         let info = CaseInfo::new("rope", self.op, name, &[x, table, x], &self.shape);
-        Case::new(info, move |s| real!(x, T => real!(table, W => set_up::<T, W>(s, self))))
+        let [s, b, heads, key_heads, width] = self.shape;
+        let heads = if self.op == "rope_2c" { heads + key_heads } else { heads };
+        let size = size_of_rows(s * b * heads * width);
+        Case::new(
+            CaseInfo { size, ..info },
+            move |s| real!(x, T => real!(table, W => set_up::<T, W>(s, self))),
+        )
     }
 }
 
@@ -149,11 +159,13 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
         }
         _ => {
             let (x, y) = add(["x", "y"], heads);
-            let bounds: Arg<i32> =
-                s.given("cu_seqlens", &[spec.bounds.len()], spec.bounds.to_vec());
+            let bounds: Vec<i64> = spec.bounds.iter().map(|bound| i64::from(*bound)).collect();
+            let bounds = Numbers::given(s, "cu_seqlens", &[spec.bounds.len()], &bounds, spec.bits);
             s.call(move || {
                 angles.with(|angles| {
-                    rope_thd_into(&x.get(), &bounds.get(), angles, &options, &mut y.get())
+                    bounds.with(|bounds| {
+                        rope_thd_into(&x.get(), bounds, angles, &options, &mut y.get())
+                    })
                 })
             });
         }
@@ -162,6 +174,17 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
 
 /// Sequences of T tokens in all: one, two, and five of which one is empty.
 const SEQUENCES: [&[i32]; 3] = [&[0, 1], &[0, 13, 32], &[0, 20, 20, 71, 72, 103]];
+
+/// 57 sequences of 1024 tokens.
+const MANY: [i32; 58] = {
+    let mut bounds = [0; 58];
+    let mut at = 0;
+    while at < bounds.len() {
+        bounds[at] = (at * 1024 / 57) as i32;
+        at += 1;
+    }
+    bounds
+};
 
 /// Shapes of models: Llama 3 70B, GPT-OSS, Qwen3-Next, DeepSeek-V3, with the elements that are
 /// rotated.
@@ -195,13 +218,22 @@ pub(super) fn cases() -> Vec<Case> {
     // Every style, of all and of a part of a row, with tables of pairs and of elements, and with
     // angles.
     for turns in Turns::all() {
-        for (shape, dim) in [([3, 2, 8, 1, 64], 32), ([5, 1, 3, 1, 64], 64)] {
+        for (shape, dim) in [([3, 2, 8, 1, 64], 32), ([5, 1, 3, 1, 64], 64), ([3, 2, 2, 1, 22], 18)]
+        {
             for freqs in [false, true] {
                 let turns = Turns { freqs, ..turns };
                 let spec = Spec { dim, turns, ..Spec::new(shape, "styles") };
-                add(spec, gaps, false, !turns.nope_first && dim == 32);
+                add(spec, gaps, false, !turns.nope_first && dim < 64);
             }
             add(Spec { dim, turns, ..Spec::new(shape, "in place") }, dense, true, false);
+        }
+    }
+    // The shapes that AITER's tests have.
+    for turns in Turns::all() {
+        for (s, b) in [(1, 1), (1, 3), (32, 1), (32, 3)] {
+            let spec = Spec { turns, ..Spec::new([s, b, 8, 1, 64], "sequences of heads") };
+            add(spec, dense, false, false);
+            add(spec, dense, true, false);
         }
     }
     // Rows of every kind: with runs of 16 bytes, and without; more than a wave has lanes for.
@@ -219,7 +251,7 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }
     for layout in [RopeLayout::Sbhd, RopeLayout::Bshd, RopeLayout::Bhsd] {
-        let spec = Spec { layout, dim: 32, ..Spec::new([17, 3, 4, 1, 48], "layouts") };
+        let spec = Spec { layout, dim: 32, ..Spec::new([11, 3, 4, 2, 48], "layouts") };
         add(spec, dense, false, false);
         add(Spec { name: "layouts in place", ..spec }, gaps, true, false);
         add(Spec { name: "layouts at the end", ..spec }, gaps.edge(Edge::End), false, false);
@@ -228,7 +260,7 @@ pub(super) fn cases() -> Vec<Case> {
             add(Spec { turns, name: "positions", ..spec }, dense, false, false);
         }
     }
-    for (q, k) in [(1, 1), (4, 1), (16, 8), (9, 3)] {
+    for (q, k) in [(1, 1), (4, 1), (16, 1), (8, 8), (32, 8), (128, 8), (9, 3)] {
         for (i, positions) in [None, Some(32), Some(64)].into_iter().enumerate() {
             let turns = Turns { positions, offsets: i == 2, ..Turns::DEFAULT };
             let spec = Spec { turns, ..Spec::new([33, 1, q, k, 64], "queries and keys").two() };
@@ -246,7 +278,8 @@ pub(super) fn cases() -> Vec<Case> {
         for (shape, dim) in [([length, 2, 3, 2, 64], 64), ([length, 2, 3, 2, 18], 10)] {
             let spec = Spec { shape, dim, name: "sequences", ..thd };
             add(spec, gaps, false, false);
-            add(Spec { name: "sequences in place", ..spec }, gaps, true, false);
+            let name = "sequences in place";
+            add(Spec { name, bits: 64, ..spec }, gaps, true, false);
         }
     }
     // Indices outside of tables and of tensors, in bounds of sequences too.
@@ -262,8 +295,10 @@ pub(super) fn cases() -> Vec<Case> {
         ("one bound", &[5]),
     ] {
         let turns = Turns { wild: true, ..Turns::DEFAULT };
-        let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds, turns, ..two };
-        add(Spec { shape: [23, 2, 2, 2, 32], dim: 32, name, ..thd }, dense, false, false);
+        for bits in [32, 64] {
+            let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds, bits, turns, ..two };
+            add(Spec { shape: [23, 2, 2, 2, 32], dim: 32, name, ..thd }, dense, false, false);
+        }
     }
     // Several turns of few workgroups, and several turns of heads.
     for tile in ["any", "vector"] {
@@ -281,6 +316,11 @@ pub(super) fn cases() -> Vec<Case> {
         let spec = Spec { dim, layout: RopeLayout::Thd, ..Spec::new(shape, "model").two() };
         cases.push(spec.case(DType::Bf16, DType::F32).size(Size::Large));
     }
+    let spec = Spec { layout: RopeLayout::Bhsd, ..Spec::new([2048, 4, 32, 1, 128], "model") };
+    cases.push(spec.case(DType::Bf16, DType::F32).size(Size::Large));
+    let thd = Spec::new([1024, 1, 32, 1, 128], "many sequences");
+    let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds: &MANY, ..thd };
+    cases.push(thd.case(DType::Bf16, DType::F32).size(Size::Large));
     // Tokens and heads beyond 2^32 bytes.
     for (layout, dtype) in
         [RopeLayout::Sbhd, RopeLayout::Bhsd].into_iter().zip([DType::Bf16, DType::F32])

@@ -66,7 +66,7 @@ __device__ inline void store_elements(T* to, vec<T, N> elements) {
 // As above, `stride` apart.
 template <class T, int N>
 __device__ inline void store_elements(T* to, vec<T, N> elements, i64 stride) {
-  if (stride == 1) {
+  if (N == 1 || stride == 1) {
     store_elements<T, N>(to, elements);
   } else {
     for (int i = 0; i < N; ++i) to[i * stride] = elements[i];
@@ -87,15 +87,20 @@ __device__ inline vec<u8, N> e4m3_bytes(vec<f32, N> x) {
 
 // Stores numbers, rounded to a type that is the same in all lanes, from an element on.
 template <int N>
-__device__ inline void store_rounded(void* base, i64 element, cache_type type, vec<f32, N> x,
+__device__ inline void store_rounded(void* base, i64 element, dtype type, vec<f32, N> x,
                                      i64 stride = 1) {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    store_elements<T, N>(static_cast<T*>(base) + element, round_to<T, N>(x), stride);
+  });
+}
+template <int N>
+__device__ inline void store_rounded(void* base, i64 element, cache_type type, vec<f32, N> x,
+                                     i64 stride) {
   if (type == cache_type::e4m3) {
     store_elements<u8, N>(static_cast<u8*>(base) + element, e4m3_bytes<N>(x), stride);
   } else {
-    with_type(static_cast<dtype>(type), [&](auto zero) {
-      using T = decltype(zero);
-      store_elements<T, N>(static_cast<T*>(base) + element, round_to<T, N>(x), stride);
-    });
+    store_rounded<N>(base, element, static_cast<dtype>(type), x, stride);
   }
 }
 

@@ -6,8 +6,8 @@ use hk_ref::attn::fused_kv_cache::{Cache, Layout};
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::super::angles::{Numbers, Turns, tables};
-use super::{CACHES, Slots, cached};
+use super::super::angles::{Numbers, Turns, size_of_rows, tables};
+use super::{Slots, cached, caches, dtype_for};
 use crate::{
     CacheElement, FusedQkRopeCatAndCacheMlaOut, KvCacheOptions, RopeStyle, cat_and_cache_mla,
     fused_qk_rope_cat_and_cache_mla_into,
@@ -58,7 +58,8 @@ impl Spec {
         );
         let dtypes = [x, table, queries, cache];
         let mut info = CaseInfo::new("fused_kv_cache", self.op, name, &dtypes, &self.shape);
-        info.arch = arch;
+        let [_, all, _, query_heads, heads, n, r, ..] = self.shape;
+        (info.arch, info.size) = (arch, size_of_rows(all * (query_heads + heads) * (n + r)));
         Case::new(info, move |s| {
             real!(x, T => real!(table, W => real!(queries, O => cached!(cache, C => {
                 set_up::<T, W, O, C>(s, self)
@@ -66,11 +67,11 @@ impl Spec {
         })
     }
 
-    /// Into caches of each type, from others in turn.
-    fn cases(self) -> impl Iterator<Item = Case> {
-        CACHES.into_iter().enumerate().map(move |(i, (cache, arch))| {
-            let x = REALS[i % 3];
-            self.case([x, REALS[(i + 1) % 3], x, cache], arch)
+    /// Into caches of the types of that turn.
+    fn cases(self, turn: usize) -> impl Iterator<Item = Case> {
+        caches(turn).into_iter().enumerate().map(move |(i, (cache, arch))| {
+            let x = dtype_for(turn, i);
+            self.case([x, REALS[(turn + 1) % 3], x, cache], arch)
         })
     }
 }
@@ -196,8 +197,10 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let dense = Placement::DENSE;
     let gaps = dense.gap(8).shift(3);
+    let mut turn = 0;
     let mut add = |spec: Spec, place: Placement| {
-        cases.extend(spec.cases().map(|case| case.place(place)));
+        cases.extend(spec.cases(turn).map(|case| case.place(place)));
+        turn += 1;
     };
     for (i, tokens) in [1, 8, 33].into_iter().enumerate() {
         let scaled = i != 1;
@@ -225,6 +228,6 @@ pub(super) fn cases() -> Vec<Case> {
     // DeepSeek-V3.
     let large = Spec::new(fused, [8192, 8192, 8192, 128, 1, 512, 64, 16_384, 512]);
     let large = Spec { scaled: true, name: "model", ..large };
-    cases.extend(large.cases().map(|case| case.size(Size::Large)));
+    cases.extend(large.cases(0).map(|case| case.size(Size::Large)));
     cases
 }
