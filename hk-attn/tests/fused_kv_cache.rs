@@ -5,7 +5,9 @@ mod common;
 
 use common::{Traffic, devices, few_workgroups};
 use hk_attn::{
-    CacheLayout, KvCacheOptions, KvCaches, RopeOptions, Tensor, bf16, parity, reshape_and_cache,
+    Angles, CacheLayout, FusedQkRopeCatAndCacheMlaOut, KvCacheOptions, KvCaches, RopeOptions,
+    RopeStyle, Tensor, bf16, fused_qk_rope_cat_and_cache_mla_into,
+    fused_qk_rope_cosine_cache_llama, fused_qk_rope_reshape_and_cache, parity, reshape_and_cache,
 };
 use hk_core::Error;
 use hk_ref::harness::rejected;
@@ -72,10 +74,93 @@ fn reshape_and_cache_moves_rows_once() {
         let options = KvCacheOptions::default().rope(RopeOptions::default().rows(few_workgroups()));
         let bytes = 2 * x.len() * 2;
         // Each lane reads the slot of its token.
-        let traffic = Traffic { read: bytes, written: bytes, tables: 2 * tokens * 64 * 4 };
+        let traffic =
+            Traffic { read: bytes, written: bytes, tables: 0, slots: 2 * tokens * 64 * 4 };
         traffic.check(&stream, || {
             let caches = KvCaches { key: &mut *key, value: &mut *value };
             reshape_and_cache(&x, &x, &slots, &options, caches)
         });
+    }
+}
+
+#[test]
+fn fused_qk_rope_cat_and_cache_mla_moves_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [tokens, qh, n, r] = [64, 128, 512, 64];
+        let x = |heads, width| Tensor::filled(&stream, &[tokens, heads, width], bf16::ONE).unwrap();
+        let (q_nope, q_pe, k_nope, k_pe) = (x(qh, n), x(qh, r), x(1, n), x(1, r));
+        let (mut q, mut k_pe_out, mut kv_cache) = (x(qh, n + r), x(1, r), x(1, n + r));
+        let slots: Vec<i32> = (0..tokens as i32).rev().collect();
+        let slots = Tensor::from_slice(&stream, &slots, &[tokens]).unwrap();
+        let table = Tensor::filled(&stream, &[tokens, r / 2], bf16::ONE).unwrap();
+        let angles = Angles::tables(&table, &table);
+        let rope = RopeOptions::default().style(RopeStyle::Gptj).rows(few_workgroups());
+        let options = KvCacheOptions::default().rope(rope);
+        // Sixteen query heads at once read cosines and sines of their token, and the key head; each
+        // lane of keys reads the slot.
+        let slots_read = tokens * (n + r) / 16 * 4;
+        let tables = tokens * (16 + 1) * 2 * (r / 2) * 2;
+        let read = 2 * tokens * (qh + 1) * (n + r);
+        let traffic = Traffic { read, written: read + 2 * tokens * r, tables, slots: slots_read };
+        traffic.check(&stream, || {
+            let out = FusedQkRopeCatAndCacheMlaOut {
+                q: &mut *q,
+                k_pe: Some(&mut *k_pe_out),
+                decode_q_pe: None,
+                q_nope_zeros: None,
+                kv_cache: &mut *kv_cache,
+            };
+            fused_qk_rope_cat_and_cache_mla_into(
+                &q_nope, &q_pe, &k_nope, &k_pe, &slots, &angles, &options, out,
+            )
+        });
+    }
+}
+
+#[test]
+fn a_scale_of_zero_gives_what_ieee_says() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = [-2.0, 0.0, 3.0, 0.5].map(bf16::from_f32);
+        let x = Tensor::from_slice(&stream, &x, &[1, 1, 4]).unwrap();
+        let slots = Tensor::from_slice(&stream, &[0], &[1]).unwrap();
+        let scale = Tensor::filled(&stream, &[1], 0.0).unwrap();
+        let mut key = Tensor::<bf16>::zeros(&stream, &[1, 1, 1, 4]).unwrap();
+        let mut value = Tensor::zeros(&stream, &[1, 1, 1, 4]).unwrap();
+        let options = KvCacheOptions::default().k_scale(&scale);
+        let caches = KvCaches { key: &mut *key, value: &mut *value };
+        reshape_and_cache(&x, &x, &slots, &options, caches).unwrap();
+        let got: Vec<f32> = key.to_vec().unwrap().into_iter().map(bf16::to_f32).collect();
+        assert!(got[1].is_nan(), "{got:?}");
+        let infinite = [f32::NEG_INFINITY, f32::INFINITY, f32::INFINITY];
+        assert_eq!([got[0], got[2], got[3]], infinite);
+        assert_eq!(value.to_vec().unwrap(), x.to_vec().unwrap());
+    }
+}
+
+#[test]
+fn fused_qk_rope_cosine_cache_llama_is_the_op_without_keys() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x: Vec<f32> = (0..2 * 2 * 4).map(|i| (i as f32).sin()).collect();
+        let x = Tensor::from_slice(&stream, &x, &[2, 2, 4]).unwrap();
+        let slots = Tensor::from_slice(&stream, &[3, 1], &[2]).unwrap();
+        let freqs = Tensor::from_slice(&stream, &[0.3, 1.2, 2.5, -1.0f32], &[2, 2]).unwrap();
+        let angles = Angles::freqs(&freqs);
+        let options = KvCacheOptions::default();
+        let caches = || [(); 2].map(|()| Tensor::<f32>::zeros(&stream, &[2, 2, 2, 4]).unwrap());
+        let ([mut key, mut value], [mut other_key, mut other_value]) = (caches(), caches());
+        let caches = KvCaches { key: &mut *key, value: &mut *value };
+        let all = fused_qk_rope_reshape_and_cache(&x, &x, &x, &slots, &angles, &options, caches);
+        let all = all.unwrap();
+        let caches = KvCaches { key: &mut *other_key, value: &mut *other_value };
+        let q = fused_qk_rope_cosine_cache_llama(&x, &x, &x, &slots, &angles, &options, caches);
+        let q = q.unwrap().to_vec().unwrap();
+        assert_eq!(q, all.q.to_vec().unwrap());
+        assert_eq!(q, all.k.to_vec().unwrap());
+        assert_eq!(key.to_vec().unwrap()[3 * 8..], q[..8]);
+        assert_eq!(other_key.to_vec().unwrap(), key.to_vec().unwrap());
+        assert_eq!(other_value.to_vec().unwrap(), value.to_vec().unwrap());
     }
 }

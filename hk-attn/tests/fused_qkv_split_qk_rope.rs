@@ -79,7 +79,7 @@ fn fused_qkv_split_qk_rope_moves_rows_once() {
         let bytes = qkv.len() * 2;
         // Eight query heads at once read cosines and sines of their token, and eight key heads.
         let tables = tokens * 2 * 8 * 2 * (d / 2) * 2;
-        let traffic = Traffic { read: bytes, written: bytes, tables };
+        let traffic = Traffic { read: bytes, written: bytes, tables, slots: 0 };
         traffic.check(&stream, || {
             let out = FusedQkvSplitQkRopeOut { q: &mut q, k: &mut k, v: &mut v };
             fused_qkv_split_qk_rope_into(&qkv, &angles, &options, out)

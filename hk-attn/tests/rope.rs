@@ -4,7 +4,8 @@ mod common;
 
 use common::{Traffic, devices, few_workgroups};
 use hk_attn::{
-    Angles, RopeLayout, RopeOptions, RowOptions, Tensor, bf16, parity, rope, rope_into, rope_thd,
+    Angles, RopeLayout, RopeOptions, RowOptions, Tensor, bf16, parity, rope, rope_2c, rope_into,
+    rope_thd,
 };
 use hk_core::Error;
 use hk_ref::harness::rejected;
@@ -53,6 +54,21 @@ fn rope_rejects_wrong_arguments_and_leaves_output() {
 }
 
 #[test]
+fn rope_2c_rejects_parts_of_groups() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = |heads| Tensor::filled(&stream, &[5, heads, 16], 1.0f32).unwrap();
+        let table = Tensor::filled(&stream, &[5, 8], 0.5f32).unwrap();
+        let angles = Angles::tables(&table, &table);
+        let options = RopeOptions::default();
+        let call = |heads| rope_2c(&x(heads), &x(2), RopeLayout::Thd, &angles, &options);
+        assert!(call(4).is_ok());
+        let error = call(3).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "h", .. }), "{error}");
+    }
+}
+
+#[test]
 fn rope_thd_rejects_wrong_bounds() {
     for device in devices() {
         let stream = device.default_stream();
@@ -87,7 +103,7 @@ fn rope_moves_rows_once() {
             let tables = tokens * at_once * 2 * columns * 2;
             let angles = Angles::tables(&table, &table);
             let options = RopeOptions::default().rows(few_workgroups());
-            let traffic = Traffic { read: bytes, written: bytes, tables };
+            let traffic = Traffic { read: bytes, written: bytes, tables, slots: 0 };
             traffic.check(&stream, || rope_into(&x, RopeLayout::Thd, &angles, &options, &mut y));
         }
     }
