@@ -1,5 +1,6 @@
 //! The device headers on both simulated chips, one module per header.
 
+mod cache;
 mod gpu;
 mod hip;
 mod lds;
@@ -9,6 +10,7 @@ mod mma;
 mod operand;
 mod order;
 mod quant;
+mod rope;
 mod row;
 mod types;
 mod wave;
