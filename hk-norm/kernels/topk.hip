@@ -17,6 +17,7 @@ struct TopkArgs {
   u32 width;
   u32 k;
   u32 has_wide_indices;  // of 64 bits rather than 32
+  u32 has_f32_values;    // whatever x has
 };
 
 namespace {
@@ -63,7 +64,12 @@ __device__ inline void store_result(const TopkArgs& args, u32 row, u32 rank, u64
       value = bit_cast<T>(bits);
     }
   }
-  static_cast<T*>(args.values)[row * args.values_stride + rank] = value;
+  const i64 of_values = row * args.values_stride + rank;
+  if (args.has_f32_values != 0) {
+    static_cast<f32*>(args.values)[of_values] = to_f32(value);
+  } else {
+    static_cast<T*>(args.values)[of_values] = value;
+  }
   const i64 at = row * args.indices_stride + rank;
   if (args.has_wide_indices != 0) {
     static_cast<i64*>(args.indices)[at] = column;

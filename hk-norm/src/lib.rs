@@ -53,7 +53,7 @@ pub use rmsnorm::{
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,
 };
 pub use softmax::{softmax, softmax_inplace, softmax_into};
-pub use topk::{Column, Topk, TopkOut, topk, topk_into};
+pub use topk::{Column, Topk, TopkOut, topk, topk_into, topk_values_f32, topk_values_f32_into};
 
 pub use hk_core::Activation;
 pub use hk_core::op::quant::{

@@ -6,7 +6,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `[.., n]` -> values, indices `[.., k]`; any n from 1 to 2^24 and k from 1 to n, rows any distance apart |
-//! | Dtypes | x bf16, f16, f32; values as x, bit by bit; indices i64 or i32 |
+//! | Dtypes | x bf16, f16, f32; values as x, bit by bit, or of [`topk_values_f32`] in f32; indices i64 or i32 |
 //! | Numerics | exact |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | radix selection, as Alabi, Blanchard, Gordon and Steinbach, "Fast k-Selection Algorithms for Graphics Processing Units" (2012), describe it; Batcher, "Sorting networks and their applications" (1968) |
@@ -29,7 +29,7 @@
 
 #[cfg(doc)]
 use hk_core::Error;
-use hk_core::dtype::{Real, Scalar};
+use hk_core::dtype::{DType, Real, Scalar};
 use hk_core::op::Arguments;
 use hk_core::op::rows::{ROWS, RowOptions};
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice, kernel_args};
@@ -50,7 +50,7 @@ impl Column for i64 {
     const IS_WIDE: bool = true;
 }
 
-/// What [`topk`] returns.
+/// What [`topk`] and [`topk_values_f32`] return.
 #[derive(Debug)]
 pub struct Topk<T: Real> {
     /// The largest elements, in descending order.
@@ -59,7 +59,7 @@ pub struct Topk<T: Real> {
     pub indices: Tensor<i64>,
 }
 
-/// Where [`topk_into`] stores.
+/// Where [`topk_into`] and [`topk_values_f32_into`] store.
 #[derive(Debug)]
 pub struct TopkOut<'a, T: Real, I: Column> {
     /// The largest elements, in descending order.
@@ -75,15 +75,41 @@ pub struct TopkOut<'a, T: Real, I: Column> {
 /// spaced, [`Error::Value`] if `k` is 0 or more than a row has, and [`Error::NoTile`] if there is no
 /// tile of the name that is asked for, for such rows and such a `k`.
 pub fn topk<T: Real>(x: &TensorSlice<T>, k: usize, options: &RowOptions<'_>) -> Result<Topk<T>> {
+    let mut top = empty(x, k)?;
+    topk_into(x, k, options, top.out())?;
+    Ok(top)
+}
+
+/// As [`topk`], with values in f32 whatever `x` has.
+///
+/// # Errors
+/// As [`topk`].
+pub fn topk_values_f32<T: Real>(
+    x: &TensorSlice<T>,
+    k: usize,
+    options: &RowOptions<'_>,
+) -> Result<Topk<f32>> {
+    let mut top = empty(x, k)?;
+    topk_values_f32_into(x, k, options, top.out())?;
+    Ok(top)
+}
+
+/// Memory for the largest elements and their columns.
+fn empty<T: Real, V: Real>(x: &TensorSlice<T>, k: usize) -> Result<Topk<V>> {
     let mut shape = x.shape().to_vec();
     if let Some(width) = shape.last_mut() {
         // More is refused.
         *width = k.min(*width);
     }
-    let mut values = Tensor::empty(x.stream(), &shape)?;
-    let mut indices = Tensor::<i64>::empty(x.stream(), &shape)?;
-    topk_into(x, k, options, TopkOut { values: &mut *values, indices: &mut *indices })?;
-    Ok(Topk { values, indices })
+    let values = Tensor::empty(x.stream(), &shape)?;
+    Ok(Topk { values, indices: Tensor::empty(x.stream(), &shape)? })
+}
+
+impl<T: Real> Topk<T> {
+    /// Where to store them.
+    fn out(&mut self) -> TopkOut<'_, T, i64> {
+        TopkOut { values: &mut self.values, indices: &mut self.indices }
+    }
 }
 
 kernel_args! {
@@ -99,6 +125,7 @@ kernel_args! {
         pub(crate) width: u32,
         pub(crate) k: u32,
         pub(crate) has_wide_indices: u32,
+        pub(crate) has_f32_values: u32,
     }
 }
 
@@ -116,8 +143,32 @@ pub fn topk_into<T: Real, I: Column>(
     options: &RowOptions<'_>,
     out: TopkOut<'_, T, I>,
 ) -> Result<()> {
+    launch("topk", x, k, options, out)
+}
+
+/// As [`topk_values_f32`], into given tensors.
+///
+/// # Errors
+/// As [`topk_into`].
+pub fn topk_values_f32_into<T: Real, I: Column>(
+    x: &TensorSlice<T>,
+    k: usize,
+    options: &RowOptions<'_>,
+    out: TopkOut<'_, f32, I>,
+) -> Result<()> {
+    launch("topk_values_f32", x, k, options, out)
+}
+
+/// With values of the type of x, or in f32.
+fn launch<T: Real, V: Real, I: Column>(
+    op: &'static str,
+    x: &TensorSlice<T>,
+    k: usize,
+    options: &RowOptions<'_>,
+    out: TopkOut<'_, V, I>,
+) -> Result<()> {
     const TOP: &str = "top(k)";
-    let mut args = Arguments::new("topk");
+    let mut args = Arguments::new(op);
     let x_stride = args.input("x", x, ROWS).rows()?;
     let [rows, width] = options.check(&args)?;
     args.limit("n", 1..=1 << 24)?;
@@ -142,6 +193,7 @@ pub fn topk_into<T: Real, I: Column>(
         width: width as u32,
         k: k as u32,
         has_wide_indices: u32::from(I::IS_WIDE),
+        has_f32_values: u32::from(V::DTYPE == DType::F32),
     };
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
     unsafe { kernel.launch(call, rows, &args) }

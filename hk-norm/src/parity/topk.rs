@@ -5,7 +5,7 @@ use hk_ref::norm::topk::topk as reference;
 use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
 use crate::topk::Column;
-use crate::{RowOptions, TopkOut, topk_into};
+use crate::{RowOptions, TopkOut, topk_into, topk_values_f32_into};
 
 /// `[rows, width, k]` of the specification, and such in which k is beside a power of two, more than is
 /// sorted at once, or all of a row.
@@ -61,6 +61,8 @@ enum Content {
     Special,
     /// So many elements of -inf, then numbers.
     Masked(usize),
+    /// Numbers above or below zero only.
+    OneSign(f64),
 }
 
 /// What varies between cases, apart from element types and places.
@@ -70,16 +72,20 @@ struct Spec {
     name: &'static str,
     content: Content,
     workgroups: Option<u32>,
+    /// Whether values are in f32 whatever x has.
+    in_f32: bool,
 }
 
 impl Spec {
     const fn new(shape: [usize; 3], name: &'static str) -> Self {
-        Self { shape, name, content: Content::Drawn(Draw::Normal), workgroups: None }
+        let (content, workgroups) = (Content::Drawn(Draw::Normal), None);
+        Self { shape, name, content, workgroups, in_f32: false }
     }
 
     fn case(self, dtype: DType, is_wide: bool) -> Case {
         let indices = if is_wide { DType::I64 } else { DType::I32 };
-        let info = CaseInfo::new("topk", "topk", self.name, &[dtype, indices], &self.shape);
+        let op = if self.in_f32 { "topk_values_f32" } else { "topk" };
+        let info = CaseInfo::new("topk", op, self.name, &[dtype, indices], &self.shape);
         Case::new(info, move |s| {
             real!(dtype, T => if is_wide {
                 set_up::<T, i64>(s, self);
@@ -108,6 +114,12 @@ fn elements<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
                 let least = T::from_f64(f64::NEG_INFINITY);
                 x.chunks_mut(width).for_each(|row| row[..count].fill(least));
             }
+            Content::OneSign(sign) => {
+                x = draw(Draw::Normal);
+                // No zeros, which have their own key.
+                let size = |x: &T| x.to_f64().abs().max(0.01);
+                x.iter_mut().for_each(|x| *x = T::from_f64(sign * size(x)));
+            }
             Content::Few | Content::Drawn(_) => {}
         }
         return x;
@@ -125,11 +137,20 @@ fn set_up<T: Real, I: Column>(s: &mut Setup, spec: Spec) {
     let columns = columns.into_iter().map(|column| column as f64).collect();
     let each_row = s.carried(|element| element / width * k);
     let x = s.given("x", &[rows, width], x);
-    let values = s.output::<T>("values", &[rows, k], Expected::bits(&values)).place(each_row);
     // Of 8 bytes each, rows as far apart as those of x are more than hosts can commit.
     let near = Placement { gap: each_row.gap.min(8), ..each_row };
     let indices = s.output::<I>("indices", &[rows, k], Expected::exact(columns)).place(near);
     let options = spec.workgroups.into_iter().fold(RowOptions::default(), RowOptions::workgroups);
+    if spec.in_f32 {
+        let values = Expected::exact(hk_core::dtype::decode(&values));
+        let values = s.output::<f32>("values", &[rows, k], values).place(each_row);
+        s.call(move || {
+            let out = TopkOut { values: &mut *values.get(), indices: &mut *indices.get() };
+            topk_values_f32_into(&x.get(), k, &options, out)
+        });
+        return;
+    }
+    let values = s.output::<T>("values", &[rows, k], Expected::bits(&values)).place(each_row);
     s.call(move || {
         let out = TopkOut { values: &mut *values.get(), indices: &mut *indices.get() };
         topk_into(&x.get(), k, &options, out)
@@ -155,6 +176,10 @@ pub(crate) fn cases() -> Vec<Case> {
         let special = Spec { content: Content::Special, ..Spec::new(shape, "special") };
         add(special, dense);
         add(Spec { shape: [rows, width, width.min(700)], ..special }, dense);
+        add(Spec { in_f32: true, ..special }, dense.gap(5).shift(3));
+        for (sign, name) in [(1.0, "all above zero"), (-1.0, "all below zero")] {
+            add(Spec { content: Content::OneSign(sign), ..Spec::new(shape, name) }, dense);
+        }
         let equal = Content::Drawn(Draw::Equal);
         add(Spec { content: equal, ..Spec::new(shape, "all equal") }, dense);
         let least = Content::Masked(width);
