@@ -12,12 +12,13 @@ use hk_core::Arch;
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 use hk_core::op::quant::Fp8;
 use hk_quant::{
-    Device, DowncastOptions, GatedRmsInput, GatedRmsOptions, GroupOptions, MxOptions, Quantised, RmsInput,
-    RmsOthers, RmsnormDynamicOptions, RowOptions, StaticOptions, Stream, Tensor, bf16,
-    downcast_to_mxfp_into, dynamic_mxfp4_quant_into, dynamic_per_tensor_quant_into, fused_flatten_fp8_group_quant_into,
-    fused_flatten_mxfp4_quant_into, fused_rms_gated_fp8_group_quant_into,
-    fused_rms_mxfp4_quant_into, fused_silu_mul_fp8_per_tensor_static_quant_into,
-    per_block_quant_into, per_group_quant_into, per_token_quant_into, rmsnorm_dynamic_quant_into,
+    Device, DowncastOptions, GatedRmsInput, GatedRmsOptions, GroupOptions, MxOptions, Quantised,
+    RmsInput, RmsOthers, RmsnormDynamicOptions, RowOptions, StaticOptions, Stream, Tensor, bf16,
+    downcast_to_mxfp_into, dynamic_mxfp4_quant_into, dynamic_per_tensor_quant_into,
+    fused_flatten_fp8_group_quant_into, fused_flatten_mxfp4_quant_into,
+    fused_rms_gated_fp8_group_quant_into, fused_rms_mxfp4_quant_into,
+    fused_silu_mul_fp8_per_tensor_static_quant_into, per_block_quant_into, per_group_quant_into,
+    per_token_quant_into, rmsnorm_dynamic_quant_into,
 };
 
 const DEVICES: [&str; 2] = ["sim:mi325x", "sim:mi355x"];
