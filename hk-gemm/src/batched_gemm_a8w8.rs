@@ -1,4 +1,5 @@
-//! Batches of products of quantised matrices: `y[b] = epilogue((x[b] w[b]^T) x_scale[b] w_scale[b])`.
+//! Batches of products of quantised matrices:
+//! `y[b] = epilogue((x[b] w[b]^T) x_scale[b] w_scale[b])`.
 //!
 //! | | |
 //! |---|---|
@@ -37,12 +38,11 @@ const OP: &str = "batched_gemm_a8w8";
 /// Multiplies each matrix of `x` by the transpose of its partner in `w`:
 /// `y[b, i, j] = epilogue(x_scale[b, i] w_scale[b, j] sum_k x[b, i, k] w[b, j, k])`.
 ///
-///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
-/// tile of that name; [`Error::DType`] if the elements are those of another chip.
+/// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
 pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -58,8 +58,8 @@ pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
 /// As [`batched_gemm_a8w8`], into `y`, whose matrices and rows may be any distances apart.
 ///
 /// # Errors
-/// As [`batched_gemm_a8w8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`batched_gemm_a8w8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it
+/// overlaps an operand, unless it is the same view as one of its shape of the epilogue's.
 pub fn batched_gemm_a8w8_into<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

@@ -43,7 +43,7 @@ const OP: &str = "gemm_a8w8_blockscale";
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
-/// name; [`Error::DType`] if the elements are those of another chip.
+/// name; [`Error::ArchMismatch`] if the elements are those of another chip.
 pub fn gemm_a8w8_blockscale<T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

@@ -1,4 +1,5 @@
-//! Products of quantised matrices with a scale per row of x and of w: `y = epilogue((x w^T) x_scale w_scale)`.
+//! Products of quantised matrices with a scale per row of x and of w:
+//! `y = epilogue((x w^T) x_scale w_scale)`.
 //!
 //! | | |
 //! |---|---|
@@ -37,12 +38,11 @@ const OP: &str = "gemm_a8w8_per_token_scale";
 /// Multiplies `x` by the transpose of `w`:
 /// `y[i, j] = epilogue(x_scale[i] w_scale[j] sum_k x[i, k] w[j, k])`.
 ///
-///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
-/// tile of that name; [`Error::DType`] if the elements are those of another chip.
+/// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
 pub fn gemm_a8w8_per_token_scale<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -58,8 +58,8 @@ pub fn gemm_a8w8_per_token_scale<T: Element8, Y: Real>(
 /// As [`gemm_a8w8_per_token_scale`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`gemm_a8w8_per_token_scale`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`gemm_a8w8_per_token_scale`]; [`Error::Shape`] also if `y` has the wrong shape,
+/// [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of its shape of the epilogue's.
 pub fn gemm_a8w8_per_token_scale_into<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

@@ -1,5 +1,5 @@
-//! What happens to a product before it is stored, for all ops that end in one: an ordered list of steps on the f32 accumulator,
-//! then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
+//! What happens to a product before it is stored, for all ops that end in one: an ordered list of steps
+//! on the f32 accumulator, then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
 
 use super::Arguments;
 use crate::dtype::{Real, bf16, f16};
