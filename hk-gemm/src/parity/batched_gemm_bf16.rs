@@ -96,8 +96,8 @@ fn places(cases: &mut Vec<Case>) {
             }
         }
     }
-    let far = spec("matrices far apart", 3, [1, 1, 40]);
-    let place = Placement::DENSE.gap(1 << 30);
+    let far = spec("matrices far apart", 5, [1, 1, 40]);
+    let place = Placement::DENSE.gap(1 << 29);
     cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual: true, ..far }));
 }
 
