@@ -52,11 +52,15 @@ struct act_mul_rows : gated_matrix<Tile, Interleaved>, no_columns, no_reduction 
     }
     const auto elements = [&](int i) { return y.of[i]; };
     const matrix<u8> codes{to->codes, to->codes_stride};
-    if (to->is_e2m1 != 0) {
-      store_blocks<f32, mx_e2m1, chunks>(codes, to->blocks, at, elements);
-    } else {
-      store_groups<f32, e4m3_codes, chunks>(codes, to->groups, at, elements);
+    // Codes of 4 bits are even in number: of no row that has a wave alone, and is ragged.
+    using place = __remove_cvref(decltype(at));
+    if constexpr (place::shares_wave || !place::ragged) {
+      if (to->is_e2m1 != 0) {
+        store_blocks<f32, mx_e2m1, chunks>(codes, to->blocks, at, elements);
+        return;
+      }
     }
+    store_groups<f32, e4m3_codes, chunks>(codes, to->groups, at, elements);
   }
 };
 

@@ -64,21 +64,18 @@ impl Spec {
 
     /// To each type of codes.
     fn cases(self) -> impl Iterator<Item = Case> {
-        let fp8 = Self {
-            layout: if self.layout == ScaleLayout::Shuffled32x8 {
-                ScaleLayout::RowMajor
-            } else {
-                self.layout
-            },
-            ..self
-        };
         let [rows, width] = self.row.shape;
         let even = RowCase { shape: [rows, width.next_multiple_of(2)], ..self.row };
         let fp4 = Self { row: even, ..self };
-        self.row.inputs().iter().flat_map(move |x| {
-            let fp8 = Arch::ALL.map(|arch| fp8.fp8(*x, arch));
-            fp8.into_iter().chain([fp4.fp4(*x)])
-        })
+        let types = self.row.inputs().iter();
+        types.flat_map(move |x| self.fp8_cases(*x).into_iter().chain([fp4.fp4(*x)]))
+    }
+
+    /// To that of each chip.
+    fn fp8_cases(self, x: DType) -> [Case; 2] {
+        let is_shuffled = self.layout == ScaleLayout::Shuffled32x8;
+        let layout = if is_shuffled { ScaleLayout::RowMajor } else { self.layout };
+        Arch::ALL.map(|arch| Self { layout, ..self }.fp8(x, arch))
     }
 
     fn named(&self, mut case: Case, scales: &str) -> Case {
@@ -238,5 +235,28 @@ pub(super) fn cases() -> Vec<Case> {
         let row = in_turn(i / 2, [16, 1024], "each gate");
         specs.push(Spec { group: 32, ..Spec::new(row, Content::Sparse, i) });
     }
-    specs.into_iter().flat_map(Spec::cases).collect()
+    let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    // Every way of every kernel with every activation, every mode, and rows that end in every way.
+    for gates in [GateLayout::Halves, GateLayout::Interleaved] {
+        let bf16 = |row| RowCase { types: Types::Only(TYPES[0]), ..row };
+        for row in of_tiles(&GATED_TILES, "each").map(bf16) {
+            for i in 0..ALL.len() {
+                let spec = Spec { gates, ..Spec::new(row, Content::Normal, i) };
+                cases.extend(spec.fp8_cases(DType::Bf16));
+            }
+            for i in 0..MxRound::ALL.len() {
+                let row = RowCase { shape: [12, row.shape[1]], ..row };
+                cases.extend(Spec { gates, ..Spec::new(row, Content::Special, i) }.cases());
+            }
+        }
+        for (i, (tile, _)) in GATED_TILES.into_iter().enumerate() {
+            for width in 17..25 {
+                let row = bf16(RowCase { tile: Some(tile), ..RowCase::new([5, width], "ends") });
+                let spec = Spec { gates, ..Spec::new(row, Content::Normal, i + width) };
+                cases.extend(spec.fp8_cases(DType::Bf16));
+                cases.extend((width % 2 == 0).then(|| spec.fp4(DType::Bf16)));
+            }
+        }
+    }
+    cases
 }
