@@ -60,30 +60,37 @@ __device__ inline void load_square(vec<T, side> (&rows)[side], const MxColumnsAr
   }
 }
 
-// Stores a block that ends after so many bytes, if not before.
 template <int N>
-__device__ inline void store_block(u8* to, vec<u8, N> bytes, u32 left) {
-  if (left >= N) {
-    *reinterpret_cast<vec_in_memory<u8, N, 1>*>(to) = bytes;
+__device__ inline void store_bytes(u8* to, vec<u8, N> bytes) {
+  *reinterpret_cast<vec_in_memory<u8, N, 1>*>(to) = bytes;
+}
+
+// Stores the first `count` bytes of a power of two that are more.
+template <int N>
+__device__ inline void store_part(u8* to, vec<u8, N> bytes, u32 count) {
+  if constexpr (N == 2) {
+    if (count % 2 != 0) *to = bytes[0];
   } else {
-    for (u32 i = 0; i < N; ++i) {
-      if (i < left) to[i] = bytes[i];
-    }
+    constexpr u32 half = N / 2;
+    const bool has_half = (count & half) != 0;
+    if (has_half) store_bytes<half>(to, bytes.lo);
+    store_part<half>(to + (has_half ? half : 0), has_half ? bytes.hi : bytes.lo, count);
   }
 }
 
 template <class Format, class T>
-__device__ inline void store_columns(const vec<T, side> (&rows)[side], const MxColumnsArgs& args,
+__device__ inline void store_columns(const vec<T, side> (&rows)[side], const auto& args,
                                      const columns_place& at) {
   constexpr u32 words = Format::bits / 4;  // of the codes of a column that a lane has
   constexpr u32 bytes = mx_block * Format::bits / 8;
+  const u32 addend = mx_addend<Format>(static_cast<mx_round>(args.mode));
   u32 scales[side], codes[words][side];
   static_for<side>([&](auto c) {
     vec<T, side> elements;
     static_for<side>([&](auto r) { elements[r.value] = rows[r.value][c.value]; });
     const u32 amax = largest<T, side>(magnitudes<T, side>(elements));
     const u32 of_block = wave_reduce<largest_magnitude, lanes_of_block>(amax);
-    scales[c.value] = mx_scale<Format>(of_block, static_cast<mx_round>(args.mode));
+    scales[c.value] = mx_scale<Format>(of_block, addend);
     const auto encoded = mx_encode<Format>(to_f32<T, side>(elements), scales[c.value]);
     static_for<words>([&](auto w) { codes[w.value][c.value] = encoded[w.value]; });
   });
@@ -99,9 +106,15 @@ __device__ inline void store_columns(const vec<T, side> (&rows)[side], const MxC
     });
     const u32 column = at.column + first + at.lane;
     if (column >= args.columns) return;
-    u8* to = args.codes + at.matrix * args.codes_matrix + column * args.codes_stride;
+    u8* row = args.codes + at.matrix * args.codes_matrix + column * args.codes_stride;
+    u8* to = row + at.block * bytes;
     const u32 left = (args.rows - at.block * mx_block) * Format::bits / 8;
-    store_block<bytes>(to + at.block * bytes, bit_cast<vec<u8, bytes>>(whole), left);
+    const auto block = bit_cast<vec<u8, bytes>>(whole);
+    if (left >= bytes) {
+      store_bytes<bytes>(to, block);
+    } else {
+      store_part<bytes>(to, block, left);
+    }
     const u32 low = at.lane % 2 == 0 ? scales[first] : scales[first + 1];
     const u32 high = at.lane % 2 == 0 ? scales[first + 2] : scales[first + 3];
     u8* scale = args.scales + at.matrix * args.scales_matrix + column * args.scales_stride;
@@ -127,7 +140,7 @@ __device__ inline void mx_columns(const MxColumnsArgs& args) {
     vec<T, side> rows[side];
     load_square<T>(rows, args, at);
     with_mx_format(static_cast<mx_format>(args.format), [&](auto format) {
-      store_columns<decltype(format)>(rows, args, at);
+      store_columns<decltype(format)>(rows, *late_arguments<true>(args), at);
     });
   }
 }

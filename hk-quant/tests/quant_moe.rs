@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{FEW, devices, moves};
+use common::{FEW, devices, moves, moves_beside};
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E5M2, bf16};
 use hk_core::op::quant::MxCode;
 use hk_core::{Error, Result, Tensor};
@@ -55,9 +55,18 @@ fn quant_moe_rejects_dimensions_and_modes_that_there_are_not() {
 }
 
 #[test]
-fn columns_are_read_and_written_once() {
+fn rows_and_columns_are_read_and_written_once() {
     for device in devices() {
         let stream = device.default_stream();
+        let x = Tensor::filled(&stream, &[512, 512], bf16::ONE).unwrap();
+        let codes = Tensor::<F8E5M2>::empty(&stream, &[512, 512]).unwrap();
+        let scales = Tensor::<E8M0>::empty(&stream, &[512, 16]).unwrap();
+        let mut quantised = Quantised { codes, scales };
+        let bytes = [2 * x.len(), x.len() + x.len() / 32, 3 * x.len() / 512];
+        moves(&stream, bytes, || {
+            let options = DowncastOptions::default().rows(RowOptions::default().workgroups(FEW));
+            downcast_to_mxfp_into(&x, 1, &options, quantised.out())
+        });
         let shape = [2, 256, 512];
         let count = shape.iter().product::<usize>();
         let x = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
@@ -66,7 +75,8 @@ fn columns_are_read_and_written_once() {
         let mut quantised = Quantised { codes, scales };
         // Of each 4,096 elements eight loads, and two stores of codes and scales each.
         let bytes = [2 * count, count / 2 + count / 32, 12 * count / 4096];
-        moves(&stream, bytes, || {
+        // Of each of which a wave reads its arguments again.
+        moves_beside(128 * count / 4096, &stream, bytes, || {
             let rows = RowOptions::default().workgroups(FEW);
             let options = DowncastOptions::default().rows(rows);
             downcast_to_mxfp_into(&x, 1, &options, quantised.out())

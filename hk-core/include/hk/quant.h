@@ -234,21 +234,30 @@ __device__ inline auto with_mx_format(mx_format format, F&& body) {
   }
 }
 
-// The e8m0 byte of a block; 255 if the block has infinity or NaN.
+// What carries into the exponent of a block's largest magnitude where the mode takes the next power of
+// two.
+template <class Format>
+__device__ inline u32 mx_addend(mx_round mode) {
+  switch (mode) {
+    case mx_round::even: return 0x200000;
+    case mx_round::round_up: return 0x7fffff - Format::mantissa;
+    case mx_round::round_down: return 0;
+    case mx_round::ceil: return 0x7fffff;
+    default: return -Format::mantissa;
+  }
+}
+
+// The e8m0 byte of a block, with that addend; 255 if the block has infinity or NaN.
+template <class Format>
+__device__ inline u32 mx_scale(u32 amax, u32 addend) {
+  const i32 byte = (static_cast<i32>(amax + addend) >> 23) - static_cast<i32>(Format::exponent);
+  return amax >= 0x7f800000 ? 255 : byte > 0 ? byte : 0;
+}
+
+// As above, by the mode.
 template <class Format>
 __device__ inline u32 mx_scale(u32 amax, mx_round mode) {
-  // What carries into the exponent where the mode takes the next power of two.
-  const auto addend = [&]() -> u32 {
-    switch (mode) {
-      case mx_round::even: return 0x200000;
-      case mx_round::round_up: return 0x7fffff - Format::mantissa;
-      case mx_round::round_down: return 0;
-      case mx_round::ceil: return 0x7fffff;
-      default: return -Format::mantissa;
-    }
-  };
-  const i32 byte = (static_cast<i32>(amax + addend()) >> 23) - static_cast<i32>(Format::exponent);
-  return amax >= 0x7f800000 ? 255 : byte > 0 ? byte : 0;
+  return mx_scale<Format>(amax, mx_addend<Format>(mode));
 }
 
 // 2^(byte - 127), and NaN for 255.

@@ -206,21 +206,31 @@ fn downcasts() -> Vec<Case> {
         add("plain", shape, axis, Content::Spread, &same);
     }
     add("fp8", &[5, 33], 1, Content::Spread, &same);
-    for content in [Content::Ties, Content::Special] {
-        for _ in 0..5 {
-            add("modes", &[6, 96], -1, content, &same);
-            add("modes", &[96, 40], 0, content, &same);
-        }
-        for _ in 0..2 {
-            add("modes", &[66, 5], 0, content, &same);
-        }
-    }
     let turns = |of: &mut Downcast| of.options = RowOptions::default().workgroups(1);
     add("turns", &[3, 70, 260], 1, Content::Spread, &turns);
     add("turns", &[2, 98, 37], 1, Content::Spread, &turns);
     // Adjacent along the dimension, though it is not the last.
     let across = |of: &mut Downcast| of.order = vec![0, 2, 1];
     add("adjacent", &[3, 66, 10], 1, Content::Spread, &across);
+    // Every mode with every type of codes, and every remainder of a block, in one kernel of each way.
+    for codes in CODES {
+        let is_fp4 = codes.0 == DType::F4x2E2M1;
+        for mode in MODES {
+            if (codes.0, mode) == (DType::F8E5M2, MxRound::Even) {
+                continue;
+            }
+            for content in [Content::Ties, Content::Special] {
+                for (shape, axis) in [([6, 96], -1), ([96, 40], 0), ([66, 5], 0)] {
+                    let of = Downcast { mode, codes, ..Downcast::new(&shape, axis, content, 0) };
+                    cases.push(of.case("modes", DType::Bf16));
+                }
+            }
+        }
+        for n in (1..MX_BLOCK).filter(|n| !is_fp4 || n % 2 == 0) {
+            let of = Downcast { codes, ..Downcast::new(&[n, 9], 0, Content::Spread, 0) };
+            cases.push(of.case("tails", DType::Bf16));
+        }
+    }
     let placed = [
         ("gaps", Placement::DENSE.gap(5).shift(3), Size::Quick),
         ("end of memory", Placement::DENSE.gap(3).edge(hk_ref::Edge::End), Size::Quick),
