@@ -41,13 +41,6 @@ namespace {
 // grid's second dimension.
 enum class gated_step : u32 { whole_rows, lanes, roots, groups };
 
-// Elements before the group that the workgroup has.
-__device__ inline i64 before(const auto& of) {
-  return of->step == static_cast<u32>(gated_step::groups)
-             ? static_cast<i64>(block_idx().y) * of->width
-             : 0;
-}
-
 // The scale of a group with that largest magnitude. NaN and infinity stay.
 __device__ inline f32 gated_scale(u32 amax, f32 most, bool is_power) {
   const u32 least = bit_cast<u32>(0x1p-9f);
@@ -64,9 +57,12 @@ __device__ inline vec<u32, 2> gated_codes(chunk_values y, f32 scale, f32 most) {
 }
 
 // Rows, with what all policies do with them.
-template <class Tile>
+template <class Tile, gated_step Step>
 struct gated_base {
   using T = typename Tile::T;
+  // The roots of groups were found before.
+  static constexpr bool is_group = Step == gated_step::groups;
+  using root_of_row = per_chunk<f32, is_group ? 1 : 0>;
   static constexpr int chunks = Tile::CHUNKS;
   using values = per_chunk<chunk_values, chunks>;
 
@@ -74,24 +70,25 @@ struct gated_base {
 
   struct loads {
     row_load<T, chunks> x, z;
-    f32 root;
+    root_of_row root;
   };
   struct held {
     per_chunk<vec<T, chunk>, chunks> x, z;
-    f32 root;
+    root_of_row root;
   };
 
   __device__ void start(loads& to, const auto& at) const {
     const auto from = late();
-    const auto step = static_cast<gated_step>(from->step);
     const i64 offset = before(from);
     to.x.start({static_cast<const T*>(from->x) + offset, from->x_stride}, at);
     // Roots need gates only if these come first.
-    const bool is_gated = step != gated_step::roots || from->gates_first != 0;
+    const bool is_gated = Step != gated_step::roots || from->gates_first != 0;
     to.z.start({static_cast<const T*>(from->z) + offset, from->z_stride}, at.only_if(is_gated));
-    const arch::checked_range roots{from->roots + at.first, out_of_range};
-    const bool has_root = step == gated_step::groups && at.has_row();
-    to.root = bit_cast<f32>(roots.load_32(has_root ? at.row_of_wave() * 4 : out_of_range));
+    if constexpr (is_group) {
+      const arch::checked_range roots{from->roots + at.first, out_of_range};
+      const u32 offset = at.has_row() ? at.row_of_wave() * 4 : out_of_range;
+      to.root.of[0] = bit_cast<f32>(roots.load_32(offset));
+    }
   }
 
   __device__ held hold(const loads& from, const auto& at) const {
@@ -127,6 +124,11 @@ struct gated_base {
   }
 
  protected:
+  // Elements before the group that the workgroup has.
+  __device__ static i64 before(const auto& of) {
+    return is_group ? static_cast<i64>(block_idx().y) * of->width : 0;
+  }
+
   // In some tiles there are more arguments than scalar registers.
   __device__ auto late() const {
     return late_arguments<Tile::IN_PIECES || Tile::LANES < wave_size>(args);
@@ -169,7 +171,6 @@ struct gated_base {
     store_codes<8, chunks>({to->codes + before(to), to->codes_stride}, at,
                            [&](int i) { return gated_codes(y.of[i], scale, most); });
     if (at.column != 0 || !at.leads_row()) return;
-    const bool is_group = to->step == static_cast<u32>(gated_step::groups);
     to->scales[at.row() * to->scales_stride + (is_group ? block_idx().y : 0)] = scale;
   }
 
@@ -191,8 +192,8 @@ struct gated_base {
 };
 
 template <class Tile>
-struct gated_whole_rows : gated_base<Tile> {
-  using typename gated_base<Tile>::held;
+struct gated_whole_rows : gated_base<Tile, gated_step::whole_rows> {
+  using typename gated_base<Tile, gated_step::whole_rows>::held;
   using reduction = add;
   using refinement = largest_magnitude;
 
@@ -209,8 +210,8 @@ struct gated_whole_rows : gated_base<Tile> {
 };
 
 template <class Tile>
-struct gated_groups_of_lanes : gated_base<Tile> {
-  using typename gated_base<Tile>::held;
+struct gated_groups_of_lanes : gated_base<Tile, gated_step::lanes> {
+  using typename gated_base<Tile, gated_step::lanes>::held;
   using reduction = add;
 
   __device__ f32 measure(const held& row) const { return this->squares(row); }
@@ -227,17 +228,18 @@ struct gated_groups_of_lanes : gated_base<Tile> {
     }
     store_codes<8, Tile::CHUNKS>({to->codes, to->codes_stride}, at,
                                  [&](int i) { return gated_codes(y.of[i], scales[i], most); });
-    if (at.lane() % lanes != 0 || !at.has_row()) return;
+    const bool is_first = at.lane() % lanes == 0, leads = is_first && at.has_row();
     f32* row_scales = to->scales + at.row() * to->scales_stride;
     for (int i = 0; i < Tile::CHUNKS; ++i) {
-      if (at.start(i) < at.width) row_scales[(at.column + at.start(i)) / group] = scales[i];
+      const u32 start = at.start(i);
+      if (leads && start < at.width) row_scales[(at.column + start) / group] = scales[i];
     }
   }
 };
 
 template <class Tile>
-struct gated_roots : gated_base<Tile> {
-  using typename gated_base<Tile>::held;
+struct gated_roots : gated_base<Tile, gated_step::roots> {
+  using typename gated_base<Tile, gated_step::roots>::held;
   using reduction = add;
 
   __device__ f32 measure(const held& row) const { return this->squares(row); }
@@ -248,30 +250,35 @@ struct gated_roots : gated_base<Tile> {
 };
 
 template <class Tile>
-struct gated_groups : gated_base<Tile>, no_reduction {
-  using typename gated_base<Tile>::held;
+struct gated_groups : gated_base<Tile, gated_step::groups>, no_reduction {
+  using typename gated_base<Tile, gated_step::groups>::held;
   using refinement = largest_magnitude;
 
-  __device__ gated_groups(const GatedRmsQuantArgs& args) : gated_base<Tile>{args} {}
+  __device__ gated_groups(const GatedRmsQuantArgs& args)
+      : gated_base<Tile, gated_step::groups>{args} {}
 
   __device__ u32 refine(const held& row, auto&& factors, no_reduction) const {
-    return this->largest_of(this->results(row, factors, row.root));
+    return this->largest_of(this->results(row, factors, row.root.of[0]));
   }
 
   __device__ void store(const held& row, auto&& factors, no_reduction, u32 amax,
                         const auto& at) const {
-    this->store_whole(this->results(row, factors, row.root), amax, at);
+    this->store_whole(this->results(row, factors, row.root.of[0]), amax, at);
   }
 };
 
 template <class Tile>
 __device__ inline void gated_rms_quant(const GatedRmsQuantArgs& args) {
-  const auto run = [&](const auto& policy) { for_rows<Tile>(policy, args.rows, args.width); };
+  const u32 rows = args.rows, width = args.width;
+  // The smallest groups that lanes have together.
+  constexpr u32 least = 32;
   switch (static_cast<gated_step>(args.step)) {
-    case gated_step::whole_rows: run(gated_whole_rows<Tile>{{args}}); break;
-    case gated_step::lanes: run(gated_groups_of_lanes<Tile>{{args}}); break;
-    case gated_step::roots: run(gated_roots<Tile>{{args}}); break;
-    default: run(gated_groups<Tile>(args));
+    case gated_step::whole_rows: for_rows<Tile>(gated_whole_rows<Tile>{{args}}, rows, width); break;
+    case gated_step::lanes:
+      for_rows<Tile, least>(gated_groups_of_lanes<Tile>{{args}}, rows, width);
+      break;
+    case gated_step::roots: for_rows<Tile>(gated_roots<Tile>{{args}}, rows, width); break;
+    default: for_rows<Tile>(gated_groups<Tile>(args), rows, width);
   }
 }
 

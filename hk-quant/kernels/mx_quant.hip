@@ -48,8 +48,8 @@ template <class Tile>
 __device__ inline void mx_quant(const MxQuantArgs& args) {
   with_mx_format(static_cast<mx_format>(args.format), [&](auto format) {
     using format_of = decltype(format);
-    // Codes of 4 bits are whole bytes.
-    constexpr u32 unit = format_of::bits == 4 ? 2 : 1;
+    // Rows are of whole bytes of codes.
+    constexpr u32 unit = 8 / format_of::bits;
     for_elements<Tile, unit>(quantize_blocks<Tile, format_of>(args), args.rows, args.width);
   });
   if (args.scales.shuffled_columns != 0 && block_idx().y == 0) {

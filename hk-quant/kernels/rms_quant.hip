@@ -218,7 +218,10 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
   using sum = typename sum_of_rows<Tile::FUSED, T>::type;
   const auto run = [&](const auto& policy) { for_rows<Tile>(policy, args.rows, args.width); };
   switch (static_cast<scale_kind>(args.kind)) {
-    case scale_kind::none: run(only_norm<Tile, sum>{{args}}); break;
+    case scale_kind::none:
+      // Of other rows, which have no residual.
+      if constexpr (!Tile::FUSED) run(only_norm<Tile, sum>{{args}});
+      break;
     case scale_kind::given: {
       const f32 inverse = scaling_by(*args.scale).inverse;
       run(norm_by_given<Tile, sum, e4m3_codes>{{args}, inverse});
@@ -227,7 +230,8 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
     case scale_kind::row: run(norm_by_row<Tile, T>{{args}}); break;
     case scale_kind::group: run(norm_by_group<Tile, sum, e4m3_codes>{{args}}); break;
     default:
-      run(norm_by_block<Tile, sum, mx_e2m1>{{args}});
+      // Of whole bytes of codes.
+      for_rows<Tile, 2>(norm_by_block<Tile, sum, mx_e2m1>{{args}}, args.rows, args.width);
       if (args.blocks.shuffled_columns != 0) {
         pad_shuffled(args.blocks, args.rows, mx_blocks(args.width));
       }

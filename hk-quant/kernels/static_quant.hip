@@ -85,12 +85,18 @@ __device__ inline u32 largest_of_workgroup(u32 amax) {
   return workgroup_reduce<largest_magnitude, waves>(amax, scratch);
 }
 
-// That of all workgroups of the launch before.
+// Workgroups of the launch before, at most; the number is the host's.
+inline constexpr u32 most_workgroups = 2048;
+
+// The largest that they have.
 template <class Tile>
 __device__ inline u32 largest_of_launch(const StaticQuantArgs& args) {
+  // There are zeros behind.
+  const arch::checked_range all{args.largest, args.workgroups * static_cast<u32>(sizeof(u32))};
   u32 amax = 0;
-  for (u32 i = thread_idx().x; i < args.workgroups; i += Tile::threads) {
-    amax = largest_magnitude::apply(amax, args.largest[i]);
+  for (u32 first = 0; first < most_workgroups; first += 4 * Tile::threads) {
+    const bits128 four = all.load_128((first + 4 * thread_idx().x) * static_cast<u32>(sizeof(u32)));
+    for (int i = 0; i < 4; ++i) amax = largest_magnitude::apply(amax, four[i]);
   }
   return largest_of_workgroup<Tile>(amax);
 }

@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `[.., n]` -> codes `[.., n]`, scales `[1]` given to [`static_per_tensor_quant`] or found by [`dynamic_per_tensor_quant`], `[..]` of [`per_token_quant`] and [`smooth_per_token_quant`], which takes smooth `[n]`, `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`per_group_quant`] with groups of g = 32, 64 or 128, `[ceil(m/128), ceil(n/128)]` of [`per_block_quant`], whose x is `[m, n]`, and of [`dynamic_mxfp4_quant`] and [`dynamic_mxfp8_quant`] with g = 32, which can be shuffled too; any n >= 1, but even of fp4 and a multiple of 32 of mxfp8; rows any distance apart; `dequantize_*` take the same codes and scales -> y `[.., n]` |
-//! | Dtypes | x, y, smooth bf16, f16, f32, each whatever the other is; codes i8, or e4m3 in the flavour of the chip; scales f32; or codes OCP e2m1 or e4m3 with scales e8m0, on any chip |
+//! | Dtypes | x, y, smooth bf16, f16, f32, each whatever the other is; codes i8, or e4m3 in the flavour of the chip; scales f32; or codes OCP e2m1 or e4m3 with scales e8m0, on any chip; [`dequantize_mxfp8`] takes e5m2 too |
 //! | Numerics | exact: quotients, products and codes are rounded to nearest, ties to even, each once; codes never leave -127..=127 or the finite numbers; `dequantize_*` round once |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Yao et al., "ZeroQuant" (2022), for scales of tokens; Xiao et al., "SmoothQuant" (2023), for smoothed columns; the codes are those of the OCP 8-bit Floating Point Specification 1.0 and of the CDNA3 ISA; OCP Microscaling Formats (MX) Specification 1.0, for blocks |

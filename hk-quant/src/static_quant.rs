@@ -2,6 +2,10 @@
 
 use hk_core::{AnyPtr, DevicePtr, kernel_args};
 
+/// Most workgroups that find the largest magnitude; the `most_workgroups` of
+/// `kernels/static_quant.hip`.
+pub(crate) const MOST_WORKGROUPS: u32 = 2048;
+
 kernel_args! {
     /// Arguments of the kernel that finds the largest magnitude, as `kernels/static_quant.hip`
     /// declares them.

@@ -16,11 +16,11 @@ use hk_quant::{
 use hk_ref::harness::{HELD, rejected};
 use hk_ref::{Guarded, Placement};
 
-use common::{FEW, devices, moves, moves_beside};
+use common::{FEW, devices, moves, moves_in_turns};
 
 #[test]
 fn fused_fp8_quant_has_parity() {
-    hk_ref::run_module("fused_fp8_quant", &parity::cases(), &devices(), 110_000_000);
+    hk_ref::run_module("fused_fp8_quant", &parity::cases(), &devices(), 40_000_000);
 }
 
 #[test]
@@ -151,9 +151,6 @@ fn fused_rms_gated_fp8_group_quant_rejects_wrong_options_and_leaves_output() {
     }
 }
 
-/// Bytes of arguments that a wave reads again, at most.
-const ARGUMENTS: usize = 128;
-
 /// Rows of at most 8,192 elements are read and written once, with codes of a chip.
 fn check_traffic<C: Fp8>(device: &Device) {
     let stream = device.default_stream();
@@ -164,9 +161,9 @@ fn check_traffic<C: Fp8>(device: &Device) {
         let x = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
         let weight = Tensor::filled(&stream, &shape[1..], bf16::ONE).unwrap();
         let (count, chunks) = (x.len(), x.len() / 8 / 64);
-        // Arguments that do not fit the scalar registers, each time that a wave stores.
-        let again = ARGUMENTS * chunks;
         let weights = FEW as usize * rows_at_once * 2 * width;
+        // In which waves with several rows read arguments again.
+        let turns = if width == 128 { shape[0] / 4 } else { 0 };
         let scale = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
         let mut sum = Tensor::<bf16>::empty(&stream, &shape).unwrap();
         let mut groups = Quantised::<C>::empty(&x, &[shape[0], width / 128]).unwrap();
@@ -176,31 +173,31 @@ fn check_traffic<C: Fp8>(device: &Device) {
 
         let input = RmsInput::new(&x, &weight, 1e-6).residual(&x);
         let bytes = [4 * count + weights, 3 * count + count / 32, 5 * chunks];
-        moves_beside(again, &stream, bytes, || {
+        moves_in_turns(turns, &stream, bytes, || {
             let others = RmsOthers { residual_out: Some(&mut *sum), ..RmsOthers::default() };
             let options = GroupOptions::default().rows(rows);
             fused_rms_fp8_group_quant_into(&input, &options, groups.out(), others)
         });
         let input = RmsInput::new(&x, &weight, 1e-6);
-        moves_beside(again, &stream, [2 * count + weights, count, 2 * chunks], || {
+        moves(&stream, [2 * count + weights, count, 2 * chunks], || {
             let options = StaticOptions::default().rows(rows);
             let (codes, others) = (&mut *groups.codes, RmsOthers::default());
             fused_rms_fp8_per_tensor_static_quant_into(&input, &scale, &options, codes, others)
         });
         let bytes = [2 * count + weights, count + 4 * shape[0], 2 * chunks + of_rows];
-        moves_beside(again, &stream, bytes, || {
+        moves(&stream, bytes, || {
             let options = RmsnormDynamicOptions::default().rows(rows);
             rmsnorm_dynamic_quant_into(&x, &weight, 1e-6, &options, each.out(), None)
         });
         let gated = GatedRmsInput { x: &x, z: &x, weight: &weight, bias: None, eps: 1e-6 };
         let bytes = [4 * count + weights, count + 4 * shape[0], 3 * chunks + of_rows];
-        moves_beside(again, &stream, bytes, || {
+        moves_in_turns(turns, &stream, bytes, || {
             let options = GatedRmsOptions::default().rows(rows);
             fused_rms_gated_fp8_group_quant_into(&gated, &options, each.out())
         });
         if width > 128 {
             let bytes = [4 * count + weights, count + count / 32, 4 * chunks];
-            moves_beside(again, &stream, bytes, || {
+            moves(&stream, bytes, || {
                 let options = GatedRmsOptions::default().group(128).rows(rows);
                 fused_rms_gated_fp8_group_quant_into(&gated, &options, groups.out())
             });

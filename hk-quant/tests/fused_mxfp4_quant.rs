@@ -11,7 +11,7 @@ use hk_quant::{
 };
 use hk_ref::harness::HELD;
 
-use common::{FEW, devices, moves, moves_beside};
+use common::{FEW, devices, moves};
 
 #[test]
 fn fused_mxfp4_quant_has_parity() {
@@ -54,9 +54,7 @@ fn fused_mxfp4_quant_reads_and_writes_rows_once() {
                 Quantised::<F4x2E2M1, _>::empty(&x, &[shape[0], width / 32]).unwrap();
             let written = count / 2 + count / 32;
             let input = RmsInput::new(&x, &weight, 1e-6);
-            // Arguments that do not fit the scalar registers are read each time that a wave stores.
-            let bytes = [2 * count + weights, written, 3 * chunks];
-            moves_beside(128 * chunks, &stream, bytes, || {
+            moves(&stream, [2 * count + weights, written, 3 * chunks], || {
                 let others = RmsOthers::default();
                 fused_rms_mxfp4_quant_into(&input, &options, quantised.out(), others)
             });

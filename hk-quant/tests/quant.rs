@@ -18,7 +18,7 @@ use common::{FEW, devices, moves};
 
 #[test]
 fn quant_has_parity() {
-    hk_ref::run_module("quant", &parity::cases(), &devices(), 80_000_000);
+    hk_ref::run_module("quant", &parity::cases(), &devices(), 60_000_000);
 }
 
 #[test]

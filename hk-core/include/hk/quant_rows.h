@@ -73,11 +73,11 @@ __device__ inline void store_groups(const matrix<u8>& codes, const GroupScales& 
   store_codes<8, Chunks>(codes, at, [&](int i) {
     return encode<Format, chunk>(to_f32<T, chunk>(elements(i)) * by[i].inverse);
   });
-  if (at.lane() % lanes != 0 || !at.has_row()) return;
+  const bool is_first = at.lane() % lanes == 0, leads = is_first && at.has_row();
   f32* row = to.scales + at.row() * to.row_stride;
   for (int i = 0; i < Chunks; ++i) {
     const u32 group = before + (at.column + at.start(i)) / to.group;
-    if (at.start(i) < at.width) row[group * to.group_stride] = by[i].scale;
+    if (leads && at.start(i) < at.width) row[group * to.group_stride] = by[i].scale;
   }
 }
 
@@ -96,14 +96,14 @@ __device__ inline void store_blocks(const matrix<u8>& codes, const BlockScales& 
   store_codes<Format::bits, Chunks>(codes, at, [&](int i) {
     return mx_encode<Format>(to_f32<T, chunk>(elements(i)), scales[i]);
   });
-  if (at.lane() % lanes != 0 || !at.has_row()) return;
+  const bool is_first = at.lane() % lanes == 0, leads = is_first && at.has_row();
   for (int i = 0; i < Chunks; ++i) {
     const u32 block = before + (at.column + at.start(i)) / mx_block;
     const i64 in_rows = at.row() * to.row_stride + block * to.block_stride;
     const i64 offset = to.shuffled_columns == 0
                            ? in_rows
                            : shuffled_scale(at.row(), block, to.shuffled_columns);
-    if (at.start(i) < at.width) to.scales[offset] = static_cast<u8>(scales[i]);
+    if (leads && at.start(i) < at.width) to.scales[offset] = static_cast<u8>(scales[i]);
   }
 }
 

@@ -342,7 +342,11 @@ struct code_access {
 
   // Where the last dword begins if it is not whole, and its number in the share of the lane that has
   // it: its first two bytes, if it has so many, and the one byte left, if there is one.
-  __device__ bool is_cut() const { return width % 4 != 0; }
+  __device__ bool is_cut() const {
+    // Rows that share a wave are ragged if they are not of whole chunks.
+    if constexpr (Place::shares_wave && (!Place::ragged || Bits == 4)) return Place::ragged;
+    return width % 4 != 0;
+  }
   __device__ u32 end() const { return width & ~3u; }
   __device__ u32 end_dword() const {
     u32 dword = end() / (bytes * Place::lanes) * dwords + end() % bytes / 4;

@@ -10,7 +10,7 @@ use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout}
 use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
 use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Steps, Types, real};
 
-use super::quant::{CODES, TYPES, code, suite};
+use super::quant::{CODES, TYPES, code, small_norms, suite_of_norms};
 use crate::{
     FusedAddRmsnormDynamicQuantOut, RmsInput, RmsOthers, RmsnormDynamicOptions, SecondRms,
     StaticOptions, fused_add_rmsnorm_dynamic_quant_into, fused_rms_fp8_group_quant_into,
@@ -49,6 +49,8 @@ struct Spec {
     row: RowCase,
     scales: Scales,
     has_residual: bool,
+    /// Not the sum, where that is for the caller to say.
+    drops_sum: bool,
     stores_norm: bool,
     /// The width of other rows.
     second: Option<usize>,
@@ -72,9 +74,10 @@ impl Spec {
             _ => String::new(),
         };
         let residual = if self.has_residual { ", residual" } else { "" };
+        let sum = if self.drops_sum { ", no sum" } else { "" };
         let norm = if self.stores_norm { ", norm" } else { "" };
         let second = self.second.map(|width| format!(", beside {width}")).unwrap_or_default();
-        [&scales, residual, norm, &second].concat()
+        [&scales, residual, sum, norm, &second].concat()
     }
 
     /// Of those types of rows and codes, with a type of weights.
@@ -128,6 +131,7 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
         _ => x.numbers(),
     };
     let n = norm(&h, &weight.numbers(), EPS);
+    let stored = stored.filter(|_| !spec.drops_sum);
     let residual_out = stored.map(|of| s.output::<T>("residual_out", &shape, Expected::exact(of)));
     let norm_out = spec
         .stores_norm
@@ -270,14 +274,35 @@ const SCALES: [Scales; 8] = [
 pub(crate) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
     // Each kind of scale takes the same ways through rows.
-    for (i, row) in suite().enumerate() {
+    for (i, row) in suite_of_norms().enumerate() {
         let all = matches!(row.types, Types::Pairs | Types::Each);
         for (j, scales) in SCALES.into_iter().enumerate().filter(|(j, _)| all || i % 8 == *j) {
             let has_residual = (i + j / 2) % 2 == 0;
             let (stores_norm, second) = (j % 3 == 0, None);
-            let types = if all { Types::Only(TYPES[(i + j) % 3]) } else { row.types };
+            // There is but one tile for rows in pieces.
+            let each = row.tile == Some("any") && row.name == "turns";
+            let types = match row.types {
+                _ if each => Types::Each,
+                _ if all => Types::Only(TYPES[(i + j) % 3]),
+                types => types,
+            };
             let row = RowCase { types, ..row };
-            specs.push(Spec { row, scales, has_residual, stores_norm, second });
+            specs.push(Spec { row, scales, has_residual, drops_sum: false, stores_norm, second });
+        }
+    }
+    for row in small_norms() {
+        for (i, scales) in SCALES.into_iter().enumerate() {
+            for has_residual in [false, true] {
+                let second = (!has_residual && !matches!(scales, Scales::Row(_)))
+                    .then_some(row.shape[1] - i % 2);
+                let stores_norm = i % 2 == usize::from(has_residual);
+                let spec =
+                    Spec { row, scales, has_residual, drops_sum: false, stores_norm, second };
+                specs.push(spec);
+                if has_residual && !matches!(scales, Scales::Row(_)) {
+                    specs.push(Spec { drops_sum: true, ..spec });
+                }
+            }
         }
     }
     for (i, [width, other]) in WIDTHS.into_iter().enumerate() {
@@ -289,7 +314,14 @@ pub(crate) fn cases() -> Vec<Case> {
                 let second =
                     (options & 4 != 0 && !matches!(scales, Scales::Row(_))).then_some(other);
                 let (has_residual, stores_norm) = (options & 1 != 0, options & 2 != 0);
-                specs.push(Spec { row, scales, has_residual, stores_norm, second });
+                specs.push(Spec {
+                    row,
+                    scales,
+                    has_residual,
+                    drops_sum: false,
+                    stores_norm,
+                    second,
+                });
             }
         }
     }
@@ -297,11 +329,25 @@ pub(crate) fn cases() -> Vec<Case> {
         let types = Types::Only(TYPES[i % 3]);
         let row = RowCase { types, ..RowCase::new([8, 1024], "plain") };
         let has_residual = i % 2 == 0;
-        specs.push(Spec { row, scales, has_residual, stores_norm: false, second: None });
+        specs.push(Spec {
+            row,
+            scales,
+            has_residual,
+            drops_sum: false,
+            stores_norm: false,
+            second: None,
+        });
     }
     for row in RowCase::models(&MODELS) {
         let (scales, second) = (SCALES[7], Some(512));
-        specs.push(Spec { row, scales, has_residual: true, stores_norm: false, second });
+        specs.push(Spec {
+            row,
+            scales,
+            has_residual: true,
+            drops_sum: false,
+            stores_norm: false,
+            second,
+        });
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     cases.extend(flatten::cases());

@@ -9,7 +9,7 @@ use hk_ref::quant::fused_mxfp4_quant::blocks;
 use hk_ref::{Case, Draw, Expected, Placement, REALS, RowCase, Setup, Types, real};
 
 use super::fused_fp8_quant::{EPS, NEAR};
-use super::quant::{Scales, TYPES, suite};
+use super::quant::{Scales, TYPES, paddings, small_norms, suite_of_norms};
 use crate::{RmsInput, RmsOthers, SecondRms, fused_rms_mxfp4_quant_into};
 
 /// Rows, and widths of rows and of those that are normalised beside them; the last are far apart.
@@ -26,6 +26,8 @@ struct Spec {
     mode: MxRound,
     layout: ScaleLayout,
     has_residual: bool,
+    /// Not the sum.
+    drops_sum: bool,
     stores_norm: bool,
     /// The width of other rows.
     second: Option<usize>,
@@ -40,11 +42,12 @@ impl Spec {
             let mut case = self.row.case(module, op, &types, move |s| {
                 real!(*x, T => real!(weight, W => set_up::<T, W>(s, self)));
             });
-            let Self { mode, layout, has_residual, stores_norm, second, .. } = self;
+            let Self { mode, layout, has_residual, drops_sum, stores_norm, second, .. } = self;
             let residual = if has_residual { ", residual" } else { "" };
+            let sum = if drops_sum { ", no sum" } else { "" };
             let norm = if stores_norm { ", norm" } else { "" };
             let second = second.map(|width| format!(", beside {width}")).unwrap_or_default();
-            case.info.case += &format!(", {mode:?}, {layout:?}{residual}{norm}{second}");
+            case.info.case += &format!(", {mode:?}, {layout:?}{residual}{sum}{norm}{second}");
             case
         })
     }
@@ -58,7 +61,7 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
     let residual = spec.has_residual.then(|| s.input::<T>("residual", &shape, Draw::Normal));
     let sums = residual.as_ref().map(|residual| add(&x.numbers(), &residual.numbers()));
     let n = norm(&sums.clone().unwrap_or_else(|| x.numbers()), &weight.numbers(), EPS);
-    let residual_out = sums.map(|sums| {
+    let residual_out = sums.filter(|_| !spec.drops_sum).map(|sums| {
         let in_f32: Vec<_> = sums.iter().map(|sum| f64::from(*sum as f32)).collect();
         s.output::<T>("residual_out", &shape, Expected::exact(decode(&T::encode(&in_f32))))
     });
@@ -100,22 +103,33 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
-    let mut add = |row: RowCase, second| {
+    let add = |specs: &mut Vec<Spec>, row: RowCase, second| {
         let i = specs.len();
         let (mode, layout) = (MxRound::ALL[i % 5], LAYOUTS[i % 3]);
-        let (has_residual, stores_norm) = (i % 2 == 0, i / 2 % 2 == 0);
-        specs.push(Spec { row, mode, layout, has_residual, stores_norm, second });
+        let (has_residual, stores_norm) = (i.is_multiple_of(2), (i / 2).is_multiple_of(2));
+        let drops_sum = false;
+        specs.push(Spec { row, mode, layout, has_residual, drops_sum, stores_norm, second });
     };
-    for row in suite() {
+    for row in suite_of_norms() {
         let [rows, width] = row.shape;
         let even = RowCase { shape: [rows, width.next_multiple_of(2)], ..row };
         match row.types {
             // Each with and without a residual.
             Types::Pairs | Types::Each => {
-                add(RowCase { types: Types::Each, ..even }, None);
-                add(RowCase { types: Types::Each, name: "more turns", ..even }, None);
+                add(&mut specs, RowCase { types: Types::Each, ..even }, None);
+                add(&mut specs, RowCase { types: Types::Each, name: "more turns", ..even }, None);
             }
-            Types::Only(_) => add(even, None),
+            Types::Only(_) => add(&mut specs, even, None),
+        }
+    }
+    for row in small_norms().filter(|row| row.shape[1] % 2 == 0) {
+        for layout in LAYOUTS {
+            for (has_residual, drops_sum) in [(false, false), (true, false), (true, true)] {
+                let (mode, stores_norm) = (MxRound::ALL[specs.len() % 5], has_residual);
+                let second = None;
+                let spec = Spec { row, mode, layout, has_residual, drops_sum, stores_norm, second };
+                specs.push(spec);
+            }
         }
     }
     for (i, rows) in ROWS.into_iter().enumerate() {
@@ -124,11 +138,17 @@ pub(super) fn cases() -> Vec<Case> {
             let row = RowCase::new([rows, width], "plain");
             let types = Types::Only(TYPES[(i + j) % 3]);
             let row = RowCase { types, place: Placement::DENSE.gap(gap), ..row };
-            add(row, (i % 2 == 0).then_some(other));
+            add(&mut specs, row, (i % 2 == 0).then_some(other));
         }
     }
     for row in RowCase::models(&[[8192, 1536], [256, 4096]]) {
-        add(row, Some(512));
+        add(&mut specs, row, Some(512));
+    }
+    for row in paddings() {
+        let (mode, layout, second) = (MxRound::Even, ScaleLayout::Shuffled32x8, None);
+        let (has_residual, stores_norm) = (false, false);
+        let drops_sum = false;
+        specs.push(Spec { row, mode, layout, has_residual, drops_sum, stores_norm, second });
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     cases.extend(flatten::cases());

@@ -10,8 +10,9 @@ mod tensors;
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, Float};
+use hk_core::op::quant::ScaleLayout;
 pub(super) use hk_ref::harness::Scales;
-use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types};
+use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Size, Types};
 
 /// Element types of 8-bit codes, with the chip that has them if not all have.
 pub(super) const CODES: [(DType, Option<Arch>); 3] = [
@@ -63,6 +64,7 @@ macro_rules! code {
 }
 pub(super) use code;
 
+pub(super) use dynamic_mx::paddings;
 pub use tensors::tensor_cases;
 
 /// What elements an op is given.
@@ -81,17 +83,51 @@ pub(super) fn suite() -> impl Iterator<Item = RowCase> {
     in_turn(RowCase::suite())
 }
 
+/// The tile configurations of cores that normalise rows, with a shape for each. Rows in pieces have
+/// three.
+const NORMS: [(&str, [usize; 2]); 5] = [
+    ("n128", [67, 43]),
+    ("n512", [21, 301]),
+    ("n2048", [5, 905]),
+    ("n8192", [3, 3593]),
+    ("any", [3, 11_273]),
+];
+
+/// A few rows for each way of [`NORMS`] through rows: those that share a wave, that have one or
+/// several of their own and that are read in pieces, of whole chunks, of whole dwords and neither. Their options
+/// can be tried with each type.
+pub(super) fn small_norms() -> impl Iterator<Item = RowCase> {
+    let tiles = ["n128", "n512", "n2048", "any"].into_iter();
+    tiles.flat_map(|tile| {
+        [24, 26, 27].map(|width| RowCase {
+            tile: Some(tile),
+            workgroups: Some(1),
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new([5, width], "options")
+        })
+    })
+}
+
+/// As [`suite`], of ops that normalise them.
+pub(super) fn suite_of_norms() -> impl Iterator<Item = RowCase> {
+    in_turn(RowCase::suite_of(&NORMS))
+}
+
 /// The tile configurations of cores that reduce no rows, with a shape for each.
 pub(super) const PIECES: [(&str, [usize; 2]); 2] = [("n128", [83, 43]), ("any", [3, 2501])];
 
 /// As [`suite`], of ops that reduce none.
 pub(super) fn suite_of_pieces() -> impl Iterator<Item = RowCase> {
     let rows = PIECES.into_iter().flat_map(|(tile, shape)| RowCase::of_tile(tile, shape));
-    in_turn(rows.chain(RowCase::far_rows("any", "any")).collect())
+    let none = RowCase::new([0, 64], "plain");
+    in_turn(rows.chain(RowCase::far_rows("any", "any")).chain([none]).collect())
 }
 
 /// With types in turn, where not all are needed.
-fn in_turn(rows: Vec<RowCase>) -> impl Iterator<Item = RowCase> {
+fn in_turn(mut rows: Vec<RowCase>) -> impl Iterator<Item = RowCase> {
+    // Codes of rows that share a wave can be whole dwords where rows are not whole chunks.
+    rows.push(RowCase { tile: Some("n128"), ..RowCase::new([3, 20], "ends of rows") });
     // Codes are never in the place of rows.
     let rows = rows.into_iter().filter(|row| !row.in_place);
     rows.enumerate().map(|(i, row)| {

@@ -9,7 +9,7 @@ use hk_core::op::rows::{ROWS, RowKernel, RowOptions};
 use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::KERNELS;
-use crate::static_quant::{AmaxArgs, StaticQuantArgs};
+use crate::static_quant::{AmaxArgs, MOST_WORKGROUPS, StaticQuantArgs};
 
 /// Quantises all elements with a given scale, a tensor of one element: codes are `x (1 / s)`,
 /// rounded to nearest, ties to even, and at most the largest.
@@ -125,7 +125,7 @@ pub fn dynamic_per_tensor_quant_into<T: Real, C: ByteCode>(
     let family = ("static_quant", T::DTYPE.name());
     let quantise: RowKernel<StaticQuantArgs> =
         options.kernel(&call, &KERNELS, family, width, stride)?;
-    let workgroups = amax.workgroups(rows);
+    let workgroups = amax.workgroups(rows).min(MOST_WORKGROUPS);
     let [largest] = call.workspace([workgroups as usize * size_of::<u32>()])?;
     let amax_args = AmaxArgs {
         x: x.ptr().any(),

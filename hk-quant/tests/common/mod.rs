@@ -15,21 +15,29 @@ pub(crate) fn devices() -> Vec<Device> {
 /// Workgroups for tests of traffic: so few that what happens once in each hardly counts.
 pub(crate) const FEW: u32 = 2;
 
+/// Bytes of arguments, at most, and waves of all workgroups of these tests, at most.
+const ARGUMENTS: u64 = 512;
+const WAVES: u64 = 16 * FEW as u64;
+
 /// Requires that kernels read and write so many bytes, nothing twice, in full waves: so many
-/// accesses of one, where each lane has 8 elements; and that LDS has no bank conflicts.
+/// accesses of one, where each lane has 8 elements; and that LDS has no bank conflicts. Beside them,
+/// each wave reads its arguments once.
 pub(crate) fn moves(stream: &Stream, bytes: [usize; 3], launch: impl FnOnce() -> Result<()>) {
-    moves_beside(0, stream, bytes, launch);
+    moves_in_turns(0, stream, bytes, launch);
 }
 
-/// As [`moves`], of kernels that also read so many bytes of their arguments again, at most, which the
-/// scalar cache has.
-pub(crate) fn moves_beside(
-    arguments: usize,
+/// As [`moves`], of a tile whose waves have no room to keep all arguments: in each of so many turns
+/// they read some again, which the scalar cache has.
+pub(crate) fn moves_in_turns(
+    turns: usize,
     stream: &Stream,
     [read, written, accesses]: [usize; 3],
     launch: impl FnOnce() -> Result<()>,
 ) {
     let moved = Moved::by(stream, launch);
-    moved.once(read, 0..=arguments as u64, written);
+    let arguments = moved.counters.scalar_read_bytes;
+    let most = ARGUMENTS * WAVES + 160 * turns as u64;
+    assert!(arguments <= most, "{arguments} bytes of arguments, not {most} at most");
+    moved.once(read, 0..=arguments, written);
     moved.in_full_waves(accesses as f64);
 }

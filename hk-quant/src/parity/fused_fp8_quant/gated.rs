@@ -7,7 +7,7 @@ use hk_ref::quant::fused_fp8_quant::{GatedNorm, gated_norm, gated_scale, quotien
 use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
 
 use super::{EPS, NEAR};
-use crate::parity::quant::{CODES, TYPES, suite};
+use crate::parity::quant::{CODES, TYPES, small_norms, suite_of_norms};
 use crate::{GateActivation, GatedRmsInput, GatedRmsOptions, fused_rms_gated_fp8_group_quant_into};
 
 /// Shapes of models: the output of Qwen3-Next's gated delta rule.
@@ -120,6 +120,17 @@ enum Groups {
     Thirds,
 }
 
+impl Groups {
+    /// The elements of a group, and of a row of about so many.
+    fn of(self, width: usize) -> (Option<usize>, usize) {
+        match self {
+            Self::Whole => (None, width),
+            Self::Of(group) => (Some(group), width.next_multiple_of(group)),
+            Self::Thirds => (Some(width.div_ceil(3)), width.next_multiple_of(3)),
+        }
+    }
+}
+
 const GROUPS: [Groups; 4] = [Groups::Whole, Groups::Of(32), Groups::Of(128), Groups::Thirds];
 
 /// Every case.
@@ -132,7 +143,7 @@ pub(super) fn cases() -> Vec<Case> {
         let (is_power, most) = (i % 5 == 0, (i % 7 == 0).then_some(224.0));
         specs.push(Spec { row, group, gates_first, activation, has_bias, is_power, most, draw });
     };
-    for (i, row) in suite().enumerate() {
+    for (i, row) in suite_of_norms().enumerate() {
         let all = matches!(row.types, Types::Pairs | Types::Each);
         for (j, groups) in GROUPS.into_iter().enumerate() {
             // Of many pieces, those of whole rows are enough.
@@ -141,22 +152,27 @@ pub(super) fn cases() -> Vec<Case> {
             if !is_turn {
                 continue;
             }
-            let [rows, width] = row.shape;
-            let (group, width) = match groups {
-                Groups::Whole => (None, width),
-                Groups::Of(group) => (Some(group), width.next_multiple_of(group)),
-                Groups::Thirds => (Some(width.div_ceil(3)), width.next_multiple_of(3)),
-            };
-            let shape = [rows, width];
+            let (group, width) = groups.of(row.shape[1]);
+            let shape = [row.shape[0], width];
             let types = if all { Types::Only(TYPES[(i + j) % 3]) } else { row.types };
             add(RowCase { shape, types, ..row }, group, Draw::Normal);
+        }
+    }
+    // Each way to make gates, with all groups and types.
+    for row in small_norms() {
+        for groups in GROUPS {
+            for _ in 0..4 {
+                // So many that there are several groups of 32.
+                let (group, width) = groups.of(row.shape[1] + 32);
+                add(RowCase { shape: [row.shape[0], width], ..row }, group, Draw::Normal);
+            }
         }
     }
     for (i, (shape, group)) in [
         ([3, 128], None),
         ([1, 128], Some(128)),
         ([32, 1536], Some(64)),
-        ([32, 128], Some(1)),
+        ([3, 128], Some(1)),
         ([3, 200], Some(8)),
         ([5, 1210], Some(605)),
         ([2, 6000], Some(3000)),

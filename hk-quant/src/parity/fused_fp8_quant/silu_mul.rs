@@ -43,21 +43,27 @@ pub(super) fn cases() -> Vec<Case> {
     let rows = suite_of_pieces().chain(small).chain(RowCase::models(&MODELS));
     let mut cases = Vec::new();
     for (i, row) in rows.enumerate() {
-        for (x, (codes, arch)) in
-            row.inputs().iter().flat_map(|x| CODES[1..].iter().map(move |codes| (*x, *codes)))
-        {
-            let rounds = i % 2 == 1;
-            let op = "fused_silu_mul_fp8_per_tensor_static_quant";
-            let mut case = row.case("fused_fp8_quant", op, &[x, codes], move |s| {
-                real!(x, T => match codes {
-                    DType::F8E4M3Fnuz => set_up::<T, F8E4M3Fnuz>(s, row, rounds),
-                    _ => set_up::<T, F8E4M3>(s, row, rounds),
-                });
-            });
-            case.info.arch = arch;
-            case.info.case += if rounds { ", rounded" } else { "" };
-            cases.push(case);
+        let both = row.name == "turns";
+        for rounds in [false, true].into_iter().filter(|rounds| both || *rounds == (i % 2 == 1)) {
+            cases.extend(cases_of(row, rounds));
         }
     }
     cases
+}
+
+/// Of each type of rows and of codes.
+fn cases_of(row: RowCase, rounds: bool) -> impl Iterator<Item = Case> {
+    let types = row.inputs().iter().flat_map(|x| CODES[1..].iter().map(move |codes| (*x, *codes)));
+    types.map(move |(x, (codes, arch))| {
+        let op = "fused_silu_mul_fp8_per_tensor_static_quant";
+        let mut case = row.case("fused_fp8_quant", op, &[x, codes], move |s| {
+            real!(x, T => match codes {
+                DType::F8E4M3Fnuz => set_up::<T, F8E4M3Fnuz>(s, row, rounds),
+                _ => set_up::<T, F8E4M3>(s, row, rounds),
+            });
+        });
+        case.info.arch = arch;
+        case.info.case += if rounds { ", rounded" } else { "" };
+        case
+    })
 }

@@ -128,7 +128,9 @@ pub(super) fn cases() -> Vec<Case> {
         if all || i % 2 == 0 {
             cases.extend(scaled(row, of));
         }
-        if all || i % 2 == 1 {
+        if row.name == "turns" {
+            cases.extend(LAYOUTS.into_iter().flat_map(|layout| mx(row, layout)));
+        } else if all || i % 2 == 1 {
             cases.extend(mx(row, LAYOUTS[i % 3]));
         }
     }

@@ -96,6 +96,16 @@ impl Spec {
 /// The input, and the outputs.
 type Tensors<T, C> = (Arg<T>, Arg<C>, Arg<E8M0>);
 
+/// Rows of which a workgroup has more than lanes, with and without blocks of padding, for scales that
+/// are shuffled.
+pub(in crate::parity) fn paddings() -> impl Iterator<Item = RowCase> {
+    [([1100, 40], 1), ([300, 256], 1), ([256, 32], 2)].into_iter().map(|(shape, most)| RowCase {
+        workgroups: Some(most),
+        types: Types::Only(TYPES[shape[0] % 3]),
+        ..RowCase::new(shape, "padding")
+    })
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let drawn = Draw::Spread;
@@ -121,6 +131,8 @@ pub(super) fn cases() -> Vec<Case> {
         let content = Content::Special;
         specs.extend(special_pieces(i).map(|row| Spec { row, content, mode, layout }));
     }
+    let (mode, layout, content) = (MxRound::Even, ScaleLayout::Shuffled32x8, Content::Drawn(drawn));
+    specs.extend(paddings().map(|row| Spec { row, content, mode, layout }));
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     // Widths that are the same in whole units fall together.
     let mut names = BTreeSet::new();

@@ -41,7 +41,7 @@ pub(super) fn cases() -> Vec<Case> {
     all.push((each([0, 64], "plain"), drawn));
     for tile in ["near", "far"] {
         let of_tile = |shape, name| RowCase { tile: Some(tile), ..each(shape, name) };
-        for shape in [[300, 260], [270, 393]] {
+        for shape in [[140, 260], [140, 393]] {
             let gaps = Placement::DENSE.gap(5).shift(3);
             let turns = RowCase { workgroups: Some(2), place: gaps, ..of_tile(shape, "turns") };
             let end = Placement::DENSE.gap(3).edge(Edge::End);
@@ -54,7 +54,7 @@ pub(super) fn cases() -> Vec<Case> {
         let zeros = Content::Drawn(Draw::Zeros);
         all.push((of_tile([130, 30], "zeros"), zeros));
         for (kind, name) in [(1, "one huge"), (2, "NaN"), (3, "infinity"), (5, "subnormal")] {
-            all.push((of_tile([130, 260], name), Content::First(kind)));
+            all.push((of_tile([5, 260], name), Content::First(kind)));
         }
     }
     // Also where the tile is not chosen by name.
