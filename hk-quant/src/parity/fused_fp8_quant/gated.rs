@@ -162,8 +162,8 @@ pub(super) fn cases() -> Vec<Case> {
     for row in small_norms() {
         for groups in GROUPS {
             for _ in 0..4 {
-                // So many that there are several groups of 32.
-                let (group, width) = groups.of(row.shape[1] + 32);
+                // So many that there are several groups of 32, and thirds of whole chunks.
+                let (group, width) = groups.of(row.shape[1] + 45);
                 add(RowCase { shape: [row.shape[0], width], ..row }, group, Draw::Normal);
             }
         }
