@@ -143,10 +143,9 @@ struct piece {
       numbers weights[2];
       if constexpr (Tile::NORM) load_weights(at, is_there, weights);
       const auto has_row = [&](u32 turn) {
-        const bool has_head = turn < part.turns && head + (turn << part.at_once) < part.heads;
-        return token < part.tokens && has_head;
+        return token < part.tokens && head + (turn << part.at_once) < part.heads;
       };
-      const auto has = [&](u32 turn) { return is_there && has_row(turn); };
+      const auto has = [&](u32 turn) { return is_there && turn < part.turns && has_row(turn); };
       unit held = load(at, has(0), 0);
       u32 turn = 0;
       do {
@@ -175,7 +174,7 @@ struct piece {
 
   __device__ unit load(const unit_place& at, bool is_there, u32 turn) const {
     unit x = {0, 0};
-    // Ops that normalise have no zeros.
+    // Ops that normalise have no zeros, and store all rows.
     if (is_there && (Tile::NORM || part.x != nullptr)) {
       const T* const row = from + in_token(part.x_rows, turn);
       x.first = load_elements<T, run>(row + at.first);
@@ -239,9 +238,11 @@ struct piece {
         const auto rotated = rotate<run>(pairs_of_runs<run>(first, second, interleaved), by);
         const auto runs = runs_of_pairs<run>(rotated, interleaved);
         first = runs.a, second = runs.b;
+        bits = {round_to<T, run>(first), round_to<T, run>(second)};
+      } else if (is_normal) {
+        bits = {round_to<T, run>(first), round_to<T, run>(second)};
       }
-      if (rotates || is_normal) bits = {round_to<T, run>(first), round_to<T, run>(second)};
-      if (part.y != nullptr) {
+      if (Tile::NORM || part.y != nullptr) {
         const auto put = [&](u32 element, vec<T, run> bits, numbers values) {
           if (part.y_type == type_code<T>) {
             store_elements<T, run>(static_cast<T*>(part.y) + row + element, bits);

@@ -146,8 +146,9 @@ impl Spec {
         let Self { layout, slots, turns, .. } = self;
         let other = format!(", queries as {}", queries.name());
         let name = format!(
-            "{}, {layout:?}, {slots:?} of {} bits{}{}{turns}, r {}{}",
+            "{}, {layout:?}{}, {slots:?} of {} bits{}{}{turns}, r {}{}",
             self.name,
+            if self.spread { " spread" } else { "" },
             self.bits,
             if self.scaled { ", scaled" } else { "" },
             if self.more { ", all" } else { "" },
@@ -294,12 +295,38 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
     });
 }
 
+/// Elements of any bits, NaNs among them, into a cache of their type.
+fn bits<T: Real + CacheElement>() -> Case {
+    let [tokens, heads, width, blocks, of_block] = [7, 2, 24, 3, 4];
+    let shape = [tokens, heads, width, blocks, of_block];
+    let dtypes = [T::DTYPE; 2];
+    let info = CaseInfo::new("fused_kv_cache", "reshape_and_cache", "bits", &dtypes, &shape);
+    Case::new(info, move |s| {
+        let cache = Cache { layout: Layout::Nhd, sizes: [blocks, of_block, heads, width], x: 1 };
+        let slots = Slots::Apart.draw(s, tokens, blocks * of_block, 32);
+        let mut add = |name: [&'static str; 2]| {
+            let x = s.input::<T>(name[0], &[tokens, heads, width], Draw::Codes);
+            let held: Vec<T> = s.draw(name[1], &cache.shape(), Draw::Normal);
+            let expected = Expected::bits(&cache.copied(held.clone(), &x.elements(), &slots));
+            (x, s.output::<T>(name[1], &cache.shape(), expected).holding(held))
+        };
+        let ((k, key), (v, value)) = (add(["k", "key_cache"]), add(["v", "value_cache"]));
+        let slots = Numbers::given(s, "slot_mapping", &[tokens], &slots, 32);
+        s.call(move || {
+            let caches = KvCaches { key: &mut *key.get(), value: &mut *value.get() };
+            let options = KvCacheOptions::default();
+            slots.with(|slots| reshape_and_cache(&k.get(), &v.get(), slots, &options, caches))
+        });
+    })
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     const LAYOUTS: [CacheLayout; 4] =
         [CacheLayout::Nhd, CacheLayout::Hnd, CacheLayout::PagedX, CacheLayout::PagedXShuffledV];
     let [plain, fused] = ["reshape_and_cache", "fused_qk_rope_reshape_and_cache"];
     let mut cases = mla::cases();
+    cases.extend([bits::<hk_core::dtype::bf16>(), bits::<hk_core::dtype::f16>(), bits::<f32>()]);
     let dense = Placement::DENSE;
     let gaps = dense.gap(8).shift(3);
     let mut turn = 0;
@@ -346,16 +373,27 @@ pub(super) fn cases() -> Vec<Case> {
     for (i, x) in REALS.into_iter().enumerate() {
         for (cache, arch) in REALS.map(|real| (real, None)).into_iter().chain(FP8) {
             let (split, rows) = (CacheLayout::PagedX, CacheLayout::Nhd);
-            for (j, (layout, dim)) in [(split, 64), (split, 18), (rows, 64)].into_iter().enumerate()
-            {
+            for (layout, dim, scaled, spread) in [
+                (split, 64, true, false),
+                (split, 18, true, false),
+                (split, 18, false, false),
+                (rows, 64, false, true),
+                (rows, 64, true, false),
+            ] {
                 let spec = Spec::new(fused, layout, [7, 1, 2, 1, 64, 3, 4]);
                 turn += 1;
                 let queries = REALS[(turn + i) % 3];
-                let spread = layout == rows;
-                let case = Spec { dim, scaled: j == 0, spread, name: "types", ..spec };
+                let case = Spec { dim, scaled, spread, name: "types", ..spec };
                 cases.push(case.case([x, REALS[turn % 3], queries, cache], arch).place(gaps));
             }
         }
+    }
+    // Rows of more units than a wave has lanes, of which the last has half of one; in other types.
+    for i in 0..REALS.len() {
+        let spec = Spec::new(fused, CacheLayout::Hnd, [2, 1, 2, 1, 129, 2, 2]);
+        let spec = Spec { dim: 2, name: "halves", ..spec };
+        let [x, queries, cache] = [0, 1, 2].map(|more| REALS[(i + more) % 3]);
+        cases.push(spec.case([x, x, queries, cache], None).place(gaps));
     }
     let style = RopeStyle::Gptj;
     let turns = Turns { style, ..Turns::DEFAULT };

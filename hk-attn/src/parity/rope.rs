@@ -243,7 +243,9 @@ pub(super) fn cases() -> Vec<Case> {
             add(Spec { turns, ..Spec::new([7, 1, 5, 1, width], "widths") }, dense, false, false);
         }
     }
-    for (width, dim) in [(256, 64), (256, 192), (24, 4), (40, 16), (7, 2), (80, 20), (200, 150)] {
+    for (width, dim) in
+        [(256, 64), (256, 192), (24, 4), (40, 16), (7, 2), (80, 20), (200, 150), (129, 2)]
+    {
         for nope_first in [false, true] {
             let turns = Turns { nope_first, ..Turns::DEFAULT };
             let spec = Spec { dim, turns, ..Spec::new([3, 3, 2, 1, width], "parts of rows") };

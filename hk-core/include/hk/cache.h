@@ -100,6 +100,8 @@ __device__ inline void store_rounded(void* base, i64 element, cache_type type, v
   if (type == cache_type::e4m3) {
     store_elements<u8, N>(static_cast<u8*>(base) + element, e4m3_bytes<N>(x), stride);
   } else {
+    // As in `with_type`.
+    asm volatile("");
     store_rounded<N>(base, element, static_cast<dtype>(type), x, stride);
   }
 }

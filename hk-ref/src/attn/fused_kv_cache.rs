@@ -110,6 +110,19 @@ impl Cache {
         };
         Expected { at: Some(once), ..expected }
     }
+
+    /// As [`expected`](Self::expected), of elements that are copied bit by bit, into slots of one
+    /// token each.
+    pub fn copied<T: Copy>(&self, mut held: Vec<T>, rows: &[T], slots: &[i64]) -> Vec<T> {
+        let [_, _, heads, width] = self.sizes;
+        for (slot, row) in slots.iter().zip(rows.chunks_exact(heads * width)) {
+            let Ok(slot) = usize::try_from(*slot) else { continue };
+            for (at, element) in row.iter().enumerate() {
+                held[self.index(slot, at / width, at % width)] = *element;
+            }
+        }
+        held
+    }
 }
 
 #[cfg(test)]
