@@ -340,6 +340,7 @@ fn every_op_runs_on_the_tensors_that_it_fits() {
         "softmax f16 [64,48] rows ",
         "l2norm f16 [64,48] rows ",
         "silu f16 [64,48] rows ",
+        "rope f16 -> f32 -> f16 [64,1,48] rows ",
         "layernorm f16, weight f32 [64,48] layer.norm.weight ",
         "layernorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
         "rmsnorm f16, weight f32 [64,48] layer.norm.weight ",

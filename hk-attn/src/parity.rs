@@ -6,9 +6,12 @@ mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
 mod rope;
+mod tensors;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
+
+pub use tensors::rope_case as rope_tensor_case;
 
 /// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
 /// command.

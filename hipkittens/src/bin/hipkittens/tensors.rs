@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use hk_attn::parity::rope_tensor_case;
 use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_gemm::Layout;
 use hk_gemm::parity::a16w16_tensor_case;
@@ -21,8 +22,9 @@ use serde_json::{Map, Value};
 const ROWS: usize = 64;
 
 /// Every op that fits on the file's tensors: products of rows of the embedding table with each
-/// matrix, as it is and transposed, these rows normalised by each norm's weight, and without one, or
-/// activated, and rows of each matrix quantised, and back. The file is read when a case is run.
+/// matrix, as it is and transposed, these rows normalised by each norm's weight, and without one,
+/// activated, or rotated, and rows of each matrix quantised, and back. The file is read when a case
+/// is run.
 ///
 /// # Errors
 /// A message that names the file, and the tensor if it is about one.
@@ -241,7 +243,12 @@ fn rows<T: Real>(table: &Tensor) -> Vec<Case> {
     let width = table.shape[1];
     let (name, shape) = (format!("rows of {}", table.name), [table.row_count(width), width]);
     let table = table.clone();
-    row_tensor_cases(&name, shape, move || table.rows::<T>(width))
+    let rows = move || table.rows::<T>(width);
+    let mut cases = row_tensor_cases(&name, shape, rows.clone());
+    if width > 1 {
+        cases.push(rope_tensor_case(&name, shape, rows));
+    }
+    cases
 }
 
 /// The norms of the table's rows, whose type is `T`, and one of them behind an addition.
