@@ -118,7 +118,7 @@ struct piece {
     if (!has_numbers) return;
     const f32* const scale = part.cache.scale;
     inverse = scale == nullptr ? 1 : 1 / *scale;
-    if (part.cache.base != nullptr && token < part.tokens) {
+    if (token < part.tokens) {
       const u32 slot = slot_of(part.cache, token);
       has_slot = slot != no_slot;
       to_slot = slot_offset(part.cache, slot);

@@ -13,7 +13,7 @@ enum class cache_type : u32 { bf16, f16, f32, e4m3 };
 // Where the rows of heads are in a cache; the host's `SlotMap`. Slots are in blocks, in which they
 // may be in runs, and the elements of a row may be in groups. Strides are in elements.
 struct SlotMap {
-  void* base;        // null if there is no cache
+  void* base;
   const f32* scale;  // what is stored is divided by it, if there is one
   i64 block_stride;
   i64 run_stride;
@@ -22,7 +22,7 @@ struct SlotMap {
   i64 group_stride;
   i64 element_stride;
   IndexList slots;  // of tokens, of which those beyond have none; without a list, their numbers
-  u32 count;        // slots that there are
+  u32 count;        // slots that there are; none if there is no cache
   u32 block;        // slots of a block
   u32 run;          // slots of a run
   u32 group;        // elements of a group
