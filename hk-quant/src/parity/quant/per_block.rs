@@ -60,7 +60,7 @@ pub(super) fn cases() -> Vec<Case> {
     // Also where the tile is not chosen by name.
     for width in [43, 44] {
         let place = Placement::DENSE.gap(1 << 31);
-        let far = RowCase { place, size: Size::Core, ..each([3, width], "rows far apart") };
+        let far = RowCase { place, size: Size::Core, ..each([2, width], "rows far apart") };
         all.push((far, drawn));
     }
     all.extend(RowCase::models(&[[7168, 2048]]).map(|row| (row, drawn)));
