@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{FEW, devices, moves, moves_beside};
+use common::{FEW, devices, moves, moves_in_turns};
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E5M2, bf16};
 use hk_core::op::quant::MxCode;
 use hk_core::{Error, Result, Tensor};
@@ -76,7 +76,7 @@ fn rows_and_columns_are_read_and_written_once() {
         // Of each 4,096 elements eight loads, and two stores of codes and scales each.
         let bytes = [2 * count, count / 2 + count / 32, 12 * count / 4096];
         // Of each of which a wave reads its arguments again.
-        moves_beside(128 * count / 4096, &stream, bytes, || {
+        moves_in_turns(count / 4096, &stream, bytes, || {
             let rows = RowOptions::default().workgroups(FEW);
             let options = DowncastOptions::default().rows(rows);
             downcast_to_mxfp_into(&x, 1, &options, quantised.out())

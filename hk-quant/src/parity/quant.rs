@@ -10,9 +10,8 @@ mod tensors;
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, Float};
-use hk_core::op::quant::ScaleLayout;
 pub(super) use hk_ref::harness::Scales;
-use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Size, Types};
+use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Size, Types};
 
 /// Element types of 8-bit codes, with the chip that has them if not all have.
 pub(super) const CODES: [(DType, Option<Arch>); 3] = [
