@@ -280,9 +280,10 @@ pub(super) fn cases() -> Vec<Case> {
     }
     // One lane more, whose unit is half of one, and turns without a head.
     for (x, d, dim) in [(DType::Bf16, 129, 2), (DType::Bf16, 1032, 16), (DType::F32, 516, 8)] {
-        for weights in REALS {
+        let names = ["halves, weights of bf16", "halves, of f16", "halves, of f32"];
+        for (weights, name) in REALS.into_iter().zip(names) {
             let norm = Some(Norm { weights, ..norm });
-            let spec = Spec { dim, norm, workgroups: Some(1), ..Spec::new([4, 3, 1, d], "halves") };
+            let spec = Spec { dim, norm, workgroups: Some(1), ..Spec::new([4, 3, 1, d], name) };
             cases.push(spec.case(x, DType::F32, None).place(gaps));
         }
     }

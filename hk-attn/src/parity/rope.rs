@@ -233,7 +233,7 @@ pub(super) fn cases() -> Vec<Case> {
         for (s, b) in [(1, 1), (1, 3), (32, 1), (32, 3)] {
             let spec = Spec { turns, ..Spec::new([s, b, 8, 1, 64], "sequences of heads") };
             add(spec, dense, false, false);
-            add(spec, dense, true, false);
+            add(Spec { name: "sequences in place", ..spec }, dense, true, false);
         }
     }
     // Rows of every kind: with runs of 16 bytes, and without; more than a wave has lanes for.

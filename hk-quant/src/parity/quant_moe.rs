@@ -7,7 +7,7 @@ use hk_ref::quant::quant::{dequantize, dynamic_mx_quant};
 use hk_ref::quant::quant_moe::{at_the_end, from_the_end, mxfp4_away, static_fp8};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup, Size, real};
 
-use super::quant::{TYPES, suite};
+use super::quant::{TYPES, suite_of_pieces};
 use crate::RowOptions;
 use crate::quant_moe::*;
 
@@ -250,7 +250,7 @@ fn downcasts() -> Vec<Case> {
         cases.push(of.case("model", DType::Bf16).size(Size::Large));
     }
     // As all that have rows.
-    for (i, row) in suite().enumerate() {
+    for (i, row) in suite_of_pieces().enumerate() {
         let [rows, width] = row.shape;
         let codes = CODES[i % 4];
         let width = width.next_multiple_of(if codes.0 == DType::F4x2E2M1 { 2 } else { 1 });
