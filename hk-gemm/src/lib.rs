@@ -27,6 +27,8 @@ pub mod gemm_a16w16;
 pub mod gemm_a8w8;
 pub mod gemm_a8w8_blockscale;
 pub mod gemm_a8w8_per_token_scale;
+pub mod gemm_afp4wfp4;
+mod mx;
 mod options;
 #[cfg(feature = "parity")]
 pub mod parity;
@@ -41,10 +43,11 @@ pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
 pub use gemm_a8w8_blockscale::{gemm_a8w8_blockscale, gemm_a8w8_blockscale_into};
 pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_token_scale_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
+pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};
 pub use options::{GemmOptions, Layout};
 
 pub use hk_core::Activation;
-pub use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use hk_core::op::epilogue::{Epilogue, Operand};
 pub use hk_core::op::quant::ScaleLayout;
 pub use hk_core::prelude::*;

@@ -1,10 +1,10 @@
 //! What products do besides: options that the ops of this crate share.
 
 use hk_core::dtype::Element;
-use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
+use hk_core::op::{Argument, Arguments};
 use hk_core::{Activation, Result, TensorSlice};
 
 use crate::KERNELS;
@@ -140,6 +140,14 @@ impl<'a> GemmOptions<'a> {
     }
 }
 
+/// Distances between matrices, if an argument is `batched`, and between rows.
+pub(crate) fn strides(argument: Argument<'_>, batched: bool) -> Result<[i64; 2]> {
+    match batched {
+        false => Ok([0, argument.rows()?]),
+        true => argument.adjacent::<3>().map(|[batch, row, _]| [batch, row]),
+    }
+}
+
 /// Operands of a product, declared.
 pub(crate) struct Operands {
     pub(crate) args: Arguments,
@@ -148,44 +156,40 @@ pub(crate) struct Operands {
     w: Matrices,
     batched: bool,
     pub(crate) groups: Option<GroupScales>,
+    /// Scales of blocks of x and of w, as the op declared them.
+    pub(crate) blocks: [Option<Matrices>; 2],
 }
 
 impl Operands {
     /// Declares x and w, with a dimension for a batch before those that the layout says if they are
     /// `batched`.
-    pub(crate) fn declare<T: Element>(
+    pub(crate) fn declare<X: Element, W: Element>(
         op: &'static str,
-        x: &TensorSlice<T>,
-        w: &TensorSlice<T>,
+        x: &TensorSlice<X>,
+        w: &TensorSlice<W>,
         layout: Layout,
         batched: bool,
     ) -> Result<Self> {
         let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
         let mut args = Arguments::new(op);
         let of = |dims: &'static [&'static str; 3]| &dims[usize::from(!batched)..];
-        let strides = |args: &mut Arguments, name, tensor, dims| -> Result<[i64; 2]> {
-            let argument = args.input(name, tensor, of(dims));
-            match batched {
-                false => Ok([0, argument.rows()?]),
-                true => argument.adjacent::<3>().map(|[batch, row, _]| [batch, row]),
-            }
-        };
         let x_dims = if transposed[0] { &["batch", "k", "m"] } else { &["batch", "m", "k"] };
-        let x_strides = strides(&mut args, "x", x, x_dims)?;
+        let x_strides = strides(args.input("x", x, of(x_dims)), batched)?;
         if batched {
             args.limit("batch", 0..=Problem::MAX_SIZE as usize)?;
         }
         args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
         args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
         let w_dims = if transposed[1] { &["batch", "k", "n"] } else { &["batch", "n", "k"] };
-        let w_strides = strides(&mut args, "w", w, w_dims)?;
+        let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
         args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
         let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
         let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
-        let element = size_of::<T>() as u64;
-        let problem = Problem { batch, m, n, k, transposed, element, group: 1 };
+        let bits = [size_of::<X>() * 8 / X::PACK, size_of::<W>() * 8 / W::PACK];
+        let bits = bits.map(|bits| bits as u64);
+        let problem = Problem { batch, m, n, k, transposed, bits, group: 1 };
         let [x, w] = [Matrices::of(x, x_strides), Matrices::of(w, w_strides)];
-        Ok(Self { args, problem, x, w, batched, groups: None })
+        Ok(Self { args, problem, x, w, batched, groups: None, blocks: [None; 2] })
     }
 
     /// Shape of the result.
@@ -212,7 +216,7 @@ impl Operands {
         options: &GemmOptions<'_>,
         y: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { mut args, problem, x, w, batched, groups } = self;
+        let Self { mut args, problem, x, w, batched, groups, blocks } = self;
         options.lower(&mut args, &mut steps)?;
         let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
         let strides = match (batched, options.transpose_bm) {
@@ -242,6 +246,7 @@ impl Operands {
             w,
             y,
             groups,
+            blocks,
             problem,
             steps,
             splits,

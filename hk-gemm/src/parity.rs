@@ -11,6 +11,8 @@ mod gemm_a16w16_limits;
 mod gemm_a8w8;
 mod gemm_a8w8_blockscale;
 mod gemm_a8w8_per_token_scale;
+mod gemm_afp4wfp4;
+mod mx;
 mod product;
 
 use hk_core::kernel::KernelSet;
@@ -29,6 +31,7 @@ pub fn cases() -> Vec<Case> {
     gemm_a8w8_per_token_scale::add(&mut cases);
     gemm_a8w8_blockscale::add(&mut cases);
     fused_gemm_a8w8_blockscale_mul_add::add(&mut cases);
+    gemm_afp4wfp4::add(&mut cases);
     batched_gemm_bf16::add(&mut cases);
     batched_gemm_a8w8::add(&mut cases);
     cases

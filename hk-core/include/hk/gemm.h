@@ -12,6 +12,7 @@
 // are loaded through an empty buffer, which brings zeros and costs no traffic.
 #pragma once
 
+#include "hk/block_scales.h"
 #include "hk/operand.h"
 
 namespace hk {
@@ -38,20 +39,22 @@ struct tile_stream {
 };
 
 // The part of a matrix that a workgroup multiplies: from `row` on, at most `rows` of them that
-// exist, and k in [k_begin, k_end).
+// exist, and k in [k_begin, k_end). All k are counted in elements, strides in what the operand's memory
+// is made of.
 template <class Operand>
 __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, u32 rows,
                                         i64 k_begin, i64 k_end, i32 steps, u32 depth) {
+  constexpr int unit = per_unit<typename Operand::type>;
   const char* base =
-      static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin);
+      static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin / unit);
   const i64 step = Operand::step_bytes(stride);
-  const u32 limit = static_cast<u32>(k_end - k_begin) - (steps - 1) * depth;
+  const u32 limit = (static_cast<u32>(k_end - k_begin) - (steps - 1) * depth) / unit;
   return {base + (steps - 1) * step,
           Operand::tile_bytes(stride, rows, limit),
           limit,
           base,
           step,
-          Operand::tile_bytes(stride, rows, depth),
+          Operand::tile_bytes(stride, rows, depth / unit),
           steps - 1};
 }
 
@@ -95,9 +98,15 @@ struct gemm_block {
   static constexpr bool paired = !transposing_w && fn * atom.dim >= 32;
   using x_map = row_map<atom.dim, false>;
   using w_map = row_map<atom.dim, paired>;
-  using x_operand = operand<T, typename C::X, BM, BK, threads, x_map, parts>;
-  using w_operand = operand<T, typename C::W, BN, BK, threads, w_map, parts>;
-  static constexpr int slices = BK / x_operand::slice_depth;
+  using types = product_types<T>;
+  using X = typename types::x;
+  using W = typename types::w;
+  using x_operand = operand<X, typename C::X, BM, BK / per_unit<X>, threads, x_map, parts,
+                            types::x_chunks, types::adjacent>;
+  using w_operand = operand<W, typename C::W, BN, BK / per_unit<W>, threads, w_map, parts,
+                            types::w_chunks, types::adjacent>;
+  static constexpr int slices = BK / (x_operand::slice_depth * per_unit<X>);
+  static_assert(slices == BK / (w_operand::slice_depth * per_unit<W>));
 
   // Slices whose sums are kept apart from the others', if there are scales per group of k.
   static constexpr bool folds = C::FOLD > 0;
@@ -107,7 +116,7 @@ struct gemm_block {
       stages * (x_operand::slot_bytes + w_operand::slot_bytes);
   static_assert(lds_bytes <= arch::lds_bytes);
 
-  using accumulator = vec<typename sum_of<T>::type, atom.registers()>;
+  using accumulator = vec<typename types::sum, atom.registers()>;
   // By part and fragment of x, then of w. After the product, integers are rounded to f32, whose bits
   // take their place.
   accumulator sum[parts * fm][parts * fn];
@@ -160,8 +169,10 @@ struct gemm_block {
 
   // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_stream x_tiles,
-                           tile_stream w_tiles, i32 steps, const group_scales& scales = {}) {
-    static_assert(!folds || !ping_pong, "the interleaved schedule alone has groups");
+                           tile_stream w_tiles, i32 steps, const group_scales& scales = {},
+                           const block_scale_streams& blocks = {}) {
+    static_assert((!folds && types::as_read) || !ping_pong,
+                  "the interleaved schedule alone has groups and expands operands");
     __builtin_assume(steps > 0);
     for (auto& row : sum) {
       for (auto& fragment : row) fragment = accumulator(0);
@@ -173,9 +184,14 @@ struct gemm_block {
     } else if constexpr (ping_pong) {
       ping_pong_staged(x, w, x_tiles, w_tiles, steps);
     } else {
-      interleave(x, w, x_tiles, w_tiles, steps, scales);
+      interleave(x, w, x_tiles, w_tiles, steps, scales, blocks);
     }
-    if constexpr (!same_type<typename sum_of<T>::type, f32>) {
+    if constexpr (types::missing != 1) {
+      for (auto& row : sum) {
+        for (auto& fragment : row) fragment *= types::missing;
+      }
+    }
+    if constexpr (!same_type<typename types::sum, f32>) {
       for (auto& row : sum) {
         for (auto& fragment : row) {
           using rounded = vec<f32, atom.registers()>;
@@ -247,7 +263,8 @@ struct gemm_block {
   // the slot that has become free are started; memory operations are spread between the matrix
   // operations. Staged tiles are written to LDS in the first half of that last slice.
   __device__ void interleave(x_operand& x, w_operand& w, tile_stream& x_tiles,
-                             tile_stream& w_tiles, i32 steps, const group_scales& scales) {
+                             tile_stream& w_tiles, i32 steps, const group_scales& scales,
+                             const block_scale_streams& blocks) {
     static_assert(slices % 2 == 0, "fragments alternate between two sets of registers");
     constexpr int loads = x_operand::loads + w_operand::loads;
     constexpr int writes = direct ? 0 : x_operand::pieces + w_operand::pieces;
@@ -277,18 +294,39 @@ struct gemm_block {
       }
     };
     accumulator group[folds ? fm : 1][folds ? fn : 1];
+    block_scales<X, x_map, fm, slices> x_blocks(blocks.x, wave_row() * (fm * atom.dim));
+    block_scales<W, w_map, fn, slices> w_blocks(blocks.w, wave_column() * (fn * atom.dim));
+    expanded_operands now_expanded;
     const auto product = [&](fragments<1>& of, auto i, auto slice) {
-      const auto& x = of.x[0][i / fn];
-      const auto& w = of.w[0][i % fn];
-      if constexpr (!folds) {
-        mma(sum[i / fn][i % fn], x, w);
+      if constexpr (!types::as_read) {
+        // By columns, so that one fragment of w is expanded at a time.
+        constexpr int row = i % fm, column = i / fm;
+        if constexpr (i == 0) {
+          static_for<fm>([&](auto f) {
+            now_expanded.x[f] =
+                types::template prepare<X>(of.x[0][f], x_blocks.template scale<f, slice>());
+          });
+        }
+        if constexpr (row == 0) {
+          now_expanded.w =
+              types::template prepare<W>(of.w[0][column], w_blocks.template scale<column, slice>());
+        }
+        sum[row][column] = types::mma(now_expanded.w, now_expanded.x[row], sum[row][column]);
       } else {
-        if constexpr (slice % C::FOLD == 0) group[i / fn][i % fn] = accumulator(0);
-        mma(group[i / fn][i % fn], x, w);
+        const auto& x = of.x[0][i / fn];
+        const auto& w = of.w[0][i % fn];
+        if constexpr (!folds) {
+          mma(sum[i / fn][i % fn], x, w);
+        } else {
+          if constexpr (slice % C::FOLD == 0) group[i / fn][i % fn] = accumulator(0);
+          mma(group[i / fn][i % fn], x, w);
+        }
       }
     };
     // Which tile a step multiplies: the last one first.
     i32 tile = steps - 1;
+    x_blocks.load(tile * BK);
+    w_blocks.load(tile * BK);
 
     load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
     load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
@@ -313,6 +351,9 @@ struct gemm_block {
       constexpr u32 next_slot = (slot + 1) % stages;
       scales_of_step<folds ? slices / max(C::FOLD, 1) : 0> factors;
       factors.load(scales, tile * BK);
+      tile = tile == steps - 1 ? 0 : tile + 1;
+      x_blocks.take_and_load(tile * BK);
+      w_blocks.take_and_load(tile * BK);
       static_for<slices>([&](auto s) {
         fragments<1>& now = sets[s % 2];
         fragments<1>& next = sets[1 - s % 2];
@@ -348,10 +389,19 @@ struct gemm_block {
           factors.template fold<s / C::FOLD>(sum, group);
         }
       });
-      tile = tile == steps - 1 ? 0 : tile + 1;
     });
     finish();
   }
+
+  // What is multiplied next, if operands are not as they were read.
+  template <bool AsRead, class Types = types>
+  struct expanded_of {};
+  template <class Types>
+  struct expanded_of<false, Types> {
+    decltype(Types::template prepare<X>(typename x_operand::fragment{}, 0)) x[fm];
+    decltype(Types::template prepare<W>(typename w_operand::fragment{}, 0)) w;
+  };
+  using expanded_operands = expanded_of<types::as_read>;
 
   // The scales of the `Groups` groups of one step, as this lane needs them.
   template <int Groups>

@@ -60,6 +60,24 @@ constexpr swizzle spread(const int (&row_bits)[N], int row_bytes, int first_bit)
   return result;
 }
 
+// As `spread`, where a lane reads `apart` chunks, two or four, from where its neighbour of the same row
+// does, and rows are as long as all banks are wide. That number's bit is what sets the lanes apart that
+// are served together, so the first two row bits get other places. Of rows that the third and the
+// fourth bit set apart, either those that differ in both are read by one lane's side and those that
+// differ in one by both sides, if a phase has sixteen lanes: then the two bits together have the lanes'
+// place. Or, with eight, those of the third are read by both sides, and need no place.
+constexpr swizzle spread_beside(const int (&row_bits)[4], int apart, int span) {
+  swizzle result;
+  const int lane = apart == 2 ? 1 : 2;
+  result.mask[0] = 1u << row_bits[0];
+  result.mask[3 - lane] = 1u << row_bits[1];
+  if (span == 16) {
+    result.mask[lane] = 1u << row_bits[2];
+    result.mask[3] = 1u << row_bits[2] | 1u << row_bits[3];
+  }
+  return result;
+}
+
 // Adds row bits to a swizzle so that rows which differ in them get different places too: a bit
 // without a place of its own shares one that none of the others uses.
 template <int N>

@@ -9,6 +9,20 @@
 
 namespace hk {
 
+template <class A, class B>
+inline constexpr bool same_type = false;
+template <class A>
+inline constexpr bool same_type<A, A> = true;
+
+template <bool Condition, class A, class B>
+struct choose {
+  using type = A;
+};
+template <class A, class B>
+struct choose<false, A, B> {
+  using type = B;
+};
+
 // The lanes and registers of an atom, which are the same for every element type. A has `dim` rows, as
 // has B, D is dim x dim. Of one row of A, and of one of B, every lane holds one *chunk* of 16 bytes per
 // `depth_bytes` of a row, or two: see `chunks_of`.

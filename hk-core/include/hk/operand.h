@@ -10,7 +10,7 @@
 
 #include "hk/lds.h"
 #include "hk/memory.h"
-#include "hk/mma.h"
+#include "hk/mixed.h"
 
 namespace hk {
 
@@ -18,34 +18,26 @@ namespace hk {
 struct k_major {};
 struct mn_major {};
 
-template <class A, class B>
-inline constexpr bool same_type = false;
-template <class A>
-inline constexpr bool same_type<A, A> = true;
-
-template <bool Condition, class A, class B>
-struct choose {
-  using type = A;
-};
-template <class A, class B>
-struct choose<false, A, B> {
-  using type = B;
-};
-
 // Ties a fragment that was read to the wait before it: no use of it can be scheduled earlier.
 template <class Chunk, int Chunks>
 __device__ inline void tie(fragment_of<Chunk, Chunks>& fragment) {
   for (auto& chunk : fragment.chunk) arch::lds_tie(chunk);
 }
 
-template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1>
+// A lane holds `Chunks` chunks of a slice: each `depth_bytes` behind the one before, or, if they are
+// `Adjacent`, side by side.
+template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1,
+          int Chunks = chunks_of<T>, bool Adjacent = false>
 struct operand {
+  using type = T;
   static constexpr int element = sizeof(T);
   static constexpr int chunk = 16 / element;  // elements of one
   static constexpr int part_rows = Rows / Parts;
-  // Elements of a row of which every lane holds one chunk, and those of a slice, which one atom takes.
+  // Elements of a row of which every lane holds one chunk, and those of a slice.
   static constexpr int chunk_depth = atom_layout{Map::dim}.depth_bytes() / element;
-  static constexpr int slice_depth = chunks_of<T> * chunk_depth;
+  static constexpr int slice_depth = Chunks * chunk_depth;
+  // Chunks from those of one lane to those of the next.
+  static constexpr int lane_chunks = Adjacent ? Chunks : 1;
 
   // How the tile gets to LDS and out again.
   static constexpr bool along_k = same_type<Order, k_major>;
@@ -63,13 +55,14 @@ struct operand {
   using read_access =
       typename choose<read_transposes, arch::lds_read_b64, arch::lds_read_b128>::type;
   using chunk_bits = typename choose<read_transposes, arch::transposed_bits, bits128>::type;
-  using fragment = fragment_of<chunk_bits, chunks_of<T>>;
+  using fragment = fragment_of<chunk_bits, Chunks>;
   static constexpr int span = swizzle_span<read_access>(line_bytes);
 
   static_assert(Rows % Parts == 0 && part_rows % 16 == 0 && Depth % slice_depth == 0);
   static_assert(along_k || element == 2, "only 16-bit elements are transposed");
   static_assert(!read_transposes || (Map::dim == 16 && !Map::paired),
                 "transposing reads take 16 consecutive rows");
+  static_assert(lane_chunks == 1 || (along_k && Map::dim == 16), "only these are spread");
 
   static constexpr swizzle make_swizzle() {
     if constexpr (read_transposes) {
@@ -77,8 +70,9 @@ struct operand {
       return spread<read_access>({0, 1, 3}, line_bytes, 1);
     } else {
       constexpr auto bit = [](int i) { return log2_exact(Map::lane_row(1 << i)); };
-      const swizzle reads =
-          spread<read_access>({bit(0), bit(1), bit(2), bit(3)}, line_bytes, 0);
+      const int rows[] = {bit(0), bit(1), bit(2), bit(3)};
+      if constexpr (lane_chunks > 1) return spread_beside(rows, lane_chunks, span);
+      const swizzle reads = spread<read_access>(rows, line_bytes, 0);
       // Transposing writes go to lines whose numbers differ in these bits. Lines of less than all
       // banks have no places for them.
       return write_transposes && line_bytes >= 128 ? also_spread(reads, {3, 4, 5}, span) : reads;
@@ -101,13 +95,15 @@ struct operand {
       return line * line_bytes + ((row / 8) ^ displaced(line)) * 16 + row % 8 * element;
     } else {
       const u32 line = first_row + Map::lane_row(lane % Map::dim);
-      return line * line_bytes + ((lane / Map::dim) ^ displaced(line)) * 16;
+      return line * line_bytes + ((lane / Map::dim * lane_chunks) ^ displaced(line)) * 16;
     }
   }
   // What sets the address of chunk s of fragment f apart, counted along k: a part that is xored into
   // its place, and one that is added.
   static constexpr u32 chunk_of(int f, int s) {
-    return read_transposes ? Map::base_row(f) / 8 : s * (chunk_depth / chunk);
+    if (read_transposes) return Map::base_row(f) / 8;
+    constexpr int lanes = chunk_depth / chunk;  // that share a row
+    return s / lane_chunks * lane_chunks * lanes + s % lane_chunks;
   }
   static constexpr u32 read_xor(int f, int s) {
     const u32 place = chunk_of(f, s) % span;
@@ -279,8 +275,8 @@ struct operand {
   template <int Part, int F, int S>
   __device__ fragment read(u32 slot) const {
     fragment result;
-    static_for<chunks_of<T>>([&](auto c) {
-      result.chunk[c] = read_chunk<Part, F, S * chunks_of<T> + c>(slot);
+    static_for<Chunks>([&](auto c) {
+      result.chunk[c] = read_chunk<Part, F, S * Chunks + c>(slot);
     });
     return result;
   }

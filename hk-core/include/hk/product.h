@@ -36,6 +36,10 @@ struct ProductArgs {
   const f32* w_scales;
   i64 x_scale_row, x_scale_group;
   i64 w_scale_row, w_scale_group;
+  const u8* x_blocks;  // of MX blocks, e8m0, if operands have such
+  const u8* w_blocks;
+  i64 x_block_row, w_block_row;
+  i64 x_block_batch, w_block_batch;
   u32 log2_group_n, log2_group_k;
   u32 m, n, k;
   u32 batch;
@@ -109,6 +113,18 @@ __device__ inline group_scales scales_of(const ProductArgs& args, const product_
           args.log2_group_k,
           static_cast<u32>(part.k_begin),
           static_cast<u32>(part.k_end) - 1};
+}
+
+// The scales of blocks for a block of the result.
+__device__ inline block_scale_streams blocks_of(const ProductArgs& args, const product_part& part) {
+  const u32 begin = static_cast<u32>(part.k_begin) / block_depth;
+  const u32 left = (args.k + block_depth - 1) / block_depth - begin;
+  const auto stream = [&](const u8* base, i64 batch, i64 stride, u32 row, u32 rows) {
+    return block_scale_stream{base + part.batch * batch + row * stride + begin, stride, rows - row,
+                              left};
+  };
+  return {stream(args.x_blocks, args.x_block_batch, args.x_block_row, part.row, args.m),
+          stream(args.w_blocks, args.w_block_batch, args.w_block_row, part.column, args.n)};
 }
 
 // The matrix of a batch that a workgroup of `product_reduce` or `product_pack` works on: two dimensions
@@ -209,14 +225,13 @@ __device__ inline void store_block(const Block& block, const linear_chain<Block,
 template <class Tile>
 __device__ void product(const ProductArgs& args) {
   using Block = gemm_block<Tile>;
-  using T = typename Tile::T;
   __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
 
   const auto part = product_part::of(args, block_idx().x, Tile::BM, Tile::BN, Tile::GROUP);
   const auto [batch, split, row, column, k_begin, k_end] = part;
   const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
-  const T* x = detail::matrix_of<T>(args.x, args.x_batch, batch);
-  const T* w = detail::matrix_of<T>(args.w, args.w_batch, batch);
+  const auto x = detail::matrix_of<typename Block::X>(args.x, args.x_batch, batch);
+  const auto w = detail::matrix_of<typename Block::W>(args.w, args.w_batch, batch);
 
   Block block;
   block.multiply(lds_start(lds), args.x_stride, args.w_stride,
@@ -224,7 +239,7 @@ __device__ void product(const ProductArgs& args) {
                                                       k_end, steps, Tile::BK),
                  stream_of<typename Block::w_operand>(w, args.w_stride, column, args.n - column,
                                                       k_begin, k_end, steps, Tile::BK),
-                 steps, detail::scales_of(args, part));
+                 steps, detail::scales_of(args, part), detail::blocks_of(args, part));
 
   const result_matrix y =
       detail::results_of(args, batch * args.y_batch + split * args.split_stride);

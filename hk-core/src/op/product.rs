@@ -34,7 +34,8 @@ const SHARED: &str = "product";
 /// Most workgroups of a launch's second dimension.
 const MAX_GRID_Y: u64 = 65_535;
 
-/// Matrices of rows of adjacent elements: an operand or the result, as it is stored.
+/// Matrices of rows of adjacent elements: an operand or the result, as it is stored. Elements that
+/// share a byte count as one.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrices {
     ptr: AnyPtr,
@@ -50,9 +51,18 @@ impl Matrices {
     /// between neighbouring matrices and between neighbouring rows.
     pub fn of<T: Element>(tensor: &TensorSlice<T>, strides: [i64; 2]) -> Self {
         let rank = tensor.shape().len();
-        let shape = [tensor.shape()[rank - 2], tensor.shape()[rank - 1]].map(|size| size as u64);
-        Self { ptr: tensor.ptr().any(), dtype: T::DTYPE, shape, strides }
+        let shape = [tensor.shape()[rank - 2], tensor.shape()[rank - 1] / T::PACK];
+        let strides = strides.map(|stride| stride / T::PACK as i64);
+        Self {
+            ptr: tensor.ptr().any(),
+            dtype: T::DTYPE,
+            shape: shape.map(|size| size as u64),
+            strides,
+        }
     }
+
+    /// Of what there is not.
+    const NONE: Self = Self { ptr: AnyPtr::NULL, dtype: DType::U8, shape: [0; 2], strides: [0; 2] };
 
     /// With no distance to rows that there are not, which must not make offsets long. Of what is
     /// `transposed`, they must lie outside.
@@ -97,6 +107,21 @@ impl Matrices {
         let matrices = if self.strides[0] == 0 { 1 } else { batch };
         Ok(Copy { matrices, rows, width: padded })
     }
+}
+
+/// The copies that scales of blocks need, for blocks of the result of so many rows and columns.
+fn copies_of_blocks(
+    op: &'static str,
+    batch: u64,
+    blocks: [Option<Matrices>; 2],
+    rows: [u64; 2],
+) -> Result<[Copy; 2]> {
+    let copy = |i: usize, arg| match blocks[i] {
+        // A buffer holds those of a block of the result.
+        Some(of) => of.copied(op, arg, batch, ((1 << 31) - 1) / rows[i]),
+        None => Ok(Copy { matrices: 0, rows: 0, width: 0 }),
+    };
+    Ok([copy(0, "x_scale")?, copy(1, "w_scale")?])
 }
 
 /// A copy of an operand in aligned rows: of as many matrices, or none.
@@ -147,6 +172,8 @@ pub struct Product<'a> {
     pub y: Matrices,
     /// If the core has such.
     pub groups: Option<GroupScales>,
+    /// Scales of MX blocks, one for each 32 k of a row of x, and of w: e8m0, `(batch, rows, k / 32)`.
+    pub blocks: [Option<Matrices>; 2],
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -177,16 +204,26 @@ impl Product<'_> {
             x.copied(op, "x", problem.batch, longest[0])?,
             w.copied(op, "w", problem.batch, longest[1])?,
         ];
+        let blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
+        let block_copies = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let sums = Sums::of(problem, split);
         let groups = self.groups.unwrap_or(GroupScales::NONE);
         let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
-        let [x_copy, w_copy, sums_at] = call.workspace([
+        let [x_copy, w_copy, x_blocks_copy, w_blocks_copy, sums_at] = call.workspace([
             bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
             bytes(copies[1].elements(), w.size()).unwrap_or(usize::MAX),
+            bytes(block_copies[0].elements(), 1).unwrap_or(usize::MAX),
+            bytes(block_copies[1].elements(), 1).unwrap_or(usize::MAX),
             sums.map_or(0, |sums| sums.bytes(problem, split)),
         ])?;
         let x = plan.aligned(x, x_copy, copies[0])?;
         let w = plan.aligned(w, w_copy, copies[1])?;
+        let mut aligned = |of: Option<Matrices>, at, copy| match of {
+            Some(of) => plan.aligned(of, at, copy),
+            None => Ok(Matrices::NONE),
+        };
+        let x_blocks = aligned(blocks[0], x_blocks_copy, block_copies[0])?;
+        let w_blocks = aligned(blocks[1], w_blocks_copy, block_copies[1])?;
         let product = ProductArgs {
             x: x.ptr,
             w: w.ptr,
@@ -203,6 +240,12 @@ impl Product<'_> {
             x_scale_group: groups.strides[0][1],
             w_scale_row: groups.strides[1][0],
             w_scale_group: groups.strides[1][1],
+            x_blocks: x_blocks.ptr,
+            w_blocks: w_blocks.ptr,
+            x_block_batch: x_blocks.strides[0],
+            w_block_batch: w_blocks.strides[0],
+            x_block_row: x_blocks.strides[1],
+            w_block_row: w_blocks.strides[1],
             log2_group_n: groups.sizes[0].ilog2(),
             log2_group_k: groups.sizes[1].ilog2(),
             m: problem.m as u32,
@@ -410,6 +453,12 @@ kernel_args! {
         x_scale_group: i64,
         w_scale_row: i64,
         w_scale_group: i64,
+        x_blocks: AnyPtr,
+        w_blocks: AnyPtr,
+        x_block_row: i64,
+        w_block_row: i64,
+        x_block_batch: i64,
+        w_block_batch: i64,
         log2_group_n: u32,
         log2_group_k: u32,
         m: u32,
@@ -447,6 +496,12 @@ impl ProductArgs {
             x_scale_group: 0,
             w_scale_row: 0,
             w_scale_group: 0,
+            x_blocks: AnyPtr::NULL,
+            w_blocks: AnyPtr::NULL,
+            x_block_row: 0,
+            w_block_row: 0,
+            x_block_batch: 0,
+            w_block_batch: 0,
             log2_group_n: 0,
             log2_group_k: 0,
             m: 0,

@@ -28,8 +28,8 @@ pub struct Problem {
     pub k: u64,
     /// Whether x and w are stored as `(k, rows)`.
     pub transposed: [bool; 2],
-    /// Bytes of an operand's element.
-    pub element: u64,
+    /// Bits of an element of x, and of one of w.
+    pub bits: [u64; 2],
     /// Length of the groups of k, which are not cut: a power of two.
     pub group: u64,
 }
@@ -43,6 +43,11 @@ impl Problem {
         let Self { m, n, k, transposed: [x, w], .. } = *self;
         [if x { m } else { k }, if w { n } else { k }]
     }
+}
+
+/// So many elements of some bits in the units that memory counts: bytes, if an element is no longer.
+fn units(elements: u64, bits: u64) -> u64 {
+    elements / (8 / bits).max(1)
 }
 
 /// A tile's sizes and speed.
@@ -98,26 +103,26 @@ impl Tile {
     }
 
     /// The longest distances between rows of x and of w, as they are stored, at which the buffer of
-    /// a tile, and the offsets in it, stay within their bits.
+    /// a tile, and the offsets in it, stay within their bits: in bytes, of elements that are shorter.
     pub fn longest_strides(&self, problem: Problem) -> [u64; 2] {
-        let longest = |transposed: bool, rows: u64, tile_rows: u64| {
+        let longest = |transposed: bool, rows: u64, tile_rows: u64, bits: u64| {
             // What is loaded for rows past the end of the matrix does not matter, as their results
             // are not stored; past the end of k it must be zero.
             let (lines, width) =
                 if transposed { (self.k, tile_rows) } else { (rows.min(tile_rows), self.k) };
-            let elements = BUFFER_BYTES / problem.element - 1 - width;
-            elements.checked_div(lines.saturating_sub(1)).unwrap_or(u64::MAX)
+            let left = BUFFER_BYTES / (bits / 8).max(1) - 1 - units(width, bits);
+            left.checked_div(lines.saturating_sub(1)).unwrap_or(u64::MAX)
         };
-        let [x, w] = problem.transposed;
-        [longest(x, problem.m, self.m), longest(w, problem.n, self.n)]
+        let ([x, w], [x_bits, w_bits]) = (problem.transposed, problem.bits);
+        [longest(x, problem.m, self.m, x_bits), longest(w, problem.n, self.n, w_bits)]
     }
 
     /// The largest of the quantities that have 32 bits in the kernels, in units of its limit: a
     /// product of more than 1 cannot be computed with this tile.
     fn load(&self, problem: Problem, split: Split) -> f64 {
-        let rows = problem.widths().into_iter().zip(self.longest_strides(problem));
-        let rows = rows.map(|(width, most)| {
-            width.next_multiple_of(CHUNK / problem.element) as f64 / most as f64
+        let widths = problem.widths().into_iter().zip(problem.bits);
+        let rows = widths.zip(self.longest_strides(problem)).map(|((width, bits), most)| {
+            units(width.next_multiple_of(8 * CHUNK / bits), bits) as f64 / most as f64
         });
         let work = self.blocks(problem) as f64 * split.count as f64;
         rows.fold(work / self.most_workgroups() as f64, f64::max)
@@ -197,7 +202,7 @@ mod tests {
     const TILES: [Tile; 3] = [SMALL, MIDDLE, LARGE];
     /// One product of 16-bit elements, with x and w stored as `(rows, k)`.
     const PLAIN: Problem =
-        Problem { batch: 1, m: 1, n: 1, k: 1, transposed: [false; 2], element: 2, group: 1 };
+        Problem { batch: 1, m: 1, n: 1, k: 1, transposed: [false; 2], bits: [16; 2], group: 1 };
 
     fn best_for(problem: Problem) -> Tile {
         let score = |tile: &Tile| tile.score(problem, 304);

@@ -70,6 +70,20 @@ fn operands_of_every_shape_are_free_of_conflicts() {
 }
 
 #[test]
+fn operands_whose_lanes_have_chunks_side_by_side_are_free_of_conflicts() {
+    let mut source = String::new();
+    for (rows, depth, chunks, paired) in
+        [(16, 128, 2, false), (64, 256, 2, true), (64, 256, 4, false), (128, 512, 4, true)]
+    {
+        source += &format!(
+            "static_assert(operand<f16, k_major, {rows}, {depth}, 256, row_map<16, {paired}>, 1, \
+             {chunks}, true>::reads_are_conflict_free());\n"
+        );
+    }
+    assert_eq!(compiles(&["operand.h"], &source), [true; 2]);
+}
+
+#[test]
 fn an_operand_without_its_swizzle_would_conflict() {
     let source = "
         using tile = operand<f16, k_major, 128, 64, 256, row_map<16, false>>;

@@ -7,9 +7,10 @@ use crate::gpu::{Program, noise, programs};
 /// Brings a tile of `n` k from a matrix of `rows` existing rows into LDS and fragments, and writes
 /// the fragments to a plain Rows x Depth matrix.
 const SOURCE: &str = r"
-template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts>
+template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts,
+          int Chunks = chunks_of<T>, bool Adjacent = false>
 __device__ void round_trip(const Io& io) {
-  using tile = operand<T, Order, Rows, Depth, Threads, Map, Parts>;
+  using tile = operand<T, Order, Rows, Depth, Threads, Map, Parts, Chunks, Adjacent>;
   __shared__ __attribute__((aligned(256))) char memory[tile::slot_bytes];
   const u32* size = static_cast<const u32*>(io.b);
   const u32 stride = size[0], rows = size[1];
@@ -35,9 +36,11 @@ __device__ void round_trip(const Io& io) {
         arch::lds_wait();
         tie(fragment);
         const u32 row = part * tile::part_rows + Map::base_row(f) + Map::lane_row(atom.row(lane));
-        static_for<chunks_of<T>>([&](auto c) {
+        static_for<Chunks>([&](auto c) {
           const auto values = bit_cast<vec<u16, 8>>(bits128(fragment.chunk[c]));
-          const u32 first = (s * chunks_of<T> + c) * atom.depth_bytes() + atom.chunk(lane) * 16;
+          const u32 first = s * Chunks * atom.depth_bytes() +
+                            (Adjacent ? (atom.chunk(lane) * Chunks + c) * 16
+                                      : c * atom.depth_bytes() + atom.chunk(lane) * 16);
           for (int e = 0; e < 8; ++e) {
             out[(row * Depth * sizeof(T) + first) / 2 + e] = values[e];
           }
@@ -59,15 +62,18 @@ struct Shape {
     dim: usize,
     paired: bool,
     parts: usize,
+    /// Chunks that a lane has side by side.
+    adjacent: Option<usize>,
 }
 
 impl Shape {
     fn kernel(&self, index: usize) -> String {
-        let Self { element, order, rows, depth, threads, dim, paired, parts } = self;
+        let Self { element, order, rows, depth, threads, dim, paired, parts, adjacent } = self;
         let depth = depth * self.pair();
+        let chunks = adjacent.map_or_else(String::new, |chunks| format!(", {chunks}, true"));
         format!(
             "KERNEL(shape_{index}, {threads}) {{ round_trip<{element}, {order}, {rows}, {depth}, {threads}, \
-             row_map<{dim}, {paired}>, {parts}>(io); }}\n"
+             row_map<{dim}, {paired}>, {parts}{chunks}>(io); }}\n"
         )
     }
 
@@ -117,6 +123,7 @@ fn tiles_arrive_in_fragments() {
         dim: 16,
         paired: false,
         parts: 1,
+        adjacent: None,
     };
     let wide = Shape { order: "mn_major", ..plain };
     let shapes = [
@@ -132,6 +139,11 @@ fn tiles_arrive_in_fragments() {
         Shape { rows: 16, depth: 128, ..wide },
         Shape { rows: 32, depth: 64, threads: 128, ..wide },
         Shape { rows: 256, depth: 32, ..wide },
+        Shape { depth: 128, adjacent: Some(2), ..plain },
+        Shape { depth: 256, adjacent: Some(4), ..plain },
+        Shape { depth: 256, adjacent: Some(4), paired: true, ..plain },
+        Shape { element: "e4m3", depth: 128, adjacent: Some(2), paired: true, ..plain },
+        Shape { element: "e2m1", ..plain },
         Shape { element: "i8", ..plain },
         Shape { element: "i8", dim: 32, paired: true, depth: 128, ..plain },
         Shape { element: "e4m3", ..plain },

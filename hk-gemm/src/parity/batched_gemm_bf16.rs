@@ -8,7 +8,7 @@ use crate::{Activation, Layout, batched_gemm_bf16_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Real16, Y: Real>(spec: Spec) -> Case {
-    case::<T, Y>(spec, |[x, w], _, options, y| batched_gemm_bf16_into(x, w, options, y))
+    case::<T, T, Y>(spec, |x, w, _, options, y| batched_gemm_bf16_into(x, w, options, y))
 }
 
 fn spec(name: impl Into<String>, batch: usize, shape: [usize; 3]) -> Spec {

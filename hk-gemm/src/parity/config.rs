@@ -58,6 +58,7 @@ fn dtype_of(name: &str, arch: Arch) -> Option<DType> {
         "bf16" => DType::Bf16,
         "f16" => DType::F16,
         "i8" => DType::I8,
+        "e2m1" => DType::F4x2E2M1,
         "e4m3" if is_ocp => DType::F8E4M3,
         "e4m3" => DType::F8E4M3Fnuz,
         "e5m2" if is_ocp => DType::F8E5M2,

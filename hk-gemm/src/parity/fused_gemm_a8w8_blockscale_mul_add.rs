@@ -10,7 +10,7 @@ use crate::{BlockscaleOptions, Fuse, ScaleLayout, fused_gemm_a8w8_blockscale_mul
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Fp8, Y: Real>(spec: Spec, fuse: Fuse) -> Case {
-    case::<T, Y>(spec, move |[x, w], given, options, y| {
+    case::<T, T, Y>(spec, move |x, w, given, options, y| {
         let options = BlockscaleOptions::default().gemm(options.clone());
         let ([a, b], [x_scale, w_scale]) = (given.mul_add, [&given.scales[0], &given.scales[1]]);
         fused_gemm_a8w8_blockscale_mul_add_into(x, w, x_scale, w_scale, a, b, fuse, &options, y)

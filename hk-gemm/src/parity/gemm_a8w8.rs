@@ -11,7 +11,7 @@ use crate::{Activation, gemm_a8w8_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Element8, Y: Real>(spec: Spec) -> Case {
-    case::<T, Y>(spec, |[x, w], given, options, y| {
+    case::<T, T, Y>(spec, |x, w, given, options, y| {
         gemm_a8w8_into(x, w, &given.scales[0], &given.scales[1], options, y)
     })
 }

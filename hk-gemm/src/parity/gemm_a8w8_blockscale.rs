@@ -11,7 +11,7 @@ use crate::{Activation, BlockscaleOptions, ScaleLayout, gemm_a8w8_blockscale_int
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Fp8, Y: Real>(spec: Spec) -> Case {
     let ([n, k], layout) = spec.groups.unwrap_or(([128; 2], ScaleLayout::RowMajor));
-    case::<T, Y>(spec, move |[x, w], given, options, y| {
+    case::<T, T, Y>(spec, move |x, w, given, options, y| {
         let options =
             BlockscaleOptions::default().gemm(options.clone()).groups(n, k).x_scale_layout(layout);
         gemm_a8w8_blockscale_into(x, w, &given.scales[0], &given.scales[1], &options, y)

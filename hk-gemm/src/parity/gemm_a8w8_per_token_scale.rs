@@ -28,7 +28,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
 }
 
 fn of<T: Element8>(spec: Spec) -> Case {
-    case::<T, bf16>(spec, |[x, w], given, options, y| {
+    case::<T, T, bf16>(spec, |x, w, given, options, y| {
         gemm_a8w8_per_token_scale_into(x, w, &given.scales[0], &given.scales[1], options, y)
     })
 }

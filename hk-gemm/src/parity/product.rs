@@ -1,12 +1,13 @@
 //! Cases of products with a batch, with scales, or with both.
 
-use hk_core::dtype::{DType, Element, Real, decode};
+use hk_core::dtype::{DType, E8M0, Element, Real, decode};
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
 use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
+use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
-use hk_ref::{Case, CaseInfo, Draw, Placement, Size, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Size, real};
 use ndarray::{Array2, ArrayView2};
 
 use super::gemm_a16w16::{Factor, Getter};
@@ -44,6 +45,10 @@ pub(super) struct Spec {
     pub(super) upright: bool,
     /// Rows of w and k of groups with scales, and how those of x are stored.
     pub(super) groups: Option<([usize; 2], ScaleLayout)>,
+    /// The scales of blocks of x and of w, if they have such.
+    pub(super) blocks: [Option<Draw>; 2],
+    /// Has NaN as a scale of a block of the last rows of x and of w.
+    pub(super) nan_scales: bool,
     /// What the product is multiplied with and added to.
     pub(super) mul_add: Option<(Fuse, [Factor; 2], DType)>,
     pub(super) bias: Option<DType>,
@@ -69,6 +74,8 @@ impl Spec {
             scales: None,
             upright: false,
             groups: None,
+            blocks: [None; 2],
+            nan_scales: false,
             mul_add: None,
             bias: None,
             activation: None,
@@ -80,15 +87,20 @@ impl Spec {
         }
     }
 
-    fn info<T: Element, Y: Real>(&self) -> CaseInfo {
-        let dtype = format!("{}->{}", T::DTYPE, Y::DTYPE);
+    fn info<X: Element, W: Element, Y: Real>(&self) -> CaseInfo {
+        let operands = if X::DTYPE == W::DTYPE {
+            X::DTYPE.to_string()
+        } else {
+            format!("{}*{}", X::DTYPE, W::DTYPE)
+        };
+        let dtype = format!("{operands}->{}", Y::DTYPE);
         let mut case = format!("{}, {}", self.name, self.layout.name());
         if let Some(kind) = self.bias {
             case += &format!(", bias {kind}");
         }
         let shape: Vec<usize> = self.batch.into_iter().chain(self.shape).collect();
         let info = CaseInfo::new(self.module, self.module, case, &[], &shape);
-        let arch = match T::DTYPE {
+        let arch = match X::DTYPE {
             DType::F8E4M3 | DType::F8E5M2 => Some(Arch::Gfx950),
             DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Some(Arch::Gfx942),
             _ => self.tile.map(|(arch, _)| arch),
@@ -101,13 +113,21 @@ impl Spec {
 pub(super) struct Given<'a> {
     /// Of x and w, if it has such.
     pub(super) scales: &'a [Tensor<f32>],
+    /// Of blocks of those of x and w that have such.
+    pub(super) blocks: &'a [Tensor<E8M0>],
     /// What the product is multiplied with and added to.
     pub(super) mul_add: [Operand<'a>; 2],
 }
 
 /// What multiplies: x, w, what else it is given, options and the result.
-pub(super) trait Op<T: Element, Y: Real>:
-    Fn([&TensorSlice<T>; 2], &Given<'_>, &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
+pub(super) trait Op<X: Element, W: Element, Y: Real>:
+    Fn(
+        &TensorSlice<X>,
+        &TensorSlice<W>,
+        &Given<'_>,
+        &GemmOptions<'_>,
+        &mut TensorSlice<Y>,
+    ) -> Result<()>
     + Copy
     + Send
     + Sync
@@ -115,8 +135,14 @@ pub(super) trait Op<T: Element, Y: Real>:
 {
 }
 
-impl<T: Element, Y: Real, F> Op<T, Y> for F where
-    F: Fn([&TensorSlice<T>; 2], &Given<'_>, &GemmOptions<'_>, &mut TensorSlice<Y>) -> Result<()>
+impl<X: Element, W: Element, Y: Real, F> Op<X, W, Y> for F where
+    F: Fn(
+            &TensorSlice<X>,
+            &TensorSlice<W>,
+            &Given<'_>,
+            &GemmOptions<'_>,
+            &mut TensorSlice<Y>,
+        ) -> Result<()>
         + Copy
         + Send
         + Sync
@@ -124,9 +150,9 @@ impl<T: Element, Y: Real, F> Op<T, Y> for F where
 {
 }
 
-/// The case with operands of type `T` and a result of type `Y`, computed by `op`.
-pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
-    Case::new(spec.info::<T, Y>(), move |s| {
+/// The case with operands of types `X` and `W` and a result of type `Y`, computed by `op`.
+pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W, Y>) -> Case {
+    Case::new(spec.info::<X, W, Y>(), move |s| {
         let [m, n, k] = spec.shape;
         let batch = spec.batch.unwrap_or(1);
         let leading = |shared: bool| spec.batch.map(|batch| if shared { 1 } else { batch });
@@ -138,8 +164,8 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
         let transposed = [spec.layout.x_is_transposed(), spec.layout.w_is_transposed()];
         let x_shape = shape_of(x_shared, m, transposed[0]);
         let w_shape = shape_of(w_shared, n, transposed[1]);
-        let x = s.input::<T>("x", &x_shape, spec.draw[0]).place(spec.place);
-        let w = s.input::<T>("w", &w_shape, spec.draw[1]).place(spec.place);
+        let x = s.input::<X>("x", &x_shape, spec.draw[0]).place(spec.place);
+        let w = s.input::<W>("w", &w_shape, spec.draw[1]).place(spec.place);
 
         let scales = spec.scales.map(|kinds| {
             let shape = |kind, count: usize, is_row: bool| match (kind, is_row) {
@@ -166,6 +192,18 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                 s.input::<f32>("w_scale", &[groups_n, groups_k], draw),
             ]
         });
+        let mut block_scale = |name, draw: Option<Draw>, rows| {
+            let shape: Vec<usize> = spec.batch.into_iter().chain([rows, k / BLOCK]).collect();
+            draw.map(|draw| {
+                let mut scales: Vec<E8M0> = s.draw(name, &shape, draw);
+                if let Some(last) = scales.last_mut().filter(|_| spec.nan_scales) {
+                    *last = E8M0::NAN;
+                }
+                s.given(name, &shape, scales)
+            })
+        };
+        let blocks =
+            [block_scale("x_scale", spec.blocks[0], m), block_scale("w_scale", spec.blocks[1], n)];
         let mul_add = spec.mul_add.map(|(fuse, factors, dtype)| {
             let mut factor = |name, factor| -> (Term, Option<Getter>) {
                 let (shape, strides) = match factor {
@@ -242,22 +280,31 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                 let scales = if is_transposed { scales.reversed_axes() } else { scales };
                 dequantised(numbers.view(), scales.view(), sizes)
             };
+            let of_blocks = |numbers: Array2<f64>, scales: &Option<Arg<E8M0>>, of: usize| {
+                let Some(scales) = scales else { return numbers };
+                let shape = (numbers.nrows(), k / BLOCK);
+                let all = decode(&scales.elements());
+                let scales = ArrayView2::from_shape(
+                    shape,
+                    &all[of * shape.0 * shape.1..][..shape.0 * shape.1],
+                )
+                .expect("a scale for each block");
+                of_mx_blocks(numbers.view(), scales)
+            };
             let [group_n, group_k] = spec.groups.map_or([1, 1], |(sizes, _)| sizes);
             let matrices: Vec<_> = (0..batch)
                 .map(|of| {
                     let [x_of, w_of] =
                         [x_shared, w_shared].map(|shared| if shared { 0 } else { of });
+                    let x = matrix(&x_numbers, m, transposed[0], x_of);
+                    let w = matrix(&w_numbers, n, transposed[1], w_of);
                     (
-                        of_groups(matrix(&x_numbers, m, transposed[0], x_of), 0, [1, group_k]),
-                        of_groups(
-                            matrix(&w_numbers, n, transposed[1], w_of),
-                            1,
-                            [group_n, group_k],
-                        ),
+                        of_blocks(of_groups(x, 0, [1, group_k]), &blocks[0], of),
+                        of_blocks(of_groups(w, 1, [group_n, group_k]), &blocks[1], of),
                     )
                 })
                 .collect();
-            let integers = T::DTYPE == DType::I8;
+            let integers = X::DTYPE == DType::I8;
             let products: Vec<_> = matrices
                 .iter()
                 .enumerate()
@@ -293,13 +340,14 @@ pub(super) fn case<T: Element, Y: Real>(spec: Spec, op: impl Op<T, Y>) -> Case {
                     _ => unreachable!("tensors are held"),
                 };
             }
-            let given = Given { scales: &scales, mul_add };
+            let blocks: Vec<_> = blocks.iter().flatten().map(|scale| scale.get()).collect();
+            let given = Given { scales: &scales, blocks: &blocks, mul_add };
             let (x, w) = (x.get(), w.get());
-            let repeated = |of: &Tensor<T>| [&[batch], &of.shape()[1..]].concat();
-            let [x_shape, w_shape] = [repeated(&x), repeated(&w)];
+            let repeated = |shape: &[usize]| [&[batch], &shape[1..]].concat();
+            let [x_shape, w_shape] = [repeated(x.shape()), repeated(w.shape())];
             let x = if x_shared { x.broadcast(&x_shape)? } else { x.view() };
             let w = if w_shared { w.broadcast(&w_shape)? } else { w.view() };
-            op([&x, &w], &given, &options, &mut y.get())
+            op(&x, &w, &given, &options, &mut y.get())
         });
     })
 }

@@ -7,4 +7,5 @@ pub mod gemm_a16w16;
 pub mod gemm_a8w8;
 pub mod gemm_a8w8_blockscale;
 pub mod gemm_a8w8_per_token_scale;
+pub mod gemm_afp4wfp4;
 pub mod product;

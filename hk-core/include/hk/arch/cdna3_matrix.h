@@ -51,4 +51,9 @@ __device__ inline Sum mma_in_short_steps(T, bits128 a, bits128 b, Sum c) {
   return mma(T{}, a, b, c);
 }
 
+// There are none with scales.
+inline constexpr bool has_scaled_matrix = false;
+template <class A, class B, class Sum>
+__device__ Sum mma_scaled(A, B, vec<i32, 8> a, vec<i32, 8> b, Sum c, u32 a_scale, u32 b_scale) = delete;
+
 }  // namespace hk::arch

@@ -33,6 +33,8 @@ template <class T>
 inline constexpr int narrow_format = 0;
 template <>
 inline constexpr int narrow_format<e5m2> = 1;
+template <>
+inline constexpr int narrow_format<e2m1> = 4;
 
 // Without scales.
 template <class T>
@@ -44,6 +46,16 @@ template <class T>
 __device__ inline vec<f32, 16> mma(T, vec<i32, 8> a, vec<i32, 8> b, vec<f32, 16> c) {
   constexpr int format = narrow_format<T>;
   return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, format, format, 0, 0, 0, 0);
+}
+
+// With a scale for each 32 k of a row, e8m0: a lane's lowest byte is for those that its bytes are, of
+// operands of 4 bits.
+inline constexpr bool has_scaled_matrix = true;
+template <class A, class B>
+__device__ inline vec<f32, 4> mma_scaled(A, B, vec<i32, 8> a, vec<i32, 8> b, vec<f32, 4> c,
+                                         u32 a_scale, u32 b_scale) {
+  return __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, narrow_format<A>,
+                                                          narrow_format<B>, 0, a_scale, 0, b_scale);
 }
 
 // In steps of 8 bytes, those of CDNA3, of which fewer lanes' k take part in one sum: first the lower

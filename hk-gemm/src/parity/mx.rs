@@ -1,0 +1,137 @@
+//! Cases of products with scales of MX blocks: what the ops over the core `mx` share.
+
+use hk_core::dtype::{DType, Element, Real, bf16, f16};
+use hk_ref::{Case, Draw, Edge, Placement, Size};
+
+use super::config::Config;
+use super::product::Spec;
+use crate::Activation;
+
+/// Makes a case of one op and type of x, for a type of result.
+pub(super) trait Make: Copy {
+    /// The type of x.
+    type X: Element;
+    /// The case.
+    fn case<Y: Real>(self, spec: Spec) -> Case;
+    /// What x and w are, and their scales.
+    fn spec(self, name: String, shape: [usize; 3]) -> Spec;
+}
+
+/// Every remainder of blocks, of whole steps along k and of n.
+const SHAPES: [[usize; 3]; 16] = [
+    [1, 1, 32],
+    [3, 5, 64],
+    [16, 16, 96],
+    [17, 33, 160],
+    [1, 256, 512],
+    [31, 48, 96],
+    [64, 129, 256],
+    [129, 192, 224],
+    [64, 192, 320],
+    [257, 255, 160],
+    [32, 256, 512],
+    [128, 128, 384],
+    [7, 1000, 96],
+    [33, 40, 544],
+    [16, 16, 16_384],
+    [5, 2, 8_224],
+];
+
+/// Those of one type of x.
+pub(super) fn add(cases: &mut Vec<Case>, make: impl Make) {
+    let spec = |name: &str, shape| make.spec(name.to_owned(), shape);
+    for shape in SHAPES {
+        cases.push(make.case::<bf16>(spec("plain", shape)));
+        let normal = Spec { draw: [Draw::Normal; 2], ..spec("normal", shape) };
+        cases.push(make.case::<f32>(normal));
+    }
+    cases.push(make.case::<bf16>(spec("no rows", [0, 64, 64])));
+    for splits in [2, 3, 7] {
+        let spec = spec(&format!("{splits} splits"), [33, 40, 4000]);
+        cases.push(make.case::<f32>(Spec { splits: Some(splits), ..spec }));
+    }
+    options(cases, make);
+    places(cases, make);
+    tiles(cases, make);
+    for [n, k] in [[4096, 7168], [7168, 2048], [2112, 7168], [512, 128]] {
+        for m in [1, 64, 256] {
+            let spec = Spec { size: Size::Large, ..spec("model", [m, n, k]) };
+            cases.push(make.case::<bf16>(spec));
+        }
+    }
+}
+
+fn options(cases: &mut Vec<Case>, make: impl Make) {
+    for (shape, splits) in [([64, 128, 256], None), ([21, 83, 2400], Some(2))] {
+        for bias in [DType::Bf16, DType::F32] {
+            let what = if splits.is_some() { "split" } else { "whole" };
+            let spec = Spec { bias: Some(bias), splits, ..make.spec(what.into(), shape) };
+            cases.push(make.case::<bf16>(spec.clone()));
+            cases.push(make.case::<f16>(spec.clone()));
+            let name = format!("{what}, all options");
+            let all = Spec { activation: Some(Activation::Silu), residual: true, name, ..spec };
+            cases.push(make.case::<f32>(all));
+        }
+    }
+    let zeros = make.spec("zeros".into(), [24, 40, 224]);
+    cases.push(make.case::<f32>(Spec { draw: [Draw::Zeros, Draw::Codes], ..zeros }));
+    for draw in [Draw::Codes, Draw::Zeros] {
+        let spec = make.spec(format!("NaN as a scale, w {draw:?}"), [24, 40, 224]);
+        let draw = [spec.draw[0], draw];
+        cases.push(make.case::<f32>(Spec { nan_scales: true, draw, ..spec }));
+    }
+    // Scales at both ends of their range, whose products are in f32's.
+    let ends = [
+        (Draw::Powers(-127, -95), Draw::Powers(96, 128)),
+        (Draw::Powers(96, 128), Draw::Powers(-127, -95)),
+    ];
+    for (x_scale, w_scale) in ends {
+        let spec = make.spec("ends of the scales' range".into(), [40, 72, 320]);
+        let [has_blocks, _] = spec.blocks;
+        if has_blocks.is_some() {
+            cases.push(make.case::<f32>(Spec { blocks: [Some(x_scale), Some(w_scale)], ..spec }));
+        }
+    }
+}
+
+fn places(cases: &mut Vec<Case>, make: impl Make) {
+    for (place, name) in [
+        (Placement::DENSE.gap(96), "rows of wider tensors"),
+        (Placement::DENSE.gap(10).shift(6), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        for (shape, splits) in [([40, 72, 96], None), ([17, 33, 2432], Some(2))] {
+            let spec = make.spec(name.into(), shape);
+            cases.push(make.case::<bf16>(Spec { place, splits, residual: true, ..spec }));
+        }
+    }
+}
+
+/// Every tile configuration, whether it would be chosen or not.
+fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
+    let end = Placement::DENSE.edge(Edge::End);
+    for config in Config::all("mx").filter(|config| config.dtype == M::X::DTYPE) {
+        let Config { m, n, k, stages, .. } = config;
+        let mut push = |what: &str, shape, result: DType| {
+            let name = format!("tile {}{what}", config.name);
+            let spec = Spec {
+                splits: Some(1),
+                tile: Some((config.arch, config.name)),
+                size: if what.is_empty() { Size::Quick } else { Size::Core },
+                place: end,
+                ..make.spec(name, shape)
+            };
+            cases.push(match result {
+                DType::Bf16 => make.case::<bf16>(spec),
+                _ => make.case::<f32>(spec),
+            });
+        };
+        let steps = (3 * stages - 1).max(4);
+        push("", [m + 5, n + 9, (steps - 1) * k + 32], DType::F32);
+        for steps in 1..=4 {
+            push(", whole", [m, n, steps * k], DType::Bf16);
+        }
+        push(", 11 x 3 blocks", [11 * m, 3 * n, 32], DType::F32);
+    }
+}
