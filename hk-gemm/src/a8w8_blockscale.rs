@@ -84,6 +84,7 @@ pub(crate) fn operands<T: Fp8>(
     operands.groups = Some(GroupScales {
         tensors: [x_scale.ptr(), w_scale.ptr()],
         strides: [x_strides, w_strides],
+        batch: [0; 2],
         sizes: [n as u32, k as u32],
     });
     operands.problem.group = k as u64;

@@ -20,13 +20,18 @@
 mod a16w16;
 mod a8w8;
 mod a8w8_blockscale;
+pub mod batched_gemm_a16wfp4;
 pub mod batched_gemm_a8w8;
+pub mod batched_gemm_afp4wfp4;
 pub mod batched_gemm_bf16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
+pub mod fused_gemm_afp4wfp4_mul_add;
 pub mod gemm_a16w16;
+pub mod gemm_a16wfp4;
 pub mod gemm_a8w8;
 pub mod gemm_a8w8_blockscale;
 pub mod gemm_a8w8_per_token_scale;
+pub mod gemm_a8wfp4;
 pub mod gemm_afp4wfp4;
 mod mx;
 mod options;
@@ -35,15 +40,23 @@ pub mod parity;
 
 pub use a8w8_blockscale::BlockscaleOptions;
 pub use batched_gemm_a8w8::{batched_gemm_a8w8, batched_gemm_a8w8_into};
+pub use batched_gemm_a16wfp4::{batched_gemm_a16wfp4, batched_gemm_a16wfp4_into};
+pub use batched_gemm_afp4wfp4::{batched_gemm_afp4wfp4, batched_gemm_afp4wfp4_into};
 pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
 pub use fused_gemm_a8w8_blockscale_mul_add::{
     Fuse, fused_gemm_a8w8_blockscale_mul_add, fused_gemm_a8w8_blockscale_mul_add_into,
 };
+pub use fused_gemm_afp4wfp4_mul_add::{
+    fused_gemm_afp4wfp4_mul_add, fused_gemm_afp4wfp4_mul_add_into,
+};
 pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
 pub use gemm_a8w8_blockscale::{gemm_a8w8_blockscale, gemm_a8w8_blockscale_into};
 pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_token_scale_into};
+pub use gemm_a8wfp4::{gemm_a8wfp4, gemm_a8wfp4_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
+pub use gemm_a16wfp4::{gemm_a16wfp4, gemm_a16wfp4_into};
 pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};
+pub use mx::A16Wfp4Options;
 pub use options::{GemmOptions, Layout};
 
 pub use hk_core::Activation;

@@ -1,8 +1,9 @@
 //! The core of products whose w is e2m1 with a scale per block of 32 k, and x that, 8-bit floating point
 //! or 16 bits.
 
-use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real, Real16};
 use hk_core::op::epilogue::Lowered;
+use hk_core::op::prequant::Prequant;
 use hk_core::op::product::Matrices;
 use hk_core::{Result, TensorSlice};
 
@@ -47,4 +48,50 @@ pub(crate) fn launch<Y: Real>(
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
     operands.launch((CORE, variant, true), steps, options, y)
+}
+
+/// What products of 16-bit numbers with e2m1 do besides.
+#[derive(Debug, Clone)]
+pub struct A16Wfp4Options<'a> {
+    pub(crate) gemm: GemmOptions<'a>,
+    prequant: bool,
+}
+
+impl Default for A16Wfp4Options<'_> {
+    fn default() -> Self {
+        Self { gemm: GemmOptions::default(), prequant: true }
+    }
+}
+
+impl<'a> A16Wfp4Options<'a> {
+    /// What is done besides the product. Both operands have k contiguous.
+    #[must_use]
+    pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
+        self.gemm = options;
+        self
+    }
+
+    /// Whether x is quantised to e2m1 in MX blocks before, which is faster and what happens if nothing
+    /// is said. Otherwise x is taken as it is.
+    #[must_use]
+    pub fn prequant(mut self, prequant: bool) -> Self {
+        self.prequant = prequant;
+        self
+    }
+
+    /// Checks what is left, and launches the product.
+    pub(crate) fn launch<T: Real16, Y: Real>(
+        &self,
+        mut operands: Operands,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let steps = operands.steps();
+        if self.prequant {
+            operands.prequant = Some(Prequant::Mx);
+            operands.problem.bits[0] = operands.problem.bits[1];
+            return launch(operands, "e2m1", steps, &self.gemm, y);
+        }
+        let variant = format!("{}_e2m1", T::DTYPE.name());
+        launch(operands, &variant, steps, &self.gemm, y)
+    }
 }

@@ -2,6 +2,7 @@
 
 use hk_core::dtype::Element;
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
+use hk_core::op::prequant::Prequant;
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::op::{Argument, Arguments};
@@ -158,6 +159,8 @@ pub(crate) struct Operands {
     pub(crate) groups: Option<GroupScales>,
     /// Scales of blocks of x and of w, as the op declared them.
     pub(crate) blocks: [Option<Matrices>; 2],
+    /// How x is quantised before, if it is.
+    pub(crate) prequant: Option<Prequant>,
 }
 
 impl Operands {
@@ -189,7 +192,7 @@ impl Operands {
         let bits = bits.map(|bits| bits as u64);
         let problem = Problem { batch, m, n, k, transposed, bits, group: 1 };
         let [x, w] = [Matrices::of(x, x_strides), Matrices::of(w, w_strides)];
-        Ok(Self { args, problem, x, w, batched, groups: None, blocks: [None; 2] })
+        Ok(Self { args, problem, x, w, batched, groups: None, blocks: [None; 2], prequant: None })
     }
 
     /// Shape of the result.
@@ -216,7 +219,7 @@ impl Operands {
         options: &GemmOptions<'_>,
         y: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { mut args, problem, x, w, batched, groups, blocks } = self;
+        let Self { mut args, problem, x, w, batched, groups, blocks, prequant } = self;
         options.lower(&mut args, &mut steps)?;
         let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
         let strides = match (batched, options.transpose_bm) {
@@ -247,6 +250,7 @@ impl Operands {
             y,
             groups,
             blocks,
+            prequant,
             problem,
             steps,
             splits,

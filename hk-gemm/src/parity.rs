@@ -1,16 +1,21 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod batched_gemm_a16wfp4;
 mod batched_gemm_a8w8;
+mod batched_gemm_afp4wfp4;
 mod batched_gemm_bf16;
 mod config;
 mod fused_gemm_a8w8_blockscale_mul_add;
+mod fused_gemm_afp4wfp4_mul_add;
 mod gemm_a16w16;
 mod gemm_a16w16_cases;
 mod gemm_a16w16_limits;
+mod gemm_a16wfp4;
 mod gemm_a8w8;
 mod gemm_a8w8_blockscale;
 mod gemm_a8w8_per_token_scale;
+mod gemm_a8wfp4;
 mod gemm_afp4wfp4;
 mod mx;
 mod product;
@@ -31,9 +36,14 @@ pub fn cases() -> Vec<Case> {
     gemm_a8w8_per_token_scale::add(&mut cases);
     gemm_a8w8_blockscale::add(&mut cases);
     fused_gemm_a8w8_blockscale_mul_add::add(&mut cases);
+    fused_gemm_afp4wfp4_mul_add::add(&mut cases);
     gemm_afp4wfp4::add(&mut cases);
+    gemm_a8wfp4::add(&mut cases);
+    gemm_a16wfp4::add(&mut cases);
     batched_gemm_bf16::add(&mut cases);
     batched_gemm_a8w8::add(&mut cases);
+    batched_gemm_afp4wfp4::add(&mut cases);
+    batched_gemm_a16wfp4::add(&mut cases);
     cases
 }
 

@@ -36,6 +36,7 @@ struct ProductArgs {
   const f32* w_scales;
   i64 x_scale_row, x_scale_group;
   i64 w_scale_row, w_scale_group;
+  i64 x_scale_batch, w_scale_batch;
   const u8* x_blocks;  // of MX blocks, e8m0, if operands have such
   const u8* w_blocks;
   i64 x_block_row, w_block_row;
@@ -100,8 +101,8 @@ __device__ inline const T* matrix_of(const void* operand, i64 stride, u32 batch)
 
 // The scales of groups of k for a block.
 __device__ inline group_scales scales_of(const ProductArgs& args, const product_part& part) {
-  return {args.x_scales + part.row * args.x_scale_row,
-          args.w_scales,
+  return {args.x_scales + part.batch * args.x_scale_batch + part.row * args.x_scale_row,
+          args.w_scales + part.batch * args.w_scale_batch,
           args.m - part.row,
           args.x_scale_row,
           args.x_scale_group,

@@ -41,6 +41,7 @@
 mod arguments;
 pub mod epilogue;
 pub mod indices;
+pub mod prequant;
 pub mod product;
 pub mod quant;
 mod record;

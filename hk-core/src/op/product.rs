@@ -6,6 +6,7 @@
 
 use super::Call;
 use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
+use super::prequant::{Codes, Prequant, PrequantArgs};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
 use crate::kernel::KernelSet;
@@ -28,8 +29,9 @@ macro_rules! elements {
 
 elements!(i8: "i8", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3", F8E5M2: "e5m2", F8E5M2Fnuz: "e5m2");
 
-/// The kernels that add up and pack.
+/// The kernels that add up and pack, and those that quantise.
 const SHARED: &str = "product";
+const PREQUANT: &str = "prequant";
 
 /// Most workgroups of a launch's second dimension.
 const MAX_GRID_Y: u64 = 65_535;
@@ -38,12 +40,12 @@ const MAX_GRID_Y: u64 = 65_535;
 /// share a byte count as one.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrices {
-    ptr: AnyPtr,
-    dtype: DType,
+    pub(super) ptr: AnyPtr,
+    pub(super) dtype: DType,
     /// Rows of each, and elements of a row.
-    shape: [u64; 2],
+    pub(super) shape: [u64; 2],
     /// Elements from one matrix to the next, and from one row of one to the next.
-    strides: [i64; 2],
+    pub(super) strides: [i64; 2],
 }
 
 impl Matrices {
@@ -77,7 +79,7 @@ impl Matrices {
     }
 
     /// Whether each row of each of `batch` matrices begins at a multiple of 16 bytes.
-    fn are_aligned(&self, batch: u64) -> bool {
+    pub(super) fn are_aligned(&self, batch: u64) -> bool {
         let [matrix, row] = self.strides.map(|stride| (stride as u64).wrapping_mul(self.size()));
         let matrix = if batch > 1 { matrix } else { 0 };
         [self.ptr.address(), matrix, row].into_iter().all(|bytes| bytes.is_multiple_of(16))
@@ -145,12 +147,15 @@ pub struct GroupScales {
     pub tensors: [DevicePtr<f32>; 2],
     /// Distances between rows, or groups of rows, and between groups of k: of x, and of w.
     pub strides: [[i64; 2]; 2],
+    /// Distances between matrices of a batch: of x, and of w.
+    pub batch: [i64; 2],
     /// Rows of w, and k, of a group: powers of two.
     pub sizes: [u32; 2],
 }
 
 impl GroupScales {
-    const NONE: Self = Self { tensors: [DevicePtr::NULL; 2], strides: [[0; 2]; 2], sizes: [1; 2] };
+    const NONE: Self =
+        Self { tensors: [DevicePtr::NULL; 2], strides: [[0; 2]; 2], batch: [0; 2], sizes: [1; 2] };
 }
 
 /// A product whose arguments are right: `y[b] = epilogue(x[b] w[b]^T)`.
@@ -174,6 +179,8 @@ pub struct Product<'a> {
     pub groups: Option<GroupScales>,
     /// Scales of MX blocks, one for each 32 k of a row of x, and of w: e8m0, `(batch, rows, k / 32)`.
     pub blocks: [Option<Matrices>; 2],
+    /// How x is quantised before, if it is: then its scales are those.
+    pub prequant: Option<Prequant>,
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -200,23 +207,44 @@ impl Product<'_> {
         let mut plan = Plan::new(&call, self.kernels);
         let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
         let longest = tile.longest_strides(problem);
+        let codes = self.prequant.map(|form| Codes::of(form, &x, problem));
+        let (source, x) = (x, codes.as_ref().map_or(x, |codes| codes.codes));
         let copies = [
             x.copied(op, "x", problem.batch, longest[0])?,
             w.copied(op, "w", problem.batch, longest[1])?,
         ];
-        let blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
+        let mut blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
         let block_copies = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let sums = Sums::of(problem, split);
-        let groups = self.groups.unwrap_or(GroupScales::NONE);
+        let mut groups = self.groups.unwrap_or(GroupScales::NONE);
         let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
-        let [x_copy, w_copy, x_blocks_copy, w_blocks_copy, sums_at] = call.workspace([
-            bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
-            bytes(copies[1].elements(), w.size()).unwrap_or(usize::MAX),
-            bytes(block_copies[0].elements(), 1).unwrap_or(usize::MAX),
-            bytes(block_copies[1].elements(), 1).unwrap_or(usize::MAX),
-            sums.map_or(0, |sums| sums.bytes(problem, split)),
-        ])?;
-        let x = plan.aligned(x, x_copy, copies[0])?;
+        let code_bytes = codes.as_ref().map_or([0; 2], Codes::bytes);
+        let [codes_at, scales_at, x_copy, w_copy, x_blocks_copy, w_blocks_copy, sums_at] = call
+            .workspace([
+                code_bytes[0],
+                code_bytes[1],
+                bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
+                bytes(copies[1].elements(), w.size()).unwrap_or(usize::MAX),
+                bytes(block_copies[0].elements(), 1).unwrap_or(usize::MAX),
+                bytes(block_copies[1].elements(), 1).unwrap_or(usize::MAX),
+                sums.map_or(0, |sums| sums.bytes(problem, split)),
+            ])?;
+        let x = match codes {
+            None => plan.aligned(x, x_copy, copies[0])?,
+            Some(codes) => {
+                let codes = codes.at([codes_at, scales_at]);
+                plan.prequantize(&codes, &source)?;
+                match codes.form {
+                    Prequant::Mx => blocks[0] = Some(codes.scales),
+                    Prequant::Groups { .. } => {
+                        groups.tensors[0] = scales_at.cast();
+                        groups.strides[0] = [codes.scales.strides[1], 1];
+                        groups.batch[0] = codes.scales.strides[0];
+                    }
+                }
+                codes.codes
+            }
+        };
         let w = plan.aligned(w, w_copy, copies[1])?;
         let mut aligned = |of: Option<Matrices>, at, copy| match of {
             Some(of) => plan.aligned(of, at, copy),
@@ -240,6 +268,8 @@ impl Product<'_> {
             x_scale_group: groups.strides[0][1],
             w_scale_row: groups.strides[1][0],
             w_scale_group: groups.strides[1][1],
+            x_scale_batch: groups.batch[0],
+            w_scale_batch: groups.batch[1],
             x_blocks: x_blocks.ptr,
             w_blocks: w_blocks.ptr,
             x_block_batch: x_blocks.strides[0],
@@ -263,6 +293,10 @@ impl Product<'_> {
             Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
         }
         call.submit(|stream| {
+            if let Some((kernel, grid, args)) = &plan.prequant {
+                // SAFETY: the kernel reads x and writes the workspace that the call has.
+                unsafe { kernel.launch(stream, *grid, args) }?;
+            }
             for (kernel, grid, args) in &plan.launches {
                 // SAFETY: the kernels read the operands, and what the ones before have written to
                 // copies and sums, and write y, within the shapes and strides that were checked.
@@ -274,7 +308,7 @@ impl Product<'_> {
 }
 
 /// The number by which the kernels know a type of results.
-fn real_code(dtype: DType) -> u32 {
+pub(super) fn real_code(dtype: DType) -> u32 {
     match dtype {
         DType::Bf16 => crate::dtype::bf16::CODE,
         DType::F16 => crate::dtype::f16::CODE,
@@ -287,6 +321,7 @@ struct Plan {
     op: &'static str,
     device: Device,
     kernels: &'static KernelSet,
+    prequant: Option<(TileFunction<PrequantArgs>, [u32; 3], PrequantArgs)>,
     launches: Vec<(TileFunction<ProductArgs>, [u32; 3], ProductArgs)>,
 }
 
@@ -319,7 +354,13 @@ impl Sums {
 
 impl Plan {
     fn new(call: &Call, kernels: &'static KernelSet) -> Self {
-        Self { op: call.op(), device: call.device().clone(), kernels, launches: Vec::new() }
+        Self {
+            op: call.op(),
+            device: call.device().clone(),
+            kernels,
+            prequant: None,
+            launches: Vec::new(),
+        }
     }
 
     fn compute_units(&self) -> u64 {
@@ -350,6 +391,15 @@ impl Plan {
             Error::value(op, "y", constraint, got)
         })?;
         Ok(Choice { kernel, tile, split, grid })
+    }
+
+    /// Quantises x.
+    fn prequantize(&mut self, codes: &Codes, x: &Matrices) -> Result<()> {
+        let (name, args) = codes.launch(x);
+        let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
+        let grid = self.grid_of(kernel.tile().threads, codes.runs());
+        self.prequant = Some((kernel, grid, args));
+        Ok(())
     }
 
     /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
@@ -425,11 +475,17 @@ impl Plan {
         args: ProductArgs,
     ) -> Result<()> {
         let kernel = self.kernels.named_function(&self.device, self.op, SHARED, name, "any")?;
-        let enough = pieces.div_ceil(kernel.tile().threads.into());
+        let grid = self.grid_of(kernel.tile().threads, [matrices, pieces]);
+        self.launches.push((kernel, grid, args));
+        Ok(())
+    }
+
+    /// Workgroups of a kernel whose lanes each take so many pieces of each matrix.
+    fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
+        let enough = pieces.div_ceil(threads.into());
         let most = (self.compute_units() * 8).div_ceil(matrices);
         let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
-        self.launches.push((kernel, [enough.clamp(1, most), y, z].map(|size| size as u32), args));
-        Ok(())
+        [enough.clamp(1, most), y, z].map(|size| size as u32)
     }
 }
 
@@ -453,6 +509,8 @@ kernel_args! {
         x_scale_group: i64,
         w_scale_row: i64,
         w_scale_group: i64,
+        x_scale_batch: i64,
+        w_scale_batch: i64,
         x_blocks: AnyPtr,
         w_blocks: AnyPtr,
         x_block_row: i64,
@@ -496,6 +554,8 @@ impl ProductArgs {
             x_scale_group: 0,
             w_scale_row: 0,
             w_scale_group: 0,
+            x_scale_batch: 0,
+            w_scale_batch: 0,
             x_blocks: AnyPtr::NULL,
             w_blocks: AnyPtr::NULL,
             x_block_row: 0,

@@ -25,7 +25,7 @@ fn push<Y: Real>(cases: &mut Vec<Case>, spec: &Spec) {
 }
 
 fn spec(name: impl Into<String>, batch: usize, shape: [usize; 3]) -> Spec {
-    let scales = Some([Scale::Each; 2]);
+    let scales = [Some(Scale::Each); 2];
     Spec { batch: Some(batch), scales, ..Spec::new("batched_gemm_a8w8", name, shape) }
 }
 
@@ -40,14 +40,14 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         let what = if splits.is_some() { "split" } else { "whole" };
         for (x, w) in [(Scale::One, Scale::Each), (Scale::Each, Scale::One)] {
             let spec = Spec {
-                scales: Some([x, w]),
+                scales: [Some(x), Some(w)],
                 splits,
                 ..spec(format!("{what}, scales {x:?} {w:?}"), 3, shape)
             };
             push::<f32>(cases, &spec);
         }
         let flat = Spec {
-            scales: Some([Scale::Flat; 2]),
+            scales: [Some(Scale::Flat); 2],
             size: Size::Core,
             splits,
             ..spec(format!("{what}, flat scales"), 3, shape)

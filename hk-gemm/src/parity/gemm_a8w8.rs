@@ -47,7 +47,7 @@ fn spec(dtype: DType, name: impl Into<String>, shape: [usize; 3]) -> Spec {
     // Codes of five exponent bits span too much for sums to depend on most of them.
     let is_wide = matches!(dtype, DType::F8E5M2 | DType::F8E5M2Fnuz);
     let draw = if is_wide { Draw::Normal } else { Draw::Codes };
-    let scales = Some([Scale::Each; 2]);
+    let scales = [Some(Scale::Each); 2];
     Spec { draw: [draw; 2], scales, ..Spec::new("gemm_a8w8", name, shape) }
 }
 
@@ -85,7 +85,7 @@ fn epilogues(cases: &mut Vec<Case>) {
     for (x, w) in scales.into_iter().flat_map(|x| scales.map(|w| (x, w))) {
         for shape in [[64, 128, 128], [37, 75, 40]] {
             let spec = Spec {
-                scales: Some([x, w]),
+                scales: [Some(x), Some(w)],
                 bias: Some(DType::F32),
                 ..spec(DType::I8, format!("scales {x:?} {w:?}"), shape)
             };
@@ -176,7 +176,7 @@ fn tiles(cases: &mut Vec<Case>) {
             let whole = Spec { place: end, ..tile("", [m, n, steps * k]) };
             cases.push(case_of(dtype, result, whole.clone()));
             let bias = Spec { bias: Some(REAL[(steps + 1) % 3]), ..whole };
-            cases.push(case_of(dtype, result, Spec { scales: Some([Scale::One; 2]), ..bias }));
+            cases.push(case_of(dtype, result, Spec { scales: [Some(Scale::One); 2], ..bias }));
         }
         cases.push(with_operands::<f32>(dtype, tile(", 11 x 3 blocks", [11 * m, 3 * n, 16])));
         let last = Spec {

@@ -13,7 +13,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             [(None, None), (Some(DType::F32), Some(1)), (Some(DType::Bf16), Some(2))]
         {
             let spec = Spec {
-                scales: Some([Scale::Each; 2]),
+                scales: [Some(Scale::Each); 2],
                 upright: true,
                 draw: [Draw::Codes; 2],
                 bias,

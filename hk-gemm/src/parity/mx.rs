@@ -111,7 +111,11 @@ fn places(cases: &mut Vec<Case>, make: impl Make) {
 /// Every tile configuration, whether it would be chosen or not.
 fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
     let end = Placement::DENSE.edge(Edge::End);
-    for config in Config::all("mx").filter(|config| config.dtype == M::X::DTYPE) {
+    let is_of = |config: &Config| match make.spec(String::new(), [1; 3]).prequant {
+        Some(_) => config.variant == "e2m1",
+        None => config.dtype == M::X::DTYPE,
+    };
+    for config in Config::all("mx").filter(is_of) {
         let Config { m, n, k, stages, .. } = config;
         let mut push = |what: &str, shape, result: DType| {
             let name = format!("tile {}{what}", config.name);
@@ -133,5 +137,45 @@ fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
             push(", whole", [m, n, steps * k], DType::Bf16);
         }
         push(", 11 x 3 blocks", [11 * m, 3 * n, 32], DType::F32);
+    }
+}
+
+/// Those of a batch.
+pub(super) fn add_batched(cases: &mut Vec<Case>, make: impl Make) {
+    let spec = |name: &str, batch, shape| {
+        let spec = make.spec(name.to_owned(), shape);
+        Spec { batch: Some(batch), ..spec }
+    };
+    for batch in [1, 2, 3] {
+        for shape in [[1, 1, 32], [17, 33, 96], [64, 64, 512], [129, 127, 64], [7, 200, 544]] {
+            cases.push(make.case::<bf16>(spec("plain", batch, shape)));
+        }
+    }
+    cases.push(make.case::<bf16>(spec("no products", 0, [3, 5, 64])));
+    cases.push(make.case::<bf16>(spec("no rows", 3, [0, 64, 64])));
+    for (shape, splits) in [([64, 128, 64], None), ([21, 83, 1216], Some(2))] {
+        let what = if splits.is_some() { "split" } else { "whole" };
+        let bias = Spec { bias: Some(DType::Bf16), splits, ..spec(what, 3, shape) };
+        cases.push(make.case::<f16>(bias.clone()));
+        let name = format!("{}, all options", bias.name);
+        let all = Spec {
+            activation: Some(Activation::Silu),
+            residual: true,
+            by_rows: true,
+            name,
+            ..bias
+        };
+        cases.push(make.case::<f32>(all));
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(96), "rows of wider tensors"),
+        (Placement::DENSE.gap(10).shift(6), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        cases.push(make.case::<bf16>(Spec { place, ..spec(name, 3, [40, 72, 96]) }));
+    }
+    for shared in [[true, false], [false, true]] {
+        let name = format!("shared {shared:?}");
+        cases.push(make.case::<bf16>(Spec { shared, ..spec(&name, 3, [40, 72, 96]) }));
     }
 }

@@ -5,6 +5,7 @@ use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
 use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
+use hk_ref::gemm::gemm_a16wfp4;
 use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Size, real};
@@ -24,6 +25,22 @@ pub(super) enum Scale {
     Flat,
 }
 
+/// How an op quantises x before the product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prequant {
+    /// To e2m1 in MX blocks.
+    Mx,
+}
+
+impl Prequant {
+    /// What the codes and scales of x stand for.
+    fn apply(self, x: ArrayView2<'_, f64>) -> Array2<f64> {
+        match self {
+            Self::Mx => gemm_a16wfp4::quantised(x),
+        }
+    }
+}
+
 /// A case as data.
 #[derive(Debug, Clone)]
 pub(super) struct Spec {
@@ -40,7 +57,7 @@ pub(super) struct Spec {
     /// Stores y as `(m, batch, n)`.
     pub(super) by_rows: bool,
     /// Of x and w, if the op has them.
-    pub(super) scales: Option<[Scale; 2]>,
+    pub(super) scales: [Option<Scale>; 2],
     /// Has w's scales as a column.
     pub(super) upright: bool,
     /// Rows of w and k of groups with scales, and how those of x are stored.
@@ -49,6 +66,10 @@ pub(super) struct Spec {
     pub(super) blocks: [Option<Draw>; 2],
     /// Has NaN as a scale of a block of the last rows of x and of w.
     pub(super) nan_scales: bool,
+    /// How the op quantises x before, if it does.
+    pub(super) prequant: Option<Prequant>,
+    /// Has infinity and NaN in x.
+    pub(super) special: bool,
     /// What the product is multiplied with and added to.
     pub(super) mul_add: Option<(Fuse, [Factor; 2], DType)>,
     pub(super) bias: Option<DType>,
@@ -71,11 +92,13 @@ impl Spec {
             draw: [Draw::Normal; 2],
             shared: [false; 2],
             by_rows: false,
-            scales: None,
+            scales: [None; 2],
             upright: false,
             groups: None,
             blocks: [None; 2],
             nan_scales: false,
+            prequant: None,
+            special: false,
             mul_add: None,
             bias: None,
             activation: None,
@@ -164,10 +187,17 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
         let transposed = [spec.layout.x_is_transposed(), spec.layout.w_is_transposed()];
         let x_shape = shape_of(x_shared, m, transposed[0]);
         let w_shape = shape_of(w_shared, n, transposed[1]);
-        let x = s.input::<X>("x", &x_shape, spec.draw[0]).place(spec.place);
+        let mut elements: Vec<X> = s.draw("x", &x_shape, spec.draw[0]);
+        if spec.special {
+            let values = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
+            for (element, value) in elements.iter_mut().step_by(5 * k + 3).zip(values) {
+                *element = X::encode(&[value])[0];
+            }
+        }
+        let x = s.given("x", &x_shape, elements).place(spec.place);
         let w = s.input::<W>("w", &w_shape, spec.draw[1]).place(spec.place);
 
-        let scales = spec.scales.map(|kinds| {
+        let scales = {
             let shape = |kind, count: usize, is_row: bool| match (kind, is_row) {
                 (Scale::One, _) => vec![1],
                 (Scale::Flat, _) => spec.batch.into_iter().chain([count]).collect(),
@@ -175,11 +205,12 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                 (Scale::Each, true) => spec.batch.into_iter().chain([1, count]).collect(),
             };
             let draw = Draw::Scaled(-6);
+            let [x_kind, w_kind] = spec.scales;
             [
-                s.input::<f32>("x_scale", &shape(kinds[0], m, false), draw),
-                s.input::<f32>("w_scale", &shape(kinds[1], n, !spec.upright), draw),
+                x_kind.map(|kind| s.input::<f32>("x_scale", &shape(kind, m, false), draw)),
+                w_kind.map(|kind| s.input::<f32>("w_scale", &shape(kind, n, !spec.upright), draw)),
             ]
-        });
+        };
         let group_scales = spec.groups.map(|([group_n, group_k], layout)| {
             let (groups_n, groups_k) = (n.div_ceil(group_n), k.div_ceil(group_k));
             let x_shape = match layout {
@@ -259,14 +290,10 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                     let term = along(&residual.numbers(), m * n, of, [n, 1]);
                     steps.push(reference::Step::Add(term, 1.0));
                 }
-                match &scales {
-                    None => steps,
-                    Some([x_scale, w_scale]) => {
-                        let x_scale = along(&x_scale.numbers(), m, of, [1, 0]);
-                        let w_scale = along(&w_scale.numbers(), n, of, [0, 1]);
-                        scaled([x_scale, w_scale], steps)
-                    }
-                }
+                let [x_scale, w_scale] = &scales;
+                let x_scale = x_scale.as_ref().map(|x| along(&x.numbers(), m, of, [1, 0]));
+                let w_scale = w_scale.as_ref().map(|w| along(&w.numbers(), n, of, [0, 1]));
+                scaled(x_scale.into_iter().chain(w_scale), steps)
             };
             let of_groups = |numbers: Array2<f64>, scales: usize, sizes: [usize; 2]| {
                 let Some(all) = &group_scales else { return numbers };
@@ -298,6 +325,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                         [x_shared, w_shared].map(|shared| if shared { 0 } else { of });
                     let x = matrix(&x_numbers, m, transposed[0], x_of);
                     let w = matrix(&w_numbers, n, transposed[1], w_of);
+                    let x = spec.prequant.map_or(x.clone(), |form| form.apply(x.view()));
                     (
                         of_blocks(of_groups(x, 0, [1, group_k]), &blocks[0], of),
                         of_blocks(of_groups(w, 1, [group_n, group_k]), &blocks[1], of),
@@ -317,7 +345,8 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
 
         let spec = spec.clone();
         let bias = bias.map(|(_, get)| get);
-        let scales = scales.or(group_scales);
+        let scales: Vec<_> =
+            scales.into_iter().flatten().chain(group_scales.into_iter().flatten()).collect();
         let factors: Vec<_> = mul_add.into_iter().flat_map(|(_, factors)| factors).collect();
         s.call(move || {
             let bias = bias.as_ref().map(|get| get());
@@ -328,7 +357,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
             options = residual.iter().fold(options, |options, of| options.residual(of));
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
-            let scales: Vec<_> = scales.iter().flatten().map(|scale| scale.get()).collect();
+            let scales: Vec<_> = scales.iter().map(|scale| scale.get()).collect();
             let held: Vec<_> =
                 factors.iter().map(|(_, get)| get.as_ref().map(|get| get())).collect();
             let mut mul_add = [Operand::Number(0.0); 2];

@@ -2,8 +2,8 @@
 
 use super::product::{Step, Term};
 
-/// The steps of an epilogue behind the scales: `epilogue((x w^T) x_scale w_scale)`, where `x_scale`
-/// extends along the rows of the result and `w_scale` along its columns.
-pub fn scaled([x_scale, w_scale]: [Term; 2], steps: Vec<Step>) -> Vec<Step> {
-    [Step::Multiply(x_scale), Step::Multiply(w_scale)].into_iter().chain(steps).collect()
+/// The steps of an epilogue behind scales: `epilogue((x w^T) x_scale w_scale)`, where `x_scale` extends
+/// along the rows of the result and `w_scale` along its columns.
+pub fn scaled(scales: impl IntoIterator<Item = Term>, steps: Vec<Step>) -> Vec<Step> {
+    scales.into_iter().map(Step::Multiply).chain(steps).collect()
 }
