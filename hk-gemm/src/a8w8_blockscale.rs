@@ -15,13 +15,13 @@ const X_GROUPS: &str = "groups(k)";
 const W_GROUPS: &str = "groups(n)";
 
 /// The lengths that a group of k may have.
-const GROUP_K: [usize; 4] = [32, 64, 128, 256];
+pub(crate) const GROUP_K: [usize; 4] = [32, 64, 128, 256];
 
 /// What products with scales of groups do besides.
 #[derive(Debug, Clone)]
 pub struct BlockscaleOptions<'a> {
     pub(crate) gemm: GemmOptions<'a>,
-    groups: [usize; 2],
+    pub(crate) groups: [usize; 2],
     x_scales: ScaleLayout,
 }
 
@@ -65,40 +65,58 @@ pub(crate) fn operands<T: Fp8>(
 ) -> Result<Operands> {
     let layout = options.gemm.layout;
     let mut operands = Operands::declare(op, x, w, layout, false)?;
-    let ([n, k], args) = (options.groups, &mut operands.args);
+    let x_scale = Some((x_scale, options.x_scales));
+    scales(&mut operands, x_scale, w_scale, options.groups, layout)?;
+    Ok(operands)
+}
+
+/// Declares scales of groups of w, and of x if it has such.
+pub(crate) fn scales(
+    operands: &mut Operands,
+    x_scale: Option<(&TensorSlice<f32>, ScaleLayout)>,
+    w_scale: &TensorSlice<f32>,
+    [n, k]: [usize; 2],
+    layout: Layout,
+) -> Result<()> {
+    let args = &mut operands.args;
     args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
     args.require(n.is_power_of_two() && n <= 1 << 31, "groups", "a power of two of rows", n)?;
     args.require(GROUP_K.contains(&k), "groups", "32, 64, 128 or 256 of k", k)?;
     args.define(X_GROUPS, (operands.problem.k as usize).div_ceil(k));
     args.define(W_GROUPS, (operands.problem.n as usize).div_ceil(n));
-    let x_strides = match options.x_scales {
-        ScaleLayout::RowMajor => [args.input("x_scale", x_scale, &["m", X_GROUPS]).rows()?, 1],
-        ScaleLayout::ColMajor => [1, args.input("x_scale", x_scale, &[X_GROUPS, "m"]).rows()?],
-        other => {
-            let got = format!("{other:?}");
-            args.require(false, "x_scale_layout", "RowMajor or ColMajor", got)?;
-            [0; 2]
-        }
-    };
-    let w_strides = [args.input("w_scale", w_scale, &[W_GROUPS, X_GROUPS]).rows()?, 1];
-    operands.groups = Some(GroupScales {
-        tensors: [x_scale.ptr(), w_scale.ptr()],
-        strides: [x_strides, w_strides],
-        batch: [0; 2],
-        sizes: [n as u32, k as u32],
-    });
+    let mut groups = GroupScales { sizes: [n as u32, k as u32], ..GroupScales::NONE };
+    if let Some((x_scale, layout)) = x_scale {
+        groups.tensors[0] = x_scale.ptr();
+        groups.strides[0] = match layout {
+            ScaleLayout::RowMajor => [args.input("x_scale", x_scale, &["m", X_GROUPS]).rows()?, 1],
+            ScaleLayout::ColMajor => [1, args.input("x_scale", x_scale, &[X_GROUPS, "m"]).rows()?],
+            other => {
+                let got = format!("{other:?}");
+                args.require(false, "x_scale_layout", "RowMajor or ColMajor", got)?;
+                [0; 2]
+            }
+        };
+    }
+    groups.tensors[1] = w_scale.ptr();
+    groups.strides[1] = [args.input("w_scale", w_scale, &[W_GROUPS, X_GROUPS]).rows()?, 1];
+    operands.groups = Some(groups);
     operands.problem.group = k as u64;
-    Ok(operands)
+    Ok(())
+}
+
+/// Whether groups are those of the fast kernels.
+pub(crate) fn is_fast(groups: [usize; 2]) -> bool {
+    groups.iter().all(|size| size.is_multiple_of(128))
 }
 
 /// Checks what is left, and launches the product.
 pub(crate) fn launch<Y: Real>(
     operands: Operands,
     steps: Lowered,
-    options: &BlockscaleOptions<'_>,
+    groups: [usize; 2],
+    options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let is_fast = options.groups.iter().all(|size| size.is_multiple_of(128));
-    let variant = if is_fast { "e4m3_128" } else { "e4m3_any" };
-    operands.launch((CORE, variant, false), steps, &options.gemm, y)
+    let variant = if is_fast(groups) { "e4m3_128" } else { "e4m3_any" };
+    operands.launch((CORE, variant, false), steps, options, y)
 }

@@ -113,5 +113,5 @@ pub fn fused_gemm_a8w8_blockscale_mul_add_into<'a, T: Fp8, Y: Real>(
 ) -> Result<()> {
     let mut operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
     let steps = fuse.lower(&mut operands, a.into(), b.into())?;
-    launch(operands, steps, options, y)
+    launch(operands, steps, options.groups, &options.gemm, y)
 }

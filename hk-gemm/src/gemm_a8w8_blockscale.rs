@@ -72,5 +72,5 @@ pub fn gemm_a8w8_blockscale_into<T: Fp8, Y: Real>(
 ) -> Result<()> {
     let operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
     let steps = operands.steps();
-    launch(operands, steps, options, y)
+    launch(operands, steps, options.groups, &options.gemm, y)
 }

@@ -18,15 +18,18 @@
 //! ```
 
 mod a16w16;
+mod a16w8_blockscale;
 mod a8w8;
 mod a8w8_blockscale;
 pub mod batched_gemm_a16wfp4;
 pub mod batched_gemm_a8w8;
+pub mod batched_gemm_a8w8_ptgq;
 pub mod batched_gemm_afp4wfp4;
 pub mod batched_gemm_bf16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
 pub mod fused_gemm_afp4wfp4_mul_add;
 pub mod gemm_a16w16;
+pub mod gemm_a16w8_blockscale;
 pub mod gemm_a16wfp4;
 pub mod gemm_a8w8;
 pub mod gemm_a8w8_blockscale;
@@ -39,7 +42,11 @@ mod options;
 pub mod parity;
 
 pub use a8w8_blockscale::BlockscaleOptions;
+pub use a16w8_blockscale::A16W8Options;
 pub use batched_gemm_a8w8::{batched_gemm_a8w8, batched_gemm_a8w8_into};
+pub use batched_gemm_a8w8_ptgq::{
+    PtgqOptions, batched_gemm_a8w8_ptgq, batched_gemm_a8w8_ptgq_into,
+};
 pub use batched_gemm_a16wfp4::{batched_gemm_a16wfp4, batched_gemm_a16wfp4_into};
 pub use batched_gemm_afp4wfp4::{batched_gemm_afp4wfp4, batched_gemm_afp4wfp4_into};
 pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
@@ -53,6 +60,7 @@ pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
 pub use gemm_a8w8_blockscale::{gemm_a8w8_blockscale, gemm_a8w8_blockscale_into};
 pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_token_scale_into};
 pub use gemm_a8wfp4::{gemm_a8wfp4, gemm_a8wfp4_into};
+pub use gemm_a16w8_blockscale::{gemm_a16w8_blockscale, gemm_a16w8_blockscale_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
 pub use gemm_a16wfp4::{gemm_a16wfp4, gemm_a16wfp4_into};
 pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};

@@ -173,10 +173,24 @@ impl Operands {
         layout: Layout,
         batched: bool,
     ) -> Result<Self> {
+        Self::declare_by(op, x, w, layout, batched.then_some(false))
+    }
+
+    /// As [`declare`](Self::declare), with a batch of which x is perhaps stored by rows, as
+    /// `(m, batch, k)`.
+    pub(crate) fn declare_by<X: Element, W: Element>(
+        op: &'static str,
+        x: &TensorSlice<X>,
+        w: &TensorSlice<W>,
+        layout: Layout,
+        by_rows: Option<bool>,
+    ) -> Result<Self> {
+        let batched = by_rows.is_some();
         let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
         let mut args = Arguments::new(op);
         let of = |dims: &'static [&'static str; 3]| &dims[usize::from(!batched)..];
         let x_dims = if transposed[0] { &["batch", "k", "m"] } else { &["batch", "m", "k"] };
+        let x_dims = if by_rows == Some(true) { &["m", "batch", "k"] } else { x_dims };
         let x_strides = strides(args.input("x", x, of(x_dims)), batched)?;
         if batched {
             args.limit("batch", 0..=Problem::MAX_SIZE as usize)?;
@@ -191,7 +205,11 @@ impl Operands {
         let bits = [size_of::<X>() * 8 / X::PACK, size_of::<W>() * 8 / W::PACK];
         let bits = bits.map(|bits| bits as u64);
         let problem = Problem { batch, m, n, k, transposed, bits, group: 1 };
-        let [x, w] = [Matrices::of(x, x_strides), Matrices::of(w, w_strides)];
+        let mut x = Matrices::of(x, x_strides);
+        if by_rows == Some(true) {
+            x = x.by_rows(m);
+        }
+        let w = Matrices::of(w, w_strides);
         Ok(Self { args, problem, x, w, batched, groups: None, blocks: [None; 2], prequant: None })
     }
 

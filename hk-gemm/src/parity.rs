@@ -3,6 +3,7 @@
 
 mod batched_gemm_a16wfp4;
 mod batched_gemm_a8w8;
+mod batched_gemm_a8w8_ptgq;
 mod batched_gemm_afp4wfp4;
 mod batched_gemm_bf16;
 mod config;
@@ -11,6 +12,7 @@ mod fused_gemm_afp4wfp4_mul_add;
 mod gemm_a16w16;
 mod gemm_a16w16_cases;
 mod gemm_a16w16_limits;
+mod gemm_a16w8_blockscale;
 mod gemm_a16wfp4;
 mod gemm_a8w8;
 mod gemm_a8w8_blockscale;
@@ -38,10 +40,12 @@ pub fn cases() -> Vec<Case> {
     fused_gemm_a8w8_blockscale_mul_add::add(&mut cases);
     fused_gemm_afp4wfp4_mul_add::add(&mut cases);
     gemm_afp4wfp4::add(&mut cases);
+    gemm_a16w8_blockscale::add(&mut cases);
     gemm_a8wfp4::add(&mut cases);
     gemm_a16wfp4::add(&mut cases);
     batched_gemm_bf16::add(&mut cases);
     batched_gemm_a8w8::add(&mut cases);
+    batched_gemm_a8w8_ptgq::add(&mut cases);
     batched_gemm_afp4wfp4::add(&mut cases);
     batched_gemm_a16wfp4::add(&mut cases);
     cases

@@ -111,6 +111,11 @@ struct gemm_block {
   // Slices whose sums are kept apart from the others', if there are scales per group of k.
   static constexpr bool folds = C::FOLD > 0;
   static_assert(!folds || slices % C::FOLD == 0);
+  static constexpr int groups_per_step =
+      folds ? slices * types::groups_per_slice / max(C::FOLD, 1) : 0;
+  static_assert(types::groups_per_slice == 1 || C::FOLD == 1);
+  // Operands of 16 bits have no scales.
+  static constexpr bool x_scaled = sizeof(X) == 1;
 
   static constexpr int lds_bytes =
       stages * (x_operand::slot_bytes + w_operand::slot_bytes);
@@ -293,10 +298,12 @@ struct gemm_block {
         to.w[0][i - fm] = w.template read<0, i - fm, slice>(slot);
       }
     };
-    accumulator group[folds ? fm : 1][folds ? fn : 1];
+    constexpr bool by_slices = folds && types::groups_per_slice == 1;
+    accumulator group[by_slices ? fm : 1][by_slices ? fn : 1];
     block_scales<X, x_map, fm, slices> x_blocks(blocks.x, wave_row() * (fm * atom.dim));
     block_scales<W, w_map, fn, slices> w_blocks(blocks.w, wave_column() * (fn * atom.dim));
     expanded_operands now_expanded;
+    scales_of_step<groups_per_step> factors;
     const auto product = [&](fragments<1>& of, auto i, auto slice) {
       if constexpr (!types::as_read) {
         // By columns, so that one fragment of w is expanded at a time.
@@ -311,7 +318,18 @@ struct gemm_block {
           now_expanded.w =
               types::template prepare<W>(of.w[0][column], w_blocks.template scale<column, slice>());
         }
-        sum[row][column] = types::mma(now_expanded.w, now_expanded.x[row], sum[row][column]);
+        const auto& of_x = now_expanded.x[row];
+        if constexpr (!folds) {
+          sum[row][column] = types::mma(now_expanded.w, of_x, sum[row][column]);
+        } else if constexpr (types::groups_per_slice == 1) {
+          if constexpr (slice % C::FOLD == 0) group[row][column] = accumulator(0);
+          group[row][column] = types::mma(now_expanded.w, of_x, group[row][column]);
+        } else {
+          static_for<types::groups_per_slice>([&](auto g) {
+            factors.template fold_one<slice * types::groups_per_slice + g, row, column>(
+                sum, types::template mma_of_group<g>(now_expanded.w, of_x, accumulator(0)));
+          });
+        }
       } else {
         const auto& x = of.x[0][i / fn];
         const auto& w = of.w[0][i % fn];
@@ -349,7 +367,6 @@ struct gemm_block {
 
     for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
       constexpr u32 next_slot = (slot + 1) % stages;
-      scales_of_step<folds ? slices / max(C::FOLD, 1) : 0> factors;
       factors.load(scales, tile * BK);
       tile = tile == steps - 1 ? 0 : tile + 1;
       x_blocks.take_and_load(tile * BK);
@@ -385,7 +402,7 @@ struct gemm_block {
         }
         arch::lds_wait();
         next.tie();
-        if constexpr (folds && (s + 1) % max(C::FOLD, 1) == 0) {
+        if constexpr (by_slices && (s + 1) % max(C::FOLD, 1) == 0) {
           factors.template fold<s / C::FOLD>(sum, group);
         }
       });
@@ -419,11 +436,13 @@ struct gemm_block {
         const u32 k = of.k_begin + first + g * (BK / max(Groups, 1));
         // There may be no groups behind the last k.
         const u32 group = (k < of.k_last ? k : of.k_last) >> of.log2_k;
-        const f32* column = of.x + group * of.x_group;
-        static_for<fm>([&](auto f) {
-          const u32 row = wave_row() * (fm * atom.dim) + f * atom.dim + atom.d_column(lane_id());
-          x[g][f] = column[(row < of.rows ? row : of.rows - 1) * of.x_row];
-        });
+        if constexpr (x_scaled) {
+          const f32* column = of.x + group * of.x_group;
+          static_for<fm>([&](auto f) {
+            const u32 row = wave_row() * (fm * atom.dim) + f * atom.dim + atom.d_column(lane_id());
+            x[g][f] = column[(row < of.rows ? row : of.rows - 1) * of.x_row];
+          });
+        }
         const f32* from = of.w + group * of.w_group;
         if constexpr (uniform) {
           w[g][0] = from[(of.column >> of.log2_n) * of.w_row];
@@ -445,9 +464,14 @@ struct gemm_block {
     __device__ void fold(Sums& sum, const Part& group) const {
       static_for<fm * fn>([&](auto i) {
         constexpr int row = i / fn, column = i % fn;
-        const accumulator factor = x[Group][row] * w[Group][uniform ? 0 : column];
-        sum[row][column] = __builtin_elementwise_fma(group[row][column], factor, sum[row][column]);
+        fold_one<Group, row, column>(sum, group[row][column]);
       });
+    }
+    template <int Group, int Row, int Column, class Sums>
+    __device__ void fold_one(Sums& sum, accumulator group) const {
+      accumulator factor = w[Group][uniform ? 0 : Column];
+      if constexpr (x_scaled) factor = x[Group][Row] * w[Group][uniform ? 0 : Column];
+      sum[Row][Column] = __builtin_elementwise_fma(group, factor, sum[Row][Column]);
     }
   };
 

@@ -6,6 +6,8 @@
 #pragma once
 
 #include "hk/mma.h"
+#include "hk/quant.h"
+#include "hk/wave.h"
 
 namespace hk {
 
@@ -73,39 +75,58 @@ struct e2m1_table {
 
 namespace detail {
 
-// Consecutive numbers of a row as bf16: `N` pieces of eight.
+// Consecutive numbers of a row in 16 bits: `N` pieces of eight.
 template <int N>
 struct pieces {
   bits128 of[N];
 };
 
-// The numbers that stand for a lane's chunks of a slice. `scale` is their block's, if they have one.
-template <int N>
-__device__ inline pieces<N> expand(bf16, const fragment_of<bits128, N>& from, u32) {
+// Four numbers that both types hold exactly, from f32.
+__device__ inline vec<u32, 2> exactly(bf16, vec<f32, 4> x) {
+  const auto bits = bit_cast<vec<u32, 4>>(x);
+  return {arch::pick_bytes<0x07060302>(bits[1], bits[0]),
+          arch::pick_bytes<0x07060302>(bits[3], bits[2])};
+}
+__device__ inline vec<u32, 2> exactly(f16, vec<f32, 4> x) {
+  return bit_cast<vec<u32, 2>>(__builtin_convertvector(x, vec<f16, 4>));
+}
+
+// The numbers that stand for a lane's chunks of a slice, in `To`. `scale` is their block's, if they have
+// one.
+template <class To, int N>
+__device__ inline pieces<N> expand(To, To, const fragment_of<bits128, N>& from, u32) {
   pieces<N> result;
   static_for<N>([&](auto i) { result.of[i] = from.chunk[i]; });
   return result;
 }
-__device__ inline pieces<4> expand(e4m3, const fragment_of<bits128, 2>& from, u32) {
-  pieces<4> result;
-  static_for<4>([&](auto i) {
+template <class To, class Codes, int N>
+__device__ inline pieces<2 * N> expand_bytes(const fragment_of<bits128, N>& from) {
+  pieces<2 * N> result;
+  static_for<2 * N>([&](auto i) {
     static_for<2>([&](auto j) {
-      const auto four = bit_cast<vec<u32, 4>>(arch::from_e4m3(from.chunk[i / 2][i % 2 * 2 + j]));
-      // They are exact in the upper half.
-      result.of[i][2 * j] = arch::pick_bytes<0x07060302>(four[1], four[0]);
-      result.of[i][2 * j + 1] = arch::pick_bytes<0x07060302>(four[3], four[2]);
+      const auto two = exactly(To{}, Codes::decode(from.chunk[i / 2][i % 2 * 2 + j]));
+      result.of[i][2 * j] = two[0];
+      result.of[i][2 * j + 1] = two[1];
     });
   });
   return result;
 }
-__device__ inline pieces<4> expand(e2m1, const fragment_of<bits128, 1>& from, u32 scale) {
+template <class To, int N>
+__device__ inline pieces<2 * N> expand(To, e4m3, const fragment_of<bits128, N>& from, u32) {
+  return expand_bytes<To, e4m3_codes>(from);
+}
+template <class To, int N>
+__device__ inline pieces<2 * N> expand(To, i8, const fragment_of<bits128, N>& from, u32) {
+  return expand_bytes<To, i8_codes>(from);
+}
+__device__ inline pieces<4> expand(bf16, e2m1, const fragment_of<bits128, 1>& from, u32 scale) {
   const e2m1_table table(scale);
   pieces<4> result;
   static_for<4>([&](auto i) { result.of[i] = table.expand(from.chunk[0][int{i}]); });
   return result;
 }
 // f16 has more mantissa than bf16: its upper part, then what is left of each number, which is exact.
-__device__ inline pieces<8> expand(f16, const fragment_of<bits128, 4>& from, u32) {
+__device__ inline pieces<8> expand(bf16, f16, const fragment_of<bits128, 4>& from, u32) {
   pieces<8> result;
   static_for<4>([&](auto i) {
     static_for<4>([&](auto j) {
@@ -126,12 +147,14 @@ __device__ inline pieces<8> expand(f16, const fragment_of<bits128, 4>& from, u32
 template <class T>
 inline constexpr f32 missing = has_blocks<T> ? e2m1_table::missing : 1.0f;
 
-// Operands that are multiplied as bf16. A slice is 16 bytes per lane of the operand of fewer bits.
-template <class X, class W>
+// Operands that are multiplied in 16 bits: bf16, or f16 if x is that and can be. A slice is 16 bytes per
+// lane of the operand of fewer bits. Of the groups of k with scales, `Groups` share a slice.
+template <class X, class W, int Groups = 1>
 struct expanded {
   using x = X;
   using w = W;
   using sum = f32;
+  using common = typename choose<same_type<X, f16> && !has_blocks<W>, f16, bf16>::type;
   static constexpr bool as_read = false;
   static constexpr int lane_depth = 128 / min(bits_of<X>, bits_of<W>);
   static constexpr int x_chunks = lane_depth * bits_of<X> / 128;
@@ -139,14 +162,22 @@ struct expanded {
   // So that each lane has the same k of both.
   static constexpr bool adjacent = true;
   static constexpr f32 missing = detail::missing<X> * detail::missing<W>;
+  static constexpr int groups_per_slice = Groups;
 
   template <class T, class Fragment>
   __device__ static auto prepare(const Fragment& fragment, u32 scale) {
-    return expand(T{}, fragment, scale);
+    return expand(common{}, T{}, fragment, scale);
   }
   template <int XN, int N, class Sum>
   __device__ static Sum mma(const pieces<N>& w, const pieces<XN>& x, Sum c) {
-    static_for<XN>([&](auto i) { c = arch::mma(bf16{}, w.of[i % N], x.of[i], c); });
+    static_for<XN>([&](auto i) { c = arch::mma(common{}, w.of[i % N], x.of[i], c); });
+    return c;
+  }
+  // Of one of two groups that share a slice: the other's lanes have zeros.
+  template <int Group, int N, class Sum>
+  __device__ static Sum mma_of_group(const pieces<N>& w, const pieces<N>& x, Sum c) {
+    const u32 mask = lane_id() / (wave_size / Groups) == Group ? ~0u : 0;
+    static_for<N>([&](auto i) { c = arch::mma(common{}, w.of[i] & mask, x.of[i], c); });
     return c;
   }
 };
@@ -162,6 +193,7 @@ struct with_scales {
   static constexpr int w_chunks = bits_of<W> / 4;
   static constexpr bool adjacent = false;
   static constexpr f32 missing = 1;
+  static constexpr int groups_per_slice = 1;
 
   struct scaled {
     vec<i32, 8> bits;
@@ -196,10 +228,13 @@ struct product_types {
   static constexpr int w_chunks = chunks_of<T>;
   static constexpr bool adjacent = false;
   static constexpr f32 missing = 1;
+  static constexpr int groups_per_slice = 1;
 };
 
 template <class X, class W>
 struct product_types<unlike<X, W>> : detail::expanded<X, W> {};
+template <class X, class W>
+struct product_types<in_short_steps<unlike<X, W>>> : detail::expanded<X, W, 2> {};
 
 // Those of which the matrix instructions of some chips take the scales.
 template <class X, class W>

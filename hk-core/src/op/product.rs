@@ -63,6 +63,14 @@ impl Matrices {
         }
     }
 
+    /// Those of a tensor whose first two dimensions are the other way round: rows, of which there are so
+    /// many, then matrices.
+    #[must_use]
+    pub fn by_rows(self, rows: u64) -> Self {
+        let [row, matrix] = self.strides;
+        Self { shape: [rows, self.shape[1]], strides: [matrix, row], ..self }
+    }
+
     /// Of what there is not.
     const NONE: Self = Self { ptr: AnyPtr::NULL, dtype: DType::U8, shape: [0; 2], strides: [0; 2] };
 
@@ -154,7 +162,8 @@ pub struct GroupScales {
 }
 
 impl GroupScales {
-    const NONE: Self =
+    /// None, of groups of one.
+    pub const NONE: Self =
         Self { tensors: [DevicePtr::NULL; 2], strides: [[0; 2]; 2], batch: [0; 2], sizes: [1; 2] };
 }
 

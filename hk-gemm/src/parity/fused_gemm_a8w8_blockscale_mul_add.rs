@@ -29,7 +29,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 let name = format!("{fuse:?} {a:?} {b:?} of {dtype}, {splits:?} splits");
                 let spec = Spec {
                     draw: [Draw::Codes; 2],
-                    groups: Some(([128; 2], ScaleLayout::RowMajor)),
+                    groups: Some(([128; 2], Some(ScaleLayout::RowMajor))),
                     mul_add: Some((fuse, [a, b], dtype)),
                     splits,
                     ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)

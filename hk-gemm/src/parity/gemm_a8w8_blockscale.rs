@@ -10,10 +10,12 @@ use crate::{Activation, BlockscaleOptions, ScaleLayout, gemm_a8w8_blockscale_int
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Fp8, Y: Real>(spec: Spec) -> Case {
-    let ([n, k], layout) = spec.groups.unwrap_or(([128; 2], ScaleLayout::RowMajor));
+    let ([n, k], layout) = spec.groups.unwrap_or(([128; 2], None));
     case::<T, T, Y>(spec, move |x, w, given, options, y| {
-        let options =
-            BlockscaleOptions::default().gemm(options.clone()).groups(n, k).x_scale_layout(layout);
+        let options = BlockscaleOptions::default()
+            .gemm(options.clone())
+            .groups(n, k)
+            .x_scale_layout(layout.unwrap_or_default());
         gemm_a8w8_blockscale_into(x, w, &given.scales[0], &given.scales[1], &options, y)
     })
 }
@@ -25,7 +27,7 @@ fn push<Y: Real>(cases: &mut Vec<Case>, spec: &Spec) {
 }
 
 fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
-    let groups = Some(([128; 2], ScaleLayout::RowMajor));
+    let groups = Some(([128; 2], Some(ScaleLayout::RowMajor)));
     Spec { draw: [Draw::Codes; 2], groups, ..Spec::new("gemm_a8w8_blockscale", name, shape) }
 }
 
@@ -50,7 +52,7 @@ const SHAPES: [[usize; 3]; 14] = [
 pub(super) fn add(cases: &mut Vec<Case>) {
     for shape in SHAPES {
         push::<bf16>(cases, &spec("plain", shape));
-        let columns = Some(([128; 2], ScaleLayout::ColMajor));
+        let columns = Some(([128; 2], Some(ScaleLayout::ColMajor)));
         push::<f32>(cases, &Spec { groups: columns, ..spec("scales of x by columns", shape) });
     }
     push::<bf16>(cases, &spec("no rows", [0, 64, 64]));
@@ -59,7 +61,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     {
         for (shape, splits) in [([40, 300, 300], None), ([17, 33, 1100], Some(2))] {
             let spec = spec(format!("groups of {n} x {k}"), shape);
-            let groups = Some(([n, k], ScaleLayout::RowMajor));
+            let groups = Some(([n, k], Some(ScaleLayout::RowMajor)));
             push::<f32>(cases, &Spec { groups, splits, ..spec });
         }
     }
@@ -123,7 +125,7 @@ fn tiles(cases: &mut Vec<Case>) {
             let spec = Spec {
                 splits: Some(1),
                 tile: Some((config.arch, config.name)),
-                groups: Some((groups, ScaleLayout::RowMajor)),
+                groups: Some((groups, Some(ScaleLayout::RowMajor))),
                 size: if what.is_empty() { Size::Quick } else { Size::Core },
                 place: end,
                 ..spec(format!("tile {}, groups {groups:?}{what}", config.name), shape)

@@ -1,13 +1,14 @@
 //! Cases of products with a batch, with scales, or with both.
 
-use hk_core::dtype::{DType, E8M0, Element, Real, decode};
+use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, Real, decode};
+use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
 use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
-use hk_ref::gemm::gemm_a16wfp4;
 use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
+use hk_ref::gemm::{batched_gemm_a8w8_ptgq, gemm_a16w8_blockscale, gemm_a16wfp4};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Size, real};
 use ndarray::{Array2, ArrayView2};
 
@@ -25,11 +26,26 @@ pub(super) enum Scale {
     Flat,
 }
 
+/// How the scale of w as a whole is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WScale {
+    /// A tensor of one element.
+    One,
+    /// A tensor without dimensions.
+    Flat,
+    /// One for each matrix of the batch.
+    PerMatrix,
+}
+
 /// How an op quantises x before the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prequant {
     /// To e2m1 in MX blocks.
     Mx,
+    /// To e4m3 of that type in groups of so many k.
+    Groups(DType, usize),
+    /// The same, with scales that are products.
+    Tokens(DType, usize),
 }
 
 impl Prequant {
@@ -37,6 +53,18 @@ impl Prequant {
     fn apply(self, x: ArrayView2<'_, f64>) -> Array2<f64> {
         match self {
             Self::Mx => gemm_a16wfp4::quantised(x),
+            Self::Groups(DType::F8E4M3, k) => {
+                gemm_a16w8_blockscale::quantised::<F8E4M3>(x, k, F8E4M3::MOST)
+            }
+            Self::Groups(_, k) => {
+                gemm_a16w8_blockscale::quantised::<F8E4M3Fnuz>(x, k, F8E4M3Fnuz::MOST)
+            }
+            Self::Tokens(DType::F8E4M3, k) => {
+                batched_gemm_a8w8_ptgq::quantised::<F8E4M3>(x, k, F8E4M3::MOST)
+            }
+            Self::Tokens(_, k) => {
+                batched_gemm_a8w8_ptgq::quantised::<F8E4M3Fnuz>(x, k, F8E4M3Fnuz::MOST)
+            }
         }
     }
 }
@@ -60,12 +88,16 @@ pub(super) struct Spec {
     pub(super) scales: [Option<Scale>; 2],
     /// Has w's scales as a column.
     pub(super) upright: bool,
-    /// Rows of w and k of groups with scales, and how those of x are stored.
-    pub(super) groups: Option<([usize; 2], ScaleLayout)>,
+    /// Rows of w and k of groups with scales, and how those of x are stored, if it has such.
+    pub(super) groups: Option<([usize; 2], Option<ScaleLayout>)>,
     /// The scales of blocks of x and of w, if they have such.
     pub(super) blocks: [Option<Draw>; 2],
     /// Has NaN as a scale of a block of the last rows of x and of w.
     pub(super) nan_scales: bool,
+    /// A scale of w as a whole, if it has such.
+    pub(super) w_scale: Option<WScale>,
+    /// Stores x as `(m, batch, k)`.
+    pub(super) x_by_rows: bool,
     /// How the op quantises x before, if it does.
     pub(super) prequant: Option<Prequant>,
     /// Has infinity and NaN in x.
@@ -97,6 +129,8 @@ impl Spec {
             groups: None,
             blocks: [None; 2],
             nan_scales: false,
+            w_scale: None,
+            x_by_rows: false,
             prequant: None,
             special: false,
             mul_add: None,
@@ -123,9 +157,11 @@ impl Spec {
         }
         let shape: Vec<usize> = self.batch.into_iter().chain(self.shape).collect();
         let info = CaseInfo::new(self.module, self.module, case, &[], &shape);
-        let arch = match X::DTYPE {
-            DType::F8E4M3 | DType::F8E5M2 => Some(Arch::Gfx950),
-            DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Some(Arch::Gfx942),
+        let arch = match (X::DTYPE, W::DTYPE) {
+            (DType::F8E4M3 | DType::F8E5M2, _) | (_, DType::F8E4M3) => Some(Arch::Gfx950),
+            (DType::F8E4M3Fnuz | DType::F8E5M2Fnuz, _) | (_, DType::F8E4M3Fnuz) => {
+                Some(Arch::Gfx942)
+            }
             _ => self.tile.map(|(arch, _)| arch),
         };
         CaseInfo { dtype, arch, size: self.size, ..info }
@@ -195,6 +231,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
             }
         }
         let x = s.given("x", &x_shape, elements).place(spec.place);
+        let x = if spec.x_by_rows { x.order(&[1, 0, 2]) } else { x };
         let w = s.input::<W>("w", &w_shape, spec.draw[1]).place(spec.place);
 
         let scales = {
@@ -213,15 +250,23 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
         };
         let group_scales = spec.groups.map(|([group_n, group_k], layout)| {
             let (groups_n, groups_k) = (n.div_ceil(group_n), k.div_ceil(group_k));
-            let x_shape = match layout {
-                ScaleLayout::ColMajor => [groups_k, m],
-                _ => [m, groups_k],
-            };
             let draw = Draw::Scaled(-6);
-            [
-                s.input::<f32>("x_scale", &x_shape, draw),
-                s.input::<f32>("w_scale", &[groups_n, groups_k], draw),
-            ]
+            let x_scale = layout.map(|layout| {
+                let shape = match layout {
+                    ScaleLayout::ColMajor => [groups_k, m],
+                    _ => [m, groups_k],
+                };
+                s.input::<f32>("x_scale", &shape, draw)
+            });
+            [x_scale, Some(s.input::<f32>("w_scale", &[groups_n, groups_k], draw))]
+        });
+        let w_scale_of = spec.w_scale.map(|kind| {
+            let shape = match kind {
+                WScale::One => vec![1],
+                WScale::Flat => vec![],
+                WScale::PerMatrix => vec![batch],
+            };
+            s.input::<f32>("w_scale", &shape, Draw::Scaled(-6))
         });
         let mut block_scale = |name, draw: Option<Draw>, rows| {
             let shape: Vec<usize> = spec.batch.into_iter().chain([rows, k / BLOCK]).collect();
@@ -293,17 +338,23 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                 let [x_scale, w_scale] = &scales;
                 let x_scale = x_scale.as_ref().map(|x| along(&x.numbers(), m, of, [1, 0]));
                 let w_scale = w_scale.as_ref().map(|w| along(&w.numbers(), n, of, [0, 1]));
-                scaled(x_scale.into_iter().chain(w_scale), steps)
+                let of_matrix = w_scale_of.as_ref().map(|scale| {
+                    let numbers = scale.numbers();
+                    Term::number(numbers[if numbers.len() == 1 { 0 } else { of }] as f32)
+                });
+                scaled(x_scale.into_iter().chain(w_scale).chain(of_matrix), steps)
             };
-            let of_groups = |numbers: Array2<f64>, scales: usize, sizes: [usize; 2]| {
-                let Some(all) = &group_scales else { return numbers };
+            let of_groups = |numbers: Array2<f64>, of: usize, sizes: [usize; 2]| {
+                let Some(all) = group_scales.as_ref().and_then(|scales| scales[of].as_ref()) else {
+                    return numbers;
+                };
                 let (rows, columns) = numbers.dim();
                 let shape = (rows.div_ceil(sizes[0]), columns.div_ceil(sizes[1]));
-                let is_transposed = scales == 0
-                    && spec.groups.is_some_and(|(_, layout)| layout == ScaleLayout::ColMajor);
+                let is_transposed =
+                    of == 0 && spec.groups.is_some_and(|(_, x)| x == Some(ScaleLayout::ColMajor));
                 let stored = if is_transposed { (shape.1, shape.0) } else { shape };
-                let scales = Array2::from_shape_vec(stored, all[scales].numbers())
-                    .expect("a scale for each group");
+                let scales =
+                    Array2::from_shape_vec(stored, all.numbers()).expect("a scale for each group");
                 let scales = if is_transposed { scales.reversed_axes() } else { scales };
                 dequantised(numbers.view(), scales.view(), sizes)
             };
@@ -345,8 +396,12 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
 
         let spec = spec.clone();
         let bias = bias.map(|(_, get)| get);
-        let scales: Vec<_> =
-            scales.into_iter().flatten().chain(group_scales.into_iter().flatten()).collect();
+        let scales: Vec<_> = scales
+            .into_iter()
+            .chain(group_scales.into_iter().flatten())
+            .flatten()
+            .chain(w_scale_of)
+            .collect();
         let factors: Vec<_> = mul_add.into_iter().flat_map(|(_, factors)| factors).collect();
         s.call(move || {
             let bias = bias.as_ref().map(|get| get());
@@ -375,6 +430,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
             let repeated = |shape: &[usize]| [&[batch], &shape[1..]].concat();
             let [x_shape, w_shape] = [repeated(x.shape()), repeated(w.shape())];
             let x = if x_shared { x.broadcast(&x_shape)? } else { x.view() };
+            let x = if spec.x_by_rows { x.permute(&[1, 0, 2])? } else { x };
             let w = if w_shared { w.broadcast(&w_shape)? } else { w.view() };
             op(&x, &w, &given, &options, &mut y.get())
         });
