@@ -87,7 +87,7 @@ fn operands<X: Real16, W: Fp8>(
     options: &PtgqOptions<'_>,
 ) -> Result<Operands> {
     let (layout, k) = (options.gemm.layout, options.group_size);
-    let by_rows = Some(options.transpose_bm_in);
+    let by_rows = options.transpose_bm_in;
     let mut operands = Operands::declare_by(OP, x, w, layout, by_rows)?;
     let args = &mut operands.args;
     args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;

@@ -29,6 +29,7 @@ pub mod batched_gemm_bf16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
 pub mod fused_gemm_afp4wfp4_mul_add;
 pub mod gemm_a16w16;
+pub mod gemm_a16w16_gated;
 pub mod gemm_a16w8_blockscale;
 pub mod gemm_a16wfp4;
 pub mod gemm_a8w8;
@@ -62,6 +63,7 @@ pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_tok
 pub use gemm_a8wfp4::{gemm_a8wfp4, gemm_a8wfp4_into};
 pub use gemm_a16w8_blockscale::{gemm_a16w8_blockscale, gemm_a16w8_blockscale_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
+pub use gemm_a16w16_gated::{gemm_a16w16_gated, gemm_a16w16_gated_into};
 pub use gemm_a16wfp4::{gemm_a16wfp4, gemm_a16wfp4_into};
 pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};
 pub use mx::A16Wfp4Options;

@@ -3,7 +3,7 @@
 use hk_core::dtype::Element;
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
 use hk_core::op::prequant::Prequant;
-use hk_core::op::product::{GroupScales, Matrices, Product};
+use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::op::{Argument, Arguments};
 use hk_core::{Activation, Result, TensorSlice};
@@ -56,7 +56,7 @@ impl Layout {
 pub struct GemmOptions<'a> {
     pub(crate) layout: Layout,
     bias: Option<Operand<'a>>,
-    activation: Option<Activation>,
+    pub(crate) activation: Option<Activation>,
     residual: Option<Operand<'a>>,
     epilogue: Epilogue<'a>,
     splits: Option<u32>,
@@ -126,18 +126,30 @@ impl<'a> GemmOptions<'a> {
     }
 
     /// Declares the operands of the epilogue, and puts it into the kernel's form, behind the steps
-    /// before.
-    pub(crate) fn lower(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
-        if let Some(bias) = self.bias {
+    /// before. Of a gated product, the bias alone comes before the gate, and the activation is its.
+    pub(crate) fn lower(
+        &self,
+        args: &mut Arguments,
+        steps: &mut Lowered,
+        gated: bool,
+    ) -> Result<Option<Gate>> {
+        let mut gate = None;
+        if gated {
+            if let Some(bias) = self.bias {
+                steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Halves, 1.0))?;
+            }
+            gate = Some(Gate { steps: steps.len(), activation: self.activation });
+        } else if let Some(bias) = self.bias {
             steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
         }
-        if let Some(activation) = self.activation {
+        if let Some(activation) = self.activation.filter(|_| !gated) {
             steps.push(args, ["activation"; 3], Step::Activate(activation))?;
         }
         if let Some(residual) = self.residual {
             steps.push(args, ["residual"; 3], Step::Add(residual, Extent::Full, 1.0))?;
         }
-        self.epilogue.lower(args, steps)
+        self.epilogue.lower(args, steps)?;
+        Ok(gate)
     }
 }
 
@@ -161,6 +173,8 @@ pub(crate) struct Operands {
     pub(crate) blocks: [Option<Matrices>; 2],
     /// How x is quantised before, if it is.
     pub(crate) prequant: Option<Prequant>,
+    /// Whether w is gates and what they let through.
+    gated: bool,
 }
 
 impl Operands {
@@ -173,7 +187,18 @@ impl Operands {
         layout: Layout,
         batched: bool,
     ) -> Result<Self> {
-        Self::declare_by(op, x, w, layout, batched.then_some(false))
+        Self::declare_as(op, (x, w), layout, batched.then_some(false), false)
+    }
+
+    /// As [`declare`](Self::declare), with twice as many rows of w as the result has columns: gates,
+    /// then what they let through.
+    pub(crate) fn declare_gated<T: Element>(
+        op: &'static str,
+        x: &TensorSlice<T>,
+        w: &TensorSlice<T>,
+        layout: Layout,
+    ) -> Result<Self> {
+        Self::declare_as(op, (x, w), layout, None, true)
     }
 
     /// As [`declare`](Self::declare), with a batch of which x is perhaps stored by rows, as
@@ -183,7 +208,17 @@ impl Operands {
         x: &TensorSlice<X>,
         w: &TensorSlice<W>,
         layout: Layout,
+        by_rows: bool,
+    ) -> Result<Self> {
+        Self::declare_as(op, (x, w), layout, Some(by_rows), false)
+    }
+
+    fn declare_as<X: Element, W: Element>(
+        op: &'static str,
+        (x, w): (&TensorSlice<X>, &TensorSlice<W>),
+        layout: Layout,
         by_rows: Option<bool>,
+        gated: bool,
     ) -> Result<Self> {
         let batched = by_rows.is_some();
         let transposed = [layout.x_is_transposed(), layout.w_is_transposed()];
@@ -197,9 +232,21 @@ impl Operands {
         }
         args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
         args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
-        let w_dims = if transposed[1] { &["batch", "k", "n"] } else { &["batch", "n", "k"] };
+        let w_dims = match (transposed[1], gated) {
+            (false, false) => &["batch", "n", "k"],
+            (true, false) => &["batch", "k", "n"],
+            (false, true) => &["batch", "2n", "k"],
+            (true, true) => &["batch", "k", "2n"],
+        };
         let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
-        args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
+        if gated {
+            let [rows] = args.sizes(["2n"])?;
+            args.require(rows.is_multiple_of(2), "w", "an even number of rows", rows)?;
+            args.define("n", rows / 2);
+            args.limit("2n", 1..=Problem::MAX_SIZE as usize)?;
+        } else {
+            args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
+        }
         let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
         let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
         let bits = [size_of::<X>() * 8 / X::PACK, size_of::<W>() * 8 / W::PACK];
@@ -210,7 +257,18 @@ impl Operands {
             x = x.by_rows(m);
         }
         let w = Matrices::of(w, w_strides);
-        Ok(Self { args, problem, x, w, batched, groups: None, blocks: [None; 2], prequant: None })
+        let w = if gated { w.halves(transposed[1]) } else { w };
+        Ok(Self {
+            args,
+            problem,
+            x,
+            w,
+            batched,
+            groups: None,
+            blocks: [None; 2],
+            prequant: None,
+            gated,
+        })
     }
 
     /// Shape of the result.
@@ -237,8 +295,8 @@ impl Operands {
         options: &GemmOptions<'_>,
         y: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { mut args, problem, x, w, batched, groups, blocks, prequant } = self;
-        options.lower(&mut args, &mut steps)?;
+        let Self { mut args, problem, x, w, batched, groups, blocks, prequant, gated } = self;
+        let gate = options.lower(&mut args, &mut steps, gated)?;
         let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
         let strides = match (batched, options.transpose_bm) {
             (false, _) => [0, args.output("y", y, &["m", "n"]).rows()?],
@@ -269,6 +327,7 @@ impl Operands {
             groups,
             blocks,
             prequant,
+            gate,
             problem,
             steps,
             splits,

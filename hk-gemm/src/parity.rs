@@ -11,6 +11,7 @@ mod fused_gemm_a8w8_blockscale_mul_add;
 mod fused_gemm_afp4wfp4_mul_add;
 mod gemm_a16w16;
 mod gemm_a16w16_cases;
+mod gemm_a16w16_gated;
 mod gemm_a16w16_limits;
 mod gemm_a16w8_blockscale;
 mod gemm_a16wfp4;
@@ -34,6 +35,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = gemm_a16w16_cases::cases();
+    gemm_a16w16_gated::add(&mut cases);
     gemm_a8w8::add(&mut cases);
     gemm_a8w8_per_token_scale::add(&mut cases);
     gemm_a8w8_blockscale::add(&mut cases);

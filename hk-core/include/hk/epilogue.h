@@ -73,6 +73,13 @@ struct result_matrix {
   u32 columns;
   dtype type;
   bool wide;  // whether every run is aligned to its size, at most 16 bytes
+
+  // The same from a column on, of which there are as many.
+  __device__ result_matrix from(u32 column) const {
+    result_matrix result = *this;
+    result.base += column * (type == dtype::f32 ? 4 : 2);
+    return result;
+  }
 };
 
 // Stores a run of one row, rounded. Its first element is within y.
@@ -122,8 +129,12 @@ struct epilogue {
   // must stay away: another wave may be writing what they would read, if an operand is the output.
   template <int Run>
   __device__ vec<f32, Run> apply(vec<f32, Run> v, u32 row, u32 column) const {
-    const u32 count = args->step_count;
-    for (u32 i = 0; i < count; ++i) {
+    return apply(v, row, column, 0, args->step_count);
+  }
+  // Those of the steps from `begin` to before `end`.
+  template <int Run>
+  __device__ vec<f32, Run> apply(vec<f32, Run> v, u32 row, u32 column, u32 begin, u32 end) const {
+    for (u32 i = begin; i < end; ++i) {
       const auto step = &args->steps[i];
       // There are no kinds between and beyond those that are asked for, and fewer branches so.
       const auto kind = static_cast<step_kind>(step->kind);

@@ -58,6 +58,40 @@ __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row,
           steps - 1};
 }
 
+// The streams of w's parts, if these are matrices of their own, or that of all.
+template <int Matrices>
+struct tile_streams {
+  tile_stream of[Matrices];
+  u32 first_depth = of[0].first_depth;
+
+  struct tiles {
+    buffer of[Matrices];
+    // That of a part.
+    __device__ const buffer& operator[](int part) const { return of[part % Matrices]; }
+  };
+  __device__ tiles head() const {
+    if constexpr (Matrices == 1) {
+      return {of[0].head()};
+    } else {
+      return {of[0].head(), of[1].head()};
+    }
+  }
+  __device__ tiles take() {
+    if constexpr (Matrices == 1) {
+      return {of[0].take()};
+    } else {
+      return {of[0].take(), of[1].take()};
+    }
+  }
+};
+
+// Whether a configuration multiplies gates and what they let through.
+template <class C>
+inline constexpr bool is_gated = false;
+template <class C>
+  requires requires { C::GATED; }
+inline constexpr bool is_gated<C> = C::GATED;
+
 // Scales of groups of k of both operands: of x per row, of w per group of rows. Distances are in
 // elements, sizes of groups powers of two.
 struct group_scales {
@@ -83,15 +117,21 @@ struct gemm_block {
   static constexpr bool direct = arch::direct_to_lds_bytes == 16;
   static constexpr bool ping_pong = C::PING_PONG;
   static constexpr int stages = C::STAGES;
-  static constexpr int parts = ping_pong && direct ? 2 : 1;
+  // A gated product has columns in pairs, which end up in one lane: a half of the block's rows of w are
+  // gates, the other half is what they let through, of a matrix of its own.
+  static constexpr bool gated = is_gated<C>;
+  static constexpr int x_parts = ping_pong && direct ? 2 : 1;
+  static constexpr int w_parts = gated ? 2 : x_parts;
+  // Columns of the result that a block has.
+  static constexpr int columns = gated ? BN / 2 : BN;
 
   static constexpr atom_layout atom = {C::ATOM};
 
   // The wave's fragments in each part. w's rows become the atom's rows and x's its columns, so that
   // a lane holds consecutive columns of y.
-  static constexpr int fm = BM / parts / WM / atom.dim;
-  static constexpr int fn = BN / parts / WN / atom.dim;
-  static_assert(fm * atom.dim * WM * parts == BM && fn * atom.dim * WN * parts == BN);
+  static constexpr int fm = BM / x_parts / WM / atom.dim;
+  static constexpr int fn = BN / w_parts / WN / atom.dim;
+  static_assert(fm * atom.dim * WM * x_parts == BM && fn * atom.dim * WN * w_parts == BN);
 
   static constexpr bool transposing_w = same_type<typename C::W, mn_major> &&
                                         arch::has_transposing_read;
@@ -101,10 +141,10 @@ struct gemm_block {
   using types = product_types<T>;
   using X = typename types::x;
   using W = typename types::w;
-  using x_operand = operand<X, typename C::X, BM, BK / per_unit<X>, threads, x_map, parts,
+  using x_operand = operand<X, typename C::X, BM, BK / per_unit<X>, threads, x_map, x_parts,
                             types::x_chunks, types::adjacent>;
-  using w_operand = operand<W, typename C::W, BN, BK / per_unit<W>, threads, w_map, parts,
-                            types::w_chunks, types::adjacent>;
+  using w_operand = operand<W, typename C::W, BN, BK / per_unit<W>, threads, w_map, w_parts,
+                            types::w_chunks, types::adjacent, gated>;
   static constexpr int slices = BK / (x_operand::slice_depth * per_unit<X>);
   static_assert(slices == BK / (w_operand::slice_depth * per_unit<W>));
 
@@ -124,7 +164,7 @@ struct gemm_block {
   using accumulator = vec<typename types::sum, atom.registers()>;
   // By part and fragment of x, then of w. After the product, integers are rounded to f32, whose bits
   // take their place.
-  accumulator sum[parts * fm][parts * fn];
+  accumulator sum[x_parts * fm][w_parts * fn];
 
   // ---- Where a lane's results belong.
 
@@ -133,8 +173,8 @@ struct gemm_block {
   // Columns that a wave's lanes hold together.
   static constexpr int run_columns = run * (wave_size / atom.dim);
   static constexpr int runs_per_part = fn * atom.dim / run_columns;
-  static constexpr int runs_per_row = parts * runs_per_part;
-  static constexpr int runs = parts * fm * runs_per_row;
+  static constexpr int runs_per_row = w_parts * runs_per_part;
+  static constexpr int runs = x_parts * fm * runs_per_row;
 
   // Run `i`, in order of rows, then columns.
   template <int I>
@@ -157,13 +197,13 @@ struct gemm_block {
     // Not memory of the device, as the member is.
     constexpr atom_layout atom = gemm_block::atom;
     const u32 fragment = i / runs_per_row;
-    return fragment / fm * (BM / parts) + wave_row() * (fm * atom.dim) +
+    return fragment / fm * (BM / x_parts) + wave_row() * (fm * atom.dim) +
            fragment % fm * atom.dim + atom.d_column(lane_id());
   }
   // First column of the block that run i belongs to.
   __device__ static u32 result_column(u32 i) {
     const u32 column = i % runs_per_row;
-    return column / runs_per_part * (BN / parts) + wave_column() * (fn * atom.dim) +
+    return column / runs_per_part * (BN / w_parts) + wave_column() * (fn * atom.dim) +
            column % runs_per_part * run_columns + lane_id() / atom.dim * run;
   }
 
@@ -173,11 +213,14 @@ struct gemm_block {
   // ---- The product.
 
   // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
-  __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_stream x_tiles,
-                           tile_stream w_tiles, i32 steps, const group_scales& scales = {},
+  using w_streams = tile_streams<gated ? 2 : 1>;
+
+  __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_streams<1> x_tiles,
+                           w_streams w_tiles, i32 steps, const group_scales& scales = {},
                            const block_scale_streams& blocks = {}) {
     static_assert((!folds && types::as_read) || !ping_pong,
                   "the interleaved schedule alone has groups and expands operands");
+    static_assert(!gated || (!folds && types::as_read), "gates have neither");
     __builtin_assume(steps > 0);
     for (auto& row : sum) {
       for (auto& fragment : row) fragment = accumulator(0);
@@ -211,7 +254,7 @@ struct gemm_block {
   template <int Slices>
   struct fragments {
     typename x_operand::fragment x[Slices][fm];
-    typename w_operand::fragment w[Slices][fn];
+    typename w_operand::fragment w[Slices][w_parts * fn];
 
     __device__ void tie() {
       for (auto& slice : x) {
@@ -242,23 +285,24 @@ struct gemm_block {
     });
   }
 
-  template <int Part, class Operand>
+  template <int Part, class Operand, class Tiles>
   __device__ static __attribute__((always_inline)) void load_part(Operand& operand,
-                                                                  const buffer& tile, u32 slot,
+                                                                  const Tiles& tiles, u32 slot,
                                                                   u32 limit = BK) {
     static_for<Operand::loads>(
-        [&](auto i) { operand.template load<Part, i>(tile, slot, limit); });
+        [&](auto i) { operand.template load<Part, i>(tiles[Part], slot, limit); });
   }
-  template <class Operand>
+  template <class Operand, class Tiles>
   __device__ static __attribute__((always_inline)) void load_all(Operand& operand,
-                                                                 const buffer& tile, u32 slot,
+                                                                 const Tiles& tiles, u32 slot,
                                                                  u32 limit = BK) {
-    static_assert(parts == 1);
-    load_part<0>(operand, tile, slot, limit);
+    static_for<Operand::parts>([&](auto p) { load_part<p>(operand, tiles, slot, limit); });
   }
   template <class Operand>
   __device__ static __attribute__((always_inline)) void write_all(Operand& operand, u32 slot) {
-    static_for<Operand::pieces>([&](auto i) { operand.template write<0, i>(slot); });
+    static_for<Operand::all_pieces>([&](auto i) {
+      operand.template write<i / Operand::pieces, i % Operand::pieces>(slot);
+    });
   }
 
   // ---- Interleaved schedule.
@@ -267,35 +311,38 @@ struct gemm_block {
   // their way from LDS. In the last slice of a tile, the next tile must be in LDS, and loads into
   // the slot that has become free are started; memory operations are spread between the matrix
   // operations. Staged tiles are written to LDS in the first half of that last slice.
-  __device__ void interleave(x_operand& x, w_operand& w, tile_stream& x_tiles,
-                             tile_stream& w_tiles, i32 steps, const group_scales& scales,
+  __device__ void interleave(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
+                             w_streams& w_tiles, i32 steps, const group_scales& scales,
                              const block_scale_streams& blocks) {
     static_assert(slices % 2 == 0, "fragments alternate between two sets of registers");
-    constexpr int loads = x_operand::loads + w_operand::loads;
-    constexpr int writes = direct ? 0 : x_operand::pieces + w_operand::pieces;
-    constexpr int reads = fm + fn;
-    constexpr int products = fm * fn;
+    constexpr int loads = x_operand::all_loads + w_operand::all_loads;
+    constexpr int writes = direct ? 0 : x_operand::all_pieces + w_operand::all_pieces;
+    constexpr int reads = fm + w_parts * fn;
+    constexpr int products = fm * w_parts * fn;
     fragments<1> sets[2];
 
-    const auto load = [&](auto i, const buffer& x_tile, const buffer& w_tile, u32 slot) {
+    const auto load = [&](auto i, const auto& x_tile, const auto& w_tile, u32 slot) {
       if constexpr (i < x_operand::loads) {
-        x.template load<0, i>(x_tile, slot);
+        x.template load<0, i>(x_tile[0], slot);
       } else {
-        w.template load<0, i - x_operand::loads>(w_tile, slot);
+        constexpr int j = i - x_operand::loads, part = j / w_operand::loads;
+        w.template load<part, j % w_operand::loads>(w_tile[part], slot);
       }
     };
     const auto write = [&](auto i, u32 slot) {
       if constexpr (i < x_operand::pieces) {
         x.template write<0, i>(slot);
       } else {
-        w.template write<0, i - x_operand::pieces>(slot);
+        constexpr int j = i - x_operand::pieces;
+        w.template write<j / w_operand::pieces, j % w_operand::pieces>(slot);
       }
     };
     const auto read = [&](fragments<1>& to, auto i, auto slice, u32 slot) {
       if constexpr (i < fm) {
         to.x[0][i] = x.template read<0, i, slice>(slot);
       } else {
-        to.w[0][i - fm] = w.template read<0, i - fm, slice>(slot);
+        constexpr int j = i - fm;
+        to.w[0][j] = w.template read<j / fn, j % fn, slice>(slot);
       }
     };
     constexpr bool by_slices = folds && types::groups_per_slice == 1;
@@ -331,13 +378,14 @@ struct gemm_block {
           });
         }
       } else {
-        const auto& x = of.x[0][i / fn];
-        const auto& w = of.w[0][i % fn];
+        constexpr int row = i / (w_parts * fn), column = i % (w_parts * fn);
+        const auto& x = of.x[0][row];
+        const auto& w = of.w[0][column];
         if constexpr (!folds) {
-          mma(sum[i / fn][i % fn], x, w);
+          mma(sum[row][column], x, w);
         } else {
-          if constexpr (slice % C::FOLD == 0) group[i / fn][i % fn] = accumulator(0);
-          mma(group[i / fn][i % fn], x, w);
+          if constexpr (slice % C::FOLD == 0) group[row][column] = accumulator(0);
+          mma(group[row][column], x, w);
         }
       }
     };
@@ -389,7 +437,8 @@ struct gemm_block {
                                        [&](auto i) { write(i, next_slot); });
             meet_with_lds();
           }
-          const buffer x_tile = x_tiles.take(), w_tile = w_tiles.take();
+          const auto x_tile = x_tiles.take();
+          const auto w_tile = w_tiles.take();
           spread_over<products - early, reads + loads>(
               [&](auto i) { product(now, constant<early + i>{}, s); },
               [&](auto i) {
@@ -519,8 +568,8 @@ struct gemm_block {
   //
   // So four parts are under way at any time, and a wave waits for its own share of a part before
   // the barrier that precedes the first read of it.
-  __device__ void ping_pong_direct(x_operand& x, w_operand& w, tile_stream& x_tiles,
-                                   tile_stream& w_tiles, i32 steps) {
+  __device__ void ping_pong_direct(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
+                                   w_streams& w_tiles, i32 steps) {
     static_assert(WM == 2 && waves == 8 && stages == 2);
     constexpr int under_way = x_operand::all_loads + w_operand::all_loads;
     typename x_operand::fragment xs[slices][fm];
@@ -556,12 +605,14 @@ struct gemm_block {
     constexpr constant<0> part0;
     constexpr constant<1> part1;
 
-    buffer x_tile = x_tiles.head(), w_tile = w_tiles.head();
+    auto x_tile = x_tiles.head();
+    auto w_tile = w_tiles.head();
     load_part<0>(x, x_tile, 0, x_tiles.first_depth);
     load_part<0>(w, w_tile, 0, w_tiles.first_depth);
     load_part<1>(w, w_tile, 0, w_tiles.first_depth);
     load_part<1>(x, x_tile, 0, x_tiles.first_depth);
-    x_tile = x_tiles.take(), w_tile = w_tiles.take();
+    x_tile = x_tiles.take();
+    w_tile = w_tiles.take();
     load_part<0>(x, x_tile, 1);
     load_part<0>(w, w_tile, 1);
     wait_global<under_way>();
@@ -611,22 +662,25 @@ struct gemm_block {
   //   0         slices 0, 1    slices 0, 1    loads the next step
   //   1         slices 2, 3    slice 2
   //   2                        slice 3        writes the next step to LDS
-  __device__ void ping_pong_staged(x_operand& x, w_operand& w, tile_stream& x_tiles,
-                                   tile_stream& w_tiles, i32 steps) {
+  __device__ void ping_pong_staged(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
+                                   w_streams& w_tiles, i32 steps) {
     static_assert(WM == 2 && waves == 8 && stages == 1 && slices == 4);
+    constexpr int columns = w_parts * fn;
     typename x_operand::fragment xs[2][fm];
-    typename w_operand::fragment ws[2][fn];
+    typename w_operand::fragment ws[2][columns];
     const auto read = [&](auto slice) __attribute__((always_inline)) {
       static_for<fm>([&](auto f) { xs[slice % 2][f] = x.template read<0, f, slice>(0); });
-      static_for<fn>([&](auto f) { ws[slice % 2][f] = w.template read<0, f, slice>(0); });
+      static_for<columns>([&](auto f) {
+        ws[slice % 2][f] = w.template read<f / fn, f % fn, slice>(0);
+      });
     };
     // Multiplies `count` slices from `first` on.
     const auto multiply = [&](auto first, auto count) __attribute__((always_inline)) {
       matrix_phase([&] {
         static_for<count>([&](auto j) {
           constexpr int set = (first + j) % 2;
-          static_for<fm * fn>([&](auto i) {
-            mma(sum[i / fn][i % fn], xs[set][i / fn], ws[set][i % fn]);
+          static_for<fm * columns>([&](auto i) {
+            mma(sum[i / columns][i % columns], xs[set][i / columns], ws[set][i % columns]);
           });
         });
       });

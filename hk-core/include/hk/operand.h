@@ -25,11 +25,12 @@ __device__ inline void tie(fragment_of<Chunk, Chunks>& fragment) {
 }
 
 // A lane holds `Chunks` chunks of a slice: each `depth_bytes` behind the one before, or, if they are
-// `Adjacent`, side by side.
+// `Adjacent`, side by side. If parts are `Apart`, each is loaded through a buffer of its own.
 template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1,
-          int Chunks = chunks_of<T>, bool Adjacent = false>
+          int Chunks = chunks_of<T>, bool Adjacent = false, bool Apart = false>
 struct operand {
   using type = T;
+  static constexpr int parts = Parts;
   static constexpr int element = sizeof(T);
   static constexpr int chunk = 16 / element;  // elements of one
   static constexpr int part_rows = Rows / Parts;
@@ -134,6 +135,7 @@ struct operand {
   static constexpr int loads_per_piece = write_transposes ? block_k : 1;
   static constexpr int loads = pieces * loads_per_piece;
   static constexpr int all_loads = Parts * loads;
+  static constexpr int all_pieces = Parts * pieces;
   // Whether some lanes have nothing to load in the last piece.
   static constexpr bool ragged =
       (write_transposes ? part_rows / 8 * (Depth / block_k) : part_bytes / 16) % Threads != 0;
@@ -185,7 +187,8 @@ struct operand {
   // or columns may lie in between; they do no harm, because a row past the end of the matrix only
   // affects results that are not stored.
   __device__ static u32 tile_bytes(u32 stride, u32 rows, u32 depth) {
-    rows = rows < Rows ? rows : Rows;
+    constexpr u32 most = Apart ? part_rows : Rows;
+    rows = rows < most ? rows : most;
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
     const u32 width = ((along_k ? depth : rows) + chunk - 1) / chunk * chunk;
@@ -232,7 +235,7 @@ struct operand {
   template <int Part, int Load>
   __device__ void load(const buffer& tile, u32 slot, u32 limit = Depth) {
     u32 offset = source_of<Load>();
-    if (Part > 0) offset += Part * part_source;
+    if (Part > 0 && !Apart) offset += Part * part_source;
     if (along_k) {
       offset = source_place(Load * Threads + thread).k < limit ? offset : out_of_range;
     }

@@ -30,6 +30,7 @@ struct ProductArgs {
   i64 y_stride;
   i64 x_batch;  // from one matrix of a batch to the next
   i64 w_batch;
+  i64 w_half;  // from the gates of a gated product to what they let through
   i64 y_batch;
   i64 split_stride;  // between the partial sums of one split and the next
   const f32* x_scales;  // of groups of k, if operands have such
@@ -49,9 +50,14 @@ struct ProductArgs {
   u32 y_type;   // a dtype
   u32 y_store;  // a store_unit
   u32 step_count;
+  u32 gate_at;  // of a gated product, the first step behind the gate
+  u32 gate;     // its activation, or no_gate
   u32 reserved;
   EpilogueStep steps[max_steps];
 };
+
+// Gates as they are.
+inline constexpr u32 no_gate = ~0u;
 
 // What one workgroup makes.
 struct product_part {
@@ -223,27 +229,89 @@ __device__ inline void store_block(const Block& block, const linear_chain<Block,
 
 }  // namespace detail
 
+namespace detail {
+
+// What becomes of the sums of gates, and of what they let through: steps before, the gate, and steps
+// behind. `n` columns of gates precede those of the others in an operand of the steps before.
+template <int Run>
+__device__ inline vec<f32, Run> gated_run(u32 batch, vec<f32, Run> gates, vec<f32, Run> values,
+                                          u32 row, u32 column) {
+  // Read again each time: there are too few scalar registers to keep them.
+  auto in = kernel_arguments<ProductArgs>();
+  asm volatile("" : "+s"(in));
+  const epilogue<ProductArgs> before{in, batch, 2 * in->n};
+  gates = before.apply(gates, row, column, 0, in->gate_at);
+  values = before.apply(values, row, in->n + column, 0, in->gate_at);
+  if (in->gate != no_gate) gates = activate<Run>(static_cast<activation>(in->gate), gates, 0);
+  const epilogue<ProductArgs> behind{in, batch, in->n};
+  return behind.apply(gates * values, row, column, in->gate_at, in->step_count);
+}
+
+// Where the partial sums of what gates let through begin in a row, behind those of the gates.
+__device__ inline u32 behind_gates(u32 n) { return (n + 7) / 8 * 8; }
+
+// Stores a block of gated results, or the sums of gates and of the others if k is split.
+template <class Block>
+__device__ inline void store_gated(const Block& block, const ProductArgs& args,
+                                   const result_matrix& y, const product_part& part) {
+  constexpr int half = Block::runs_per_part;
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < Block::runs / 2; ++i) {
+    const u32 gate = i / half * (2 * half) + i % half;
+    const u32 y_row = part.row + block.result_row(gate);
+    const u32 y_column = part.column + block.result_column(gate);
+    if (y_row >= args.m || y_column >= args.n) continue;
+    vec<f32, Block::run> gates, values;
+    with_constant<0, Block::runs / 2>(i, [&](auto c) {
+      constexpr int of_gate = c / half * (2 * half) + c % half;
+      gates = block.template results<of_gate>();
+      values = block.template results<of_gate + half>();
+    });
+    if (args.splits > 1) {
+      store_run(y, y_row, y_column, gates);
+      const result_matrix behind = y.from(behind_gates(args.n));
+      store_run(behind, y_row, y_column, values);
+    } else {
+      store_run(y, y_row, y_column,
+                gated_run(part.batch, gates, values, y_row, y_column));
+    }
+  }
+}
+
+}  // namespace detail
+
 template <class Tile>
 __device__ void product(const ProductArgs& args) {
   using Block = gemm_block<Tile>;
   __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
 
-  const auto part = product_part::of(args, block_idx().x, Tile::BM, Tile::BN, Tile::GROUP);
+  const auto part = product_part::of(args, block_idx().x, Tile::BM, Block::columns, Tile::GROUP);
   const auto [batch, split, row, column, k_begin, k_end] = part;
   const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
   const auto x = detail::matrix_of<typename Block::X>(args.x, args.x_batch, batch);
   const auto w = detail::matrix_of<typename Block::W>(args.w, args.w_batch, batch);
 
+  const auto w_stream = [&](auto first) {
+    return stream_of<typename Block::w_operand>(first, args.w_stride, column, args.n - column,
+                                                k_begin, k_end, steps, Tile::BK);
+  };
+  typename Block::w_streams w_tiles;
+  w_tiles.of[0] = w_stream(w);
+  if constexpr (Block::gated) w_tiles.of[1] = w_stream(w + args.w_half);
+  w_tiles.first_depth = w_tiles.of[0].first_depth;
+
   Block block;
   block.multiply(lds_start(lds), args.x_stride, args.w_stride,
-                 stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
-                                                      k_end, steps, Tile::BK),
-                 stream_of<typename Block::w_operand>(w, args.w_stride, column, args.n - column,
-                                                      k_begin, k_end, steps, Tile::BK),
-                 steps, detail::scales_of(args, part), detail::blocks_of(args, part));
+                 {stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
+                                                       k_end, steps, Tile::BK)},
+                 w_tiles, steps, detail::scales_of(args, part), detail::blocks_of(args, part));
 
   const result_matrix y =
       detail::results_of(args, batch * args.y_batch + split * args.split_stride);
+  if constexpr (Block::gated) {
+    detail::store_gated(block, args, y, part);
+    return;
+  }
   const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
   if (inside && args.y_store == static_cast<u32>(store_unit::block)) {
     const detail::linear_chain<Block, Tile::SCALED> chain(args, part);
@@ -264,7 +332,8 @@ __device__ void product(const ProductArgs& args) {
   }
 }
 
-// x holds the partial sums: f32, m rows of x_stride, a multiple of 8, per split.
+// x holds the partial sums: f32, m rows of x_stride, a multiple of 8, per split. Those of gates, if the
+// tile is gated, and then of what they let through.
 template <class Tile>
 __device__ void product_reduce(const ProductArgs& args) {
   constexpr int run = 8;
@@ -278,18 +347,27 @@ __device__ void product_reduce(const ProductArgs& args) {
     auto in = kernel_arguments<ProductArgs>();
     asm volatile("" : "+s"(in));
     const u32 column = piece * run;
-    const f32* from =
-        detail::matrix_of<f32>(in->x, in->x_batch, batch) + row * in->x_stride + column;
-    vec<f32, run> sum = 0;
-    for (u32 split = 0; split < args.splits; ++split) {
-      sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
-    }
-    // Past the last column nobody wrote; the chain must not branch on that.
-    for (u32 j = 1; j < run; ++j) {
-      if (column + j >= args.n) sum[j] = 0;
-    }
+    const auto sum_from = [&](u32 first) {
+      const f32* from =
+          detail::matrix_of<f32>(in->x, in->x_batch, batch) + row * in->x_stride + first;
+      vec<f32, run> sum = 0;
+      for (u32 split = 0; split < args.splits; ++split) {
+        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
+      }
+      // Past the last column nobody wrote; the chain must not branch on that.
+      for (u32 j = 1; j < run; ++j) {
+        if (column + j >= args.n) sum[j] = 0;
+      }
+      return sum;
+    };
+    const vec<f32, run> sum = sum_from(column);
     const result_matrix y = detail::results_of(*in, batch * in->y_batch);
-    store_run(y, row, column, detail::epilogue_of(args, batch).apply(sum, row, column));
+    if constexpr (is_gated<Tile>) {
+      const vec<f32, run> values = sum_from(detail::behind_gates(args.n) + column);
+      store_run(y, row, column, detail::gated_run(batch, sum, values, row, column));
+    } else {
+      store_run(y, row, column, detail::epilogue_of(args, batch).apply(sum, row, column));
+    }
   });
 }
 

@@ -64,6 +64,8 @@ pub enum Extent {
     Rows,
     /// A number per column, `(n)`.
     Columns,
+    /// Of a gated product, a number per column of the gates, then of what they let through, `(2n)`.
+    Halves,
     /// A number per element, `(m, n)`.
     Full,
     /// A number, a tensor of one element, or one of `(m, n)`.
@@ -93,6 +95,7 @@ impl Extent {
             Self::OneOrColumns if wide && shape[rank - 1] == 1 => per(&["batch", "n", "1"], [0, 1]),
             Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
             Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
+            Self::Halves => (&["2n"], [0, 1]),
             Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
             Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),
         }
@@ -310,6 +313,16 @@ impl Lowered {
         Self { batched: true, ..Self::default() }
     }
 
+    /// How many steps there are.
+    pub const fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether the steps are those that blocks are given as a whole: none, or a bias of columns whose
     /// runs are aligned; if they are `scaled`, before it also f32 factors of rows or of all, then such
     /// of columns.
@@ -408,7 +421,9 @@ impl Lowered {
         let address = tensor.ptr().address();
         let aligned = |bytes: u64| bytes.is_multiple_of(16);
         let bytes = |stride: i64| stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
-        let evenly = aligned(bytes(batch_stride)) && aligned(bytes(row_stride));
+        let half = if extent == Extent::Halves { tensor.shape()[0] as i64 / 2 } else { 0 };
+        let evenly =
+            [batch_stride, row_stride, half].into_iter().all(|stride| aligned(bytes(stride)));
         let arg = OperandArg {
             batch_stride,
             row_stride,

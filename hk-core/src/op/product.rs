@@ -10,7 +10,9 @@ use super::prequant::{Codes, Prequant, PrequantArgs};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
 use crate::kernel::KernelSet;
-use crate::{AnyPtr, Device, DevicePtr, Error, Result, TensorSlice, TileFunction, kernel_args};
+use crate::{
+    Activation, AnyPtr, Device, DevicePtr, Error, Result, TensorSlice, TileFunction, kernel_args,
+};
 
 /// 8-bit element types whose products the matrix units add up; floating point in the flavour of the
 /// chip.
@@ -69,6 +71,19 @@ impl Matrices {
     pub fn by_rows(self, rows: u64) -> Self {
         let [row, matrix] = self.strides;
         Self { shape: [rows, self.shape[1]], strides: [matrix, row], ..self }
+    }
+
+    /// Two matrices that follow each other in one, whose rows are stored, or, if they are `transposed`,
+    /// its columns.
+    #[must_use]
+    pub fn halves(self, transposed: bool) -> Self {
+        let ([rows, width], [_, row]) = (self.shape, self.strides);
+        match transposed {
+            false => {
+                Self { shape: [rows / 2, width], strides: [rows as i64 / 2 * row, row], ..self }
+            }
+            true => Self { shape: [rows, width / 2], strides: [width as i64 / 2, row], ..self },
+        }
     }
 
     /// Of what there is not.
@@ -167,6 +182,18 @@ impl GroupScales {
         Self { tensors: [DevicePtr::NULL; 2], strides: [[0; 2]; 2], batch: [0; 2], sizes: [1; 2] };
 }
 
+/// What a gated product does between gates and what they let through.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate {
+    /// Steps of the epilogue that come before, on both.
+    pub steps: u32,
+    /// Of the gates, if there is one.
+    pub activation: Option<Activation>,
+}
+
+/// Gates as they are.
+const NO_GATE: u32 = u32::MAX;
+
 /// A product whose arguments are right: `y[b] = epilogue(x[b] w[b]^T)`.
 #[derive(Debug, Clone)]
 pub struct Product<'a> {
@@ -190,6 +217,8 @@ pub struct Product<'a> {
     pub blocks: [Option<Matrices>; 2],
     /// How x is quantised before, if it is: then its scales are those.
     pub prequant: Option<Prequant>,
+    /// If the core is gated: then w is two matrices, those of the gates and of what they let through.
+    pub gate: Option<Gate>,
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -220,11 +249,11 @@ impl Product<'_> {
         let (source, x) = (x, codes.as_ref().map_or(x, |codes| codes.codes));
         let copies = [
             x.copied(op, "x", problem.batch, longest[0])?,
-            w.copied(op, "w", problem.batch, longest[1])?,
+            w.copied(op, "w", if self.gate.is_some() { 2 } else { problem.batch }, longest[1])?,
         ];
         let mut blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
         let block_copies = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
-        let sums = Sums::of(problem, split);
+        let sums = Sums::of(problem, split, self.gate.is_some());
         let mut groups = self.groups.unwrap_or(GroupScales::NONE);
         let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
         let code_bytes = codes.as_ref().map_or([0; 2], Codes::bytes);
@@ -266,7 +295,8 @@ impl Product<'_> {
             w: w.ptr,
             y: y.ptr,
             x_batch: x.strides[0],
-            w_batch: w.strides[0],
+            w_batch: if self.gate.is_some() { 0 } else { w.strides[0] },
+            w_half: w.strides[0],
             y_batch: y.strides[0],
             x_stride: x.strides[1],
             w_stride: w.strides[1],
@@ -285,6 +315,8 @@ impl Product<'_> {
             w_block_batch: w_blocks.strides[0],
             x_block_row: x_blocks.strides[1],
             w_block_row: w_blocks.strides[1],
+            gate_at: self.gate.map_or(0, |gate| gate.steps),
+            gate: self.gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
             log2_group_n: groups.sizes[0].ilog2(),
             log2_group_k: groups.sizes[1].ilog2(),
             m: problem.m as u32,
@@ -347,12 +379,14 @@ struct Choice {
 struct Sums {
     width: u64,
     of_share: u64,
+    /// Of gates, and then of what they let through.
+    gated: bool,
 }
 
 impl Sums {
-    fn of(problem: Problem, split: Split) -> Option<Self> {
-        let width = problem.n.next_multiple_of(8);
-        (split.count > 1).then_some(Self { width, of_share: problem.m * width })
+    fn of(problem: Problem, split: Split, gated: bool) -> Option<Self> {
+        let width = problem.n.next_multiple_of(8) * if gated { 2 } else { 1 };
+        (split.count > 1).then_some(Self { width, of_share: problem.m * width, gated })
     }
 
     fn bytes(&self, problem: Problem, split: Split) -> usize {
@@ -472,7 +506,11 @@ impl Plan {
             ..product
         };
         self.launches.push((kernel, [grid, 1, 1], partial));
-        self.elementwise("reduce", [product.batch.into(), sums.of_share / 8], reduced)
+        let (name, pieces) = match sums.gated {
+            false => ("reduce", sums.of_share / 8),
+            true => ("reduce_gated", sums.of_share / 16),
+        };
+        self.elementwise(name, [product.batch.into(), pieces], reduced)
     }
 
     /// A kernel whose lanes each take so many pieces of each matrix: not more workgroups than keep the
@@ -510,6 +548,7 @@ kernel_args! {
         y_stride: i64,
         x_batch: i64,
         w_batch: i64,
+        w_half: i64,
         y_batch: i64,
         split_stride: i64,
         x_scales: DevicePtr<f32>,
@@ -537,6 +576,8 @@ kernel_args! {
         y_type: u32,
         y_store: u32,
         step_count: u32,
+        gate_at: u32,
+        gate: u32,
         reserved: u32,
         steps: [StepArg; MAX_STEPS],
     }
@@ -555,6 +596,7 @@ impl ProductArgs {
             y_stride: 0,
             x_batch: 0,
             w_batch: 0,
+            w_half: 0,
             y_batch: 0,
             split_stride: 0,
             x_scales: DevicePtr::NULL,
@@ -582,6 +624,8 @@ impl ProductArgs {
             y_type: 0,
             y_store: 0,
             step_count: steps.count,
+            gate_at: 0,
+            gate: NO_GATE,
             reserved: 0,
             steps: steps.steps,
         }

@@ -74,10 +74,12 @@ impl Tile {
             value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
         };
         let threads = u64::from(config.threads);
+        // Gates, and what they let through.
+        let halves = if config.int("GATED") == Some(1) { 2 } else { 1 };
         let per_cu = u64::from(config.resources.waves_per_simd) * 4 / (threads / 64).max(1);
         Self {
             m: int("BM"),
-            n: int("BN"),
+            n: int("BN") / halves,
             k: int("BK"),
             threads,
             per_cu: per_cu.max(1),

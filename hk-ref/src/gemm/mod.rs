@@ -8,6 +8,7 @@ pub mod batched_gemm_bf16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
 pub mod fused_gemm_afp4wfp4_mul_add;
 pub mod gemm_a16w16;
+pub mod gemm_a16w16_gated;
 pub mod gemm_a16w8_blockscale;
 pub mod gemm_a16wfp4;
 pub mod gemm_a8w8;

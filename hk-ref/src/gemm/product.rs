@@ -2,7 +2,7 @@
 
 use hk_types::Activation;
 use hk_types::dtype::DType;
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 use crate::activation::{activate, keeps_relative_accuracy, steepest};
 use crate::draw::Random;
@@ -96,6 +96,28 @@ impl Element {
         self.largest = self.largest.max(self.value.abs());
     }
 
+    /// How far off a result of that type may be. Of a sum of several terms, the errors of steps count for
+    /// f32 alone.
+    fn allowed(self, dtype: DType, is_sum: bool) -> f64 {
+        let Self { value, error, largest, is_exact } = self;
+        let rounded = if is_exact { 0.0 } else { 2f64.powi(-23) * largest };
+        let allowed = 1.02 * unit_roundoff(dtype) * value.abs() + error;
+        match dtype {
+            DType::F32 => allowed + rounded,
+            _ if is_sum => allowed + half_subnormal(dtype),
+            _ => allowed + half_subnormal(dtype) + rounded,
+        }
+    }
+
+    /// `gate * value`, each with its error.
+    fn times(self, value: Self) -> Self {
+        let product = self.value * value.value;
+        let rounded = |of: &Self| if of.is_exact { 0.0 } else { 2f64.powi(-23) * of.largest };
+        let [gate_error, value_error] = [&self, &value].map(|of| of.error + rounded(of));
+        let error = gate_error * (value.value.abs() + value_error) + value_error * self.value.abs();
+        Self { value: product, error, largest: product.abs(), is_exact: false }
+    }
+
     fn add(&mut self, addend: f64) {
         self.value += addend;
         self.largest = self.largest.max(addend.abs());
@@ -172,6 +194,64 @@ pub fn expect_batch(products: &[(Operands<'_>, Vec<Step>)], dtype: DType) -> Exp
     all
 }
 
+/// `behind(activation(before(x gates^T)) * before(x values^T))` with its tolerance as an output of type
+/// `dtype`, where the steps before are for the columns of the gates, and for those of the values.
+pub fn expect_gated(
+    x: ArrayView2<'_, f64>,
+    [gates, values]: [ArrayView2<'_, f64>; 2],
+    before: [&[Step]; 2],
+    activation: Option<Activation>,
+    behind: &[Step],
+    dtype: DType,
+) -> Expected {
+    let (m, n, k) = (x.nrows(), gates.nrows(), x.ncols());
+    let gates = Sums::of(x, gates, false);
+    let values = Sums::of(x, values, false);
+    let mut expected = Expected::default();
+    for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+        let [mut gate, mut value] = [&gates, &values].map(|sums| sums.element(row, column));
+        let activate = activation.map(Step::Activate);
+        let steps = before[0].iter().chain(&activate);
+        steps.for_each(|step| gate.apply(step, row, column));
+        before[1].iter().for_each(|step| value.apply(step, row, column));
+        let mut element = gate.times(value);
+        behind.iter().for_each(|step| element.apply(step, row, column));
+        expected.values.push(element.value);
+        expected.allowed.push(element.allowed(dtype, true));
+    }
+    // Two sums whose errors multiply: a fifth more than one.
+    expected.frobenius = frobenius(m * n, k, dtype).map(|most| 1.2 * most);
+    expected
+}
+
+/// The sums of a product and of its squares.
+struct Sums {
+    sums: Array2<f64>,
+    squares: Array2<f64>,
+    /// Terms of a row of x that are not zero.
+    terms: Vec<usize>,
+    growth: f64,
+}
+
+impl Sums {
+    fn of(x: ArrayView2<'_, f64>, w: ArrayView2<'_, f64>, integers: bool) -> Self {
+        let k = x.ncols() as f64;
+        let growth = 2f64.powi(-22) * if integers { 1.0 } else { (k / 16.0 + 16.0).sqrt() };
+        let terms =
+            x.rows().into_iter().map(|row| row.iter().filter(|x| **x != 0.0).count()).collect();
+        let squares = x.mapv(|x| x * x).dot(&w.mapv(|w| w * w).t());
+        Self { sums: x.dot(&w.t()), squares, terms, growth }
+    }
+
+    /// As the accumulator has it.
+    fn element(&self, row: usize, column: usize) -> Element {
+        let value = self.sums[[row, column]];
+        let error = self.growth * (value.abs() + self.squares[[row, column]].sqrt());
+        let error = if self.terms[row] > 1 { error } else { 0.0 };
+        Element { value, error, largest: value.abs(), is_exact: true }
+    }
+}
+
 /// Appends the elements where the rows and the columns meet.
 fn extend(
     expected: &mut Expected,
@@ -180,36 +260,20 @@ fn extend(
     steps: &[Step],
     dtype: DType,
 ) {
-    let (n, k) = (w.nrows(), x.ncols() as f64);
-    let growth = 2f64.powi(-22) * if integers { 1.0 } else { (k / 16.0 + 16.0).sqrt() };
+    let n = w.nrows();
     let x = x.select(ndarray::Axis(0), rows);
-    let terms: Vec<usize> =
-        x.rows().into_iter().map(|row| row.iter().filter(|x| **x != 0.0).count()).collect();
     let w = w.select(ndarray::Axis(0), columns);
-    let sums = x.dot(&w.t());
-    let squares = x.mapv_into(|x| x * x).dot(&w.mapv_into(|w| w * w).t());
+    let sums = Sums::of(x.view(), w.view(), integers);
     let at = expected.at.get_or_insert_default();
     for (i, &row) in rows.iter().enumerate() {
         for (j, &column) in columns.iter().enumerate() {
-            let value = sums[[i, j]];
-            let error = growth * (value.abs() + squares[[i, j]].sqrt());
-            let error = if terms[i] > 1 { error } else { 0.0 };
-            let mut element = Element { value, error, largest: value.abs(), is_exact: true };
+            let mut element = sums.element(i, j);
             for step in steps {
                 element.apply(step, row, column);
             }
-            let Element { value, error, largest, is_exact } = element;
-            let rounded = if is_exact { 0.0 } else { 2f64.powi(-23) * largest };
-            let mut allowed = 1.02 * unit_roundoff(dtype) * value.abs() + error;
-            match dtype {
-                DType::F32 => allowed += rounded,
-                // Beside the errors of a sum, the steps' do not count.
-                _ if terms[i] > 1 => allowed += half_subnormal(dtype),
-                _ => allowed += half_subnormal(dtype) + rounded,
-            }
             at.push(row * n + column);
-            expected.values.push(value);
-            expected.allowed.push(allowed);
+            expected.values.push(element.value);
+            expected.allowed.push(element.allowed(dtype, sums.terms[i] > 1));
         }
     }
 }
@@ -239,8 +303,8 @@ mod tests {
     #[test]
     fn samples_are_elements_of_the_whole() {
         let count = |r: usize, c: usize| (r * 7 + c * 3) as f64 % 11.0 - 5.0;
-        let x = ndarray::Array2::from_shape_fn((90, 3), |(r, c)| count(r, c));
-        let w = ndarray::Array2::from_shape_fn((100, 3), |(r, c)| count(r + 1, c));
+        let x = Array2::from_shape_fn((90, 3), |(r, c)| count(r, c));
+        let w = Array2::from_shape_fn((100, 3), |(r, c)| count(r + 1, c));
         let operands = Operands { x: x.view(), w: w.view(), integers: false };
         let whole = expect(operands, &[], DType::F32, false);
         let some = expect(operands, &[], DType::F32, true);

@@ -1,0 +1,229 @@
+//! Cases of `gemm_a16w16_gated`.
+
+use hk_core::Arch;
+use hk_core::dtype::{DType, Real, Real16, bf16, f16};
+use hk_ref::gemm::gemm_a16w16_gated::{Step, Term, expect_gated};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size, real};
+use ndarray::{ArrayView2, Axis};
+
+use super::config::Config;
+use super::gemm_a16w16::Getter;
+use crate::{Activation, Epilogue, GemmOptions, Layout, gemm_a16w16_gated_into};
+
+/// A case as data.
+#[derive(Clone)]
+struct Spec {
+    name: String,
+    /// m, n, k, where w has 2n rows.
+    shape: [usize; 3],
+    layout: Layout,
+    draw: Draw,
+    activation: Option<Activation>,
+    bias: Option<DType>,
+    residual: bool,
+    /// Multiplies the result by a number at last.
+    scale: Option<f32>,
+    special: bool,
+    splits: Option<u32>,
+    tile: Option<(Arch, &'static str)>,
+    place: Placement,
+    size: Size,
+}
+
+fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
+    Spec {
+        name: name.into(),
+        shape,
+        layout: Layout::Tn,
+        draw: Draw::Normal,
+        activation: Some(Activation::Silu),
+        bias: None,
+        residual: false,
+        scale: None,
+        special: false,
+        splits: None,
+        tile: None,
+        place: Placement::default(),
+        size: Size::Quick,
+    }
+}
+
+fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
+    let gate = spec.activation.map_or_else(|| "none".into(), |of| format!("{of:?}"));
+    let name = format!("{}, {}, gate {gate}", spec.name, spec.layout.name());
+    let name = spec.bias.map_or(name.clone(), |kind| format!("{name}, bias {kind}"));
+    let info = CaseInfo::new("gemm_a16w16_gated", "gemm_a16w16_gated", name, &[], &spec.shape);
+    let dtype = format!("{}->{}", T::DTYPE, Y::DTYPE);
+    let arch = spec.tile.map(|(arch, _)| arch);
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
+        let [m, n, k] = spec.shape;
+        let [x_transposed, w_transposed] =
+            [spec.layout.x_is_transposed(), spec.layout.w_is_transposed()];
+        let shape = |rows, transposed| if transposed { [k, rows] } else { [rows, k] };
+        let mut elements: Vec<T> = s.draw("x", &[m * k], spec.draw);
+        if spec.special {
+            let values = [f64::INFINITY, f64::NAN, 3e38];
+            for (element, value) in elements.iter_mut().step_by(5 * k + 3).zip(values) {
+                *element = T::encode(&[value])[0];
+            }
+        }
+        let x = s.given("x", &shape(m, x_transposed), elements).place(spec.place);
+        let w = s.input::<T>("w", &shape(2 * n, w_transposed), spec.draw).place(spec.place);
+        let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
+            real!(dtype, U => {
+                let bias = s.input::<U>("bias", &[2 * n], Draw::Normal);
+                (bias.numbers(), Box::new(move || bias.get().into()))
+            })
+        });
+        let residual = spec
+            .residual
+            .then(|| s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place));
+
+        let expected = {
+            let of = |numbers: &[f64], rows: usize, transposed: bool| {
+                let view = ArrayView2::from_shape(shape(rows, transposed), numbers)
+                    .expect("a matrix of that shape");
+                if transposed { view.reversed_axes().to_owned() } else { view.to_owned() }
+            };
+            let x = of(&x.numbers(), m, x_transposed);
+            let w = of(&w.numbers(), 2 * n, w_transposed);
+            let (gates, values) = w.view().split_at(Axis(0), n);
+            let before = [0..n, n..2 * n].map(|half| {
+                let add = |(numbers, _): &(Vec<f64>, Getter)| {
+                    let values = numbers[half.clone()].to_vec();
+                    Step::Add(Term { values, row_stride: 0, column_stride: 1 }, 1.0)
+                };
+                bias.iter().map(add).collect::<Vec<_>>()
+            });
+            let mut behind: Vec<_> = residual
+                .iter()
+                .map(|of| Term { values: of.numbers(), row_stride: n, column_stride: 1 })
+                .map(|term| Step::Add(term, 1.0))
+                .collect();
+            behind.extend(spec.scale.map(|scale| Step::Multiply(Term::number(scale))));
+            let before = [before[0].as_slice(), before[1].as_slice()];
+            expect_gated(x.view(), [gates, values], before, spec.activation, &behind, Y::DTYPE)
+        };
+        let y = s.output::<Y>("y", &[m, n], expected).place(spec.place);
+
+        let (spec, bias) = (spec.clone(), bias.map(|(_, get)| get));
+        s.call(move || {
+            let bias = bias.as_ref().map(|get| get());
+            let residual = residual.as_ref().map(|residual| residual.get());
+            let mut options = GemmOptions::default().layout(spec.layout);
+            options = bias.iter().fold(options, GemmOptions::bias);
+            options = spec.activation.into_iter().fold(options, GemmOptions::activation);
+            options = residual.iter().fold(options, |options, of| options.residual(of));
+            options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
+            if let Some(scale) = spec.scale {
+                options = options.epilogue(Epilogue::default().mul_scalar(scale));
+            }
+            gemm_a16w16_gated_into(&x.get(), &w.get(), &options, &mut y.get())
+        });
+    })
+}
+
+/// Halves that are no multiples of a tile, nor of 8, among them.
+const SHAPES: [[usize; 3]; 13] = [
+    [1, 1, 1],
+    [3, 5, 2],
+    [16, 16, 16],
+    [17, 33, 70],
+    [1, 256, 512],
+    [31, 72, 96],
+    [64, 64, 64],
+    [129, 127, 65],
+    [64, 192, 320],
+    [257, 129, 131],
+    [7, 1003, 96],
+    [16, 16, 16_384],
+    [5, 2, 4100],
+];
+
+const GATES: [Option<Activation>; 5] = [
+    None,
+    Some(Activation::Gelu),
+    Some(Activation::GeluTanh),
+    Some(Activation::Silu),
+    Some(Activation::Relu),
+];
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    for shape in SHAPES {
+        for layout in Layout::ALL {
+            let spec = Spec { layout, ..spec("plain", shape) };
+            cases.push(case::<bf16, bf16>(spec.clone()));
+            cases.push(case::<f16, f32>(Spec { size: Size::Core, ..spec }));
+        }
+    }
+    cases.push(case::<bf16, bf16>(spec("no rows", [0, 64, 64])));
+    for activation in GATES {
+        for (shape, splits) in [([64, 64, 64], None), ([21, 43, 1200], Some(3))] {
+            let what = if splits.is_some() { "split" } else { "whole" };
+            for bias in [None, Some(DType::Bf16), Some(DType::F32)] {
+                let spec = Spec { activation, bias, splits, ..spec(what, shape) };
+                cases.push(case::<bf16, bf16>(spec.clone()));
+                cases.push(case::<f16, f16>(Spec { residual: true, ..spec.clone() }));
+                let name = format!("{what}, scaled at last");
+                let all = Spec { name, residual: true, scale: Some(0.5), ..spec };
+                cases.push(case::<bf16, f32>(all));
+            }
+        }
+    }
+    for draw in [Draw::Outliers, Draw::Uniform, Draw::Zeros] {
+        let spec = Spec { draw, ..spec(format!("{draw:?}"), [24, 40, 200]) };
+        cases.push(case::<bf16, f32>(spec.clone()));
+        cases.push(case::<f16, f16>(Spec { splits: Some(2), ..spec }));
+    }
+    let special = Spec { special: true, ..spec("special values", [24, 40, 200]) };
+    cases.push(case::<bf16, f32>(special));
+    for (place, name) in [
+        (Placement::DENSE.gap(24), "rows of wider tensors"),
+        (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        for layout in Layout::ALL {
+            for (shape, splits) in [([40, 72, 80], None), ([17, 33, 1210], Some(2))] {
+                let spec = Spec { place, splits, layout, residual: true, ..spec(name, shape) };
+                cases.push(case::<bf16, bf16>(spec));
+            }
+        }
+    }
+    tiles(cases);
+    for [n, k] in [[28_672, 8192], [18_432, 7168], [512, 2048]] {
+        for m in [1, 64] {
+            cases.push(case::<bf16, bf16>(Spec { size: Size::Large, ..spec("model", [m, n, k]) }));
+        }
+    }
+}
+
+/// Every tile configuration, whether it would be chosen or not.
+fn tiles(cases: &mut Vec<Case>) {
+    let end = Placement::DENSE.edge(Edge::End);
+    for config in Config::all("a16w16_gated") {
+        let Config { m, n, k, stages, layout, .. } = config;
+        let mut push = |what: &str, shape, result: DType| {
+            let spec = Spec {
+                splits: Some(1),
+                tile: Some((config.arch, config.name)),
+                layout,
+                size: if what.is_empty() { Size::Quick } else { Size::Core },
+                place: end,
+                ..spec(format!("tile {}{what}", config.name), shape)
+            };
+            cases.push(match (config.dtype, result) {
+                (DType::Bf16, DType::Bf16) => case::<bf16, bf16>(spec),
+                (DType::Bf16, _) => case::<bf16, f32>(spec),
+                _ => case::<f16, f32>(spec),
+            });
+        };
+        let (n, steps) = (n / 2, (3 * stages - 1).max(4));
+        push("", [m + 5, n + 9, (steps - 1) * k + 7], DType::F32);
+        for steps in 1..=4 {
+            push(", whole", [m, n, steps * k], DType::Bf16);
+        }
+        push(", 11 x 3 blocks", [11 * m, 3 * n, 16], DType::F32);
+    }
+}

@@ -1,0 +1,3 @@
+//! Gated products of 16-bit matrices.
+
+pub use super::product::{Step, Term, expect_gated};
