@@ -13,9 +13,15 @@ use hk_benches::{best, sgemm};
 use hk_core::op::product::Element8;
 use hk_core::op::quant::Fp8;
 use hk_gemm::{
-    BlockscaleOptions, Device, F8E4M3, F8E4M3Fnuz, Fuse, GemmOptions, Tensor,
-    batched_gemm_a8w8_into, batched_gemm_bf16_into, fused_gemm_a8w8_blockscale_mul_add_into,
-    gemm_a8w8_blockscale_into, gemm_a8w8_into, gemm_a8w8_per_token_scale_into, gemm_a16w16_into,
+    A16W8Options, A16Wfp4Options, Activation, AtomicOptions, BlockscaleOptions, Device, E8M0,
+    F4x2E2M1, F8E4M3, F8E4M3Fnuz, Fuse, GemmOptions, PtgqOptions, SplitCatOut, Stream, Tensor,
+    batched_gemm_a8w8_into, batched_gemm_a8w8_ptgq_into, batched_gemm_a16wfp4_into,
+    batched_gemm_afp4wfp4_into, batched_gemm_bf16_into, fused_gemm_a8w8_blockscale_mul_add_into,
+    fused_gemm_a8w8_blockscale_split_cat_into, fused_gemm_afp4wfp4_mul_add_into,
+    fused_gemm_afp4wfp4_split_cat_into, gemm_a8w8_blockscale_into, gemm_a8w8_into,
+    gemm_a8w8_per_token_scale_into, gemm_a8wfp4_into, gemm_a16w8_blockscale_into,
+    gemm_a16w16_atomic_into, gemm_a16w16_gated_into, gemm_a16w16_into, gemm_a16wfp4_into,
+    gemm_afp4wfp4_into,
 };
 use hk_sim::exec::ExecOptions;
 
@@ -71,6 +77,149 @@ const SHAPES: [[usize; 3]; 2] = [[16, 1280, 2048], [512, 1280, 1024]];
 
 /// An op with its outputs.
 type Op<'a> = (&'static str, Box<dyn FnMut() -> hk_gemm::Result<()> + 'a>);
+
+/// Runs ops of one problem on one device, one group each.
+fn measure(
+    criterion: &mut Criterion,
+    stream: &Stream,
+    (name, [m, n, k]): (&str, [usize; 3]),
+    ops: impl IntoIterator<Item = Op<'_>>,
+) {
+    for (op, mut launch) in ops {
+        let mut group = criterion.benchmark_group(op);
+        group.sample_size(10).warm_up_time(Duration::from_millis(200));
+        group.measurement_time(Duration::from_secs(1));
+        group.throughput(Throughput::Elements(2 * (m * n * k) as u64));
+        group.bench_function(BenchmarkId::new(name, format!("{m}x{n}x{k}")), |bencher| {
+            bencher.iter(|| {
+                launch().expect("it launches");
+                stream.synchronize().expect("it runs");
+            });
+        });
+    }
+}
+
+/// Every op of which an operand has scales of MX blocks, is of 16 bits beside one of 8, or is gated.
+fn unlike<T: Fp8>(criterion: &mut Criterion, name: &str, one: T) {
+    let stream = Device::open(name).expect("it opens").default_stream();
+    for [m, n, k] in SHAPES {
+        let half = bf16::from_f32(0.5);
+        let wide = |shape: &[usize]| Tensor::filled(&stream, shape, half).expect("it fits");
+        let codes = |shape: &[usize]| {
+            Tensor::filled(&stream, shape, F4x2E2M1::from_bits(0x25)).expect("it fits")
+        };
+        let blocks = |shape: &[usize]| Tensor::filled(&stream, shape, E8M0::ONE).expect("it fits");
+        let bytes = |shape: &[usize]| Tensor::filled(&stream, shape, one).expect("it fits");
+        let scales = |shape: &[usize]| Tensor::filled(&stream, shape, 0.5f32).expect("it fits");
+        let results = || Tensor::<f32>::zeros(&stream, &[m, n]).expect("it fits");
+        let (x, w, x_narrow, w_narrow) =
+            (&wide(&[m, k]), &wide(&[2 * n, k]), &codes(&[m, k]), &codes(&[n, k]));
+        let (x_blocks, w_blocks) = (&blocks(&[m, k / 32]), &blocks(&[n, k / 32]));
+        let (x_bytes, w_bytes) = (&bytes(&[m, k]), &bytes(&[n, k]));
+        let (x_scale, w_scale) = (&scales(&[m, 1]), &scales(&[n / 128, k / 128]));
+        let x_scales = &scales(&[m, k / 128]);
+        let (x_batch, w_batch) = (&wide(&[4, m / 4, k]), &bytes(&[4, n / 4, k]));
+        let (x_codes, w_codes) = (&codes(&[4, m / 4, k]), &codes(&[4, n / 4, k]));
+        let (x_of_batch, w_of_batch) = (&blocks(&[4, m / 4, k / 32]), &blocks(&[4, n / 4, k / 32]));
+        let one_scale = &scales(&[1]);
+        // Heads of 128 and 128 columns, beside 64.
+        let y = &wide(&[m, n / 256, 64]);
+        let of_heads =
+            |width| Tensor::<f32>::zeros(&stream, &[m, n / 256, width]).expect("it fits");
+        let [mut c1, mut c2, mut d1, mut d2] = [192, 128, 192, 128].map(of_heads);
+        let [mut y0, mut y1, mut y2, mut y3, mut y4, mut y5, mut y6] =
+            std::array::from_fn(|_| results());
+        let [mut b0, mut b1, mut b2] = std::array::from_fn(|_| {
+            Tensor::<f32>::zeros(&stream, &[4, m / 4, n / 4]).expect("it fits")
+        });
+        let (plain, grouped) = (&GemmOptions::default(), &BlockscaleOptions::default());
+        let gate = &GemmOptions::default().activation(Activation::Silu);
+        let (a16w8, a16wfp4) = (&A16W8Options::default(), &A16Wfp4Options::default());
+        let weight_only = &A16Wfp4Options::default().prequant(false);
+        let halves = w.slice(0..n).expect("it has as many rows");
+        let ops: [Op<'_>; 13] = [
+            ("gemm_a16w16_gated/bf16", Box::new(|| gemm_a16w16_gated_into(x, w, gate, &mut y0))),
+            (
+                "gemm_a16w16_atomic/bf16",
+                Box::new(|| {
+                    gemm_a16w16_atomic_into(x, &halves, &AtomicOptions::default(), &mut y1)
+                }),
+            ),
+            (
+                "gemm_a16w8_blockscale/bf16",
+                Box::new(|| gemm_a16w8_blockscale_into(x, w_bytes, w_scale, a16w8, &mut y2)),
+            ),
+            (
+                "gemm_a16wfp4/bf16",
+                Box::new(|| gemm_a16wfp4_into(x, w_narrow, w_blocks, a16wfp4, &mut y3)),
+            ),
+            (
+                "gemm_a16wfp4/bf16, as it is",
+                Box::new(|| gemm_a16wfp4_into(x, w_narrow, w_blocks, weight_only, &mut y4)),
+            ),
+            (
+                "gemm_a8wfp4/e4m3",
+                Box::new(|| gemm_a8wfp4_into(x_bytes, w_narrow, x_scale, w_blocks, plain, &mut y5)),
+            ),
+            (
+                "gemm_afp4wfp4/e2m1",
+                Box::new(|| {
+                    gemm_afp4wfp4_into(x_narrow, w_narrow, x_blocks, w_blocks, plain, &mut y6)
+                }),
+            ),
+            (
+                "batched_gemm_a8w8_ptgq/bf16",
+                Box::new(|| {
+                    let options = PtgqOptions::default();
+                    batched_gemm_a8w8_ptgq_into(x_batch, w_batch, one_scale, &options, &mut b0)
+                }),
+            ),
+            (
+                "batched_gemm_a16wfp4/bf16",
+                Box::new(|| {
+                    batched_gemm_a16wfp4_into(x_batch, w_codes, w_of_batch, a16wfp4, &mut b1)
+                }),
+            ),
+            (
+                "batched_gemm_afp4wfp4/e2m1",
+                Box::new(|| {
+                    batched_gemm_afp4wfp4_into(
+                        x_codes, w_codes, x_of_batch, w_of_batch, plain, &mut b2,
+                    )
+                }),
+            ),
+            (
+                "fused_gemm_afp4wfp4_mul_add/e2m1",
+                Box::new(|| {
+                    let mut y = results();
+                    let fuse = Fuse::ScaleProduct;
+                    fused_gemm_afp4wfp4_mul_add_into(
+                        x_narrow, w_narrow, x_blocks, w_blocks, 2.0f32, 1.0f32, fuse, plain, &mut y,
+                    )
+                }),
+            ),
+            (
+                "fused_gemm_a8w8_blockscale_split_cat/e4m3",
+                Box::new(|| {
+                    let out = SplitCatOut { c1: &mut c1, c2: &mut c2 };
+                    fused_gemm_a8w8_blockscale_split_cat_into(
+                        x_bytes, w_bytes, x_scales, w_scale, y, 128, grouped, out,
+                    )
+                }),
+            ),
+            (
+                "fused_gemm_afp4wfp4_split_cat/e2m1",
+                Box::new(|| {
+                    let out = SplitCatOut { c1: &mut d1, c2: &mut d2 };
+                    fused_gemm_afp4wfp4_split_cat_into(
+                        x_narrow, w_narrow, x_blocks, w_blocks, y, 128, plain, out,
+                    )
+                }),
+            ),
+        ];
+        measure(criterion, &stream, (name, [m, n, k]), ops);
+    }
+}
 
 /// Every op whose operands are quantised, and batches.
 fn quantised<T: Fp8 + Element8>(criterion: &mut Criterion, name: &str, one: T) {
@@ -136,18 +285,7 @@ fn quantised<T: Fp8 + Element8>(criterion: &mut Criterion, name: &str, one: T) {
                 }),
             ),
         ];
-        for (op, mut launch) in ops {
-            let mut group = criterion.benchmark_group(op);
-            group.sample_size(10).warm_up_time(Duration::from_millis(200));
-            group.measurement_time(Duration::from_secs(1));
-            group.throughput(Throughput::Elements(2 * (m * n * k) as u64));
-            group.bench_function(BenchmarkId::new(name, format!("{m}x{n}x{k}")), |bencher| {
-                bencher.iter(|| {
-                    launch().expect("it launches");
-                    stream.synchronize().expect("it runs");
-                });
-            });
-        }
+        measure(criterion, &stream, (name, [m, n, k]), ops);
     }
 }
 
@@ -155,6 +293,8 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     quantised(&mut criterion, "sim:mi325x", F8E4M3Fnuz::from_f32(0.5));
     quantised(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
+    unlike(&mut criterion, "sim:mi325x", F8E4M3Fnuz::from_f32(0.5));
+    unlike(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
     square(&mut criterion, 2048);
     square(&mut criterion, 4096);
     criterion.final_summary();

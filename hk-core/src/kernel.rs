@@ -286,6 +286,14 @@ impl TileConfig {
         })
     }
 
+    /// The parameter of that name, if it is true or false.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.params.iter().find_map(|(param, value)| match value {
+            Param::Bool(value) if *param == name => Some(*value),
+            _ => None,
+        })
+    }
+
     /// Bytes of LDS that a workgroup occupies, static and dynamic together.
     pub const fn lds(&self) -> u32 {
         self.resources.static_lds + self.dynamic_lds

@@ -109,6 +109,12 @@ pub(crate) fn is_fast(groups: [usize; 2]) -> bool {
     groups.iter().all(|size| size.is_multiple_of(128))
 }
 
+/// The core for heads of two parts, and which of its variants.
+pub(crate) fn split_kernel(groups: [usize; 2]) -> (&'static str, &'static str, bool) {
+    let variant = if is_fast(groups) { "e4m3_128" } else { "e4m3_any" };
+    ("a8w8_blockscale_split_cat", variant, false)
+}
+
 /// Checks what is left, and launches the product.
 pub(crate) fn launch<Y: Real>(
     operands: Operands,

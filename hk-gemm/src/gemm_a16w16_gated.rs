@@ -42,8 +42,8 @@ const CORE: &str = "a16w16_gated";
 /// added to both sums before; everything else of the options happens behind.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, n or k is 0, or an operand of the epilogue
-/// has the wrong shape; [`Error::Value`] if w has an odd number of rows, the activation is none of
+/// [`Error::Shape`] if the operands do not fit together, w has an odd number of rows, n or k is 0, or an
+/// operand of the epilogue has the wrong shape; [`Error::Value`] if the activation is none of
 /// [`Gelu`](Activation::Gelu), [`GeluTanh`](Activation::GeluTanh), [`Silu`](Activation::Silu) and
 /// [`Relu`](Activation::Relu), the options ask for what there is not, a stride is too long, or the
 /// epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.

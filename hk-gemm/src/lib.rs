@@ -27,8 +27,11 @@ pub mod batched_gemm_a8w8_ptgq;
 pub mod batched_gemm_afp4wfp4;
 pub mod batched_gemm_bf16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
+pub mod fused_gemm_a8w8_blockscale_split_cat;
 pub mod fused_gemm_afp4wfp4_mul_add;
+pub mod fused_gemm_afp4wfp4_split_cat;
 pub mod gemm_a16w16;
+pub mod gemm_a16w16_atomic;
 pub mod gemm_a16w16_gated;
 pub mod gemm_a16w8_blockscale;
 pub mod gemm_a16wfp4;
@@ -54,8 +57,14 @@ pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
 pub use fused_gemm_a8w8_blockscale_mul_add::{
     Fuse, fused_gemm_a8w8_blockscale_mul_add, fused_gemm_a8w8_blockscale_mul_add_into,
 };
+pub use fused_gemm_a8w8_blockscale_split_cat::{
+    fused_gemm_a8w8_blockscale_split_cat, fused_gemm_a8w8_blockscale_split_cat_into,
+};
 pub use fused_gemm_afp4wfp4_mul_add::{
     fused_gemm_afp4wfp4_mul_add, fused_gemm_afp4wfp4_mul_add_into,
+};
+pub use fused_gemm_afp4wfp4_split_cat::{
+    fused_gemm_afp4wfp4_split_cat, fused_gemm_afp4wfp4_split_cat_into,
 };
 pub use gemm_a8w8::{gemm_a8w8, gemm_a8w8_into};
 pub use gemm_a8w8_blockscale::{gemm_a8w8_blockscale, gemm_a8w8_blockscale_into};
@@ -63,11 +72,12 @@ pub use gemm_a8w8_per_token_scale::{gemm_a8w8_per_token_scale, gemm_a8w8_per_tok
 pub use gemm_a8wfp4::{gemm_a8wfp4, gemm_a8wfp4_into};
 pub use gemm_a16w8_blockscale::{gemm_a16w8_blockscale, gemm_a16w8_blockscale_into};
 pub use gemm_a16w16::{gemm_a16w16, gemm_a16w16_into};
+pub use gemm_a16w16_atomic::{AtomicOptions, gemm_a16w16_atomic, gemm_a16w16_atomic_into};
 pub use gemm_a16w16_gated::{gemm_a16w16_gated, gemm_a16w16_gated_into};
 pub use gemm_a16wfp4::{gemm_a16wfp4, gemm_a16wfp4_into};
 pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};
 pub use mx::A16Wfp4Options;
-pub use options::{GemmOptions, Layout};
+pub use options::{GemmOptions, Layout, SplitCat, SplitCatOut};
 
 pub use hk_core::Activation;
 pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};

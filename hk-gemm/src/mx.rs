@@ -10,6 +10,8 @@ use hk_core::{Result, TensorSlice};
 use crate::options::{GemmOptions, Layout, Operands, strides};
 
 const CORE: &str = "mx";
+/// The core for e2m1 and heads of two parts, and which of its variants.
+pub(crate) const SPLIT: (&str, &str, bool) = ("mx_split_cat", "e2m1", false);
 
 /// k of a block, and how many there are, as they are declared.
 const BLOCK: usize = 32;

@@ -1,12 +1,13 @@
 //! What products do besides: options that the ops of this crate share.
 
-use hk_core::dtype::Element;
+use hk_core::dtype::{Element, Real};
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
 use hk_core::op::prequant::Prequant;
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
+use hk_core::op::split_cat::{self as product, Heads};
 use hk_core::op::tiling::Problem;
 use hk_core::op::{Argument, Arguments};
-use hk_core::{Activation, Result, TensorSlice};
+use hk_core::{Activation, Result, Stream, Tensor, TensorSlice};
 
 use crate::KERNELS;
 
@@ -175,7 +176,31 @@ pub(crate) struct Operands {
     pub(crate) prequant: Option<Prequant>,
     /// Whether w is gates and what they let through.
     gated: bool,
+    /// If shares of k are added to the result as they come: whether to what it holds.
+    pub(crate) accumulate: Option<bool>,
 }
+
+/// Results of a product whose columns are heads of two parts.
+#[derive(Debug)]
+pub struct SplitCat<T: Real> {
+    /// The first parts, beside the copies, `(m, heads, s1 + s3)`.
+    pub c1: Tensor<T>,
+    /// The second parts, `(m, heads, s2)`.
+    pub c2: Tensor<T>,
+}
+
+/// Where these go. Rows and heads may be any distances apart.
+#[derive(Debug)]
+pub struct SplitCatOut<'a, T: Real> {
+    /// The first parts, beside the copies, `(m, heads, s1 + s3)`.
+    pub c1: &'a mut TensorSlice<T>,
+    /// The second parts, `(m, heads, s2)`.
+    pub c2: &'a mut TensorSlice<T>,
+}
+
+/// Sizes of heads, as they are declared.
+const FIRST: &str = "s1 + copied";
+const SECOND: &str = "n / heads - s1";
 
 impl Operands {
     /// Declares x and w, with a dimension for a batch before those that the layout says if they are
@@ -238,15 +263,14 @@ impl Operands {
             (false, true) => &["batch", "2n", "k"],
             (true, true) => &["batch", "k", "2n"],
         };
-        let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
         if gated {
-            let [rows] = args.sizes(["2n"])?;
-            args.require(rows.is_multiple_of(2), "w", "an even number of rows", rows)?;
-            args.define("n", rows / 2);
-            args.limit("2n", 1..=Problem::MAX_SIZE as usize)?;
-        } else {
-            args.limit("n", 1..=Problem::MAX_SIZE as usize)?;
+            // An odd number of rows is none of these.
+            let n = w.shape().get(usize::from(transposed[1])).map_or(0, |rows| rows / 2);
+            args.define("2n", 2 * n);
+            args.define("n", n);
         }
+        let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
+        args.limit(if gated { "2n" } else { "n" }, 1..=Problem::MAX_SIZE as usize)?;
         let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
         let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
         let bits = [size_of::<X>() * 8 / X::PACK, size_of::<W>() * 8 / W::PACK];
@@ -268,6 +292,7 @@ impl Operands {
             blocks: [None; 2],
             prequant: None,
             gated,
+            accumulate: None,
         })
     }
 
@@ -287,21 +312,75 @@ impl Operands {
         if self.batched { Lowered::batched() } else { Lowered::default() }
     }
 
+    /// Allocates the results of heads of which `s1` columns are the first part, for copies of y.
+    pub(crate) fn split_results<Y: Real, U: Real>(
+        &self,
+        stream: &Stream,
+        y: &TensorSlice<U>,
+        s1: usize,
+    ) -> Result<SplitCat<Y>> {
+        let (m, n) = (self.problem.m as usize, self.problem.n as usize);
+        let [heads, s3] = match *y.shape() {
+            [_, heads, s3] => [heads, s3],
+            _ => [0; 2],
+        };
+        let s2 = n.checked_div(heads).unwrap_or_default().saturating_sub(s1);
+        Ok(SplitCat {
+            c1: Tensor::empty(stream, &[m, heads, s1.saturating_add(s3)])?,
+            c2: Tensor::empty(stream, &[m, heads, s2])?,
+        })
+    }
+
+    /// Declares what is copied and the results, and launches the product.
+    pub(crate) fn launch_split<Y: Real, U: Real>(
+        mut self,
+        kernel: (&'static str, &str, bool),
+        (y, s1): (&TensorSlice<U>, usize),
+        options: &GemmOptions<'_>,
+        out: SplitCatOut<'_, Y>,
+    ) -> Result<()> {
+        let (SplitCatOut { c1, c2 }, n) = (out, self.problem.n as usize);
+        let args = &mut self.args;
+        let [y_row, y_head, y_step] =
+            args.input("y", y, &["m", "heads", "copied"]).strides::<3>()?;
+        let [heads, copied] = args.sizes(["heads", "copied"])?;
+        args.require(copied <= 1 || y_step == 1, "y", "adjacent elements in heads", y_step)?;
+        args.limit("heads", 1..=n)?;
+        args.define(FIRST, s1.saturating_add(copied));
+        args.define(SECOND, (n / heads).saturating_sub(s1));
+        let strides = |argument: Argument<'_>| -> Result<[i64; 2]> {
+            argument.adjacent::<3>().map(|[row, head, _]| [row, head])
+        };
+        let c1_strides = strides(args.output("c1", c1, &["m", "heads", FIRST]))?;
+        let c2_strides = strides(args.output("c2", c2, &["m", "heads", SECOND]))?;
+        args.require(n.is_multiple_of(heads), "y", "heads that divide n", heads)?;
+        args.require((1..n / heads).contains(&s1), "s1", "1 to below n / heads", s1)?;
+        let split = product::SplitCat {
+            first: Heads::of(c1, c1_strides),
+            second: Heads::of(c2, c2_strides),
+            copied: Heads::of(y, [y_row, y_head]),
+        };
+        let mut steps = self.steps();
+        options.lower(&mut self.args, &mut steps, false)?;
+        let y = split.results(self.problem.n);
+        self.submit(kernel, (steps, None), options, (y, Some(split)))
+    }
+
     /// Declares what is left, and launches the product.
     pub(crate) fn launch<Y: Element>(
-        self,
-        (core, variant, scaled): (&'static str, &str, bool),
+        mut self,
+        kernel: (&'static str, &str, bool),
         mut steps: Lowered,
         options: &GemmOptions<'_>,
         y: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { mut args, problem, x, w, batched, groups, blocks, prequant, gated } = self;
-        let gate = options.lower(&mut args, &mut steps, gated)?;
+        let (args, batched) = (&mut self.args, self.batched);
+        let gate = options.lower(args, &mut steps, self.gated)?;
         let mut of_y = |args: &mut Arguments, dims| args.output("y", y, dims).adjacent::<3>();
         let strides = match (batched, options.transpose_bm) {
             (false, _) => [0, args.output("y", y, &["m", "n"]).rows()?],
-            (true, false) => of_y(&mut args, &["batch", "m", "n"]).map(|[b, m, _]| [b, m])?,
-            (true, true) => of_y(&mut args, &["m", "batch", "n"]).map(|[m, b, _]| [b, m])?,
+            (true, false) => of_y(args, &["batch", "m", "n"]).map(|[b, m, _]| [b, m])?,
+            (true, true) => of_y(args, &["m", "batch", "n"]).map(|[m, b, _]| [b, m])?,
         };
         args.require(
             batched || !options.transpose_bm,
@@ -309,12 +388,23 @@ impl Operands {
             "false for a single product",
             options.transpose_bm,
         )?;
+        self.submit(kernel, (steps, gate), options, (Matrices::of(y, strides), None))
+    }
+
+    /// Launches the product in one of a core's variants, whose blocks may be scaled.
+    fn submit(
+        self,
+        (core, variant, scaled): (&'static str, &str, bool),
+        (steps, gate): (Lowered, Option<Gate>),
+        options: &GemmOptions<'_>,
+        (y, split_cat): (Matrices, Option<product::SplitCat>),
+    ) -> Result<()> {
+        let Self { args, problem, x, w, groups, blocks, prequant, accumulate, .. } = self;
         if let Some(splits) = options.splits {
             let holds = (1..=problem.k).contains(&splits.into());
             args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
         }
         let call = args.check()?;
-        let y = Matrices::of(y, strides);
         let (splits, tile) = (options.splits, options.tile);
         let product = Product {
             kernels: &KERNELS,
@@ -328,6 +418,8 @@ impl Operands {
             blocks,
             prequant,
             gate,
+            accumulate,
+            split_cat,
             problem,
             steps,
             splits,

@@ -8,8 +8,11 @@ mod batched_gemm_afp4wfp4;
 mod batched_gemm_bf16;
 mod config;
 mod fused_gemm_a8w8_blockscale_mul_add;
+mod fused_gemm_a8w8_blockscale_split_cat;
 mod fused_gemm_afp4wfp4_mul_add;
+mod fused_gemm_afp4wfp4_split_cat;
 mod gemm_a16w16;
+mod gemm_a16w16_atomic;
 mod gemm_a16w16_cases;
 mod gemm_a16w16_gated;
 mod gemm_a16w16_limits;
@@ -22,6 +25,7 @@ mod gemm_a8wfp4;
 mod gemm_afp4wfp4;
 mod mx;
 mod product;
+mod split_cat;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -35,12 +39,15 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = gemm_a16w16_cases::cases();
+    gemm_a16w16_atomic::add(&mut cases);
     gemm_a16w16_gated::add(&mut cases);
     gemm_a8w8::add(&mut cases);
     gemm_a8w8_per_token_scale::add(&mut cases);
     gemm_a8w8_blockscale::add(&mut cases);
     fused_gemm_a8w8_blockscale_mul_add::add(&mut cases);
+    fused_gemm_a8w8_blockscale_split_cat::add(&mut cases);
     fused_gemm_afp4wfp4_mul_add::add(&mut cases);
+    fused_gemm_afp4wfp4_split_cat::add(&mut cases);
     gemm_afp4wfp4::add(&mut cases);
     gemm_a16w8_blockscale::add(&mut cases);
     gemm_a8wfp4::add(&mut cases);

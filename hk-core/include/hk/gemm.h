@@ -62,7 +62,8 @@ __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row,
 template <int Matrices>
 struct tile_streams {
   tile_stream of[Matrices];
-  u32 first_depth = of[0].first_depth;
+
+  __device__ u32 first_depth() const { return of[0].first_depth; }
 
   struct tiles {
     buffer of[Matrices];
@@ -394,8 +395,8 @@ struct gemm_block {
     x_blocks.load(tile * BK);
     w_blocks.load(tile * BK);
 
-    load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
-    load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
+    load_all(x, x_tiles.head(), 0, x_tiles.first_depth());
+    load_all(w, w_tiles.head(), 0, w_tiles.first_depth());
     if constexpr (direct) {
       static_for<stages - 1>([&](auto i) {
         load_all(x, x_tiles.take(), i + 1);
@@ -607,10 +608,10 @@ struct gemm_block {
 
     auto x_tile = x_tiles.head();
     auto w_tile = w_tiles.head();
-    load_part<0>(x, x_tile, 0, x_tiles.first_depth);
-    load_part<0>(w, w_tile, 0, w_tiles.first_depth);
-    load_part<1>(w, w_tile, 0, w_tiles.first_depth);
-    load_part<1>(x, x_tile, 0, x_tiles.first_depth);
+    load_part<0>(x, x_tile, 0, x_tiles.first_depth());
+    load_part<0>(w, w_tile, 0, w_tiles.first_depth());
+    load_part<1>(w, w_tile, 0, w_tiles.first_depth());
+    load_part<1>(x, x_tile, 0, x_tiles.first_depth());
     x_tile = x_tiles.take();
     w_tile = w_tiles.take();
     load_part<0>(x, x_tile, 1);
@@ -685,8 +686,8 @@ struct gemm_block {
         });
       });
     };
-    load_all(x, x_tiles.head(), 0, x_tiles.first_depth);
-    load_all(w, w_tiles.head(), 0, w_tiles.first_depth);
+    load_all(x, x_tiles.head(), 0, x_tiles.first_depth());
+    load_all(w, w_tiles.head(), 0, w_tiles.first_depth());
     write_all(x, 0);
     write_all(w, 0);
     meet_with_lds();

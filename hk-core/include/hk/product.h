@@ -10,6 +10,7 @@
 #include "hk/epilogue.h"
 #include "hk/gemm.h"
 #include "hk/order.h"
+#include "hk/split_cat.h"
 
 namespace hk {
 
@@ -52,12 +53,27 @@ struct ProductArgs {
   u32 step_count;
   u32 gate_at;  // of a gated product, the first step behind the gate
   u32 gate;     // its activation, or no_gate
-  u32 reserved;
+  u32 adds;     // of a tile that can, whether results are added to what y holds
+  SplitColumns split;  // of a tile that splits columns
   EpilogueStep steps[max_steps];
 };
 
 // Gates as they are.
 inline constexpr u32 no_gate = ~0u;
+
+// Whether results, of f32 alone, may be added to what y holds.
+template <class C>
+inline constexpr bool is_atomic = false;
+template <class C>
+  requires requires { C::ATOMIC; }
+inline constexpr bool is_atomic<C> = C::ATOMIC;
+
+// Whether columns are heads of two parts, which go to different tensors.
+template <class C>
+inline constexpr bool splits_columns = false;
+template <class C>
+  requires requires { C::SPLIT_CAT; }
+inline constexpr bool splits_columns<C> = C::SPLIT_CAT;
 
 // What one workgroup makes.
 struct product_part {
@@ -278,6 +294,25 @@ __device__ inline void store_gated(const Block& block, const ProductArgs& args,
   }
 }
 
+// Adds a block to what y holds, which other workgroups do at the same time.
+template <class Block>
+__device__ inline void add_block(const Block& block, const result_matrix& y, u32 rows,
+                                 const product_part& part) {
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < Block::runs; ++i) {
+    const u32 row = part.row + block.result_row(i), column = part.column + block.result_column(i);
+    if (row >= rows || column >= y.columns) continue;
+    vec<f32, Block::run> values;
+    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
+    f32* to = reinterpret_cast<f32*>(y.base) + row * y.stride + column;
+    for (u32 j = 0; j < Block::run; ++j) {
+      if (column + j < y.columns) {
+        __scoped_atomic_fetch_add(to + j, values[j], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      }
+    }
+  }
+}
+
 }  // namespace detail
 
 template <class Tile>
@@ -298,22 +333,25 @@ __device__ void product(const ProductArgs& args) {
   typename Block::w_streams w_tiles;
   w_tiles.of[0] = w_stream(w);
   if constexpr (Block::gated) w_tiles.of[1] = w_stream(w + args.w_half);
-  w_tiles.first_depth = w_tiles.of[0].first_depth;
 
   Block block;
   block.multiply(lds_start(lds), args.x_stride, args.w_stride,
-                 {stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
-                                                       k_end, steps, Tile::BK)},
+                 {{stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
+                                                        k_end, steps, Tile::BK)}},
                  w_tiles, steps, detail::scales_of(args, part), detail::blocks_of(args, part));
 
   const result_matrix y =
       detail::results_of(args, batch * args.y_batch + split * args.split_stride);
+  if constexpr (is_atomic<Tile>) {
+    if (args.adds) return detail::add_block(block, y, args.m, part);
+  }
   if constexpr (Block::gated) {
     detail::store_gated(block, args, y, part);
     return;
   }
   const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
-  if (inside && args.y_store == static_cast<u32>(store_unit::block)) {
+  const bool splits = splits_columns<Tile> && args.splits == 1;
+  if (inside && !splits && args.y_store == static_cast<u32>(store_unit::block)) {
     const detail::linear_chain<Block, Tile::SCALED> chain(args, part);
     with_type(y.type, [&](auto zero) {
       detail::store_block<decltype(zero)>(block, chain, y, row, column);
@@ -328,7 +366,12 @@ __device__ void product(const ProductArgs& args) {
     if (y_row >= args.m || y_column >= args.n) continue;
     vec<f32, Block::run> values;
     with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
-    store_run(y, y_row, y_column, chain.apply(values, y_row, y_column));
+    values = chain.apply(values, y_row, y_column);
+    if (splits) {
+      store_split_run(y, args.split, y_row, y_column, values);
+    } else {
+      store_run(y, y_row, y_column, values);
+    }
   }
 }
 
@@ -366,8 +409,24 @@ __device__ void product_reduce(const ProductArgs& args) {
       const vec<f32, run> values = sum_from(detail::behind_gates(args.n) + column);
       store_run(y, row, column, detail::gated_run(batch, sum, values, row, column));
     } else {
-      store_run(y, row, column, detail::epilogue_of(args, batch).apply(sum, row, column));
+      const auto values = detail::epilogue_of(args, batch).apply(sum, row, column);
+      if constexpr (splits_columns<Tile>) {
+        store_split_run(y, in->split, row, column, values);
+      } else {
+        store_run(y, row, column, values);
+      }
     }
+  });
+}
+
+// Makes m rows of n numbers of y zero.
+template <class Tile>
+__device__ void product_clear(const ProductArgs& args) {
+  constexpr int run = 8;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  const result_matrix y = detail::results_of(args, 0);
+  for_each_piece(first, grid_size().x, args.m, (args.n + run - 1) / run, [&](u32 row, u32 piece) {
+    store_run(y, row, piece * run, vec<f32, run>(0));
   });
 }
 

@@ -47,6 +47,7 @@ pub mod quant;
 mod record;
 pub mod rows;
 mod sizes;
+pub mod split_cat;
 pub mod tiling;
 
 use std::fmt;

@@ -7,6 +7,7 @@
 use super::Call;
 use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
 use super::prequant::{Codes, Prequant, PrequantArgs};
+use super::split_cat::{CatArgs, SplitCat, SplitColumns};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
 use crate::kernel::KernelSet;
@@ -34,6 +35,8 @@ elements!(i8: "i8", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3", F8E5M2: "e5m2", F8E5M2Fn
 /// The kernels that add up and pack, and those that quantise.
 const SHARED: &str = "product";
 const PREQUANT: &str = "prequant";
+/// The kernel that copies heads.
+const SPLIT_CAT: &str = "split_cat";
 
 /// Most workgroups of a launch's second dimension.
 const MAX_GRID_Y: u64 = 65_535;
@@ -84,6 +87,23 @@ impl Matrices {
             }
             true => Self { shape: [rows, width / 2], strides: [width as i64 / 2, row], ..self },
         }
+    }
+
+    /// How many rows each has.
+    pub(super) const fn rows(&self) -> u64 {
+        self.shape[0]
+    }
+
+    /// The same with so many rows.
+    pub(super) const fn with_rows(mut self, rows: u64) -> Self {
+        self.shape[0] = rows;
+        self
+    }
+
+    /// The same with rows of so many elements.
+    pub(super) const fn with_width(mut self, width: u64) -> Self {
+        self.shape[1] = width;
+        self
     }
 
     /// Of what there is not.
@@ -219,6 +239,12 @@ pub struct Product<'a> {
     pub prequant: Option<Prequant>,
     /// If the core is gated: then w is two matrices, those of the gates and of what they let through.
     pub gate: Option<Gate>,
+    /// If the core adds shares of k to the result, of one matrix of f32, as they come: whether to what it
+    /// holds.
+    pub accumulate: Option<bool>,
+    /// If the core splits the columns of one matrix: where they go. Then y is
+    /// [`SplitCat::results`].
+    pub split_cat: Option<SplitCat>,
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -253,7 +279,14 @@ impl Product<'_> {
         ];
         let mut blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
         let block_copies = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
-        let sums = Sums::of(problem, split, self.gate.is_some());
+        let form = match (&self.gate, &self.split_cat) {
+            (Some(_), _) => Form::Gated,
+            (None, Some(_)) => Form::Split,
+            (None, None) => Form::Plain,
+        };
+        let sums = Sums::of(problem, split, form);
+        let sums = sums.filter(|_| self.accumulate.is_none());
+        let adds = self.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
         let mut groups = self.groups.unwrap_or(GroupScales::NONE);
         let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
         let code_bytes = codes.as_ref().map_or([0; 2], Codes::bytes);
@@ -290,7 +323,7 @@ impl Product<'_> {
         };
         let x_blocks = aligned(blocks[0], x_blocks_copy, block_copies[0])?;
         let w_blocks = aligned(blocks[1], w_blocks_copy, block_copies[1])?;
-        let product = ProductArgs {
+        let mut product = ProductArgs {
             x: x.ptr,
             w: w.ptr,
             y: y.ptr,
@@ -315,6 +348,7 @@ impl Product<'_> {
             w_block_batch: w_blocks.strides[0],
             x_block_row: x_blocks.strides[1],
             w_block_row: w_blocks.strides[1],
+            adds: adds.into(),
             gate_at: self.gate.map_or(0, |gate| gate.steps),
             gate: self.gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
             log2_group_n: groups.sizes[0].ilog2(),
@@ -329,6 +363,15 @@ impl Product<'_> {
             y_store: StoreUnit::of(&y, problem.batch, tile.m, steps.is_linear(self.scaled)) as u32,
             ..ProductArgs::new(&steps)
         };
+        if let Some(split) = self.split_cat {
+            product.split = split.columns();
+            let unit = if split.is_wide() { StoreUnit::Run } else { StoreUnit::Element };
+            product.y_store = unit as u32;
+            plan.cat(&split)?;
+        }
+        if adds && self.accumulate == Some(false) {
+            plan.elementwise("clear", [1, problem.m * problem.n.div_ceil(8)], product)?;
+        }
         match sums {
             None => plan.launches.push((kernel, [grid, 1, 1], product)),
             Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
@@ -336,6 +379,10 @@ impl Product<'_> {
         call.submit(|stream| {
             if let Some((kernel, grid, args)) = &plan.prequant {
                 // SAFETY: the kernel reads x and writes the workspace that the call has.
+                unsafe { kernel.launch(stream, *grid, args) }?;
+            }
+            if let Some((kernel, grid, args)) = &plan.cat {
+                // SAFETY: the kernel reads and writes what the call has, each element once.
                 unsafe { kernel.launch(stream, *grid, args) }?;
             }
             for (kernel, grid, args) in &plan.launches {
@@ -363,6 +410,7 @@ struct Plan {
     device: Device,
     kernels: &'static KernelSet,
     prequant: Option<(TileFunction<PrequantArgs>, [u32; 3], PrequantArgs)>,
+    cat: Option<(TileFunction<CatArgs>, [u32; 3], CatArgs)>,
     launches: Vec<(TileFunction<ProductArgs>, [u32; 3], ProductArgs)>,
 }
 
@@ -379,14 +427,23 @@ struct Choice {
 struct Sums {
     width: u64,
     of_share: u64,
-    /// Of gates, and then of what they let through.
-    gated: bool,
+    form: Form,
+}
+
+/// What becomes of sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    /// They are of gates, and then of what they let through.
+    Gated,
+    /// Columns go to different tensors.
+    Split,
 }
 
 impl Sums {
-    fn of(problem: Problem, split: Split, gated: bool) -> Option<Self> {
-        let width = problem.n.next_multiple_of(8) * if gated { 2 } else { 1 };
-        (split.count > 1).then_some(Self { width, of_share: problem.m * width, gated })
+    fn of(problem: Problem, split: Split, form: Form) -> Option<Self> {
+        let width = problem.n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
+        (split.count > 1).then_some(Self { width, of_share: problem.m * width, form })
     }
 
     fn bytes(&self, problem: Problem, split: Split) -> usize {
@@ -402,6 +459,7 @@ impl Plan {
             device: call.device().clone(),
             kernels,
             prequant: None,
+            cat: None,
             launches: Vec::new(),
         }
     }
@@ -442,6 +500,15 @@ impl Plan {
         let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
         let grid = self.grid_of(kernel.tile().threads, codes.runs());
         self.prequant = Some((kernel, grid, args));
+        Ok(())
+    }
+
+    /// Copies what goes beside the first parts of heads.
+    fn cat(&mut self, split: &SplitCat) -> Result<()> {
+        let Some((args, pieces)) = split.copy() else { return Ok(()) };
+        let kernel = self.kernels.named_function(&self.device, self.op, SPLIT_CAT, "cat", "any")?;
+        let grid = self.grid_of(kernel.tile().threads, [1, pieces]);
+        self.cat = Some((kernel, grid, args));
         Ok(())
     }
 
@@ -506,9 +573,10 @@ impl Plan {
             ..product
         };
         self.launches.push((kernel, [grid, 1, 1], partial));
-        let (name, pieces) = match sums.gated {
-            false => ("reduce", sums.of_share / 8),
-            true => ("reduce_gated", sums.of_share / 16),
+        let (name, pieces) = match sums.form {
+            Form::Plain => ("reduce", sums.of_share / 8),
+            Form::Gated => ("reduce_gated", sums.of_share / 16),
+            Form::Split => ("reduce_split", sums.of_share / 8),
         };
         self.elementwise(name, [product.batch.into(), pieces], reduced)
     }
@@ -578,7 +646,8 @@ kernel_args! {
         step_count: u32,
         gate_at: u32,
         gate: u32,
-        reserved: u32,
+        adds: u32,
+        split: SplitColumns,
         steps: [StepArg; MAX_STEPS],
     }
 }
@@ -626,7 +695,8 @@ impl ProductArgs {
             step_count: steps.count,
             gate_at: 0,
             gate: NO_GATE,
-            reserved: 0,
+            adds: 0,
+            split: SplitColumns::NONE,
             steps: steps.steps,
         }
     }

@@ -75,7 +75,7 @@ impl Tile {
         };
         let threads = u64::from(config.threads);
         // Gates, and what they let through.
-        let halves = if config.int("GATED") == Some(1) { 2 } else { 1 };
+        let halves = if config.flag("GATED") == Some(true) { 2 } else { 1 };
         let per_cu = u64::from(config.resources.waves_per_simd) * 4 / (threads / 64).max(1);
         Self {
             m: int("BM"),

@@ -62,7 +62,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let shape = |rows, transposed| if transposed { [k, rows] } else { [rows, k] };
         let mut elements: Vec<T> = s.draw("x", &[m * k], spec.draw);
         if spec.special {
-            let values = [f64::INFINITY, f64::NAN, 3e38];
+            let values = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
             for (element, value) in elements.iter_mut().step_by(5 * k + 3).zip(values) {
                 *element = T::encode(&[value])[0];
             }

@@ -389,9 +389,10 @@ fn is_derived(name: &str) -> bool {
     !is_free(name) && name.parse::<usize>().is_err()
 }
 
-/// Whether one of the arguments has a size.
+/// Whether one of the arguments has a size, or a multiple of it, such as `2n`.
 fn takes(arguments: &[ArgumentInfo], name: &str) -> bool {
-    arguments.iter().any(|argument| axes(argument).contains(&name))
+    let is_of = |axis: &&str| axis.trim_start_matches(|c: char| c.is_ascii_digit()) == name;
+    arguments.iter().any(|argument| axes(argument).iter().any(is_of))
 }
 
 macro_rules! flat {

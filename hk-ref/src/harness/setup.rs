@@ -86,6 +86,14 @@ impl<T: Element> Arg<T> {
         self
     }
 
+    /// Of an output whose elements are sums in an order that timing decides: runs need not give the same
+    /// bits, but each what is expected.
+    #[must_use]
+    pub fn in_any_order(self) -> Self {
+        self.0.borrow_mut().in_any_order = true;
+        self
+    }
+
     /// Of an output: with these elements before each call, as the state that an op updates.
     #[must_use]
     pub fn holding(self, elements: Vec<T>) -> Self {
@@ -253,6 +261,20 @@ pub(super) trait Tested: Any {
     fn is_untouched(&self) -> Result<bool>;
 }
 
+/// What is wrong with results that the reference does not accept.
+fn complaint(name: &str, expected: &Expected, found: &Statistics) -> String {
+    if found.failures > 0 {
+        let Statistics { failures, index, got, expected, error, allowed, .. } = found;
+        format!(
+            "{name}: {failures} elements beyond their tolerance; worst {name}[{index}] = {got:e}, \
+             expected {expected:e}, error {error:.3e}, tolerance {allowed:.3e}"
+        )
+    } else {
+        let most = expected.frobenius.unwrap_or_default();
+        format!("{name}: relative error {:.3e}, tolerance {most:.3e}", found.relative)
+    }
+}
+
 #[derive(Debug)]
 struct TestTensor<T: Element> {
     name: &'static str,
@@ -264,6 +286,8 @@ struct TestTensor<T: Element> {
     values: Option<Vec<T>>,
     /// What it should hold after one; none of an input.
     expected: Option<Expected>,
+    /// Whether runs may differ as far as the reference lets them.
+    in_any_order: bool,
     /// Whether an output is an input too, or an input an output.
     is_merged: bool,
     memory: Option<Guarded<T>>,
@@ -284,6 +308,7 @@ impl<T: Element> TestTensor<T> {
             place: None,
             values: None,
             expected: None,
+            in_any_order: false,
             is_merged: false,
             memory: None,
             tensor: None,
@@ -367,6 +392,8 @@ impl<T: Element> Tested for TestTensor<T> {
 
     fn forget(&mut self) {
         self.first = None;
+        // What is not written stays the same.
+        self.in_any_order = false;
     }
 
     fn take(&mut self, pattern: u8) -> Result<Option<String>> {
@@ -388,6 +415,10 @@ impl<T: Element> Tested for TestTensor<T> {
                 return Ok(None);
             }
         };
+        if let Some(expected) = self.expected.as_ref().filter(|_| self.in_any_order) {
+            let found = expected.compare(&values);
+            return Ok((!expected.accepts(&found)).then(|| complaint(name, expected, &found)));
+        }
         let bits = bytemuck::bytes_of::<T>;
         let different = before.iter().zip(&values).position(|(a, b)| bits(a) != bits(b));
         let complaint = different.map(|at| {
@@ -405,16 +436,7 @@ impl<T: Element> Tested for TestTensor<T> {
         };
         let found = expected.compare(got);
         if !expected.accepts(&found) && outcome.failure.is_none() {
-            outcome.failure = Some(if found.failures > 0 {
-                let Statistics { failures, index, got, expected, error, allowed, .. } = found;
-                format!(
-                    "{name}: {failures} elements beyond their tolerance; worst {name}[{index}] = \
-                     {got:e}, expected {expected:e}, error {error:.3e}, tolerance {allowed:.3e}"
-                )
-            } else {
-                let most = expected.frobenius.unwrap_or_default();
-                format!("{name}: relative error {:.3e}, tolerance {most:.3e}", found.relative)
-            });
+            outcome.failure = Some(complaint(name, expected, &found));
         }
         if !expected.values.is_empty() {
             outcome.note(found);

@@ -1,0 +1,147 @@
+//! Results of products whose columns are heads of two parts: what the kernels of `hk/split_cat.h` take.
+
+use super::product::{Matrices, real_code};
+use crate::dtype::Element;
+use crate::{AnyPtr, TensorSlice, kernel_args};
+
+/// Numbers that a lane moves at a time, if all places are aligned.
+const RUN: u64 = 8;
+
+/// Heads of a row: `(m, heads, width)` with adjacent elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Heads {
+    rows: Matrices,
+    /// Elements from head to head.
+    head: i64,
+    count: u64,
+    /// Elements of a head.
+    width: u64,
+}
+
+impl Heads {
+    /// Those of a tensor with these distances between rows and between heads.
+    pub fn of<T: Element>(tensor: &TensorSlice<T>, [row, head]: [i64; 2]) -> Self {
+        let [m, count, width] = <[usize; 3]>::try_from(tensor.shape()).unwrap_or_default();
+        let (m, count, width) = (m as u64, count as u64, width as u64);
+        // Of one head, the distance to the next does not matter.
+        let head = if count == 1 { 0 } else { head };
+        Self { rows: Matrices::of(tensor, [0, row]).with_rows(m), head, count, width }
+    }
+
+    /// Whether all heads of all rows begin at a multiple of 16 bytes.
+    fn are_aligned(&self) -> bool {
+        let head = (self.head as u64).wrapping_mul(self.rows.dtype.size() as u64);
+        self.rows.are_aligned(1) && head.is_multiple_of(16)
+    }
+}
+
+/// Where the columns of a product go, which are heads of two parts.
+#[derive(Debug, Clone, Copy)]
+pub struct SplitCat {
+    /// The first parts, `(m, heads, s1 + s3)`, beside the copies of `copied`.
+    pub first: Heads,
+    /// The second parts, `(m, heads, s2)`.
+    pub second: Heads,
+    /// What is copied behind the first parts, `(m, heads, s3)`, if that is anything.
+    pub copied: Heads,
+}
+
+impl SplitCat {
+    /// Columns of a head in the first part.
+    fn at(&self) -> u64 {
+        self.first.width - self.copied.width
+    }
+
+    /// Whether every run of columns is whole, and aligned.
+    pub(super) fn is_wide(&self) -> bool {
+        let whole = [self.at(), self.second.width].into_iter().all(|part| part.is_multiple_of(RUN));
+        whole && self.first.are_aligned() && self.second.are_aligned()
+    }
+
+    /// As the main kernels take it.
+    pub(super) fn columns(&self) -> SplitColumns {
+        SplitColumns {
+            second: self.second.rows.ptr,
+            first_head: self.first.head,
+            second_row: self.second.rows.strides[1],
+            second_head: self.second.head,
+            width: (self.at() + self.second.width) as u32,
+            at: self.at() as u32,
+        }
+    }
+
+    /// The copy's arguments, and the pieces of which it has one per work-item; none if there is nothing
+    /// to copy.
+    pub(super) fn copy(&self) -> Option<(CatArgs, u64)> {
+        let Heads { rows, head, count, width } = self.copied;
+        let target = self.first;
+        let offset = self.at() * target.rows.dtype.size() as u64;
+        let wide = width.is_multiple_of(RUN)
+            && offset.is_multiple_of(16)
+            && self.copied.are_aligned()
+            && target.are_aligned();
+        let args = CatArgs {
+            x: rows.ptr,
+            y: target.rows.ptr.moved_to(target.rows.ptr.address() + offset),
+            x_row: rows.strides[1],
+            x_head: head,
+            y_row: target.rows.strides[1],
+            y_head: target.head,
+            m: rows.rows() as u32,
+            heads: count as u32,
+            width: width as u32,
+            x_type: real_code(rows.dtype),
+            y_type: real_code(target.rows.dtype),
+            wide: wide.into(),
+        };
+        let pieces = rows.rows() * count * width / if wide { RUN } else { 1 };
+        (width > 0).then_some((args, pieces))
+    }
+
+    /// The first parts as a result of a product of so many columns.
+    pub fn results(&self, n: u64) -> Matrices {
+        self.first.rows.with_width(n)
+    }
+}
+
+kernel_args! {
+    /// Where columns go, as `hk/split_cat.h` declares it.
+    pub struct SplitColumns {
+        second: AnyPtr,
+        first_head: i64,
+        second_row: i64,
+        second_head: i64,
+        width: u32,
+        at: u32,
+    }
+}
+
+impl SplitColumns {
+    /// Of columns that stay together.
+    pub(super) const NONE: Self = Self {
+        second: AnyPtr::NULL,
+        first_head: 0,
+        second_row: 0,
+        second_head: 0,
+        width: 1,
+        at: 1,
+    };
+}
+
+kernel_args! {
+    /// Arguments of the copy, as `hk/split_cat.h` declares them.
+    pub struct CatArgs {
+        x: AnyPtr,
+        y: AnyPtr,
+        x_row: i64,
+        x_head: i64,
+        y_row: i64,
+        y_head: i64,
+        m: u32,
+        heads: u32,
+        width: u32,
+        x_type: u32,
+        y_type: u32,
+        wide: u32,
+    }
+}

@@ -1,0 +1,3 @@
+// As a8w8_blockscale.hip, where columns are heads of two parts that go to different tensors; see
+// hk/split_cat.h.
+#include "hk/product.h"

@@ -1,0 +1,84 @@
+//! Products of 4-bit floating point with scales of MX blocks whose columns are heads of two parts: `c1 = concat(C[.., ..s1], y)` and
+//! `c2 = C[.., s1..]` with C as [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()), seen as `(m, heads, s1 + s2)`.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0 |
+//! | Dtypes | x and w e2m1, two in a byte; scales e8m0; y bf16, f16 or f32; c1 and c2 both one of these |
+//! | Numerics | f32 sums, one rounding at the end; copies of y are rounded, if at all, to c1's type; bitwise deterministic, also when k is split |
+//! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |
+//! | Source | DeepSeek-V2's multi-head latent attention (arXiv 2405.04434): keys without and with positions, and values; AITER `fused_gemm_afp4wfp4_split_cat` |
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_gemm::{Device, E8M0, F4x2E2M1, GemmOptions, Tensor, fused_gemm_afp4wfp4_split_cat};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // 1.0 and 1.0.
+//! let x = Tensor::filled(&stream, &[1, 32], F4x2E2M1::from_bits(0x22))?;
+//! let w = Tensor::filled(&stream, &[6, 32], F4x2E2M1::from_bits(0x22))?;
+//! let x_scale = Tensor::filled(&stream, &[1, 1], E8M0::ONE)?;
+//! let w_scale = Tensor::filled(&stream, &[6, 1], E8M0::ONE)?;
+//! // Two heads of one and two columns; both have the same y beside the one.
+//! let y = Tensor::from_slice(&stream, &[7.0f32], &[1, 1, 1])?;
+//! let y = y.broadcast(&[1, 2, 1])?;
+//! let options = GemmOptions::default();
+//! let results = fused_gemm_afp4wfp4_split_cat(&x, &w, &x_scale, &w_scale, &y, 1, &options)?;
+//! assert_eq!(results.c1.to_vec()?, [32.0f32, 7.0, 32.0, 7.0]);
+//! assert_eq!(results.c2.to_vec()?, [32.0; 4]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::{Result, TensorSlice};
+
+use crate::mx;
+use crate::options::GemmOptions;
+use crate::{SplitCat, SplitCatOut};
+
+const OP: &str = "fused_gemm_afp4wfp4_split_cat";
+
+/// Multiplies `x` by the transpose of `w`, splits the columns of each head after the first `s1`, and copies
+/// `y` behind them.
+///
+/// # Errors
+/// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per row of x, [`Error::Value`]
+/// if its heads do not divide the rows of w, or `s1` leaves nothing of them.
+pub fn fused_gemm_afp4wfp4_split_cat<U: Real, Y: Real>(
+    x: &TensorSlice<F4x2E2M1>,
+    w: &TensorSlice<F4x2E2M1>,
+    x_scale: &TensorSlice<E8M0>,
+    w_scale: &TensorSlice<E8M0>,
+    y: &TensorSlice<U>,
+    s1: usize,
+    options: &GemmOptions<'_>,
+) -> Result<SplitCat<Y>> {
+    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let mut results = operands.split_results(x.stream(), y, s1)?;
+    let out = SplitCatOut { c1: &mut results.c1, c2: &mut results.c2 };
+    fused_gemm_afp4wfp4_split_cat_into(x, w, x_scale, w_scale, y, s1, options, out)?;
+    Ok(results)
+}
+
+/// As [`fused_gemm_afp4wfp4_split_cat`], into `c1` and `c2`, whose rows and heads may be any distances apart.
+///
+/// # Errors
+/// As [`fused_gemm_afp4wfp4_split_cat`]; [`Error::Shape`] also if a result has the wrong shape, [`Error::Alias`] if one overlaps the
+/// other or an operand.
+#[expect(clippy::too_many_arguments, reason = "two operands with scales, and what is beside them")]
+pub fn fused_gemm_afp4wfp4_split_cat_into<U: Real, Y: Real>(
+    x: &TensorSlice<F4x2E2M1>,
+    w: &TensorSlice<F4x2E2M1>,
+    x_scale: &TensorSlice<E8M0>,
+    w_scale: &TensorSlice<E8M0>,
+    y: &TensorSlice<U>,
+    s1: usize,
+    options: &GemmOptions<'_>,
+    out: SplitCatOut<'_, Y>,
+) -> Result<()> {
+    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    operands.launch_split(mx::SPLIT, (y, s1), options, out)
+}

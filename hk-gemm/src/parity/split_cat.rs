@@ -1,0 +1,208 @@
+//! Cases of products whose columns are heads of two parts.
+
+use hk_core::dtype::{DType, Element, Real, bf16, f16};
+use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::gemm::fused_gemm_a8w8_blockscale_split_cat::{Parts, split_cat};
+use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
+use hk_ref::gemm::product::{Operands, Step, Term, expect};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use ndarray::{Array2, ArrayView2};
+
+use super::config::Config;
+use crate::{GemmOptions, SplitCatOut};
+
+/// A case as data.
+#[derive(Clone)]
+struct Spec {
+    name: String,
+    m: usize,
+    parts: Parts,
+    k: usize,
+    /// Has the same y for all heads.
+    broadcast: bool,
+    /// Type of y, and of what is added to the product.
+    copied: DType,
+    bias: bool,
+    splits: Option<u32>,
+    tile: Option<(Arch, &'static str)>,
+    place: Placement,
+    size: Size,
+}
+
+/// Heads, and columns of the first part, the second and the copy.
+fn parts([heads, s1, s2, s3]: [usize; 4]) -> Parts {
+    Parts { heads, s1, s2, s3 }
+}
+
+fn spec(name: impl Into<String>, m: usize, of: [usize; 4], k: usize) -> Spec {
+    Spec {
+        name: name.into(),
+        m,
+        parts: parts(of),
+        k,
+        broadcast: false,
+        copied: DType::Bf16,
+        bias: false,
+        splits: None,
+        tile: None,
+        place: Placement::default(),
+        size: Size::Quick,
+    }
+}
+
+/// The operands of an op over a core, and how it is called with them.
+pub(super) trait Kind: 'static {
+    /// Elements of x and w.
+    type T: Element;
+    /// Their scales.
+    type Scale: Element;
+    /// The module.
+    const MODULE: &'static str;
+    /// Rows of x, of w, and k that have one scale.
+    const GROUPS: [usize; 3];
+    /// What scales are drawn from.
+    const SCALES: Draw;
+
+    /// Calls the op.
+    #[expect(clippy::too_many_arguments, reason = "as the ops")]
+    fn call<U: Real, Y: Real>(
+        x: &TensorSlice<Self::T>,
+        w: &TensorSlice<Self::T>,
+        x_scale: &TensorSlice<Self::Scale>,
+        w_scale: &TensorSlice<Self::Scale>,
+        y: &TensorSlice<U>,
+        s1: usize,
+        options: &GemmOptions<'_>,
+        out: SplitCatOut<'_, Y>,
+    ) -> Result<()>;
+}
+
+/// An operand with its scales, and what it stands for.
+fn operand<K: Kind>(
+    s: &mut Setup,
+    [name, scale_name]: [&'static str; 2],
+    [rows, k]: [usize; 2],
+    group: usize,
+    place: Placement,
+) -> (Arg<K::T>, Arg<K::Scale>, Array2<f64>) {
+    let of = s.input::<K::T>(name, &[rows, k], Draw::Codes).place(place);
+    let groups = [rows.div_ceil(group), k.div_ceil(K::GROUPS[2])];
+    let scale = s.input::<K::Scale>(scale_name, &groups, K::SCALES);
+    let numbers = hk_core::dtype::decode(&of.elements());
+    let numbers = ArrayView2::from_shape((rows, k), &numbers).expect("a matrix of that shape");
+    let scales = hk_core::dtype::decode(&scale.elements());
+    let scales = ArrayView2::from_shape(groups, &scales).expect("a scale for each group");
+    let stands_for = dequantised(numbers, scales, [group, K::GROUPS[2]]);
+    (of, scale, stands_for)
+}
+
+fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
+    let Parts { heads, s1, s2, s3 } = spec.parts;
+    let name = format!("{}, y {}", spec.name, if spec.broadcast { "of all" } else { "of each" });
+    let shape = [spec.m, heads, s1, s2, s3, spec.k];
+    let info = CaseInfo::new(K::MODULE, K::MODULE, name, &[], &shape);
+    let dtype = format!("{}, {}->{}", K::T::DTYPE, U::DTYPE, Y::DTYPE);
+    let arch = match K::T::DTYPE {
+        DType::F8E4M3 => Some(Arch::Gfx950),
+        DType::F8E4M3Fnuz => Some(Arch::Gfx942),
+        _ => spec.tile.map(|(arch, _)| arch),
+    };
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
+        let (m, k, place) = (spec.m, spec.k, spec.place);
+        let n = heads * (s1 + s2);
+        let (x, x_scale, x_is) = operand::<K>(s, ["x", "x_scale"], [m, k], K::GROUPS[0], place);
+        let (w, w_scale, w_is) = operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], place);
+        let y_heads = if spec.broadcast { 1 } else { heads };
+        let y = s.input::<U>("y", &[m, y_heads, s3], Draw::Normal).place(place);
+        let bias = spec.bias.then(|| s.input::<f32>("bias", &[n], Draw::Normal));
+
+        let steps: Vec<_> = bias
+            .iter()
+            .map(|bias| Term { values: bias.numbers(), row_stride: 0, column_stride: 1 })
+            .map(|term| Step::Add(term, 1.0))
+            .collect();
+        let operands = Operands { x: x_is.view(), w: w_is.view(), integers: false };
+        let product = expect(operands, &steps, Y::DTYPE, false);
+        let [c1_is, c2_is] = split_cat(&product, &y.numbers(), spec.parts, m, Y::DTYPE);
+        let c1 = s.output::<Y>("c1", &[m, heads, s1 + s3], c1_is).place(place);
+        let c2 = s.output::<Y>("c2", &[m, heads, s2], c2_is).place(place);
+
+        let spec = spec.clone();
+        s.call(move || {
+            let bias = bias.as_ref().map(|bias| bias.get());
+            let mut options = bias.iter().fold(GemmOptions::default(), GemmOptions::bias);
+            options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
+            let y: Tensor<U> = y.get();
+            let all =
+                [y.shape()[0], if spec.broadcast { heads } else { y.shape()[1] }, y.shape()[2]];
+            let y = if spec.broadcast { y.broadcast(&all)? } else { y.view() };
+            let out = SplitCatOut { c1: &mut c1.get(), c2: &mut c2.get() };
+            let (x, w, x_scale, w_scale) = (x.get(), w.get(), x_scale.get(), w_scale.get());
+            K::call(&x, &w, &x_scale, &w_scale, &y, s1, &options, out)
+        });
+    })
+}
+
+/// Adds the case, with other types of y and the results.
+fn push<K: Kind>(cases: &mut Vec<Case>, spec: Spec) {
+    cases.push(match spec.copied {
+        DType::Bf16 => case::<K, bf16, bf16>(spec),
+        DType::F16 => case::<K, f16, f32>(spec),
+        _ => case::<K, f32, f16>(spec),
+    });
+}
+
+/// Those of an op, with the tiles of a core that are for the chip of its elements.
+pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Option<Arch>) {
+    for (m, of, k) in [
+        (5, [3, 48, 80, 16], 256),
+        (1, [1, 1, 1, 0], 128),
+        (3, [2, 5, 3, 7], 128),
+        (33, [16, 24, 40, 64], 128),
+        (5, [3, 32, 64, 16], 96),
+        (17, [5, 7, 9, 3], 160),
+        (64, [4, 64, 64, 64], 512),
+        (0, [2, 8, 8, 8], 64),
+    ] {
+        for copied in [DType::Bf16, DType::F16, DType::F32] {
+            for broadcast in [false, true] {
+                push::<K>(cases, Spec { copied, broadcast, ..spec("plain", m, of, k) });
+            }
+        }
+        if k >= 128 && m > 0 {
+            for splits in [2, 3] {
+                let spec = spec(format!("{splits} splits"), m, of, 8 * k);
+                push::<K>(cases, Spec { splits: Some(splits), bias: true, ..spec });
+            }
+        }
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(48), "rows of wider tensors"),
+        (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        for of in [[3, 16, 24, 8], [3, 5, 7, 2]] {
+            let spec = Spec { place, bias: true, ..spec(format!("{name}, {of:?}"), 21, of, 192) };
+            push::<K>(cases, spec);
+        }
+    }
+    for config in Config::all(core).filter(|config| arch.is_none_or(|arch| config.arch == arch)) {
+        let Config { m, n, k, .. } = config;
+        let of_tile = |what: &str, m, of, k| Spec {
+            tile: Some((config.arch, config.name)),
+            splits: Some(1),
+            place: Placement::DENSE.edge(Edge::End),
+            ..spec(format!("tile {}{what}", config.name), m, of, k)
+        };
+        // Only one core's variant takes groups of 128.
+        if !config.variant.ends_with("any") {
+            push::<K>(cases, of_tile("", m + 3, [3, n / 2, n / 4 + 8, 8], 3 * k + 64));
+            let whole = of_tile(", whole", m, [2, n / 2, n / 2, 0], 2 * k);
+            push::<K>(cases, Spec { size: Size::Core, ..whole });
+        }
+    }
+    let spec = spec("model", 64, [128, 128, 128, 64], 512);
+    push::<K>(cases, Spec { size: Size::Large, broadcast: true, ..spec });
+}
