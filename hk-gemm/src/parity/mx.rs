@@ -68,7 +68,7 @@ fn options(cases: &mut Vec<Case>, make: impl Make) {
             let spec = Spec { bias: Some(bias), splits, ..make.spec(what.into(), shape) };
             cases.push(make.case::<bf16>(spec.clone()));
             cases.push(make.case::<f16>(spec.clone()));
-            let name = format!("{what}, all options");
+            let name = format!("{}, all options", spec.name);
             let all = Spec { activation: Some(Activation::Silu), residual: true, name, ..spec };
             cases.push(make.case::<f32>(all));
         }
@@ -86,7 +86,8 @@ fn options(cases: &mut Vec<Case>, make: impl Make) {
         (Draw::Powers(96, 128), Draw::Powers(-127, -95)),
     ];
     for (x_scale, w_scale) in ends {
-        let spec = make.spec("ends of the scales' range".into(), [40, 72, 320]);
+        let name = format!("ends of the scales' range, x {x_scale:?}");
+        let spec = make.spec(name, [40, 72, 320]);
         let [has_blocks, _] = spec.blocks;
         if has_blocks.is_some() {
             cases.push(make.case::<f32>(Spec { blocks: [Some(x_scale), Some(w_scale)], ..spec }));
