@@ -12,6 +12,7 @@ mod gemm_a8w8;
 mod gemm_a8w8_blockscale;
 mod gemm_a8w8_per_token_scale;
 mod product;
+mod traffic;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
