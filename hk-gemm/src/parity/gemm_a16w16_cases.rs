@@ -233,7 +233,14 @@ fn tiles(cases: &mut Vec<Case>) {
         let steps = (3 * stages - 1).max(4);
         let remainders = tile_spec(&config, "", [m + 5, n + 9, (steps - 1) * k + 7]);
         let size = if plain { Size::Quick } else { Size::Core };
-        cases.push(case_of(dtype, dtype, Spec { size, carry: true, ..remainders }));
+        let carry = Some(remainders.shape[2] / 2);
+        cases.push(case_of(dtype, dtype, Spec { size, carry, ..remainders }));
+        // Where each of the steps begins.
+        cases.extend((1..steps - 1).map(|step| {
+            let name = format!(", step {step} behind 4 GiB");
+            let behind = tile_spec(&config, &name, [m, n, (steps - 1) * k + 8]);
+            case_of(dtype, dtype, Spec { carry: Some(step * k), ..behind })
+        }));
         let whole = if plain { 1..=4 } else { 2..=2 };
         cases.extend(whole.map(|steps| {
             let shape = [m, n, steps * k];
@@ -242,8 +249,9 @@ fn tiles(cases: &mut Vec<Case>) {
             Whole { shape, result: dtype, beside: 0 }.limit(&config, case)
         }));
         // Groups of blocks that are not full, and one XCD with a block more than the others.
-        let blocks = tile_spec(&config, ", 11 x 3 blocks", [11 * m, 3 * n, 8]);
-        cases.push(case_of(dtype, dtype, blocks));
+        let shape = [11 * m, 3 * n, 8];
+        let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
+        cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
         // Four steps, of which loops over three stages leave one.
         let last = tile_spec(&config, ", end of memory", [m + 8, n + 8, 3 * k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };

@@ -9,7 +9,8 @@ use super::config::Config;
 /// Bytes of an access of a wave in which each lane has 16.
 const ACCESS: usize = 64 * 16;
 
-/// A product of whole tiles that one launch computes, and what comes to it.
+/// A product of whole tiles that one launch computes; the last step along k may be of fewer elements, a
+/// multiple of 8.
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
     /// m, n, k.
@@ -20,15 +21,15 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// The case, which may read each block's rows of x and of w once, for each step along k, and may
-    /// store whole runs of y only.
+    /// The case, which may read each block's rows of x and of w once, no element behind the last k, and
+    /// may store whole runs of y only.
     pub(super) fn limit(self, config: &Config, case: Case) -> Case {
         let Self { shape: [m, n, k], result, beside } = self;
         let blocks = (m / config.m) * (n / config.n);
         let read = blocks * (config.m + config.n) * k * config.dtype.size() + beside;
         // Nothing is read ahead of the last step, but such loads are made: for the slots of LDS, or one
         // that is kept in registers.
-        let steps = k / config.k + config.stages.max(2);
+        let steps = k.div_ceil(config.k) + config.stages.max(2);
         let loads = blocks * steps * config.loads();
         let stores = m * n * result.size() / (64 * config.run_bytes(result));
         case.most_read(read as u64).most_accesses((loads + stores + beside / ACCESS) as u64)
