@@ -269,10 +269,19 @@ fn tiles(cases: &mut Vec<Case>) {
         }
         if plain {
             let shape = [m, n, k];
-            let residual = tile_spec(&config, ", residual", shape);
-            let residual = Spec { by_options: true, ..residual.steps(&[Step::AddTensor(1.0)]) };
-            let whole = Whole { shape, result: dtype, beside: m * n * size_of::<f32>() };
-            cases.push(whole.limit(&config, case_of(dtype, dtype, residual)));
+            let lists = [
+                (", residual", Step::AddTensor(1.0), 1),
+                (", factors", Step::AddProduct(Factor::Full, Factor::Full), 2),
+            ];
+            for (name, step, tensors) in lists {
+                for result in [dtype, DType::F16, DType::F32] {
+                    let spec = tile_spec(&config, name, shape).steps(&[step]);
+                    let by_options = tensors == 1;
+                    let case = case_of(dtype, result, Spec { by_options, ..spec });
+                    let beside = tensors * m * n * size_of::<f32>();
+                    cases.push(Whole { shape, result, beside }.limit(&config, case));
+                }
+            }
             // Tiles that a column or a row is missing from, in an aligned y.
             let column = tile_spec(&config, ", a column short", [m, 2 * n - 1, k]);
             cases.push(case_of(dtype, dtype, Spec { place: SHORT, ..column }));
