@@ -79,11 +79,11 @@ const SHAPES: [[usize; 3]; 2] = [[16, 1280, 2048], [512, 1280, 1024]];
 type Op<'a> = (&'static str, Box<dyn FnMut() -> hk_gemm::Result<()> + 'a>);
 
 /// Runs ops of one problem on one device, one group each.
-fn measure(
+fn measure<'a>(
     criterion: &mut Criterion,
     stream: &Stream,
     (name, [m, n, k]): (&str, [usize; 3]),
-    ops: impl IntoIterator<Item = Op<'_>>,
+    ops: impl IntoIterator<Item = Op<'a>>,
 ) {
     for (op, mut launch) in ops {
         let mut group = criterion.benchmark_group(op);

@@ -26,6 +26,7 @@ mod gemm_afp4wfp4;
 mod mx;
 mod product;
 mod split_cat;
+mod traffic;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;

@@ -196,6 +196,21 @@ impl Case {
         Self { in_place, ..self }
     }
 
+    /// That makes at most so many accesses on a simulated device: vector memory instructions of waves,
+    /// each of which moves up to 16 bytes a lane.
+    #[must_use]
+    pub fn most_accesses(mut self, most: u64) -> Self {
+        self.limits.accesses = Some(most);
+        self
+    }
+
+    /// That reads at most so many bytes with them.
+    #[must_use]
+    pub fn most_read(mut self, most: u64) -> Self {
+        self.limits.read = Some(most);
+        self
+    }
+
     /// That writes no byte twice.
     #[must_use]
     pub fn writes_once(mut self) -> Self {

@@ -70,10 +70,12 @@ fn options(cases: &mut Vec<Case>) {
             cases.push(of::<bf16, bf16>(spec.clone()));
             cases.push(of::<f16, f16>(spec.clone()));
             cases.push(of::<bf16, f32>(spec.clone()));
-            let all = Spec { activation: Some(Activation::Gelu), residual: true, ..spec };
+            let all = Spec { activation: Some(Activation::Gelu), residual: true, ..spec.clone() };
             let all = Spec { name: format!("{what}, all options"), ..all };
             cases.push(of::<f16, f32>(all.clone()));
             cases.push(of::<bf16, bf16>(Spec { by_rows: true, ..all }));
+            let name = format!("{what}, product of tensors");
+            cases.push(of::<bf16, f32>(Spec { name, add_product: true, ..spec }));
         }
     }
 }
@@ -96,6 +98,10 @@ fn places(cases: &mut Vec<Case>) {
             }
         }
     }
+    // Blocks of every tile that is chosen for few rows lie within y.
+    let far = Spec { bias: Some(DType::F32), ..spec("biases far apart", 5, [16, 64, 40]) };
+    let bias_place = Placement::DENSE.gap(1 << 28);
+    cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
     let far = spec("matrices far apart", 5, [1, 1, 40]);
     let place = Placement::DENSE.gap(1 << 29);
     cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual: true, ..far }));

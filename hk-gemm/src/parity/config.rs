@@ -17,6 +17,9 @@ pub(super) struct Config {
     pub(super) n: usize,
     pub(super) k: usize,
     pub(super) stages: usize,
+    pub(super) threads: usize,
+    /// Waves side by side along n.
+    pub(super) waves_n: usize,
 }
 
 impl Config {
@@ -40,6 +43,8 @@ impl Config {
                     n: int("BN")?,
                     k: int("BK")?,
                     stages: int("STAGES")?,
+                    threads: tile.threads as usize,
+                    waves_n: int("WN")?,
                 })
             })
         })

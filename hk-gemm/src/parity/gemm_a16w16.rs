@@ -58,9 +58,9 @@ pub(crate) struct Spec {
     pub(crate) place: Placement,
     /// Where the epilogue's operands of the result's shape are; the others have only the shift.
     pub(crate) operand_place: Placement,
-    /// Puts multiples of 4 GiB into x and w between two steps along k, and into y and the epilogue's
-    /// operands of its shape between two rows.
-    pub(crate) carry: bool,
+    /// Puts multiples of 4 GiB into x and w in front of this element along k, and into y and the
+    /// epilogue's operands of its shape between two rows.
+    pub(crate) carry: Option<usize>,
     /// Puts a NaN into row 1 of x, a negative infinity into row 3, and an infinity into row 2 of w.
     pub(crate) special: bool,
     /// Leaves one element of each row of x: the product has no error.
@@ -84,7 +84,7 @@ impl Spec {
             tile: None,
             place: Placement::default(),
             operand_place: Placement::DENSE.gap(4),
-            carry: false,
+            carry: None,
             special: false,
             one_term: false,
             bits: false,
@@ -98,7 +98,7 @@ impl Spec {
 
     /// The place, with a multiple of 4 GiB at an element, if the case has such.
     fn placed(&self, place: Placement, element: usize) -> Placement {
-        if self.carry { place.carry(element) } else { place }
+        if self.carry.is_some() { place.carry(element) } else { place }
     }
 }
 
@@ -185,7 +185,8 @@ fn set_up<T: Real16, Y: Real>(s: &mut Setup, spec: &Spec, x: &[T], w: &[T]) {
         false => expected,
     };
     let mut operand = |name, values: &[T], rows, is_transposed| {
-        let before = k / 2 * if is_transposed { rows + spec.place.gap } else { 1 };
+        let before =
+            spec.carry.unwrap_or_default() * if is_transposed { rows + spec.place.gap } else { 1 };
         let (shape, values) = match is_transposed {
             true => ([k, rows], transposed(values, k)),
             false => ([rows, k], values.to_vec()),

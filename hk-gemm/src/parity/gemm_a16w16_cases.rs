@@ -6,6 +6,7 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 use super::config::Config;
 use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
 use super::gemm_a16w16_limits;
+use super::traffic::Whole;
 use crate::{Activation, Layout};
 
 /// m, n, k of every remainder that there is, within 50 MFLOP.
@@ -232,21 +233,32 @@ fn tiles(cases: &mut Vec<Case>) {
         let steps = (3 * stages - 1).max(4);
         let remainders = tile_spec(&config, "", [m + 5, n + 9, (steps - 1) * k + 7]);
         let size = if plain { Size::Quick } else { Size::Core };
-        cases.push(case_of(dtype, dtype, Spec { size, carry: true, ..remainders }));
+        let carry = Some(remainders.shape[2] / 2);
+        cases.push(case_of(dtype, dtype, Spec { size, carry, ..remainders }));
+        // Where each of the steps begins.
+        cases.extend((1..steps - 1).map(|step| {
+            let name = format!(", step {step} behind 4 GiB");
+            let behind = tile_spec(&config, &name, [m, n, (steps - 1) * k + 8]);
+            case_of(dtype, dtype, Spec { carry: Some(step * k), ..behind })
+        }));
         let whole = if plain { 1..=4 } else { 2..=2 };
         cases.extend(whole.map(|steps| {
-            let whole = tile_spec(&config, "", [m, n, steps * k]);
-            case_of(dtype, dtype, Spec { place: end, ..whole })
+            let shape = [m, n, steps * k];
+            let whole = tile_spec(&config, "", shape);
+            let case = case_of(dtype, dtype, Spec { place: end, ..whole });
+            Whole { shape, result: dtype, beside: 0 }.limit(&config, case)
         }));
         // Groups of blocks that are not full, and one XCD with a block more than the others.
-        let blocks = tile_spec(&config, ", 11 x 3 blocks", [11 * m, 3 * n, 8]);
-        cases.push(case_of(dtype, dtype, blocks));
+        let shape = [11 * m, 3 * n, 8];
+        let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
+        cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
         // Four steps, of which loops over three stages leave one.
         let last = tile_spec(&config, ", end of memory", [m + 8, n + 8, 3 * k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };
         cases.push(case_of(dtype, dtype, last.steps(&[Step::AddColumns, Step::AddTensor(1.0)])));
         for (i, ([result, operand], chain)) in TYPES.into_iter().zip(&CHAINS).enumerate() {
-            let bias = tile_spec(&config, &format!(", bias of {operand}"), [m, n, (i + 1) * k]);
+            let shape = [m, n, (i + 1) * k];
+            let bias = tile_spec(&config, &format!(", bias of {operand}"), shape);
             let bias = Spec { operand, operand_place: end, ..bias.steps(&[Step::AddColumns]) };
             cases.push(case_of(dtype, result, bias));
             // The second run of columns may be the last.
@@ -256,9 +268,20 @@ fn tiles(cases: &mut Vec<Case>) {
             cases.push(case_of(dtype, result, chain));
         }
         if plain {
-            let residual = tile_spec(&config, ", residual", [m, n, k]);
-            let residual = Spec { by_options: true, ..residual.steps(&[Step::AddTensor(1.0)]) };
-            cases.push(case_of(dtype, dtype, residual));
+            let shape = [m, n, k];
+            let lists = [
+                (", residual", Step::AddTensor(1.0), 1),
+                (", factors", Step::AddProduct(Factor::Full, Factor::Full), 2),
+            ];
+            for (name, step, tensors) in lists {
+                for result in [dtype, DType::F16, DType::F32] {
+                    let spec = tile_spec(&config, name, shape).steps(&[step]);
+                    let by_options = tensors == 1;
+                    let case = case_of(dtype, result, Spec { by_options, ..spec });
+                    let beside = tensors * m * n * size_of::<f32>();
+                    cases.push(Whole { shape, result, beside }.limit(&config, case));
+                }
+            }
             // Tiles that a column or a row is missing from, in an aligned y.
             let column = tile_spec(&config, ", a column short", [m, 2 * n - 1, k]);
             cases.push(case_of(dtype, dtype, Spec { place: SHORT, ..column }));

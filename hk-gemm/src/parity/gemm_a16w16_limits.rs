@@ -19,6 +19,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     types(cases);
     activations(cases);
     signed_zeros(cases);
+    unrounded(cases);
     tails(cases);
     short_rows(cases);
     orders(cases);
@@ -132,6 +133,33 @@ fn signed_zeros(cases: &mut Vec<Case>) {
                 let spec = Spec::new(format!("{activation:?} of {name}"), [24, 40, k]);
                 let spec = Spec { draw: [Draw::Zeros; 2], bits: true, splits, ..spec };
                 cases.push(case::<bf16, bf16>(spec.steps(&steps)));
+            }
+        }
+    }
+}
+
+/// Steps that round nothing: each bit that is read shows in the result.
+fn unrounded(cases: &mut Vec<Case>) {
+    let activated = |activation| vec![Step::AddTensor(4.0), Step::Act(activation)];
+    let lists = [
+        ("tensor", vec![Step::AddTensor(1.0)]),
+        ("first factor", vec![Step::AddProduct(Factor::Full, Factor::Number(1.0))]),
+        ("second factor", vec![Step::AddProduct(Factor::Number(1.0), Factor::Full)]),
+        ("ReLU", activated(Activation::Relu)),
+        ("ReLU6", activated(Activation::Relu6)),
+        ("leaky ReLU", activated(Activation::LeakyRelu(-0.5))),
+    ];
+    for (name, steps) in lists {
+        for operand in REAL {
+            for (place, gap) in [("aligned", 8), ("not aligned", 5)] {
+                for (k, splits) in [(8, None), (600, Some(2))] {
+                    let name = format!("{name} of {operand}, {place}, bit by bit");
+                    let spec = Spec::new(name, [24, 40, k]).steps(&steps);
+                    let operand_place = Placement::DENSE.gap(gap);
+                    let spec = Spec { operand, operand_place, splits, ..spec };
+                    let spec = Spec { draw: [Draw::Zeros; 2], bits: true, ..spec };
+                    cases.push(case::<bf16, f32>(spec));
+                }
             }
         }
     }

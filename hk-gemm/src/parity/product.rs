@@ -13,7 +13,7 @@ use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Size, real};
 use ndarray::{Array2, ArrayView2};
 
 use super::gemm_a16w16::{Factor, Getter};
-use crate::{Activation, Fuse, GemmOptions, Layout, Operand, ScaleLayout};
+use crate::{Activation, Epilogue, Fuse, GemmOptions, Layout, Operand, ScaleLayout};
 
 /// How an operand's scales are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,9 +107,12 @@ pub(super) struct Spec {
     pub(super) bias: Option<DType>,
     pub(super) activation: Option<Activation>,
     pub(super) residual: bool,
+    /// Adds the product of two tensors of y's shape, as the last step.
+    pub(super) add_product: bool,
     pub(super) splits: Option<u32>,
     pub(super) tile: Option<(Arch, &'static str)>,
     pub(super) place: Placement,
+    pub(super) bias_place: Placement,
     pub(super) size: Size,
 }
 
@@ -137,9 +140,11 @@ impl Spec {
             bias: None,
             activation: None,
             residual: false,
+            add_product: false,
             splits: None,
             tile: None,
             place: Placement::default(),
+            bias_place: Placement::default(),
             size: Size::Quick,
         }
     }
@@ -301,7 +306,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
             let shape = spec.batch.map_or(vec![n], |batch| vec![batch, 1, n]);
             real!(dtype, U => {
-                let bias = s.input::<U>("bias", &shape, Draw::Normal);
+                let bias = s.input::<U>("bias", &shape, Draw::Normal).place(spec.bias_place);
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });
@@ -309,6 +314,10 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
         let residual = spec
             .residual
             .then(|| s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place));
+        let factors_of_y = spec.add_product.then(|| {
+            ["epilogue[0].a", "epilogue[0].b"]
+                .map(|name| s.input::<f32>(name, &y_shape, Draw::Normal).place(spec.place))
+        });
 
         let expected = {
             let [x_numbers, w_numbers] = [decode(&x.elements()), decode(&w.elements())];
@@ -334,6 +343,11 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                 if let Some(residual) = &residual {
                     let term = along(&residual.numbers(), m * n, of, [n, 1]);
                     steps.push(reference::Step::Add(term, 1.0));
+                }
+                if let Some(factors) = &factors_of_y {
+                    let [a, b] =
+                        factors.each_ref().map(|of_y| along(&of_y.numbers(), m * n, of, [n, 1]));
+                    steps.push(reference::Step::AddProduct(a, b));
                 }
                 let [x_scale, w_scale] = &scales;
                 let x_scale = x_scale.as_ref().map(|x| along(&x.numbers(), m, of, [1, 0]));
@@ -406,10 +420,14 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
         s.call(move || {
             let bias = bias.as_ref().map(|get| get());
             let residual = residual.as_ref().map(|residual| residual.get());
+            let factors_of_y = factors_of_y.as_ref().map(|of| of.each_ref().map(|of| of.get()));
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
             options = spec.activation.into_iter().fold(options, GemmOptions::activation);
             options = residual.iter().fold(options, |options, of| options.residual(of));
+            options = factors_of_y.iter().fold(options, |options, [a, b]| {
+                options.epilogue(Epilogue::default().add_product(a, b))
+            });
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             let scales: Vec<_> = scales.iter().map(|scale| scale.get()).collect();

@@ -1,6 +1,7 @@
 //! How a case of `rmsnorm` or `fused_add_rmsnorm` is drawn and run.
 
 use hk_core::dtype::{DType, Real, decode};
+use hk_core::kernel::Kernel;
 use hk_ref::norm::rmsnorm::{Normalised, add, rmsnorm as reference};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
@@ -31,6 +32,9 @@ pub(crate) struct Spec {
     pub(crate) ties: bool,
     /// No byte is written twice.
     pub(crate) writes_once: bool,
+    /// No byte is read more often than the tile asks for, nor are there more accesses. The width is a
+    /// multiple of 8.
+    pub(crate) lean: bool,
     pub(crate) name: &'static str,
 }
 
@@ -50,6 +54,7 @@ impl Spec {
             workgroups: None,
             ties: false,
             writes_once: false,
+            lean: false,
             name,
         }
     }
@@ -95,7 +100,45 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
         set_up(s, spec, x, residual, weight);
     });
     let case = case.place(spec.place).in_place(spec.in_place);
-    if spec.writes_once { case.writes_once() } else { case }
+    let case = if spec.writes_once { case.writes_once() } else { case };
+    let most = spec.lean.then(|| moved::<T, W>(&spec)).flatten();
+    let limit = |case: Case, [read, accesses]: [usize; 2]| {
+        case.most_read(read as u64).most_accesses(accesses as u64)
+    };
+    most.into_iter().fold(case, limit)
+}
+
+/// How many bytes the tile configuration reads, and how often it accesses memory, if each lane has 16
+/// bytes at once. `None` if it was not built.
+fn moved<T: Real, W: Real>(spec: &Spec) -> Option<[usize; 2]> {
+    const ACCESS: usize = 64 * 16;
+    let mut kernels = crate::KERNELS.kernels.iter();
+    let is_it = |kernel: &&Kernel| (kernel.family, kernel.variant) == ("rmsnorm", T::DTYPE.name());
+    let tile = kernels.find(is_it)?.tile(spec.tile?)?;
+    let workgroups = spec.workgroups? as usize;
+    let int = |name| usize::try_from(tile.int(name)?).ok();
+    let lanes = int("LANES")?;
+    let rows_at_once = tile.threads as usize / lanes;
+    // Of a row; of wider rows, those of a piece.
+    let elements = lanes * int("CHUNKS")? * 8;
+    let at_once = rows_at_once * elements;
+
+    let [rows, width] = spec.shape;
+    let matrices = 1 + usize::from(spec.fused);
+    let turns = rows.div_ceil(rows_at_once);
+    // Rows of several pieces are measured first, and then read again, with their weights.
+    let pieces = width.div_ceil(elements);
+    let (times, weights) = if pieces == 1 { (1, workgroups) } else { (2, turns) };
+    let read = times * matrices * rows * width * size_of::<T>()
+        + weights * rows_at_once * width * size_of::<W>();
+    // After its last row, each workgroup loads one that there is not. Weights are loaded as if they were
+    // of f32, since only the launch says whether they are.
+    let loads = (times * turns * pieces + workgroups) * matrices * at_once * size_of::<T>()
+        + weights * pieces * at_once * size_of::<f32>();
+    let stores = turns * pieces * matrices * at_once * size_of::<T>();
+    // A wave stores rstd of its rows at once.
+    let rstd = usize::from(spec.rstd) * rows.div_ceil((64 / lanes).max(1));
+    Some([read, (loads + stores) / ACCESS + rstd])
 }
 
 /// What [`Spec::ties`] multiplies. The lowest bit of the first is one, which must not reach the other.

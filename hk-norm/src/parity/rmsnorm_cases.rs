@@ -155,7 +155,8 @@ fn tiles(cases: &mut Vec<Case>) {
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
         // Rows of which every wave has a share, and such as end with the half of a chunk.
-        let wide = Spec { shape: [rows, shape[1] / 8 * 8], in_place: true, ..turns };
+        let wide = [rows, shape[1] / 8 * 8];
+        let wide = Spec { shape: wide, in_place: true, lean: true, ..turns };
         let half = Spec { shape: [rows, 20], ..turns };
         for spec in [turns, wide, half] {
             add_dtypes(cases, spec, Size::Quick);
