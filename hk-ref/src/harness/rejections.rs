@@ -339,7 +339,8 @@ fn wrong_shapes(arguments: &[ArgumentInfo], at: usize) -> Vec<(Vec<usize>, Vec<&
                     |other: &&ArgumentInfo| self::axes(other).iter().any(|axis| is_derived(axis));
                 let mut blamed: Vec<_> =
                     later[..next].iter().filter(derived).map(|of| of.name).collect();
-                blamed.push(later[next].name);
+                // Or the argument itself, if the size follows from one before.
+                blamed.extend([later[next].name, argument.name]);
                 blamed
             }
             _ => own,
@@ -389,10 +390,9 @@ fn is_derived(name: &str) -> bool {
     !is_free(name) && name.parse::<usize>().is_err()
 }
 
-/// Whether one of the arguments has a size, or a multiple of it, such as `2n`.
+/// Whether one of the arguments has a size.
 fn takes(arguments: &[ArgumentInfo], name: &str) -> bool {
-    let is_of = |axis: &&str| axis.trim_start_matches(|c: char| c.is_ascii_digit()) == name;
-    arguments.iter().any(|argument| axes(argument).iter().any(is_of))
+    arguments.iter().any(|argument| axes(argument).contains(&name))
 }
 
 macro_rules! flat {

@@ -6,6 +6,10 @@
 
 #include "hk/types.h"
 
+namespace hk {
+struct e2m1;
+}
+
 namespace hk::arch {
 
 // Chunks of 16 bytes of a row of 8-bit floating point that one atom takes from a lane.
