@@ -262,107 +262,23 @@ impl Product<'_> {
     /// [`Error::NoTile`] if there is no tile of that name, [`Error::Value`] if the tile cannot
     /// compute a product so large.
     pub fn launch(self, mut call: Call) -> Result<()> {
-        let Self { x, w, y, problem, steps, .. } = self;
+        let problem = self.problem;
         if problem.m == 0 || problem.batch == 0 {
             return Ok(());
         }
-        let op = call.op();
-        let (x, w) = (x.near(problem.transposed[0]), w.near(problem.transposed[1]));
         let mut plan = Plan::new(&call, self.kernels);
         let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
-        let longest = tile.longest_strides(problem);
-        let codes = self.prequant.map(|form| Codes::of(form, &x, problem));
-        let (source, x) = (x, codes.as_ref().map_or(x, |codes| codes.codes));
-        let copies = [
-            x.copied(op, "x", problem.batch, longest[0])?,
-            w.copied(op, "w", if self.gate.is_some() { 2 } else { problem.batch }, longest[1])?,
-        ];
-        let mut blocks = self.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
-        let block_copies = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
-        let form = match (&self.gate, &self.split_cat) {
-            (Some(_), _) => Form::Gated,
-            (None, Some(_)) => Form::Split,
-            (None, None) => Form::Plain,
-        };
-        let sums = Sums::of(problem, split, form);
-        let sums = sums.filter(|_| self.accumulate.is_none());
+        let sources = Sources::of(&self, call.op(), tile)?;
+        let sums = Sums::of(&self, split);
+        let [codes, scales, x, w, x_blocks, w_blocks] = sources.bytes();
+        let sums_bytes = sums.map_or(0, |sums| sums.bytes(problem, split));
+        let [codes, scales, x, w, x_blocks, w_blocks, sums_at] =
+            call.workspace([codes, scales, x, w, x_blocks, w_blocks, sums_bytes])?;
+        let operands =
+            plan.operands(sources, self.groups, [codes, scales, x, w, x_blocks, w_blocks])?;
         let adds = self.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
-        let mut groups = self.groups.unwrap_or(GroupScales::NONE);
-        let bytes = |count: u64, size: u64| usize::try_from(count.saturating_mul(size));
-        let code_bytes = codes.as_ref().map_or([0; 2], Codes::bytes);
-        let [codes_at, scales_at, x_copy, w_copy, x_blocks_copy, w_blocks_copy, sums_at] = call
-            .workspace([
-                code_bytes[0],
-                code_bytes[1],
-                bytes(copies[0].elements(), x.size()).unwrap_or(usize::MAX),
-                bytes(copies[1].elements(), w.size()).unwrap_or(usize::MAX),
-                bytes(block_copies[0].elements(), 1).unwrap_or(usize::MAX),
-                bytes(block_copies[1].elements(), 1).unwrap_or(usize::MAX),
-                sums.map_or(0, |sums| sums.bytes(problem, split)),
-            ])?;
-        let x = match codes {
-            None => plan.aligned(x, x_copy, copies[0])?,
-            Some(codes) => {
-                let codes = codes.at([codes_at, scales_at]);
-                plan.prequantize(&codes, &source)?;
-                match codes.form {
-                    Prequant::Mx => blocks[0] = Some(codes.scales),
-                    Prequant::Groups { .. } => {
-                        groups.tensors[0] = scales_at.cast();
-                        groups.strides[0] = [codes.scales.strides[1], 1];
-                        groups.batch[0] = codes.scales.strides[0];
-                    }
-                }
-                codes.codes
-            }
-        };
-        let w = plan.aligned(w, w_copy, copies[1])?;
-        let mut aligned = |of: Option<Matrices>, at, copy| match of {
-            Some(of) => plan.aligned(of, at, copy),
-            None => Ok(Matrices::NONE),
-        };
-        let x_blocks = aligned(blocks[0], x_blocks_copy, block_copies[0])?;
-        let w_blocks = aligned(blocks[1], w_blocks_copy, block_copies[1])?;
-        let mut product = ProductArgs {
-            x: x.ptr,
-            w: w.ptr,
-            y: y.ptr,
-            x_batch: x.strides[0],
-            w_batch: if self.gate.is_some() { 0 } else { w.strides[0] },
-            w_half: w.strides[0],
-            y_batch: y.strides[0],
-            x_stride: x.strides[1],
-            w_stride: w.strides[1],
-            y_stride: y.strides[1],
-            x_scales: groups.tensors[0],
-            w_scales: groups.tensors[1],
-            x_scale_row: groups.strides[0][0],
-            x_scale_group: groups.strides[0][1],
-            w_scale_row: groups.strides[1][0],
-            w_scale_group: groups.strides[1][1],
-            x_scale_batch: groups.batch[0],
-            w_scale_batch: groups.batch[1],
-            x_blocks: x_blocks.ptr,
-            w_blocks: w_blocks.ptr,
-            x_block_batch: x_blocks.strides[0],
-            w_block_batch: w_blocks.strides[0],
-            x_block_row: x_blocks.strides[1],
-            w_block_row: w_blocks.strides[1],
-            adds: adds.into(),
-            gate_at: self.gate.map_or(0, |gate| gate.steps),
-            gate: self.gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
-            log2_group_n: groups.sizes[0].ilog2(),
-            log2_group_k: groups.sizes[1].ilog2(),
-            m: problem.m as u32,
-            n: problem.n as u32,
-            k: problem.k as u32,
-            batch: problem.batch as u32,
-            split_k: split.share as u32,
-            splits: split.count as u32,
-            y_type: real_code(y.dtype),
-            y_store: StoreUnit::of(&y, problem.batch, tile.m, steps.is_linear(self.scaled)) as u32,
-            ..ProductArgs::new(&steps)
-        };
+        let mut product =
+            ProductArgs { adds: adds.into(), ..self.arguments(&operands, tile, split) };
         if let Some(split) = self.split_cat {
             product.split = split.columns();
             let unit = if split.is_wide() { StoreUnit::Run } else { StoreUnit::Element };
@@ -392,6 +308,104 @@ impl Product<'_> {
             }
             Ok(())
         })
+    }
+
+    /// Those of the main kernel.
+    fn arguments(&self, operands: &Operands, tile: Tile, split: Split) -> ProductArgs {
+        let Self { y, problem, steps, gate, .. } = self;
+        let Operands { x, w, blocks: [x_blocks, w_blocks], groups } = operands;
+        let is_linear = steps.is_linear(self.scaled);
+        ProductArgs {
+            x: x.ptr,
+            w: w.ptr,
+            y: y.ptr,
+            x_batch: x.strides[0],
+            w_batch: if gate.is_some() { 0 } else { w.strides[0] },
+            w_half: w.strides[0],
+            y_batch: y.strides[0],
+            x_stride: x.strides[1],
+            w_stride: w.strides[1],
+            y_stride: y.strides[1],
+            x_scales: groups.tensors[0],
+            w_scales: groups.tensors[1],
+            x_scale_row: groups.strides[0][0],
+            x_scale_group: groups.strides[0][1],
+            w_scale_row: groups.strides[1][0],
+            w_scale_group: groups.strides[1][1],
+            x_scale_batch: groups.batch[0],
+            w_scale_batch: groups.batch[1],
+            x_blocks: x_blocks.ptr,
+            w_blocks: w_blocks.ptr,
+            x_block_batch: x_blocks.strides[0],
+            w_block_batch: w_blocks.strides[0],
+            x_block_row: x_blocks.strides[1],
+            w_block_row: w_blocks.strides[1],
+            log2_group_n: groups.sizes[0].ilog2(),
+            log2_group_k: groups.sizes[1].ilog2(),
+            m: problem.m as u32,
+            n: problem.n as u32,
+            k: problem.k as u32,
+            batch: problem.batch as u32,
+            split_k: split.share as u32,
+            splits: split.count as u32,
+            y_type: real_code(y.dtype),
+            y_store: StoreUnit::of(y, problem.batch, tile.m, is_linear) as u32,
+            gate_at: gate.map_or(0, |gate| gate.steps),
+            gate: gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
+            ..ProductArgs::new(steps)
+        }
+    }
+}
+
+/// What a product is given, and the copies of it that the main kernel takes.
+#[derive(Debug)]
+struct Sources {
+    x: Matrices,
+    w: Matrices,
+    blocks: [Option<Matrices>; 2],
+    /// What x is quantised to before.
+    codes: Option<Codes>,
+    /// Of x or its codes, of w, and of the blocks' scales.
+    copies: [Copy; 4],
+}
+
+/// What the main kernel takes.
+#[derive(Debug)]
+struct Operands {
+    x: Matrices,
+    w: Matrices,
+    blocks: [Matrices; 2],
+    groups: GroupScales,
+}
+
+impl Sources {
+    fn of(product: &Product<'_>, op: &'static str, tile: Tile) -> Result<Self> {
+        let problem = product.problem;
+        let [x_transposed, w_transposed] = problem.transposed;
+        let (x, w) = (product.x.near(x_transposed), product.w.near(w_transposed));
+        let blocks = product.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
+        let codes = product.prequant.map(|form| Codes::of(form, &x, problem));
+        let longest = tile.longest_strides(problem);
+        let taken = codes.as_ref().map_or(x, |codes| codes.codes);
+        let w_matrices = if product.gate.is_some() { 2 } else { problem.batch };
+        let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
+        let copies = [
+            taken.copied(op, "x", problem.batch, longest[0])?,
+            w.copied(op, "w", w_matrices, longest[1])?,
+            x_blocks,
+            w_blocks,
+        ];
+        Ok(Self { x, w, blocks, codes, copies })
+    }
+
+    /// Of a workspace: for codes and their scales, and for each copy.
+    fn bytes(&self) -> [usize; 6] {
+        let [codes, scales] = self.codes.as_ref().map_or([0; 2], Codes::bytes);
+        let bytes = |copy: usize, size: u64| {
+            usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
+        };
+        let (x, w) = (bytes(0, self.x.size()), bytes(1, self.w.size()));
+        [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
     }
 }
 
@@ -441,9 +455,19 @@ enum Form {
 }
 
 impl Sums {
-    fn of(problem: Problem, split: Split, form: Form) -> Option<Self> {
-        let width = problem.n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
-        (split.count > 1).then_some(Self { width, of_share: problem.m * width, form })
+    /// Those of a product, if it has any.
+    fn of(product: &Product<'_>, split: Split) -> Option<Self> {
+        if split.count == 1 || product.accumulate.is_some() {
+            return None;
+        }
+        let form = match (&product.gate, &product.split_cat) {
+            (Some(_), _) => Form::Gated,
+            (None, Some(_)) => Form::Split,
+            (None, None) => Form::Plain,
+        };
+        let Problem { m, n, .. } = product.problem;
+        let width = n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
+        Some(Self { width, of_share: m * width, form })
     }
 
     fn bytes(&self, problem: Problem, split: Split) -> usize {
@@ -501,6 +525,41 @@ impl Plan {
         let grid = self.grid_of(kernel.tile().threads, codes.runs());
         self.prequant = Some((kernel, grid, args));
         Ok(())
+    }
+
+    /// Quantises and copies what is to be, to these places.
+    fn operands(
+        &mut self,
+        sources: Sources,
+        groups: Option<GroupScales>,
+        [codes_at, scales_at, x_at, w_at, x_blocks_at, w_blocks_at]: [DevicePtr<u8>; 6],
+    ) -> Result<Operands> {
+        let Sources { x, w, mut blocks, codes, copies } = sources;
+        let mut groups = groups.unwrap_or(GroupScales::NONE);
+        let x = match codes {
+            None => self.aligned(x, x_at, copies[0])?,
+            Some(codes) => {
+                let codes = codes.at([codes_at, scales_at]);
+                self.prequantize(&codes, &x)?;
+                match codes.form {
+                    Prequant::Mx => blocks[0] = Some(codes.scales),
+                    Prequant::Groups { .. } => {
+                        groups.tensors[0] = scales_at.cast();
+                        groups.strides[0] = [codes.scales.strides[1], 1];
+                        groups.batch[0] = codes.scales.strides[0];
+                    }
+                }
+                codes.codes
+            }
+        };
+        let w = self.aligned(w, w_at, copies[1])?;
+        let mut aligned = |of: Option<Matrices>, at, copy| match of {
+            Some(of) => self.aligned(of, at, copy),
+            None => Ok(Matrices::NONE),
+        };
+        let x_blocks = aligned(blocks[0], x_blocks_at, copies[2])?;
+        let w_blocks = aligned(blocks[1], w_blocks_at, copies[3])?;
+        Ok(Operands { x, w, blocks: [x_blocks, w_blocks], groups })
     }
 
     /// Copies what goes beside the first parts of heads.
