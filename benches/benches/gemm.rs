@@ -14,14 +14,17 @@ use hk_core::op::product::Element8;
 use hk_core::op::quant::Fp8;
 use hk_gemm::{
     A16W8Options, A16Wfp4Options, Activation, AtomicOptions, BlockscaleOptions, Device, E8M0,
-    F4x2E2M1, F8E4M3, F8E4M3Fnuz, Fuse, GemmOptions, PtgqOptions, SplitCatOut, Stream, Tensor,
+    F4x2E2M1, F8E4M3, F8E4M3Fnuz, FeedForwardOptions, Fuse, GemmOptions, GmmOptions, GroupedForm,
+    PtgqOptions, SplitCatOut, Stream, Tensor, TgmmOut, TwoProductsOptions, TwoProductsOut,
     batched_gemm_a8w8_into, batched_gemm_a8w8_ptgq_into, batched_gemm_a16wfp4_into,
-    batched_gemm_afp4wfp4_into, batched_gemm_bf16_into, fused_gemm_a8w8_blockscale_mul_add_into,
-    fused_gemm_a8w8_blockscale_split_cat_into, fused_gemm_afp4wfp4_mul_add_into,
+    batched_gemm_afp4wfp4_into, batched_gemm_bf16_into, ff_a16w16_fused_gated_into,
+    ff_a16w16_fused_ungated_into, fused_gemm_a8w8_blockscale_a16w16_into,
+    fused_gemm_a8w8_blockscale_mul_add_into, fused_gemm_a8w8_blockscale_split_cat_into,
+    fused_gemm_afp4wfp4_a16w16_into, fused_gemm_afp4wfp4_mul_add_into,
     fused_gemm_afp4wfp4_split_cat_into, gemm_a8w8_blockscale_into, gemm_a8w8_into,
     gemm_a8w8_per_token_scale_into, gemm_a8wfp4_into, gemm_a16w8_blockscale_into,
     gemm_a16w16_atomic_into, gemm_a16w16_gated_into, gemm_a16w16_into, gemm_a16wfp4_into,
-    gemm_afp4wfp4_into,
+    gemm_afp4wfp4_into, gmm_into, nptgmm_into, ptgmm_into,
 };
 use hk_sim::exec::ExecOptions;
 
@@ -221,6 +224,85 @@ fn unlike<T: Fp8>(criterion: &mut Criterion, name: &str, one: T) {
     }
 }
 
+/// Every op of several products.
+fn several<T: Fp8>(criterion: &mut Criterion, name: &str, one: T) {
+    let stream = Device::open(name).expect("it opens").default_stream();
+    for [m, n, k] in SHAPES {
+        let wide =
+            |shape: &[usize]| Tensor::filled(&stream, shape, bf16::from_f32(0.5)).expect("it fits");
+        let bytes = |shape: &[usize]| Tensor::filled(&stream, shape, one).expect("it fits");
+        let codes = |shape: &[usize]| {
+            Tensor::filled(&stream, shape, F4x2E2M1::from_bits(0x25)).expect("it fits")
+        };
+        let blocks = |shape: &[usize]| Tensor::filled(&stream, shape, E8M0::ONE).expect("it fits");
+        let scales = |shape: &[usize]| Tensor::filled(&stream, shape, 0.5f32).expect("it fits");
+        let results = |shape: &[usize]| Tensor::<f32>::zeros(&stream, shape).expect("it fits");
+        // A router of 256 experts beside n columns.
+        let (x, w) = (&wide(&[m, k]), &wide(&[256, k]));
+        let (x_bytes, w_bytes) = (&bytes(&[m, k]), &bytes(&[n, k]));
+        let (x_codes, w_codes) = (&codes(&[m, k]), &codes(&[n, k]));
+        let (x_blocks, w_blocks) = (&blocks(&[m, k / 32]), &blocks(&[n, k / 32]));
+        let (x_scales, w_scales) = (&scales(&[m, k / 128]), &scales(&[n / 128, k / 128]));
+        let [mut y0, mut y1] = std::array::from_fn(|_| results(&[m, n]));
+        let [mut z0, mut z1] = std::array::from_fn(|_| results(&[m, 256]));
+        let (up, both, down) = (&wide(&[n, k]), &wide(&[2 * n, k]), &wide(&[n, k]));
+        let [mut y2, mut y3] = std::array::from_fn(|_| results(&[m, k]));
+        // Eight groups of which one is empty.
+        let sizes = [2, 3, 0, 1, 4, 1, 2, 3].map(|share| share * (m / 16) as i32);
+        let sizes = &Tensor::from_slice(&stream, &sizes, &[8]).expect("it fits");
+        let (matrices, of_rows) = (&wide(&[8, n, k]), &wide(&[m, n]));
+        let [mut y4, mut sums0, mut sums1] =
+            [&[m, n][..], &[8, k, n], &[8, k, n]].map(|shape| results(shape));
+        let options = &TwoProductsOptions::default();
+        let silu = &FeedForwardOptions::default().activation(Activation::Silu);
+        let grouped = &GmmOptions::default().form(GroupedForm::Transposed);
+        let ops: [Op<'_>; 7] = [
+            (
+                "fused_gemm_a8w8_blockscale_a16w16/e4m3",
+                Box::new(|| {
+                    let out = TwoProductsOut { narrow: &mut y0, wide: &mut z0 };
+                    let (narrow, scales) = ([x_bytes, w_bytes], [x_scales, w_scales]);
+                    let (narrow, scales) = (narrow.map(|x| &**x), scales.map(|x| &**x));
+                    fused_gemm_a8w8_blockscale_a16w16_into(narrow, scales, [x, w], options, out)
+                }),
+            ),
+            (
+                "fused_gemm_afp4wfp4_a16w16/e2m1",
+                Box::new(|| {
+                    let out = TwoProductsOut { narrow: &mut y1, wide: &mut z1 };
+                    let (narrow, scales) = ([x_codes, w_codes], [x_blocks, w_blocks]);
+                    let (narrow, scales) = (narrow.map(|x| &**x), scales.map(|x| &**x));
+                    fused_gemm_afp4wfp4_a16w16_into(narrow, scales, [x, w], options, out)
+                }),
+            ),
+            (
+                "ff_fused_gated/bf16",
+                Box::new(|| ff_a16w16_fused_gated_into(x, both, down, silu, &mut y2)),
+            ),
+            (
+                "ff_fused_ungated/bf16",
+                Box::new(|| ff_a16w16_fused_ungated_into(x, up, down, silu, &mut y3)),
+            ),
+            ("gmm/bf16", Box::new(|| gmm_into(x, matrices, sizes, grouped, &mut y4))),
+            (
+                "ptgmm/bf16",
+                Box::new(|| {
+                    let out = TgmmOut { out: &mut sums0, bias_grad: None };
+                    ptgmm_into(x, of_rows, sizes, grouped, out)
+                }),
+            ),
+            (
+                "nptgmm/bf16",
+                Box::new(|| {
+                    let out = TgmmOut { out: &mut sums1, bias_grad: None };
+                    nptgmm_into(x, of_rows, sizes, grouped, out)
+                }),
+            ),
+        ];
+        measure(criterion, &stream, (name, [m, n, k]), ops);
+    }
+}
+
 /// Every op whose operands are quantised, and batches.
 fn quantised<T: Fp8 + Element8>(criterion: &mut Criterion, name: &str, one: T) {
     let stream = Device::open(name).expect("it opens").default_stream();
@@ -295,6 +377,8 @@ fn main() {
     quantised(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
     unlike(&mut criterion, "sim:mi325x", F8E4M3Fnuz::from_f32(0.5));
     unlike(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
+    several(&mut criterion, "sim:mi325x", F8E4M3Fnuz::from_f32(0.5));
+    several(&mut criterion, "sim:mi355x", F8E4M3::from_f32(0.5));
     square(&mut criterion, 2048);
     square(&mut criterion, 4096);
     criterion.final_summary();

@@ -26,8 +26,13 @@ pub mod batched_gemm_a8w8;
 pub mod batched_gemm_a8w8_ptgq;
 pub mod batched_gemm_afp4wfp4;
 pub mod batched_gemm_bf16;
+mod feed_forward;
+pub mod ff_fused_gated;
+pub mod ff_fused_ungated;
+pub mod fused_gemm_a8w8_blockscale_a16w16;
 pub mod fused_gemm_a8w8_blockscale_mul_add;
 pub mod fused_gemm_a8w8_blockscale_split_cat;
+pub mod fused_gemm_afp4wfp4_a16w16;
 pub mod fused_gemm_afp4wfp4_mul_add;
 pub mod fused_gemm_afp4wfp4_split_cat;
 pub mod gemm_a16w16;
@@ -40,10 +45,12 @@ pub mod gemm_a8w8_blockscale;
 pub mod gemm_a8w8_per_token_scale;
 pub mod gemm_a8wfp4;
 pub mod gemm_afp4wfp4;
+pub mod gmm;
 mod mx;
 mod options;
 #[cfg(feature = "parity")]
 pub mod parity;
+mod two_products;
 
 pub use a8w8_blockscale::BlockscaleOptions;
 pub use a16w8_blockscale::A16W8Options;
@@ -54,12 +61,19 @@ pub use batched_gemm_a8w8_ptgq::{
 pub use batched_gemm_a16wfp4::{batched_gemm_a16wfp4, batched_gemm_a16wfp4_into};
 pub use batched_gemm_afp4wfp4::{batched_gemm_afp4wfp4, batched_gemm_afp4wfp4_into};
 pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
+pub use feed_forward::FeedForwardOptions;
+pub use ff_fused_gated::{ff_a16w16_fused_gated, ff_a16w16_fused_gated_into};
+pub use ff_fused_ungated::{ff_a16w16_fused_ungated, ff_a16w16_fused_ungated_into};
+pub use fused_gemm_a8w8_blockscale_a16w16::{
+    fused_gemm_a8w8_blockscale_a16w16, fused_gemm_a8w8_blockscale_a16w16_into,
+};
 pub use fused_gemm_a8w8_blockscale_mul_add::{
     Fuse, fused_gemm_a8w8_blockscale_mul_add, fused_gemm_a8w8_blockscale_mul_add_into,
 };
 pub use fused_gemm_a8w8_blockscale_split_cat::{
     fused_gemm_a8w8_blockscale_split_cat, fused_gemm_a8w8_blockscale_split_cat_into,
 };
+pub use fused_gemm_afp4wfp4_a16w16::{fused_gemm_afp4wfp4_a16w16, fused_gemm_afp4wfp4_a16w16_into};
 pub use fused_gemm_afp4wfp4_mul_add::{
     fused_gemm_afp4wfp4_mul_add, fused_gemm_afp4wfp4_mul_add_into,
 };
@@ -76,12 +90,17 @@ pub use gemm_a16w16_atomic::{AtomicOptions, gemm_a16w16_atomic, gemm_a16w16_atom
 pub use gemm_a16w16_gated::{gemm_a16w16_gated, gemm_a16w16_gated_into};
 pub use gemm_a16wfp4::{gemm_a16wfp4, gemm_a16wfp4_into};
 pub use gemm_afp4wfp4::{gemm_afp4wfp4, gemm_afp4wfp4_into};
+pub use gmm::{
+    GmmOptions, GroupedForm, Tgmm, TgmmOut, gmm, gmm_into, nptgmm, nptgmm_into, ptgmm, ptgmm_into,
+};
 pub use mx::A16Wfp4Options;
 pub use options::{GemmOptions, Layout, SplitCat, SplitCatOut};
+pub use two_products::{TwoProducts, TwoProductsOptions, TwoProductsOut};
 
 pub use hk_core::Activation;
 pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use hk_core::op::epilogue::{Epilogue, Operand};
+pub use hk_core::op::indices::Indices;
 pub use hk_core::op::quant::ScaleLayout;
 pub use hk_core::prelude::*;
 

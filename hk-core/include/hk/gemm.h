@@ -213,9 +213,22 @@ struct gemm_block {
 
   // ---- The product.
 
-  // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
+  // All sums are 0, as of no k.
+  __device__ void clear() {
+    for (auto& row : sum) {
+      for (auto& fragment : row) fragment = accumulator(0);
+    }
+  }
+  // Adds the sums of other k.
+  __device__ void add(const gemm_block& other) {
+    static_for<x_parts * fm>([&](auto i) {
+      static_for<w_parts * fn>([&](auto j) { sum[i][j] += other.sum[i][j]; });
+    });
+  }
+
   using w_streams = tile_streams<gated ? 2 : 1>;
 
+  // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_streams<1> x_tiles,
                            w_streams w_tiles, i32 steps, const group_scales& scales = {},
                            const block_scale_streams& blocks = {}) {
@@ -223,9 +236,7 @@ struct gemm_block {
                   "the interleaved schedule alone has groups and expands operands");
     static_assert(!gated || (!folds && types::as_read), "gates have neither");
     __builtin_assume(steps > 0);
-    for (auto& row : sum) {
-      for (auto& fragment : row) fragment = accumulator(0);
-    }
+    clear();
     x_operand x(lds, x_stride, wave_row() * (fm * atom.dim));
     w_operand w(lds + stages * x_operand::slot_bytes, w_stride, wave_column() * (fn * atom.dim));
     if constexpr (ping_pong && direct) {

@@ -75,13 +75,38 @@ template <class C>
   requires requires { C::SPLIT_CAT; }
 inline constexpr bool splits_columns<C> = C::SPLIT_CAT;
 
+// What kernels that make several parts need, since a loop over them would keep more scalars than there are
+// registers for: the arguments, read again, and scalars that wait in vector registers.
+template <class Args>
+__device__ inline const Args& arguments_again() {
+  auto in = kernel_arguments<Args>();
+  asm volatile("" : "+s"(in));
+  return *(const Args*)in;
+}
+class kept {
+ public:
+  __device__ kept(u32 value) : value_(value) { arch::forget(value_); }
+  __device__ operator u32() const { return arch::first_lane(value_); }
+
+ private:
+  u32 value_;
+};
+
 // What one workgroup makes.
 struct product_part {
   u32 batch, split;
   u32 row, column;     // the first of the block
+  u32 rows;            // where those of its matrix end
   i64 k_begin, k_end;  // its share of k
 
-  // That of workgroup `id`, where blocks have these sizes and are taken in groups of `group` rows.
+  // How many there are, where blocks have these sizes.
+  __device__ static u32 count(const ProductArgs& args, u32 block_rows, u32 block_columns) {
+    const u32 rows = (args.m + block_rows - 1) / block_rows;
+    const u32 columns = (args.n + block_columns - 1) / block_columns;
+    return rows * columns * args.splits * args.batch;
+  }
+
+  // That of workgroup `id`, where they are taken in groups of `group` rows.
   __device__ static product_part of(const ProductArgs& args, u32 id, u32 block_rows,
                                     u32 block_columns, u32 group) {
     const u32 rows = (args.m + block_rows - 1) / block_rows;
@@ -96,6 +121,7 @@ struct product_part {
             split,
             tile.row * block_rows,
             tile.column * block_columns,
+            args.m,
             k_begin,
             k_begin + (k_left < args.split_k ? k_left : args.split_k)};
   }
@@ -103,8 +129,12 @@ struct product_part {
 
 namespace detail {
 
-__device__ inline epilogue<ProductArgs> epilogue_of(const ProductArgs& args, u32 batch) {
-  return {kernel_arguments<ProductArgs>(), batch, args.n};
+// Where arguments are, beside their values: an index into them that is not a constant needs that.
+using argument_pointer = constant_pointer<ProductArgs>;
+
+__device__ inline epilogue<ProductArgs> epilogue_of(const ProductArgs& args, argument_pointer in,
+                                                    u32 batch) {
+  return {in, batch, args.n};
 }
 
 template <class Args>
@@ -125,7 +155,7 @@ __device__ inline const T* matrix_of(const void* operand, i64 stride, u32 batch)
 __device__ inline group_scales scales_of(const ProductArgs& args, const product_part& part) {
   return {args.x_scales + part.batch * args.x_scale_batch + part.row * args.x_scale_row,
           args.w_scales + part.batch * args.w_scale_batch,
-          args.m - part.row,
+          part.rows - part.row,
           args.x_scale_row,
           args.x_scale_group,
           args.w_scale_row,
@@ -146,7 +176,7 @@ __device__ inline block_scale_streams blocks_of(const ProductArgs& args, const p
     return block_scale_stream{base + part.batch * batch + row * stride + begin, stride, rows - row,
                               left};
   };
-  return {stream(args.x_blocks, args.x_block_batch, args.x_block_row, part.row, args.m),
+  return {stream(args.x_blocks, args.x_block_batch, args.x_block_row, part.row, part.rows),
           stream(args.w_blocks, args.w_block_batch, args.w_block_row, part.column, args.n)};
 }
 
@@ -169,8 +199,7 @@ struct linear_chain {
   const f32* column_factor = nullptr;  // of the block's first column
   vec<f32, run> bias[columns] = {};
 
-  __device__ linear_chain(const ProductArgs& args, const product_part& part) {
-    const auto in = kernel_arguments<ProductArgs>();
+  __device__ linear_chain(const ProductArgs& args, argument_pointer in, const product_part& part) {
     for (u32 i = 0; i < args.step_count; ++i) {
       const auto kind = static_cast<step_kind>(in->steps[i].kind);
       const EpilogueOperand a = in->steps[i].a;
@@ -250,10 +279,9 @@ namespace detail {
 // What becomes of the sums of gates, and of what they let through: steps before, the gate, and steps
 // behind. `n` columns of gates precede those of the others in an operand of the steps before.
 template <int Run>
-__device__ inline vec<f32, Run> gated_run(u32 batch, vec<f32, Run> gates, vec<f32, Run> values,
-                                          u32 row, u32 column) {
+__device__ inline vec<f32, Run> gated_run(argument_pointer in, u32 batch, vec<f32, Run> gates,
+                                          vec<f32, Run> values, u32 row, u32 column) {
   // Read again each time: there are too few scalar registers to keep them.
-  auto in = kernel_arguments<ProductArgs>();
   asm volatile("" : "+s"(in));
   const epilogue<ProductArgs> before{in, batch, 2 * in->n};
   gates = before.apply(gates, row, column, 0, in->gate_at);
@@ -269,14 +297,15 @@ __device__ inline u32 behind_gates(u32 n) { return (n + 7) / 8 * 8; }
 // Stores a block of gated results, or the sums of gates and of the others if k is split.
 template <class Block>
 __device__ inline void store_gated(const Block& block, const ProductArgs& args,
-                                   const result_matrix& y, const product_part& part) {
+                                   argument_pointer in, const result_matrix& y,
+                                   const product_part& part) {
   constexpr int half = Block::runs_per_part;
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < Block::runs / 2; ++i) {
     const u32 gate = i / half * (2 * half) + i % half;
     const u32 y_row = part.row + block.result_row(gate);
     const u32 y_column = part.column + block.result_column(gate);
-    if (y_row >= args.m || y_column >= args.n) continue;
+    if (y_row >= part.rows || y_column >= args.n) continue;
     vec<f32, Block::run> gates, values;
     with_constant<0, Block::runs / 2>(i, [&](auto c) {
       constexpr int of_gate = c / half * (2 * half) + c % half;
@@ -289,19 +318,19 @@ __device__ inline void store_gated(const Block& block, const ProductArgs& args,
       store_run(behind, y_row, y_column, values);
     } else {
       store_run(y, y_row, y_column,
-                gated_run(part.batch, gates, values, y_row, y_column));
+                gated_run(in, part.batch, gates, values, y_row, y_column));
     }
   }
 }
 
 // Adds a block to what y holds, which other workgroups do at the same time.
 template <class Block>
-__device__ inline void add_block(const Block& block, const result_matrix& y, u32 rows,
+__device__ inline void add_block(const Block& block, const result_matrix& y,
                                  const product_part& part) {
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < Block::runs; ++i) {
     const u32 row = part.row + block.result_row(i), column = part.column + block.result_column(i);
-    if (row >= rows || column >= y.columns) continue;
+    if (row >= part.rows || column >= y.columns) continue;
     vec<f32, Block::run> values;
     with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
     f32* to = reinterpret_cast<f32*>(y.base) + row * y.stride + column;
@@ -315,13 +344,14 @@ __device__ inline void add_block(const Block& block, const result_matrix& y, u32
 
 }  // namespace detail
 
+// Multiplies what a part of a product is made of: at least one k. `lds` has the block's lds_bytes.
 template <class Tile>
-__device__ void product(const ProductArgs& args) {
+__device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<Tile>& block,
+                                                                    const ProductArgs& args,
+                                                                    const product_part& part,
+                                                                    lds_pointer lds) {
   using Block = gemm_block<Tile>;
-  __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
-
-  const auto part = product_part::of(args, block_idx().x, Tile::BM, Block::columns, Tile::GROUP);
-  const auto [batch, split, row, column, k_begin, k_end] = part;
+  const auto [batch, split, row, column, rows, k_begin, k_end] = part;
   const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
   const auto x = detail::matrix_of<typename Block::X>(args.x, args.x_batch, batch);
   const auto w = detail::matrix_of<typename Block::W>(args.w, args.w_batch, batch);
@@ -334,36 +364,44 @@ __device__ void product(const ProductArgs& args) {
   w_tiles.of[0] = w_stream(w);
   if constexpr (Block::gated) w_tiles.of[1] = w_stream(w + args.w_half);
 
-  Block block;
-  block.multiply(lds_start(lds), args.x_stride, args.w_stride,
-                 {{stream_of<typename Block::x_operand>(x, args.x_stride, row, args.m - row, k_begin,
+  block.multiply(lds, args.x_stride, args.w_stride,
+                 {{stream_of<typename Block::x_operand>(x, args.x_stride, row, rows - row, k_begin,
                                                         k_end, steps, Tile::BK)}},
                  w_tiles, steps, detail::scales_of(args, part), detail::blocks_of(args, part));
+}
 
+// Stores what a part of a product has become, or the partial sums of a share of k.
+template <class Tile>
+__device__ __attribute__((always_inline)) inline void store_part(const gemm_block<Tile>& block,
+                                                                 const ProductArgs& args,
+                                                                 detail::argument_pointer in,
+                                                                 const product_part& part) {
+  using Block = gemm_block<Tile>;
+  const auto [batch, split, row, column, rows, k_begin, k_end] = part;
   const result_matrix y =
       detail::results_of(args, batch * args.y_batch + split * args.split_stride);
   if constexpr (is_atomic<Tile>) {
-    if (args.adds) return detail::add_block(block, y, args.m, part);
+    if (args.adds) return detail::add_block(block, y, part);
   }
   if constexpr (Block::gated) {
-    detail::store_gated(block, args, y, part);
+    detail::store_gated(block, args, in, y, part);
     return;
   }
-  const bool inside = row + Tile::BM <= args.m && column + Tile::BN <= args.n;
+  const bool inside = row + Tile::BM <= rows && column + Tile::BN <= args.n;
   const bool splits = splits_columns<Tile> && args.splits == 1;
   if (inside && !splits && args.y_store == static_cast<u32>(store_unit::block)) {
-    const detail::linear_chain<Block, Tile::SCALED> chain(args, part);
+    const detail::linear_chain<Block, Tile::SCALED> chain(args, in, part);
     with_type(y.type, [&](auto zero) {
       detail::store_block<decltype(zero)>(block, chain, y, row, column);
     });
     return;
   }
-  const auto chain = detail::epilogue_of(args, batch);
+  const auto chain = detail::epilogue_of(args, in, batch);
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < Block::runs; ++i) {
     const u32 y_row = row + block.result_row(i);
     const u32 y_column = column + block.result_column(i);
-    if (y_row >= args.m || y_column >= args.n) continue;
+    if (y_row >= rows || y_column >= args.n) continue;
     vec<f32, Block::run> values;
     with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
     values = chain.apply(values, y_row, y_column);
@@ -373,6 +411,16 @@ __device__ void product(const ProductArgs& args) {
       store_run(y, y_row, y_column, values);
     }
   }
+}
+
+template <class Tile>
+__device__ void product(const ProductArgs& args) {
+  using Block = gemm_block<Tile>;
+  __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
+  const auto part = product_part::of(args, block_idx().x, Tile::BM, Block::columns, Tile::GROUP);
+  Block block;
+  multiply_part(block, args, part, lds_start(lds));
+  store_part(block, args, kernel_arguments<ProductArgs>(), part);
 }
 
 // x holds the partial sums: f32, m rows of x_stride, a multiple of 8, per split. Those of gates, if the
@@ -407,9 +455,9 @@ __device__ void product_reduce(const ProductArgs& args) {
     const result_matrix y = detail::results_of(*in, batch * in->y_batch);
     if constexpr (is_gated<Tile>) {
       const vec<f32, run> values = sum_from(detail::behind_gates(args.n) + column);
-      store_run(y, row, column, detail::gated_run(batch, sum, values, row, column));
+      store_run(y, row, column, detail::gated_run(in, batch, sum, values, row, column));
     } else {
-      const auto values = detail::epilogue_of(args, batch).apply(sum, row, column);
+      const auto values = detail::epilogue_of(args, in, batch).apply(sum, row, column);
       if constexpr (splits_columns<Tile>) {
         store_split_run(y, in->split, row, column, values);
       } else {

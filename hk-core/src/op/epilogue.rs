@@ -2,6 +2,7 @@
 //! on the f32 accumulator, then one rounding. The steps run inside the kernel, whatever they are; nothing is reordered.
 
 use super::Arguments;
+use super::product::{Matrices, real_code};
 use crate::dtype::{Real, bf16, f16};
 use crate::{Activation, AnyPtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView, kernel_args};
 
@@ -64,6 +65,8 @@ pub enum Extent {
     Rows,
     /// A number per column, `(n)`.
     Columns,
+    /// A number per column of a result that calls them so.
+    ColumnsOf(&'static [&'static str]),
     /// Of a gated product, a number per column of the gates, then of what they let through, `(2n)`.
     Halves,
     /// A number per element, `(m, n)`.
@@ -95,6 +98,7 @@ impl Extent {
             Self::OneOrColumns if wide && shape[rank - 1] == 1 => per(&["batch", "n", "1"], [0, 1]),
             Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
             Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
+            Self::ColumnsOf(columns) => (columns, [0, 1]),
             Self::Halves => (&["2n"], [0, 1]),
             Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
             Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),
@@ -377,6 +381,29 @@ impl Lowered {
         };
         self.steps[self.count as usize] = arg;
         self.count += 1;
+        Ok(())
+    }
+
+    /// Adds, as the last step, what so many matrices of results hold before.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) if there are too many steps or tensors.
+    pub fn push_results(&mut self, args: &Arguments, y: &Matrices, batch: u64) -> Result<()> {
+        let room = (self.count as usize) < MAX_STEPS && self.used < MAX_TENSORS;
+        args.require(room, "epilogue", format_args!("of at most {MAX_STEPS} steps"), self.count)?;
+        let a = OperandArg {
+            batch_stride: y.strides[0],
+            row_stride: y.strides[1],
+            column_stride: 1,
+            number: 0.0,
+            tensor: self.used as i32,
+            element: real_code(y.dtype),
+            wide: y.are_aligned(batch).into(),
+        };
+        self.steps[self.count as usize] = StepArg { kind: 1, parameter: 1.0, a, ..StepArg::NONE };
+        self.count += 1;
+        self.tensors[self.used] = y.ptr;
+        self.used += 1;
         Ok(())
     }
 

@@ -42,7 +42,7 @@ kernel_args! {
     /// Indices as kernels take them: `IndexList` in `hk/indices.h`.
     pub struct IndexList {
         base: AnyPtr,
-        count: u32,
+        pub(super) count: u32,
         is_64: u32,
     }
 }
@@ -77,6 +77,19 @@ impl Indices<'_> {
         let few = u32::try_from(count);
         args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
         Ok(IndexList { base, count: few.unwrap_or_default(), is_64 })
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        match self {
+            Self::I32(tensor) => tensor.len(),
+            Self::I64(tensor) => tensor.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
     }
 
     /// The indices, once all work that writes them is done.

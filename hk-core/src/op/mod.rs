@@ -40,9 +40,13 @@
 
 mod arguments;
 pub mod epilogue;
+pub mod feed_forward;
+pub mod grouped;
 pub mod indices;
+mod plan;
 pub mod prequant;
 pub mod product;
+pub mod product_pair;
 pub mod quant;
 mod record;
 pub mod rows;

@@ -6,14 +6,13 @@
 
 use super::Call;
 use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
-use super::prequant::{Codes, Prequant, PrequantArgs};
-use super::split_cat::{CatArgs, SplitCat, SplitColumns};
+use super::plan::{Choice, Draft, Operands, Plan};
+use super::prequant::Prequant;
+use super::split_cat::{SplitCat, SplitColumns};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
 use crate::kernel::KernelSet;
-use crate::{
-    Activation, AnyPtr, Device, DevicePtr, Error, Result, TensorSlice, TileFunction, kernel_args,
-};
+use crate::{Activation, AnyPtr, DevicePtr, Error, Result, TensorSlice, kernel_args};
 
 /// 8-bit element types whose products the matrix units add up; floating point in the flavour of the
 /// chip.
@@ -31,15 +30,6 @@ macro_rules! elements {
 }
 
 elements!(i8: "i8", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3", F8E5M2: "e5m2", F8E5M2Fnuz: "e5m2");
-
-/// The kernels that add up and pack, and those that quantise.
-const SHARED: &str = "product";
-const PREQUANT: &str = "prequant";
-/// The kernel that copies heads.
-const SPLIT_CAT: &str = "split_cat";
-
-/// Most workgroups of a launch's second dimension.
-const MAX_GRID_Y: u64 = 65_535;
 
 /// Matrices of rows of adjacent elements: an operand or the result, as it is stored. Elements that
 /// share a byte count as one.
@@ -76,6 +66,20 @@ impl Matrices {
         Self { shape: [rows, self.shape[1]], strides: [matrix, row], ..self }
     }
 
+    /// The same with so many rows of so many elements.
+    #[must_use]
+    pub const fn with_shape(mut self, shape: [u64; 2]) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// The same with rows as long as they are apart.
+    #[must_use]
+    pub const fn padded(mut self) -> Self {
+        self.shape[1] = self.strides[1] as u64;
+        self
+    }
+
     /// Two matrices that follow each other in one, whose rows are stored, or, if they are `transposed`,
     /// its columns.
     #[must_use]
@@ -107,17 +111,30 @@ impl Matrices {
     }
 
     /// Of what there is not.
-    const NONE: Self = Self { ptr: AnyPtr::NULL, dtype: DType::U8, shape: [0; 2], strides: [0; 2] };
+    pub(super) const NONE: Self =
+        Self { ptr: AnyPtr::NULL, dtype: DType::U8, shape: [0; 2], strides: [0; 2] };
 
     /// With no distance to rows that there are not, which must not make offsets long. Of what is
     /// `transposed`, they must lie outside.
-    fn near(self, transposed: bool) -> Self {
+    pub(super) fn near(self, transposed: bool) -> Self {
         let is_single = self.shape[0] == 1 && !transposed;
         Self { strides: [self.strides[0], if is_single { 0 } else { self.strides[1] }], ..self }
     }
 
+    /// Bytes of one matrix.
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = self.rows().saturating_mul(self.strides[1] as u64).saturating_mul(self.size());
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Room for a matrix of such rows, aligned, in a workspace.
+    pub fn in_workspace<T: Element>([rows, width]: [u64; 2]) -> Self {
+        let strides = [0, width.next_multiple_of(16) as i64];
+        Self { ptr: AnyPtr::NULL, dtype: T::DTYPE, shape: [rows, width], strides }
+    }
+
     /// Bytes of one element.
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         self.dtype.size() as u64
     }
 
@@ -130,7 +147,7 @@ impl Matrices {
 
     /// The length of the rows of a copy as the main kernels take it: of whole chunks of 16 bytes, at
     /// most `longest` elements; none if they take the operand itself. What is added is zeros.
-    fn copied(
+    pub(super) fn copied(
         &self,
         op: &'static str,
         arg: &'static str,
@@ -155,7 +172,7 @@ impl Matrices {
 }
 
 /// The copies that scales of blocks need, for blocks of the result of so many rows and columns.
-fn copies_of_blocks(
+pub(super) fn copies_of_blocks(
     op: &'static str,
     batch: u64,
     blocks: [Option<Matrices>; 2],
@@ -171,14 +188,14 @@ fn copies_of_blocks(
 
 /// A copy of an operand in aligned rows: of as many matrices, or none.
 #[derive(Debug, Clone, Copy)]
-struct Copy {
-    matrices: u64,
-    rows: u64,
-    width: u64,
+pub(super) struct Copy {
+    pub(super) matrices: u64,
+    pub(super) rows: u64,
+    pub(super) width: u64,
 }
 
 impl Copy {
-    fn elements(&self) -> u64 {
+    pub(super) fn elements(&self) -> u64 {
         self.matrices.saturating_mul(self.rows).saturating_mul(self.width)
     }
 }
@@ -262,56 +279,24 @@ impl Product<'_> {
     /// [`Error::NoTile`] if there is no tile of that name, [`Error::Value`] if the tile cannot
     /// compute a product so large.
     pub fn launch(self, mut call: Call) -> Result<()> {
-        let problem = self.problem;
-        if problem.m == 0 || problem.batch == 0 {
+        if self.has_no_results() {
             return Ok(());
         }
         let mut plan = Plan::new(&call, self.kernels);
-        let Choice { kernel, tile, split, grid } = plan.choose(&self)?;
-        let sources = Sources::of(&self, call.op(), tile)?;
-        let sums = Sums::of(&self, split);
-        let [codes, scales, x, w, x_blocks, w_blocks] = sources.bytes();
-        let sums_bytes = sums.map_or(0, |sums| sums.bytes(problem, split));
-        let [codes, scales, x, w, x_blocks, w_blocks, sums_at] =
-            call.workspace([codes, scales, x, w, x_blocks, w_blocks, sums_bytes])?;
-        let operands =
-            plan.operands(sources, self.groups, [codes, scales, x, w, x_blocks, w_blocks])?;
-        let adds = self.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
-        let mut product =
-            ProductArgs { adds: adds.into(), ..self.arguments(&operands, tile, split) };
-        if let Some(split) = self.split_cat {
-            product.split = split.columns();
-            let unit = if split.is_wide() { StoreUnit::Run } else { StoreUnit::Element };
-            product.y_store = unit as u32;
-            plan.cat(&split)?;
-        }
-        if adds && self.accumulate == Some(false) {
-            plan.elementwise("clear", [1, problem.m * problem.n.div_ceil(8)], product)?;
-        }
-        match sums {
-            None => plan.launches.push((kernel, [grid, 1, 1], product)),
-            Some(sums) => plan.in_shares(kernel, grid, product, tile.m, (sums, sums_at.cast()))?,
-        }
-        call.submit(|stream| {
-            if let Some((kernel, grid, args)) = &plan.prequant {
-                // SAFETY: the kernel reads x and writes the workspace that the call has.
-                unsafe { kernel.launch(stream, *grid, args) }?;
-            }
-            if let Some((kernel, grid, args)) = &plan.cat {
-                // SAFETY: the kernel reads and writes what the call has, each element once.
-                unsafe { kernel.launch(stream, *grid, args) }?;
-            }
-            for (kernel, grid, args) in &plan.launches {
-                // SAFETY: the kernels read the operands, and what the ones before have written to
-                // copies and sums, and write y, within the shapes and strides that were checked.
-                unsafe { kernel.launch(stream, *grid, args) }?;
-            }
-            Ok(())
-        })
+        let Choice { kernel, tile, split } = plan.choose(&self)?;
+        let draft = Draft::of(self, &plan, tile, split)?;
+        let at = call.workspace(draft.bytes())?;
+        draft.plan(&mut plan, kernel, at)?;
+        plan.submit(call)
+    }
+
+    /// Whether there is nothing to compute.
+    pub(super) const fn has_no_results(&self) -> bool {
+        self.problem.m == 0 || self.problem.batch == 0
     }
 
     /// Those of the main kernel.
-    fn arguments(&self, operands: &Operands, tile: Tile, split: Split) -> ProductArgs {
+    pub(super) fn arguments(&self, operands: &Operands, tile: Tile, split: Split) -> ProductArgs {
         let Self { y, problem, steps, gate, .. } = self;
         let Operands { x, w, blocks: [x_blocks, w_blocks], groups } = operands;
         let is_linear = steps.is_linear(self.scaled);
@@ -357,58 +342,6 @@ impl Product<'_> {
     }
 }
 
-/// What a product is given, and the copies of it that the main kernel takes.
-#[derive(Debug)]
-struct Sources {
-    x: Matrices,
-    w: Matrices,
-    blocks: [Option<Matrices>; 2],
-    /// What x is quantised to before.
-    codes: Option<Codes>,
-    /// Of x or its codes, of w, and of the blocks' scales.
-    copies: [Copy; 4],
-}
-
-/// What the main kernel takes.
-#[derive(Debug)]
-struct Operands {
-    x: Matrices,
-    w: Matrices,
-    blocks: [Matrices; 2],
-    groups: GroupScales,
-}
-
-impl Sources {
-    fn of(product: &Product<'_>, op: &'static str, tile: Tile) -> Result<Self> {
-        let problem = product.problem;
-        let [x_transposed, w_transposed] = problem.transposed;
-        let (x, w) = (product.x.near(x_transposed), product.w.near(w_transposed));
-        let blocks = product.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
-        let codes = product.prequant.map(|form| Codes::of(form, &x, problem));
-        let longest = tile.longest_strides(problem);
-        let taken = codes.as_ref().map_or(x, |codes| codes.codes);
-        let w_matrices = if product.gate.is_some() { 2 } else { problem.batch };
-        let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
-        let copies = [
-            taken.copied(op, "x", problem.batch, longest[0])?,
-            w.copied(op, "w", w_matrices, longest[1])?,
-            x_blocks,
-            w_blocks,
-        ];
-        Ok(Self { x, w, blocks, codes, copies })
-    }
-
-    /// Of a workspace: for codes and their scales, and for each copy.
-    fn bytes(&self) -> [usize; 6] {
-        let [codes, scales] = self.codes.as_ref().map_or([0; 2], Codes::bytes);
-        let bytes = |copy: usize, size: u64| {
-            usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
-        };
-        let (x, w) = (bytes(0, self.x.size()), bytes(1, self.w.size()));
-        [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
-    }
-}
-
 /// The number by which the kernels know a type of results.
 pub(super) fn real_code(dtype: DType) -> u32 {
     match dtype {
@@ -418,302 +351,70 @@ pub(super) fn real_code(dtype: DType) -> u32 {
     }
 }
 
-/// The launches of a product, in order.
-struct Plan {
-    op: &'static str,
-    device: Device,
-    kernels: &'static KernelSet,
-    prequant: Option<(TileFunction<PrequantArgs>, [u32; 3], PrequantArgs)>,
-    cat: Option<(TileFunction<CatArgs>, [u32; 3], CatArgs)>,
-    launches: Vec<(TileFunction<ProductArgs>, [u32; 3], ProductArgs)>,
-}
-
-/// How the main kernel is launched.
-struct Choice {
-    kernel: TileFunction<ProductArgs>,
-    tile: Tile,
-    split: Split,
-    grid: u32,
-}
-
-/// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.
-#[derive(Debug, Clone, Copy)]
-struct Sums {
-    width: u64,
-    of_share: u64,
-    form: Form,
-}
-
-/// What becomes of sums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Plain,
-    /// They are of gates, and then of what they let through.
-    Gated,
-    /// Columns go to different tensors.
-    Split,
-}
-
-impl Sums {
-    /// Those of a product, if it has any.
-    fn of(product: &Product<'_>, split: Split) -> Option<Self> {
-        if split.count == 1 || product.accumulate.is_some() {
-            return None;
-        }
-        let form = match (&product.gate, &product.split_cat) {
-            (Some(_), _) => Form::Gated,
-            (None, Some(_)) => Form::Split,
-            (None, None) => Form::Plain,
-        };
-        let Problem { m, n, .. } = product.problem;
-        let width = n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
-        Some(Self { width, of_share: m * width, form })
-    }
-
-    fn bytes(&self, problem: Problem, split: Split) -> usize {
-        let count = problem.batch.saturating_mul(split.count).saturating_mul(self.of_share);
-        usize::try_from(count.saturating_mul(size_of::<f32>() as u64)).unwrap_or(usize::MAX)
-    }
-}
-
-impl Plan {
-    fn new(call: &Call, kernels: &'static KernelSet) -> Self {
-        Self {
-            op: call.op(),
-            device: call.device().clone(),
-            kernels,
-            prequant: None,
-            cat: None,
-            launches: Vec::new(),
-        }
-    }
-
-    fn compute_units(&self) -> u64 {
-        u64::from(self.device.info().compute_units).max(1)
-    }
-
-    fn choose(&self, product: &Product<'_>) -> Result<Choice> {
-        let &Product { kernels, core, variant, problem, splits, tile, .. } = product;
-        let (op, device) = (self.op, &self.device);
-        let kernel: TileFunction<ProductArgs> = match tile {
-            Some(name) => kernels.named_function(device, op, core, variant, name)?,
-            None => {
-                let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
-                let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
-                kernels.best_function(device, op, core, variant, &dims, score)?
-            }
-        };
-        let tile = Tile::of(kernel.tile());
-        let split = match splits {
-            None => tile.split(problem, self.compute_units()),
-            Some(splits) => tile.split_into(problem, splits.into()),
-        };
-        let grid = tile.grid(problem, split).ok_or_else(|| {
-            let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
-            let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
-            let batch = if problem.batch > 1 { format!("{} x ", problem.batch) } else { "".into() };
-            let got = format!("{batch}[{}, {}] in {} shares", problem.m, problem.n, split.count);
-            Error::value(op, "y", constraint, got)
-        })?;
-        Ok(Choice { kernel, tile, split, grid })
-    }
-
-    /// Quantises x.
-    fn prequantize(&mut self, codes: &Codes, x: &Matrices) -> Result<()> {
-        let (name, args) = codes.launch(x);
-        let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
-        let grid = self.grid_of(kernel.tile().threads, codes.runs());
-        self.prequant = Some((kernel, grid, args));
-        Ok(())
-    }
-
-    /// Quantises and copies what is to be, to these places.
-    fn operands(
-        &mut self,
-        sources: Sources,
-        groups: Option<GroupScales>,
-        [codes_at, scales_at, x_at, w_at, x_blocks_at, w_blocks_at]: [DevicePtr<u8>; 6],
-    ) -> Result<Operands> {
-        let Sources { x, w, mut blocks, codes, copies } = sources;
-        let mut groups = groups.unwrap_or(GroupScales::NONE);
-        let x = match codes {
-            None => self.aligned(x, x_at, copies[0])?,
-            Some(codes) => {
-                let codes = codes.at([codes_at, scales_at]);
-                self.prequantize(&codes, &x)?;
-                match codes.form {
-                    Prequant::Mx => blocks[0] = Some(codes.scales),
-                    Prequant::Groups { .. } => {
-                        groups.tensors[0] = scales_at.cast();
-                        groups.strides[0] = [codes.scales.strides[1], 1];
-                        groups.batch[0] = codes.scales.strides[0];
-                    }
-                }
-                codes.codes
-            }
-        };
-        let w = self.aligned(w, w_at, copies[1])?;
-        let mut aligned = |of: Option<Matrices>, at, copy| match of {
-            Some(of) => self.aligned(of, at, copy),
-            None => Ok(Matrices::NONE),
-        };
-        let x_blocks = aligned(blocks[0], x_blocks_at, copies[2])?;
-        let w_blocks = aligned(blocks[1], w_blocks_at, copies[3])?;
-        Ok(Operands { x, w, blocks: [x_blocks, w_blocks], groups })
-    }
-
-    /// Copies what goes beside the first parts of heads.
-    fn cat(&mut self, split: &SplitCat) -> Result<()> {
-        let Some((args, pieces)) = split.copy() else { return Ok(()) };
-        let kernel = self.kernels.named_function(&self.device, self.op, SPLIT_CAT, "cat", "any")?;
-        let grid = self.grid_of(kernel.tile().threads, [1, pieces]);
-        self.cat = Some((kernel, grid, args));
-        Ok(())
-    }
-
-    /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
-    fn aligned(&mut self, of: Matrices, at: DevicePtr<u8>, copy: Copy) -> Result<Matrices> {
-        let Copy { matrices, rows, width } = copy;
-        if matrices == 0 {
-            return Ok(of);
-        }
-        let per_matrix = if of.strides[0] == 0 { 0 } else { (rows * width) as i64 };
-        let ptr = of.ptr.moved_to(at.address());
-        let copied =
-            Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
-        let args = ProductArgs {
-            x: of.ptr,
-            y: ptr,
-            x_batch: of.strides[0],
-            y_batch: per_matrix,
-            x_stride: of.strides[1],
-            y_stride: width as i64,
-            m: of.shape[0] as u32,
-            n: of.shape[1] as u32,
-            batch: matrices as u32,
-            ..ProductArgs::new(&Lowered::default())
-        };
-        let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
-        self.elementwise(kernel, [matrices, rows * width / (16 / of.size())], args)?;
-        Ok(copied)
-    }
-
-    /// A product whose shares of k are summed by a second kernel, which has the epilogue.
-    fn in_shares(
-        &mut self,
-        kernel: TileFunction<ProductArgs>,
-        grid: u32,
-        product: ProductArgs,
-        block_rows: u64,
-        (sums, at): (Sums, DevicePtr<f32>),
-    ) -> Result<()> {
-        let per_matrix = sums.of_share as i64 * i64::from(product.splits);
-        let stored = Matrices {
-            ptr: at.any(),
-            dtype: DType::F32,
-            shape: [product.m.into(), sums.width],
-            strides: [per_matrix, sums.width as i64],
-        };
-        let partial = ProductArgs {
-            y: stored.ptr,
-            y_batch: per_matrix,
-            y_stride: sums.width as i64,
-            split_stride: sums.of_share as i64,
-            y_type: f32::CODE,
-            y_store: StoreUnit::of(&stored, product.batch.into(), block_rows, true) as u32,
-            step_count: 0,
-            ..product
-        };
-        let reduced = ProductArgs {
-            x: partial.y,
-            x_batch: partial.y_batch,
-            x_stride: partial.y_stride,
-            split_stride: partial.split_stride,
-            ..product
-        };
-        self.launches.push((kernel, [grid, 1, 1], partial));
-        let (name, pieces) = match sums.form {
-            Form::Plain => ("reduce", sums.of_share / 8),
-            Form::Gated => ("reduce_gated", sums.of_share / 16),
-            Form::Split => ("reduce_split", sums.of_share / 8),
-        };
-        self.elementwise(name, [product.batch.into(), pieces], reduced)
-    }
-
-    /// A kernel whose lanes each take so many pieces of each matrix: not more workgroups than keep the
-    /// device busy.
-    fn elementwise(
-        &mut self,
-        name: &str,
-        [matrices, pieces]: [u64; 2],
-        args: ProductArgs,
-    ) -> Result<()> {
-        let kernel = self.kernels.named_function(&self.device, self.op, SHARED, name, "any")?;
-        let grid = self.grid_of(kernel.tile().threads, [matrices, pieces]);
-        self.launches.push((kernel, grid, args));
-        Ok(())
-    }
-
-    /// Workgroups of a kernel whose lanes each take so many pieces of each matrix.
-    fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
-        let enough = pieces.div_ceil(threads.into());
-        let most = (self.compute_units() * 8).div_ceil(matrices);
-        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
-        [enough.clamp(1, most), y, z].map(|size| size as u32)
-    }
-}
-
 kernel_args! {
     /// Arguments of the kernels, as `hk/product.h` declares them.
     pub struct ProductArgs {
-        x: AnyPtr,
-        w: AnyPtr,
-        y: AnyPtr,
-        tensors: [AnyPtr; MAX_TENSORS],
-        x_stride: i64,
-        w_stride: i64,
-        y_stride: i64,
-        x_batch: i64,
-        w_batch: i64,
-        w_half: i64,
-        y_batch: i64,
-        split_stride: i64,
-        x_scales: DevicePtr<f32>,
-        w_scales: DevicePtr<f32>,
-        x_scale_row: i64,
-        x_scale_group: i64,
-        w_scale_row: i64,
-        w_scale_group: i64,
-        x_scale_batch: i64,
-        w_scale_batch: i64,
-        x_blocks: AnyPtr,
-        w_blocks: AnyPtr,
-        x_block_row: i64,
-        w_block_row: i64,
-        x_block_batch: i64,
-        w_block_batch: i64,
-        log2_group_n: u32,
-        log2_group_k: u32,
-        m: u32,
-        n: u32,
-        k: u32,
-        batch: u32,
-        split_k: u32,
-        splits: u32,
-        y_type: u32,
-        y_store: u32,
-        step_count: u32,
-        gate_at: u32,
-        gate: u32,
-        adds: u32,
-        split: SplitColumns,
-        steps: [StepArg; MAX_STEPS],
+        pub(super) x: AnyPtr,
+        pub(super) w: AnyPtr,
+        pub(super) y: AnyPtr,
+        pub(super) tensors: [AnyPtr; MAX_TENSORS],
+        pub(super) x_stride: i64,
+        pub(super) w_stride: i64,
+        pub(super) y_stride: i64,
+        pub(super) x_batch: i64,
+        pub(super) w_batch: i64,
+        pub(super) w_half: i64,
+        pub(super) y_batch: i64,
+        pub(super) split_stride: i64,
+        pub(super) x_scales: DevicePtr<f32>,
+        pub(super) w_scales: DevicePtr<f32>,
+        pub(super) x_scale_row: i64,
+        pub(super) x_scale_group: i64,
+        pub(super) w_scale_row: i64,
+        pub(super) w_scale_group: i64,
+        pub(super) x_scale_batch: i64,
+        pub(super) w_scale_batch: i64,
+        pub(super) x_blocks: AnyPtr,
+        pub(super) w_blocks: AnyPtr,
+        pub(super) x_block_row: i64,
+        pub(super) w_block_row: i64,
+        pub(super) x_block_batch: i64,
+        pub(super) w_block_batch: i64,
+        pub(super) log2_group_n: u32,
+        pub(super) log2_group_k: u32,
+        pub(super) m: u32,
+        pub(super) n: u32,
+        pub(super) k: u32,
+        pub(super) batch: u32,
+        pub(super) split_k: u32,
+        pub(super) splits: u32,
+        pub(super) y_type: u32,
+        pub(super) y_store: u32,
+        pub(super) step_count: u32,
+        pub(super) gate_at: u32,
+        pub(super) gate: u32,
+        pub(super) adds: u32,
+        pub(super) split: SplitColumns,
+        pub(super) steps: [StepArg; MAX_STEPS],
     }
 }
 
 impl ProductArgs {
+    /// To copy x to y as its transpose.
+    pub(super) fn transpose(x: &Matrices, y: &Matrices) -> Self {
+        Self {
+            x: x.ptr,
+            y: y.ptr,
+            x_stride: x.strides[1],
+            y_stride: y.strides[1],
+            m: x.shape[0] as u32,
+            k: x.shape[1] as u32,
+            ..Self::new(&Lowered::default())
+        }
+    }
+
     /// Only the epilogue.
-    fn new(steps: &Lowered) -> Self {
+    pub(super) fn new(steps: &Lowered) -> Self {
         Self {
             x: AnyPtr::NULL,
             w: AnyPtr::NULL,
@@ -763,7 +464,7 @@ impl ProductArgs {
 
 /// The largest units in which results may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StoreUnit {
+pub(super) enum StoreUnit {
     Element,
     /// Rows are aligned to 16 bytes, and a buffer can hold those of a block.
     Run,
@@ -773,7 +474,7 @@ enum StoreUnit {
 
 impl StoreUnit {
     /// That of matrices of which a block has so many rows.
-    fn of(y: &Matrices, batch: u64, block_rows: u64, is_linear: bool) -> Self {
+    pub(super) fn of(y: &Matrices, batch: u64, block_rows: u64, is_linear: bool) -> Self {
         let bytes = (y.strides[1] as u64).saturating_mul(y.size()).saturating_mul(block_rows);
         match y.are_aligned(batch) && bytes < 1 << 31 {
             false => Self::Element,

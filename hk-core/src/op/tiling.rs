@@ -5,7 +5,7 @@
 use crate::kernel::TileConfig;
 
 /// Longest chain of f32 additions along k in one accumulator.
-const MAX_CHAIN: u64 = 65_536;
+pub const MAX_CHAIN: u64 = 65_536;
 /// Most shares of k that are chosen without being asked for.
 const MAX_SPLITS: u64 = 64;
 /// Largest workspace for partial sums, in bytes.
@@ -35,6 +35,10 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Nothing.
+    pub const NONE: Self =
+        Self { batch: 0, m: 0, n: 0, k: 0, transposed: [false; 2], bits: [16; 2], group: 1 };
+
     /// Largest m, n, k or batch: the kernels count rows, columns, k and matrices in 32 bits.
     pub const MAX_SIZE: u64 = i32::MAX as u64;
 
@@ -85,6 +89,11 @@ impl Tile {
             per_cu: per_cu.max(1),
             rate: int("RATE"),
         }
+    }
+
+    /// Workgroups that a compute unit holds.
+    pub const fn per_cu(&self) -> u64 {
+        self.per_cu
     }
 
     /// Blocks of all results.

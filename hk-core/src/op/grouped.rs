@@ -1,0 +1,129 @@
+//! Grouped products: rows belong to groups whose sizes only the device knows. What the kernels of
+//! `hk/grouped.h` take.
+
+use super::Call;
+use super::indices::IndexList;
+use super::plan::{Draft, PIECES, Plan};
+use super::product::{Matrices, Product, ProductArgs};
+use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
+use crate::{DevicePtr, Error, Result, kernel_args};
+
+/// A product of each group, whose arguments are right: of its rows of x with its own matrix w; or of the
+/// columns of x and w, both transposed, with its rows as k. The problem's batch are the groups, and its m,
+/// or k, all rows. There is no distance between groups where all share a matrix.
+#[derive(Debug, Clone)]
+pub struct Grouped<'a> {
+    /// The product.
+    pub product: Product<'a>,
+    /// How many rows each group has.
+    pub sizes: IndexList,
+    /// Rows are k.
+    pub sums: bool,
+    /// Of such sums, x as it is stored, if that is as `(m, k)`: then the product's x is a place in the
+    /// workspace.
+    pub upright: Option<Matrices>,
+    /// Where the sums of x's rows go, if they are asked for, by a kernel of that variant.
+    pub bias: Option<(DevicePtr<f32>, &'a str)>,
+    /// Workgroups, if their number is given; else as many as the device holds at a time.
+    pub grid: Option<u32>,
+    /// One workgroup for each block, if their number is not given.
+    pub per_block: bool,
+}
+
+kernel_args! {
+    /// Arguments of the kernels, as `hk/grouped.h` declares them.
+    pub struct GroupedArgs {
+        product: ProductArgs,
+        sizes: IndexList,
+        bias: DevicePtr<f32>,
+    }
+}
+
+/// Columns of x that a workgroup of the kernel for the bias sums, and rows and columns of the squares that
+/// those of the one that transposes have, four each.
+const COLUMNS: u64 = 64;
+/// Longest distance between rows that these squares' offsets can have.
+const MAX_STRIDE: u64 = (1 << 31) / (2 * COLUMNS);
+
+impl Grouped<'_> {
+    /// Launches it, if it has results.
+    ///
+    /// # Errors
+    /// As [`Product::launch`].
+    pub fn launch(self, mut call: Call) -> Result<()> {
+        let Self { product, sizes, sums, upright, bias, grid, per_block } = self;
+        let (core, problem) = (product.core, product.problem);
+        if product.has_no_results() {
+            return Ok(());
+        }
+        let mut plan = Plan::new(&call, product.kernels);
+        let (op, units) = (plan.op(), plan.compute_units());
+        if !sums && problem.k > MAX_CHAIN {
+            let constraint = format!("rows of at most {MAX_CHAIN} elements");
+            return Err(Error::value(op, "lhs", constraint, problem.k));
+        }
+        // As if all groups had the same size.
+        let groups = problem.batch;
+        let typical = match sums {
+            false => Problem { m: problem.m.div_ceil(groups), ..problem },
+            true => Problem { k: problem.k.div_ceil(groups).max(1), ..problem },
+        };
+        let kernel = plan.kernel([core, product.variant], product.tile, typical, |tile| {
+            // Negative if the tile cannot serve.
+            let all = Tile::of(tile).score(Problem { k: problem.k.max(1), ..problem }, units);
+            if all < 0.0 { all } else { Tile::of(tile).score(typical, units) }
+        })?;
+        let tile = Tile::of(kernel.tile());
+        // Each group may have one block of rows more than if all were full.
+        let rows = match sums {
+            false => problem.m / tile.m + groups.min(problem.m),
+            true => problem.m.div_ceil(tile.m) * groups,
+        };
+        let blocks = rows.saturating_mul(problem.n.div_ceil(tile.n));
+        if blocks > tile.most_workgroups() {
+            let constraint = format!("at most {} blocks", tile.most_workgroups());
+            return Err(Error::value(op, "rhs", constraint, blocks));
+        }
+        let resident = if per_block { blocks } else { units * tile.per_cu() };
+        let workgroups = grid.map_or(resident, u64::from).clamp(1, blocks);
+
+        let one_each = |pieces: u64| match u32::try_from(pieces) {
+            Ok(grid) if pieces <= tile.most_workgroups() => Ok(grid),
+            _ => {
+                let constraint = format!("at most {} pieces", tile.most_workgroups());
+                Err(Error::value(op, "lhs", constraint, pieces))
+            }
+        };
+        let mut draft = Draft::of(product, &plan, tile, Split { count: 1, share: problem.k })?;
+        let mut bytes = [0; PIECES + 1];
+        bytes[..PIECES].copy_from_slice(&draft.bytes());
+        if upright.is_some() {
+            bytes[PIECES] = draft.sources.x.bytes();
+        }
+        let at = call.workspace(bytes)?;
+        let bias_args = bias.map_or(DevicePtr::NULL, |(bias, _)| bias);
+        let with = |product| GroupedArgs { product, sizes, bias: bias_args };
+        if let Some(x) = upright {
+            let to = &mut draft.sources.x;
+            to.ptr = to.ptr.moved_to(at[PIECES].address());
+            if x.strides[1] as u64 > MAX_STRIDE {
+                let constraint = format!("rows at most {MAX_STRIDE} elements apart");
+                return Err(Error::value(op, "lhs", constraint, x.strides[1]));
+            }
+            let kernel = plan.kernel([core, "transpose"], Some("any"), problem, |_| 0.0)?;
+            let squares = x.shape.map(|size| size.div_ceil(COLUMNS));
+            let grid = (squares[0] * squares[1]).div_ceil(4);
+            plan.then(kernel, [one_each(grid)?, 1, 1], with(ProductArgs::transpose(&x, to)));
+        }
+        let at = std::array::from_fn(|piece| at[piece]);
+        let ready = draft.prepare(&mut plan, at)?;
+        let args = with(ready.main);
+        plan.then(kernel, [workgroups as u32, 1, 1], args);
+        if let Some((_, variant)) = bias {
+            let kernel = plan.kernel([core, variant], Some("any"), problem, |_| 0.0)?;
+            let pieces = groups.saturating_mul(problem.m.div_ceil(COLUMNS));
+            plan.then(kernel, [one_each(pieces)?, 1, 1], args);
+        }
+        plan.submit(call)
+    }
+}

@@ -1,0 +1,431 @@
+//! The launches of a product: what its main kernel takes is made ready before, and shares of k are added up
+//! behind.
+
+use super::Call;
+use super::epilogue::Lowered;
+use super::prequant::{Codes, Prequant};
+use super::product::{
+    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks,
+};
+use super::split_cat::SplitCat;
+use super::tiling::{Problem, Split, Tile};
+use crate::dtype::{DType, Real};
+use crate::kernel::{KernelSet, TileConfig};
+use crate::launch::KernelArgs;
+use crate::{Device, DevicePtr, Error, Result, Stream, TileFunction};
+
+/// The kernels that add up and pack, and those that quantise.
+const SHARED: &str = "product";
+const PREQUANT: &str = "prequant";
+/// The kernel that copies heads.
+const SPLIT_CAT: &str = "split_cat";
+
+/// Most workgroups of a launch's second dimension.
+const MAX_GRID_Y: u64 = 65_535;
+
+type Launch = Box<dyn FnOnce(&Stream) -> Result<()>>;
+
+/// Launches, in order.
+pub(super) struct Plan {
+    op: &'static str,
+    device: Device,
+    kernels: &'static KernelSet,
+    launches: Vec<Launch>,
+}
+
+/// How a main kernel is launched.
+pub(super) struct Choice<A> {
+    pub(super) kernel: TileFunction<A>,
+    pub(super) tile: Tile,
+    pub(super) split: Split,
+}
+
+impl Plan {
+    pub(super) fn new(call: &Call, kernels: &'static KernelSet) -> Self {
+        let (op, device) = (call.op(), call.device().clone());
+        Self { op, device, kernels, launches: Vec::new() }
+    }
+
+    pub(super) const fn op(&self) -> &'static str {
+        self.op
+    }
+
+    pub(super) fn compute_units(&self) -> u64 {
+        u64::from(self.device.info().compute_units).max(1)
+    }
+
+    /// The kernel of a core's variant in the tile configuration of that name, or in the one with the
+    /// highest `score`.
+    pub(super) fn kernel<A: KernelArgs>(
+        &self,
+        [core, variant]: [&str; 2],
+        name: Option<&str>,
+        problem: Problem,
+        score: impl Fn(&TileConfig) -> f64,
+    ) -> Result<TileFunction<A>> {
+        let (op, device) = (self.op, &self.device);
+        match name {
+            Some(name) => self.kernels.named_function(device, op, core, variant, name),
+            None => {
+                let dims = [("m", problem.m), ("n", problem.n), ("k", problem.k)];
+                self.kernels.best_function(device, op, core, variant, &dims, score)
+            }
+        }
+    }
+
+    /// The kernel, tile and shares of k of a product.
+    pub(super) fn choose(&self, product: &Product<'_>) -> Result<Choice<ProductArgs>> {
+        let &Product { core, variant, problem, splits, tile, .. } = product;
+        let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
+        let kernel = self.kernel([core, variant], tile, problem, score)?;
+        let tile = Tile::of(kernel.tile());
+        let split = match splits {
+            None => tile.split(problem, self.compute_units()),
+            Some(splits) => tile.split_into(problem, splits.into()),
+        };
+        Ok(Choice { kernel, tile, split })
+    }
+
+    /// Workgroups of a launch with one for each block and share of k.
+    pub(super) fn grid(&self, problem: Problem, tile: Tile, split: Split) -> Result<u32> {
+        tile.grid(problem, split).ok_or_else(|| {
+            let (most, [m, n]) = (tile.most_workgroups(), [tile.m, tile.n]);
+            let constraint = format!("at most {most} blocks of {m} x {n}, one per share of k");
+            let batch = if problem.batch > 1 { format!("{} x ", problem.batch) } else { "".into() };
+            let got = format!("{batch}[{}, {}] in {} shares", problem.m, problem.n, split.count);
+            Error::value(self.op, "y", constraint, got)
+        })
+    }
+
+    /// Launches a kernel after what there is.
+    pub(super) fn then<A: KernelArgs + 'static>(
+        &mut self,
+        kernel: TileFunction<A>,
+        grid: [u32; 3],
+        args: A,
+    ) {
+        self.launches.push(Box::new(move |stream| {
+            // SAFETY: the kernels read operands, and what those before have written to the workspace that
+            // the call has, and write that and results, within the shapes and strides that were checked.
+            unsafe { kernel.launch(stream, grid, &args) }
+        }));
+    }
+
+    /// Gives the stream everything.
+    pub(super) fn submit(self, call: Call) -> Result<()> {
+        call.submit(|stream| self.launches.into_iter().try_for_each(|launch| launch(stream)))
+    }
+
+    /// Quantises x.
+    fn prequantize(&mut self, codes: &Codes, x: &Matrices) -> Result<()> {
+        let (name, args) = codes.launch(x);
+        let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
+        let grid = self.grid_of(kernel.tile().threads, codes.runs());
+        self.then(kernel, grid, args);
+        Ok(())
+    }
+
+    /// Quantises and copies what is to be, to these places.
+    fn operands(
+        &mut self,
+        sources: Sources,
+        groups: Option<GroupScales>,
+        [codes_at, scales_at, x_at, w_at, x_blocks_at, w_blocks_at]: [DevicePtr<u8>; 6],
+    ) -> Result<Operands> {
+        let Sources { x, w, mut blocks, codes, copies } = sources;
+        let mut groups = groups.unwrap_or(GroupScales::NONE);
+        let x = match codes {
+            None => self.aligned(x, x_at, copies[0])?,
+            Some(codes) => {
+                let codes = codes.at([codes_at, scales_at]);
+                self.prequantize(&codes, &x)?;
+                match codes.form {
+                    Prequant::Mx => blocks[0] = Some(codes.scales),
+                    Prequant::Groups { .. } => {
+                        groups.tensors[0] = scales_at.cast();
+                        groups.strides[0] = [codes.scales.strides[1], 1];
+                        groups.batch[0] = codes.scales.strides[0];
+                    }
+                }
+                codes.codes
+            }
+        };
+        let w = self.aligned(w, w_at, copies[1])?;
+        let mut aligned = |of: Option<Matrices>, at, copy| match of {
+            Some(of) => self.aligned(of, at, copy),
+            None => Ok(Matrices::NONE),
+        };
+        let x_blocks = aligned(blocks[0], x_blocks_at, copies[2])?;
+        let w_blocks = aligned(blocks[1], w_blocks_at, copies[3])?;
+        Ok(Operands { x, w, blocks: [x_blocks, w_blocks], groups })
+    }
+
+    /// Copies what goes beside the first parts of heads.
+    fn cat(&mut self, split: &SplitCat) -> Result<()> {
+        let Some((args, pieces)) = split.copy() else { return Ok(()) };
+        let kernel = self.kernels.named_function(&self.device, self.op, SPLIT_CAT, "cat", "any")?;
+        let grid = self.grid_of(kernel.tile().threads, [1, pieces]);
+        self.then(kernel, grid, args);
+        Ok(())
+    }
+
+    /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
+    fn aligned(&mut self, of: Matrices, at: DevicePtr<u8>, copy: Copy) -> Result<Matrices> {
+        let Copy { matrices, rows, width } = copy;
+        if matrices == 0 {
+            return Ok(of);
+        }
+        let per_matrix = if of.strides[0] == 0 { 0 } else { (rows * width) as i64 };
+        let ptr = of.ptr.moved_to(at.address());
+        let copied =
+            Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
+        let args = ProductArgs {
+            x: of.ptr,
+            y: ptr,
+            x_batch: of.strides[0],
+            y_batch: per_matrix,
+            x_stride: of.strides[1],
+            y_stride: width as i64,
+            m: of.shape[0] as u32,
+            n: of.shape[1] as u32,
+            batch: matrices as u32,
+            ..ProductArgs::new(&Lowered::default())
+        };
+        let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
+        self.elementwise(kernel, [matrices, rows * width / (16 / of.size())], args)?;
+        Ok(copied)
+    }
+
+    /// A kernel whose lanes each take so many pieces of each matrix: not more workgroups than keep the
+    /// device busy.
+    fn elementwise(
+        &mut self,
+        name: &str,
+        [matrices, pieces]: [u64; 2],
+        args: ProductArgs,
+    ) -> Result<()> {
+        let kernel = self.kernels.named_function(&self.device, self.op, SHARED, name, "any")?;
+        let grid = self.grid_of(kernel.tile().threads, [matrices, pieces]);
+        self.then(kernel, grid, args);
+        Ok(())
+    }
+
+    /// What adds up partial sums.
+    pub(super) fn reduce(&mut self, (sums, args): (Sums, ProductArgs)) -> Result<()> {
+        let (name, pieces) = match sums.form {
+            Form::Plain => ("reduce", sums.of_share / 8),
+            Form::Gated => ("reduce_gated", sums.of_share / 16),
+            Form::Split => ("reduce_split", sums.of_share / 8),
+        };
+        self.elementwise(name, [args.batch.into(), pieces], args)
+    }
+
+    /// Workgroups of a kernel whose lanes each take so many pieces of each matrix.
+    fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
+        let enough = pieces.div_ceil(threads.into());
+        let most = (self.compute_units() * 8).div_ceil(matrices);
+        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
+        [enough.clamp(1, most), y, z].map(|size| size as u32)
+    }
+}
+
+/// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sums {
+    width: u64,
+    of_share: u64,
+    form: Form,
+}
+
+/// What becomes of sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    /// They are of gates, and then of what they let through.
+    Gated,
+    /// Columns go to different tensors.
+    Split,
+}
+
+impl Sums {
+    /// Those of a product, if it has any.
+    fn of(product: &Product<'_>, split: Split) -> Option<Self> {
+        if split.count == 1 || product.accumulate.is_some() {
+            return None;
+        }
+        let form = match (&product.gate, &product.split_cat) {
+            (Some(_), _) => Form::Gated,
+            (None, Some(_)) => Form::Split,
+            (None, None) => Form::Plain,
+        };
+        let Problem { m, n, .. } = product.problem;
+        let width = n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
+        Some(Self { width, of_share: m * width, form })
+    }
+
+    /// Arguments of the main kernel for partial sums at that place, of blocks of so many rows, and of what
+    /// adds them up and has the epilogue.
+    fn arguments(
+        self,
+        product: ProductArgs,
+        block_rows: u64,
+        at: DevicePtr<f32>,
+    ) -> (ProductArgs, ProductArgs) {
+        let per_matrix = self.of_share as i64 * i64::from(product.splits);
+        let stored = Matrices {
+            ptr: at.any(),
+            dtype: DType::F32,
+            shape: [product.m.into(), self.width],
+            strides: [per_matrix, self.width as i64],
+        };
+        let partial = ProductArgs {
+            y: stored.ptr,
+            y_batch: per_matrix,
+            y_stride: self.width as i64,
+            split_stride: self.of_share as i64,
+            y_type: f32::CODE,
+            y_store: StoreUnit::of(&stored, product.batch.into(), block_rows, true) as u32,
+            step_count: 0,
+            ..product
+        };
+        let reduced = ProductArgs {
+            x: partial.y,
+            x_batch: partial.y_batch,
+            x_stride: partial.y_stride,
+            split_stride: partial.split_stride,
+            ..product
+        };
+        (partial, reduced)
+    }
+
+    fn bytes(&self, problem: Problem, split: Split) -> usize {
+        let count = problem.batch.saturating_mul(split.count).saturating_mul(self.of_share);
+        usize::try_from(count.saturating_mul(size_of::<f32>() as u64)).unwrap_or(usize::MAX)
+    }
+}
+
+/// Pieces of a workspace that a product takes.
+pub(super) const PIECES: usize = 7;
+
+/// A product whose tile is chosen, and what it needs besides.
+pub(super) struct Draft<'a> {
+    pub(super) product: Product<'a>,
+    pub(super) sources: Sources,
+    tile: Tile,
+    split: Split,
+    sums: Option<Sums>,
+}
+
+/// Arguments of a main kernel, whose operands are ready, and of what adds up its partial sums, if it has
+/// such.
+pub(super) struct Ready {
+    pub(super) main: ProductArgs,
+    pub(super) sums: Option<(Sums, ProductArgs)>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn of(product: Product<'a>, plan: &Plan, tile: Tile, split: Split) -> Result<Self> {
+        let sources = Sources::of(&product, plan.op, tile)?;
+        let sums = Sums::of(&product, split);
+        Ok(Self { product, sources, tile, split, sums })
+    }
+
+    /// Of a workspace.
+    pub(super) fn bytes(&self) -> [usize; PIECES] {
+        let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
+        let sums = self.sums.map_or(0, |sums| sums.bytes(self.product.problem, self.split));
+        [codes, scales, x, w, x_blocks, w_blocks, sums]
+    }
+
+    /// Makes ready what the main kernel takes.
+    pub(super) fn prepare(self, plan: &mut Plan, at: [DevicePtr<u8>; PIECES]) -> Result<Ready> {
+        let [codes, scales, x, w, x_blocks, w_blocks, sums_at] = at;
+        let Self { product, sources, tile, split, sums } = self;
+        let at = [codes, scales, x, w, x_blocks, w_blocks];
+        let operands = plan.operands(sources, product.groups, at)?;
+        let adds = product.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
+        let mut main = product.arguments(&operands, tile, split);
+        main.adds = adds.into();
+        if let Some(split) = product.split_cat {
+            main.split = split.columns();
+            let unit = if split.is_wide() { StoreUnit::Run } else { StoreUnit::Element };
+            main.y_store = unit as u32;
+            plan.cat(&split)?;
+        }
+        if adds && product.accumulate == Some(false) {
+            let Problem { m, n, .. } = product.problem;
+            plan.elementwise("clear", [1, m * n.div_ceil(8)], main)?;
+        }
+        let sums = sums.map(|sums| {
+            let (partial, reduced) = sums.arguments(main, tile.m, sums_at.cast());
+            main = partial;
+            (sums, reduced)
+        });
+        Ok(Ready { main, sums })
+    }
+
+    /// Launches it with that kernel.
+    pub(super) fn plan(
+        self,
+        plan: &mut Plan,
+        kernel: TileFunction<ProductArgs>,
+        at: [DevicePtr<u8>; PIECES],
+    ) -> Result<()> {
+        let grid = plan.grid(self.product.problem, self.tile, self.split)?;
+        let Ready { main, sums } = self.prepare(plan, at)?;
+        plan.then(kernel, [grid, 1, 1], main);
+        sums.map_or(Ok(()), |sums| plan.reduce(sums))
+    }
+}
+
+/// What a product is given, and the copies of it that the main kernel takes.
+#[derive(Debug)]
+pub(super) struct Sources {
+    pub(super) x: Matrices,
+    w: Matrices,
+    blocks: [Option<Matrices>; 2],
+    /// What x is quantised to before.
+    codes: Option<Codes>,
+    /// Of x or its codes, of w, and of the blocks' scales.
+    copies: [Copy; 4],
+}
+
+/// What the main kernel takes.
+#[derive(Debug)]
+pub(super) struct Operands {
+    pub(super) x: Matrices,
+    pub(super) w: Matrices,
+    pub(super) blocks: [Matrices; 2],
+    pub(super) groups: GroupScales,
+}
+
+impl Sources {
+    fn of(product: &Product<'_>, op: &'static str, tile: Tile) -> Result<Self> {
+        let problem = product.problem;
+        let [x_transposed, w_transposed] = problem.transposed;
+        let (x, w) = (product.x.near(x_transposed), product.w.near(w_transposed));
+        let blocks = product.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
+        let codes = product.prequant.map(|form| Codes::of(form, &x, problem));
+        let longest = tile.longest_strides(problem);
+        let taken = codes.as_ref().map_or(x, |codes| codes.codes);
+        let w_matrices = if product.gate.is_some() { 2 } else { problem.batch };
+        let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
+        let copies = [
+            taken.copied(op, "x", problem.batch, longest[0])?,
+            w.copied(op, "w", w_matrices, longest[1])?,
+            x_blocks,
+            w_blocks,
+        ];
+        Ok(Self { x, w, blocks, codes, copies })
+    }
+
+    /// Of a workspace: for codes and their scales, and for each copy.
+    fn bytes(&self) -> [usize; 6] {
+        let [codes, scales] = self.codes.as_ref().map_or([0; 2], Codes::bytes);
+        let bytes = |copy: usize, size: u64| {
+            usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
+        };
+        let (x, w) = (bytes(0, self.x.size()), bytes(1, self.w.size()));
+        [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
+    }
+}

@@ -1,0 +1,105 @@
+//! Two products of the same rows in one launch: one of 4-bit floating point with scales of MX blocks, as
+//! [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()), and one of 16-bit numbers, as
+//! [`gemm_a16w16`](crate::gemm_a16w16()).
+//!
+//! `narrow = sum_g 2^(x_fp4_scale[., g] + w_fp4_scale[., g] - 254) (x_fp4 w_fp4^T)_g + narrow_bias` and
+//! `wide = x_bf16 w_bf16^T + wide_bias`, where g is a block of 32 k.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | x_fp4 and x_bf16 `(m, k)`, w_fp4 `(n1, k)`, w_bf16 `(n2, k)` -> `(m, n1)` and `(m, n2)`; any m, n1 and n2, k a multiple of 32; x_fp4_scale `(m, k / 32)`, w_fp4_scale `(n1, k / 32)` |
+//! | Dtypes | x_fp4 and w_fp4 e2m1, two in a byte; scales e8m0; x_bf16 and w_bf16 both bf16 or f16; results bf16, f16 or f32; biases any of the three |
+//! | Numerics | f32 sums, one rounding at the end; bitwise deterministic, also when k is split |
+//! | Hardware | cdna3, which expands e2m1 to bf16, and cdna4; each with tile configurations of its own |
+//! | Source | OCP Microscaling Formats (MX) 1.0; AITER `fused_gemm_afp4wfp4_a16w16` |
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_gemm::{Device, E8M0, F4x2E2M1, Tensor, TwoProductsOptions, bf16};
+//! use hk_gemm::fused_gemm_afp4wfp4_a16w16;
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // Pairs of 1.0 and 0.5.
+//! let narrow = [1, 3].map(|rows| Tensor::filled(&stream, &[rows, 32], F4x2E2M1::from_bits(0x12)));
+//! let [x_fp4, w_fp4] = narrow;
+//! let scales = [1, 3].map(|rows| Tensor::filled(&stream, &[rows, 1], E8M0::ONE));
+//! let [x_scale, w_scale] = scales;
+//! let wide = [1, 2].map(|rows| Tensor::filled(&stream, &[rows, 32], bf16::from_f32(0.5)));
+//! let [x_bf16, w_bf16] = wide;
+//! let y = fused_gemm_afp4wfp4_a16w16(
+//!     [&x_fp4?, &w_fp4?],
+//!     [&x_scale?, &w_scale?],
+//!     [&x_bf16?, &w_bf16?],
+//!     &TwoProductsOptions::default(),
+//! )?;
+//! assert_eq!(y.narrow.to_vec()?, [20.0f32; 3]);
+//! assert_eq!(y.wide.to_vec()?, [8.0; 2]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::op::Arguments;
+use hk_core::op::product::Matrices;
+use hk_core::{Result, TensorSlice};
+
+use crate::two_products::{Half, Names, TwoProducts, TwoProductsOptions, TwoProductsOut, launch};
+
+const OP: &str = "fused_gemm_afp4wfp4_a16w16";
+const CORE: &str = "mx_a16w16";
+const NARROW: Names = Names {
+    x: "x_fp4",
+    w: "w_fp4",
+    bias: "bias_fp4",
+    y: "y_fp4",
+    w_dims: &["narrow", "k"],
+    y_dims: &["m", "narrow"],
+};
+
+/// k of a block, and how many there are, as they are declared.
+const BLOCK: usize = 32;
+const BLOCKS: &str = "blocks(k)";
+
+/// Multiplies x by the transpose of w, for both pairs of them: of 4-bit floating point, `[x_fp4, w_fp4]`
+/// with `[x_fp4_scale, w_fp4_scale]`, and of 16-bit numbers, `[x_bf16, w_bf16]`.
+///
+/// # Errors
+/// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
+/// [`Error::Value`] if k is no multiple of 32, is to be split into more shares than it has elements, or a
+/// stride is too long; [`Error::NoTile`] if there is no tile of that name.
+pub fn fused_gemm_afp4wfp4_a16w16<U: Real16, Y: Real>(
+    narrow: [&TensorSlice<F4x2E2M1>; 2],
+    scales: [&TensorSlice<E8M0>; 2],
+    wide: [&TensorSlice<U>; 2],
+    options: &TwoProductsOptions<'_>,
+) -> Result<TwoProducts<Y>> {
+    let [x, w] = narrow;
+    let mut y = TwoProducts::empty(x.stream(), x.shape(), [w.shape(), wide[1].shape()])?;
+    fused_gemm_afp4wfp4_a16w16_into(narrow, scales, wide, options, y.out())?;
+    Ok(y)
+}
+
+/// As [`fused_gemm_afp4wfp4_a16w16`], into given tensors.
+///
+/// # Errors
+/// As [`fused_gemm_afp4wfp4_a16w16`]; [`Error::Shape`] also if a result has the wrong shape,
+/// [`Error::Alias`] if it overlaps the other one or an operand.
+pub fn fused_gemm_afp4wfp4_a16w16_into<U: Real16, Y: Real>(
+    narrow: [&TensorSlice<F4x2E2M1>; 2],
+    [x_scale, w_scale]: [&TensorSlice<E8M0>; 2],
+    wide: [&TensorSlice<U>; 2],
+    options: &TwoProductsOptions<'_>,
+    out: TwoProductsOut<'_, Y>,
+) -> Result<()> {
+    let mut args = Arguments::new(OP);
+    let mut half = Half::declare(&mut args, NARROW, narrow)?;
+    let k = half.problem.k as usize;
+    args.require(k.is_multiple_of(BLOCK), "x_fp4", "k a multiple of 32", k)?;
+    args.define(BLOCKS, k / BLOCK);
+    let x_row = args.input("x_fp4_scale", x_scale, &["m", BLOCKS]).rows()?;
+    let w_row = args.input("w_fp4_scale", w_scale, &["narrow", BLOCKS]).rows()?;
+    half.blocks = [Matrices::of(x_scale, [0, x_row]), Matrices::of(w_scale, [0, w_row])].map(Some);
+    launch(args, (CORE, &half), wide, options, out)
+}
