@@ -1,3 +1,21 @@
-//! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
+//! `cdna3` or `cdna4`, or both, to have code for the chips.
+
+pub mod moe_topk;
+#[cfg(feature = "parity")]
+pub mod parity;
+
+pub use moe_topk::{
+    ExpertGroups, MoeTopk, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm,
+    moe_grouped_topk, moe_grouped_topk_into, moe_topk, moe_topk_into,
+};
 
 pub use hk_core::prelude::*;
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

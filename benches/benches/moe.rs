@@ -1,0 +1,60 @@
+//! Ops of hk-moe on the simulator, one group per op.
+//!
+//! `cargo bench -p hk-benches --bench moe`
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use hk_moe::{
+    Device, MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor, WeightNorm, bf16, moe_topk_into,
+};
+
+/// Tokens of a batch.
+const TOKENS: usize = 256;
+/// Experts, and how many a token has: of Mixtral, GPT-OSS, DeepSeek-V3 and Qwen3-Next.
+const MODELS: [[usize; 2]; 4] = [[8, 2], [128, 4], [256, 8], [512, 10]];
+
+/// An op for so many gates; `prepare` gives what launches it.
+fn bench(
+    criterion: &mut Criterion,
+    op: &str,
+    gates: usize,
+    prepare: impl Fn(&Stream) -> Result<Box<dyn FnMut() -> Result<()>>>,
+) {
+    let mut group = criterion.benchmark_group(op);
+    group.sample_size(10).warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_secs(1));
+    group.throughput(Throughput::Elements(gates as u64));
+    for name in ["sim:mi325x", "sim:mi355x"] {
+        let stream = Device::open(name).expect("it opens").default_stream();
+        let mut launch = prepare(&stream).expect("it fits");
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            bencher.iter(|| {
+                launch().expect("it launches");
+                stream.synchronize().expect("it runs");
+            });
+        });
+    }
+    group.finish();
+}
+
+fn topk(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("moe_topk/bf16, {TOKENS}x{experts}, {k}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let logits = (0..TOKENS * experts).map(|i| bf16::from_f32((i * 7919 % 509) as f32));
+            let x = Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[TOKENS, experts])?;
+            let mut y_vals = Tensor::<f32>::empty(stream, &[TOKENS, k])?;
+            let mut y_indx = Tensor::empty(stream, &[TOKENS, k])?;
+            Ok(Box::new(move || {
+                let options = MoeTopkOptions::default().weight_norm(WeightNorm::Softmax);
+                let (y_vals, y_indx) = (&mut *y_vals, &mut *y_indx);
+                let out = MoeTopkOut { y_vals, y_indx, bitmatrix: None };
+                moe_topk_into(&x, k, &options, out)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, topk);
+criterion_main!(benches);

@@ -1,0 +1,21 @@
+//! The cases by which the ops of this crate are compared with their references, for tests and the
+//! command `hipkittens check`.
+
+mod moe_topk;
+
+use hk_core::kernel::KernelSet;
+use hk_ref::Case;
+
+/// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
+/// command.
+pub const REASONS: &str = include_str!("parity/reasons.toml");
+
+/// Every case of every op.
+pub fn cases() -> Vec<Case> {
+    moe_topk::cases()
+}
+
+/// The kernels that were built into this crate.
+pub fn kernels() -> &'static KernelSet {
+    &crate::KERNELS
+}

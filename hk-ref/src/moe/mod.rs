@@ -1,0 +1,3 @@
+//! References of `hk-moe`.
+
+pub mod moe_topk;
