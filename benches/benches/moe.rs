@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
-    Device, MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor, WeightNorm, bf16, moe_topk_into,
+    Device, MoeAlignOptions, MoeAlignOut, MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor,
+    WeightNorm, aligned_capacity, bf16, moe_align_block_size_into, moe_topk_into,
 };
 
 /// Tokens of a batch.
@@ -56,5 +57,44 @@ fn topk(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk);
+/// Experts of tokens, each as likely as any other, or nearly all those of the lowest numbers.
+fn ids(stream: &Stream, [experts, k]: [usize; 2], is_even: bool) -> Result<Tensor<i32>> {
+    let of_gate = |gate: usize| match is_even {
+        true => gate * 7919 % experts,
+        false => gate * 7919 % 509 * (gate * 31 % 509) % (gate % experts + 1),
+    };
+    let ids: Vec<_> = (0..TOKENS * k).map(|gate| of_gate(gate) as i32).collect();
+    Tensor::from_slice(stream, &ids, &[TOKENS, k])
+}
+
+fn align(criterion: &mut Criterion) {
+    for (model, is_even) in MODELS.into_iter().flat_map(|model| [(model, true), (model, false)]) {
+        let [experts, k] = model;
+        let load = if is_even { "even" } else { "skewed" };
+        let op = format!("moe_align_block_size, {TOKENS}x{k} of {experts}, {load}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let ids = ids(stream, model, is_even)?;
+            let rows = aligned_capacity(TOKENS * k, experts, 16);
+            let mut sorted = Tensor::empty(stream, &[rows])?;
+            let mut tiles = Tensor::empty(stream, &[rows.div_ceil(16)])?;
+            let mut total = Tensor::empty(stream, &[1])?;
+            Ok(Box::new(move || {
+                let options = MoeAlignOptions::default().validate_indices(false);
+                let (sorted_token_ids, expert_ids) = (&mut *sorted, &mut *tiles);
+                let num_tokens_post_pad = &mut *total;
+                let (hist, offsets) = (None, None);
+                let out = MoeAlignOut {
+                    sorted_token_ids,
+                    expert_ids,
+                    num_tokens_post_pad,
+                    hist,
+                    offsets,
+                };
+                moe_align_block_size_into(&ids, experts, 16, &options, out)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align);
 criterion_main!(benches);

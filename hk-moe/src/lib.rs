@@ -3,10 +3,16 @@
 //! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
 //! `cdna3` or `cdna4`, or both, to have code for the chips.
 
+mod expert_sort;
+pub mod moe_align_block_size;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
 
+pub use moe_align_block_size::{
+    MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
+    moe_align_block_size_into,
+};
 pub use moe_topk::{
     ExpertGroups, MoeTopk, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm,
     moe_grouped_topk, moe_grouped_topk_into, moe_topk, moe_topk_into,

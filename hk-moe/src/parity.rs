@@ -1,6 +1,8 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod loads;
+mod moe_align_block_size;
 mod moe_topk;
 
 use hk_core::kernel::KernelSet;
@@ -12,7 +14,9 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
-    moe_topk::cases()
+    let mut cases = moe_topk::cases();
+    cases.extend(moe_align_block_size::cases());
+    cases
 }
 
 /// The kernels that were built into this crate.

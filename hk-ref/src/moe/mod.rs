@@ -1,3 +1,4 @@
 //! References of `hk-moe`.
 
+pub mod moe_align_block_size;
 pub mod moe_topk;
