@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
-    Device, MoeAlignOptions, MoeAlignOut, MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor,
-    WeightNorm, aligned_capacity, bf16, moe_align_block_size_into, moe_topk_into,
+    BitmatrixOptions, Device, MoeAlignOptions, MoeAlignOut, MoeTopkOptions, MoeTopkOut, Result,
+    Stream, Tensor, WeightNorm, aligned_capacity, bf16, moe_align_block_size_into, moe_topk_into,
+    sum_bitmatrix_rows_fused_into,
 };
 
 /// Tokens of a batch.
@@ -96,5 +97,19 @@ fn align(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align);
+fn bitmatrix(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("sum_bitmatrix_rows_fused, {TOKENS}x{experts}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let bits: Tensor<u32> = Tensor::filled(stream, &[TOKENS, experts.div_ceil(32)], 0x101)?;
+            let mut hist = Tensor::empty(stream, &[experts.next_multiple_of(32)])?;
+            Ok(Box::new(move || {
+                let options = BitmatrixOptions::default();
+                sum_bitmatrix_rows_fused_into(&bits, experts, &options, &mut hist)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix);
 criterion_main!(benches);

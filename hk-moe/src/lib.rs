@@ -5,6 +5,7 @@
 
 mod expert_sort;
 pub mod moe_align_block_size;
+pub mod moe_bitmatrix;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
@@ -12,6 +13,10 @@ pub mod parity;
 pub use moe_align_block_size::{
     MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
     moe_align_block_size_into,
+};
+pub use moe_bitmatrix::{
+    BitmatrixOptions, BitmatrixSums, BitmatrixSumsOut, sum_bitmatrix_rows,
+    sum_bitmatrix_rows_fused, sum_bitmatrix_rows_fused_into, sum_bitmatrix_rows_into,
 };
 pub use moe_topk::{
     ExpertGroups, MoeTopk, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm,

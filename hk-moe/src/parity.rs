@@ -3,6 +3,7 @@
 
 mod loads;
 mod moe_align_block_size;
+mod moe_bitmatrix;
 mod moe_topk;
 
 use hk_core::kernel::KernelSet;
@@ -16,6 +17,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 pub fn cases() -> Vec<Case> {
     let mut cases = moe_topk::cases();
     cases.extend(moe_align_block_size::cases());
+    cases.extend(moe_bitmatrix::cases());
     cases
 }
 

@@ -1,4 +1,5 @@
 //! References of `hk-moe`.
 
 pub mod moe_align_block_size;
+pub mod moe_bitmatrix;
 pub mod moe_topk;
