@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
-    BitmatrixOptions, Device, MoeAlignOptions, MoeAlignOut, MoeTopkOptions, MoeTopkOut, Result,
-    Stream, Tensor, WeightNorm, aligned_capacity, bf16, moe_align_block_size_into, moe_topk_into,
+    BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
+    MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor, WeightNorm, aligned_capacity, bf16,
+    expt_data_compute_into, max_num_tiles, moe_align_block_size_into, moe_topk_into,
     sum_bitmatrix_rows_fused_into,
 };
 
@@ -111,5 +112,26 @@ fn bitmatrix(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix);
+fn expert_data(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("expt_data_compute, {experts}");
+        let gates = TOKENS * k;
+        bench(criterion, &op, gates, |stream| {
+            let hist = vec![(gates / experts) as i32; experts];
+            let hist = Tensor::from_slice(stream, &hist, &[experts])?;
+            let [mut raw, mut pad] =
+                [Tensor::empty(stream, &[experts + 1])?, Tensor::empty(stream, &[experts + 1])?];
+            let mut map = Tensor::empty(stream, &[max_num_tiles(gates, experts, 4)])?;
+            Ok(Box::new(move || {
+                let options = ExptDataOptions::default().validate_indices(false);
+                let (token_offs_raw, token_offs_pad) = (&mut *raw, &mut *pad);
+                let block_pid_map = &mut *map;
+                let out = ExptDataOut { token_offs_raw, token_offs_pad, block_pid_map };
+                expt_data_compute_into(&hist, gates, 4, &options, out)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data);
 criterion_main!(benches);

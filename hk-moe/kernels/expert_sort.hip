@@ -48,6 +48,7 @@ struct ExpertSortArgs {
   u32 is_padded;  // whether an expert's rows begin with a tile
   u32 numbers_tiles;  // whether the number of an expert's tile is in the upper half
   u32 first_only;  // whether of its tiles the first alone is named
+  u32 leaves_tiles;  // whether none of them is
   u32 weight_bytes;
   i32 none;  // the gate of a row that has none
 };
@@ -384,7 +385,9 @@ __device__ inline void expert_data(const ExpertSortArgs& args) {
       if (block_idx().x == 0) sums.store(args, expert, place);
       if (args.first_tiles != nullptr) place.tile = static_cast<u32>(args.first_tiles[expert]);
     }
-    fill_window(args, window, place, block_idx().x, grid_size().x / Tile::threads);
+    if (args.leaves_tiles == 0) {
+      fill_window(args, window, place, block_idx().x, grid_size().x / Tile::threads);
+    }
   }
   if (args.first_tiles != nullptr) return;
   if (block_idx().x == 0 && thread_idx().x == 0) sums.store_end(args);

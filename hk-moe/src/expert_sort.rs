@@ -43,6 +43,7 @@ kernel_args! {
         pub(crate) is_padded: u32,
         pub(crate) numbers_tiles: u32,
         pub(crate) first_only: u32,
+        pub(crate) leaves_tiles: u32,
         pub(crate) weight_bytes: u32,
         pub(crate) none: i32,
     }
@@ -89,6 +90,7 @@ impl ExpertSortArgs {
             is_padded: 0,
             numbers_tiles: 0,
             first_only: 0,
+            leaves_tiles: 0,
             weight_bytes: 0,
             none: -1,
         }
@@ -123,6 +125,15 @@ impl ExpertSortArgs {
                 scatter.launch(stream, [self.slices, 1, 1], &self)
             }
         })
+    }
+
+    /// Finds the tiles of experts, from how many gates each has.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    pub(crate) unsafe fn find_tiles(self, call: Call) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch(call, "data") }
     }
 
     /// Makes one launch, whose workgroups share what is to be filled.

@@ -6,6 +6,7 @@
 mod expert_sort;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
+pub mod moe_expt_data;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
@@ -17,6 +18,10 @@ pub use moe_align_block_size::{
 pub use moe_bitmatrix::{
     BitmatrixOptions, BitmatrixSums, BitmatrixSumsOut, sum_bitmatrix_rows,
     sum_bitmatrix_rows_fused, sum_bitmatrix_rows_fused_into, sum_bitmatrix_rows_into,
+};
+pub use moe_expt_data::{
+    ExptData, ExptDataOptions, ExptDataOut, expt_data_compute, expt_data_compute_into,
+    expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
 };
 pub use moe_topk::{
     ExpertGroups, MoeTopk, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm,

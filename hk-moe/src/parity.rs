@@ -4,6 +4,7 @@
 mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
+mod moe_expt_data;
 mod moe_topk;
 
 use hk_core::kernel::KernelSet;
@@ -18,6 +19,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = moe_topk::cases();
     cases.extend(moe_align_block_size::cases());
     cases.extend(moe_bitmatrix::cases());
+    cases.extend(moe_expt_data::cases());
     cases
 }
 

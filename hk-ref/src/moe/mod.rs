@@ -2,4 +2,5 @@
 
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
+pub mod moe_expt_data;
 pub mod moe_topk;
