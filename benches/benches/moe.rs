@@ -7,8 +7,9 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
     BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
-    MoeTopkOptions, MoeTopkOut, Result, Stream, Tensor, WeightNorm, aligned_capacity, bf16,
-    expt_data_compute_into, max_num_tiles, moe_align_block_size_into, moe_topk_into,
+    MoeTopkOptions, MoeTopkOut, Result, SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor,
+    WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles,
+    moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_topk_into,
     sum_bitmatrix_rows_fused_into,
 };
 
@@ -133,5 +134,23 @@ fn expert_data(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix, expert_data);
+fn sigmoid_top1(criterion: &mut Criterion) {
+    for (tokens, experts, k) in [(16, 128, 5120), (128, 16, 128)] {
+        let op = format!("moe_routing_sigmoid_top1_fused/bf16, {tokens}x{experts}x{k}");
+        bench(criterion, &op, tokens, |stream| {
+            let x = Tensor::filled(stream, &[tokens, k], bf16::ONE)?;
+            let w = Tensor::filled(stream, &[k, experts], bf16::ONE)?;
+            let mut ids = Tensor::empty(stream, &[tokens, 1])?;
+            let mut weights = Tensor::empty(stream, &[tokens, 1])?;
+            Ok(Box::new(move || {
+                let (topk_ids, topk_weights) = (&mut *ids, &mut *weights);
+                let out = SigmoidTop1Out { topk_ids, topk_weights };
+                let options = SigmoidTop1Options::default();
+                moe_routing_sigmoid_top1_fused_into(&x, &w, 1, &options, out)
+            }))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1);
 criterion_main!(benches);

@@ -5,6 +5,7 @@ mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
 mod moe_expt_data;
+mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
 
 use hk_core::kernel::KernelSet;
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_align_block_size::cases());
     cases.extend(moe_bitmatrix::cases());
     cases.extend(moe_expt_data::cases());
+    cases.extend(moe_routing_sigmoid_top1_fused::cases());
     cases
 }
 
