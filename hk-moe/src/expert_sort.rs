@@ -1,7 +1,7 @@
 //! The core of routing: gates in the order of their experts.
 
 use hk_core::op::Call;
-use hk_core::{AnyPtr, DevicePtr, Result, kernel_args};
+use hk_core::{AnyPtr, DevicePtr, Result, Stream, TileFunction, kernel_args};
 
 use crate::KERNELS;
 
@@ -96,54 +96,61 @@ impl ExpertSortArgs {
         }
     }
 
-    /// Sorts gates by their experts.
+    /// Sorts gates by their experts; in one launch if that is wanted, whatever their number.
     ///
     /// # Safety
     /// The tensors are those of the call; of gates as many as there are `gates`, of rows `rows`, of
     /// tiles `tile_count`, of experts `experts`, and of offsets one more. There are rows for all gates,
-    /// with the padding that is asked for.
-    pub(crate) unsafe fn sort(mut self, mut call: Call) -> Result<()> {
-        if self.gates <= FEW {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.launch(call, "few") };
+    /// with the padding that is asked for. Ids and weights may be what launches of the call before this
+    /// one make.
+    pub(crate) unsafe fn sort(mut self, call: &mut Call, in_one: bool) -> Result<Sort> {
+        let kernel =
+            |call: &Call, variant| KERNELS.function(call.device(), call.op(), CORE, variant, &[]);
+        if in_one || self.gates <= FEW {
+            let grid = self.shares();
+            return Ok(Sort { launches: vec![(kernel(call, "few")?, grid)], args: self });
         }
-        let kernel = |variant| {
-            KERNELS.function::<Self>(call.device(), call.op(), "expert_sort", variant, &[])
-        };
-        let [count, places, scatter] = [kernel("count")?, kernel("places")?, kernel("scatter")?];
+        let kernels = [kernel(call, "count")?, kernel(call, "places")?, kernel(call, "scatter")?];
         self.slice = self.gates.div_ceil(SLICES).max(SLICE);
         self.slices = self.gates.div_ceil(self.slice);
         let (slices, experts) = (self.slices as usize, self.experts as usize);
         let [slice_counts, places_of] =
             call.workspace([4 * slices * experts, size_of::<ExpertPlace>() * (experts + 1)])?;
         (self.slice_counts, self.places) = (slice_counts.cast(), places_of.any());
-        call.submit(|stream| {
-            // SAFETY: as the caller says; counts and places have the memory that they need.
-            unsafe {
-                count.launch(stream, [self.slices, 1, 1], &self)?;
-                places.launch(stream, [1, 1, 1], &self)?;
-                scatter.launch(stream, [self.slices, 1, 1], &self)
-            }
-        })
+        let grids = [self.slices, 1, self.slices];
+        Ok(Sort { launches: kernels.into_iter().zip(grids).collect(), args: self })
     }
 
     /// Finds the tiles of experts, from how many gates each has.
     ///
     /// # Safety
     /// As [`sort`](Self::sort).
-    pub(crate) unsafe fn find_tiles(self, call: Call) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.launch(call, "data") }
+    pub(crate) unsafe fn find_tiles(self, call: &Call) -> Result<Sort> {
+        let kernel = KERNELS.function(call.device(), call.op(), CORE, "data", &[])?;
+        Ok(Sort { launches: vec![(kernel, self.shares())], args: self })
     }
 
-    /// Makes one launch, whose workgroups share what is to be filled.
-    ///
-    /// # Safety
-    /// As [`sort`](Self::sort).
-    unsafe fn launch(self, call: Call, variant: &str) -> Result<()> {
-        let kernel = KERNELS.function(call.device(), call.op(), "expert_sort", variant, &[])?;
-        let grid = self.rows.max(self.tile_count).div_ceil(FILLED).clamp(1, SHARES);
-        // SAFETY: passed on to the caller.
-        call.submit(|stream| unsafe { kernel.launch(stream, [grid, 1, 1], &self) })
+    /// Workgroups that share what is to be filled.
+    fn shares(&self) -> u32 {
+        self.rows.max(self.tile_count).div_ceil(FILLED).clamp(1, SHARES)
+    }
+}
+
+const CORE: &str = "expert_sort";
+
+/// Launches that can be made.
+pub(crate) struct Sort {
+    launches: Vec<(TileFunction<ExpertSortArgs>, u32)>,
+    args: ExpertSortArgs,
+}
+
+impl Sort {
+    /// Makes them.
+    pub(crate) fn launch(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: whoever asked for the launches has said that the tensors are right; counts and places
+        // have the memory that they need.
+        self.launches.iter().try_for_each(|(kernel, grid)| unsafe {
+            kernel.launch(stream, [*grid, 1, 1], &self.args)
+        })
     }
 }

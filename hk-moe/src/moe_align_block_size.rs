@@ -174,7 +174,7 @@ pub fn moe_align_block_size_into(
         }
         None => DevicePtr::NULL,
     };
-    let call = args.check()?;
+    let mut call = args.check()?;
     if call.validates_indices(options.validate)? {
         let ids: Vec<_> = topk_ids.to_vec()?.into_iter().map(i64::from).collect();
         let constraint = format!("-1, or an expert below {num_experts}");
@@ -198,7 +198,8 @@ pub fn moe_align_block_size_into(
     };
     // SAFETY: the tensors are those that were checked, and rows and tiles as many as gates and experts
     // can need.
-    unsafe { args.sort(call) }
+    let sort = unsafe { args.sort(&mut call, false) }?;
+    call.submit(|stream| sort.launch(stream))
 }
 
 const OP: &str = "moe_align_block_size";

@@ -290,7 +290,8 @@ fn find(
         ..plan.args(hist)
     };
     // SAFETY: the tensors are those that were checked.
-    unsafe { args.find_tiles(call) }
+    let launch = unsafe { args.find_tiles(&call) }?;
+    call.submit(|stream| launch.launch(stream))
 }
 
 /// Names the tiles of experts; if the op takes one of each, the first.
@@ -323,5 +324,6 @@ fn name(
         ..plan.args(hist)
     };
     // SAFETY: the tensors are those that were checked.
-    unsafe { args.find_tiles(call) }
+    let launch = unsafe { args.find_tiles(&call) }?;
+    call.submit(|stream| launch.launch(stream))
 }
