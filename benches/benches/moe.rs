@@ -7,9 +7,9 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
     BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
-    MoeTopkOptions, MoeTopkOut, Result, SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor,
-    WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles,
-    moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_topk_into,
+    MoeTopkOptions, MoeTopkOut, Result, RoutingOptions, SigmoidTop1Options, SigmoidTop1Out, Stream,
+    Tensor, WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles,
+    moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_topk_into, routing,
     sum_bitmatrix_rows_fused_into,
 };
 
@@ -152,5 +152,16 @@ fn sigmoid_top1(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1);
+fn route(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("routing/bf16, {TOKENS}x{experts}, {k}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let logits = (0..TOKENS * experts).map(|i| bf16::from_f32((i * 7919 % 509) as f32));
+            let x = Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[TOKENS, experts])?;
+            Ok(Box::new(move || routing(&x, k, &RoutingOptions::default()).map(drop)))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route);
 criterion_main!(benches);

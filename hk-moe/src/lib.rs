@@ -7,6 +7,7 @@ mod expert_sort;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
 pub mod moe_expt_data;
+pub mod moe_routing;
 pub mod moe_routing_sigmoid_top1_fused;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
@@ -23,6 +24,11 @@ pub use moe_bitmatrix::{
 pub use moe_expt_data::{
     ExptData, ExptDataOptions, ExptDataOut, expt_data_compute, expt_data_compute_into,
     expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
+};
+pub use moe_routing::{
+    ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
+    SortTokensOut, block_m, routing, routing_compute_indx, routing_compute_indx_into, routing_into,
+    sort_tokens, sort_tokens_fused, sort_tokens_fused_into, sort_tokens_into,
 };
 pub use moe_routing_sigmoid_top1_fused::{
     RouterInput, SelectOn, SigmoidTop1, SigmoidTop1Options, SigmoidTop1Out,

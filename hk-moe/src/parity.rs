@@ -5,6 +5,7 @@ mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
 mod moe_expt_data;
+mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
 
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_bitmatrix::cases());
     cases.extend(moe_expt_data::cases());
     cases.extend(moe_routing_sigmoid_top1_fused::cases());
+    cases.extend(moe_routing::cases());
     cases
 }
 

@@ -1,7 +1,7 @@
 //! What the ops over the core `moe_topk` launch.
 
 use hk_core::dtype::Real;
-use hk_core::op::{Arguments, Call};
+use hk_core::op::{Argument, Arguments, Call};
 use hk_core::{AnyPtr, DevicePtr, Result, Stream, TensorSlice, TileFunction, kernel_args};
 
 use super::{ExpertGroups, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm};
@@ -54,12 +54,21 @@ pub(super) fn launch<T: Real, W: Real>(
     out: MoeTopkOut<'_, W>,
 ) -> Result<()> {
     let mut args = Arguments::new(op);
-    let names = ["x", "y_vals", "y_indx"];
+    let names = Names { logits: "x", weights: "y_vals", experts: "y_indx", are_contiguous: false };
     let plan = Plan::declare(&mut args, names, x, k, groups, options, out)?;
     let call = args.check()?;
     let launch = plan.prepare(&call, groups, options)?;
     // SAFETY: the tensors are those that were declared.
     call.submit(|stream| unsafe { launch.launch(stream) })
+}
+
+/// What tensors are called.
+pub(crate) struct Names {
+    pub(crate) logits: &'static str,
+    pub(crate) weights: &'static str,
+    pub(crate) experts: &'static str,
+    /// Whether weights and experts are to have no gaps.
+    pub(crate) are_contiguous: bool,
 }
 
 /// A launch whose tensors are declared.
@@ -79,7 +88,7 @@ impl Plan {
     /// Declares logits, weights and experts by these names, and the other tensors by their own.
     pub(crate) fn declare<T: Real, W: Real>(
         args: &mut Arguments,
-        [logits, weights, experts_of]: [&'static str; 3],
+        names: Names,
         x: &TensorSlice<T>,
         k: usize,
         groups: Option<ExpertGroups<'_>>,
@@ -89,7 +98,7 @@ impl Plan {
         const SLOTS: &str = "k+shared";
         const WORDS: &str = "ceil(E/32)";
         let MoeTopkOut { y_vals, y_indx, mut bitmatrix } = out;
-        let x_stride = args.input(logits, x, &["T", "E"]).rows()?;
+        let x_stride = args.input(names.logits, x, &["T", "E"]).rows()?;
         let [tokens, experts] = args.sizes(["T", "E"])?;
         args.limit("E", 1..=MOST_EXPERTS)?;
         args.limit("T", 0..=i32::MAX as usize)?;
@@ -106,8 +115,12 @@ impl Plan {
         }
         args.define(SLOTS, k + options.shared);
         args.define(WORDS, experts.div_ceil(32));
-        let vals_stride = args.output(weights, y_vals, &["T", SLOTS]).rows()?;
-        let indx_stride = args.output(experts_of, y_indx, &["T", SLOTS]).rows()?;
+        let distance = |output: Argument<'_>| match names.are_contiguous {
+            true => output.contiguous().map(|()| (k + options.shared) as i64),
+            false => output.rows(),
+        };
+        let vals_stride = distance(args.output(names.weights, y_vals, &["T", SLOTS]))?;
+        let indx_stride = distance(args.output(names.experts, y_indx, &["T", SLOTS]))?;
         let bits_strides = match &mut bitmatrix {
             Some(bits) => args.output("bitmatrix", bits, &["T", WORDS]).strides()?,
             None => [0; 2],

@@ -160,6 +160,29 @@ fn logits<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
     }
 }
 
+/// The experts of each token; of rows that may be, others are drawn where rounding errors would decide.
+pub(super) fn choose_all<T: Real>(
+    x: &mut [T],
+    experts: usize,
+    rule: &Rule,
+    may_be_drawn: bool,
+) -> Vec<Chosen> {
+    let choose = |row: &[T]| {
+        let row: Vec<f32> = row.iter().map(|x| x.to_f64() as f32).collect();
+        reference(&row, rule)
+    };
+    let mut random = Random::new(x.len() as u64);
+    let mut of_row = |row: &mut [T]| loop {
+        let chosen = choose(row);
+        if !chosen.is_close {
+            return chosen;
+        }
+        assert!(may_be_drawn, "rounding errors decide");
+        row.iter_mut().for_each(|x| *x = T::from_f64(random.normal()));
+    };
+    x.chunks_mut(experts).map(&mut of_row).collect()
+}
+
 fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
     let [tokens, experts, k] = spec.shape;
     let slots = k + spec.shared;
@@ -178,22 +201,7 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
     let rule = spec.rule(bias.as_ref().map(|bias| bias.elements()), group_of);
 
     let mut x = logits::<T>(s, spec);
-    let mut random = Random::new(tokens as u64);
-    let mut chosen: Vec<Chosen> = Vec::new();
-    for row in x.chunks_mut(experts) {
-        let choose = |row: &[T]| {
-            let row: Vec<f32> = row.iter().map(|x| x.to_f64() as f32).collect();
-            reference(&row, &rule)
-        };
-        let mut best = choose(row);
-        // Other numbers where rounding errors would decide.
-        while best.is_close {
-            assert_eq!(spec.content, Content::Drawn, "only these can be drawn again");
-            row.iter_mut().for_each(|x| *x = T::from_f64(random.normal()));
-            best = choose(row);
-        }
-        chosen.push(best);
-    }
+    let chosen = choose_all(&mut x, experts, &rule, spec.content == Content::Drawn);
 
     let shared = (0..spec.shared).map(|i| (experts + i, SHARED_WEIGHT));
     let of_token = |chosen: &Chosen| {
