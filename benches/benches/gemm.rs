@@ -251,8 +251,8 @@ fn several<T: Fp8>(criterion: &mut Criterion, name: &str, one: T) {
         let sizes = [2, 3, 0, 1, 4, 1, 2, 3].map(|share| share * (m / 16) as i32);
         let sizes = &Tensor::from_slice(&stream, &sizes, &[8]).expect("it fits");
         let (matrices, of_rows) = (&wide(&[8, n, k]), &wide(&[m, n]));
-        let [mut y4, mut sums0, mut sums1] =
-            [&[m, n][..], &[8, k, n], &[8, k, n]].map(|shape| results(shape));
+        let mut y4 = results(&[m, n]);
+        let [mut sums0, mut sums1] = std::array::from_fn(|_| results(&[8, k, n]));
         let options = &TwoProductsOptions::default();
         let silu = &FeedForwardOptions::default().activation(Activation::Silu);
         let grouped = &GmmOptions::default().form(GroupedForm::Transposed);

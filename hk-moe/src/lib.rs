@@ -1,3 +1,48 @@
-//! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950); none has landed yet.
+//! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
+//!
+//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
+//! `cdna3` or `cdna4`, or both, to have code for the chips.
+
+mod expert_sort;
+pub mod moe_align_block_size;
+pub mod moe_bitmatrix;
+pub mod moe_expt_data;
+pub mod moe_routing;
+pub mod moe_routing_sigmoid_top1_fused;
+pub mod moe_topk;
+#[cfg(feature = "parity")]
+pub mod parity;
+
+pub use moe_align_block_size::{
+    MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
+    moe_align_block_size_into,
+};
+pub use moe_bitmatrix::{
+    BitmatrixOptions, BitmatrixSums, BitmatrixSumsOut, sum_bitmatrix_rows,
+    sum_bitmatrix_rows_fused, sum_bitmatrix_rows_fused_into, sum_bitmatrix_rows_into,
+};
+pub use moe_expt_data::{
+    ExptData, ExptDataOptions, ExptDataOut, expt_data_compute, expt_data_compute_into,
+    expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
+};
+pub use moe_routing::{
+    ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
+    SortTokensOut, block_m, routing, routing_compute_indx, routing_compute_indx_into, routing_into,
+    sort_tokens, sort_tokens_fused, sort_tokens_fused_into, sort_tokens_into,
+};
+pub use moe_routing_sigmoid_top1_fused::{
+    RouterInput, SelectOn, SigmoidTop1, SigmoidTop1Options, SigmoidTop1Out,
+    moe_routing_sigmoid_top1_fused, moe_routing_sigmoid_top1_fused_into,
+};
+pub use moe_topk::{
+    ExpertGroups, MoeTopk, MoeTopkOptions, MoeTopkOut, Order, Score, Ties, WeightNorm,
+    moe_grouped_topk, moe_grouped_topk_into, moe_topk, moe_topk_into,
+};
 
 pub use hk_core::prelude::*;
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+pub(crate) use generated::KERNELS;

@@ -43,7 +43,7 @@ class group_walk {
   __device__ group_rows find(const GroupedArgs& args, u32 id, u32& within) {
     if (id < counted_) *this = group_walk(args);
     while (id - counted_ >= sum()) next(args);
-    const u32 lane = uniform(arch::lanes_where(ends_ <= id - counted_));
+    const u32 lane = __builtin_popcountll(ballot(ends_ <= id - counted_));
     const group_rows found = of_lane(lane);
     const u32 own = Count::of(args, found.end - found.begin);
     within = id - counted_ - (arch::value_of_lane(ends_, lane) - own);
@@ -78,12 +78,15 @@ class group_walk {
     const i64 size = group < args.sizes.count ? index_at(args.sizes, group) : 0;
     const u32 left = Count::rows(args) - rows_before_;
     const u32 wanted = size < 0 ? 0 : size < left ? static_cast<u32>(size) : left;
-    const u32 end = inclusive_sum(wanted, left);
-    // Less than wanted, if the groups before have taken most.
-    const u32 before = arch::value_from(end, lane_id() - 1);
-    size_ = lane_id() == 0 ? end : end - before;
+    // The sums of what is wanted may be more than 32 bits hold.
+    const u64 before = (u64{wave_prefix(wanted >> 16).before} << 16) +
+                       wave_prefix(wanted & 0xffff).before;
+    const auto at_most = [&](u64 rows) { return rows < left ? static_cast<u32>(rows) : left; };
+    const u32 begin = at_most(before), end = at_most(before + wanted);
+    size_ = end - begin;
     row_ends_ = rows_before_ + end;
-    ends_ = inclusive_sum(Count::of(args, size_));
+    const u32 own = Count::of(args, size_);
+    ends_ = wave_prefix(own).before + own;
   }
 
   kept first_ = 0;        // the group of lane 0

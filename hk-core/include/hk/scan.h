@@ -1,23 +1,60 @@
-// Sums over the lanes before.
+// Sums over the lanes before, and lanes that have the same number.
 #pragma once
 
-#include "hk/arch/lanes.h"
+#include "hk/arch/votes.h"
 #include "hk/wave.h"
 
 namespace hk {
 
-// The sum of this lane's value and those of all lanes before it, at most `most`, which no value may
-// exceed, and which must be below 2^31. All lanes must take part.
-__device__ inline u32 inclusive_sum(u32 value, u32 most = ~0u >> 1) {
-  static_for<6>([&](auto step) {
-    constexpr u32 distance = 1u << step;
-    static_assert(wave_size == 64);
-    const u32 lane = lane_id();
-    const u32 other = arch::value_from(value, lane - distance);
-    value += lane >= distance ? other : 0;
-    value = value < most ? value : most;
-  });
-  return value;
+using arch::ballot;
+using arch::count_before;
+using arch::lane_bits;
+
+// The lanes among `lanes`, which have this one, whose number of so many bits is this lane's.
+__device__ inline lane_bits lanes_alike(lane_bits lanes, u32 number, u32 bits) {
+#pragma unroll 1
+  for (u32 bit = 0; bit < bits; ++bit) {
+    const bool is_set = (number >> bit & 1) != 0;
+    const lane_bits set = ballot(is_set);
+    lanes &= is_set ? set : ~set;
+  }
+  return lanes;
+}
+
+// The sum of the values of the lanes before this one, and of all; of sums of 32 bits.
+struct prefix {
+  u32 before, total;
+};
+
+template <int Half = 1>
+__device__ inline prefix wave_prefix(prefix part) {
+  if constexpr (Half < wave_size / 2) {
+    const u32 other = arch::other_half<Half>(part.total);
+    const u32 before = part.before + ((lane_id() & Half) != 0 ? other : 0);
+    return wave_prefix<2 * Half>({before, part.total + other});
+  } else {
+    const u32 first = arch::first_lane(part.total), second = arch::value_of_lane(part.total, Half);
+    return {part.before + (lane_id() < Half ? 0 : first), first + second};
+  }
+}
+__device__ inline prefix wave_prefix(u32 value) { return wave_prefix(prefix{0, value}); }
+
+// As `wave_prefix`, over a workgroup of `Waves` waves, which must be a power of two, that extends along
+// x alone. `scratch` is LDS of that many numbers, which may be used again after the next barrier of the
+// caller.
+template <int Waves>
+__device__ inline prefix workgroup_prefix(u32 value, u32* scratch) {
+  const prefix of_wave = wave_prefix(value);
+  // All lanes store the same: no branch.
+  scratch[wave_id()] = of_wave.total;
+  sync_threads();
+  u32 before = of_wave.before, total = 0;
+  for (u32 wave = 0; wave < Waves; ++wave) {
+    const u32 of_other = scratch[wave];
+    before += wave < wave_id() ? of_other : 0;
+    total += of_other;
+  }
+  return {before, total};
 }
 
 }  // namespace hk

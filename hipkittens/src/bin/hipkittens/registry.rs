@@ -14,7 +14,7 @@ pub(crate) struct KernelCrate {
 }
 
 /// Every crate.
-pub(crate) fn crates() -> [KernelCrate; 5] {
+pub(crate) fn crates() -> [KernelCrate; 6] {
     [
         KernelCrate {
             kernels: hk_norm::parity::kernels(),
@@ -35,6 +35,11 @@ pub(crate) fn crates() -> [KernelCrate; 5] {
             kernels: hk_gemm::parity::kernels(),
             cases: hk_gemm::parity::cases(),
             reasons: hk_gemm::parity::REASONS,
+        },
+        KernelCrate {
+            kernels: hk_moe::parity::kernels(),
+            cases: hk_moe::parity::cases(),
+            reasons: hk_moe::parity::REASONS,
         },
         KernelCrate {
             kernels: hk_attn::parity::kernels(),

@@ -1,0 +1,167 @@
+//! Ops of hk-moe on the simulator, one group per op.
+//!
+//! `cargo bench -p hk-benches --bench moe`
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use hk_moe::{
+    BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
+    MoeTopkOptions, MoeTopkOut, Result, RoutingOptions, SigmoidTop1Options, SigmoidTop1Out, Stream,
+    Tensor, WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles,
+    moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_topk_into, routing,
+    sum_bitmatrix_rows_fused_into,
+};
+
+/// Tokens of a batch.
+const TOKENS: usize = 256;
+/// Experts, and how many a token has: of Mixtral, GPT-OSS, DeepSeek-V3 and Qwen3-Next.
+const MODELS: [[usize; 2]; 4] = [[8, 2], [128, 4], [256, 8], [512, 10]];
+
+/// An op for so many gates; `prepare` gives what launches it.
+fn bench(
+    criterion: &mut Criterion,
+    op: &str,
+    gates: usize,
+    prepare: impl Fn(&Stream) -> Result<Box<dyn FnMut() -> Result<()>>>,
+) {
+    let mut group = criterion.benchmark_group(op);
+    group.sample_size(10).warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_secs(1));
+    group.throughput(Throughput::Elements(gates as u64));
+    for name in ["sim:mi325x", "sim:mi355x"] {
+        let stream = Device::open(name).expect("it opens").default_stream();
+        let mut launch = prepare(&stream).expect("it fits");
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            bencher.iter(|| {
+                launch().expect("it launches");
+                stream.synchronize().expect("it runs");
+            });
+        });
+    }
+    group.finish();
+}
+
+fn topk(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("moe_topk/bf16, {TOKENS}x{experts}, {k}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let logits = (0..TOKENS * experts).map(|i| bf16::from_f32((i * 7919 % 509) as f32));
+            let x = Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[TOKENS, experts])?;
+            let mut y_vals = Tensor::<f32>::empty(stream, &[TOKENS, k])?;
+            let mut y_indx = Tensor::empty(stream, &[TOKENS, k])?;
+            Ok(Box::new(move || {
+                let options = MoeTopkOptions::default().weight_norm(WeightNorm::Softmax);
+                let (y_vals, y_indx) = (&mut *y_vals, &mut *y_indx);
+                let out = MoeTopkOut { y_vals, y_indx, bitmatrix: None };
+                moe_topk_into(&x, k, &options, out)
+            }))
+        });
+    }
+}
+
+/// Experts of tokens, each as likely as any other, or nearly all those of the lowest numbers.
+fn ids(stream: &Stream, [experts, k]: [usize; 2], is_even: bool) -> Result<Tensor<i32>> {
+    let of_gate = |gate: usize| match is_even {
+        true => gate * 7919 % experts,
+        false => gate * 7919 % 509 * (gate * 31 % 509) % (gate % experts + 1),
+    };
+    let ids: Vec<_> = (0..TOKENS * k).map(|gate| of_gate(gate) as i32).collect();
+    Tensor::from_slice(stream, &ids, &[TOKENS, k])
+}
+
+fn align(criterion: &mut Criterion) {
+    for (model, is_even) in MODELS.into_iter().flat_map(|model| [(model, true), (model, false)]) {
+        let [experts, k] = model;
+        let load = if is_even { "even" } else { "skewed" };
+        let op = format!("moe_align_block_size, {TOKENS}x{k} of {experts}, {load}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let ids = ids(stream, model, is_even)?;
+            let rows = aligned_capacity(TOKENS * k, experts, 16);
+            let mut sorted = Tensor::empty(stream, &[rows])?;
+            let mut tiles = Tensor::empty(stream, &[rows.div_ceil(16)])?;
+            let mut total = Tensor::empty(stream, &[1])?;
+            Ok(Box::new(move || {
+                let options = MoeAlignOptions::default().validate_indices(false);
+                let (sorted_token_ids, expert_ids) = (&mut *sorted, &mut *tiles);
+                let num_tokens_post_pad = &mut *total;
+                let (hist, offsets) = (None, None);
+                let out = MoeAlignOut {
+                    sorted_token_ids,
+                    expert_ids,
+                    num_tokens_post_pad,
+                    hist,
+                    offsets,
+                };
+                moe_align_block_size_into(&ids, experts, 16, &options, out)
+            }))
+        });
+    }
+}
+
+fn bitmatrix(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("sum_bitmatrix_rows_fused, {TOKENS}x{experts}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let bits: Tensor<u32> = Tensor::filled(stream, &[TOKENS, experts.div_ceil(32)], 0x101)?;
+            let mut hist = Tensor::empty(stream, &[experts.next_multiple_of(32)])?;
+            Ok(Box::new(move || {
+                let options = BitmatrixOptions::default();
+                sum_bitmatrix_rows_fused_into(&bits, experts, &options, &mut hist)
+            }))
+        });
+    }
+}
+
+fn expert_data(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("expt_data_compute, {experts}");
+        let gates = TOKENS * k;
+        bench(criterion, &op, gates, |stream| {
+            let hist = vec![(gates / experts) as i32; experts];
+            let hist = Tensor::from_slice(stream, &hist, &[experts])?;
+            let [mut raw, mut pad] =
+                [Tensor::empty(stream, &[experts + 1])?, Tensor::empty(stream, &[experts + 1])?];
+            let mut map = Tensor::empty(stream, &[max_num_tiles(gates, experts, 4)])?;
+            Ok(Box::new(move || {
+                let options = ExptDataOptions::default().validate_indices(false);
+                let (token_offs_raw, token_offs_pad) = (&mut *raw, &mut *pad);
+                let block_pid_map = &mut *map;
+                let out = ExptDataOut { token_offs_raw, token_offs_pad, block_pid_map };
+                expt_data_compute_into(&hist, gates, 4, &options, out)
+            }))
+        });
+    }
+}
+
+fn sigmoid_top1(criterion: &mut Criterion) {
+    for (tokens, experts, k) in [(16, 128, 5120), (128, 16, 128)] {
+        let op = format!("moe_routing_sigmoid_top1_fused/bf16, {tokens}x{experts}x{k}");
+        bench(criterion, &op, tokens, |stream| {
+            let x = Tensor::filled(stream, &[tokens, k], bf16::ONE)?;
+            let w = Tensor::filled(stream, &[k, experts], bf16::ONE)?;
+            let mut ids = Tensor::empty(stream, &[tokens, 1])?;
+            let mut weights = Tensor::empty(stream, &[tokens, 1])?;
+            Ok(Box::new(move || {
+                let (topk_ids, topk_weights) = (&mut *ids, &mut *weights);
+                let out = SigmoidTop1Out { topk_ids, topk_weights };
+                let options = SigmoidTop1Options::default();
+                moe_routing_sigmoid_top1_fused_into(&x, &w, 1, &options, out)
+            }))
+        });
+    }
+}
+
+fn route(criterion: &mut Criterion) {
+    for [experts, k] in MODELS {
+        let op = format!("routing/bf16, {TOKENS}x{experts}, {k}");
+        bench(criterion, &op, TOKENS * k, |stream| {
+            let logits = (0..TOKENS * experts).map(|i| bf16::from_f32((i * 7919 % 509) as f32));
+            let x = Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[TOKENS, experts])?;
+            Ok(Box::new(move || routing(&x, k, &RoutingOptions::default()).map(drop)))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route);
+criterion_main!(benches);

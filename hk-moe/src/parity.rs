@@ -1,0 +1,33 @@
+//! The cases by which the ops of this crate are compared with their references, for tests and the
+//! command `hipkittens check`.
+
+mod loads;
+mod moe_align_block_size;
+mod moe_bitmatrix;
+mod moe_expt_data;
+mod moe_routing;
+mod moe_routing_sigmoid_top1_fused;
+mod moe_topk;
+
+use hk_core::kernel::KernelSet;
+use hk_ref::Case;
+
+/// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
+/// command.
+pub const REASONS: &str = include_str!("parity/reasons.toml");
+
+/// Every case of every op.
+pub fn cases() -> Vec<Case> {
+    let mut cases = moe_topk::cases();
+    cases.extend(moe_align_block_size::cases());
+    cases.extend(moe_bitmatrix::cases());
+    cases.extend(moe_expt_data::cases());
+    cases.extend(moe_routing_sigmoid_top1_fused::cases());
+    cases.extend(moe_routing::cases());
+    cases
+}
+
+/// The kernels that were built into this crate.
+pub fn kernels() -> &'static KernelSet {
+    &crate::KERNELS
+}

@@ -1,0 +1,65 @@
+//! Experts of tokens, as routers may choose them.
+
+use hk_ref::draw::Random;
+
+/// How tokens are spread over experts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Load {
+    /// Each is as likely as any other.
+    Uniform,
+    /// That of rank r is as likely as `1 / r^1.1`.
+    Zipf,
+    /// All gates have this one.
+    One(usize),
+    /// All have as many, as nearly as possible.
+    Even,
+    /// Each gate has one that there is, or none, or one that there is not.
+    Wrong,
+    /// None has any.
+    Absent,
+}
+
+/// The expert of each of k gates of each token.
+pub(super) fn ids([tokens, k, experts]: [usize; 3], load: Load) -> Vec<i32> {
+    let mut random = Random::new((tokens * 31 + k) as u64 * 97 + experts as u64);
+    let weight = |rank: usize| match load {
+        Load::Zipf => (rank as f64 + 1.0).powf(-1.1),
+        _ => 1.0,
+    };
+    let sums: Vec<f64> = (0..experts)
+        .scan(0.0, |sum, rank| {
+            *sum += weight(rank);
+            Some(*sum)
+        })
+        .collect();
+    let mut ids = Vec::with_capacity(tokens * k);
+    for gate in 0..tokens * k {
+        let mut drawn = || {
+            let at = random.unit() * sums[experts - 1];
+            // Experts of one rank are not those of the lowest numbers.
+            sums.partition_point(|sum| *sum < at).min(experts - 1) * 7919 % experts
+        };
+        ids.push(match load {
+            Load::Uniform | Load::Zipf if k <= experts => {
+                // The experts of a token are not the same.
+                let token = gate / k * k;
+                loop {
+                    let id = drawn() as i32;
+                    if !ids[token..].contains(&id) {
+                        break id;
+                    }
+                }
+            }
+            Load::Uniform | Load::Zipf => drawn() as i32,
+            Load::One(expert) => expert as i32,
+            Load::Even => (gate % experts) as i32,
+            Load::Wrong => match gate % 5 {
+                0 => -1,
+                1 => [experts as i32, i32::MAX, i32::MIN, -2, 1 << 16][random.below(5)],
+                _ => drawn() as i32,
+            },
+            Load::Absent => -1,
+        });
+    }
+    ids
+}
