@@ -102,7 +102,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
         groups: None,
         blocks: [None; 2],
         prequant: None,
-        gate: gated.then_some(Gate { steps: 0, activation }),
+        gate: gated.then_some(Gate { steps: 0, activation, whole: false }),
         accumulate: None,
         split_cat: None,
         problem,

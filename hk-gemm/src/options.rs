@@ -139,7 +139,7 @@ impl<'a> GemmOptions<'a> {
             if let Some(bias) = self.bias {
                 steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Halves, 1.0))?;
             }
-            gate = Some(Gate { steps: steps.len(), activation: self.activation });
+            gate = Some(Gate { steps: steps.len(), activation: self.activation, whole: false });
         } else if let Some(bias) = self.bias {
             steps.push(args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
         }

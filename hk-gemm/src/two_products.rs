@@ -155,7 +155,7 @@ impl Half {
     ) -> Result<Product<'a>> {
         let mut steps = Lowered::default();
         if let Some(bias) = bias {
-            let step = Step::Add(bias, Extent::ColumnsOf(&self.names.y_dims[1..]), 1.0);
+            let step = Step::Add(bias, Extent::Named(&self.names.y_dims[1..], [0, 1]), 1.0);
             steps.push(args, [self.names.bias; 3], step)?;
         }
         let row = args.output(self.names.y, y, self.names.y_dims).rows()?;

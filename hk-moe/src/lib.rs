@@ -3,16 +3,21 @@
 //! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
 //! `cdna3` or `cdna4`, or both, to have code for the chips.
 
+mod expert_products;
 mod expert_sort;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
 pub mod moe_expt_data;
+pub mod moe_op;
+pub mod moe_op_gelu;
+pub mod moe_op_silu_fused;
 pub mod moe_routing;
 pub mod moe_routing_sigmoid_top1_fused;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
 
+pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
 pub use moe_align_block_size::{
     MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
     moe_align_block_size_into,
@@ -25,6 +30,9 @@ pub use moe_expt_data::{
     ExptData, ExptDataOptions, ExptDataOut, expt_data_compute, expt_data_compute_into,
     expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
 };
+pub use moe_op::{moe_gemm, moe_gemm_into};
+pub use moe_op_gelu::{moe_gelu, moe_gelu_into};
+pub use moe_op_silu_fused::{moe_silu_fused, moe_silu_fused_into};
 pub use moe_routing::{
     ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
     SortTokensOut, block_m, routing, routing_compute_indx, routing_compute_indx_into, routing_into,

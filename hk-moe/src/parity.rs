@@ -1,10 +1,14 @@
 //! The cases by which the ops of this crate are compared with their references, for tests and the
 //! command `hipkittens check`.
 
+mod experts;
 mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
 mod moe_expt_data;
+mod moe_op;
+mod moe_op_gelu;
+mod moe_op_silu_fused;
 mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
@@ -24,6 +28,9 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_expt_data::cases());
     cases.extend(moe_routing_sigmoid_top1_fused::cases());
     cases.extend(moe_routing::cases());
+    moe_op::add(&mut cases);
+    moe_op_gelu::add(&mut cases);
+    moe_op_silu_fused::add(&mut cases);
     cases
 }
 

@@ -38,10 +38,16 @@ struct tile_stream {
   }
 };
 
+// Rows of x that follow each other. Others are gathered: what takes the place of this tells of each row of
+// a block which of the matrix it is.
+struct rows_in_order {
+  __device__ u32 operator()(u32 row) const { return row; }
+};
+
 // The part of a matrix that a workgroup multiplies: from `row` on, at most `rows` of them that
 // exist, and k in [k_begin, k_end). All k are counted in elements, strides in what the operand's memory
 // is made of.
-template <class Operand>
+template <class Operand, bool Gathered = false>
 __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, u32 rows,
                                         i64 k_begin, i64 k_end, i32 steps, u32 depth) {
   constexpr int unit = per_unit<typename Operand::type>;
@@ -49,12 +55,16 @@ __device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row,
       static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin / unit);
   const i64 step = Operand::step_bytes(stride);
   const u32 limit = (static_cast<u32>(k_end - k_begin) - (steps - 1) * depth) / unit;
+  const auto bytes = [&](u32 depth) {
+    return Gathered ? Operand::bytes_of(stride, rows, depth)
+                    : Operand::tile_bytes(stride, rows, depth);
+  };
   return {base + (steps - 1) * step,
-          Operand::tile_bytes(stride, rows, limit),
+          bytes(limit),
           limit,
           base,
           step,
-          Operand::tile_bytes(stride, rows, depth / unit),
+          bytes(depth / unit),
           steps - 1};
 }
 
@@ -229,9 +239,10 @@ struct gemm_block {
   using w_streams = tile_streams<gated ? 2 : 1>;
 
   // Adds up `steps` tiles, at least one. `lds` has lds_bytes.
+  template <class Rows = rows_in_order>
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_streams<1> x_tiles,
                            w_streams w_tiles, i32 steps, const group_scales& scales = {},
-                           const block_scale_streams& blocks = {}) {
+                           const block_scale_streams& blocks = {}, const Rows& rows = {}) {
     static_assert((!folds && types::as_read) || !ping_pong,
                   "the interleaved schedule alone has groups and expands operands");
     static_assert(!gated || (!folds && types::as_read), "gates have neither");
@@ -239,12 +250,13 @@ struct gemm_block {
     clear();
     x_operand x(lds, x_stride, wave_row() * (fm * atom.dim));
     w_operand w(lds + stages * x_operand::slot_bytes, w_stride, wave_column() * (fn * atom.dim));
+    if constexpr (!same_type<Rows, rows_in_order>) x.gather(rows);
     if constexpr (ping_pong && direct) {
       ping_pong_direct(x, w, x_tiles, w_tiles, steps);
     } else if constexpr (ping_pong) {
       ping_pong_staged(x, w, x_tiles, w_tiles, steps);
     } else {
-      interleave(x, w, x_tiles, w_tiles, steps, scales, blocks);
+      interleave(x, w, x_tiles, w_tiles, steps, scales, blocks, rows);
     }
     if constexpr (types::missing != 1) {
       for (auto& row : sum) {
@@ -323,9 +335,10 @@ struct gemm_block {
   // their way from LDS. In the last slice of a tile, the next tile must be in LDS, and loads into
   // the slot that has become free are started; memory operations are spread between the matrix
   // operations. Staged tiles are written to LDS in the first half of that last slice.
+  template <class Rows>
   __device__ void interleave(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
                              w_streams& w_tiles, i32 steps, const group_scales& scales,
-                             const block_scale_streams& blocks) {
+                             const block_scale_streams& blocks, const Rows& rows) {
     static_assert(slices % 2 == 0, "fragments alternate between two sets of registers");
     constexpr int loads = x_operand::all_loads + w_operand::all_loads;
     constexpr int writes = direct ? 0 : x_operand::all_pieces + w_operand::all_pieces;
@@ -427,7 +440,7 @@ struct gemm_block {
 
     for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
       constexpr u32 next_slot = (slot + 1) % stages;
-      factors.load(scales, tile * BK);
+      factors.load(scales, tile * BK, rows);
       tile = tile == steps - 1 ? 0 : tile + 1;
       x_blocks.take_and_load(tile * BK);
       w_blocks.take_and_load(tile * BK);
@@ -491,7 +504,8 @@ struct gemm_block {
     w_scales w[max(Groups, 1)][uniform ? 1 : fn];
 
     // Those of k from `first` on in the workgroup's share.
-    __device__ void load(const group_scales& of, u32 first) {
+    template <class Rows>
+    __device__ void load(const group_scales& of, u32 first, const Rows& rows) {
       static_for<Groups>([&](auto g) {
         constexpr atom_layout atom = gemm_block::atom;
         const u32 k = of.k_begin + first + g * (BK / max(Groups, 1));
@@ -501,7 +515,7 @@ struct gemm_block {
           const f32* column = of.x + group * of.x_group;
           static_for<fm>([&](auto f) {
             const u32 row = wave_row() * (fm * atom.dim) + f * atom.dim + atom.d_column(lane_id());
-            x[g][f] = column[(row < of.rows ? row : of.rows - 1) * of.x_row];
+            x[g][f] = column[rows(row < of.rows ? row : of.rows - 1) * of.x_row];
           });
         }
         const f32* from = of.w + group * of.w_group;

@@ -188,7 +188,10 @@ struct operand {
   // affects results that are not stored.
   __device__ static u32 tile_bytes(u32 stride, u32 rows, u32 depth) {
     constexpr u32 most = Apart ? part_rows : Rows;
-    rows = rows < most ? rows : most;
+    return bytes_of(stride, rows < most ? rows : most, depth);
+  }
+  // As above, of rows from anywhere among so many.
+  __device__ static u32 bytes_of(u32 stride, u32 rows, u32 depth) {
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
     const u32 width = ((along_k ? depth : rows) + chunk - 1) / chunk * chunk;
@@ -218,6 +221,17 @@ struct operand {
       const u32 offset = (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
       source[i] = ragged && (at.row >= part_rows || at.k >= Depth) ? out_of_range : offset;
       if constexpr (write_transposes) writer[i] = block_address(q);
+    });
+  }
+
+  // Takes rows from elsewhere: `of(row)` is the matrix's row that the block has as `row`.
+  template <class Source>
+  __device__ void gather(const Source& of) {
+    static_assert(along_k && Parts == 1, "rows of one part, each of adjacent elements");
+    static_for<pieces>([&](auto i) {
+      const place at = source_place(i * Threads + thread);
+      if (ragged && (at.row >= part_rows || at.k >= Depth)) return;
+      source[i] = (of(at.row) * stride + at.k) * element;
     });
   }
 

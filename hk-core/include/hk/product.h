@@ -344,13 +344,16 @@ __device__ inline void add_block(const Block& block, const result_matrix& y,
 
 }  // namespace detail
 
-// Multiplies what a part of a product is made of: at least one k. `lds` has the block's lds_bytes.
-template <class Tile>
+// Multiplies what a part of a product is made of: at least one k. `lds` has the block's lds_bytes. If rows of
+// x are gathered, they are any of all m.
+template <class Tile, class Rows = rows_in_order>
 __device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<Tile>& block,
                                                                     const ProductArgs& args,
                                                                     const product_part& part,
-                                                                    lds_pointer lds) {
+                                                                    lds_pointer lds,
+                                                                    const Rows& of_rows = {}) {
   using Block = gemm_block<Tile>;
+  constexpr bool gathered = !same_type<Rows, rows_in_order>;
   const auto [batch, split, row, column, rows, k_begin, k_end] = part;
   const i32 steps = static_cast<i32>((k_end - k_begin + Tile::BK - 1) / Tile::BK);
   const auto x = detail::matrix_of<typename Block::X>(args.x, args.x_batch, batch);
@@ -364,10 +367,13 @@ __device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<T
   w_tiles.of[0] = w_stream(w);
   if constexpr (Block::gated) w_tiles.of[1] = w_stream(w + args.w_half);
 
-  block.multiply(lds, args.x_stride, args.w_stride,
-                 {{stream_of<typename Block::x_operand>(x, args.x_stride, row, rows - row, k_begin,
-                                                        k_end, steps, Tile::BK)}},
-                 w_tiles, steps, detail::scales_of(args, part), detail::blocks_of(args, part));
+  const u32 first = gathered ? 0 : row, left = gathered ? args.m : rows - row;
+  const tile_stream x_tiles = stream_of<typename Block::x_operand, gathered>(
+      x, args.x_stride, first, left, k_begin, k_end, steps, Tile::BK);
+  group_scales scales = detail::scales_of(args, part);
+  if constexpr (gathered) scales.x -= row * args.x_scale_row;
+  block.multiply(lds, args.x_stride, args.w_stride, {{x_tiles}}, w_tiles, steps, scales,
+                 detail::blocks_of(args, part), of_rows);
 }
 
 // Stores what a part of a product has become, or the partial sums of a share of k.

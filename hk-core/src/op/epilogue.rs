@@ -65,8 +65,8 @@ pub enum Extent {
     Rows,
     /// A number per column, `(n)`.
     Columns,
-    /// A number per column of a result that calls them so.
-    ColumnsOf(&'static [&'static str]),
+    /// A tensor of these dimensions, whose next number is the next row's, or the next column's.
+    Named(&'static [&'static str], [i64; 2]),
     /// Of a gated product, a number per column of the gates, then of what they let through, `(2n)`.
     Halves,
     /// A number per element, `(m, n)`.
@@ -98,7 +98,7 @@ impl Extent {
             Self::OneOrColumns if wide && shape[rank - 1] == 1 => per(&["batch", "n", "1"], [0, 1]),
             Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
             Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
-            Self::ColumnsOf(columns) => (columns, [0, 1]),
+            Self::Named(dims, strides) => (dims, strides),
             Self::Halves => (&["2n"], [0, 1]),
             Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
             Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),

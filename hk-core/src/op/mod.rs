@@ -40,6 +40,7 @@
 
 mod arguments;
 pub mod epilogue;
+pub mod experts;
 pub mod feed_forward;
 pub mod grouped;
 pub mod indices;

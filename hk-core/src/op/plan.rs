@@ -408,7 +408,8 @@ impl Sources {
         let codes = product.prequant.map(|form| Codes::of(form, &x, problem));
         let longest = tile.longest_strides(problem);
         let taken = codes.as_ref().map_or(x, |codes| codes.codes);
-        let w_matrices = if product.gate.is_some() { 2 } else { problem.batch };
+        let in_halves = product.gate.is_some_and(|gate| !gate.whole);
+        let w_matrices = if in_halves { 2 } else { problem.batch };
         let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let copies = [
             taken.copied(op, "x", problem.batch, longest[0])?,

@@ -226,6 +226,9 @@ pub struct Gate {
     pub steps: u32,
     /// Of the gates, if there is one.
     pub activation: Option<Activation>,
+    /// Whether w's matrices, one for each of the batch, have the rows of both; else there is one product,
+    /// and w is two matrices.
+    pub whole: bool,
 }
 
 /// Gates as they are.
@@ -300,13 +303,17 @@ impl Product<'_> {
         let Self { y, problem, steps, gate, .. } = self;
         let Operands { x, w, blocks: [x_blocks, w_blocks], groups } = operands;
         let is_linear = steps.is_linear(self.scaled);
+        let [w_batch, w_half] = match gate {
+            Some(Gate { whole: false, .. }) => [0, w.strides[0]],
+            _ => [w.strides[0], problem.n as i64 * w.strides[1]],
+        };
         ProductArgs {
             x: x.ptr,
             w: w.ptr,
             y: y.ptr,
             x_batch: x.strides[0],
-            w_batch: if gate.is_some() { 0 } else { w.strides[0] },
-            w_half: w.strides[0],
+            w_batch,
+            w_half,
             y_batch: y.strides[0],
             x_stride: x.strides[1],
             w_stride: w.strides[1],

@@ -1,0 +1,125 @@
+//! Products of tokens with the matrices of their experts: what the kernels of `hk/experts.h` take.
+
+use super::Call;
+use super::plan::{Draft, PIECES, Plan};
+use super::product::{Product, ProductArgs};
+use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
+use crate::{DevicePtr, Error, Result, TileFunction, kernel_args};
+
+/// Gates, each of a token and one of its experts, in order of experts.
+#[derive(Debug, Clone, Copy)]
+pub struct SortedGates {
+    /// The gates, of each expert whole tiles of rows, filled up with numbers that are no gates.
+    pub gates: DevicePtr<i32>,
+    /// The expert of each tile; results of others than those that there are are 0.
+    pub experts: DevicePtr<i32>,
+    /// How many rows there are.
+    pub length: DevicePtr<i32>,
+    /// How many there is room for.
+    pub capacity: u64,
+    /// Rows of a tile.
+    pub tile_rows: u64,
+    /// Gates in all.
+    pub count: u64,
+    /// Gates that each row of x has: the next ones.
+    pub per_row: u64,
+}
+
+/// A product whose arguments are right: of the rows of x that gates have, with the matrix of their expert. The
+/// problem's m are x's rows and its batch the experts; rows of y are gates.
+#[derive(Debug, Clone)]
+pub struct Experts<'a> {
+    /// The product.
+    pub product: Product<'a>,
+    /// Which rows.
+    pub gates: SortedGates,
+}
+
+kernel_args! {
+    /// Arguments of the kernels, as `hk/experts.h` declares them.
+    pub struct ExpertArgs {
+        product: ProductArgs,
+        gates: DevicePtr<i32>,
+        experts: DevicePtr<i32>,
+        length: DevicePtr<i32>,
+        capacity: u32,
+        tile_rows: u32,
+        gate_count: u32,
+        gates_per_row: u32,
+    }
+}
+
+/// Bytes below which offsets of gathered rows must stay.
+const MAX_BYTES: u64 = 1 << 31;
+
+impl Experts<'_> {
+    /// Launches it, if it has results.
+    ///
+    /// # Errors
+    /// As [`Product::launch`].
+    pub fn launch(self, mut call: Call) -> Result<()> {
+        if self.product.has_no_results() || self.gates.capacity == 0 {
+            return Ok(());
+        }
+        let mut plan = Plan::new(&call, self.product.kernels);
+        let (kernel, draft) = self.draft(&plan)?;
+        let at: [_; PIECES] = call.workspace(draft.bytes())?;
+        Self::plan(&mut plan, (kernel, draft), self.gates, at)?;
+        plan.submit(call)
+    }
+
+    /// The kernel, and what it needs.
+    pub(super) fn draft(&self, plan: &Plan) -> Result<(TileFunction<ExpertArgs>, Draft<'_>)> {
+        let (Self { product, gates }, op) = (self, plan.op());
+        let (problem, units) = (product.problem, plan.compute_units());
+        if problem.k > MAX_CHAIN {
+            let constraint = format!("rows of at most {MAX_CHAIN} elements");
+            return Err(Error::value(op, "a", constraint, problem.k));
+        }
+        let row = (product.x.strides[1] as u64).saturating_mul(product.x.size());
+        if row.saturating_mul(problem.m) >= MAX_BYTES {
+            let constraint = format!("rows within {MAX_BYTES} bytes");
+            return Err(Error::value(op, "a", constraint, row.saturating_mul(problem.m)));
+        }
+        // As if all experts had as many.
+        let typical = Problem { m: gates.count.div_ceil(problem.batch).max(1), ..problem };
+        let kernel =
+            plan.kernel([product.core, product.variant], product.tile, typical, |tile| {
+                let tile = Tile::of(tile);
+                let fits = gates.tile_rows.is_multiple_of(tile.m);
+                if fits { tile.score(typical, units) } else { f64::NEG_INFINITY }
+            })?;
+        let tile = Tile::of(kernel.tile());
+        if !gates.tile_rows.is_multiple_of(tile.m) {
+            let constraint = format!("a multiple of the {} rows of a block", tile.m);
+            return Err(Error::value(op, "block_size", constraint, gates.tile_rows));
+        }
+        let split = Split { count: 1, share: problem.k };
+        Ok((kernel, Draft::of(product.clone(), plan, tile, split)?))
+    }
+
+    /// Launches that.
+    pub(super) fn plan(
+        plan: &mut Plan,
+        (kernel, draft): (TileFunction<ExpertArgs>, Draft<'_>),
+        gates: SortedGates,
+        at: [DevicePtr<u8>; PIECES],
+    ) -> Result<()> {
+        let (tile, problem) = (Tile::of(kernel.tile()), draft.product.problem);
+        let rows = Problem { batch: 1, m: gates.capacity, ..problem };
+        let grid = plan.grid(rows, tile, Split { count: 1, share: problem.k })?;
+        let ready = draft.prepare(plan, at)?;
+        let args = ExpertArgs {
+            product: ready.main,
+            gates: gates.gates,
+            experts: gates.experts,
+            length: gates.length,
+            capacity: gates.capacity as u32,
+            tile_rows: gates.tile_rows as u32,
+            gate_count: gates.count as u32,
+            gates_per_row: gates.per_row as u32,
+        };
+        plan.then(kernel, [grid, 1, 1], args);
+        Ok(())
+    }
+}

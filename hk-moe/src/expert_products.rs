@@ -1,0 +1,263 @@
+//! Products of tokens with the matrices of their experts: what the ops that have such share.
+
+use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
+use hk_core::op::Arguments;
+use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
+use hk_core::op::experts::{Experts, SortedGates};
+use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
+use hk_core::op::tiling::Problem;
+use hk_core::{Activation, Result, TensorSlice};
+
+use crate::{KERNELS, MoeAlign};
+
+const CORE: &str = "experts";
+
+/// Elements of tokens and of experts' matrices: bf16, f16, or e4m3 in the flavour of the chip, with scales of
+/// blocks.
+pub trait ExpertElement: Element {
+    /// How the kernels' variants name it.
+    const VARIANT: &'static str;
+    /// Whether it has scales.
+    const SCALED: bool;
+}
+
+macro_rules! elements {
+    ($($type:ident: $variant:literal, $scaled:literal);*) => {$(
+        impl ExpertElement for $type {
+            const VARIANT: &'static str = $variant;
+            const SCALED: bool = $scaled;
+        }
+    )*};
+}
+
+elements!(
+    bf16: "bf16", false;
+    f16: "f16", false;
+    F8E4M3: "e4m3_128", true;
+    F8E4M3Fnuz: "e4m3_128", true
+);
+
+/// Gates in order of their experts, as [`moe_align_block_size`](crate::moe_align_block_size()) gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct AlignedGates<'a> {
+    /// The gate in each row, `[cap]`; a number that is no gate's where there is none.
+    pub sorted_token_ids: &'a TensorSlice<i32>,
+    /// The expert of each tile, `[ceil(cap / block_size)]`; that of no expert has results of 0.
+    pub expert_ids: &'a TensorSlice<i32>,
+    /// Rows of all experts' tiles, `[1]`.
+    pub num_tokens_post_pad: &'a TensorSlice<i32>,
+    /// Rows of a tile: a multiple of 16.
+    pub block_size: usize,
+}
+
+impl AlignedGates<'_> {
+    /// Declares them: so many gates in all, and of each row.
+    pub(crate) fn declare(
+        &self,
+        args: &mut Arguments,
+        count: u64,
+        per_row: usize,
+    ) -> Result<SortedGates> {
+        let Self { sorted_token_ids, expert_ids, num_tokens_post_pad, block_size } = *self;
+        args.input("sorted_token_ids", sorted_token_ids, &["cap"]).contiguous()?;
+        args.limit("cap", 0..=Problem::MAX_SIZE as usize)?;
+        let [capacity] = args.sizes(["cap"])?;
+        let holds = block_size > 0 && block_size.is_multiple_of(16);
+        args.require(holds, "block_size", "a multiple of 16", block_size)?;
+        args.define(TILES, capacity.div_ceil(block_size));
+        args.input("expert_ids", expert_ids, &[TILES]).contiguous()?;
+        args.input("num_tokens_post_pad", num_tokens_post_pad, &["1"]).contiguous()?;
+        Ok(SortedGates {
+            gates: sorted_token_ids.ptr(),
+            experts: expert_ids.ptr(),
+            length: num_tokens_post_pad.ptr(),
+            capacity: capacity as u64,
+            tile_rows: block_size as u64,
+            count,
+            per_row: per_row as u64,
+        })
+    }
+}
+
+impl MoeAlign {
+    /// The gates, in tiles of the size that they were aligned to.
+    pub fn gates(&self, block_size: usize) -> AlignedGates<'_> {
+        AlignedGates {
+            sorted_token_ids: &self.sorted_token_ids,
+            expert_ids: &self.expert_ids,
+            num_tokens_post_pad: &self.num_tokens_post_pad,
+            block_size,
+        }
+    }
+}
+
+/// Scales of blocks of 8-bit operands, in f32.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockScales<'a> {
+    /// Of a: one for each 128 k of a row, `[rows, ceil(k / 128)]`.
+    pub a: &'a TensorSlice<f32>,
+    /// Of b: one for each 128 rows by 128 k, `[E, ceil(n / 128), ceil(k / 128)]`.
+    pub b: &'a TensorSlice<f32>,
+}
+
+/// What products of experts do besides.
+#[derive(Debug, Clone, Default)]
+pub struct MoeGemmOptions<'a> {
+    weights: Option<&'a TensorSlice<f32>>,
+    scales: Option<BlockScales<'a>>,
+    tile: Option<&'a str>,
+}
+
+impl<'a> MoeGemmOptions<'a> {
+    /// Multiplies the sums of each gate by its weight, `[rows, gates of a row]`.
+    #[must_use]
+    pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
+        self.weights = Some(weights);
+        self
+    }
+
+    /// The scales of 8-bit operands.
+    #[must_use]
+    pub fn scales(mut self, scales: BlockScales<'a>) -> Self {
+        self.scales = Some(scales);
+        self
+    }
+
+    /// Takes the tile configuration of that name, such as `64x128x64`, instead of the one that is expected to
+    /// be fastest.
+    #[must_use]
+    pub fn tile(mut self, tile: &'a str) -> Self {
+        self.tile = Some(tile);
+        self
+    }
+}
+
+/// Rows of a block, or k, with one scale.
+const GROUP: usize = 128;
+const K_GROUPS: &str = "groups(k)";
+const N_GROUPS: &str = "groups(n)";
+const TILES: &str = "ceil(cap / block_size)";
+
+/// What happens to the sums.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// An activation, if there is one, and weights after it.
+    Plain(Option<Activation>),
+    /// Weights, then gates and what they let through.
+    Gated(Activation),
+}
+
+/// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
+pub(crate) fn launch<T: ExpertElement, Y: Real>(
+    (op, form): (&'static str, Form),
+    [a, b]: [&TensorSlice<T>; 2],
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let most = Problem::MAX_SIZE as usize;
+    let is_gated = matches!(form, Form::Gated(_));
+    let mut args = Arguments::new(op);
+    let a_row = args.input("a", a, &["rows", "k"]).rows()?;
+    args.limit("rows", 0..=most)?;
+    args.limit("k", 1..=most)?;
+    if is_gated {
+        // An odd number of rows is none of these.
+        let n = b.shape().get(1).map_or(0, |rows| rows / 2);
+        args.define("2n", 2 * n);
+        args.define("n", n);
+    }
+    let b_dims: &[&str] = if is_gated { &["experts", "2n", "k"] } else { &["experts", "n", "k"] };
+    let [b_matrix, b_row, _] = args.input("b", b, b_dims).adjacent::<3>()?;
+    args.limit("experts", 1..=most)?;
+    args.limit(if is_gated { "2n" } else { "n" }, 1..=most)?;
+    let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
+    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
+    args.define("top_k", top_k);
+    let gate_count = rows.saturating_mul(top_k as u64);
+    args.require(gate_count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", gate_count)?;
+
+    let gates = gates.declare(&mut args, gate_count, top_k)?;
+
+    let groups = scales::<T>(&mut args, options, [n, k])?;
+    let mut steps = Lowered::default();
+    let weigh = |args: &mut Arguments, steps: &mut Lowered| match options.weights {
+        None => Ok(()),
+        Some(weights) => {
+            let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
+            let step = Step::Multiply(Operand::F32(weights), extent);
+            steps.push(args, ["topk_weights"; 3], step)
+        }
+    };
+    let mut gate = None;
+    match form {
+        Form::Plain(activation) => {
+            if let Some(activation) = activation {
+                steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
+            }
+            weigh(&mut args, &mut steps)?;
+        }
+        Form::Gated(activation) => {
+            weigh(&mut args, &mut steps)?;
+            gate = Some(Gate { steps: steps.len(), activation: Some(activation), whole: true });
+        }
+    }
+    let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
+    let call = args.check()?;
+
+    let b = Matrices::of(b, [b_matrix, b_row]);
+    let bits = [size_of::<T>() as u64 * 8; 2];
+    let variant = if is_gated { format!("{}_gated", T::VARIANT) } else { T::VARIANT.to_owned() };
+    let product = Product {
+        kernels: &KERNELS,
+        core: CORE,
+        variant: &variant,
+        scaled: false,
+        x: Matrices::of(a, [0, a_row]),
+        w: b,
+        y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
+        groups,
+        blocks: [None; 2],
+        prequant: None,
+        gate,
+        accumulate: None,
+        split_cat: None,
+        problem: Problem {
+            batch: experts,
+            m: rows,
+            n,
+            k,
+            transposed: [false; 2],
+            bits,
+            group: if T::SCALED { GROUP as u64 } else { 1 },
+        },
+        steps,
+        splits: None,
+        tile: options.tile,
+    };
+    Experts { product, gates }.launch(call)
+}
+
+/// Declares the scales that elements of the type must have.
+fn scales<T: ExpertElement>(
+    args: &mut Arguments,
+    options: &MoeGemmOptions<'_>,
+    [n, k]: [u64; 2],
+) -> Result<Option<GroupScales>> {
+    let expected = if T::SCALED { "those of 8-bit operands" } else { "none of 16-bit operands" };
+    let given = if options.scales.is_some() { "some" } else { "none" };
+    args.require(options.scales.is_some() == T::SCALED, "scales", expected, given)?;
+    let Some(BlockScales { a, b }) = options.scales else { return Ok(None) };
+    args.define(K_GROUPS, (k as usize).div_ceil(GROUP));
+    args.define(N_GROUPS, (n as usize).div_ceil(GROUP));
+    let a_row = args.input("a_scale", a, &["rows", K_GROUPS]).rows()?;
+    let [b_matrix, b_row, _] =
+        args.input("b_scale", b, &["experts", N_GROUPS, K_GROUPS]).adjacent::<3>()?;
+    Ok(Some(GroupScales {
+        tensors: [a.ptr(), b.ptr()],
+        strides: [[a_row, 1], [b_row, 1]],
+        batch: [0, b_matrix],
+        sizes: [GROUP as u32; 2],
+    }))
+}

@@ -1,0 +1,78 @@
+//! Products of tokens with the matrices of their experts: `c[g] = w_g (a[g / top_k] b[e]^T)` for each gate g of
+//! an expert e.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | a `[rows, k]`, b `[E, n, k]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128; c bf16, f16 or f32; topk_weights f32 |
+//! | Numerics | f32 sums and weights, one rounding at the end; bitwise deterministic |
+//! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
+//! | Source | AITER `fused_moe`; vLLM `fused_moe_kernel` |
+//!
+//! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
+//! those of a tile without an expert are 0.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_moe::{Device, MoeAlignOptions, MoeGemmOptions, Tensor, bf16};
+//! use hk_moe::{moe_align_block_size, moe_gemm};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // Two tokens: the first one's expert is 1, the second one's 0.
+//! let a = Tensor::from_slice(&stream, &[1.0, 2.0, 1.0, 2.0].map(bf16::from_f32), &[2, 2])?;
+//! let b = [3.0, 4.0, -5.0, 1.0].map(bf16::from_f32);
+//! let b = Tensor::from_slice(&stream, &b, &[2, 1, 2])?;
+//! let ids = Tensor::from_slice(&stream, &[1, 0], &[2, 1])?;
+//! let aligned = moe_align_block_size(&ids, 2, 16, &MoeAlignOptions::default())?;
+//! let c: Tensor<f32> = moe_gemm(&a, &b, &aligned.gates(16), 1, &MoeGemmOptions::default())?;
+//! assert_eq!(c.to_vec()?, [-3.0, 11.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::Real;
+use hk_core::{Result, Tensor, TensorSlice};
+
+use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions, launch};
+
+const OP: &str = "moe_gemm";
+
+/// Multiplies the row of `a` of each gate by the transpose of its expert's matrix:
+/// `c[t, s, n] = w sum_k a[t, k] b[e, n, k]`, where e is the expert of slot s of row t and w its weight, if the
+/// options have such.
+///
+/// # Errors
+/// [`Error::Shape`] if the tensors do not fit together, or n, k or E is 0; [`Error::Value`] if tiles of
+/// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, a is of
+/// 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+pub fn moe_gemm<T: ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &TensorSlice<T>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+) -> Result<Tensor<Y>> {
+    let rows = a.shape().first().copied().unwrap_or_default();
+    let columns = b.shape().get(1).copied().unwrap_or_default();
+    let mut c = Tensor::zeros(a.stream(), &[rows, top_k, columns])?;
+    moe_gemm_into(a, b, gates, top_k, options, &mut c)?;
+    Ok(c)
+}
+
+/// As [`moe_gemm`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+///
+/// # Errors
+/// As [`moe_gemm`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
+/// operand.
+pub fn moe_gemm_into<T: ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &TensorSlice<T>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
+    launch((OP, Form::Plain(None)), [a, b], gates, top_k, options, c)
+}

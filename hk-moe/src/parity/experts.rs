@@ -1,0 +1,292 @@
+//! Cases of products of tokens with the matrices of their experts.
+
+use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16};
+use hk_core::kernel::Kernel;
+use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::moe::moe_align_block_size::moe_align_block_size;
+use hk_ref::moe::moe_op::{Problem, dequantised};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
+use ndarray::{Array3, ArrayView2, ArrayView3};
+
+use super::loads::{Load, ids};
+use crate::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
+
+/// What distinguishes the ops.
+pub(super) trait Kind: Copy + Send + Sync + 'static {
+    /// The module.
+    const MODULE: &'static str;
+    /// The op.
+    const OP: &'static str;
+    /// Rows of an expert's matrix for each column of the results.
+    const ROWS: usize;
+
+    /// Calls the op.
+    fn call<T: Real16 + ExpertElement, Y: Real>(
+        operands: [&TensorSlice<T>; 2],
+        gates: &AlignedGates<'_>,
+        top_k: usize,
+        options: &MoeGemmOptions<'_>,
+        c: &mut TensorSlice<Y>,
+    ) -> Result<()>;
+
+    /// The reference.
+    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected;
+}
+
+/// What calls an op.
+pub(super) trait Call<T: Element, Y: Real>:
+    Fn(
+        [&TensorSlice<T>; 2],
+        &AlignedGates<'_>,
+        usize,
+        &MoeGemmOptions<'_>,
+        &mut TensorSlice<Y>,
+    ) -> Result<()>
+    + Copy
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<T: Element, Y: Real, F> Call<T, Y> for F where
+    F: Fn(
+            [&TensorSlice<T>; 2],
+            &AlignedGates<'_>,
+            usize,
+            &MoeGemmOptions<'_>,
+            &mut TensorSlice<Y>,
+        ) -> Result<()>
+        + Copy
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// A case as data.
+#[derive(Clone)]
+pub(super) struct Spec {
+    name: String,
+    /// Rows, columns of the results, k, gates of a row, and experts.
+    shape: [usize; 5],
+    block_size: usize,
+    load: Load,
+    weights: bool,
+    absent: Option<usize>,
+    tile: Option<(Arch, &'static str)>,
+    place: Placement,
+    size: Size,
+}
+
+fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
+    Spec {
+        name: name.into(),
+        shape,
+        block_size,
+        load: Load::Uniform,
+        weights: true,
+        absent: None,
+        tile: None,
+        place: Placement::default(),
+        size: Size::Quick,
+    }
+}
+
+/// What is in results that are not written.
+const HELD: f64 = 17.0;
+
+/// Rows of a block of scales, and k.
+const GROUP: usize = 128;
+
+fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -> Case {
+    let [rows, n, k, top_k, experts] = spec.shape;
+    let weights = if spec.weights { "weighted" } else { "not weighted" };
+    let name = format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    let info = CaseInfo::new(K::MODULE, K::OP, name, &[], &spec.shape);
+    let dtype = format!("{}->{}", T::DTYPE, Y::DTYPE);
+    let arch = match T::DTYPE {
+        DType::F8E4M3 => Some(Arch::Gfx950),
+        DType::F8E4M3Fnuz => Some(Arch::Gfx942),
+        _ => spec.tile.map(|(arch, _)| arch),
+    };
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
+        let (place, b_rows) = (spec.place, K::ROWS * n);
+        let draw = if T::SCALED { Draw::Codes } else { Draw::Normal };
+        let a = s.input::<T>("a", &[rows, k], draw).place(place);
+        let b = s.input::<T>("b", &[experts, b_rows, k], draw).place(place);
+        let groups = [b_rows.div_ceil(GROUP), k.div_ceil(GROUP)];
+        let scales = T::SCALED.then(|| {
+            let a = s.input::<f32>("a_scale", &[rows, groups[1]], Draw::Scaled(-6));
+            let shape = [experts, groups[0], groups[1]];
+            (a, s.input::<f32>("b_scale", &shape, Draw::Scaled(-6)))
+        });
+        let weights =
+            spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
+        let ids = ids([rows, top_k, experts], spec.load);
+        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
+        let integers = |numbers: &[usize]| numbers.iter().map(|of| *of as i32).collect::<Vec<_>>();
+        let capacity = aligned.sorted.len();
+        let sorted = s.given("sorted_token_ids", &[capacity], integers(&aligned.sorted));
+        let of_tiles = aligned.experts.iter().map(|expert| match expert {
+            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
+            _ => -1,
+        });
+        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
+        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+
+        let expected = {
+            let (a, b) = (decode(&a.elements()), decode(&b.elements()));
+            let a = ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape");
+            let b = ArrayView3::from_shape((experts, b_rows, k), &b).expect("matrices");
+            let (mut a, mut b) = (a.to_owned(), b.to_owned());
+            if let Some((a_scale, b_scale)) = &scales {
+                let of_a = a_scale.numbers();
+                let of_a = ArrayView2::from_shape((rows, groups[1]), &of_a).expect("scales");
+                a = dequantised(a.view(), of_a, [1, GROUP]);
+                let of_b = b_scale.numbers();
+                let shape = (experts, groups[0], groups[1]);
+                let of_b = Array3::from_shape_vec(shape, of_b).expect("scales");
+                for (mut matrix, scales) in b.outer_iter_mut().zip(of_b.outer_iter()) {
+                    let scaled = dequantised(matrix.view(), scales, [GROUP; 2]);
+                    matrix.assign(&scaled);
+                }
+            }
+            let weights = weights.as_ref().map(|weights| weights.numbers());
+            let problem = Problem {
+                a: a.view(),
+                b: b.view(),
+                ids: &ids,
+                top_k,
+                weights: weights.as_deref(),
+                absent: spec.absent,
+                held: HELD,
+            };
+            K::expect(&problem, Y::DTYPE)
+        };
+        let held = Y::encode(&vec![HELD; rows * top_k * n]);
+        let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
+
+        let spec = spec.clone();
+        s.call(move || {
+            let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
+            let scales = scales.as_ref().map(|(a, b)| (a.get(), b.get()));
+            let options = MoeGemmOptions::default();
+            let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
+            let options =
+                scales.iter().fold(options, |options, (a, b)| options.scales(BlockScales { a, b }));
+            let tile = spec.tile.map(|(_, tile)| tile);
+            let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
+            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
+            let gates = AlignedGates {
+                sorted_token_ids: &sorted,
+                expert_ids: &tiles,
+                num_tokens_post_pad: &length,
+                block_size: spec.block_size,
+            };
+            call([&a.get(), &b.get()], &gates, top_k, &options, &mut c.get())
+        });
+    })
+}
+
+/// Rows, columns, k, gates of a row, experts.
+const SHAPES: [[usize; 5]; 8] = [
+    [4, 4, 8, 2, 2],
+    [16, 64, 128, 2, 4],
+    [33, 136, 160, 3, 5],
+    [8, 96, 256, 2, 16],
+    [16, 131, 33, 1, 1],
+    [1, 200, 512, 2, 4],
+    [16, 72, 1, 2, 4],
+    [0, 8, 16, 2, 4],
+];
+
+/// Those of an op for elements of 16 bits.
+pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
+    for shape in SHAPES {
+        for block_size in [16, 64] {
+            let spec = spec("plain", shape, block_size);
+            cases.push(case::<K, bf16, bf16>(spec.clone(), K::call));
+            let spec = Spec { weights: false, ..spec };
+            cases.push(case::<K, f16, f32>(spec, K::call));
+        }
+    }
+    let all = [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent];
+    for load in all {
+        for block_size in [16, 48, 128] {
+            let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], block_size) };
+            cases.push(case::<K, bf16, f16>(spec, K::call));
+        }
+    }
+    let absent = Spec { absent: Some(1), ..spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16) };
+    cases.push(case::<K, bf16, bf16>(absent, K::call));
+    let many = spec("more than a tile", [129, 24, 40, 1, 1], 128);
+    cases.push(case::<K, bf16, bf16>(many, K::call));
+    for (place, name) in [
+        (Placement::DENSE.gap(48), "rows of wider tensors"),
+        (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
+        cases.push(case::<K, bf16, bf16>(spec, K::call));
+    }
+    for (kernel, arch, name, [m, columns, k]) in tiles() {
+        let gated = kernel.variant.ends_with("gated");
+        if kernel.variant.starts_with("e4m3") || gated != (K::ROWS == 2) {
+            continue;
+        }
+        let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
+        let end = Placement::DENSE.edge(Edge::End);
+        let tile = Some((arch, name));
+        let spec = Spec { tile, place: end, ..spec(format!("tile {name}"), shape, m) };
+        cases.push(match kernel.variant.starts_with("f16") {
+            true => case::<K, f16, f32>(spec, K::call),
+            false => case::<K, bf16, bf16>(spec, K::call),
+        });
+    }
+}
+
+/// Those of an op for 8-bit elements.
+pub(super) fn add_scaled<K: Kind>(
+    cases: &mut Vec<Case>,
+    ocp: impl Call<F8E4M3, bf16>,
+    fnuz: impl Call<F8E4M3Fnuz, bf16>,
+) {
+    for (shape, block_size) in [
+        ([4, 4, 8, 2, 2], 16),
+        ([33, 136, 160, 3, 5], 64),
+        ([8, 300, 256, 2, 16], 16),
+        ([70, 131, 416, 1, 2], 128),
+    ] {
+        for weights in [false, true] {
+            let spec = Spec { weights, ..spec("scales of blocks", shape, block_size) };
+            cases.push(case::<K, F8E4M3, bf16>(spec.clone(), ocp));
+            cases.push(case::<K, F8E4M3Fnuz, bf16>(spec, fnuz));
+        }
+    }
+    for (kernel, arch, name, [m, columns, k]) in tiles() {
+        if kernel.variant.starts_with("e4m3") {
+            let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
+            let tile = Some((arch, name));
+            let place = Placement::DENSE.edge(Edge::End);
+            let spec = Spec { tile, place, ..spec(format!("tile {name}"), shape, m) };
+            cases.push(match arch {
+                Arch::Gfx950 => case::<K, F8E4M3, bf16>(spec, ocp),
+                Arch::Gfx942 => case::<K, F8E4M3Fnuz, bf16>(spec, fnuz),
+            });
+        }
+    }
+}
+
+/// Every tile configuration, with the rows, columns and k of a block.
+fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
+    let of_core = |kernel: &&Kernel| kernel.family == "experts";
+    crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
+        kernel.tiles.iter().filter_map(move |tile| {
+            let int = |name| usize::try_from(tile.int(name)?).ok();
+            let arch = Arch::from_target_id(kernel.arch)?;
+            Some((kernel, arch, tile.name, [int("BM")?, int("BN")?, int("BK")?]))
+        })
+    })
+}

@@ -1,0 +1,41 @@
+//! Cases of `moe_op`.
+
+use hk_core::dtype::{DType, Real, Real16};
+use hk_core::{Result, TensorSlice};
+use hk_ref::moe::moe_op::Problem;
+use hk_ref::{Case, Expected};
+
+use super::experts::{self, Kind};
+use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_gemm_into};
+
+#[derive(Clone, Copy)]
+struct Plain;
+
+impl Kind for Plain {
+    const MODULE: &'static str = "moe_op";
+    const OP: &'static str = "moe_gemm";
+    const ROWS: usize = 1;
+
+    fn call<T: Real16 + ExpertElement, Y: Real>(
+        [a, b]: [&TensorSlice<T>; 2],
+        gates: &AlignedGates<'_>,
+        top_k: usize,
+        options: &MoeGemmOptions<'_>,
+        c: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        moe_gemm_into(a, b, gates, top_k, options, c)
+    }
+
+    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected {
+        problem.expect(None, dtype)
+    }
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    experts::add::<Plain>(cases);
+    experts::add_scaled::<Plain>(
+        cases,
+        |[a, b], gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
+        |[a, b], gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
+    );
+}

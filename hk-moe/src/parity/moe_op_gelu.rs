@@ -1,0 +1,41 @@
+//! Cases of `moe_op_gelu`.
+
+use hk_core::dtype::{DType, Real, Real16};
+use hk_core::{Activation, Result, TensorSlice};
+use hk_ref::moe::moe_op_gelu::Problem;
+use hk_ref::{Case, Expected};
+
+use super::experts::{self, Kind};
+use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_gelu_into};
+
+#[derive(Clone, Copy)]
+struct Activated;
+
+impl Kind for Activated {
+    const MODULE: &'static str = "moe_op_gelu";
+    const OP: &'static str = "moe_gelu";
+    const ROWS: usize = 1;
+
+    fn call<T: Real16 + ExpertElement, Y: Real>(
+        [a, b]: [&TensorSlice<T>; 2],
+        gates: &AlignedGates<'_>,
+        top_k: usize,
+        options: &MoeGemmOptions<'_>,
+        c: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        moe_gelu_into(a, b, gates, top_k, options, c)
+    }
+
+    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected {
+        problem.expect(Some(Activation::GeluTanh), dtype)
+    }
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    experts::add::<Activated>(cases);
+    experts::add_scaled::<Activated>(
+        cases,
+        |[a, b], gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
+        |[a, b], gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
+    );
+}
