@@ -8,6 +8,7 @@ mod moe_expt_data;
 mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
+mod reduce_grouped;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -24,6 +25,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_expt_data::cases());
     cases.extend(moe_routing_sigmoid_top1_fused::cases());
     cases.extend(moe_routing::cases());
+    cases.extend(reduce_grouped::cases());
     cases
 }
 
