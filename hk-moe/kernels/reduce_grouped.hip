@@ -1,9 +1,10 @@
 // Sums of rows that belong together: of a token's experts, and of shares of k.
 //
-//   out[g] = gate(g) residual[g] + sum over s of gammas[r] act(sum over b of x[b, r]),  r = indx[g, s]
+//   out[g] = gate(g) residual[g] + sum over s of gammas[r] act(sum over b of x[b, r])
+//   with r = indx[g, s]
 //
-// A wave has a piece of a row of results, and takes the rows that it needs in order, several under way
-// together. Sums are in f32, rounded once.
+// A wave has a piece of a row of results, and takes the rows that it needs in order, several under
+// way together. Sums are in f32, rounded once.
 #include "hk/elements.h"
 #include "hk/math.h"
 #include "hk/order.h"
@@ -53,8 +54,8 @@ struct group_reduction {
 
   __device__ reduce_place at(u32 row) const { return {row, 1, column, width}; }
 
-  // Calls with the values of each of so many rows, in order; `place` says the row and the share of each,
-  // and whether there is one.
+  // Calls with the values of each of so many rows, in order; `place` says the row and the share of
+  // each, and whether there is one.
   template <class Place, class F>
   __device__ void for_rows(u32 count, Place&& place, F&& body) const {
     for (u32 first = 0; first < count; first += reduce_batch) {

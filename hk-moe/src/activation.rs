@@ -11,8 +11,8 @@ pub enum Activation {
     /// `silu(gate) linear`, of pairs.
     SiluAndMul,
     /// `silu_alpha(gate) (linear + 1)`, of pairs, or without the 1, with `silu_alpha(x) =
-    /// x / (1 + e^(-alpha x))`. With a limit gates are at most that, and what is let through is between
-    /// that and its negative. GPT-OSS has 1.702, 7 and the 1.
+    /// x / (1 + e^(-alpha x))`. With a limit gates are at most that, and what is let through is
+    /// between that and its negative. GPT-OSS has 1.702, 7 and the 1.
     Swiglu {
         /// What gates are multiplied by in the exponent.
         alpha: f32,

@@ -1,7 +1,7 @@
 //! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
 //!
-//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
-//! `cdna3` or `cdna4`, or both, to have code for the chips.
+//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the
+//! feature `cdna3` or `cdna4`, or both, to have code for the chips.
 
 mod activation;
 mod expert_sort;

@@ -2,10 +2,11 @@
 //!
 //! For groups of k rows each, of which x has several shares:
 //!
-//! `out[g] = residual[g] + sum over s of gammas[r] act(sum over b of x[b, r])`, with `r = indx[g, s]`
+//! `out[g] = residual[g] + sum over s of gammas[r] act(sum over b of x[b, r])`, with `r = indx[g,
+//! s]`
 //!
-//! [`moe_sum`] is that of rows which follow each other: `out[t] = residual[t] + sum over s of c[t, s]`.
-//! Of a residual with a gate, `sigmoid(gate[g]) residual[g]` is added.
+//! [`moe_sum`] is that of rows which follow each other: `out[t] = residual[t] + sum over s of c[t,
+//! s]`. Of a residual with a gate, `sigmoid(gate[g]) residual[g]` is added.
 //!
 //! | | |
 //! |---|---|
@@ -15,8 +16,8 @@
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Shazeer et al., "Outrageously Large Neural Networks" (2017); AITER, `reduce_grouped` and `moe_sum` |
 //!
-//! A pair is column 2j, the gate, and column 2j + 1, what it lets through. Entries of `indx` that are -1,
-//! or no row, count as nothing. The residual may be the result.
+//! A pair is column 2j, the gate, and column 2j + 1, what it lets through. Entries of `indx` that
+//! are -1, or no row, count as nothing. The residual may be the result.
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
@@ -72,8 +73,8 @@ impl<'a> ReduceGroupedOptions<'a> {
         self
     }
 
-    /// Whether `indx` is looked at before the launch, which waits for the stream; on the simulator, and
-    /// in builds with debug assertions, if not given.
+    /// Whether `indx` is looked at before the launch, which waits for the stream; on the simulator,
+    /// and in builds with debug assertions, if not given.
     #[must_use]
     pub fn validate_indices(mut self, validate: bool) -> Self {
         self.validate = Some(validate);
@@ -119,10 +120,10 @@ const PIECE: usize = 512;
 /// The rows of each group of `indx` added up, or each row's shares if there is none.
 ///
 /// # Errors
-/// [`Error::Shape`] if a size is 0 that is not the number of groups, or rows of pairs are of odd length;
-/// [`Error::Stride`] if rows are not evenly spaced; [`Error::Value`] if an activation's numbers are not
-/// finite or its limit is below 0, or there are no workgroups; where `indx` is looked at, if an entry is
-/// neither -1 nor a row.
+/// [`Error::Shape`] if a size is 0 that is not the number of groups, or rows of pairs are of odd
+/// length; [`Error::Stride`] if rows are not evenly spaced; [`Error::Value`] if an activation's
+/// numbers are not finite or its limit is below 0, or there are no workgroups; where `indx` is
+/// looked at, if an entry is neither -1 nor a row.
 pub fn reduce_grouped<T: Real, V: Real>(
     x: &TensorSlice<T>,
     indx: Option<&TensorSlice<i32>>,
@@ -142,9 +143,9 @@ pub fn reduce_grouped<T: Real, V: Real>(
 /// As [`reduce_grouped`], into a given tensor.
 ///
 /// # Errors
-/// As [`reduce_grouped`]; [`Error::Shape`] or [`Error::Stride`] also if `out` has another shape or rows
-/// that are not evenly spaced, and [`Error::Alias`] if it overlaps another argument, other than as the
-/// residual.
+/// As [`reduce_grouped`]; [`Error::Shape`] or [`Error::Stride`] also if `out` has another shape or
+/// rows that are not evenly spaced, and [`Error::Alias`] if it overlaps another argument, other
+/// than as the residual.
 pub fn reduce_grouped_into<T: Real, V: Real>(
     x: &TensorSlice<T>,
     indx: Option<&TensorSlice<i32>>,
@@ -176,8 +177,8 @@ pub fn reduce_grouped_into<T: Real, V: Real>(
 /// The rows of each token added up.
 ///
 /// # Errors
-/// [`Error::Shape`] if there are no rows of a token, or these are empty; [`Error::Stride`] if rows are not
-/// evenly spaced; [`Error::Value`] if there are no workgroups.
+/// [`Error::Shape`] if there are no rows of a token, or these are empty; [`Error::Stride`] if rows
+/// are not evenly spaced; [`Error::Value`] if there are no workgroups.
 pub fn moe_sum<T: Real, V: Real>(
     c: &TensorSlice<T>,
     residual: Option<Residual<'_, V>>,

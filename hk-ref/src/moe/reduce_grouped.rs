@@ -1,7 +1,7 @@
 //! Sums of rows that belong together.
 
-/// What is done to a row before it is added: numbers come in pairs, of a gate and what it lets through,
-/// if it has numbers.
+/// What is done to a row before it is added: numbers come in pairs, of a gate and what it lets
+/// through, if it has numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reduced {
     /// Nothing.
@@ -72,8 +72,8 @@ fn activated(sums: &[f64], sizes: &[f64], act: Reduced, root: f64) -> Sums {
     done
 }
 
-/// The sum of the rows of a group, which are `width` wide and of which `x` has several shares of `rows`
-/// each; each times its number of `gammas`.
+/// The sum of the rows of a group, which are `width` wide and of which `x` has several shares of
+/// `rows` each; each times its number of `gammas`.
 pub fn reduce_grouped(
     x: &[f64],
     [rows, width]: [usize; 2],
