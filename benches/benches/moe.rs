@@ -7,10 +7,10 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
     BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
-    MoeTopkOptions, MoeTopkOut, Result, RoutingOptions, SigmoidTop1Options, SigmoidTop1Out, Stream,
-    Tensor, WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles,
-    moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_topk_into, routing,
-    sum_bitmatrix_rows_fused_into,
+    MoeTopkOptions, MoeTopkOut, Result, RoutingOptions, RowOptions, SigmoidTop1Options,
+    SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity, bf16, expt_data_compute_into,
+    max_num_tiles, moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_sum_into,
+    moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
 };
 
 /// Tokens of a batch.
@@ -163,5 +163,16 @@ fn route(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route);
+fn sum(criterion: &mut Criterion) {
+    for [k, width] in [[8, 2048], [4, 2880]] {
+        let tokens = 64;
+        bench(criterion, &format!("moe_sum/bf16, {tokens}x{k}x{width}"), tokens * k, |stream| {
+            let c = Tensor::filled(stream, &[tokens, k, width], bf16::ONE)?;
+            let mut out = Tensor::<bf16>::empty(stream, &[tokens, width])?;
+            Ok(Box::new(move || moe_sum_into(&c, None, &RowOptions::default(), &mut out)))
+        });
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route, sum);
 criterion_main!(benches);

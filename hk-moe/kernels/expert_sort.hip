@@ -1,12 +1,12 @@
 // Gates in the order of their experts, those of one expert in their own order; and how many each
 // expert has, where they begin, and which expert each tile of so many rows is of.
 //
-// Experts come in windows of as many as a workgroup has lanes. A wave has gates next to each other: it
-// counts those of each expert of the window, so that sums over experts and waves tell where its gates of
-// each begin, and walks them once more, 64 at a time: lanes with the same expert find each other by
-// votes. Few gates take one launch, in which all workgroups count all gates, one places them, and all
-// share padding and tiles. More take three: workgroups count slices, one of them adds up, all place
-// their slices. Counts alone are added in any order.
+// Experts come in windows of as many as a workgroup has lanes. A wave has gates next to each other:
+// it counts those of each expert of the window, so that sums over experts and waves tell where its
+// gates of each begin, and walks them once more, 64 at a time: lanes with the same expert find each
+// other by votes. Few gates take one launch, in which all workgroups count all gates, one places
+// them, and all share padding and tiles. More take three: workgroups count slices, one of them adds
+// up, all place their slices. Counts alone are added in any order.
 #include "hk/rows.h"
 #include "hk/scan.h"
 
@@ -20,35 +20,35 @@ struct ExpertPlace {
 };
 
 struct ExpertSortArgs {
-  const i32* ids;         // the expert of each gate; others than those there are have no place
-  const i32* counts;      // instead of them: the gates of each expert
+  const i32* ids;          // the expert of each gate; others than those there are have no place
+  const i32* counts;       // instead of them: the gates of each expert
   const i32* first_tiles;  // where the tiles of each expert begin, if that is given
-  const i32* expert_map;  // what tiles name instead of the expert
+  const i32* expert_map;   // what tiles name instead of the expert
   const void* weights;
   // Results, of which those that are not wanted are null.
   void* sorted_weights;
-  i32* sorted;       // the gate in each row
-  i32* positions;    // the row of each gate
-  i32* tiles;        // the expert of each tile, and which of its tiles it is
-  i32* hist;         // gates of each expert
-  i32* offs_raw;     // their sums before each expert, and of all
-  i32* offs_pad;     // tiles before each expert, and of all, times `tile_unit`
-  i32* total;        // rows of all tiles
+  i32* sorted;     // the gate in each row
+  i32* positions;  // the row of each gate
+  i32* tiles;      // the expert of each tile, and which of its tiles it is
+  i32* hist;       // gates of each expert
+  i32* offs_raw;   // their sums before each expert, and of all
+  i32* offs_pad;   // tiles before each expert, and of all, times `tile_unit`
+  i32* total;      // rows of all tiles
   // Handed from launch to launch.
   u32* slice_counts;    // of each slice and expert
   ExpertPlace* places;  // of each expert, and behind them the sums of all
   u32 gates;
   u32 experts;
-  u32 slice;   // gates of a workgroup
+  u32 slice;  // gates of a workgroup
   u32 slices;
-  u32 rows;       // that there is room for
+  u32 rows;  // that there is room for
   u32 tile_count;
   u32 tile_rows;
   u32 tile_unit;
-  u32 is_padded;  // whether an expert's rows begin with a tile
+  u32 is_padded;      // whether an expert's rows begin with a tile
   u32 numbers_tiles;  // whether the number of an expert's tile is in the upper half
-  u32 first_only;  // whether of its tiles the first alone is named
-  u32 leaves_tiles;  // whether none of them is
+  u32 first_only;     // whether of its tiles the first alone is named
+  u32 leaves_tiles;   // whether none of them is
   u32 weight_bytes;
   i32 none;  // the gate of a row that has none
 };
@@ -74,7 +74,8 @@ struct expert_window {
       : first(first),
         count(args.experts - first < most ? args.experts - first : most) {}
 
-  // An expert's number in the window; not below `count` if it is in another one or there is none such.
+  // An expert's number in the window; not below `count` if it is in another one or there is none
+  // such.
   __device__ u32 number(i32 expert) const { return static_cast<u32>(expert) - first; }
   __device__ bool has(u32 number) const { return number < count; }
 };
@@ -90,8 +91,8 @@ struct wave_gates {
     end = first + (skipped + each < count ? skipped + each : count);
   }
 
-  // Calls with each lane's gate and its expert, a wave's width at a time, in order; lanes past the end
-  // have expert -1.
+  // Calls with each lane's gate and its expert, a wave's width at a time, in order; lanes past the
+  // end have expert -1.
   template <class F>
   __device__ void for_each(const i32* ids, F&& body) const {
     const auto load = [&](u32 gate) { return gate < end ? ids[gate] : -1; };
@@ -149,8 +150,8 @@ struct place_sums {
   }
 };
 
-// Names the tiles of this wave's experts of a window, and fills the rows behind their gates; waves of
-// several workgroups, which have the same experts, share them.
+// Names the tiles of this wave's experts of a window, and fills the rows behind their gates; waves
+// of several workgroups, which have the same experts, share them.
 __device__ inline void fill_window(const ExpertSortArgs& early, const expert_window& window,
                                    const ExpertPlace& place, u32 share, u32 shares) {
   const auto& args = *late_arguments<true>(early);
@@ -161,8 +162,10 @@ __device__ inline void fill_window(const ExpertSortArgs& early, const expert_win
     const u32 tile = arch::value_of_lane(place.tile, i);
     const u32 tiles = (count + args.tile_rows - 1) / args.tile_rows;
     if (args.tiles != nullptr && tile < args.tile_count) {
-      const u32 room = args.tile_count - tile, wanted = args.first_only != 0 && tiles > 1 ? 1 : tiles;
-      const i32 name = args.expert_map != nullptr ? args.expert_map[expert] : static_cast<i32>(expert);
+      const u32 room = args.tile_count - tile;
+      const u32 wanted = args.first_only != 0 && tiles > 1 ? 1 : tiles;
+      i32 name = static_cast<i32>(expert);
+      if (args.expert_map != nullptr) name = args.expert_map[expert];
       for (u32 t = lane_id(); t < (wanted < room ? wanted : room); t += wave_size) {
         args.tiles[tile + t] = args.numbers_tiles != 0 ? static_cast<i32>(t << 16) | name : name;
       }
@@ -254,7 +257,8 @@ __device__ inline u32 sum_before(window_counts<Tile>* counts) {
   return sum;
 }
 
-// The waves' next rows of the lane's expert, from what the waves before have, are so many further on.
+// The waves' next rows of the lane's expert, from what the waves before have, are so many further
+// on.
 template <class Tile>
 __device__ inline void move_on(window_counts<Tile>* counts, u32 row) {
   for (u32 wave = 0; wave < sort_waves<Tile>; ++wave) counts[wave][thread_idx().x] += row;
@@ -319,7 +323,9 @@ __device__ inline void expert_places(const ExpertSortArgs& args) {
         u32* const at = args.slice_counts + slice * args.experts + expert;
         u32 counts[batch];
 #pragma unroll
-        for (u32 i = 0; i < batch; ++i) counts[i] = slice + i < args.slices ? at[i * args.experts] : 0;
+        for (u32 i = 0; i < batch; ++i) {
+          counts[i] = slice + i < args.slices ? at[i * args.experts] : 0;
+        }
 #pragma unroll
         for (u32 i = 0; i < batch; ++i) {
           if (slice + i < args.slices) at[i * args.experts] = sum;

@@ -1,9 +1,10 @@
 // How many rows of a matrix of bits have each column's bit, and how many before each block of rows.
 //
-// A wave looks at 64 rows and two words of 32 columns: each lane loads a row's, votes turn them around,
-// and each lane gets the bits that its column has in the 64 rows, of which it counts those of each
-// block. A workgroup has a chunk of rows in turns of 64 a wave. Of several chunks, what each has is
-// counted by a launch before, and every workgroup adds up what the chunks before its own have.
+// A wave looks at 64 rows and two words of 32 columns: each lane loads a row's, votes turn them
+// around, and each lane gets the bits that its column has in the 64 rows, of which it counts those
+// of each block. A workgroup has a chunk of rows in turns of 64 a wave. Of several chunks, what
+// each has is counted by a launch before, and every workgroup adds up what the chunks before its
+// own have.
 #include "hk/rows.h"
 #include "hk/scan.h"
 

@@ -1,10 +1,10 @@
 // The expert of each token whose logit x w is the largest, and the sigmoid of that.
 //
-// A workgroup has sixteen tokens and, in turn, each 128 experts; its waves share k. Fragments of the
-// matrix instructions come from global memory: fragment f of the weights has experts f, 8 + f, 16 + f
-// and so on, so that a lane has eight adjacent ones, which it turns around in registers if it is experts
-// that are adjacent in memory. Sums of all waves meet in LDS, where each of 32 lanes for a token takes
-// the best of its experts.
+// A workgroup has sixteen tokens and, in turn, each 128 experts; its waves share k. Fragments of
+// the matrix instructions come from global memory: fragment f of the weights has experts f, 8 + f,
+// 16 + f and so on, so that a lane has eight adjacent ones, which it turns around in registers if
+// it is experts that are adjacent in memory. Sums of all waves meet in LDS, where each of 32 lanes
+// for a token takes the best of its experts.
 #include "hk/math.h"
 #include "hk/mma.h"
 #include "hk/wave.h"
@@ -16,7 +16,7 @@ struct Top1Args {
   const void* w;
   i32* ids;
   f32* weights;
-  i64 x_stride;  // in elements, as all strides
+  i64 x_stride;      // in elements, as all strides
   i64 w_strides[2];  // from k to k, and from expert to expert
   i64 ids_stride;
   i64 weights_stride;
@@ -24,9 +24,9 @@ struct Top1Args {
   u32 experts;
   u32 k;
   u32 x_in_chunks;  // whether rows of x are of whole chunks of 16 bytes
-  u32 w_order;  // as `weight_order`
-  u32 by_logit;  // whether logits are compared, not their sigmoids
-  u32 has_shared;  // whether every token has expert `experts` too
+  u32 w_order;      // as `weight_order`
+  u32 by_logit;     // whether logits are compared, not their sigmoids
+  u32 has_shared;   // whether every token has expert `experts` too
 };
 
 namespace {
@@ -45,7 +45,9 @@ using chunk_fragment = fragment_of<bits128, 1>;
 template <class T>
 __device__ inline bits128 gather(const T* from, i64 stride, u32 count) {
   vec<T, top1_chunk> values;
-  for (u32 i = 0; i < top1_chunk; ++i) values[i] = i < count ? from[i * stride] : static_cast<T>(0.0f);
+  for (u32 i = 0; i < top1_chunk; ++i) {
+    values[i] = i < count ? from[i * stride] : static_cast<T>(0.0f);
+  }
   return bit_cast<bits128>(values);
 }
 
@@ -60,7 +62,7 @@ __device__ inline bits128 column_of(const bits128 (&rows)[top1_chunk]) {
   return column;
 }
 
-// What a lane has of the operands at its k, of which `left` and more are there.
+// What a lane has of the operands; past the end of k there are zeros.
 template <class T>
 struct top1_operands {
   const Top1Args& args;
@@ -107,8 +109,8 @@ struct top1_operands {
   }
 };
 
-// Larger for what is better, of which NaN is the best, and back: of logits, and of 1 + e^-logit, which is
-// positive. NaN has one sign, that which makes it the best.
+// Larger for what is better, of which NaN is the best, and back: of logits, and of 1 + e^-logit,
+// which is positive. NaN has one sign, that which makes it the best.
 __device__ inline u32 key_of_logit(f32 logit) {
   // Zeros are equal.
   const u32 bits = bit_cast<u32>(logit == logit ? logit + 0.0f : __builtin_nanf(""));
@@ -135,8 +137,8 @@ __device__ inline void moe_routing_sigmoid_top1_fused(const Top1Args& args) {
   constexpr u32 waves = Tile::threads / wave_size;
   constexpr u32 half = top1_experts / 2, lanes_of_token = Tile::threads / top1_tokens;
   static_assert(lanes_of_token == half / 2);
-  // Rows of sums are so far apart that lanes with several tokens write them to other banks. Of two rows
-  // that a wave reads, it begins the second where the banks are free.
+  // Rows of sums are so far apart that lanes with several tokens write them to other banks. Of two
+  // rows that a wave reads, it begins the second where the banks are free.
   constexpr u32 gap = 4;
   __shared__ f32 sums[waves][top1_tokens][half + gap];
   const u32 of_token = thread_idx().x % lanes_of_token, token = thread_idx().x / lanes_of_token;

@@ -1,11 +1,12 @@
 // The experts of each token: the k best of a row of E logits, and their weights.
 //
-//   choice = score(x) + bias, -inf outside the best groups;  weight = normalised score of the chosen
+//   choice = score(x) + bias, -inf outside the best groups
+//   weight = normalised score of the chosen
 //
-// A wave has a row, a lane eight adjacent experts of it; rows of more than 512 experts come in pieces,
-// from each of which, and the k best so far, the k best are taken. Then each of k lanes has one expert:
-// it scores that one again, for its weight. The best are found one after another, by a key that no two
-// experts share: the order of the choice's bits, and below it the expert's number.
+// A wave has a row, a lane eight adjacent experts of it; rows of more than 512 experts come in
+// pieces, from each of which, and the k best so far, the k best are taken. Then each of k lanes has
+// one expert: it scores that one again, for its weight. The best are found one after another, by a
+// key that no two experts share: the order of the choice's bits, and below it the expert's number.
 #include "hk/math.h"
 #include "hk/rows.h"
 #include "hk/scan.h"
@@ -177,7 +178,9 @@ struct topk_row {
       const f32 all = maximum::apply(most, wave_reduce<maximum>(largest(values)));
       // Until there is something above -inf, there is no sum.
       f32 part = 0;
-      for (int e = 0; e < chunk; ++e) part += values[e] == -__builtin_inff() ? 0 : exp(values[e] - all);
+      for (int e = 0; e < chunk; ++e) {
+        part += values[e] == -__builtin_inff() ? 0 : exp(values[e] - all);
+      }
       sum = (most == all ? sum : sum * exp(most - all)) + wave_reduce<add>(part);
       most = all;
     });
@@ -202,7 +205,9 @@ struct topk_row {
       }
     });
     u32 score = best.first;
-    if (args.bias != nullptr) score = key_of(one_nan(choice_of(best.first) + choice_of(best.second)));
+    if (args.bias != nullptr) {
+      score = key_of(one_nan(choice_of(best.first) + choice_of(best.second)));
+    }
     u32 rank = 0;
     for (u32 group = 0; group < args.groups; ++group) {
       const u32 other = arch::value_of_lane(score, group);

@@ -56,7 +56,8 @@ const FEW: u32 = 4096;
 const SLICE: u32 = 2048;
 const SLICES: u32 = 64;
 
-/// Rows and tiles that a workgroup should have to fill, and workgroups that share an expert's at most.
+/// Rows and tiles that a workgroup should have to fill, and workgroups that share an expert's at
+/// most.
 const FILLED: u32 = 4096;
 const SHARES: u32 = 64;
 
@@ -100,9 +101,9 @@ impl ExpertSortArgs {
     ///
     /// # Safety
     /// The tensors are those of the call; of gates as many as there are `gates`, of rows `rows`, of
-    /// tiles `tile_count`, of experts `experts`, and of offsets one more. There are rows for all gates,
-    /// with the padding that is asked for. Ids and weights may be what launches of the call before this
-    /// one make.
+    /// tiles `tile_count`, of experts `experts`, and of offsets one more. There are rows for all
+    /// gates, with the padding that is asked for. Ids and weights may be what launches of the call
+    /// before this one make.
     pub(crate) unsafe fn sort(mut self, call: &mut Call, in_one: bool) -> Result<Sort> {
         let kernel =
             |call: &Call, variant| KERNELS.function(call.device(), call.op(), CORE, variant, &[]);
@@ -147,8 +148,8 @@ pub(crate) struct Sort {
 impl Sort {
     /// Makes them.
     pub(crate) fn launch(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: whoever asked for the launches has said that the tensors are right; counts and places
-        // have the memory that they need.
+        // SAFETY: whoever asked for the launches has said that the tensors are right; counts and
+        // places have the memory that they need.
         self.launches.iter().try_for_each(|(kernel, grid)| unsafe {
             kernel.launch(stream, [*grid, 1, 1], &self.args)
         })

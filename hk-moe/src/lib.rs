@@ -1,8 +1,9 @@
 //! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
 //!
-//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the feature
-//! `cdna3` or `cdna4`, or both, to have code for the chips.
+//! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the
+//! feature `cdna3` or `cdna4`, or both, to have code for the chips.
 
+mod activation;
 mod expert_products;
 mod expert_sort;
 pub mod moe_align_block_size;
@@ -16,6 +17,7 @@ pub mod moe_routing_sigmoid_top1_fused;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
+pub mod reduce_grouped;
 
 pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
 pub use moe_align_block_size::{
@@ -47,6 +49,12 @@ pub use moe_topk::{
     moe_grouped_topk, moe_grouped_topk_into, moe_topk, moe_topk_into,
 };
 
+pub use reduce_grouped::{
+    ReduceGroupedOptions, Residual, moe_sum, moe_sum_into, reduce_grouped, reduce_grouped_into,
+};
+
+pub use activation::Activation;
+pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 
 mod generated {

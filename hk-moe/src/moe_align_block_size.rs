@@ -1,8 +1,9 @@
 //! Gates in the order of their experts, each expert's padded to whole tiles of rows.
 //!
-//! With `h[e]` gates of expert e, `P[0] = 0` and `P[e+1] = P[e] + ceil(h[e]/B) B`, row `P[e] + r` has the
-//! r-th gate of expert e, in the order of gates, for `r < h[e]`. Every other row has G, the number of
-//! gates. Tile i, of B rows, is of the expert e with `P[e] <= i B < P[e+1]`, and from `P[E]` on of -1.
+//! With `h[e]` gates of expert e, `P[0] = 0` and `P[e+1] = P[e] + ceil(h[e]/B) B`, row `P[e] + r`
+//! has the r-th gate of expert e, in the order of gates, for `r < h[e]`. Every other row has G, the
+//! number of gates. Tile i, of B rows, is of the expert e with `P[e] <= i B < P[e+1]`, and from
+//! `P[E]` on of -1.
 //!
 //! | | |
 //! |---|---|
@@ -44,16 +45,16 @@ pub struct MoeAlignOptions<'a> {
 }
 
 impl<'a> MoeAlignOptions<'a> {
-    /// What tiles name in the place of each expert, `[E]`, such as its number on this device, or -1 if
-    /// it is elsewhere.
+    /// What tiles name in the place of each expert, `[E]`, such as its number on this device, or -1
+    /// if it is elsewhere.
     #[must_use]
     pub fn expert_map(mut self, map: &'a TensorSlice<i32>) -> Self {
         self.expert_map = Some(map);
         self
     }
 
-    /// Whether ids are looked at before the launch, which waits for the stream; on the simulator, and in
-    /// builds with debug assertions, if not given.
+    /// Whether ids are looked at before the launch, which waits for the stream; on the simulator,
+    /// and in builds with debug assertions, if not given.
     #[must_use]
     pub fn validate_indices(mut self, validate: bool) -> Self {
         self.validate = Some(validate);
@@ -94,21 +95,21 @@ pub struct MoeAlignOut<'a> {
 /// Largest tiles, in rows.
 const MOST_ROWS: usize = 256;
 
-/// Rows that so many gates of so many experts need at most, with those of each expert in whole tiles of
-/// `block_size` rows: `cap`.
+/// Rows that so many gates of so many experts need at most, with those of each expert in whole
+/// tiles of `block_size` rows: `cap`.
 pub fn aligned_capacity(gates: usize, num_experts: usize, block_size: usize) -> usize {
     let padding = num_experts.saturating_mul(block_size.saturating_sub(1));
     gates.saturating_add(padding).min(gates.saturating_mul(block_size))
 }
 
-/// The gates of `topk_ids` in the order of their experts, of which there are `num_experts`, in tiles of
-/// `block_size` rows.
+/// The gates of `topk_ids` in the order of their experts, of which there are `num_experts`, in
+/// tiles of `block_size` rows.
 ///
 /// # Errors
-/// [`Error::Shape`] if a token has no experts, more than 64 or more than there are, or the map has not
-/// one number for each. [`Error::Value`] if there are no experts or more than 32767, tiles have no rows or
-/// more than 256, or rows are more than 31 bits count; where they are looked at, if an id is not from -1
-/// to `num_experts - 1`. [`Error::Stride`] if a tensor has gaps.
+/// [`Error::Shape`] if a token has no experts, more than 64 or more than there are, or the map has
+/// not one number for each. [`Error::Value`] if there are no experts or more than 32767, tiles have
+/// no rows or more than 256, or rows are more than 31 bits count; where they are looked at, if an
+/// id is not from -1 to `num_experts - 1`. [`Error::Stride`] if a tensor has gaps.
 pub fn moe_align_block_size(
     topk_ids: &TensorSlice<i32>,
     num_experts: usize,
@@ -196,8 +197,8 @@ pub fn moe_align_block_size_into(
         none: sizes.gates as i32,
         ..ExpertSortArgs::new(sizes.gates as u32, num_experts as u32, block_size as u32)
     };
-    // SAFETY: the tensors are those that were checked, and rows and tiles as many as gates and experts
-    // can need.
+    // SAFETY: the tensors are those that were checked, and rows and tiles as many as gates and
+    // experts can need.
     let sort = unsafe { args.sort(&mut call, false) }?;
     call.submit(|stream| sort.launch(stream))
 }

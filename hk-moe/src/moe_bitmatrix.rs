@@ -97,12 +97,13 @@ const WORD: usize = 32;
 const ROWS: u32 = 512;
 const CHUNKS: u32 = 64;
 
-/// Rows of each column, and those before each `partials_block_size` rows, by the first `n_cols` bits of
-/// each row.
+/// Rows of each column, and those before each `partials_block_size` rows, by the first `n_cols`
+/// bits of each row.
 ///
 /// # Errors
-/// [`Error::Shape`] if rows have no words, or too many. [`Error::Value`] if there are no columns or more
-/// than a row has bits, blocks are not of 8, 16, 32, 64 or 128 rows, or there are no workgroups.
+/// [`Error::Shape`] if rows have no words, or too many. [`Error::Value`] if there are no columns or
+/// more than a row has bits, blocks are not of 8, 16, 32, 64 or 128 rows, or there are no
+/// workgroups.
 pub fn sum_bitmatrix_rows(
     bitmatrix: &TensorSlice<u32>,
     n_cols: usize,
@@ -260,8 +261,8 @@ impl Bits {
         };
         let pairs = self.words.div_ceil(2) as u32;
         call.submit(|stream| {
-            // SAFETY: the kernels access the words, columns and blocks of the shapes and strides that
-            // were checked, and counts of each chunk and column.
+            // SAFETY: the kernels access the words, columns and blocks of the shapes and strides
+            // that were checked, and counts of each chunk and column.
             unsafe {
                 if chunks > 1 {
                     counts.launch(stream, [chunks, pairs, 1], &args)?;

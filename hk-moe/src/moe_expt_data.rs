@@ -4,7 +4,8 @@
 //!
 //! - `token_offs_raw[e] = h[0] + .. + h[e-1]`, for e from 0 to E;
 //! - `token_offs_pad[e] = ceil(h[0]/B) + .. + ceil(h[e-1]/B)`, in tiles;
-//! - `block_pid_map[token_offs_pad[e] + b] = b << 16 | e` for each tile b of expert e, and -1 behind them.
+//! - `block_pid_map[token_offs_pad[e] + b] = b << 16 | e` for each tile b of expert e, and -1
+//!   behind them.
 //!
 //! The first stage finds the offsets and what is behind all tiles, the second one names the tiles;
 //! [`expt_data_compute`] does both in one launch.
@@ -54,8 +55,8 @@ impl ExptDataOptions {
         self
     }
 
-    /// Whether counts are looked at before the launch, which waits for the stream; on the simulator, and
-    /// in builds with debug assertions, if not given.
+    /// Whether counts are looked at before the launch, which waits for the stream; on the
+    /// simulator, and in builds with debug assertions, if not given.
     #[must_use]
     pub fn validate_indices(mut self, validate: bool) -> Self {
         self.validate = Some(validate);
@@ -99,10 +100,10 @@ pub const fn max_num_tiles(n_gates: usize, n_expts: usize, tile_dim_log2: u32) -
 /// Where the gates of each expert begin, of `n_gates` in all, and the expert of each tile.
 ///
 /// # Errors
-/// [`Error::Shape`] if there are no experts or more than 32767. [`Error::Value`] if `tile_dim_log2` is not
-/// from 4 to 8, or an expert could have more than 32767 tiles; where counts are looked at, if one is below
-/// zero, they are not `n_gates` in all, or the map has not room for all tiles. [`Error::Stride`] if a
-/// tensor has gaps.
+/// [`Error::Shape`] if there are no experts or more than 32767. [`Error::Value`] if `tile_dim_log2`
+/// is not from 4 to 8, or an expert could have more than 32767 tiles; where counts are looked at,
+/// if one is below zero, they are not `n_gates` in all, or the map has not room for all tiles.
+/// [`Error::Stride`] if a tensor has gaps.
 pub fn expt_data_compute(
     hist: &TensorSlice<i32>,
     n_gates: usize,
@@ -143,7 +144,8 @@ pub fn expt_data_compute_into(
     find("expt_data_compute", hist, n_gates, tile_dim_log2, options, out, true)
 }
 
-/// As [`expt_data_compute_into`], but tiles of experts, before `token_offs_pad[E]`, stay as they are.
+/// As [`expt_data_compute_into`], but tiles of experts, before `token_offs_pad[E]`, stay as they
+/// are.
 ///
 /// # Errors
 /// As [`expt_data_compute_into`].
@@ -175,8 +177,8 @@ pub fn expt_data_stage2_into(
 /// As [`expt_data_stage2_into`], where no expert has more than one tile; only the first is named.
 ///
 /// # Errors
-/// As [`expt_data_stage2_into`]; [`Error::Value`] also, where counts are looked at, if an expert has
-/// more gates than a tile has rows.
+/// As [`expt_data_stage2_into`]; [`Error::Value`] also, where counts are looked at, if an expert
+/// has more gates than a tile has rows.
 pub fn expt_data_stage2_fused_into(
     hist: &TensorSlice<i32>,
     token_offs_pad: &TensorSlice<i32>,
@@ -222,7 +224,8 @@ impl Plan {
         Ok(Self { experts, gates, tile_dim_log2 })
     }
 
-    /// Looks at the counts, if that is wanted: each at most `most`, and so many in all, if that is known.
+    /// Looks at the counts, if that is wanted: each at most `most`, and so many in all, if that is
+    /// known.
     fn check(
         &self,
         call: &Call,

@@ -1,15 +1,16 @@
 //! From logits to the order in which experts take their tokens.
 //!
-//! Each token gets k experts and their weights, as [`moe_topk`](crate::moe_topk) says; gate `t k + s` is
-//! slot s of token t. Gates are put in the order of their experts, those of one expert in their own:
+//! Each token gets k experts and their weights, as [`moe_topk`](crate::moe_topk) says; gate `t k +
+//! s` is slot s of token t. Gates are put in the order of their experts, those of one expert in
+//! their own:
 //!
 //! - `p(g) = token_offs_raw[e] + (gates g' < g of expert e)`, for gate g of expert e;
 //! - `scatter_indx[g] = p(g)`, `gather_indx[p(g)] = g`, `gate_scal[p(g)] = weight of g`.
 //!
 //! With them come `expt_hist`, the gates of each expert, and [what follows from
-//! it](crate::moe_expt_data) in tiles of [`block_m`] rows. A gate whose id is -1, or any other that is no
-//! expert's, has no place: its `scatter_indx` is -1, and so is `gather_indx` of the places that are left
-//! at the end, whose weight is 0.
+//! it](crate::moe_expt_data) in tiles of [`block_m`] rows. A gate whose id is -1, or any other that
+//! is no expert's, has no place: its `scatter_indx` is -1, and so is `gather_indx` of the places
+//! that are left at the end, whose weight is 0.
 //!
 //! | | |
 //! |---|---|
@@ -125,19 +126,20 @@ pub struct RoutingIndxOut<'a, W: Real> {
     pub scatter_indx: &'a mut TensorSlice<i32>,
 }
 
-/// Rows of a tile for so many tokens that have so many experts each: about as many gates as an expert
-/// has, a power of two from 16 to 128.
+/// Rows of a tile for so many tokens that have so many experts each: about as many gates as an
+/// expert has, a power of two from 16 to 128.
 pub fn block_m(tokens: usize, n_expts_tot: usize, n_expts_act: usize) -> usize {
     let each = tokens.saturating_mul(n_expts_act) / n_expts_tot.max(1);
     each.clamp(1, 128).next_power_of_two().clamp(16, 128)
 }
 
-/// Chooses `n_expts_act` experts for each row of logits, and puts their gates in the order of experts.
+/// Chooses `n_expts_act` experts for each row of logits, and puts their gates in the order of
+/// experts.
 ///
 /// # Errors
 /// As [`moe_topk`](crate::moe_topk()) and [`moe_grouped_topk`](crate::moe_grouped_topk());
-/// [`Error::Value`] also for options that its flavour of the softmax does not take, or if there are more
-/// than 32767 experts with those that are shared.
+/// [`Error::Value`] also for options that its flavour of the softmax does not take, or if there are
+/// more than 32767 experts with those that are shared.
 pub fn routing<T: Real>(
     logits: &TensorSlice<T>,
     n_expts_act: usize,
@@ -164,8 +166,8 @@ pub fn routing<T: Real>(
 /// As [`routing`], into given tensors.
 ///
 /// # Errors
-/// As [`routing`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`ChosenOut`] and
-/// [`SortTokensOut`] say, and [`Error::Alias`] if one overlaps another argument.
+/// As [`routing`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`ChosenOut`]
+/// and [`SortTokensOut`] say, and [`Error::Alias`] if one overlaps another argument.
 pub fn routing_into<T: Real, W: Real>(
     logits: &TensorSlice<T>,
     n_expts_act: usize,
@@ -204,13 +206,14 @@ pub fn routing_into<T: Real, W: Real>(
     })
 }
 
-/// Puts gates in the order of their experts: `expt_indx` `[T, k]` of `n_expts_tot`, with the weights
-/// `expt_scal`; in tiles of `block_m` rows, a power of two from 16 to 256.
+/// Puts gates in the order of their experts: `expt_indx` `[T, k]` of `n_expts_tot`, with the
+/// weights `expt_scal`; in tiles of `block_m` rows, a power of two from 16 to 256.
 ///
 /// # Errors
-/// [`Error::Shape`] if weights are not as many as experts, [`Error::Value`] if there are no experts or
-/// more than 32767, or `block_m` is none of these; where ids are looked at, if one is not from -1 to
-/// `n_expts_tot - 1`, or a token has the same one twice. [`Error::Stride`] if a tensor has gaps.
+/// [`Error::Shape`] if weights are not as many as experts, [`Error::Value`] if there are no experts
+/// or more than 32767, or `block_m` is none of these; where ids are looked at, if one is not from
+/// -1 to `n_expts_tot - 1`, or a token has the same one twice. [`Error::Stride`] if a tensor has
+/// gaps.
 pub fn sort_tokens<W: Real>(
     expt_scal: &TensorSlice<W>,
     expt_indx: &TensorSlice<i32>,

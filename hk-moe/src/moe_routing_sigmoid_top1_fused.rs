@@ -1,5 +1,5 @@
-//! The one expert of each token, by the sigmoid of its logit, together with the product that makes the
-//! logits.
+//! The one expert of each token, by the sigmoid of its logit, together with the product that makes
+//! the logits.
 //!
 //! `logit = x w`, `score = 1 / (1 + e^-logit)`, `id = argmax score`, of equal ones the first, and
 //! `weight = score[id]`; NaN is the largest of all.
@@ -135,8 +135,8 @@ const CHUNK_BYTES: u64 = 16;
 /// experts of a token, is 1.
 ///
 /// # Errors
-/// [`Error::Value`] if `topk` is not 1; [`Error::Shape`] if K or N is 0, N is more than 1024, or rows are
-/// not as long as w has; [`Error::Stride`] if rows are not evenly spaced.
+/// [`Error::Value`] if `topk` is not 1; [`Error::Shape`] if K or N is 0, N is more than 1024, or
+/// rows are not as long as w has; [`Error::Stride`] if rows are not evenly spaced.
 pub fn moe_routing_sigmoid_top1_fused<T: RouterInput>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -157,8 +157,8 @@ pub fn moe_routing_sigmoid_top1_fused<T: RouterInput>(
 /// As [`moe_routing_sigmoid_top1_fused`], into given tensors.
 ///
 /// # Errors
-/// As [`moe_routing_sigmoid_top1_fused`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not
-/// as [`SigmoidTop1Out`] says, and [`Error::Alias`] if one overlaps another argument.
+/// As [`moe_routing_sigmoid_top1_fused`]; [`Error::Shape`] or [`Error::Stride`] also if an output
+/// is not as [`SigmoidTop1Out`] says, and [`Error::Alias`] if one overlaps another argument.
 pub fn moe_routing_sigmoid_top1_fused_into<T: RouterInput>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

@@ -2,13 +2,14 @@
 //!
 //! With `score(x)` one of x, `sigmoid(x)`, `sqrt(ln(1 + e^x))` and `softmax(x)`:
 //!
-//! 1. `choice = score + bias`. With groups, only experts of the best groups keep theirs, others have
-//!    -inf: a group is as good as its best choice or, with a bias, as its two best together.
-//! 2. The k largest choices are taken. Choices are ordered by their bits, `-NaN < -inf < -0 < 0 < inf <
-//!    NaN`, where computed NaN is positive; of equal ones that of the higher number comes first, or, as
-//!    asked for and with groups, of the lower. Of equal groups it is always the lower.
-//! 3. `weight = score`, which the bias is not in, made a softmax over the k, or divided by their sum
-//!    plus 1e-20, or left; times a factor.
+//! 1. `choice = score + bias`. With groups, only experts of the best groups keep theirs, others
+//!    have -inf: a group is as good as its best choice or, with a bias, as its two best together.
+//! 2. The k largest choices are taken. Choices are ordered by their bits, `-NaN < -inf < -0 < 0 <
+//!    inf < NaN`, where computed NaN is positive; of equal ones that of the higher number comes
+//!    first, or, as asked for and with groups, of the lower. Of equal groups it is always the
+//!    lower.
+//! 3. `weight = score`, which the bias is not in, made a softmax over the k, or divided by their
+//!    sum plus 1e-20, or left; times a factor.
 //!
 //! | | |
 //! |---|---|
@@ -18,8 +19,8 @@
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Shazeer et al., "Outrageously Large Neural Networks" (2017); DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024); AITER, `moe_topk` and `biased_grouped_topk` |
 //!
-//! Experts of a token are in the order of their numbers, or the best comes first. Bit e of row t of the
-//! bitmatrix tells whether token t has expert e.
+//! Experts of a token are in the order of their numbers, or the best comes first. Bit e of row t of
+//! the bitmatrix tells whether token t has expert e.
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
@@ -101,8 +102,8 @@ pub struct ExpertGroups<'a> {
     pub num_expert_group: usize,
     /// How many of them a token's experts are in.
     pub topk_group: usize,
-    /// The group of each expert, `[E]`; else they are of so many experts next to each other. Experts
-    /// of a group that there is not are in none of the best.
+    /// The group of each expert, `[E]`; else they are of so many experts next to each other.
+    /// Experts of a group that there is not are in none of the best.
     pub expert_group: Option<&'a TensorSlice<i32>>,
 }
 
@@ -158,8 +159,8 @@ impl<'a> MoeTopkOptions<'a> {
         self
     }
 
-    /// Which of equal experts comes first: that of the higher number if not given, with groups that of
-    /// the lower.
+    /// Which of equal experts comes first: that of the higher number if not given, with groups that
+    /// of the lower.
     #[must_use]
     pub fn ties(mut self, ties: Ties) -> Self {
         self.ties = Some(ties);
@@ -219,9 +220,9 @@ pub struct MoeTopkOut<'a, W: Real> {
 ///
 /// # Errors
 /// [`Error::Shape`] if there are no experts or too many, or the bias has not one number for each.
-/// [`Error::Value`] if `k` is 0, more than 64 or more than there are experts; for more than 64 shared
-/// experts; for a bias with a score that takes none, and a normalisation with one that has none; if
-/// there are no workgroups. [`Error::Stride`] if rows are not evenly spaced.
+/// [`Error::Value`] if `k` is 0, more than 64 or more than there are experts; for more than 64
+/// shared experts; for a bias with a score that takes none, and a normalisation with one that has
+/// none; if there are no workgroups. [`Error::Stride`] if rows are not evenly spaced.
 pub fn moe_topk<T: Real>(
     x: &TensorSlice<T>,
     k: usize,
@@ -235,8 +236,8 @@ pub fn moe_topk<T: Real>(
 /// As [`moe_topk`], into given tensors.
 ///
 /// # Errors
-/// As [`moe_topk`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as [`MoeTopkOut`]
-/// says, and [`Error::Alias`] if one overlaps another argument.
+/// As [`moe_topk`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
+/// [`MoeTopkOut`] says, and [`Error::Alias`] if one overlaps another argument.
 pub fn moe_topk_into<T: Real, W: Real>(
     x: &TensorSlice<T>,
     k: usize,
@@ -249,9 +250,9 @@ pub fn moe_topk_into<T: Real, W: Real>(
 /// The `k` best experts of each row of logits among those of the best groups, and their weights.
 ///
 /// # Errors
-/// As [`moe_topk`]; [`Error::Value`] also if `k` is more than 16 or than the best groups have, if there
-/// are not 2 to 16 groups of which one or more are taken, groups are not of equal size and nothing
-/// says of what, or a group has fewer than two experts and there is a bias.
+/// As [`moe_topk`]; [`Error::Value`] also if `k` is more than 16 or than the best groups have, if
+/// there are not 2 to 16 groups of which one or more are taken, groups are not of equal size and
+/// nothing says of what, or a group has fewer than two experts and there is a bias.
 pub fn moe_grouped_topk<T: Real>(
     x: &TensorSlice<T>,
     k: usize,

@@ -12,6 +12,7 @@ mod moe_op_silu_fused;
 mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
+mod reduce_grouped;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
     moe_op::add(&mut cases);
     moe_op_gelu::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
+    cases.extend(reduce_grouped::cases());
     cases
 }
 

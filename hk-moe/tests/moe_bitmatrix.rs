@@ -1,5 +1,5 @@
-//! `sum_bitmatrix_rows` and `sum_bitmatrix_rows_fused` against their reference, what they refuse, and
-//! what they move.
+//! `sum_bitmatrix_rows` and `sum_bitmatrix_rows_fused` against their reference, what they refuse,
+//! and what they move.
 
 mod common;
 

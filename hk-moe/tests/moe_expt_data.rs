@@ -1,4 +1,5 @@
-//! `expt_data_compute` and its stages against their reference, what they refuse, and what they write.
+//! `expt_data_compute` and its stages against their reference, what they refuse, and what they
+//! write.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! `routing`, `sort_tokens` and their kin against their references, what they refuse, and what they cost.
+//! `routing`, `sort_tokens` and their kin against their references, what they refuse, and what they
+//! cost.
 
 mod common;
 

@@ -39,9 +39,9 @@ __device__ inline prefix wave_prefix(prefix part) {
 }
 __device__ inline prefix wave_prefix(u32 value) { return wave_prefix(prefix{0, value}); }
 
-// As `wave_prefix`, over a workgroup of `Waves` waves, which must be a power of two, that extends along
-// x alone. `scratch` is LDS of that many numbers, which may be used again after the next barrier of the
-// caller.
+// As `wave_prefix`, over a workgroup of `Waves` waves, which must be a power of two, that extends
+// along x alone. `scratch` is LDS of that many numbers, which may be used again after the next
+// barrier of the caller.
 template <int Waves>
 __device__ inline prefix workgroup_prefix(u32 value, u32* scratch) {
   const prefix of_wave = wave_prefix(value);

@@ -12,8 +12,8 @@ pub struct SortOptions {
 }
 
 impl SortOptions {
-    /// Whether ids are looked at before the launch, which waits for the stream; on the simulator, and in
-    /// builds with debug assertions, if not given.
+    /// Whether ids are looked at before the launch, which waits for the stream; on the simulator,
+    /// and in builds with debug assertions, if not given.
     #[must_use]
     pub fn validate_indices(mut self, validate: bool) -> Self {
         self.validate = Some(validate);
@@ -21,8 +21,8 @@ impl SortOptions {
     }
 }
 
-/// How experts are chosen; by the softmax over those that are, as Mixtral, Qwen3 and GPT-OSS do it, if
-/// nothing else is said.
+/// How experts are chosen; by the softmax over those that are, as Mixtral, Qwen3 and GPT-OSS do it,
+/// if nothing else is said.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoutingOptions<'a> {
     score_mode: Option<Score>,
@@ -51,8 +51,8 @@ impl<'a> RoutingOptions<'a> {
         options.routed_scaling_factor(16.0)
     }
 
-    /// As DeepSeek-V3: sigmoids with a bias, of the four best of eight groups, divided by their sum,
-    /// times 2.5.
+    /// As DeepSeek-V3: sigmoids with a bias, of the four best of eight groups, divided by their
+    /// sum, times 2.5.
     pub fn deepseek_v3(bias: &'a TensorSlice<f32>) -> Self {
         let groups = ExpertGroups { num_expert_group: 8, topk_group: 4, expert_group: None };
         let options = Self::default().score_mode(Score::Sigmoid).bias(bias).groups(groups);
@@ -76,8 +76,8 @@ impl<'a> RoutingOptions<'a> {
         self
     }
 
-    /// Which flavour of the softmax, if nothing else scores: that over all experts, rather than over
-    /// those that are chosen.
+    /// Which flavour of the softmax, if nothing else scores: that over all experts, rather than
+    /// over those that are chosen.
     #[must_use]
     pub fn sm_first(mut self, is_first: bool) -> Self {
         self.sm_first = is_first;

@@ -116,7 +116,7 @@ pub(crate) fn cases() -> Vec<Case> {
         for content in [Content::All, Content::None, Content::Column(37)] {
             specs.push(Spec { content, ..Spec::new([200, 70, block]) });
         }
-        specs.push(Spec::new([128, 64, block]));
+        specs.push(Spec::new([130, 64, block]));
         specs.push(Spec::new([0, 64, block]));
         // Rows in chunks, each in one turn and in several, and words that are not counted.
         let many = Spec { more: 1, by_column: false, ..Spec::new([2600, 40, block]) };

@@ -183,8 +183,8 @@ enum Preset {
     DeepSeekV3,
     Glm,
     Llama4,
-    /// A score, whether there is a bias, whether weights are divided by their sum, and whether they are
-    /// multiplied by 2.5.
+    /// A score, whether there is a bias, whether weights are divided by their sum, and whether they
+    /// are multiplied by 2.5.
     Scored(Score, bool, bool, bool),
     /// One group, which is none.
     OneGroup,

@@ -160,7 +160,8 @@ fn logits<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
     }
 }
 
-/// The experts of each token; of rows that may be, others are drawn where rounding errors would decide.
+/// The experts of each token; of rows that may be, others are drawn where rounding errors would
+/// decide.
 pub(super) fn choose_all<T: Real>(
     x: &mut [T],
     experts: usize,

@@ -9,3 +9,4 @@ pub mod moe_op_silu_fused;
 pub mod moe_routing;
 pub mod moe_routing_sigmoid_top1_fused;
 pub mod moe_topk;
+pub mod reduce_grouped;

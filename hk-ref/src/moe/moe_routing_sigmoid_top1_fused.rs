@@ -13,8 +13,8 @@ pub struct Top1 {
     pub is_close: bool,
 }
 
-/// The best expert for a row of `x`, of the `experts` columns of `w`; by the logits themselves or by
-/// their scores, in the steps in which these are rounded.
+/// The best expert for a row of `x`, of the `experts` columns of `w`; by the logits themselves or
+/// by their scores, in the steps in which these are rounded.
 pub fn sigmoid_top1(x: &[f64], w: &[f64], experts: usize, by_logit: bool) -> Top1 {
     let column = |expert: usize| w.iter().skip(expert).step_by(experts);
     let logit = |expert: usize| -> f64 { x.iter().zip(column(expert)).map(|(x, w)| x * w).sum() };

@@ -52,8 +52,8 @@ pub struct Chosen {
     pub experts: Vec<usize>,
     /// Their weights.
     pub weights: Vec<f64>,
-    /// Whether experts, or groups, that are not the same were so close to each other where it matters
-    /// that rounding errors in f32 may decide.
+    /// Whether experts, or groups, that are not the same were so close to each other where it
+    /// matters that rounding errors in f32 may decide.
     pub is_close: bool,
 }
 
