@@ -7,11 +7,12 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_gdr::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
-    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, Device, GdnGatingOptions, GdnGatingOut,
-    QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream, Tensor, bf16,
-    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
-    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, fused_gdn_gating_into,
-    fused_qkvzba_split_into,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device, GdnGatingOptions,
+    GdnGatingOut, OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream,
+    Tensor, bf16, causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
+    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, cumsum_scalar_into,
+    fused_gdn_gating_into, fused_qkvzba_split_into, op_exp_into,
+    prepare_chunk_indices_on_device_into,
 };
 
 /// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
@@ -158,5 +159,37 @@ fn gates(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, convolutions, projections, gates);
+fn chunks(criterion: &mut Criterion) {
+    let (tokens, heads) = (8192, 32);
+    let bytes = tokens * heads * 2 * 4;
+    for head_first in [false, true] {
+        let op = format!("cumsum_scalar, {tokens}x{heads}, heads first {head_first}");
+        bench(criterion, &op, bytes, |stream| {
+            let shape = if head_first { [1, heads, tokens] } else { [1, tokens, heads] };
+            let s = Tensor::<f32>::zeros(stream, &shape)?;
+            let mut o = Tensor::<f32>::zeros(stream, &shape)?;
+            Ok(Box::new(move || {
+                let options = CumsumOptions::default().head_first(head_first);
+                cumsum_scalar_into(&s, 64, &options, &mut *o)
+            }))
+        });
+    }
+    bench(criterion, "prepare_chunk_indices_on_device", 128 * 2 * 4, |stream| {
+        let bounds: Vec<i32> = (0..=64).map(|i| i * 128).collect();
+        let bounds = Tensor::from_slice(stream, &bounds, &[65])?;
+        let mut rows = Tensor::<i32>::zeros(stream, &[128, 2])?;
+        Ok(Box::new(move || prepare_chunk_indices_on_device_into(&bounds, 64, &mut rows)))
+    });
+}
+
+fn functions(criterion: &mut Criterion) {
+    let count = 1 << 18;
+    bench(criterion, "op_exp", count * 2 * 4, |stream| {
+        let x = Tensor::<f32>::zeros(stream, &[count])?;
+        let mut y = Tensor::<f32>::zeros(stream, &[count])?;
+        Ok(Box::new(move || op_exp_into(&x, &OpOptions::default(), &mut y)))
+    });
+}
+
+criterion_group!(benches, convolutions, projections, gates, chunks, functions);
 criterion_main!(benches);
