@@ -189,6 +189,16 @@ fn functions(criterion: &mut Criterion) {
         let mut y = Tensor::<f32>::zeros(stream, &[count])?;
         Ok(Box::new(move || op_exp_into(&x, &OpOptions::default(), &mut y)))
     });
+    bench(criterion, "err_ratio", count * 2 * 4, |stream| {
+        let x = Tensor::filled(stream, &[count], 1.0f32)?;
+        let mut out = Tensor::<f32>::zeros(stream, &[1])?;
+        Ok(Box::new(move || err_ratio_into(&x, &x, &mut out)))
+    });
+    bench(criterion, "l2_normalize", count * 2 * 4, |stream| {
+        let x = Tensor::filled(stream, &[count / 128, 128], 1.0f32)?;
+        let mut out = Tensor::<f32>::zeros(stream, &[count / 128, 128])?;
+        Ok(Box::new(move || l2_normalize_into(&x, 1e-6, &mut out)))
+    });
 }
 
 criterion_group!(benches, convolutions, projections, gates, chunks, functions);

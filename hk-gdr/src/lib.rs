@@ -9,6 +9,7 @@ pub mod causal_conv1d_split_qkv;
 pub mod cumsum;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
+pub mod gdr_utils;
 pub mod index;
 pub mod op;
 #[cfg(feature = "parity")]
@@ -36,6 +37,11 @@ pub use fused_gdn_gating_prefill::{
 pub use fused_qkvzba_split::{
     QkvzbaHeads, QkvzbaSplit, QkvzbaSplitOptions, QkvzbaSplitOut, fused_qkvzba_split,
     fused_qkvzba_split_into,
+};
+pub use gdr_utils::{
+    abs_diff, abs_diff_into, abs_err, abs_err_into, bf16_to_float, bf16_to_float_into, err_ratio,
+    err_ratio_into, float_to_bf16, float_to_bf16_into, l2_normalize, l2_normalize_into, max_reduce,
+    max_reduce_into, squared_diff, squared_diff_into, sum_reduce, sum_reduce_into,
 };
 pub use index::{
     Index, PrefillSchedule, get_max_num_splits, prepare_chunk_indices,

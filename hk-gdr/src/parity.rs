@@ -8,6 +8,7 @@ mod convolution;
 mod cumsum;
 mod fused_gdn_gating_prefill;
 mod fused_qkvzba_split;
+mod gdr_utils;
 mod index;
 mod indices;
 mod op;
@@ -29,6 +30,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(cumsum::cases());
     cases.extend(index::cases());
     cases.extend(op::cases());
+    cases.extend(gdr_utils::cases());
     cases
 }
 
