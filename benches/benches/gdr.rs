@@ -11,7 +11,7 @@ use hk_gdr::{
     GdnGatingOut, OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream,
     Tensor, bf16, causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
     causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, cumsum_scalar_into,
-    fused_gdn_gating_into, fused_qkvzba_split_into, op_exp_into,
+    err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into, l2_normalize_into, op_exp_into,
     prepare_chunk_indices_on_device_into,
 };
 
