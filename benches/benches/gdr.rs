@@ -7,12 +7,14 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_gdr::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
-    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device, GdnGatingOptions,
-    GdnGatingOut, OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream,
-    Tensor, bf16, causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
-    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, cumsum_scalar_into,
-    err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into, l2_normalize_into, op_exp_into,
-    prepare_chunk_indices_on_device_into,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device,
+    FusedRecurrentOptions, FusedRecurrentOut, GatingInputs, GdnGatingOptions, GdnGatingOut,
+    OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, SigmoidGatingOptions,
+    SigmoidGatingOut, StateLayout, Stream, Tensor, bf16, causal_conv1d_fwd_split_qkv_into,
+    causal_conv1d_update_into, causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into,
+    cumsum_scalar_into, err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into,
+    fused_recurrent_fwd_into, fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into,
+    op_exp_into, prepare_chunk_indices_on_device_into,
 };
 
 /// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
@@ -201,5 +203,47 @@ fn functions(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, convolutions, projections, gates, chunks, functions);
+/// A step of Qwen3-Next on 8 chips.
+fn recurrences(criterion: &mut Criterion) {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
+    for layout in [StateLayout::Kv, StateLayout::Vk] {
+        let states = [BATCH, 4, 128, 128];
+        let bytes = 2 * 4 * states.iter().product::<usize>();
+        let op = format!("fused_sigmoid_gating_recurrent, {layout:?} states of f32");
+        bench(criterion, &op, bytes, |stream| {
+            let mixed_qkv = tensor(stream, &[BATCH, 1, CHANNELS])?;
+            let of_heads = tensor(stream, &[4])?;
+            let of_tokens = tensor(stream, &[BATCH, 1, 4])?;
+            let mut state = Tensor::<f32>::zeros(stream, &states)?;
+            let mut o = tensor(stream, &[BATCH, 1, 4, 128])?;
+            Ok(Box::new(move || {
+                let options = SigmoidGatingOptions::default().state_layout(layout);
+                let options = options.use_qk_l2norm(true);
+                let gating = GatingInputs {
+                    a_log: &of_heads,
+                    dt_bias: &of_heads,
+                    a: &of_tokens,
+                    b: &of_tokens,
+                };
+                let out = SigmoidGatingOut { o: &mut *o, state: Some(&mut *state) };
+                fused_sigmoid_gating_recurrent_packed_into(gating, &mixed_qkv, heads, &options, out)
+            }))
+        });
+    }
+    let (tokens, bytes) = (64, 2 * 4 * 4 * 128 * 128);
+    bench(criterion, "fused_recurrent_fwd, 64 tokens", bytes, |stream| {
+        let q = tensor(stream, &[1, tokens, 2, 128])?;
+        let v = tensor(stream, &[1, tokens, 4, 128])?;
+        let state = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        let mut o = tensor(stream, &[1, tokens, 4, 128])?;
+        let mut final_state = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        Ok(Box::new(move || {
+            let options = FusedRecurrentOptions::default().use_qk_l2norm(true);
+            let out = FusedRecurrentOut { o: &mut *o, final_state: Some(&mut *final_state) };
+            fused_recurrent_fwd_into(&q, &q, &v, Some(&*state), &options, out)
+        }))
+    });
+}
+
+criterion_group!(benches, convolutions, projections, gates, chunks, functions, recurrences);
 criterion_main!(benches);

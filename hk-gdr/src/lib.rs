@@ -7,8 +7,11 @@ pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
 pub mod cumsum;
+pub mod delta_rule;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
+pub mod fused_recurrent;
+pub mod fused_sigmoid_gating_recurrent;
 pub mod gdr_utils;
 pub mod index;
 pub mod op;
@@ -31,12 +34,22 @@ pub use causal_conv1d_split_qkv::{
 pub use cumsum::{
     CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, cumsum_vector_into,
 };
+pub use delta_rule::{RealTensor, State, StateLayout};
 pub use fused_gdn_gating_prefill::{
     GdnGating, GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into,
 };
 pub use fused_qkvzba_split::{
     QkvzbaHeads, QkvzbaSplit, QkvzbaSplitOptions, QkvzbaSplitOut, fused_qkvzba_split,
     fused_qkvzba_split_into,
+};
+pub use fused_recurrent::{
+    FusedRecurrent, FusedRecurrentOptions, FusedRecurrentOut, fused_recurrent_fwd,
+    fused_recurrent_fwd_into,
+};
+pub use fused_sigmoid_gating_recurrent::{
+    GatingInputs, SigmoidGatingOptions, SigmoidGatingOut, fused_sigmoid_gating_recurrent,
+    fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
+    fused_sigmoid_gating_recurrent_packed_into,
 };
 pub use gdr_utils::{
     abs_diff, abs_diff_into, abs_err, abs_err_into, bf16_to_float, bf16_to_float_into, err_ratio,

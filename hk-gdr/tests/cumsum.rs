@@ -11,7 +11,7 @@ use common::devices;
 
 #[test]
 fn cumsum_has_parity() {
-    hk_ref::run_module("cumsum", &parity::cases(), &devices(), 10_000_000);
+    hk_ref::run_module("cumsum", &parity::cases(), &devices(), 4_000_000);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use common::devices;
 
 #[test]
 fn gdr_utils_has_parity() {
-    hk_ref::run_module("gdr_utils", &parity::cases(), &devices(), 10_000_000);
+    hk_ref::run_module("gdr_utils", &parity::cases(), &devices(), 1_500_000);
 }
 
 #[test]

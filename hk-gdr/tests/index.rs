@@ -19,7 +19,7 @@ use common::devices;
 
 #[test]
 fn index_has_parity() {
-    hk_ref::run_module("index", &parity::cases(), &devices(), 2_000_000);
+    hk_ref::run_module("index", &parity::cases(), &devices(), 700_000);
 }
 
 #[test]

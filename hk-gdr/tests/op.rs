@@ -11,7 +11,7 @@ use common::devices;
 
 #[test]
 fn op_has_parity() {
-    hk_ref::run_module("op", &parity::cases(), &devices(), 10_000_000);
+    hk_ref::run_module("op", &parity::cases(), &devices(), 1_200_000);
 }
 
 #[test]
