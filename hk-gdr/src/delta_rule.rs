@@ -2,8 +2,8 @@
 
 use hk_core::dtype::{Element, Real, bf16, f16};
 use hk_core::op::indices::{IndexList, Indices};
-use hk_core::op::{Argument, Arguments};
-use hk_core::{AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, kernel_args};
+use hk_core::op::{Argument, Arguments, Call};
+use hk_core::{AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::{GatingInputs, KERNELS, QkvzbaHeads};
 
@@ -245,6 +245,18 @@ impl<'a> Recurrence<'a> {
         mixed_qkv: &TensorSlice<Q>,
         heads: QkvzbaHeads,
     ) -> Result<()> {
+        let declared = self.arguments.input("mixed_qkv", mixed_qkv, &["b", "t", "c"]);
+        let [sequence, token, _] = declared.adjacent()?;
+        self.side_by_side(mixed_qkv.ptr(), [sequence, token], heads)
+    }
+
+    /// Queries, keys and values of rows of c elements, which are declared.
+    pub(crate) fn side_by_side<Q: Real>(
+        &mut self,
+        base: DevicePtr<Q>,
+        [sequence, token]: [i64; 2],
+        heads: QkvzbaHeads,
+    ) -> Result<()> {
         let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
         let arguments = &mut self.arguments;
         for (name, number) in
@@ -252,17 +264,14 @@ impl<'a> Recurrence<'a> {
         {
             arguments.require(number > 0, name, "at least 1", number)?;
         }
-        let declared = arguments.input("mixed_qkv", mixed_qkv, &["b", "t", "2hk+hv v"]);
-        let [sequence, token, _] = declared.adjacent()?;
         let all = h.saturating_mul(k).saturating_mul(2).saturating_add(hv.saturating_mul(v));
-        arguments.limit("2hk+hv v", all..=all)?;
+        arguments.limit("c", all..=all)?;
         for (name, size) in [("h", h), ("hv", hv), ("k", k), ("v", v)] {
             arguments.define(name, size);
         }
         let part = |first: usize, head: usize| {
-            let address = mixed_qkv.ptr().address() + (first * size_of::<Q>()) as u64;
-            let base = DevicePtr::<Q>::new(address).any();
-            let head = head as i64;
+            let base = DevicePtr::<Q>::new(base.address() + (first * size_of::<Q>()) as u64);
+            let (base, head) = (base.any(), head as i64);
             TokenHeads { base, sequence, token, head, element_type: Q::CODE, reserved: 0 }
         };
         (self.args.q, self.args.k) = (part(0, k), part(h * k, k));
@@ -464,7 +473,13 @@ impl<'a> Recurrence<'a> {
         Ok(())
     }
 
-    pub(crate) fn launch(mut self) -> Result<()> {
+    /// Launches it.
+    pub(crate) fn launch(self) -> Result<()> {
+        self.prepare()?.map_or(Ok(()), Prepared::submit)
+    }
+
+    /// Checks and chooses all that is to be launched, if anything is.
+    pub(crate) fn prepare(mut self) -> Result<Option<Prepared>> {
         if self.shared.cu_seqlens.is_some() {
             // Bounds tell where sequences are.
             let args = &mut self.args;
@@ -494,7 +509,7 @@ impl<'a> Recurrence<'a> {
         }
         let has_final = args.final_states != AnyPtr::NULL && args.in_place == 0;
         if waves == 0 || args.tokens == 0 && !has_final {
-            return Ok(());
+            return Ok(None);
         }
         if call.validates_indices(shared.validate_indices)? {
             if let Some(bounds) = shared.cu_seqlens {
@@ -507,6 +522,21 @@ impl<'a> Recurrence<'a> {
         }
         let waves_of_workgroup = u64::from(kernel.tile().threads / 64);
         let grid = waves.div_ceil(waves_of_workgroup) as u32;
+        Ok(Some(Prepared { call, kernel, args, grid }))
+    }
+}
+
+/// A recurrence that only has to be launched.
+pub(crate) struct Prepared {
+    call: Call,
+    kernel: TileFunction<DeltaRuleArgs>,
+    args: DeltaRuleArgs,
+    grid: u32,
+}
+
+impl Prepared {
+    pub(crate) fn submit(self) -> Result<()> {
+        let Self { call, kernel, args, grid } = self;
         call.submit(|stream| {
             // SAFETY: the kernel stays within the tensors whose shapes and strides were checked,
             // whatever bounds and slots are.

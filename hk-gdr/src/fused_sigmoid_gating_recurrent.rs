@@ -15,7 +15,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | A_log, dt_bias `[hv]`, a, b `[b, t, hv]`, q, k `[b, t, h, k]`, v `[b, t, hv, v]`, or mixed_qkv `[b, t, 2hk+hv v]` in their place, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]`; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension |
+//! | Shapes | A_log, dt_bias `[hv]`, a, b `[b, t, hv]`, q, k `[b, t, h, k]`, v `[b, t, hv, v]`, or mixed_qkv `[b, t, c]` with c = 2hk+hv v in their place, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]`; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension |
 //! | Dtypes | A_log and dt_bias, a and b, q and k, v, o bf16, f16, f32 each; states f32, bf16; bounds and slots i32, i64 |
 //! | Numerics | f32 from the first token to the last, rounded once at the store; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each byte of a state is read once and written once, 16 to a lane |
@@ -217,7 +217,7 @@ pub fn fused_sigmoid_gating_recurrent_into<
 }
 
 /// As [`fused_sigmoid_gating_recurrent`], of queries, keys and values that are side by side in the rows
-/// of `mixed_qkv`, `[b, t, 2hk+hv v]`.
+/// of `mixed_qkv`, `[b, t, c]` with c = 2hk+hv v.
 ///
 /// # Errors
 /// As [`fused_sigmoid_gating_recurrent`]; [`Error::Value`] also if a number of heads or channels is 0.

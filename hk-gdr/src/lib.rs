@@ -12,6 +12,7 @@ pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
 pub mod fused_sigmoid_gating_recurrent;
+pub mod gated_delta_rule_decode_step;
 pub mod gdr_utils;
 pub mod index;
 pub mod op;
@@ -50,6 +51,10 @@ pub use fused_sigmoid_gating_recurrent::{
     GatingInputs, SigmoidGatingOptions, SigmoidGatingOut, fused_sigmoid_gating_recurrent,
     fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
     fused_sigmoid_gating_recurrent_packed_into,
+};
+pub use gated_delta_rule_decode_step::{
+    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
+    gated_delta_rule_decode_step_into,
 };
 pub use gdr_utils::{
     abs_diff, abs_diff_into, abs_err, abs_err_into, bf16_to_float, bf16_to_float_into, err_ratio,
