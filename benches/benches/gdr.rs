@@ -7,11 +7,14 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_gdr::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
-    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, Device, GdnGatingOptions, GdnGatingOut,
-    QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, Stream, Tensor, bf16,
-    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
-    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, fused_gdn_gating_into,
-    fused_qkvzba_split_into,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device,
+    FusedRecurrentOptions, FusedRecurrentOut, GatingInputs, GdnGatingOptions, GdnGatingOut,
+    OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, SigmoidGatingOptions,
+    SigmoidGatingOut, StateLayout, Stream, Tensor, bf16, causal_conv1d_fwd_split_qkv_into,
+    causal_conv1d_update_into, causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into,
+    cumsum_scalar_into, err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into,
+    fused_recurrent_fwd_into, fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into,
+    op_exp_into, prepare_chunk_indices_on_device_into,
 };
 
 /// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
@@ -158,5 +161,89 @@ fn gates(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, convolutions, projections, gates);
+fn chunks(criterion: &mut Criterion) {
+    let (tokens, heads) = (8192, 32);
+    let bytes = tokens * heads * 2 * 4;
+    for head_first in [false, true] {
+        let op = format!("cumsum_scalar, {tokens}x{heads}, heads first {head_first}");
+        bench(criterion, &op, bytes, |stream| {
+            let shape = if head_first { [1, heads, tokens] } else { [1, tokens, heads] };
+            let s = Tensor::<f32>::zeros(stream, &shape)?;
+            let mut o = Tensor::<f32>::zeros(stream, &shape)?;
+            Ok(Box::new(move || {
+                let options = CumsumOptions::default().head_first(head_first);
+                cumsum_scalar_into(&s, 64, &options, &mut *o)
+            }))
+        });
+    }
+    bench(criterion, "prepare_chunk_indices_on_device", 128 * 2 * 4, |stream| {
+        let bounds: Vec<i32> = (0..=64).map(|i| i * 128).collect();
+        let bounds = Tensor::from_slice(stream, &bounds, &[65])?;
+        let mut rows = Tensor::<i32>::zeros(stream, &[128, 2])?;
+        Ok(Box::new(move || prepare_chunk_indices_on_device_into(&bounds, 64, &mut rows)))
+    });
+}
+
+fn functions(criterion: &mut Criterion) {
+    let count = 1 << 18;
+    bench(criterion, "op_exp", count * 2 * 4, |stream| {
+        let x = Tensor::<f32>::zeros(stream, &[count])?;
+        let mut y = Tensor::<f32>::zeros(stream, &[count])?;
+        Ok(Box::new(move || op_exp_into(&x, &OpOptions::default(), &mut y)))
+    });
+    bench(criterion, "err_ratio", count * 2 * 4, |stream| {
+        let x = Tensor::filled(stream, &[count], 1.0f32)?;
+        let mut out = Tensor::<f32>::zeros(stream, &[1])?;
+        Ok(Box::new(move || err_ratio_into(&x, &x, &mut out)))
+    });
+    bench(criterion, "l2_normalize", count * 2 * 4, |stream| {
+        let x = Tensor::filled(stream, &[count / 128, 128], 1.0f32)?;
+        let mut out = Tensor::<f32>::zeros(stream, &[count / 128, 128])?;
+        Ok(Box::new(move || l2_normalize_into(&x, 1e-6, &mut out)))
+    });
+}
+
+/// A step of Qwen3-Next on 8 chips.
+fn recurrences(criterion: &mut Criterion) {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
+    for layout in [StateLayout::Kv, StateLayout::Vk] {
+        let states = [BATCH, 4, 128, 128];
+        let bytes = 2 * 4 * states.iter().product::<usize>();
+        let op = format!("fused_sigmoid_gating_recurrent, {layout:?} states of f32");
+        bench(criterion, &op, bytes, |stream| {
+            let mixed_qkv = tensor(stream, &[BATCH, 1, CHANNELS])?;
+            let of_heads = tensor(stream, &[4])?;
+            let of_tokens = tensor(stream, &[BATCH, 1, 4])?;
+            let mut state = Tensor::<f32>::zeros(stream, &states)?;
+            let mut o = tensor(stream, &[BATCH, 1, 4, 128])?;
+            Ok(Box::new(move || {
+                let options = SigmoidGatingOptions::default().state_layout(layout);
+                let options = options.use_qk_l2norm(true);
+                let gating = GatingInputs {
+                    a_log: &of_heads,
+                    dt_bias: &of_heads,
+                    a: &of_tokens,
+                    b: &of_tokens,
+                };
+                let out = SigmoidGatingOut { o: &mut *o, state: Some(&mut *state) };
+                fused_sigmoid_gating_recurrent_packed_into(gating, &mixed_qkv, heads, &options, out)
+            }))
+        });
+    }
+    let (tokens, bytes) = (64, 2 * 4 * 4 * 128 * 128);
+    bench(criterion, "fused_recurrent_fwd, 64 tokens", bytes, |stream| {
+        let q = tensor(stream, &[1, tokens, 2, 128])?;
+        let v = tensor(stream, &[1, tokens, 4, 128])?;
+        let state = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        let mut o = tensor(stream, &[1, tokens, 4, 128])?;
+        let mut final_state = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        Ok(Box::new(move || {
+            let options = FusedRecurrentOptions::default().use_qk_l2norm(true);
+            let out = FusedRecurrentOut { o: &mut *o, final_state: Some(&mut *final_state) };
+            fused_recurrent_fwd_into(&q, &q, &v, Some(&*state), &options, out)
+        }))
+    });
+}
+
+criterion_group!(benches, convolutions, projections, gates, chunks, functions, recurrences);
 criterion_main!(benches);

@@ -18,6 +18,7 @@
 #include "hk/indices.h"
 #include "hk/lds.h"
 #include "hk/math.h"
+#include "hk/sequences.h"
 #include "hk/wave.h"
 
 namespace hk {
@@ -146,14 +147,9 @@ __device__ inline vec<f32, N> activated(const CausalConv1dArgs& args, vec<f32, N
   return y;
 }
 
-// What a wave has to do: a chunk of a sequence, and channels of one part. All of it is the same for the
-// wave.
-struct conv_task {
-  u32 sequence;
-  u32 start;   // of the sequence among all tokens
-  u32 length;  // of the sequence
-  u32 begin;   // of the chunk in the sequence
-  u32 count;   // tokens of the chunk; none if there is nothing to do
+// What a wave has to do: a chunk of a sequence, of no tokens if there is nothing to do, and channels of
+// one part. All of it is the same for the wave.
+struct conv_task : sequence_chunk {
   u32 part;
   u32 first_of_part;
   u32 channel;  // the first of the wave's
@@ -172,7 +168,8 @@ struct conv_task {
     part = (number >= blocks[0]) + (number >= blocks[1]);
     first_of_part = part == 0 ? 0 : args.parts[part - 1].end;
     channel = first_of_part + (number - (part == 0 ? 0 : blocks[part - 1])) * block;
-    find(args, slot);
+    static_cast<sequence_chunk&>(*this) =
+        sequence_chunk(args.bounds, args.sequences, args.tokens, args.chunk_log2, slot);
     if (slot >= args.slots) count = 0;
     line = sequence;
     skipped = false;
@@ -210,43 +207,6 @@ struct conv_task {
     const ConvStrides& strides = args.parts[part].strides;
     return static_cast<T*>(args.parts[part].base) + sequence * strides.sequence +
            (static_cast<i64>(start) + token) * strides.token - first_of_part * strides.channel;
-  }
-
- private:
-  __device__ void find(const CausalConv1dArgs& args, u32 slot) {
-    const u32 chunk_log2 = args.chunk_log2;
-    u32 number;
-    if (args.bounds.base == nullptr) {
-      start = 0;
-      length = args.tokens;
-      const u32 chunks = ((length - 1) >> chunk_log2) + 1;
-      sequence = uniform(slot / chunks);
-      number = slot - sequence * chunks;
-    } else {
-      // Sequence i has the slots from bounds[i] / chunk + i on: as many as it has chunks, or one more.
-      u32 low = 0, high = args.sequences;
-      while (high - low > 1) {
-        const u32 middle = low + (high - low) / 2;
-        const bool is_before = (bound(args, middle) >> chunk_log2) + middle <= slot;
-        low = is_before ? middle : low;
-        high = is_before ? high : middle;
-      }
-      sequence = low;
-      start = bound(args, low);
-      length = __builtin_elementwise_sub_sat(bound(args, low + 1), start);
-      number = slot - ((start >> chunk_log2) + low);
-    }
-    const u32 chunks = length == 0 ? 0 : ((length - 1) >> chunk_log2) + 1;
-    begin = number << chunk_log2;
-    count = length - begin;
-    if (count > 1u << chunk_log2) count = 1u << chunk_log2;
-    if (number >= chunks) count = 0;
-  }
-
-  // Bound i, which is within the tokens whatever is in memory.
-  __device__ static u32 bound(const CausalConv1dArgs& args, u32 i) {
-    const i64 index = index_at(args.bounds, i);
-    return index < 0 ? 0 : index < args.tokens ? static_cast<u32>(index) : args.tokens;
   }
 };
 

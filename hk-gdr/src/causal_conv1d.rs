@@ -44,11 +44,11 @@ use hk_core::{AnyPtr, DevicePtr, kernel_args};
 pub use dense::{CausalConv1d, CausalConv1dOut, causal_conv1d, causal_conv1d_into};
 pub(crate) use launch::{Convolution, Order};
 pub use options::CausalConv1dOptions;
-pub(crate) use update::new_tokens;
 pub use update::{
     CausalConv1dUpdateOut, causal_conv1d_update, causal_conv1d_update_inplace,
     causal_conv1d_update_into,
 };
+pub(crate) use update::{new_tokens, update};
 pub use varlen::{CausalConv1dVarlenOut, causal_conv1d_varlen, causal_conv1d_varlen_into};
 
 kernel_args! {

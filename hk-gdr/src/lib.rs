@@ -6,8 +6,16 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod cumsum;
+pub mod delta_rule;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
+pub mod fused_recurrent;
+pub mod fused_sigmoid_gating_recurrent;
+pub mod gated_delta_rule_decode_step;
+pub mod gdr_utils;
+pub mod index;
+pub mod op;
 #[cfg(feature = "parity")]
 pub mod parity;
 
@@ -24,12 +32,48 @@ pub use causal_conv1d_split_qkv::{
     CausalConv1dUpdateSplitQkvOut, ConvQkv, causal_conv1d_update_split_qkv,
     causal_conv1d_update_split_qkv_into,
 };
+pub use cumsum::{
+    CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, cumsum_vector_into,
+};
+pub use delta_rule::{RealTensor, State, StateLayout};
 pub use fused_gdn_gating_prefill::{
     GdnGating, GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into,
 };
 pub use fused_qkvzba_split::{
     QkvzbaHeads, QkvzbaSplit, QkvzbaSplitOptions, QkvzbaSplitOut, fused_qkvzba_split,
     fused_qkvzba_split_into,
+};
+pub use fused_recurrent::{
+    FusedRecurrent, FusedRecurrentOptions, FusedRecurrentOut, fused_recurrent_fwd,
+    fused_recurrent_fwd_into,
+};
+pub use fused_sigmoid_gating_recurrent::{
+    GatingInputs, SigmoidGatingOptions, SigmoidGatingOut, fused_sigmoid_gating_recurrent,
+    fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
+    fused_sigmoid_gating_recurrent_packed_into,
+};
+pub use gated_delta_rule_decode_step::{
+    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
+    gated_delta_rule_decode_step_into,
+};
+pub use gdr_utils::{
+    abs_diff, abs_diff_into, abs_err, abs_err_into, bf16_to_float, bf16_to_float_into, err_ratio,
+    err_ratio_into, float_to_bf16, float_to_bf16_into, l2_normalize, l2_normalize_into, max_reduce,
+    max_reduce_into, squared_diff, squared_diff_into, sum_reduce, sum_reduce_into,
+};
+pub use index::{
+    Index, PrefillSchedule, get_max_num_splits, prepare_chunk_indices,
+    prepare_chunk_indices_on_device, prepare_chunk_indices_on_device_into, prepare_chunk_offsets,
+    prepare_chunk_offsets_on_device, prepare_chunk_offsets_on_device_into,
+    prepare_cu_seqlens_from_lens, prepare_lens, prepare_num_chunks, prepare_position_ids,
+    prepare_position_ids_on_device, prepare_position_ids_on_device_into,
+    prepare_rebased_cu_seqlens, prepare_sequence_ids, prepare_sequence_ids_on_device,
+    prepare_sequence_ids_on_device_into, prepare_token_indices,
+};
+pub use op::{
+    OpAll, OpAllOut, OpOptions, op_all, op_all_into, op_exp, op_exp_into, op_exp2, op_exp2_into,
+    op_log, op_log_into, op_log2, op_log2_into, op_safe_exp, op_safe_exp_into, op_sigmoid,
+    op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
 };
 
 pub use hk_core::op::indices::Indices;

@@ -5,8 +5,16 @@ mod causal_conv1d;
 mod causal_conv1d_fwd_split_qkv;
 mod causal_conv1d_split_qkv;
 mod convolution;
+mod cumsum;
+mod delta_rule;
 mod fused_gdn_gating_prefill;
 mod fused_qkvzba_split;
+mod fused_recurrent;
+mod fused_sigmoid_gating_recurrent;
+mod gdr_utils;
+mod index;
+mod indices;
+mod op;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -22,6 +30,12 @@ pub fn cases() -> Vec<Case> {
     cases.extend(causal_conv1d_split_qkv::cases());
     cases.extend(causal_conv1d_fwd_split_qkv::cases());
     cases.extend(fused_qkvzba_split::cases());
+    cases.extend(cumsum::cases());
+    cases.extend(index::cases());
+    cases.extend(op::cases());
+    cases.extend(gdr_utils::cases());
+    cases.extend(fused_recurrent::cases());
+    cases.extend(fused_sigmoid_gating_recurrent::cases());
     cases
 }
 

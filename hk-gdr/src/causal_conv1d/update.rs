@@ -34,7 +34,8 @@ pub fn causal_conv1d_update<T: Real, W: Real>(
     options: &CausalConv1dOptions<'_, W>,
 ) -> Result<Tensor<T>> {
     let mut y = empty_like(x)?;
-    update(x, weight, options, CausalConv1dUpdateOut { y: &mut y, conv_state }, true)?;
+    let out = CausalConv1dUpdateOut { y: &mut y, conv_state };
+    update(OP, x, weight, options, out, true)?;
     Ok(y)
 }
 
@@ -50,7 +51,7 @@ pub fn causal_conv1d_update_into<T: Real, W: Real>(
     options: &CausalConv1dOptions<'_, W>,
     out: CausalConv1dUpdateOut<'_, T>,
 ) -> Result<()> {
-    update(x, weight, options, out, false)
+    update(OP, x, weight, options, out, false)
 }
 
 /// As [`causal_conv1d_update`], into `x`; tokens of skipped sequences stay as they were.
@@ -67,7 +68,11 @@ pub fn causal_conv1d_update_inplace<T: Real, W: Real>(
     causal_conv1d_update_into(&x, weight, options, CausalConv1dUpdateOut { y: &mut y, conv_state })
 }
 
-fn update<T: Real, W: Real>(
+const OP: &str = "causal_conv1d_update";
+
+/// The convolution as part of an op of that name; with `zeros`, results of skipped sequences are zeros.
+pub(crate) fn update<T: Real, W: Real>(
+    op: &'static str,
     x: &TensorSlice<T>,
     weight: &TensorSlice<W>,
     options: &CausalConv1dOptions<'_, W>,
@@ -76,7 +81,7 @@ fn update<T: Real, W: Real>(
 ) -> Result<()> {
     let (dims, order) = new_tokens(x);
     let x = (x, dims, order);
-    let mut conv = Convolution::new("causal_conv1d_update", x, Some("y"), weight, options)?;
+    let mut conv = Convolution::new(op, x, Some("y"), weight, options)?;
     conv.is_whole = true;
     conv.without_bounds()?;
     conv.lines()?;

@@ -1,13 +1,12 @@
 //! What cases of all convolutions have in common.
 
-use hk_core::Tensor;
 use hk_core::dtype::{DType, Real};
-use hk_core::op::indices::Indices;
 use hk_ref::gdr::causal_conv1d::{Sum, causal_conv1d, expected, new_state};
 use hk_ref::gdr::causal_conv1d_fwd_split_qkv::rows;
 use hk_ref::gdr::causal_conv1d_split_qkv::split_qkv;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
+use super::indices::{IndexArg, bounds_of, indices};
 use crate::CausalConv1dOptions;
 
 /// What varies between cases.
@@ -158,44 +157,6 @@ impl Spec {
     }
 }
 
-/// Indices in a case.
-pub(super) enum IndexArg {
-    I32(Arg<i32>),
-    I64(Arg<i64>),
-}
-
-/// As an op is given them.
-pub(super) enum IndexTensor {
-    I32(Tensor<i32>),
-    I64(Tensor<i64>),
-}
-
-impl IndexArg {
-    pub(super) fn get(&self) -> IndexTensor {
-        match self {
-            Self::I32(arg) => IndexTensor::I32(arg.get()),
-            Self::I64(arg) => IndexTensor::I64(arg.get()),
-        }
-    }
-}
-
-impl IndexTensor {
-    pub(super) fn indices(&self) -> Indices<'_> {
-        match self {
-            Self::I32(tensor) => tensor.into(),
-            Self::I64(tensor) => tensor.into(),
-        }
-    }
-}
-
-fn indices(s: &mut Setup, name: &'static str, values: Vec<i64>, is_64: bool) -> IndexArg {
-    let shape = [values.len()];
-    if is_64 {
-        return IndexArg::I64(s.given(name, &shape, values));
-    }
-    IndexArg::I32(s.given(name, &shape, values.into_iter().map(|value| value as i32).collect()))
-}
-
 /// Tensors of a case but its results, and what these should be.
 pub(super) struct Tensors<T: Real, W: Real> {
     pub(super) x: Arg<T>,
@@ -330,10 +291,7 @@ impl<T: Real, W: Real> Tensors<T, W> {
             s.given("has_initial_state", &[lengths.len()], has.collect())
         });
         let bounds = (dims == Dims::Packed).then(|| {
-            let mut bounds = vec![0];
-            for length in lengths {
-                bounds.push(bounds.last().copied().unwrap_or_default() + *length as i64);
-            }
+            let mut bounds = bounds_of(lengths);
             if spec.lines == Lines::Wild {
                 bounds[0] = i64::MIN;
                 bounds[lengths.len()] = i64::MAX;

@@ -3,5 +3,11 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod cumsum;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
+pub mod fused_recurrent;
+pub mod fused_sigmoid_gating_recurrent;
+pub mod gdr_utils;
+pub mod index;
+pub mod op;

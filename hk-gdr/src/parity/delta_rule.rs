@@ -1,0 +1,218 @@
+//! What cases of all recurrences have in common.
+
+use hk_core::dtype::{DType, Real};
+use hk_ref::expected::{half_subnormal, unit_roundoff};
+use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
+use hk_ref::{Arg, Draw, Expected, Setup};
+
+use crate::StateLayout;
+
+/// Sizes of a case.
+#[derive(Debug, Clone)]
+pub(super) struct Sizes {
+    /// Tokens of each sequence.
+    pub(super) lengths: Vec<usize>,
+    /// Whether sequences follow each other rather than having one length.
+    pub(super) packed: bool,
+    /// Heads of keys, and of values.
+    pub(super) heads: [usize; 2],
+    pub(super) keys: usize,
+    pub(super) values: usize,
+}
+
+impl Sizes {
+    pub(super) fn new(
+        [batches, tokens]: [usize; 2],
+        heads: [usize; 2],
+        [keys, values]: [usize; 2],
+    ) -> Self {
+        Self { lengths: vec![tokens; batches], packed: false, heads, keys, values }
+    }
+
+    pub(super) fn packed(lengths: &[usize], heads: [usize; 2], [keys, values]: [usize; 2]) -> Self {
+        Self { lengths: lengths.to_vec(), packed: true, heads, keys, values }
+    }
+
+    /// For a title: sequences, tokens, heads of keys and of values, keys, values.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        let [b, t] = self.tokens();
+        let [h, hv] = self.heads;
+        vec![if self.packed { self.lengths.len() } else { b }, t, h, hv, self.keys, self.values]
+    }
+
+    /// The dimensions of tokens.
+    pub(super) fn tokens(&self) -> [usize; 2] {
+        match self.packed {
+            true => [1, self.lengths.iter().sum()],
+            false => [self.lengths.len(), self.lengths.first().copied().unwrap_or_default()],
+        }
+    }
+
+    /// The number of a sequence's token among all.
+    pub(super) fn token(&self, sequence: usize, token: usize) -> usize {
+        match self.packed {
+            true => self.lengths[..sequence].iter().sum::<usize>() + token,
+            false => sequence * self.tokens()[1] + token,
+        }
+    }
+
+    /// The shape of tokens of heads with these dimensions.
+    pub(super) fn of_tokens(&self, more: &[usize]) -> Vec<usize> {
+        [&self.tokens()[..], more].concat()
+    }
+
+    /// The shape of so many states.
+    pub(super) fn states(&self, count: usize, layout: StateLayout) -> Vec<usize> {
+        let [first, second] = match layout {
+            StateLayout::Kv => [self.keys, self.values],
+            StateLayout::Vk => [self.values, self.keys],
+        };
+        vec![count, self.heads[1], first, second]
+    }
+
+    /// States in the other order of keys and values, given in that layout.
+    pub(super) fn turned<T: Copy>(&self, states: &[T], layout: StateLayout) -> Vec<T> {
+        let (rows, columns) = match layout {
+            StateLayout::Kv => return states.to_vec(),
+            StateLayout::Vk => (self.values, self.keys),
+        };
+        let at = |i: usize| {
+            i / columns / rows * rows * columns + i % rows * columns + i / rows % columns
+        };
+        (0..states.len()).map(|i| states[at(i)]).collect()
+    }
+
+    /// The inverse of that: states of keys by values in a layout.
+    pub(super) fn laid_out<T: Copy>(&self, states: &[T], layout: StateLayout) -> Vec<T> {
+        let (rows, columns) = match layout {
+            StateLayout::Kv => return states.to_vec(),
+            StateLayout::Vk => (self.keys, self.values),
+        };
+        let at = |i: usize| {
+            i / columns / rows * rows * columns + i % rows * columns + i / rows % columns
+        };
+        (0..states.len()).map(|i| states[at(i)]).collect()
+    }
+
+    /// Numbers of a head's state.
+    pub(super) fn state_len(&self) -> usize {
+        self.keys * self.values
+    }
+
+    /// Queries or keys, of length 1 before they are rounded, as models have them.
+    pub(super) fn unit_rows<Q: Real>(&self, s: &Setup, name: &str) -> Vec<Q> {
+        let shape = self.of_tokens(&[self.heads[0], self.keys]);
+        let drawn: Vec<f32> = s.draw(name, &shape, Draw::Normal);
+        let rows = drawn.chunks_exact(self.keys);
+        rows.flat_map(|row| {
+            let row: Vec<f64> = row.iter().map(|x| f64::from(*x)).collect();
+            normalized(&row).into_iter().map(Q::from_f64)
+        })
+        .collect()
+    }
+}
+
+/// What a recurrence is given, as numbers.
+pub(super) struct Inputs {
+    pub(super) q: Vec<f64>,
+    pub(super) k: Vec<f64>,
+    pub(super) v: Vec<f64>,
+    /// Of each token and head of values; of all keys or values in the others, empty if there are none.
+    pub(super) g: Vec<f64>,
+    pub(super) gk: Vec<f64>,
+    pub(super) gv: Vec<f64>,
+    /// Of each value.
+    pub(super) beta: Vec<f64>,
+    pub(super) scale: f64,
+    pub(super) normalizes: bool,
+}
+
+/// Lets the states of sequences, of all heads, each of keys by values, learn all tokens, and gives the
+/// results.
+pub(super) fn recurrence(sizes: &Sizes, inputs: &Inputs, states: &mut [Vec<f64>]) -> Vec<f64> {
+    let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
+    let mut o = vec![0.0; inputs.v.len()];
+    for (sequence, states) in states.iter_mut().enumerate() {
+        for (head, state) in states.chunks_exact_mut(sizes.state_len()).enumerate() {
+            for t in 0..sizes.lengths[sequence] {
+                let at = sizes.token(sequence, t);
+                let key_row = (at * h + head / (hv / h)) * keys;
+                let row = at * hv + head;
+                let of = |x: &[f64], first: usize, count: usize| match x.is_empty() {
+                    true => Vec::new(),
+                    false => x[first..first + count].to_vec(),
+                };
+                let (mut q, mut k) = (of(&inputs.q, key_row, keys), of(&inputs.k, key_row, keys));
+                if inputs.normalizes {
+                    (q, k) = (normalized(&q), normalized(&k));
+                }
+                let token = Token {
+                    q: &q,
+                    k: &k,
+                    v: &inputs.v[row * values..][..values],
+                    g: inputs.g.get(row).copied().unwrap_or_default(),
+                    gk: &of(&inputs.gk, row * keys, keys),
+                    gv: &of(&inputs.gv, row * values, values),
+                    beta: &inputs.beta[row * values..][..values],
+                };
+                o[row * values..][..values].copy_from_slice(&learn(state, &token, inputs.scale));
+            }
+        }
+    }
+    o
+}
+
+/// What may be off of numbers computed in f32 and rounded once: so many parts of the largest of the same
+/// head, and the rounding.
+fn rounded(values: Vec<f64>, dtype: DType, part: f64, head: impl Fn(usize) -> usize) -> Expected {
+    let heads = (0..values.len()).map(&head).max().map_or(0, |most| most + 1);
+    let mut most = vec![0.0; heads];
+    for (i, value) in values.iter().enumerate() {
+        most[head(i)] = f64::max(most[head(i)], value.abs());
+    }
+    let rounding = match dtype {
+        DType::F32 => 0.0,
+        dtype => unit_roundoff(dtype) * (1.0 + 2f64.powi(-6)),
+    };
+    let allowed = |(i, value): (usize, &f64)| {
+        rounding * value.abs() + part * most[head(i)] + half_subnormal(dtype)
+    };
+    let allowed = values.iter().enumerate().map(allowed).collect();
+    let together = match dtype {
+        DType::Bf16 => 2.5e-3,
+        DType::F16 => 3e-4,
+        _ => part,
+    };
+    let frobenius = (values.len() >= 1024).then_some(together);
+    Expected { values, allowed, frobenius, ..Expected::default() }
+}
+
+/// Results, of which each head of a sequence is judged by its largest.
+pub(super) fn expected_results<O: Real>(sizes: &Sizes, o: Vec<f64>) -> Expected {
+    let [b, t] = sizes.tokens();
+    let mut owners = vec![0; b * t];
+    for (sequence, length) in sizes.lengths.iter().enumerate() {
+        (0..*length).for_each(|token| owners[sizes.token(sequence, token)] = sequence);
+    }
+    let (hv, values) = (sizes.heads[1], sizes.values);
+    rounded(o, O::DTYPE, 2e-6, |i| owners[i / values / hv] * hv + i / values % hv)
+}
+
+/// States, of which each head is judged by its largest number. Those that are not `computed` must have
+/// the very bits.
+pub(super) fn expected_states<S: Real>(
+    sizes: &Sizes,
+    states: Vec<f64>,
+    computed: impl Fn(usize) -> bool,
+) -> Expected {
+    let (len, hv) = (sizes.state_len(), sizes.heads[1]);
+    let mut expected = rounded(states, S::DTYPE, 3e-6, |i| i / len);
+    let allowed = expected.allowed.iter_mut().enumerate();
+    allowed.filter(|(i, _)| !computed(i / len / hv)).for_each(|(_, allowed)| *allowed = 0.0);
+    expected
+}
+
+/// Numbers of tensors that may not be there.
+pub(super) fn numbers<T: Real>(arg: &Option<Arg<T>>) -> Vec<f64> {
+    arg.as_ref().map(Arg::numbers).unwrap_or_default()
+}
