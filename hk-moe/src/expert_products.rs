@@ -206,35 +206,17 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
-    let b = Matrices::of(b, [b_matrix, b_row]);
-    let bits = [size_of::<T>() as u64 * 8; 2];
     let variant = if is_gated { format!("{}_gated", T::VARIANT) } else { T::VARIANT.to_owned() };
     let product = Product {
-        kernels: &KERNELS,
-        core: CORE,
-        variant: &variant,
-        scaled: false,
         x: Matrices::of(a, [0, a_row]),
-        w: b,
+        w: Matrices::of(b, [b_matrix, b_row]),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
-        blocks: [None; 2],
-        prequant: None,
         gate,
-        accumulate: None,
-        split_cat: None,
-        problem: Problem {
-            batch: experts,
-            m: rows,
-            n,
-            k,
-            transposed: [false; 2],
-            bits,
-            group: if T::SCALED { GROUP as u64 } else { 1 },
-        },
+        problem: problem::<T>([rows, n, k, experts]),
         steps,
-        splits: None,
         tile: options.tile,
+        ..product(&variant)
     };
     Experts { product, gates }.launch(call)
 }
@@ -260,4 +242,35 @@ fn scales<T: ExpertElement>(
         batch: [0, b_matrix],
         sizes: [GROUP as u32; 2],
     }))
+}
+
+/// Of so many rows, columns and k, and experts.
+pub(crate) fn problem<T: ExpertElement>([m, n, k, batch]: [u64; 4]) -> Problem {
+    let bits = [size_of::<T>() as u64 * 8; 2];
+    let group = if T::SCALED { GROUP as u64 } else { 1 };
+    Problem { batch, m, n, k, transposed: [false; 2], bits, group }
+}
+
+/// A product in a variant of the core, of nothing yet.
+pub(crate) fn product(variant: &str) -> Product<'_> {
+    let nowhere = Matrices::in_workspace::<f32>([0; 2]);
+    Product {
+        kernels: &KERNELS,
+        core: CORE,
+        variant,
+        scaled: false,
+        x: nowhere,
+        w: nowhere,
+        y: nowhere,
+        groups: None,
+        blocks: [None; 2],
+        prequant: None,
+        gate: None,
+        accumulate: None,
+        split_cat: None,
+        problem: Problem::NONE,
+        steps: Lowered::default(),
+        splits: None,
+        tile: None,
+    }
 }

@@ -10,6 +10,7 @@ pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
 pub mod moe_expt_data;
 pub mod moe_op;
+pub mod moe_op_e2e;
 pub mod moe_op_gelu;
 pub mod moe_op_silu_fused;
 pub mod moe_routing;
@@ -33,6 +34,7 @@ pub use moe_expt_data::{
     expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
 };
 pub use moe_op::{moe_gemm, moe_gemm_into};
+pub use moe_op_e2e::{MoeLayerOptions, moe_e2e, moe_e2e_into};
 pub use moe_op_gelu::{moe_gelu, moe_gelu_into};
 pub use moe_op_silu_fused::{moe_silu_fused, moe_silu_fused_into};
 pub use moe_routing::{

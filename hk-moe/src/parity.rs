@@ -7,6 +7,7 @@ mod moe_align_block_size;
 mod moe_bitmatrix;
 mod moe_expt_data;
 mod moe_op;
+mod moe_op_e2e;
 mod moe_op_gelu;
 mod moe_op_silu_fused;
 mod moe_routing;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_routing_sigmoid_top1_fused::cases());
     cases.extend(moe_routing::cases());
     moe_op::add(&mut cases);
+    moe_op_e2e::add(&mut cases);
     moe_op_gelu::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
     cases.extend(reduce_grouped::cases());

@@ -123,3 +123,41 @@ impl Experts<'_> {
         Ok(())
     }
 }
+
+/// Two products of experts, of which the first one's results are the second one's x, a row for each gate:
+/// both places are the workspace's.
+#[derive(Debug, Clone)]
+pub struct ExpertLayer<'a> {
+    /// The first product.
+    pub up: Experts<'a>,
+    /// The second, with one gate for each row.
+    pub down: Experts<'a>,
+}
+
+impl ExpertLayer<'_> {
+    /// Launches both, if they have results.
+    ///
+    /// # Errors
+    /// As [`Product::launch`].
+    pub fn launch(self, mut call: Call) -> Result<()> {
+        let Self { up, down } = self;
+        if up.product.has_no_results() || up.gates.capacity == 0 {
+            return Ok(());
+        }
+        let mut plan = Plan::new(&call, up.product.kernels);
+        let (up_kernel, mut up_draft) = up.draft(&plan)?;
+        let (down_kernel, mut down_draft) = down.draft(&plan)?;
+        let mut bytes = [up.product.y.bytes(); 2 * PIECES + 1];
+        bytes[..PIECES].copy_from_slice(&up_draft.bytes());
+        bytes[PIECES..2 * PIECES].copy_from_slice(&down_draft.bytes());
+        let at = call.workspace(bytes)?;
+        let pieces = |from: usize| std::array::from_fn(|piece| at[from + piece]);
+        let between = at[2 * PIECES].any().address();
+        for of in [&mut up_draft.product.y, &mut down_draft.sources.x] {
+            of.ptr = of.ptr.moved_to(between);
+        }
+        Experts::plan(&mut plan, (up_kernel, up_draft), up.gates, pieces(0))?;
+        Experts::plan(&mut plan, (down_kernel, down_draft), down.gates, pieces(PIECES))?;
+        plan.submit(call)
+    }
+}

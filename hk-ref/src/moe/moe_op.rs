@@ -30,11 +30,11 @@ pub struct Problem<'a> {
 
 impl Problem<'_> {
     /// The results of the gates, `[gates, n]`, from those of the gates of each expert: `of` is given their
-    /// rows, their weights as a step, and the matrix.
-    fn of_experts(
+    /// rows, their weights as a step, the expert's number and its matrix.
+    pub(super) fn of_experts(
         &self,
         n: usize,
-        of: impl Fn(ArrayView2<'_, f64>, &[Step], ArrayView2<'_, f64>) -> Expected,
+        of: impl Fn(ArrayView2<'_, f64>, &[Step], usize, ArrayView2<'_, f64>) -> Expected,
     ) -> Expected {
         let mut all = Expected {
             values: vec![self.held; self.ids.len() * n],
@@ -49,7 +49,7 @@ impl Problem<'_> {
                 Step::Multiply(Term { values, row_stride: 1, column_stride: 0 })
             });
             let steps: Vec<_> = weigh.into_iter().collect();
-            let one = of(x.view(), &steps, self.b.index_axis(Axis(0), expert));
+            let one = of(x.view(), &steps, expert, self.b.index_axis(Axis(0), expert));
             for (row, gate) in gates.iter().enumerate() {
                 for column in 0..n {
                     let (from, to) = (row * n + column, gate * n + column);
@@ -64,7 +64,7 @@ impl Problem<'_> {
 
     /// `w activation(a b^T)` with its tolerance as an output of type `dtype`.
     pub fn expect(&self, activation: Option<Activation>, dtype: DType) -> Expected {
-        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, w| {
+        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, _, w| {
             let steps: Vec<_> =
                 activation.map(Step::Activate).into_iter().chain(weigh.iter().cloned()).collect();
             expect(Operands { x, w, integers: false }, &steps, dtype, false)
@@ -74,7 +74,7 @@ impl Problem<'_> {
     /// `activation(w a gates^T) * (w a values^T)` with its tolerance as an output of type `dtype`.
     pub fn expect_gated(&self, activation: Activation, dtype: DType) -> Expected {
         let n = self.b.len_of(Axis(1)) / 2;
-        self.of_experts(n, |x, weigh, w| {
+        self.of_experts(n, |x, weigh, _, w| {
             let (gates, values) = w.split_at(Axis(0), n);
             expect_gated(x, [gates, values], [weigh; 2], Some(activation), &[], dtype)
         })

@@ -1,0 +1,149 @@
+//! Feed-forward layers of experts: `c[g] = w_g z[g] w2[e]^T` with
+//! `z[g] = silu(a[g / top_k] gates[e]^T) * (a[g / top_k] values[e]^T)` for each gate g of an expert e, whose matrix
+//! w1 is the gates, then what they let through.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`; any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a, w1 and w2 all bf16 or f16; c bf16, f16 or f32; topk_weights f32 |
+//! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; bitwise deterministic |
+//! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches |
+//! | Source | Mixtral of Experts (arXiv 2401.04088), section 2.1; AITER `e2e_moe`, which adds to what c holds |
+//!
+//! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
+//! those of a tile without an expert are 0. [`moe_sum`](crate::moe_sum()) adds up the gates of a row.
+//!
+//! ```
+//! # #[cfg(feature = "cdna3")] {
+//! use hk_moe::{Device, MoeAlignOptions, MoeLayerOptions, Tensor, bf16};
+//! use hk_moe::{moe_align_block_size, moe_e2e};
+//!
+//! let stream = Device::open("sim:mi325x")?.default_stream();
+//! let a = Tensor::from_slice(&stream, &[1.0, 2.0].map(bf16::from_f32), &[1, 2])?;
+//! // A gate of 30 + 80, which is its own silu and lets -5 + 2 through.
+//! let w1 = [30.0, 40.0, -5.0, 1.0].map(bf16::from_f32);
+//! let w1 = Tensor::from_slice(&stream, &w1, &[1, 2, 2])?;
+//! let w2 = Tensor::from_slice(&stream, &[1.0, -1.0].map(bf16::from_f32), &[1, 2, 1])?;
+//! let ids = Tensor::from_slice(&stream, &[0], &[1, 1])?;
+//! let aligned = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default())?;
+//! let options = MoeLayerOptions::default();
+//! let c: Tensor<f32> = moe_e2e(&a, &w1, &w2, &aligned.gates(16), 1, &options)?;
+//! assert_eq!(c.to_vec()?, [-330.0, 330.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{Real, Real16};
+use hk_core::op::Arguments;
+use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
+use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
+use hk_core::op::product::{Gate, Matrices, Product};
+use hk_core::op::tiling::Problem;
+use hk_core::{Activation, Result, Tensor, TensorSlice};
+
+use crate::expert_products::{AlignedGates, ExpertElement, problem, product};
+
+const OP: &str = "moe_e2e";
+
+/// What layers of experts do besides.
+#[derive(Debug, Clone, Default)]
+pub struct MoeLayerOptions<'a> {
+    weights: Option<&'a TensorSlice<f32>>,
+}
+
+impl<'a> MoeLayerOptions<'a> {
+    /// Multiplies the results of each gate by its weight, `[rows, top_k]`.
+    #[must_use]
+    pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
+        self.weights = Some(weights);
+        self
+    }
+}
+
+/// The layer of each gate's expert: `z[i] = silu(sum_k a[t, k] w1[e, i, k]) * sum_k a[t, k] w1[e, I + i, k]` and
+/// `c[t, s, k] = w sum_i z[i] w2[e, k, i]`, where e is the expert of slot s of row t, w its weight, if the options
+/// have such, and I half the rows of w1's matrices.
+///
+/// # Errors
+/// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, or i, k or E is 0;
+/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, a or z is of 2 GiB or more, or k or i
+/// above 65,536.
+pub fn moe_e2e<T: Real16 + ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    w1: &TensorSlice<T>,
+    w2: &TensorSlice<T>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeLayerOptions<'_>,
+) -> Result<Tensor<Y>> {
+    let size = |at: usize| a.shape().get(at).copied().unwrap_or_default();
+    let mut c = Tensor::zeros(a.stream(), &[size(0), top_k, size(1)])?;
+    moe_e2e_into(a, w1, w2, gates, top_k, options, &mut c)?;
+    Ok(c)
+}
+
+/// As [`moe_e2e`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+///
+/// # Errors
+/// As [`moe_e2e`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an operand.
+pub fn moe_e2e_into<T: Real16 + ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    w1: &TensorSlice<T>,
+    w2: &TensorSlice<T>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeLayerOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let most = Problem::MAX_SIZE as usize;
+    let mut args = Arguments::new(OP);
+    let a_row = args.input("a", a, &["rows", "k"]).rows()?;
+    args.limit("rows", 0..=most)?;
+    args.limit("k", 1..=most)?;
+    // An odd number of rows is none of these.
+    let hidden = w1.shape().get(1).map_or(0, |rows| rows / 2);
+    args.define("2i", 2 * hidden);
+    args.define("i", hidden);
+    let [w1_matrix, w1_row, _] = args.input("w1", w1, &["experts", "2i", "k"]).adjacent::<3>()?;
+    args.limit("experts", 1..=most)?;
+    args.limit("2i", 1..=most)?;
+    let [w2_matrix, w2_row, _] = args.input("w2", w2, &["experts", "k", "i"]).adjacent::<3>()?;
+    let [rows, experts, i, k] = args.sizes(["rows", "experts", "i", "k"])?.map(|of| of as u64);
+    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
+    args.define("top_k", top_k);
+    let count = rows.saturating_mul(top_k as u64);
+    args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
+    let gates = gates.declare(&mut args, count, top_k)?;
+    let mut steps = Lowered::default();
+    if let Some(weights) = options.weights {
+        let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
+        let step = Step::Multiply(Operand::F32(weights), extent);
+        steps.push(&mut args, ["topk_weights"; 3], step)?;
+    }
+    let c_row = args.output("c", c, &["rows", "top_k", "k"]).rows()?;
+    let call = args.check()?;
+
+    let z = Matrices::in_workspace::<T>([count, i]);
+    let variant = format!("{}_gated", T::VARIANT);
+    let up = Product {
+        x: Matrices::of(a, [0, a_row]),
+        w: Matrices::of(w1, [w1_matrix, w1_row]),
+        y: z,
+        gate: Some(Gate { steps: 0, activation: Some(Activation::Silu), whole: true }),
+        problem: problem::<T>([rows, i, k, experts]),
+        ..product(&variant)
+    };
+    let down = Product {
+        x: z,
+        w: Matrices::of(w2, [w2_matrix, w2_row]),
+        y: Matrices::of(c, [0, c_row]).with_shape([count, k]),
+        problem: problem::<T>([count, k, i, experts]),
+        steps,
+        ..product(T::VARIANT)
+    };
+    let up = Experts { product: up, gates };
+    let down = Experts { product: down, gates: SortedGates { per_row: 1, ..gates } };
+    ExpertLayer { up, down }.launch(call)
+}
