@@ -106,7 +106,8 @@ struct wave_gates {
   }
 };
 
-// Sums over the experts of the windows so far. What only ops have that sort is left out of the others.
+// Sums over the experts of the windows so far. What only ops have that sort is left out of the
+// others.
 template <class Tile, bool Sorts>
 struct place_sums {
   u32 gates = 0, tiles = 0;
@@ -146,7 +147,9 @@ struct place_sums {
  private:
   __device__ static void store_offsets(const ExpertSortArgs& args, u32 at, u32 gate, u32 tile) {
     if (!Sorts || args.offs_raw != nullptr) args.offs_raw[at] = static_cast<i32>(gate);
-    if (!Sorts || args.offs_pad != nullptr) args.offs_pad[at] = static_cast<i32>(tile * args.tile_unit);
+    if (!Sorts || args.offs_pad != nullptr) {
+      args.offs_pad[at] = static_cast<i32>(tile * args.tile_unit);
+    }
   }
 };
 
@@ -167,13 +170,13 @@ __device__ inline void fill_window(const ExpertSortArgs& early, const expert_win
       const u32 wanted = args.first_only != 0 && tiles > 1 ? 1 : tiles;
       i32 name = static_cast<i32>(expert);
       if (Sorts && args.expert_map != nullptr) name = args.expert_map[expert];
-#pragma unroll 1
+#pragma clang loop vectorize(disable) unroll(disable)
       for (u32 t = lane_id(); t < (wanted < room ? wanted : room); t += wave_size) {
         args.tiles[tile + t] = args.numbers_tiles != 0 ? static_cast<i32>(t << 16) | name : name;
       }
     }
     if (Sorts && args.is_padded != 0) {
-#pragma unroll 1
+#pragma clang loop vectorize(disable) unroll(disable)
       for (u32 r = count + lane_id(); r < tiles * args.tile_rows; r += wave_size) {
         args.sorted[row + r] = args.none;
       }
@@ -187,7 +190,7 @@ __device__ inline void fill_end(const ExpertSortArgs& early, u32 row, u32 tile) 
   const auto& args = *late_arguments<true>(early);
   const u32 step = grid_size().x;
   if constexpr (Sorts) {
-#pragma unroll 1
+#pragma clang loop vectorize(disable) unroll(disable)
     for (u32 r = row + global_idx(); r < args.rows; r += step) {
       args.sorted[r] = args.none;
       if (args.sorted_weights == nullptr) continue;
@@ -199,7 +202,7 @@ __device__ inline void fill_end(const ExpertSortArgs& early, u32 row, u32 tile) 
     }
   }
   if (Sorts && args.tiles == nullptr) return;
-#pragma unroll 1
+#pragma clang loop vectorize(disable) unroll(disable)
   for (u32 t = tile + global_idx(); t < args.tile_count; t += step) args.tiles[t] = -1;
 }
 
