@@ -106,8 +106,9 @@ struct wave_gates {
   }
 };
 
-// Sums over the experts of the windows so far.
-template <class Tile>
+// Sums over the experts of the windows so far. What only ops have that sort is left out of the
+// others.
+template <class Tile, bool Sorts>
 struct place_sums {
   u32 gates = 0, tiles = 0;
 
@@ -133,25 +134,28 @@ struct place_sums {
 
   // Stores what is known of the lane's expert.
   __device__ void store(const ExpertSortArgs& args, u32 expert, const ExpertPlace& place) const {
-    if (args.hist != nullptr) args.hist[expert] = static_cast<i32>(place.count);
+    if (Sorts && args.hist != nullptr) args.hist[expert] = static_cast<i32>(place.count);
     store_offsets(args, expert, before, place.tile);
   }
 
   // Stores what is known of all.
   __device__ void store_end(const ExpertSortArgs& args) const {
     store_offsets(args, args.experts, gates, tiles);
-    if (args.total != nullptr) *args.total = static_cast<i32>(tiles * args.tile_rows);
+    if (Sorts && args.total != nullptr) *args.total = static_cast<i32>(tiles * args.tile_rows);
   }
 
  private:
   __device__ static void store_offsets(const ExpertSortArgs& args, u32 at, u32 gate, u32 tile) {
-    if (args.offs_raw != nullptr) args.offs_raw[at] = static_cast<i32>(gate);
-    if (args.offs_pad != nullptr) args.offs_pad[at] = static_cast<i32>(tile * args.tile_unit);
+    if (!Sorts || args.offs_raw != nullptr) args.offs_raw[at] = static_cast<i32>(gate);
+    if (!Sorts || args.offs_pad != nullptr) {
+      args.offs_pad[at] = static_cast<i32>(tile * args.tile_unit);
+    }
   }
 };
 
 // Names the tiles of this wave's experts of a window, and fills the rows behind their gates; waves
 // of several workgroups, which have the same experts, share them.
+template <bool Sorts>
 __device__ inline void fill_window(const ExpertSortArgs& early, const expert_window& window,
                                    const ExpertPlace& place, u32 share, u32 shares) {
   const auto& args = *late_arguments<true>(early);
@@ -161,16 +165,18 @@ __device__ inline void fill_window(const ExpertSortArgs& early, const expert_win
     const u32 count = arch::value_of_lane(place.count, i), row = arch::value_of_lane(place.row, i);
     const u32 tile = arch::value_of_lane(place.tile, i);
     const u32 tiles = (count + args.tile_rows - 1) / args.tile_rows;
-    if (args.tiles != nullptr && tile < args.tile_count) {
+    if ((!Sorts || args.tiles != nullptr) && tile < args.tile_count) {
       const u32 room = args.tile_count - tile;
       const u32 wanted = args.first_only != 0 && tiles > 1 ? 1 : tiles;
       i32 name = static_cast<i32>(expert);
-      if (args.expert_map != nullptr) name = args.expert_map[expert];
+      if (Sorts && args.expert_map != nullptr) name = args.expert_map[expert];
+#pragma clang loop vectorize(disable) unroll(disable)
       for (u32 t = lane_id(); t < (wanted < room ? wanted : room); t += wave_size) {
         args.tiles[tile + t] = args.numbers_tiles != 0 ? static_cast<i32>(t << 16) | name : name;
       }
     }
-    if (args.is_padded != 0) {
+    if (Sorts && args.is_padded != 0) {
+#pragma clang loop vectorize(disable) unroll(disable)
       for (u32 r = count + lane_id(); r < tiles * args.tile_rows; r += wave_size) {
         args.sorted[row + r] = args.none;
       }
@@ -179,11 +185,12 @@ __device__ inline void fill_window(const ExpertSortArgs& early, const expert_win
 }
 
 // Fills what is behind all experts.
-template <class Tile>
+template <bool Sorts>
 __device__ inline void fill_end(const ExpertSortArgs& early, u32 row, u32 tile) {
   const auto& args = *late_arguments<true>(early);
   const u32 step = grid_size().x;
-  if (args.sorted != nullptr) {
+  if constexpr (Sorts) {
+#pragma clang loop vectorize(disable) unroll(disable)
     for (u32 r = row + global_idx(); r < args.rows; r += step) {
       args.sorted[r] = args.none;
       if (args.sorted_weights == nullptr) continue;
@@ -194,7 +201,8 @@ __device__ inline void fill_end(const ExpertSortArgs& early, u32 row, u32 tile) 
       }
     }
   }
-  if (args.tiles == nullptr) return;
+  if (Sorts && args.tiles == nullptr) return;
+#pragma clang loop vectorize(disable) unroll(disable)
   for (u32 t = tile + global_idx(); t < args.tile_count; t += step) args.tiles[t] = -1;
 }
 
@@ -270,7 +278,7 @@ __device__ inline void expert_sort(const ExpertSortArgs& args) {
   __shared__ window_counts<Tile> counts[sort_waves<Tile>];
   const wave_gates gates(0, args.gates, sort_waves<Tile>);
   const bool is_first = block_idx().x == 0;
-  place_sums<Tile> sums;
+  place_sums<Tile, true> sums;
   for (u32 first = 0; first < args.experts; first += Tile::threads) {
     const expert_window window(args, first, Tile::threads);
     clear<Tile>(counts, sort_waves<Tile>);
@@ -284,11 +292,11 @@ __device__ inline void expert_sort(const ExpertSortArgs& args) {
       sync_threads();
       place_gates(args, window, gates, counts[wave_id()]);
     }
-    fill_window(args, window, place, block_idx().x, grid_size().x / Tile::threads);
+    fill_window<true>(args, window, place, block_idx().x, grid_size().x / Tile::threads);
     sync_threads();
   }
   if (is_first && thread_idx().x == 0) sums.store_end(args);
-  fill_end<Tile>(args, sums.end(args), sums.tiles);
+  fill_end<true>(args, sums.end(args), sums.tiles);
 }
 
 // The counts of a slice of gates.
@@ -312,7 +320,7 @@ __device__ inline void expert_count(const ExpertSortArgs& args) {
 // Counts of slices become what the slices before have, and all experts get their places.
 template <class Tile>
 __device__ inline void expert_places(const ExpertSortArgs& args) {
-  place_sums<Tile> sums;
+  place_sums<Tile, true> sums;
   for (u32 first = 0; first < args.experts; first += Tile::threads) {
     const u32 expert = first + thread_idx().x;
     const bool is_there = expert < args.experts;
@@ -367,17 +375,17 @@ __device__ inline void expert_scatter(const ExpertSortArgs& args) {
     move_on<Tile>(counts, place.row + before);
     sync_threads();
     place_gates(args, window, gates, counts[wave_id()]);
-    fill_window(args, window, place, block_idx().x, args.slices);
+    fill_window<true>(args, window, place, block_idx().x, args.slices);
     sync_threads();
   }
   const ExpertPlace end = args.places[args.experts];
-  fill_end<Tile>(args, end.row, end.tile);
+  fill_end<true>(args, end.row, end.tile);
 }
 
 // Of experts whose gates are counted: where they begin, and the experts of tiles.
 template <class Tile>
 __device__ inline void expert_data(const ExpertSortArgs& args) {
-  place_sums<Tile> sums;
+  place_sums<Tile, false> sums;
   for (u32 first = 0; first < args.experts; first += Tile::threads) {
     const expert_window window(args, first, Tile::threads);
     const u32 number = thread_idx().x, expert = first + number;
@@ -388,16 +396,19 @@ __device__ inline void expert_data(const ExpertSortArgs& args) {
     }
     ExpertPlace place = sums.next(args, count);
     if (window.has(number)) {
-      if (block_idx().x == 0) sums.store(args, expert, place);
-      if (args.first_tiles != nullptr) place.tile = static_cast<u32>(args.first_tiles[expert]);
+      if (args.first_tiles != nullptr) {
+        place.tile = static_cast<u32>(args.first_tiles[expert]);
+      } else if (block_idx().x == 0) {
+        sums.store(args, expert, place);
+      }
     }
     if (args.leaves_tiles == 0) {
-      fill_window(args, window, place, block_idx().x, grid_size().x / Tile::threads);
+      fill_window<false>(args, window, place, block_idx().x, grid_size().x / Tile::threads);
     }
   }
   if (args.first_tiles != nullptr) return;
   if (block_idx().x == 0 && thread_idx().x == 0) sums.store_end(args);
-  fill_end<Tile>(args, 0, sums.tiles);
+  fill_end<false>(args, 0, sums.tiles);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ use common::devices;
 
 #[test]
 fn moe_routing_has_parity() {
-    hk_ref::run_module("moe_routing", &parity::cases(), &devices(), 24_000_000);
+    hk_ref::run_module("moe_routing", &parity::cases(), &devices(), 30_000_000);
 }
 
 #[test]

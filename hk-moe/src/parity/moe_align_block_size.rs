@@ -135,6 +135,9 @@ pub(crate) fn cases() -> Vec<Case> {
             specs.push(Spec { load, ..Spec::new(shape) });
         }
     }
+    // More tiles of an expert than lanes name at once.
+    specs.push(Spec { load: Load::One(1), ..Spec::new([3000, 3, 1, 16]) });
+    specs.push(Spec { load: Load::One(600), ..Spec::new([9000, 700, 1, 32]) });
     // Whole tiles, and one gate more.
     for tokens in [64, 65] {
         specs.push(Spec { load: Load::One(0), ..Spec::new([tokens, 4, 1, 64]) });

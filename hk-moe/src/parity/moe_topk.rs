@@ -321,6 +321,17 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    // Far below zero, and above.
+    for score in [Score::Sigmoid, Score::SqrtSoftplus, Score::SoftmaxFirst] {
+        for value in [-40.0, 60.0] {
+            let spec = Spec { score, content: Content::All(value), ..Spec::new([5, 70, 3]) };
+            add(Spec { norm: WeightNorm::Renorm, ..spec });
+        }
+    }
+    let far =
+        Spec { content: Content::All(-40.0), score: Score::SqrtSoftplus, ..Spec::new([3, 64, 4]) };
+    let of_four = Some(Groups { count: 4, kept: 2, is_shuffled: false });
+    add(Spec { norm: WeightNorm::Renorm, groups: of_four, ..far });
     // Groups: of DeepSeek-V3 and others, of each size, with all kept, in pieces, and equal ones.
     let v3 = Spec::biased_groups([16, 256, 8], 8, 4);
     add(v3);

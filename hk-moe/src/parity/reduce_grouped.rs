@@ -187,7 +187,22 @@ pub(crate) fn cases() -> Vec<Case> {
             Spec { types, has_residual: true, ..Spec::new([1, 7, 4, 64], Rows::OfToken) };
         specs.push(Spec { has_gate: true, ..residual });
         specs.push(Spec { types, ..Spec::new([3, 9, 2, 70], Rows::Drawn) });
+        // Rows of odd length, with all that may be added, multiplied and computed.
+        specs.push(Spec { has_gate: true, shape: [1, 5, 5, 301], ..residual });
+        for (shares, activation) in [
+            (1, Activation::GeluTanh),
+            (6, Activation::GeluTanh),
+            (1, Activation::None),
+            (6, Activation::None),
+        ] {
+            for shape in [[shares, 4, 5, 75], [shares, 3, 6, 1028]] {
+                let odd = Spec { types, activation, ..Spec::new(shape, Rows::Drawn) };
+                specs.push(odd);
+                specs.push(Spec { has_gammas: true, has_residual: true, has_gate: true, ..odd });
+            }
+        }
         let pairs = Spec { types, activation: SWIGLU, ..Spec::new([2, 6, 3, 90], Rows::Drawn) };
+        specs.push(Spec { has_gate: true, has_residual: true, shape: [1, 6, 7, 38], ..pairs });
         specs.push(Spec { has_gammas: true, has_residual: true, ..pairs });
     }
     let f32s = [DType::F32, DType::Bf16];
