@@ -10,11 +10,12 @@ use hk_gdr::{
     CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device,
     FusedRecurrentOptions, FusedRecurrentOut, GatingInputs, GdnGatingOptions, GdnGatingOut,
     OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, SigmoidGatingOptions,
-    SigmoidGatingOut, StateLayout, Stream, Tensor, bf16, causal_conv1d_fwd_split_qkv_into,
-    causal_conv1d_update_into, causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into,
-    cumsum_scalar_into, err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into,
-    fused_recurrent_fwd_into, fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into,
-    op_exp_into, prepare_chunk_indices_on_device_into,
+    SigmoidGatingOut, SolveTrilOptions, StateLayout, Stream, Tensor, bf16,
+    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
+    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, cumsum_scalar_into,
+    err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into, fused_recurrent_fwd_into,
+    fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into, op_exp_into,
+    prepare_chunk_indices_on_device_into, solve_tril_into,
 };
 
 /// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
@@ -184,6 +185,16 @@ fn chunks(criterion: &mut Criterion) {
     });
 }
 
+fn solves(criterion: &mut Criterion) {
+    let shape = [1, 1024, 4, 64];
+    let bytes = 2 * 4 * shape.iter().product::<usize>();
+    bench(criterion, "solve_tril, 1024x4x64", bytes, |stream| {
+        let a = Tensor::filled(stream, &shape, 0.01f32)?;
+        let mut ai = Tensor::<f32>::zeros(stream, &shape)?;
+        Ok(Box::new(move || solve_tril_into(&a, &SolveTrilOptions::default(), &mut *ai)))
+    });
+}
+
 fn functions(criterion: &mut Criterion) {
     let count = 1 << 18;
     bench(criterion, "op_exp", count * 2 * 4, |stream| {
@@ -245,5 +256,5 @@ fn recurrences(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, convolutions, projections, gates, chunks, functions, recurrences);
+criterion_group!(benches, convolutions, projections, gates, chunks, functions, recurrences, solves);
 criterion_main!(benches);

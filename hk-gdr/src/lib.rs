@@ -18,6 +18,7 @@ pub mod index;
 pub mod op;
 #[cfg(feature = "parity")]
 pub mod parity;
+pub mod solve_tril;
 
 pub use causal_conv1d::{
     CausalConv1d, CausalConv1dOptions, CausalConv1dOut, CausalConv1dUpdateOut,
@@ -75,6 +76,7 @@ pub use op::{
     op_log, op_log_into, op_log2, op_log2_into, op_safe_exp, op_safe_exp_into, op_sigmoid,
     op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
 };
+pub use solve_tril::{SolveTrilOptions, solve_tril, solve_tril_into};
 
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::rows::RowOptions;

@@ -15,6 +15,7 @@ mod gdr_utils;
 mod index;
 mod indices;
 mod op;
+mod solve_tril;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -36,6 +37,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(gdr_utils::cases());
     cases.extend(fused_recurrent::cases());
     cases.extend(fused_sigmoid_gating_recurrent::cases());
+    cases.extend(solve_tril::cases());
     cases
 }
 

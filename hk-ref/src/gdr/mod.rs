@@ -11,3 +11,4 @@ pub mod fused_sigmoid_gating_recurrent;
 pub mod gdr_utils;
 pub mod index;
 pub mod op;
+pub mod solve_tril;
