@@ -7,10 +7,11 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
     BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
-    MoeTopkOptions, MoeTopkOut, Result, RoutingOptions, RowOptions, SigmoidTop1Options,
-    SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity, bf16, expt_data_compute_into,
-    max_num_tiles, moe_align_block_size_into, moe_routing_sigmoid_top1_fused_into, moe_sum_into,
-    moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
+    MoeGemmOptions, MoeLayerOptions, MoeTopkOptions, MoeTopkOut, Result, RoutingOptions,
+    RowOptions, SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity,
+    bf16, expt_data_compute_into, max_num_tiles, moe_align_block_size, moe_align_block_size_into,
+    moe_e2e_into, moe_gelu_into, moe_gemm_into, moe_routing_sigmoid_top1_fused_into,
+    moe_silu_fused_into, moe_sum_into, moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
 };
 
 /// Tokens of a batch.
@@ -174,5 +175,50 @@ fn sum(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route, sum);
+/// Sizes of k and of the hidden layer of an expert, in small.
+const WIDTHS: [usize; 2] = [512, 256];
+
+/// Products of 16 experts, of which each token has two.
+fn products(criterion: &mut Criterion) {
+    const EXPERTS: usize = 16;
+    for tokens in [16, TOKENS] {
+        let block_size = if tokens <= 64 { 16 } else { 64 };
+        let [k, hidden] = WIDTHS;
+        for op in ["moe_gemm", "moe_gelu", "moe_silu_fused", "moe_e2e"] {
+            bench(
+                criterion,
+                &format!("{op}/bf16, {tokens}x2 of {EXPERTS}"),
+                tokens * 2,
+                |stream| {
+                    let half = |shape: &[usize]| Tensor::filled(stream, shape, bf16::from_f32(0.5));
+                    let (a, b) = (half(&[tokens, k])?, half(&[EXPERTS, 2 * hidden, k])?);
+                    let (one, w2) = (half(&[EXPERTS, hidden, k])?, half(&[EXPERTS, k, hidden])?);
+                    let ids: Vec<_> =
+                        (0..tokens * 2).map(|gate| (gate * 7 % EXPERTS) as i32).collect();
+                    let ids = Tensor::from_slice(stream, &ids, &[tokens, 2])?;
+                    let options = MoeAlignOptions::default();
+                    let aligned = moe_align_block_size(&ids, EXPERTS, block_size, &options)?;
+                    let width = if op == "moe_e2e" { k } else { hidden };
+                    let mut c = Tensor::<bf16>::zeros(stream, &[tokens, 2, width])?;
+                    Ok(Box::new(move || {
+                        let (gates, plain) = (aligned.gates(block_size), MoeGemmOptions::default());
+                        match op {
+                            "moe_gemm" => moe_gemm_into(&a, &one, &gates, 2, &plain, &mut c),
+                            "moe_gelu" => moe_gelu_into(&a, &one, &gates, 2, &plain, &mut c),
+                            "moe_silu_fused" => {
+                                moe_silu_fused_into(&a, &b, &gates, 2, &plain, &mut c)
+                            }
+                            _ => {
+                                let layer = MoeLayerOptions::default();
+                                moe_e2e_into(&a, &b, &w2, &gates, 2, &layer, &mut c)
+                            }
+                        }
+                    }))
+                },
+            );
+        }
+    }
+}
+
+criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route, sum, products);
 criterion_main!(benches);
