@@ -104,8 +104,8 @@ pub struct BlockScales<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct MoeGemmOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
-    scales: Option<BlockScales<'a>>,
-    tile: Option<&'a str>,
+    pub(crate) scales: Option<BlockScales<'a>>,
+    pub(crate) tile: Option<&'a str>,
 }
 
 impl<'a> MoeGemmOptions<'a> {
@@ -129,6 +129,16 @@ impl<'a> MoeGemmOptions<'a> {
     pub fn tile(mut self, tile: &'a str) -> Self {
         self.tile = Some(tile);
         self
+    }
+}
+
+impl MoeGemmOptions<'_> {
+    /// Declares the weights, if there are such, as a step.
+    pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
+        let Some(weights) = self.weights else { return Ok(()) };
+        let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
+        let step = Step::Multiply(Operand::F32(weights), extent);
+        steps.push(args, ["topk_weights"; 3], step)
     }
 }
 
@@ -182,24 +192,16 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
 
     let groups = scales::<T>(&mut args, options, [n, k])?;
     let mut steps = Lowered::default();
-    let weigh = |args: &mut Arguments, steps: &mut Lowered| match options.weights {
-        None => Ok(()),
-        Some(weights) => {
-            let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
-            let step = Step::Multiply(Operand::F32(weights), extent);
-            steps.push(args, ["topk_weights"; 3], step)
-        }
-    };
     let mut gate = None;
     match form {
         Form::Plain(activation) => {
             if let Some(activation) = activation {
                 steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
             }
-            weigh(&mut args, &mut steps)?;
+            options.weigh(&mut args, &mut steps)?;
         }
         Form::Gated(activation) => {
-            weigh(&mut args, &mut steps)?;
+            options.weigh(&mut args, &mut steps)?;
             gate = Some(Gate { steps: steps.len(), activation: Some(activation), whole: true });
         }
     }

@@ -12,6 +12,7 @@ pub mod moe_expt_data;
 pub mod moe_op;
 pub mod moe_op_e2e;
 pub mod moe_op_gelu;
+pub mod moe_op_mxfp4;
 pub mod moe_op_silu_fused;
 pub mod moe_routing;
 pub mod moe_routing_sigmoid_top1_fused;
@@ -36,6 +37,7 @@ pub use moe_expt_data::{
 pub use moe_op::{moe_gemm, moe_gemm_into};
 pub use moe_op_e2e::{MoeLayerOptions, moe_e2e, moe_e2e_into};
 pub use moe_op_gelu::{moe_gelu, moe_gelu_into};
+pub use moe_op_mxfp4::{moe_mxfp4, moe_mxfp4_into};
 pub use moe_op_silu_fused::{moe_silu_fused, moe_silu_fused_into};
 pub use moe_routing::{
     ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
@@ -56,6 +58,7 @@ pub use reduce_grouped::{
 };
 
 pub use activation::Activation;
+pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
 

@@ -9,6 +9,7 @@ mod moe_expt_data;
 mod moe_op;
 mod moe_op_e2e;
 mod moe_op_gelu;
+mod moe_op_mxfp4;
 mod moe_op_silu_fused;
 mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
     moe_op::add(&mut cases);
     moe_op_e2e::add(&mut cases);
     moe_op_gelu::add(&mut cases);
+    moe_op_mxfp4::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
     cases.extend(reduce_grouped::cases());
     cases

@@ -233,7 +233,8 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let gated = kernel.variant.ends_with("gated");
-        if kernel.variant.starts_with("e4m3") || gated != (K::ROWS == 2) {
+        let is_plain = ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&kernel.variant);
+        if !is_plain || gated != (K::ROWS == 2) {
             continue;
         }
         let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
@@ -280,7 +281,7 @@ pub(super) fn add_scaled<K: Kind>(
 }
 
 /// Every tile configuration, with the rows, columns and k of a block.
-fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
+pub(super) fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
     let of_core = |kernel: &&Kernel| kernel.family == "experts";
     crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
         kernel.tiles.iter().filter_map(move |tile| {

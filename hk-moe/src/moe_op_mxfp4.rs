@@ -1,0 +1,128 @@
+//! Products of tokens with the matrices of their experts, of 4-bit floating point with scales of MX blocks:
+//! `c[g] = w_g sum_b 2^(b_mx_scale[e, ., b] - 127) (a[g / top_k] b[e]^T)_b` for each gate g of an expert e, where b
+//! is a block of 32 k.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | a `[rows, k]`, b `[E, n, k]`, b_mx_scale `[E, n, k / 32]` -> c `[rows, top_k, n]`; any sizes, k a multiple of 32, at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a bf16 or f16; b e2m1, two in a byte; b_mx_scale e8m0; c bf16, f16 or f32; topk_weights f32 |
+//! | Numerics | b is expanded exactly, for every scale; f32 sums and weights, one rounding at the end; bitwise deterministic |
+//! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
+//! | Source | gpt-oss model card (arXiv 2508.10925), section 2.1; OCP Microscaling Formats (MX) 1.0; AITER `fused_moe_mxfp4` |
+//!
+//! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
+//! those of a tile without an expert are 0.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_moe::{Device, E8M0, F4x2E2M1, MoeAlignOptions, MoeGemmOptions, Tensor, bf16};
+//! use hk_moe::{moe_align_block_size, moe_mxfp4};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! let a = Tensor::filled(&stream, &[1, 32], bf16::from_f32(2.0))?;
+//! // Pairs of 1.0 and 0.5, times 4.
+//! let b = Tensor::filled(&stream, &[1, 3, 32], F4x2E2M1::from_bits(0x12))?;
+//! let scale = Tensor::filled(&stream, &[1, 3, 1], E8M0::from_f32(4.0))?;
+//! let ids = Tensor::from_slice(&stream, &[0], &[1, 1])?;
+//! let aligned = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default())?;
+//! let options = MoeGemmOptions::default();
+//! let c: Tensor<f32> = moe_mxfp4(&a, &b, &scale, &aligned.gates(16), 1, &options)?;
+//! assert_eq!(c.to_vec()?, [192.0; 3]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::op::Arguments;
+use hk_core::op::epilogue::Lowered;
+use hk_core::op::experts::Experts;
+use hk_core::op::product::{Matrices, Product};
+use hk_core::op::tiling::Problem;
+use hk_core::{Result, Tensor, TensorSlice};
+
+use crate::expert_products::{AlignedGates, ExpertElement, MoeGemmOptions, problem, product};
+
+const OP: &str = "moe_mxfp4";
+
+/// k of a block, and how many there are, as they are declared.
+const BLOCK: usize = 32;
+const BLOCKS: &str = "blocks(k)";
+
+/// Multiplies the row of `a` of each gate by the transpose of its expert's matrix:
+/// `c[t, s, n] = w sum_k a[t, k] 2^(b_mx_scale[e, n, k / 32] - 127) b[e, n, k]`, where e is the expert of slot s
+/// of row t and w its weight, if the options have such.
+///
+/// # Errors
+/// [`Error::Shape`] if the tensors do not fit together, or n, k or E is 0; [`Error::Value`] if k is no multiple
+/// of 32 or above 65,536, tiles of gates are not multiples of 16 rows, the options have scales, or a is of
+/// 2 GiB or more; [`Error::NoTile`] if there is no tile of that name.
+pub fn moe_mxfp4<T: Real16 + ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &TensorSlice<F4x2E2M1>,
+    b_mx_scale: &TensorSlice<E8M0>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+) -> Result<Tensor<Y>> {
+    let rows = a.shape().first().copied().unwrap_or_default();
+    let columns = b.shape().get(1).copied().unwrap_or_default();
+    let mut c = Tensor::zeros(a.stream(), &[rows, top_k, columns])?;
+    moe_mxfp4_into(a, b, b_mx_scale, gates, top_k, options, &mut c)?;
+    Ok(c)
+}
+
+/// As [`moe_mxfp4`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+///
+/// # Errors
+/// As [`moe_mxfp4`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
+/// operand.
+pub fn moe_mxfp4_into<T: Real16 + ExpertElement, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &TensorSlice<F4x2E2M1>,
+    b_mx_scale: &TensorSlice<E8M0>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let most = Problem::MAX_SIZE as usize;
+    let mut args = Arguments::new(OP);
+    let a_row = args.input("a", a, &["rows", "k"]).rows()?;
+    args.limit("rows", 0..=most)?;
+    args.limit("k", 1..=most)?;
+    let [b_matrix, b_row, _] = args.input("b", b, &["experts", "n", "k"]).adjacent::<3>()?;
+    args.limit("experts", 1..=most)?;
+    args.limit("n", 1..=most)?;
+    let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
+    let whole = k.is_multiple_of(BLOCK as u64);
+    args.require(whole, "b", "k a multiple of 32", k)?;
+    args.define(BLOCKS, k as usize / BLOCK);
+    let scale = args.input("b_mx_scale", b_mx_scale, &["experts", "n", BLOCKS]);
+    let [scale_matrix, scale_row, _] = scale.adjacent::<3>()?;
+    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
+    args.define("top_k", top_k);
+    let count = rows.saturating_mul(top_k as u64);
+    args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
+    let gates = gates.declare(&mut args, count, top_k)?;
+    args.require(options.scales.is_none(), "scales", "none", "some")?;
+    let mut steps = Lowered::default();
+    options.weigh(&mut args, &mut steps)?;
+    let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
+    let call = args.check()?;
+
+    let variant = format!("{}_e2m1", T::VARIANT);
+    let scales = Matrices::of(b_mx_scale, [scale_matrix, scale_row]);
+    let product = Product {
+        x: Matrices::of(a, [0, a_row]),
+        w: Matrices::of(b, [b_matrix, b_row]),
+        y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
+        blocks: [None, Some(scales)],
+        problem: Problem { bits: [16, 4], ..problem::<T>([rows, n, k, experts]) },
+        steps,
+        tile: options.tile,
+        ..product(&variant)
+    };
+    Experts { product, gates }.launch(call)
+}
