@@ -133,18 +133,10 @@ where
     let initial =
         spec.initial.then(|| s.input::<S>("initial_state", &state_shape, Draw::Scaled(-2)));
 
-    let of_value = |i: usize| match spec.beta {
-        Beta::None => 1.0,
-        Beta::Heads => numbers(&beta)[i / values],
-        Beta::Values => numbers(&beta)[i],
-    };
     let of_values = match spec.beta {
+        Beta::None => vec![1.0; v.numbers().len()],
+        Beta::Heads => numbers(&beta).into_iter().flat_map(|beta| vec![beta; values]).collect(),
         Beta::Values => numbers(&beta),
-        Beta::Heads => {
-            let of_heads = numbers(&beta);
-            (0..v.numbers().len()).map(|i| of_heads[i / values]).collect()
-        }
-        Beta::None => (0..v.numbers().len()).map(of_value).collect(),
     };
     let inputs = Inputs {
         q: q.numbers(),
