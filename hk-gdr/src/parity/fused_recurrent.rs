@@ -255,6 +255,13 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    for dtype in [DType::F16, DType::F32] {
+        for (layout, state) in layouts.into_iter().flat_map(|of| states.map(|state| (of, state))) {
+            let types = Spec::new("types", Sizes::new([1, 2], [1, 1], [200, 34]));
+            let gates = [true; 3];
+            specs.push(Spec { dtypes: [dtype; 4], gates, layout, state, ..types });
+        }
+    }
     for qk in REALS {
         for (v, o, beta) in REALS.iter().flat_map(|v| REALS.map(|o| (*v, o, o))) {
             specs.push(Spec { dtypes: [qk, v, o, beta], ..plain([2, 2], [1, 2], [36, 34]) });
