@@ -137,6 +137,9 @@ struct alignas(16) delta_token {
   f32 gv[delta_values];
 };
 
+// The type of the decays of keys and of values.
+constexpr u32 type_f32 = static_cast<u32>(dtype::f32);
+
 // What a lane loads of a token: some keys, and one value.
 template <class State, int MaxKeys>
 struct token_bits {
@@ -146,27 +149,29 @@ struct token_bits {
 
   __device__ void load(const DeltaRuleArgs& args, const delta_task& task, u32 token) {
     const u32 key_head = task.head / args.group, value = task.first_value + lane_id();
-    const auto keys = [&](const TokenHeads& of, u32 head, of_keys& bits) {
+    const auto keys = [&](const TokenHeads& of, u32 type, u32 head, of_keys& bits) {
       const i64 at = task.at(of, token, head);
 #pragma unroll
       for (int i = 0; i < MaxKeys / wave_size; ++i) {
         const u32 key = State::key_at(i * wave_size + lane_id());
-        bits[i] = key < args.keys ? load_bits(of.base, of.element_type, at + key) : 0;
+        bits[i] = key < args.keys ? load_bits(of.base, type, at + key) : 0;
       }
     };
-    const auto one = [&](const TokenHeads& of, bool has_values) {
+    const auto one = [&](const TokenHeads& of, u32 type, bool has_values) {
       const i64 at = task.at(of, token, task.head);
-      if (!has_values) return load_bits(of.base, of.element_type, at);
+      if (!has_values) return load_bits(of.base, type, at);
       const bool is_there = lane_id() < delta_values && value < args.values;
-      return is_there ? load_bits(of.base, of.element_type, at + value) : 0;
+      return is_there ? load_bits(of.base, type, at + value) : 0;
     };
-    keys(args.q, key_head, q);
-    keys(args.k, key_head, k);
-    if (args.gk.base != nullptr) keys(args.gk, task.head, gk);
-    v = one(args.v, true);
-    if (args.g.base != nullptr) g = one(args.g, false);
-    if (args.beta.base != nullptr) beta = one(args.beta, args.beta_of_values != 0);
-    if (args.gv.base != nullptr) gv = one(args.gv, true);
+    keys(args.q, args.q.element_type, key_head, q);
+    keys(args.k, args.k.element_type, key_head, k);
+    if (args.gk.base != nullptr) keys(args.gk, type_f32, task.head, gk);
+    v = one(args.v, args.v.element_type, true);
+    if (args.g.base != nullptr) g = one(args.g, args.g.element_type, false);
+    if (args.beta.base != nullptr) {
+      beta = one(args.beta, args.beta.element_type, args.beta_of_values != 0);
+    }
+    if (args.gv.base != nullptr) gv = one(args.gv, type_f32, true);
   }
 };
 
@@ -223,14 +228,14 @@ __device__ inline token_scalars stage(const DeltaRuleArgs& args, const head_gate
     const u32 at = i * wave_size + lane_id();
     token.q[at] = q[i];
     token.k[at] = k[i];
-    if (args.gk.base != nullptr) token.gk[at] = exp(number(bits.gk[i], args.gk.element_type));
+    if (args.gk.base != nullptr) token.gk[at] = exp(bit_cast<f32>(u32(bits.gk[i])));
   }
   if (lane_id() < delta_values) {
     token.v[lane_id()] = number(bits.v, args.v.element_type);
     f32 beta = 1;
     if (args.beta.base != nullptr) beta = number(bits.beta, args.beta.element_type);
     token.beta[lane_id()] = args.a_log == nullptr ? beta : sigmoid(beta);
-    if (args.gv.base != nullptr) token.gv[lane_id()] = exp(number(bits.gv, args.gv.element_type));
+    if (args.gv.base != nullptr) token.gv[lane_id()] = exp(bit_cast<f32>(bits.gv));
   }
   f32 decay = 1;
   if (args.g.base != nullptr) decay = exp(gates.log_decay(args, number(bits.g, args.g.element_type)));

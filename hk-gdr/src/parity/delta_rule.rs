@@ -70,28 +70,20 @@ impl Sizes {
         vec![count, self.heads[1], first, second]
     }
 
-    /// States in the other order of keys and values, given in that layout.
+    /// States, given in that layout, as keys by values.
     pub(super) fn turned<T: Copy>(&self, states: &[T], layout: StateLayout) -> Vec<T> {
-        let (rows, columns) = match layout {
-            StateLayout::Kv => return states.to_vec(),
-            StateLayout::Vk => (self.values, self.keys),
-        };
-        let at = |i: usize| {
-            i / columns / rows * rows * columns + i % rows * columns + i / rows % columns
-        };
-        (0..states.len()).map(|i| states[at(i)]).collect()
+        match layout {
+            StateLayout::Kv => states.to_vec(),
+            StateLayout::Vk => transposed(states, self.values, self.keys),
+        }
     }
 
-    /// The inverse of that: states of keys by values in a layout.
+    /// States of keys by values in that layout.
     pub(super) fn laid_out<T: Copy>(&self, states: &[T], layout: StateLayout) -> Vec<T> {
-        let (rows, columns) = match layout {
-            StateLayout::Kv => return states.to_vec(),
-            StateLayout::Vk => (self.keys, self.values),
-        };
-        let at = |i: usize| {
-            i / columns / rows * rows * columns + i % rows * columns + i / rows % columns
-        };
-        (0..states.len()).map(|i| states[at(i)]).collect()
+        match layout {
+            StateLayout::Kv => states.to_vec(),
+            StateLayout::Vk => transposed(states, self.keys, self.values),
+        }
     }
 
     /// Numbers of a head's state.
@@ -110,6 +102,13 @@ impl Sizes {
         })
         .collect()
     }
+}
+
+/// Matrices of `rows` by `columns`, transposed.
+fn transposed<T: Copy>(matrices: &[T], rows: usize, columns: usize) -> Vec<T> {
+    let of = matrices.chunks_exact(rows * columns);
+    of.flat_map(|matrix| (0..rows * columns).map(|i| matrix[i % rows * columns + i / rows]))
+        .collect()
 }
 
 /// What a recurrence is given, as numbers.

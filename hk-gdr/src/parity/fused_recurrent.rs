@@ -133,18 +133,10 @@ where
     let initial =
         spec.initial.then(|| s.input::<S>("initial_state", &state_shape, Draw::Scaled(-2)));
 
-    let of_value = |i: usize| match spec.beta {
-        Beta::None => 1.0,
-        Beta::Heads => numbers(&beta)[i / values],
-        Beta::Values => numbers(&beta)[i],
-    };
     let of_values = match spec.beta {
+        Beta::None => vec![1.0; v.numbers().len()],
+        Beta::Heads => numbers(&beta).into_iter().flat_map(|beta| vec![beta; values]).collect(),
         Beta::Values => numbers(&beta),
-        Beta::Heads => {
-            let of_heads = numbers(&beta);
-            (0..v.numbers().len()).map(|i| of_heads[i / values]).collect()
-        }
-        Beta::None => (0..v.numbers().len()).map(of_value).collect(),
     };
     let inputs = Inputs {
         q: q.numbers(),
@@ -261,6 +253,13 @@ pub(crate) fn cases() -> Vec<Case> {
                 let spec = plain([2, 3], [1, 2], [16, 8]);
                 specs.push(Spec { gates, beta, initial, finals, ..spec });
             }
+        }
+    }
+    for dtype in [DType::F16, DType::F32] {
+        for (layout, state) in layouts.into_iter().flat_map(|of| states.map(|state| (of, state))) {
+            let types = Spec::new("types", Sizes::new([1, 2], [1, 1], [200, 34]));
+            let gates = [true; 3];
+            specs.push(Spec { dtypes: [dtype; 4], gates, layout, state, ..types });
         }
     }
     for qk in REALS {
