@@ -78,6 +78,7 @@ impl Spec {
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &format!(", {qk} {v} {beta_type} to {o}");
         let types = [qk, v, beta_type, o];
         let info = CaseInfo::new(
             "fused_recurrent",

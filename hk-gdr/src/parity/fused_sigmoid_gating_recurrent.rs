@@ -92,6 +92,7 @@ impl Spec {
         {
             title += if is_said { what } else { "" };
         }
+        title += &format!(", {qkv} {ab} to {o}");
         let op = match self.packed_qkv {
             true => "fused_sigmoid_gating_recurrent_packed",
             false => "fused_sigmoid_gating_recurrent",
