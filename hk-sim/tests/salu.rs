@@ -368,6 +368,21 @@ fn word(op: Op, imm: i16) -> u32 {
 }
 
 #[test]
+fn literals_of_64_bits_are_extended_as_the_operation_has_it() {
+    // Source 255 is the dword behind the instruction.
+    let high = |words: [u32; 2]| {
+        let wave = run(&words, |_| ());
+        assert_eq!(wave.sgpr(16), 0xffff_fff0, "{words:x?}");
+        wave.sgpr(17)
+    };
+    // s_mov_b64 s[16:17], and s_ashr_i64 of nothing.
+    assert_eq!(high([0xbe90_01ff, 0xffff_fff0]), 0);
+    assert_eq!(high([0x9090_80ff, 0xffff_fff0]), u32::MAX);
+    // Inline constants are signed: s_mov_b64 s[16:17], -16.
+    assert_eq!(run(&[0xbe90_01d0], |_| ()).sgpr(17), u32::MAX);
+}
+
+#[test]
 fn hardware_registers_are_read_and_written_by_field() {
     // MODE is register 1: write bits 7:4, read bits 7:0 back.
     let write = word(Op::s_setreg_b32, (3 << 11 | 4 << 6 | 1) as i16);

@@ -124,7 +124,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     }
     // Every scale but NaN.
     for scales in [Draw::Powers(-127, -100), Draw::Powers(100, 110)] {
-        let of = Spec { scales, ..spec("scales far from 1", [9, 24, 64, 1, 2], 16) };
+        let name = format!("scales of {scales:?}");
+        let of = Spec { scales, ..spec(&name, [9, 24, 64, 1, 2], 16) };
         cases.push(case::<bf16, f32>(of));
     }
     for load in [Load::Zipf, Load::One(2), Load::Wrong, Load::Absent] {

@@ -77,12 +77,18 @@ fn b32(wave: &Wave<'_>, op: &MicroOp) -> u32 {
 
 #[inline(always)]
 fn a64(wave: &Wave<'_>, op: &MicroOp) -> u64 {
+    wave.scalar64(op.src[0], op.literal, false)
+}
+
+/// Of operations on signed numbers.
+#[inline(always)]
+fn a_i64(wave: &Wave<'_>, op: &MicroOp) -> u64 {
     wave.scalar64(op.src[0], op.literal, true)
 }
 
 #[inline(always)]
 fn b64(wave: &Wave<'_>, op: &MicroOp) -> u64 {
-    wave.scalar64(op.src[1], op.literal, true)
+    wave.scalar64(op.src[1], op.literal, false)
 }
 
 #[inline(always)]
@@ -199,7 +205,7 @@ fn sop2(op: Op) -> Result<Handler, Unsupported> {
         s_lshr_b32 => alu!(a32 b32 put32 nz |a, b| a >> (b & 31)),
         s_lshr_b64 => alu!(a64 b32 put64 nz |a, b| a >> (b & 63)),
         s_ashr_i32 => alu!(a32 b32 put32 nz |a, b| (a as i32 >> (b & 31)) as u32),
-        s_ashr_i64 => alu!(a64 b32 put64 nz |a, b| (a as i64 >> (b & 63)) as u64),
+        s_ashr_i64 => alu!(a_i64 b32 put64 nz |a, b| (a as i64 >> (b & 63)) as u64),
         s_bfm_b32 => alu!(a32 b32 put32 keep |a, b| ((1u32 << (a & 31)) - 1) << (b & 31)),
         s_bfm_b64 => alu!(a32 b32 put64 keep |a, b| ((1u64 << (a & 63)) - 1) << (b & 63)),
         s_mul_i32 => alu!(a32 b32 put32 keep |a, b| a.wrapping_mul(b)),
@@ -210,7 +216,7 @@ fn sop2(op: Op) -> Result<Handler, Unsupported> {
             signed_bit_field(i64::from(a as i32), b & 31, b >> 16 & 0x7f, 32) as u32
         }),
         s_bfe_u64 => alu!(a64 b32 put64 nz |a, b| bit_field(a, b & 63, b >> 16 & 0x7f, 64)),
-        s_bfe_i64 => alu!(a64 b32 put64 nz |a, b| {
+        s_bfe_i64 => alu!(a_i64 b32 put64 nz |a, b| {
             signed_bit_field(a as i64, b & 63, b >> 16 & 0x7f, 64)
         }),
         s_absdiff_i32 => alu!(a32 b32 put32 nz |a, b| {
@@ -430,7 +436,7 @@ fn sop1(op: Op) -> Result<Handler, Unsupported> {
             let differing = a ^ (a as i32 >> 31) as u32;
             if differing == 0 { u32::MAX } else { differing.leading_zeros() }
         }),
-        s_flbit_i32_i64 => alu!(a64 put32 keep |a| {
+        s_flbit_i32_i64 => alu!(a_i64 put32 keep |a| {
             let differing = a ^ (a as i64 >> 63) as u64;
             if differing == 0 { u32::MAX } else { differing.leading_zeros() }
         }),

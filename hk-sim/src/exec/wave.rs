@@ -218,7 +218,8 @@ impl<'a> Wave<'a> {
     }
 
     /// 64-bit integer or bit-pattern value of a scalar source code: inline integers and, if
-    /// `signed`, literals are sign-extended; float constants zero-extend their f32 pattern.
+    /// `signed`, literals are sign-extended; float constants zero-extend their f32 pattern. Operations
+    /// on bits take literals as unsigned numbers: compilers have `s_mov_b64` bring `0xffff_ffff` so.
     #[inline(always)]
     pub fn scalar64(&self, code: u16, literal: u32, signed: bool) -> u64 {
         match code {

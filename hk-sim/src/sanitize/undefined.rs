@@ -443,12 +443,12 @@ impl Undefined {
         let wide = inst.dst[0].dwords == 2 || inst.src[0].dwords == 2;
         let width = if wide { u64::MAX } else { 0xffff_ffff };
         let scc = self.scc.map_or(Taint::default(), |origin| Taint::new(u64::MAX, origin));
+        let base = inst.info.base();
         let source = |at: usize| {
             let operand = inst.src[at];
             let taint = if operand.code == 253 { scc } else { self.scalar(operand) };
-            (wave.scalar64(operand.code, inst.literal, true), taint)
+            (wave.scalar64(operand.code, inst.literal, base.ends_with("_i64")), taint)
         };
-        let base = inst.info.base();
         let saves = base.contains("saveexec");
         let masks = saves || base.contains("wrexec");
         let (a, ua) = source(0);
