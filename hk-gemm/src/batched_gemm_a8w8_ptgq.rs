@@ -21,7 +21,7 @@
 //! let w_scale = Tensor::from_slice(&stream, &[1.0f32, 0.5], &[2])?;
 //! let options = PtgqOptions::default();
 //! let y: Tensor<bf16> = batched_gemm_a8w8_ptgq(&x, &w, &w_scale, &options)?;
-//! assert_eq!(y.to_vec()?.map(bf16::to_f32), [960.0, 480.0]);
+//! assert_eq!(y.to_vec()?, [960.0, 480.0].map(bf16::from_f32));
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```

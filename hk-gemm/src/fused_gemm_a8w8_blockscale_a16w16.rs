@@ -15,7 +15,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
-//! use hk_gemm::{Device, F8E4M3Fnuz, Tensor, TwoProductsOptions, bf16};
+//! use hk_gemm::{Device, F8E4M3Fnuz, Tensor, TwoProducts, TwoProductsOptions, bf16};
 //! use hk_gemm::fused_gemm_a8w8_blockscale_a16w16;
 //!
 //! let stream = Device::open("sim:mi325x")?.default_stream();
@@ -25,7 +25,7 @@
 //! let wide = [1, 2].map(|rows| Tensor::filled(&stream, &[rows, 128], bf16::from_f32(0.5)));
 //! let [x_bf16, w_bf16] = wide;
 //! let scale = Tensor::filled(&stream, &[1, 1], 0.25f32)?;
-//! let y = fused_gemm_a8w8_blockscale_a16w16(
+//! let y: TwoProducts<f32> = fused_gemm_a8w8_blockscale_a16w16(
 //!     [&x_fp8?, &w_fp8?],
 //!     [&scale, &scale],
 //!     [&x_bf16?, &w_bf16?],

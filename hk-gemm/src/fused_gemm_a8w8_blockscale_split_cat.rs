@@ -11,7 +11,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
-//! use hk_gemm::{BlockscaleOptions, Device, F8E4M3Fnuz, Tensor};
+//! use hk_gemm::{BlockscaleOptions, Device, F8E4M3Fnuz, SplitCat, Tensor};
 //! use hk_gemm::fused_gemm_a8w8_blockscale_split_cat;
 //!
 //! let stream = Device::open("sim:mi325x")?.default_stream();
@@ -23,7 +23,7 @@
 //! let y = Tensor::from_slice(&stream, &[7.0f32], &[1, 1, 1])?;
 //! let y = y.broadcast(&[1, 2, 1])?;
 //! let options = BlockscaleOptions::default();
-//! let results =
+//! let results: SplitCat<f32> =
 //!     fused_gemm_a8w8_blockscale_split_cat(&x, &w, &scale, &scale, &y, 1, &options)?;
 //! assert_eq!(results.c1.to_vec()?, [32.0f32, 7.0, 32.0, 7.0]);
 //! assert_eq!(results.c2.to_vec()?, [32.0; 4]);

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_gemm::{Device, E8M0, F4x2E2M1, Tensor, TwoProductsOptions, bf16};
+//! use hk_gemm::{Device, E8M0, F4x2E2M1, Tensor, TwoProducts, TwoProductsOptions, bf16};
 //! use hk_gemm::fused_gemm_afp4wfp4_a16w16;
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
@@ -26,7 +26,7 @@
 //! let [x_scale, w_scale] = scales;
 //! let wide = [1, 2].map(|rows| Tensor::filled(&stream, &[rows, 32], bf16::from_f32(0.5)));
 //! let [x_bf16, w_bf16] = wide;
-//! let y = fused_gemm_afp4wfp4_a16w16(
+//! let y: TwoProducts<f32> = fused_gemm_afp4wfp4_a16w16(
 //!     [&x_fp4?, &w_fp4?],
 //!     [&x_scale?, &w_scale?],
 //!     [&x_bf16?, &w_bf16?],

@@ -11,7 +11,8 @@
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
-//! use hk_gemm::{Device, E8M0, F4x2E2M1, GemmOptions, Tensor, fused_gemm_afp4wfp4_split_cat};
+//! use hk_gemm::{Device, E8M0, F4x2E2M1, GemmOptions, SplitCat, Tensor};
+//! use hk_gemm::fused_gemm_afp4wfp4_split_cat;
 //!
 //! let stream = Device::open("sim:mi355x")?.default_stream();
 //! // 1.0 and 1.0.
@@ -23,7 +24,8 @@
 //! let y = Tensor::from_slice(&stream, &[7.0f32], &[1, 1, 1])?;
 //! let y = y.broadcast(&[1, 2, 1])?;
 //! let options = GemmOptions::default();
-//! let results = fused_gemm_afp4wfp4_split_cat(&x, &w, &x_scale, &w_scale, &y, 1, &options)?;
+//! let results: SplitCat<f32> =
+//!     fused_gemm_afp4wfp4_split_cat(&x, &w, &x_scale, &w_scale, &y, 1, &options)?;
 //! assert_eq!(results.c1.to_vec()?, [32.0f32, 7.0, 32.0, 7.0]);
 //! assert_eq!(results.c2.to_vec()?, [32.0; 4]);
 //! # }
