@@ -1,6 +1,6 @@
 //! From logits to the order in which experts take their tokens.
 //!
-//! Each token gets k experts and their weights, as [`moe_topk`](crate::moe_topk) says; gate `t k +
+//! Each token gets k experts and their weights, as [`moe_topk`](crate::moe_topk()) says; gate `t k +
 //! s` is slot s of token t. Gates are put in the order of their experts, those of one expert in
 //! their own:
 //!
