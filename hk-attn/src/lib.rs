@@ -3,16 +3,21 @@
 //! Build with the feature `cdna3` or `cdna4`, or both, to have code for the chips.
 
 mod angles;
+mod attention;
 mod cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 mod heads;
+pub mod mha;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rope;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
+pub use attention::{
+    AttentionElement, AttentionOptions, AttentionOutput, Dropout, RealNumbers, Window,
+};
 pub use cache::{CacheElement, CacheLayout};
 pub use fused_kv_cache::{
     FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCache,
@@ -30,6 +35,9 @@ pub use fused_qkv_split_qk_rope::{
     FusedQkvSplitQkRopeOut, GateOrder, QkNormOptions, QkWeights,
     fused_qkv_split_qk_norm_rope_cache, fused_qkv_split_qk_norm_rope_cache_into,
     fused_qkv_split_qk_rope, fused_qkv_split_qk_rope_into,
+};
+pub use mha::{
+    Mha, MhaOut, VarlenOptions, mha_fwd, mha_fwd_into, mha_varlen_fwd, mha_varlen_fwd_into,
 };
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,

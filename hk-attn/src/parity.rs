@@ -2,9 +2,11 @@
 //! command `hipkittens check`.
 
 mod angles;
+mod attention;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
+mod mha;
 mod rope;
 mod tensors;
 
@@ -23,6 +25,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_kv_cache::cases());
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
+    cases.extend(mha::cases());
     cases
 }
 

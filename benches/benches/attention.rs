@@ -1,0 +1,66 @@
+//! Attention of hk-attn on the simulator, one group per module.
+//!
+//! `cargo bench -p hk-benches --bench attention`
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use hk_attn::{AttentionOptions, Device, MhaOut, Result, Stream, Tensor, bf16, mha_fwd_into};
+
+/// Query and key heads of Llama 3 8B on one of eight chips, and elements of each.
+const LLAMA: [usize; 3] = [4, 1, 128];
+/// Queries and keys of a prompt, and keys of a decoding step.
+const PROMPT: usize = 256;
+const CONTEXT: usize = 2048;
+
+fn tensor(stream: &Stream, shape: &[usize]) -> Result<Tensor<bf16>> {
+    let count = shape.iter().product();
+    let numbers: Vec<_> = (0..count).map(|i| bf16::from_f32((i % 17) as f32 / 8.0 - 1.0)).collect();
+    Tensor::from_slice(stream, &numbers, shape)
+}
+
+type Launch = Box<dyn FnMut() -> Result<()>>;
+type Prepare<'a> = &'a dyn Fn(&Stream) -> Result<Launch>;
+
+/// Ops of a module, each with its name, how many scores it computes, and what gives what launches it.
+fn bench(criterion: &mut Criterion, module: &str, ops: &[(&str, usize, Prepare<'_>)]) {
+    let mut group = criterion.benchmark_group(format!("{module}/bf16"));
+    group.sample_size(10).warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_secs(1));
+    for &(op, scores, prepare) in ops {
+        group.throughput(Throughput::Elements(scores as u64));
+        for name in ["sim:mi325x", "sim:mi355x"] {
+            let stream = Device::open(name).expect("it opens").default_stream();
+            let mut launch = prepare(&stream).expect("it fits");
+            group.bench_function(BenchmarkId::new(op, name), |bencher| {
+                bencher.iter(|| {
+                    launch().expect("it launches");
+                    stream.synchronize().expect("it runs");
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+fn mha(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    let ops: [(_, _, Prepare<'_>); 2] = [
+        ("prefill", heads * PROMPT * PROMPT / 2, &|stream| attend(stream, PROMPT, PROMPT)),
+        ("decode", heads * CONTEXT, &|stream| attend(stream, 1, CONTEXT)),
+    ];
+    bench(criterion, "mha", &ops);
+}
+
+fn attend(stream: &Stream, queries: usize, keys: usize) -> Result<Launch> {
+    let [hq, hk, d] = LLAMA;
+    let of = |rows, heads| tensor(stream, &[1, rows, heads, d]);
+    let (q, k, v, mut out) = (of(queries, hq)?, of(keys, hk)?, of(keys, hk)?, of(queries, hq)?);
+    Ok(Box::new(move || {
+        let options = AttentionOptions::default().causal(true);
+        mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+    }))
+}
+
+criterion_group!(benches, mha);
+criterion_main!(benches);

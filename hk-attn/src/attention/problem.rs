@@ -1,0 +1,451 @@
+//! How ops declare an attention, and how it is launched.
+
+use hk_core::dtype::DType;
+use hk_core::op::indices::Indices;
+use hk_core::op::{Arguments, Call};
+use hk_core::{DevicePtr, Error, Result, TensorSlice, TileFunction};
+
+use super::element::{is_narrow, variant};
+use super::{
+    AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput, HeadScales, KeyRows,
+    KeySource,
+};
+use crate::KERNELS;
+
+/// The widest heads.
+const MOST_WIDTH: usize = 256;
+/// Workgroups of which a grid has fewer: HIP counts its work-items in 32 bits.
+const MOST_GROUPS: u64 = 1 << 23;
+/// Keys of which a split has at least so many, and splits of which there are at most so many, unless
+/// the caller says otherwise.
+const FEWEST_KEYS: usize = 256;
+const MOST_SPLITS: u64 = 128;
+
+/// What is done to indices before the launch, if they are looked at.
+type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
+
+/// An attention as far as it is declared.
+pub(crate) struct Problem<'a> {
+    pub(crate) arguments: Arguments,
+    pub(crate) args: AttentionArgs,
+    pub(crate) options: AttentionOptions<'a>,
+    dtype: DType,
+    is_plain: bool,
+    /// Whether sequences follow each other.
+    is_packed: bool,
+    /// Keys that a sequence has at most.
+    pub(crate) most_keys: usize,
+    checks: Vec<Check<'a>>,
+}
+
+/// Where sequences of a packed tensor are, and how long they are at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lengths<'a> {
+    pub(crate) bounds: Indices<'a>,
+    pub(crate) most: usize,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(op: &'static str, options: AttentionOptions<'a>) -> Self {
+        Self {
+            arguments: Arguments::new(op),
+            args: AttentionArgs::NONE,
+            options,
+            dtype: DType::Bf16,
+            is_plain: true,
+            is_packed: false,
+            most_keys: 0,
+            checks: Vec::new(),
+        }
+    }
+
+    // ---- Queries, keys and values.
+
+    /// Queries whose sequences, rows and heads are so far apart, in elements.
+    pub(crate) fn queries<Q: AttentionElement>(
+        &mut self,
+        q: &TensorSlice<Q>,
+        [sequence, row, head]: [i64; 3],
+    ) {
+        let size = size_of::<Q>() as i64;
+        let args = &mut self.args;
+        (args.q, args.q_type) = (q.ptr().any(), Q::CODE);
+        (args.q_sequence, args.q_row, args.q_head) = (sequence * size, row * size, head * size);
+        self.dtype = Q::DTYPE;
+        self.is_plain &= !is_narrow::<Q>();
+    }
+
+    /// Rows of keys or of values that are so far apart, in elements.
+    pub(crate) fn rows<T: AttentionElement>(
+        &mut self,
+        tensor: &TensorSlice<T>,
+        [sequence, row, head]: [i64; 3],
+        width: usize,
+    ) -> KeyRows {
+        let size = size_of::<T>();
+        let whole = width.is_multiple_of(8);
+        self.is_plain &= whole && !is_narrow::<T>();
+        let bytes = |elements: i64| elements * size as i64;
+        KeyRows {
+            base: tensor.ptr().any(),
+            sequence: bytes(sequence),
+            head: bytes(head),
+            page: bytes(row),
+            element: size as u32,
+            r#type: T::CODE,
+            whole: u32::from(whole),
+            width: width as u32,
+            ..KeyRows::NONE
+        }
+    }
+
+    /// Declares `[b, sq, hq, d]`, `[b, sk, hk, d]` and `[b, sk, hk, dv]`.
+    pub(crate) fn dense<Q: AttentionElement, K: AttentionElement>(
+        &mut self,
+        q: &TensorSlice<Q>,
+        k: &TensorSlice<K>,
+        v: &TensorSlice<K>,
+    ) -> Result<()> {
+        let arguments = &mut self.arguments;
+        let [q_sequence, q_row, q_head, _] =
+            arguments.input("q", q, &["b", "sq", "hq", "d"]).adjacent()?;
+        let [k_sequence, k_row, k_head, _] =
+            arguments.input("k", k, &["b", "sk", "hk", "d"]).adjacent()?;
+        let [v_sequence, v_row, v_head, _] =
+            arguments.input("v", v, &["b", "sk", "hk", "dv"]).adjacent()?;
+        let [b, sq, sk] = arguments.sizes(["b", "sq", "sk"])?;
+        let [d, dv] = self.heads()?;
+        self.queries(q, [q_sequence, q_row, q_head]);
+        let keys = self.rows(k, [k_sequence, k_row, k_head], d);
+        let values = self.rows(v, [v_sequence, v_row, v_head], dv);
+        let (length, count) = (sk as u32, sk as u32);
+        self.args.source[0] = KeySource { keys, values, length, count, ..KeySource::NONE };
+        (self.args.sequences, self.args.q_length) = (b as u32, sq as u32);
+        self.most_keys = sk;
+        self.limit(["b", "sq", "sk"])
+    }
+
+    /// Declares `[tq, hq, d]`, `[tk, hk, d]` and `[tk, hk, dv]`, and the bounds of their sequences.
+    pub(crate) fn packed<Q: AttentionElement, K: AttentionElement>(
+        &mut self,
+        q: &TensorSlice<Q>,
+        k: &TensorSlice<K>,
+        v: &TensorSlice<K>,
+        of_q: Lengths<'a>,
+        of_k: Lengths<'a>,
+    ) -> Result<()> {
+        let arguments = &mut self.arguments;
+        let [q_row, q_head, _] = arguments.input("q", q, &["tq", "hq", "d"]).adjacent()?;
+        let [k_row, k_head, _] = arguments.input("k", k, &["tk", "hk", "d"]).adjacent()?;
+        let [v_row, v_head, _] = arguments.input("v", v, &["tk", "hk", "dv"]).adjacent()?;
+        let [d, dv] = self.heads()?;
+        self.queries(q, [0, q_row, q_head]);
+        self.bounds_of_queries("cu_seqlens_q", "max_seqlen_q", of_q, "tq")?;
+        let starts = of_k.bounds.declare(&mut self.arguments, "cu_seqlens_k", &["bounds"])?;
+        let [tk] = self.arguments.sizes(["tk"])?;
+        let keys = self.rows(k, [0, k_row, k_head], d);
+        let values = self.rows(v, [0, v_row, v_head], dv);
+        let (length, count) = (tk as u32, tk as u32);
+        let starts_are_bounds = 1;
+        self.args.source[0] =
+            KeySource { keys, values, length, count, starts, starts_are_bounds, ..KeySource::NONE };
+        self.most_keys = of_k.most.min(tk);
+        self.check_bounds("cu_seqlens_k", "max_seqlen_k", of_k, tk);
+        self.limit(["tq", "tk"])
+    }
+
+    /// Declares the bounds of sequences of queries, `[bounds]`, one more than there are sequences.
+    pub(crate) fn bounds_of_queries(
+        &mut self,
+        name: &'static str,
+        most_name: &'static str,
+        of: Lengths<'a>,
+        rows: &'static str,
+    ) -> Result<()> {
+        let arguments = &mut self.arguments;
+        let [rows] = arguments.sizes([rows])?;
+        self.args.q_starts = of.bounds.declare(arguments, name, &["bounds"])?;
+        arguments.limit("bounds", 1..=i32::MAX as usize)?;
+        let sequences = arguments.sizes(["bounds"])?[0] - 1;
+        arguments.define("bounds-1", sequences);
+        self.is_packed = true;
+        let args = &mut self.args;
+        (args.q_starts_are_bounds, args.q_rows) = (1, rows as u32);
+        (args.sequences, args.q_length) = (sequences as u32, of.most.min(rows) as u32);
+        self.check_bounds(name, most_name, of, rows);
+        Ok(())
+    }
+
+    fn check_bounds(
+        &mut self,
+        name: &'static str,
+        most_name: &'static str,
+        of: Lengths<'a>,
+        rows: usize,
+    ) {
+        self.check(move |call| {
+            let bounds = of.bounds.to_vec()?;
+            call.require_bounds(name, &bounds, rows)?;
+            let longest = bounds.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max();
+            match longest.filter(|longest| *longest > of.most) {
+                None => Ok(()),
+                Some(longest) => {
+                    let wanted = format!("at least {longest}, the longest sequence");
+                    Err(Error::value(call.op(), most_name, wanted, of.most))
+                }
+            }
+        });
+    }
+
+    /// Looks at indices before the launch, if they are looked at.
+    pub(crate) fn check(&mut self, check: impl FnOnce(&Call) -> Result<()> + 'a) {
+        self.checks.push(Box::new(check));
+    }
+
+    /// Checks `hq`, `hk`, `d` and `dv`, and gives the widths.
+    pub(crate) fn heads(&mut self) -> Result<[usize; 2]> {
+        let arguments = &self.arguments;
+        arguments.limit("hq", 1..=i32::MAX as usize)?;
+        arguments.limit("hk", 1..=i32::MAX as usize)?;
+        let [hq, hk, d, dv] = arguments.sizes(["hq", "hk", "d", "dv"])?;
+        arguments.limit("d", 1..=MOST_WIDTH)?;
+        arguments.limit("dv", 1..=MOST_WIDTH)?;
+        let args = &mut self.args;
+        (args.kv_heads, args.group) = (hk as u32, (hq / hk) as u32);
+        (args.width, args.value_width) = (d as u32, dv as u32);
+        Ok([d, dv])
+    }
+
+    /// Requires sizes to be such that positions are numbers of 31 bits.
+    pub(crate) fn limit<const N: usize>(&self, sizes: [&'static str; N]) -> Result<()> {
+        sizes.into_iter().try_for_each(|size| self.arguments.limit(size, 0..=i32::MAX as usize / 2))
+    }
+
+    /// Requires values to be no wider than keys.
+    pub(crate) fn require_narrow_values(&self) -> Result<()> {
+        let [d] = self.arguments.sizes(["d"])?;
+        self.arguments.limit("dv", 1..=d)
+    }
+
+    /// Requires that there is no bias, which has no shape for sequences that differ in length.
+    pub(crate) fn refuse_bias(&self) -> Result<()> {
+        let is_none = self.options.bias.is_none();
+        self.arguments.require(is_none, "bias", "none, of packed sequences", "some")
+    }
+
+    // ---- Results.
+
+    /// Results of rows and heads that are so far apart, in elements.
+    pub(crate) fn results<O: AttentionOutput>(
+        &mut self,
+        out: &mut TensorSlice<O>,
+        [sequence, row, head]: [i64; 3],
+    ) {
+        let args = &mut self.args;
+        (args.o, args.o_type) = (out.ptr_mut().any(), O::CODE);
+        (args.o_sequence, args.o_row, args.o_head) = (sequence, row, head);
+    }
+
+    /// Declares results as `dims` say: of sequences, rows and heads, or of rows and heads.
+    pub(crate) fn output<O: AttentionOutput>(
+        &mut self,
+        out: &mut TensorSlice<O>,
+        dims: &'static [&'static str],
+    ) -> Result<()> {
+        let declared = self.arguments.output("out", out, dims);
+        let strides = if dims.len() == 4 {
+            let [sequence, row, head, _] = declared.adjacent()?;
+            [sequence, row, head]
+        } else {
+            let [row, head, _] = declared.adjacent()?;
+            [0, row, head]
+        };
+        self.results(out, strides);
+        Ok(())
+    }
+
+    /// Declares logarithms of sums, if they are wanted, by the order of dimensions.
+    pub(crate) fn lse(
+        &mut self,
+        lse: Option<&mut TensorSlice<f32>>,
+        dims: &'static [&'static str],
+    ) -> Result<()> {
+        let Some(lse) = lse else { return Ok(()) };
+        let args = &mut self.args;
+        args.lse = lse.ptr_mut();
+        let declared = self.arguments.output("lse", lse, dims);
+        let strides = match dims {
+            [_, _, _] => {
+                let [sequence, head, row] = declared.strides()?;
+                [sequence, row, head]
+            }
+            ["hq", _] => {
+                let [head, row] = declared.strides()?;
+                [0, row, head]
+            }
+            _ => {
+                let [row, head] = declared.strides()?;
+                [0, row, head]
+            }
+        };
+        [args.lse_sequence, args.lse_row, args.lse_head] = strides;
+        Ok(())
+    }
+
+    // ---- Options.
+
+    /// Checks and declares the options, once shapes are known.
+    pub(crate) fn declare_options(&mut self) -> Result<()> {
+        let options = self.options;
+        let Self { arguments, args, is_packed, .. } = self;
+        // Numbers of sequences and heads.
+        let of_heads: [&[&str]; 2] = if *is_packed {
+            [&["bounds-1", "hq"], &["bounds-1", "hk"]]
+        } else {
+            [&["b", "hq"], &["b", "hk"]]
+        };
+        let [d, hk] = arguments.sizes(["d", "hk"])?;
+        args.scale = options.scale.unwrap_or_else(|| 1.0 / (d as f32).sqrt());
+        arguments.require(args.scale.is_finite(), "scale", "finite", args.scale)?;
+        let side = |keys: Option<u32>| keys.map_or(-1, |keys| keys.min(i32::MAX as u32 / 2) as i32);
+        (args.left, args.right) = (side(options.window.left), side(options.window.right));
+        if options.causal {
+            args.right = 0;
+        }
+        let cap = options.softcap;
+        let is_cap = cap >= 0.0 && cap.is_finite();
+        arguments.require(is_cap, "softcap", "0, or positive and finite", cap)?;
+        args.steps.softcap = cap;
+        args.steps.softcap_inverse = if cap > 0.0 { 1.0 / cap } else { 0.0 };
+        if let Some(slopes) = options.alibi_slopes {
+            args.steps.slopes = slopes.ptr();
+            args.steps.form = args.steps.form.max(1);
+            if slopes.shape().len() == 2 {
+                let declared = arguments.input("alibi_slopes", slopes, of_heads[0]);
+                [args.steps.slopes_of_sequence, _] = declared.adjacent()?;
+            } else {
+                arguments.input("alibi_slopes", slopes, &["hq"]).contiguous()?;
+            }
+        }
+        if let Some(bias) = options.bias {
+            let dims: &[&str] = match bias.shape() {
+                [1, 1, ..] => &["1", "1", "sq", "sk"],
+                [1, ..] => &["1", "hq", "sq", "sk"],
+                [_, 1, ..] => &["b", "1", "sq", "sk"],
+                _ => &["b", "hq", "sq", "sk"],
+            };
+            let (base, bias_type, [sequence, head, row, key]) =
+                bias.declare(arguments, "bias", dims)?;
+            let of = |dim: usize, stride: i64| if dims[dim] == "1" { 0 } else { stride };
+            let steps = &mut args.steps;
+            (steps.bias, steps.bias_type) = (base, bias_type);
+            (steps.bias_sequence, steps.bias_head) = (of(0, sequence), of(1, head));
+            (steps.bias_row, steps.bias_key) = (row, key);
+        }
+        if let Some(sink) = options.sink {
+            let (base, sink_type, [head]) = sink.declare(arguments, "sink", &["hq"])?;
+            let adjacent = head == 1 || sink.shape() == [1];
+            arguments.require(adjacent, "sink", "adjacent elements", head)?;
+            (args.sinks, args.sink_type) = (base, sink_type);
+        }
+        if let Some(dropout) = options.dropout {
+            let p = dropout.p;
+            arguments.require((0.0..=1.0).contains(&p), "dropout", "p from 0 to 1", p)?;
+            if p > 0.0 {
+                let steps = &mut args.steps;
+                steps.drops = 1;
+                steps.threshold = (f64::from(p) * 4_294_967_296.0) as u32;
+                steps.seed_low = dropout.seed as u32;
+                steps.seed_high = (dropout.seed >> 32) as u32 ^ (dropout.offset >> 32) as u32;
+                steps.offset_low = dropout.offset as u32;
+                args.keep_scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
+            }
+        }
+        let mut scales = |name, tensor: Option<&TensorSlice<f32>>, dims| -> Result<HeadScales> {
+            let Some(tensor) = tensor else { return Ok(HeadScales::NONE) };
+            let [sequence, head] = arguments.input(name, tensor, dims).strides()?;
+            Ok(HeadScales { base: tensor.ptr(), sequence, head, ..HeadScales::NONE })
+        };
+        // Heads of queries that share a number.
+        let of_groups = options.q_descale.is_some_and(|scale| scale.shape().last() == Some(&hk));
+        args.q_scale = scales("q_descale", options.q_descale, of_heads[usize::from(of_groups)])?;
+        args.q_scale.shared_by = if of_groups { args.group } else { 1 };
+        args.k_scale = scales("k_descale", options.k_descale, of_heads[1])?;
+        args.v_scale = scales("v_descale", options.v_descale, of_heads[1])?;
+        Ok(())
+    }
+
+    // ---- The launch.
+
+    /// Checks, chooses and launches all.
+    pub(crate) fn launch(self) -> Result<()> {
+        let Self { arguments, mut args, options, dtype, is_plain, most_keys, checks, .. } = self;
+        let splits = options.num_splits;
+        let is_number = splits.is_none_or(|splits| (1..=MOST_SPLITS as u32).contains(&splits));
+        let constraint = format!("from 1 to {MOST_SPLITS}");
+        arguments.require(is_number, "num_splits", constraint, splits.unwrap_or_default())?;
+        let [hq, hk] = arguments.sizes(["hq", "hk"])?;
+        arguments.require(hq % hk == 0, "hq", format!("a multiple of hk, {hk}"), hq)?;
+        let mut call = arguments.check()?;
+        if call.validates_indices(options.validate_indices)? {
+            checks.into_iter().try_for_each(|check| check(&call))?;
+        }
+        let rows = u64::from(args.q_length) * u64::from(args.group);
+        let heads = u64::from(args.sequences) * u64::from(args.kv_heads);
+        if rows == 0 || heads == 0 {
+            return Ok(());
+        }
+        // Weights grow with scores there.
+        let is_scaled =
+            args.scale > 0.0 && [args.q_scale.base, args.k_scale.base] == [DevicePtr::NULL; 2];
+        let is_plain = is_plain && is_scaled && !args.steps.is_any();
+        args.has_steps = u32::from(args.steps.is_any());
+        let variant = format!("{}{}", variant(dtype), if is_plain { "" } else { "_any" });
+        let problem = [
+            ("width", u64::from(args.width)),
+            ("value_width", u64::from(args.value_width)),
+            ("rows", rows),
+        ];
+        let kernel: TileFunction<AttentionArgs> =
+            KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
+        let block = {
+            let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
+            16 * int("Q_WAVES") * int("Q_FRAGMENTS")
+        };
+        let tiles = rows.div_ceil(block);
+        let units = u64::from(call.device().info().compute_units).max(1);
+        let splits = splits.map_or_else(
+            || {
+                let wanted = (2 * units).div_ceil(heads * tiles).next_power_of_two();
+                wanted.min((most_keys.div_ceil(FEWEST_KEYS)).max(1) as u64).min(MOST_SPLITS)
+            },
+            u64::from,
+        );
+        let groups = heads.saturating_mul(tiles).saturating_mul(splits);
+        let merges = heads.saturating_mul(rows).div_ceil(4);
+        if rows > u64::from(u32::MAX) / 2 || groups.max(merges) >= MOST_GROUPS {
+            let constraint = "fewer rows of queries";
+            return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
+        }
+        (args.tiles, args.splits) = (tiles as u32, splits as u32);
+        let mut merge = None;
+        if splits > 1 {
+            let parts = heads * rows * splits;
+            let bytes = |each: u64| (parts * each * 4) as usize;
+            let [sums, states] = call.workspace([bytes(u64::from(args.value_width)), bytes(2)])?;
+            args.parts = DevicePtr::new(sums.address());
+            args.part_states = DevicePtr::new(states.address());
+            let kernel: TileFunction<AttentionArgs> =
+                KERNELS.function(call.device(), call.op(), "attention_merge", "", &[])?;
+            merge = Some(kernel);
+        }
+        call.submit(|stream| {
+            // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
+            // whatever bounds, pages and lengths are, and within the workspace.
+            unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
+            let Some(merge) = merge else { return Ok(()) };
+            // SAFETY: as above.
+            unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }
+        })
+    }
+}

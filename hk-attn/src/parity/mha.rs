@@ -1,0 +1,248 @@
+//! Cases of `mha_fwd` and `mha_varlen_fwd`.
+
+use hk_core::dtype::{DType, bf16, f16};
+use hk_ref::attn::attention::{logarithms, results};
+use hk_ref::{Case, CaseInfo, Draw, Setup, Size};
+
+use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected};
+use crate::{
+    AttentionElement, AttentionOutput, Dropout, MhaOut, VarlenOptions, mha_fwd_into,
+    mha_varlen_fwd_into,
+};
+
+/// What varies between cases.
+#[derive(Debug, Clone)]
+struct Spec {
+    name: &'static str,
+    sizes: Sizes,
+    choice: Choice,
+    is_packed: bool,
+    /// Of inputs and of results.
+    dtypes: [DType; 2],
+    /// By which power of two queries are larger than usual.
+    peaky: i32,
+    /// Whether heads lie before rows in memory.
+    heads_first: bool,
+    lse: bool,
+    size: Size,
+}
+
+impl Spec {
+    fn dense(name: &'static str, sizes: Sizes) -> Self {
+        Self {
+            name,
+            sizes,
+            choice: Choice::default(),
+            is_packed: false,
+            dtypes: [DType::Bf16; 2],
+            peaky: 0,
+            heads_first: false,
+            lse: true,
+            size: Size::Quick,
+        }
+    }
+
+    fn packed(name: &'static str, sizes: Sizes) -> Self {
+        Self { is_packed: true, ..Self::dense(name, sizes) }
+    }
+
+    fn with(self, choice: Choice) -> Self {
+        Self { choice, ..self }
+    }
+
+    fn of(self, input: DType, output: DType) -> Self {
+        Self { dtypes: [input, output], ..self }
+    }
+
+    fn op(&self) -> &'static str {
+        if self.is_packed { "mha_varlen_fwd" } else { "mha_fwd" }
+    }
+
+    fn case(self) -> Case {
+        let mut title = format!("{}{}", self.name, self.choice.title());
+        title += if self.heads_first { ", heads first" } else { "" };
+        title += if self.lse { "" } else { ", without sums" };
+        let info = CaseInfo::new("mha", self.op(), title, &self.dtypes, &self.sizes.shape());
+        let info = CaseInfo { size: self.size, arch: arch_of(self.dtypes[0]), ..info };
+        Case::new(info, move |s| {
+            let [input, output] = self.dtypes;
+            attention_element!(input, T => match output {
+                DType::F16 => set_up::<T, f16>(s, &self),
+                DType::F32 => set_up::<T, f32>(s, &self),
+                _ => set_up::<T, bf16>(s, &self),
+            });
+        })
+    }
+}
+
+fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
+    let Spec { sizes, is_packed, .. } = spec;
+    let ([hq, hk], [d, dv]) = (sizes.heads, sizes.widths);
+    let b = sizes.lengths.len();
+    let rows = |of: usize, heads: usize, width: usize| match is_packed {
+        true => vec![sizes.rows(of), heads, width],
+        false => vec![b, sizes.most(of), heads, width],
+    };
+    let draw = Draw::Scaled(spec.peaky);
+    let [mut q, mut k, mut v] = [
+        s.input::<T>("q", &rows(0, hq, d), draw),
+        s.input::<T>("k", &rows(1, hk, d), Draw::Normal),
+        s.input::<T>("v", &rows(1, hk, dv), Draw::Normal),
+    ];
+    if spec.heads_first {
+        let order: &[usize] = if *is_packed { &[1, 0, 2] } else { &[0, 2, 1, 3] };
+        [q, k, v] = [q, k, v].map(|x| x.order(order));
+    }
+    let bounds = is_packed.then(|| {
+        let count = [b + 1];
+        [("cu_seqlens_q", 0), ("cu_seqlens_k", 1)]
+            .map(|(name, of)| s.given(name, &count, sizes.bounds(of)))
+    });
+    let chosen = Chosen::new(s, &spec.choice, sizes);
+    let inputs = Inputs { q: q.numbers(), k: k.numbers(), v: v.numbers() };
+    let all = expected(sizes, &inputs, |b, h| chosen.scores(sizes, b, h));
+    let (of_rows, of_heads) = (all.lse_of_rows(), all.lse_of_heads());
+    let out = s.output::<O>("out", &rows(0, hq, dv), results(all.o, O::DTYPE));
+    let lse = spec.lse.then(|| match is_packed {
+        true => s.output::<f32>("lse", &[sizes.rows(0), hq], logarithms(of_rows)),
+        false => s.output::<f32>("lse", &[b, hq, sizes.most(0)], logarithms(of_heads)),
+    });
+    let [max_seqlen_q, max_seqlen_k] = [0, 1].map(|of| sizes.most(of));
+    s.call(move || {
+        let (q, k, v) = (q.get(), k.get(), v.get());
+        let (mut out, mut lse) = (out.get(), lse.as_ref().map(|lse| lse.get()));
+        let out = MhaOut { out: &mut *out, lse: lse.as_deref_mut() };
+        chosen.with(|options| match &bounds {
+            None => mha_fwd_into(&q, &k, &v, options, out),
+            Some([of_q, of_k]) => {
+                let (of_q, of_k) = (of_q.get(), of_k.get());
+                let varlen = VarlenOptions {
+                    cu_seqlens_q: (&of_q).into(),
+                    cu_seqlens_k: (&of_k).into(),
+                    max_seqlen_q,
+                    max_seqlen_k,
+                };
+                mha_varlen_fwd_into(&q, &k, &v, &varlen, options, out)
+            }
+        })
+    });
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let causal = Choice { causal: true, ..Choice::default() };
+    let dropout = Dropout { p: 0.2, seed: 0x1234_5678_9abc_def0, offset: 0xfedc_ba98_7654_3210 };
+    let small = || Sizes::dense(2, [17, 33], [4, 2], 40);
+    let all = Choice {
+        slopes: Some(true),
+        sink: Some(DType::F32),
+        descales: Some(false),
+        softcap: 30.0,
+        ..causal.clone()
+    };
+    let tiny = [[3, 5], [2, 7]];
+    let mut specs = vec![
+        Spec::dense("tiny", Sizes::dense(2, [3, 5], [4, 2], 16).values(8)).with(all.clone()),
+        Spec::packed("tiny", Sizes::packed(&tiny, [4, 2], 16).values(8)).with(all),
+        Spec::dense("square", Sizes::dense(1, [128, 128], [2, 2], 64)),
+        Spec::dense("square", Sizes::dense(1, [128, 128], [2, 2], 64)).of(DType::F16, DType::F16),
+        Spec::dense("short queries", Sizes::dense(1, [64, 128], [4, 2], 128)).with(causal.clone()),
+        Spec::dense("more queries than keys", Sizes::dense(2, [33, 17], [2, 1], 40))
+            .with(causal.clone()),
+        Spec::dense("one query of eight heads", Sizes::dense(1, [1, 257], [8, 1], 128)),
+        Spec::dense("one query of eight heads", Sizes::dense(1, [1, 257], [8, 1], 128))
+            .with(Choice { splits: Some(3), ..Choice::default() }),
+        Spec::dense("one query of one head", Sizes::dense(1, [1, 70], [1, 1], 64))
+            .of(DType::F16, DType::F32),
+        Spec::dense("one query, wide", Sizes::dense(1, [1, 97], [4, 2], 256)),
+        Spec::dense("one query, wide", Sizes::dense(1, [1, 97], [4, 2], 256))
+            .of(DType::F16, DType::F16),
+        Spec::dense("windowed", Sizes::dense(1, [97, 131], [3, 3], 72))
+            .with(Choice { window: [Some(20), Some(5)], ..Choice::default() }),
+        Spec::dense("right window", Sizes::dense(1, [40, 90], [2, 1], 64))
+            .with(Choice { window: [None, Some(3)], ..Choice::default() })
+            .of(DType::F16, DType::F16),
+        Spec::dense("self alone", Sizes::dense(1, [70, 70], [2, 1], 64))
+            .with(Choice { window: [Some(0), Some(0)], ..Choice::default() }),
+        Spec::dense("rotated part", Sizes::dense(1, [48, 80], [2, 2], 192).values(128)),
+        Spec::dense("rotated part", Sizes::dense(1, [48, 80], [2, 2], 192).values(128))
+            .of(DType::F16, DType::F16),
+        Spec::dense("wide", Sizes::dense(1, [40, 70], [2, 1], 256)).with(causal.clone()),
+        Spec::dense("wide", Sizes::dense(1, [40, 70], [2, 1], 256)).of(DType::F16, DType::F16),
+        Spec::dense("odd widths", Sizes::dense(1, [9, 45], [2, 1], 19).values(7)),
+        Spec::dense("odd widths", Sizes::dense(1, [90, 45], [2, 2], 130).values(129))
+            .of(DType::F16, DType::F16),
+        Spec::dense("no keys", Sizes::dense(2, [3, 0], [2, 1], 64))
+            .with(Choice { sink: Some(DType::F32), ..Choice::default() }),
+        Spec::dense("no keys", Sizes::dense(2, [3, 0], [2, 1], 64)),
+        Spec { peaky: 3, ..Spec::dense("peaky", Sizes::dense(1, [50, 200], [2, 1], 64)) },
+        Spec { peaky: 3, ..Spec::dense("peaky", Sizes::dense(1, [2, 200], [2, 1], 64)) }
+            .of(DType::F16, DType::F16),
+        Spec { heads_first: true, ..Spec::dense("strided", Sizes::dense(2, [37, 70], [4, 2], 64)) },
+        Spec { lse: false, ..Spec::dense("split", Sizes::dense(1, [20, 300], [2, 1], 64)) }
+            .with(Choice { splits: Some(2), ..Choice::default() }),
+        Spec::dense("more splits than tiles", Sizes::dense(1, [3, 100], [2, 1], 128))
+            .with(Choice { splits: Some(7), sink: Some(DType::Bf16), ..causal.clone() }),
+        Spec::dense("flat", small()).with(Choice { scale: Some(0.0), ..Choice::default() }),
+        Spec::dense("inverted", small()).with(Choice { scale: Some(-0.3), ..causal.clone() }),
+        Spec::dense("capped", small()).with(Choice {
+            softcap: 1.5,
+            sink: Some(DType::Bf16),
+            ..causal.clone()
+        }),
+        Spec::dense("sloped", small()).with(Choice { slopes: Some(false), ..Choice::default() }),
+        Spec::dense("sloped", small())
+            .with(Choice { slopes: Some(true), ..causal.clone() })
+            .of(DType::F16, DType::F16),
+        Spec::dense("dropped", Sizes::dense(2, [21, 70], [4, 2], 64))
+            .with(Choice { dropout: Some(dropout), ..Choice::default() }),
+        Spec::dense("dropped", Sizes::dense(2, [70, 70], [2, 1], 200))
+            .with(Choice { dropout: Some(dropout), ..causal.clone() })
+            .of(DType::F16, DType::F16),
+        Spec::dense("all dropped", small())
+            .with(Choice { dropout: Some(Dropout { p: 1.0, ..dropout }), ..Choice::default() }),
+        Spec::packed("packed", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64)),
+        Spec::packed("packed", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64))
+            .with(Choice { sink: Some(DType::F32), splits: Some(2), ..causal.clone() })
+            .of(DType::F16, DType::F16),
+        Spec {
+            heads_first: true,
+            ..Spec::packed("packed", Sizes::packed(&[[20, 33], [3, 3], [40, 80]], [2, 1], 24))
+        }
+        .with(Choice {
+            slopes: Some(true),
+            window: [Some(7), Some(2)],
+            ..Choice::default()
+        }),
+    ];
+    for (turn, own) in
+        [[true, true], [false, true], [true, false], [false; 2]].into_iter().enumerate()
+    {
+        let dtype = [DType::F32, DType::Bf16][turn % 2];
+        let choice = Choice { bias: Some((own, dtype)), ..Choice::default() };
+        specs.push(Spec::dense("biased", small()).with(choice));
+    }
+    for (turn, dtype) in
+        [DType::F8E4M3, DType::F8E4M3Fnuz, DType::F8E5M2, DType::F8E5M2Fnuz, DType::I8]
+            .into_iter()
+            .enumerate()
+    {
+        let choice = Choice { descales: Some(turn % 2 == 1), ..causal.clone() };
+        let output = [DType::Bf16, DType::F32][turn / 2 % 2];
+        let sizes = Sizes::dense(2, [21, 70], [4, 2], 64);
+        let scale = if dtype == DType::I8 { 1e-5 } else { 0.125 };
+        let choice = Choice { scale: Some(scale), ..choice };
+        specs.push(Spec::dense("codes", sizes).with(choice).of(dtype, output));
+    }
+    let of_size = |spec: Spec| Spec { size: size_of(&spec.sizes), ..spec };
+    specs.into_iter().map(|spec| of_size(spec).case()).collect()
+}
+
+/// How much work a case of these sizes is.
+fn size_of(sizes: &Sizes) -> Size {
+    match sizes.products() {
+        ..8_000_000 => Size::Quick,
+        8_000_000..500_000_000 => Size::Core,
+        _ => Size::Large,
+    }
+}
