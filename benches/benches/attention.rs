@@ -5,13 +5,19 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hk_attn::{AttentionOptions, Device, MhaOut, Result, Stream, Tensor, bf16, mha_fwd_into};
+use hk_attn::{
+    AttentionOptions, Device, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PodOptions, Result,
+    Stream, Tensor, bf16, lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into,
+    pod_attn_into,
+};
 
 /// Query and key heads of Llama 3 8B on one of eight chips, and elements of each.
 const LLAMA: [usize; 3] = [4, 1, 128];
 /// Queries and keys of a prompt, and keys of a decoding step.
 const PROMPT: usize = 256;
 const CONTEXT: usize = 2048;
+/// Slots of a page.
+const BLOCK: usize = 16;
 
 fn tensor(stream: &Stream, shape: &[usize]) -> Result<Tensor<bf16>> {
     let count = shape.iter().product();
@@ -62,5 +68,69 @@ fn attend(stream: &Stream, queries: usize, keys: usize) -> Result<Launch> {
     }))
 }
 
-criterion_group!(benches, mha);
+fn lean_atten(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    let ops: [(_, _, Prepare<'_>); 1] = [("decode", heads * CONTEXT, &lean)];
+    bench(criterion, "lean_atten", &ops);
+}
+
+fn lean(stream: &Stream) -> Result<Launch> {
+    let [hq, hk, d] = LLAMA;
+    let of = |rows, heads| tensor(stream, &[rows, heads, d]);
+    let (q, k, v, mut out) = (of(1, hq)?, of(CONTEXT, hk)?, of(CONTEXT, hk)?, of(1, hq)?);
+    let lengths = Tensor::from_slice(stream, &[CONTEXT as i32], &[1])?;
+    Ok(Box::new(move || {
+        let options = LeanOptions::default().program_count(64);
+        let out = LeanAttnOut { out: &mut *out, lse: None };
+        lean_attn_fwd_into(&q, &k, &v, &lengths, &options, out)
+    }))
+}
+
+fn lean_atten_paged(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    let ops: [(_, _, Prepare<'_>); 1] = [("decode", heads * CONTEXT, &lean_paged)];
+    bench(criterion, "lean_atten_paged", &ops);
+}
+
+fn lean_paged(stream: &Stream) -> Result<Launch> {
+    let [hq, hk, d] = LLAMA;
+    let (q, mut out) = (tensor(stream, &[1, 1, hq, d])?, tensor(stream, &[1, 1, hq, d])?);
+    let cache = || tensor(stream, &[CONTEXT / BLOCK, BLOCK, hk, d]);
+    let (k, v) = (cache()?, cache()?);
+    let pages: Vec<_> = (0..(CONTEXT / BLOCK) as i32).rev().collect();
+    let table = Tensor::from_slice(stream, &pages, &[1, pages.len()])?;
+    let lengths = Tensor::from_slice(stream, &[CONTEXT as i32], &[1])?;
+    Ok(Box::new(move || {
+        let options = LeanOptions::default().program_count(64);
+        let out = LeanAttnOut { out: &mut *out, lse: None };
+        lean_attn_paged_fwd_into(&q, &k, &v, &table, &lengths, &options, out)
+    }))
+}
+
+fn pod(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    let scores = heads * (CONTEXT + PROMPT * PROMPT / 2);
+    let ops: [(_, _, Prepare<'_>); 1] = [("decode and prefill", scores, &both)];
+    bench(criterion, "pod_attn", &ops);
+}
+
+fn both(stream: &Stream) -> Result<Launch> {
+    let [hq, hk, d] = LLAMA;
+    let of = |queries: usize, keys: usize| -> Result<_> {
+        let of = |rows, heads| tensor(stream, &[rows, heads, d]);
+        let lengths = Tensor::from_slice(stream, &[keys as i32], &[1])?;
+        Ok((of(queries, hq)?, of(keys, hk)?, of(keys, hk)?, of(queries, hq)?, lengths))
+    };
+    let (mut decode, mut prefill) = (of(1, CONTEXT)?, of(PROMPT, PROMPT)?);
+    Ok(Box::new(move || {
+        let options = PodOptions::default().lean(LeanOptions::default().program_count(64));
+        let (q, k, v, out, lengths) = &mut decode;
+        let first = LeanBatch { q, k, v, kv_lens: (&*lengths).into() };
+        let (q, k, v, out_pf, lengths) = &mut prefill;
+        let second = LeanBatch { q, k, v, kv_lens: (&*lengths).into() };
+        pod_attn_into(&first, &second, &options, out, out_pf)
+    }))
+}
+
+criterion_group!(benches, mha, lean_atten, lean_atten_paged, pod);
 criterion_main!(benches);

@@ -21,19 +21,11 @@ __device__ inline void attention_merge(const AttentionArgs& in) {
   const u64 first = part_of(in, task, row, 0);
 #pragma unroll 1
   for (u32 column = lane_id() * 4; column < in.value_width; column += wave_size * 4) {
-    const u32 left = in.value_width - column;
     vec<f32, 4> sums = 0;
     row_state state = {-__builtin_inff(), 0};
 #pragma unroll 1
     for (u32 split = 0; split < in.splits; ++split) {
-      const u64 part = first + split;
-      const merged_states both =
-          merge(state, {in.part_states[part * 2], in.part_states[part * 2 + 1]});
-      const f32* from = in.parts + part * in.value_width + column;
-      const vec<f32, 4> own = load_elements<f32, 4>(from, 1, left);
-      // A part without weights has nothing to say, whatever it is.
-      sums = sums * both.of_a + (both.of_b == 0 ? vec<f32, 4>(0) : own * both.of_b);
-      state = both.state;
+      merge_part(in, first + split, column, sums, state);
     }
     store_row<4>(in, task, row, column, sums, state);
   }

@@ -1,10 +1,13 @@
 //! The core `attention`: how ops declare queries, keys and values, and how it is launched.
 
 mod element;
+mod lean;
 mod options;
 mod problem;
 
 pub use element::{AttentionElement, AttentionOutput};
+pub(crate) use lean::{Lean, Shares};
+pub use lean::{LeanMode, LeanOptions};
 pub use options::{AttentionOptions, Dropout, RealNumbers, Window};
 pub(crate) use problem::{Lengths, Problem};
 
@@ -72,7 +75,7 @@ kernel_args! {
 }
 
 impl KeySource {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         keys: KeyRows::NONE,
         values: KeyRows::NONE,
         pages: IndexList::NONE,
@@ -89,6 +92,14 @@ impl KeySource {
         page_shift: 31,
         reserved: 0,
     };
+
+    /// With pages of so many slots, from 1 to 2^30.
+    pub(crate) fn of_pages(self, size: usize) -> Self {
+        let log2 = size.next_power_of_two().trailing_zeros();
+        let page_shift = 31 + log2;
+        let page_multiplier = (1u64 << page_shift).div_ceil(size as u64) as u32;
+        Self { page_size: size as u32, page_multiplier, page_shift, ..self }
+    }
 }
 
 kernel_args! {
@@ -280,4 +291,22 @@ impl AttentionArgs {
         scale: 1.0,
         keep_scale: 1.0,
     };
+}
+
+/// Problems of a launch, as `lean_problems` in `hk/lean_attention.h`.
+const LEAN_PROBLEMS: usize = 2;
+
+kernel_args! {
+    /// Arguments of the kernels that share attention evenly, as `hk/lean_attention.h` declares them.
+    pub(crate) struct LeanArgs {
+        pub(crate) problem: [AttentionArgs; LEAN_PROBLEMS],
+        pub(crate) plan: [DevicePtr<u8>; LEAN_PROBLEMS],
+        pub(crate) ends: IndexList,
+        pub(crate) flags: DevicePtr<u32>,
+        pub(crate) programs: [u32; LEAN_PROBLEMS],
+        pub(crate) block_q: u32,
+        pub(crate) block_k: u32,
+        pub(crate) starts_are_sums: u32,
+        pub(crate) reserved: u32,
+    }
 }

@@ -9,14 +9,18 @@ pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 mod heads;
+pub mod lean_atten;
+pub mod lean_atten_paged;
 pub mod mha;
 #[cfg(feature = "parity")]
 pub mod parity;
+pub mod pod_attn;
 pub mod rope;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use attention::{
-    AttentionElement, AttentionOptions, AttentionOutput, Dropout, RealNumbers, Window,
+    AttentionElement, AttentionOptions, AttentionOutput, Dropout, LeanMode, LeanOptions,
+    RealNumbers, Window,
 };
 pub use cache::{CacheElement, CacheLayout};
 pub use fused_kv_cache::{
@@ -36,9 +40,15 @@ pub use fused_qkv_split_qk_rope::{
     fused_qkv_split_qk_norm_rope_cache, fused_qkv_split_qk_norm_rope_cache_into,
     fused_qkv_split_qk_rope, fused_qkv_split_qk_rope_into,
 };
+pub use lean_atten::{LeanAttn, LeanAttnOut, LeanElement, lean_attn_fwd, lean_attn_fwd_into};
+pub use lean_atten_paged::{
+    lean_attn_paged_by_heads_fwd, lean_attn_paged_by_heads_fwd_into, lean_attn_paged_fwd,
+    lean_attn_paged_fwd_into,
+};
 pub use mha::{
     Mha, MhaOut, VarlenOptions, mha_fwd, mha_fwd_into, mha_varlen_fwd, mha_varlen_fwd_into,
 };
+pub use pod_attn::{LeanBatch, PodOptions, pod_attn, pod_attn_into};
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,

@@ -6,7 +6,10 @@ mod attention;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
+mod lean_atten;
+mod lean_atten_paged;
 mod mha;
+mod pod_attn;
 mod rope;
 mod tensors;
 
@@ -26,6 +29,9 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
     cases.extend(mha::cases());
+    cases.extend(lean_atten::cases());
+    cases.extend(lean_atten_paged::cases());
+    cases.extend(pod_attn::cases());
     cases
 }
 

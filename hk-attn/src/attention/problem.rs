@@ -22,20 +22,20 @@ const FEWEST_KEYS: usize = 256;
 const MOST_SPLITS: u64 = 128;
 
 /// What is done to indices before the launch, if they are looked at.
-type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
+pub(super) type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
 
 /// An attention as far as it is declared.
 pub(crate) struct Problem<'a> {
     pub(crate) arguments: Arguments,
     pub(crate) args: AttentionArgs,
     pub(crate) options: AttentionOptions<'a>,
-    dtype: DType,
-    is_plain: bool,
+    pub(super) dtype: DType,
+    pub(super) is_plain: bool,
     /// Whether sequences follow each other.
     is_packed: bool,
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
-    checks: Vec<Check<'a>>,
+    pub(super) checks: Vec<Check<'a>>,
 }
 
 /// Where sequences of a packed tensor are, and how long they are at most.
@@ -448,4 +448,13 @@ impl<'a> Problem<'a> {
             unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }
         })
     }
+}
+
+/// The variant of kernels for elements of a type, which are plain or not.
+pub(super) fn kernel_variant(dtype: DType, is_plain: bool, args: &AttentionArgs) -> String {
+    // Plain ones take for granted that weights grow with scores.
+    let is_scaled =
+        args.scale > 0.0 && [args.q_scale.base, args.k_scale.base] == [DevicePtr::NULL; 2];
+    let is_plain = is_plain && is_scaled && !args.steps.is_any();
+    format!("{}{}", variant(dtype), if is_plain { "" } else { "_any" })
 }

@@ -1,7 +1,7 @@
 //! Cases of `mha_fwd` and `mha_varlen_fwd`.
 
 use hk_core::dtype::{DType, bf16, f16};
-use hk_ref::attn::attention::{logarithms, results};
+use hk_ref::attn::mha::{logarithms, results};
 use hk_ref::{Case, CaseInfo, Draw, Setup, Size};
 
 use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected};

@@ -263,9 +263,22 @@ __device__ inline void store_part(const AttentionArgs& in, u64 part, u32 column,
   store_first<f32, N>(in.parts + part * in.value_width + column, in.value_width - column, sums);
 }
 
-// The kernel's arguments, read again: there are more than scalar registers have room for.
-__device__ inline const AttentionArgs& attention_arguments() {
-  auto arguments = arch::kernel_arguments<AttentionArgs>();
+// Adds a part's sums from column `column` on to those of the parts before.
+__device__ inline void merge_part(const AttentionArgs& in, u64 part, u32 column, vec<f32, 4>& sums,
+                                  row_state& state) {
+  const merged_states both =
+      merge(state, {in.part_states[part * 2], in.part_states[part * 2 + 1]});
+  const f32* from = in.parts + part * in.value_width + column;
+  const vec<f32, 4> own = load_elements<f32, 4>(from, 1, in.value_width - column);
+  // A part without weights has nothing to say, whatever it is.
+  sums = sums * both.of_a + (both.of_b == 0 ? vec<f32, 4>(0) : own * both.of_b);
+  state = both.state;
+}
+
+// The kernel's arguments, read again: there are more than scalar registers have room for. They begin
+// with those of so many problems.
+__device__ inline const AttentionArgs& attention_arguments(u32 problem = 0) {
+  auto arguments = arch::kernel_arguments<AttentionArgs>() + problem;
   asm volatile("" : "+s"(arguments));
   return *(const AttentionArgs*)arguments;
 }
@@ -300,6 +313,7 @@ struct attention_block {
   static constexpr f32 infinity = __builtin_inff();
 
   attention_task task;
+  const u32 problem;  // whose arguments count
   const lds_pointer lds;
   u32 rows;           // of queries and heads that the sequence has
   u32 wave_row;       // the wave's first
@@ -318,6 +332,7 @@ struct attention_block {
 
   __device__ attention_block(const AttentionArgs& in, const attention_task& task, lds_pointer lds)
       : task(task),
+        problem(0),
         lds(lds),
         rows(task.length * in.group),
         first(in.source[0], task.sequence, task.head, 0),
@@ -329,6 +344,23 @@ struct attention_block {
     if (in.source[0].lengths_are_total) {
       first = key_sequence(in.source[0], task.sequence, task.head, second.length);
     }
+    count_keys(in);
+  }
+
+  // Of keys of one source, which were found before, and of one of several problems.
+  __device__ attention_block(const AttentionArgs& in, const attention_task& task,
+                             const key_sequence& keys, u32 problem, lds_pointer lds)
+      : task(task),
+        problem(problem),
+        lds(lds),
+        rows(task.length * in.group),
+        first(keys),
+        second(keys) {
+    second.length = 0;
+    count_keys(in);
+  }
+
+  __device__ void count_keys(const AttentionArgs& in) {
     total = first.length + second.length;
     first_tiles = (first.length + block_k - 1) / block_k;
     this->task.delta = in.top_left ? 0 : static_cast<i32>(total - task.length);
@@ -645,13 +677,13 @@ struct attention_block {
     value_tile values(image + key_bytes, thread);
 
     const auto find = [&](const span& tile) {
-      const KeySource& source = attention_arguments().source[tile.is_second];
+      const KeySource& source = attention_arguments(problem).source[tile.is_second];
       const key_sequence sequence = of(tile);
       keys.find(source, sequence, tile.row);
       values.find(source, sequence, tile.row);
     };
     const auto load = [&](const span& tile) {
-      const KeySource& source = attention_arguments().source[tile.is_second];
+      const KeySource& source = attention_arguments(problem).source[tile.is_second];
       keys.load(source, source.keys, rows_of_head(source.keys, task.sequence, task.head));
       values.load(source, source.values, rows_of_head(source.values, task.sequence, task.head));
     };
@@ -663,7 +695,7 @@ struct attention_block {
       const bool computes = i >= 2;
       const span now = span_at(computes ? i - 2 : 0);
       if (computes) {
-        const KeySource& source = attention_arguments().source[now.is_second];
+        const KeySource& source = attention_arguments(problem).source[now.is_second];
         sync();
         keys.write(source.keys, now.count);
         values.write(source.values, now.count);
@@ -686,10 +718,10 @@ struct attention_block {
         });
       });
     });
-    if (!plain && has_steps) change(attention_arguments(), s, tile);
+    if (!plain && has_steps) change(attention_arguments(problem), s, tile);
     hide(s, tile);
     weigh(s);
-    if (!plain && has_steps) change_weights(attention_arguments(), s, tile);
+    if (!plain && has_steps) change_weights(attention_arguments(problem), s, tile);
     static_for<slices>([&](auto c) {
       bits128 weights[q_fragments];
       static_for<q_fragments>([&](auto n) {

@@ -114,8 +114,21 @@ struct key_sequence {
     return b < 0 ? 0 : b < a ? static_cast<u32>(b) : a;
   }
 
+  key_sequence() = default;
+  __device__ key_sequence(i64 start, u32 length) : start(start), length(length) {}
+
   // `others` are the rows of the other source.
   __device__ key_sequence(const KeySource& source, u32 sequence, u32 head, u32 others) {
+    *this = of_lane(source, sequence, head, others);
+    start = uniform(start);
+    length = uniform(length);
+  }
+
+  // The rows of a sequence that is each lane's own.
+  __device__ static key_sequence of_lane(const KeySource& source, u32 sequence, u32 head = 0,
+                                         u32 others = 0) {
+    i64 start;
+    u32 length;
     start = 0;
     length = source.length;
     if (source.starts.base != nullptr) {
@@ -137,8 +150,7 @@ struct key_sequence {
       const i64 left = (static_cast<i64>(source.pages.count) - start) * source.page_size;
       length = at_most(length, left);
     }
-    length = uniform(length);
-    start = uniform(start);
+    return {start, length};
   }
 };
 

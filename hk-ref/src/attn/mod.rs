@@ -4,4 +4,8 @@ pub mod attention;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
+pub mod lean_atten;
+pub mod lean_atten_paged;
+pub mod mha;
+pub mod pod_attn;
 pub mod rope;

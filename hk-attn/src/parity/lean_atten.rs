@@ -1,0 +1,209 @@
+//! Cases of `lean_attn_fwd`, and what those of its other forms share with them.
+
+use hk_core::dtype::{DType, bf16, f16};
+use hk_ref::attn::lean_atten::{Scores, logarithms, results};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
+
+use super::attention::{Inputs, Results, Sizes, expected};
+use super::{lean_atten_paged, pod_attn};
+use crate::lean_atten::LeanElement;
+use crate::{LeanAttnOut, LeanMode, LeanOptions, lean_attn_fwd_into};
+
+/// Which op a case is of.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    Dense,
+    /// Slots of a page.
+    Paged(usize),
+    /// Slots of a page of a head.
+    ByHeads(usize),
+    /// With the prefill, and the shares of prefill and decoding.
+    Pod(Sizes, [u32; 2]),
+}
+
+/// What varies between cases.
+#[derive(Debug, Clone)]
+pub(super) struct Spec {
+    name: &'static str,
+    pub(super) sizes: Sizes,
+    form: Form,
+    pub(super) causal: bool,
+    scale: Option<f32>,
+    programs: Option<u32>,
+    mode: LeanMode,
+    dtype: DType,
+    size: Size,
+}
+
+impl Spec {
+    pub(super) fn new(
+        name: &'static str,
+        queries: usize,
+        keys: &[usize],
+        heads: [usize; 2],
+        d: usize,
+    ) -> Self {
+        let lengths: Vec<_> = keys.iter().map(|keys| [queries, *keys]).collect();
+        Self {
+            name,
+            sizes: Sizes::packed(&lengths, heads, d),
+            form: Form::Dense,
+            causal: false,
+            scale: None,
+            programs: None,
+            mode: LeanMode::Reduce,
+            dtype: DType::Bf16,
+            size: Size::Quick,
+        }
+    }
+
+    pub(super) fn by(self, programs: u32, mode: LeanMode) -> Self {
+        Self { programs: Some(programs), mode, ..self }
+    }
+
+    pub(super) fn causal(self) -> Self {
+        Self { causal: true, ..self }
+    }
+
+    pub(super) fn of(self, dtype: DType) -> Self {
+        Self { dtype, ..self }
+    }
+
+    pub(super) fn form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    fn names(&self) -> [&'static str; 2] {
+        match self.form {
+            Form::Dense => ["lean_atten", "lean_attn_fwd"],
+            Form::Paged(_) => ["lean_atten_paged", "lean_attn_paged_fwd"],
+            Form::ByHeads(_) => ["lean_atten_paged", "lean_attn_paged_by_heads_fwd"],
+            Form::Pod(..) => ["pod_attn", "pod_attn"],
+        }
+    }
+
+    pub(super) fn options(&self) -> LeanOptions {
+        let options = LeanOptions::default().causal(self.causal).mode(self.mode);
+        let options = self.scale.into_iter().fold(options, LeanOptions::scale);
+        self.programs.into_iter().fold(options, LeanOptions::program_count)
+    }
+
+    pub(super) fn case(self) -> Case {
+        let mut title = format!("{}, {:?}", self.name, self.mode);
+        title += if self.causal { ", causal" } else { "" };
+        title += if self.scale.is_some() { ", scaled" } else { "" };
+        if let Some(programs) = self.programs {
+            title += &format!(", {programs} programs");
+        }
+        match &self.form {
+            Form::Dense => (),
+            Form::Paged(size) | Form::ByHeads(size) => title += &format!(", pages of {size}"),
+            Form::Pod(_, ratios) => title += &format!(", ratios {ratios:?}"),
+        }
+        let lengths: Vec<_> = self.sizes.lengths.iter().map(|[_, keys]| keys).collect();
+        title += &format!(", keys {lengths:?}");
+        let [module, op] = self.names();
+        let info = CaseInfo::new(module, op, title, &[self.dtype], &self.sizes.shape()[..6]);
+        let info = CaseInfo { size: self.size, ..info };
+        Case::new(info, move |s| match self.dtype {
+            DType::F16 => set_up::<f16>(s, &self),
+            _ => set_up::<bf16>(s, &self),
+        })
+    }
+}
+
+fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
+    match &spec.form {
+        Form::Dense => dense::<T>(s, spec),
+        Form::Paged(size) => lean_atten_paged::paged::<T>(s, spec, *size),
+        Form::ByHeads(size) => lean_atten_paged::by_heads::<T>(s, spec, *size),
+        Form::Pod(prefill, ratios) => pod_attn::pod::<T>(s, spec, prefill, *ratios),
+    }
+}
+
+/// What comes out; query 0 of a causal one is at key `first(b)`.
+pub(super) fn attended(
+    spec: &Spec,
+    sizes: &Sizes,
+    inputs: &Inputs,
+    first: Option<fn([usize; 2]) -> i64>,
+) -> Results {
+    let scale = spec.scale.map_or(1.0 / (sizes.widths[0] as f64).sqrt(), f64::from);
+    expected(sizes, inputs, |b, _| Scores {
+        scale,
+        window: [None, first.map(|_| 0)],
+        first_position: first.map_or(0, |first| first(sizes.lengths[b])),
+        ..Scores::default()
+    })
+}
+
+/// Tensors of sequences whose keys follow each other.
+pub(super) struct Batch<T: LeanElement> {
+    pub(super) q: Arg<T>,
+    pub(super) k: Arg<T>,
+    pub(super) v: Arg<T>,
+    pub(super) lengths: Arg<i32>,
+}
+
+impl<T: LeanElement> Batch<T> {
+    pub(super) fn new(s: &mut Setup, [q, k, v, lengths]: [&'static str; 4], sizes: &Sizes) -> Self {
+        let ([hq, hk], d) = (sizes.heads, sizes.widths[0]);
+        // One key more than there are in sequences.
+        let keys = [sizes.rows(1) + 1, hk, d];
+        let of_sequences = sizes.lengths.iter().map(|[_, keys]| *keys as i32).collect();
+        Self {
+            q: s.input(q, &[sizes.rows(0), hq, d], Draw::Normal),
+            k: s.input(k, &keys, Draw::Normal),
+            v: s.input(v, &keys, Draw::Normal),
+            lengths: s.given(lengths, &[sizes.lengths.len()], of_sequences),
+        }
+    }
+
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs { q: self.q.numbers(), k: self.k.numbers(), v: self.v.numbers() }
+    }
+}
+
+fn dense<T: LeanElement>(s: &mut Setup, spec: &Spec) {
+    let sizes = &spec.sizes;
+    let batch = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], sizes);
+    let all = attended(spec, sizes, &batch.inputs(), spec.causal.then_some(|_| 0));
+    let lse = logarithms(all.lse_of_heads());
+    let ([hq, _], d) = (sizes.heads, sizes.widths[0]);
+    let out = s.output::<T>("out", &[sizes.rows(0), hq, d], results(all.o, T::DTYPE));
+    let lse = s.output::<f32>("lse", &[sizes.lengths.len(), hq, sizes.most(0)], lse);
+    let options = spec.options();
+    s.call(move || {
+        let (mut out, mut lse) = (out.get(), lse.get());
+        let into = LeanAttnOut { out: &mut *out, lse: Some(&mut *lse) };
+        let lengths = batch.lengths.get();
+        lean_attn_fwd_into(&batch.q.get(), &batch.k.get(), &batch.v.get(), &lengths, &options, into)
+    });
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let (reduce, flags) = (LeanMode::Reduce, LeanMode::Flags);
+    let mut specs = vec![
+        Spec::new("tiny", 3, &[5, 2], [4, 2], 16).by(3, flags),
+        Spec::new("ragged", 16, &[64, 200], [4, 4], 64),
+        Spec::new("ragged", 16, &[64, 200], [4, 2], 64).by(7, flags).of(DType::F16),
+        Spec::new("causal", 128, &[128], [2, 2], 64).causal().by(5, reduce),
+        Spec::new("causal", 70, &[130, 64, 9], [2, 1], 128).causal().by(3, flags),
+        Spec::new("no keys", 3, &[0, 40, 0], [2, 1], 64).by(2, reduce),
+        Spec::new("few rows", 1, &[300, 5, 77], [8, 2], 128).by(6, flags),
+        Spec::new("few rows", 1, &[300, 5, 77], [8, 2], 128).by(6, reduce).of(DType::F16),
+        Spec::new("wide", 9, &[90, 33], [4, 2], 256).by(5, reduce),
+        Spec::new("wide", 9, &[90, 33], [4, 2], 256).by(5, flags).of(DType::F16),
+        Spec::new("odd width", 20, &[90, 33], [2, 2], 19).by(5, flags),
+        Spec::new("odd width", 20, &[90, 33], [2, 2], 201).by(5, reduce).of(DType::F16),
+        Spec { scale: Some(0.25), ..Spec::new("long", 40, &[500], [2, 2], 96) }.by(4, reduce),
+        Spec::new("many sequences", 2, &[9; 70], [2, 2], 16).by(13, flags),
+    ];
+    for programs in [1, 2, 3, 7, 64] {
+        for mode in [reduce, flags] {
+            specs.push(Spec::new("programs", 40, &[150, 70], [2, 1], 64).by(programs, mode));
+        }
+    }
+    specs.into_iter().map(Spec::case).collect()
+}

@@ -1,0 +1,3 @@
+//! Two attentions in one launch, each as if alone.
+
+pub use super::attention::{Attended, Head, Scores, attend, logarithms, results};
