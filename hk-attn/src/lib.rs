@@ -4,16 +4,23 @@
 
 mod angles;
 mod cache;
+pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 mod heads;
 #[cfg(feature = "parity")]
 pub mod parity;
+mod product_heads;
 pub mod rope;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use cache::{CacheElement, CacheLayout};
+pub use fused_bmm_rope_kv_cache::{
+    BmmRopeOptions, fused_fp4_bmm_rope_cat_and_cache_mla,
+    fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla,
+    fused_fp8_bmm_rope_cat_and_cache_mla_into,
+};
 pub use fused_kv_cache::{
     FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCache,
     FusedQkRopeReshapeAndCacheOut, KvCacheOptions, KvCaches, cat_and_cache_mla,
@@ -36,6 +43,7 @@ pub use rope::{
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,
 };
 
+pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;

@@ -2,6 +2,7 @@
 //! command `hipkittens check`.
 
 mod angles;
+mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
@@ -20,6 +21,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
+    cases.extend(fused_bmm_rope_kv_cache::cases());
     cases.extend(fused_kv_cache::cases());
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());

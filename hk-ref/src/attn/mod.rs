@@ -1,5 +1,6 @@
 //! References of `hk-attn`.
 
+pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
