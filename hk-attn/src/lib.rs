@@ -4,11 +4,14 @@
 
 mod angles;
 mod cache;
+pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 mod heads;
+mod mqa_logits;
+pub mod pa_mqa_logits;
 #[cfg(feature = "parity")]
 pub mod parity;
 mod product_heads;
@@ -16,6 +19,7 @@ pub mod rope;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use cache::{CacheElement, CacheLayout};
+pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into};
 pub use fused_bmm_rope_kv_cache::{
     BmmRopeOptions, fused_fp4_bmm_rope_cat_and_cache_mla,
     fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla,
@@ -37,6 +41,11 @@ pub use fused_qkv_split_qk_rope::{
     FusedQkvSplitQkRopeOut, GateOrder, QkNormOptions, QkWeights,
     fused_qkv_split_qk_norm_rope_cache, fused_qkv_split_qk_norm_rope_cache_into,
     fused_qkv_split_qk_rope, fused_qkv_split_qk_rope_into,
+};
+pub use mqa_logits::{MqaElement, MqaLogitsOptions};
+pub use pa_mqa_logits::{
+    paged_mqa_logits, paged_mqa_logits_into, paged_mqa_logits_ragged, paged_mqa_logits_ragged_into,
+    paged_mqa_logits_stage1, paged_mqa_logits_stage1_into,
 };
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,

@@ -2,10 +2,12 @@
 //! command `hipkittens check`.
 
 mod angles;
+mod fp8_mqa_logits;
 mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
+mod pa_mqa_logits;
 mod rope;
 mod tensors;
 
@@ -21,10 +23,12 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
+    cases.extend(fp8_mqa_logits::cases());
     cases.extend(fused_bmm_rope_kv_cache::cases());
     cases.extend(fused_kv_cache::cases());
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
+    cases.extend(pa_mqa_logits::cases());
     cases
 }
 

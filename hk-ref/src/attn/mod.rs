@@ -1,7 +1,9 @@
 //! References of `hk-attn`.
 
+pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
+pub mod pa_mqa_logits;
 pub mod rope;
