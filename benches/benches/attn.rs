@@ -5,14 +5,19 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use hk_attn::dtype::DType;
 use hk_attn::{
-    Angles, Device, FusedQkCatOut, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCacheOut,
-    FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRopeOut, KvCacheOptions, KvCaches,
-    QkNormOptions, QkWeights, Result, RopeLayout, RopeOptions, RopeStyle, RowOptions, Stream,
-    Tensor, bf16, fused_qk_cat_into, fused_qk_rope_cat_and_cache_mla_into, fused_qk_rope_cat_into,
+    Angles, BmmRopeOptions, Device, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, FusedQkCatOut,
+    FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCacheOut, FusedQkvSplitQkNormRopeCacheOut,
+    FusedQkvSplitQkRopeOut, KvCacheOptions, KvCaches, MqaLogitsOptions, QkNormOptions, QkWeights,
+    Result, RopeLayout, RopeOptions, RopeStyle, RowOptions, Stream, Tensor, bf16,
+    fp8_mqa_logits_into, fused_fp4_bmm_rope_cat_and_cache_mla_into,
+    fused_fp8_bmm_rope_cat_and_cache_mla_into, fused_qk_cat_into,
+    fused_qk_rope_cat_and_cache_mla_into, fused_qk_rope_cat_into,
     fused_qk_rope_reshape_and_cache_into, fused_qkv_split_qk_norm_rope_cache_into,
-    fused_qkv_split_qk_rope_into, reshape_and_cache, rope_into,
+    fused_qkv_split_qk_rope_into, paged_mqa_logits_into, reshape_and_cache, rope_into,
 };
+use hk_core::op::quant::Fp8;
 
 const TOKENS: usize = 64;
 /// Query and key heads of Llama 3 70B, and elements of each.
@@ -236,5 +241,132 @@ fn norm_and_cache(stream: &Stream) -> Result<Launch> {
     }))
 }
 
-criterion_group!(benches, rope, fused_qk_concat, fused_kv_cache, fused_qkv_split_qk_rope);
+/// Tokens of a step of decoding, and elements of their heads before the products.
+const DECODED: usize = 4;
+const HEAD: usize = 128;
+
+fn fused_bmm_rope_kv_cache(criterion: &mut Criterion) {
+    let [qh, _, n, r] = DEEPSEEK;
+    let rows = DECODED * qh * (HEAD + n + 2 * r);
+    let weights = qh * n * HEAD;
+    let ops: [(_, _, Prepare<'_>); 2] = [
+        ("fused_fp8_bmm_rope_cat_and_cache_mla", rows + weights / 2, &|stream| match stream
+            .device()
+            .arch()
+            .native(DType::F8E4M3)
+        {
+            DType::F8E4M3 => bmm_rope(stream, Some(F8E4M3::from_f32(0.5))),
+            _ => bmm_rope(stream, Some(F8E4M3Fnuz::from_f32(0.5))),
+        }),
+        ("fused_fp4_bmm_rope_cat_and_cache_mla", rows + weights / 4, &|stream| {
+            bmm_rope(stream, None::<F8E4M3>)
+        }),
+    ];
+    bench(criterion, "fused_bmm_rope_kv_cache", &ops);
+}
+
+/// With matrices of that number, or of 4 bits.
+fn bmm_rope<F: Fp8>(stream: &Stream, number: Option<F>) -> Result<Launch> {
+    let [qh, kh, n, r] = DEEPSEEK;
+    let of = |heads, width| tensor(stream, &[DECODED, heads, width]);
+    let q_nope = of(qh, HEAD)?.into_permuted(&[1, 0, 2])?;
+    let (q_pe, mut q) = (of(qh, r)?, of(qh, n + r)?);
+    let (k_nope, k_pe, mut k_pe_out) = (of(kh, n)?, of(kh, r)?, of(kh, r)?);
+    let mut kv_cache = of(kh, n + r)?;
+    let slots = Tensor::from_slice(stream, &[3, 2, 1, 0], &[DECODED])?;
+    let table = tensor(stream, &[DECODED, r / 2])?;
+    let bytes = number.map(|number| Tensor::filled(stream, &[qh, n, HEAD], number)).transpose()?;
+    let scale = Tensor::filled(stream, &[1], 0.5f32)?;
+    let codes = Tensor::filled(stream, &[qh, n, HEAD], F4x2E2M1::from_bits(0x45))?;
+    let blocks = Tensor::filled(stream, &[qh, n, HEAD / 32], E8M0::from_f32(0.5))?;
+    Ok(Box::new(move || {
+        let out = FusedQkRopeCatAndCacheMlaOut {
+            q: &mut *q,
+            k_pe: Some(&mut *k_pe_out),
+            decode_q_pe: None,
+            q_nope_zeros: None,
+            kv_cache: &mut *kv_cache,
+        };
+        let angles = Angles::tables(&table, &table);
+        let cache = KvCacheOptions::default().rope(options().style(RopeStyle::Gptj));
+        let options = BmmRopeOptions::default().cache(cache);
+        match &bytes {
+            Some(w) => fused_fp8_bmm_rope_cat_and_cache_mla_into(
+                &q_nope, w, &scale, &q_pe, &k_nope, &k_pe, &slots, &angles, &options, out,
+            ),
+            None => fused_fp4_bmm_rope_cat_and_cache_mla_into(
+                &q_nope, &codes, &blocks, &q_pe, &k_nope, &k_pe, &slots, &angles, &options, out,
+            ),
+        }
+    }))
+}
+
+/// Rows, keys, heads and elements of an indexer, those of DeepSeek-V3.2 but for the rows and keys.
+const INDEXER: [usize; 4] = [16, 1024, 64, 128];
+
+fn fp8_mqa_logits(criterion: &mut Criterion) {
+    let [rows, keys, heads, depth] = INDEXER;
+    let elements = rows * (heads * depth + 2 * heads + 2 * keys) + keys * depth;
+    let ops: [(_, _, Prepare<'_>); 1] = [("fp8_mqa_logits", elements, &logits)];
+    bench(criterion, "fp8_mqa_logits", &ops);
+}
+
+fn logits(stream: &Stream) -> Result<Launch> {
+    let [rows, keys, heads, depth] = INDEXER;
+    let (q, kv) = (tensor(stream, &[rows, heads, depth])?, tensor(stream, &[keys, depth])?);
+    let weights = Tensor::filled(stream, &[rows, heads], 0.5f32)?;
+    let starts = Tensor::filled(stream, &[rows], 0)?;
+    let ends = Tensor::filled(stream, &[rows], keys as i32)?;
+    let mut y = Tensor::zeros(stream, &[rows, keys])?;
+    Ok(Box::new(move || {
+        let options = MqaLogitsOptions::default();
+        fp8_mqa_logits_into(&q, &kv, None, &weights, &starts, &ends, &options, &mut y)
+    }))
+}
+
+/// Sequences of two tokens, and keys of a block of their caches.
+const SEQUENCES: usize = 2;
+const PAGE: usize = 64;
+
+fn pa_mqa_logits(criterion: &mut Criterion) {
+    let [_, keys, heads, depth] = INDEXER;
+    let scores = SEQUENCES * 2 * (heads * depth / 2 + 2 * heads + 2 * keys);
+    let elements = scores + SEQUENCES * keys * (depth + 4) / 2;
+    let ops: [(_, _, Prepare<'_>); 1] = [("paged_mqa_logits", elements, &|stream| match stream
+        .device()
+        .arch()
+        .native(DType::F8E4M3)
+    {
+        DType::F8E4M3 => paged_logits(stream, F8E4M3::from_f32(0.5)),
+        _ => paged_logits(stream, F8E4M3Fnuz::from_f32(0.5)),
+    })];
+    bench(criterion, "pa_mqa_logits", &ops);
+}
+
+fn paged_logits<F: Fp8>(stream: &Stream, number: F) -> Result<Launch> {
+    let [_, keys, heads, depth] = INDEXER;
+    let pages = SEQUENCES * keys / PAGE;
+    let q = Tensor::filled(stream, &[SEQUENCES, 2, heads, depth], number)?;
+    let kv_cache = Tensor::filled(stream, &[pages, PAGE, 1, depth + 4], 0x38u8)?;
+    let weights = Tensor::filled(stream, &[SEQUENCES * 2, heads], 0.5f32)?;
+    let lengths = Tensor::filled(stream, &[SEQUENCES], keys as i32)?;
+    let table: Vec<i32> = (0..pages as i32).rev().collect();
+    let table = Tensor::from_slice(stream, &table, &[SEQUENCES, keys / PAGE])?;
+    let mut y = Tensor::zeros(stream, &[SEQUENCES * 2, keys])?;
+    Ok(Box::new(move || {
+        let options = MqaLogitsOptions::default().validate_indices(false);
+        paged_mqa_logits_into(&q, &kv_cache, &weights, &lengths, &table, &options, &mut y)
+    }))
+}
+
+criterion_group!(
+    benches,
+    rope,
+    fused_qk_concat,
+    fused_kv_cache,
+    fused_qkv_split_qk_rope,
+    fused_bmm_rope_kv_cache,
+    fp8_mqa_logits,
+    pa_mqa_logits
+);
 criterion_main!(benches);

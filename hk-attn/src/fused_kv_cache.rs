@@ -44,6 +44,7 @@ use crate::angles::{Angles, Order, RopeArgs, RopeOptions, require_counts, requir
 use crate::cache::{CacheElement, CacheLayout};
 use crate::heads::{HeadPart, HeadRows, Heads, SlotMap};
 
+pub(crate) use mla::{Declared, Latent};
 pub use mla::{
     FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, cat_and_cache_mla,
     fused_qk_rope_cat_and_cache_mla, fused_qk_rope_cat_and_cache_mla_into,

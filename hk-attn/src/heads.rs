@@ -2,6 +2,7 @@
 //! they are shared among waves.
 
 use hk_core::dtype::{Element, Real};
+use hk_core::kernel::TileConfig;
 use hk_core::op::Call;
 use hk_core::op::indices::IndexList;
 use hk_core::op::rows::RowOptions;
@@ -10,7 +11,7 @@ use hk_core::{AnyPtr, DevicePtr, Error, Result, TensorSlice, kernel_args};
 use crate::KERNELS;
 use crate::angles::RopeArgs;
 
-/// Most parts of a launch, as `max_parts` in `kernels/heads.hip`.
+/// Most parts of a launch, as `max_parts` in `hk/heads.h`.
 const MAX_PARTS: usize = 8;
 /// Lanes of a wave.
 const WAVE: u32 = 64;
@@ -62,7 +63,7 @@ impl SlotMap {
 }
 
 kernel_args! {
-    /// Distances between rows of heads, as `kernels/heads.hip` declares them: of tokens that are in
+    /// Distances between rows of heads, as `hk/heads.h` declares them: of tokens that are in
     /// two dimensions, and of heads.
     pub(crate) struct HeadRows {
         pub(crate) outer_stride: i64,
@@ -72,7 +73,7 @@ kernel_args! {
 }
 
 kernel_args! {
-    /// Rows of heads of the same kind, as `kernels/heads.hip` declares them.
+    /// Rows of heads of the same kind, as `hk/heads.h` declares them.
     pub(crate) struct HeadPart {
         x: AnyPtr,
         y: AnyPtr,
@@ -96,7 +97,7 @@ kernel_args! {
 }
 
 kernel_args! {
-    /// Arguments of the kernel, as `kernels/heads.hip` declares them.
+    /// Arguments of the kernel, as `hk/heads.h` declares them.
     pub(crate) struct HeadsArgs {
         parts: [HeadPart; MAX_PARTS],
         rope: RopeArgs,
@@ -246,20 +247,30 @@ impl Heads<'_> {
         }
     }
 
-    /// Launches, if there are rows.
+    /// Without parts that have no rows.
+    pub(crate) fn of_rows(mut self) -> Self {
+        self.parts.retain(|part| part.tokens > 0 && part.heads > 0 && part.width > 0);
+        self
+    }
+
+    /// Elements of which all runs in rows are multiples.
+    pub(crate) fn run(&self) -> u64 {
+        self.parts.iter().map(|part| part.run(&self.rope)).fold(0, gcd)
+    }
+
+    /// The kernel's arguments in that tile, and how many workgroups, `most` at most, take the rows:
+    /// none if there are no rows.
     ///
-    /// # Safety
-    /// The parts are of the shapes and strides of arguments of the call, for the rows that there
-    /// are.
-    pub(crate) unsafe fn launch(self, call: Call, options: &RowOptions<'_>) -> Result<()> {
-        let Self { variant, mut parts, rope, norm: (eps, weight_offset) } = self;
-        parts.retain(|part| part.tokens > 0 && part.heads > 0 && part.width > 0);
-        let run = parts.iter().map(|part| part.run(&rope)).fold(0, gcd);
-        let (op, device) = (call.op(), call.device());
-        let problem = [("run", run)];
-        let kernel =
-            options.function::<HeadsArgs>(&call, &KERNELS, ("heads", variant), &problem)?;
-        let tile = kernel.tile();
+    /// # Errors
+    /// [`Error::Value`] if the tile does not take such rows, or there are too many.
+    pub(crate) fn prepare(
+        self,
+        op: &'static str,
+        tile: &TileConfig,
+        most: u32,
+    ) -> Result<(HeadsArgs, u32)> {
+        let run = self.run();
+        let Self { mut parts, rope, norm: (eps, weight_offset), .. } = self;
         let of_tile = tile.int("RUN").and_then(|run| u32::try_from(run).ok());
         let of_tile = of_tile.expect("every tile of heads has RUN");
         if !run.is_multiple_of(of_tile.into()) {
@@ -268,7 +279,7 @@ impl Heads<'_> {
         }
         parts.iter_mut().for_each(|part| part.share(&rope, of_tile));
         let waves_of_workgroup = tile.threads / WAVE;
-        let most = options.most_workgroups(device, tile).max(1);
+        let most = most.max(1);
         let turns = |part: &HeadPart| part.turns_of_token() * part.waves_of_tokens();
         let all: u64 = parts.iter().map(turns).sum();
         let turns = (all / (2 * u64::from(most * waves_of_workgroup))).clamp(1, MOST_TURNS);
@@ -283,17 +294,32 @@ impl Heads<'_> {
         if end >= MOST_PIECES {
             return Err(Error::value(op, "rows", "fewer than 2^31 pieces for waves", end));
         }
-        let Ok(part_count) = u32::try_from(parts.len()) else { return Ok(()) };
-        if part_count == 0 {
+        let count = parts.len();
+        let none = HeadPart::new([0, 1], 0, 0);
+        parts.resize(MAX_PARTS.max(count), none);
+        let Ok(parts) = <[HeadPart; MAX_PARTS]>::try_from(parts) else {
+            return Err(Error::value(op, "parts", format!("at most {MAX_PARTS}"), count));
+        };
+        let part_count = count as u32;
+        let args = HeadsArgs { parts, rope, part_count, eps, weight_offset, reserved: 0 };
+        Ok((args, (end as u32).div_ceil(waves_of_workgroup).min(most)))
+    }
+
+    /// Launches, if there are rows.
+    ///
+    /// # Safety
+    /// The parts are of the shapes and strides of arguments of the call, for the rows that there
+    /// are.
+    pub(crate) unsafe fn launch(self, call: Call, options: &RowOptions<'_>) -> Result<()> {
+        let heads = self.of_rows();
+        let problem = [("run", heads.run())];
+        let kernel =
+            options.function::<HeadsArgs>(&call, &KERNELS, ("heads", heads.variant), &problem)?;
+        let most = options.most_workgroups(call.device(), kernel.tile());
+        let (args, grid) = heads.prepare(call.op(), kernel.tile(), most)?;
+        if grid == 0 {
             return Ok(());
         }
-        let none = HeadPart::new([0, 1], 0, 0);
-        parts.resize(MAX_PARTS, none);
-        let Ok(parts) = <[HeadPart; MAX_PARTS]>::try_from(parts) else {
-            return Err(Error::value(op, "parts", format!("at most {MAX_PARTS}"), part_count));
-        };
-        let args = HeadsArgs { parts, rope, part_count, eps, weight_offset, reserved: 0 };
-        let grid = (end as u32).div_ceil(waves_of_workgroup).min(most);
         call.submit(|stream| {
             // SAFETY: passed on to the caller.
             unsafe { kernel.launch(stream, [grid, 1, 1], &args) }

@@ -5,6 +5,8 @@
 mod angles;
 mod attention;
 mod cache;
+pub mod fp8_mqa_logits;
+pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
@@ -12,9 +14,13 @@ mod heads;
 pub mod lean_atten;
 pub mod lean_atten_paged;
 pub mod mha;
+mod mqa_logits;
+pub mod pa_mqa_logits;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod pod_attn;
+#[cfg(feature = "parity")]
+mod product_heads;
 pub mod rope;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
@@ -23,6 +29,12 @@ pub use attention::{
     RealNumbers, Window,
 };
 pub use cache::{CacheElement, CacheLayout};
+pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into};
+pub use fused_bmm_rope_kv_cache::{
+    BmmRopeOptions, fused_fp4_bmm_rope_cat_and_cache_mla,
+    fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla,
+    fused_fp8_bmm_rope_cat_and_cache_mla_into,
+};
 pub use fused_kv_cache::{
     FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCache,
     FusedQkRopeReshapeAndCacheOut, KvCacheOptions, KvCaches, cat_and_cache_mla,
@@ -48,12 +60,18 @@ pub use lean_atten_paged::{
 pub use mha::{
     Mha, MhaOut, VarlenOptions, mha_fwd, mha_fwd_into, mha_varlen_fwd, mha_varlen_fwd_into,
 };
+pub use mqa_logits::{MqaElement, MqaLogitsOptions};
+pub use pa_mqa_logits::{
+    paged_mqa_logits, paged_mqa_logits_into, paged_mqa_logits_ragged, paged_mqa_logits_ragged_into,
+    paged_mqa_logits_stage1, paged_mqa_logits_stage1_into,
+};
 pub use pod_attn::{LeanBatch, PodOptions, pod_attn, pod_attn_into};
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,
 };
 
+pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;

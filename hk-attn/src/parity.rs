@@ -3,12 +3,15 @@
 
 mod angles;
 mod attention;
+mod fp8_mqa_logits;
+mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
 mod lean_atten;
 mod lean_atten_paged;
 mod mha;
+mod pa_mqa_logits;
 mod pod_attn;
 mod rope;
 mod tensors;
@@ -25,6 +28,8 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
+    cases.extend(fp8_mqa_logits::cases());
+    cases.extend(fused_bmm_rope_kv_cache::cases());
     cases.extend(fused_kv_cache::cases());
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
@@ -32,6 +37,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(lean_atten::cases());
     cases.extend(lean_atten_paged::cases());
     cases.extend(pod_attn::cases());
+    cases.extend(pa_mqa_logits::cases());
     cases
 }
 

@@ -3,14 +3,14 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
-use hk_core::op::Arguments;
 use hk_core::op::indices::{IndexList, Indices};
+use hk_core::op::{Arguments, Call};
 use hk_core::{Result, Tensor, TensorSlice};
 
 use super::{KvCacheOptions, rows_of_tokens};
 use crate::angles::{Angles, Order, RopeArgs, require_counts, require_groups};
 use crate::cache::CacheElement;
-use crate::heads::{HeadPart, HeadRows, Heads, SlotMap, part_of};
+use crate::heads::{HeadPart, Heads, SlotMap, part_of};
 
 /// What [`fused_qk_rope_cat_and_cache_mla`] returns.
 #[derive(Debug)]
@@ -170,54 +170,98 @@ pub fn fused_qk_rope_cat_and_cache_mla_into<'s, T: Real, O: Real, W: Real, C: Ca
 ) -> Result<()> {
     let mut args = Arguments::new("fused_qk_rope_cat_and_cache_mla");
     let q_nope_rows = args.input("q_nope", q_nope, &["b", "qh", "n"]).adjacent()?;
-    let q_pe_rows = args.input("q_pe", q_pe, &["b", "qh", "r"]).adjacent()?;
     let slots = slot_mapping.into();
-    let keys = declare_keys(&mut args, [k_nope, k_pe], slots, options, out.kv_cache)?;
-    let [b, n, r] = args.sizes(["b", "n", "r"])?;
-    let q_out_rows = args.output("q_out", out.q, &["b", "qh", WIDTH]).adjacent()?;
-    let order = Order { repeat: 1, length: b };
-    let rope = angles.declare_for(&mut args, "r", &["b"], order, None, &options.rope)?;
-    let mut k_pe_part = keys.pe.rotated(b);
-    if let Some(k_pe) = &mut out.k_pe {
-        let rows = args.output("k_pe_out", k_pe, &["bk", "kh", "r"]).adjacent()?;
-        k_pe_part = k_pe_part.to(k_pe.ptr().any(), rows_of_tokens(rows), T::CODE);
-    }
-    let mut decoded = SlotMap::NONE;
-    if let Some(decode) = &mut out.decode_q_pe {
-        let [block_stride, head_stride, _] =
-            args.output("decode_q_pe_out", decode, &["nd", "qh", "r"]).adjacent()?;
-        let base = decode.ptr().any();
-        // The slots of tokens are their numbers.
-        let slots = IndexList::NONE;
-        let (count, r#type) = (args.sizes(["nd"])?[0] as u32, O::CODE);
-        decoded =
-            SlotMap { base, block_stride, head_stride, slots, count, r#type, ..SlotMap::NONE };
-    }
-    let mut zeros = None;
-    if let Some(tensor) = &mut out.q_nope_zeros {
-        let rows = args.output("q_nope_zeros", tensor, &["nd", "qh", "n"]).adjacent()?;
-        zeros = Some((tensor.ptr().any(), rows_of_tokens(rows), args.sizes(["nd"])?[0]));
-    }
-    require_counts(&args, &["b"])?;
-    require_groups(&args, "qh", "kh")?;
-    args.limit("bk", b..=i32::MAX as usize)?;
-    if out.decode_q_pe.is_some() || out.q_nope_zeros.is_some() {
-        args.limit("nd", 0..=b)?;
-    }
-    let [heads, count] = args.sizes(["qh", "slots"])?;
+    let latent = Latent { q_pe, k_nope, k_pe, slots, angles, options };
+    let declared = latent.declare(&mut args, &mut out)?;
+    let [b, heads, n] = args.sizes(["b", "qh", "n"])?;
     let call = args.check()?;
-    angles.validate(&call, &options.rope, &rope)?;
-    options.validate(&call, slots, count as u32)?;
+    latent.validate(&call, &declared)?;
 
-    let part = |tokens, width| HeadPart::new([tokens, 1], heads, width);
-    let q_out = |column| (part_of(out.q.ptr(), column), rows_of_tokens(q_out_rows));
-    let to = |part: HeadPart, (y, rows): (_, HeadRows)| part.to(y, rows, O::CODE);
-    let nope = part(b, n).from(q_nope.ptr().any(), rows_of_tokens(q_nope_rows));
-    let pe = part(b, r).from(q_pe.ptr().any(), rows_of_tokens(q_pe_rows)).rotated(b);
-    let mut parts = vec![to(nope, q_out(0)), to(pe, q_out(n)).into_cache(decoded)];
-    parts.extend([keys.nope, k_pe_part]);
-    parts.extend(zeros.map(|(y, rows, tokens)| to(part(tokens, n), (y, rows))));
+    let nope =
+        HeadPart::new([b, 1], heads, n).from(q_nope.ptr().any(), rows_of_tokens(q_nope_rows));
+    let Declared { mut parts, rope, q_out, .. } = declared;
+    parts.push(nope.to(out.q.ptr().any(), rows_of_tokens(q_out), O::CODE));
     let heads = Heads::of_type::<T>(parts, rope);
     // SAFETY: the parts have the shapes and strides of the arguments, which were checked.
     unsafe { heads.launch(call, &options.rope.rows) }
+}
+
+/// Second parts of queries, and keys, of an op that rotates and puts them behind the first, with all
+/// that it takes for that.
+pub(crate) struct Latent<'a, T: Real, W: Real> {
+    pub(crate) q_pe: &'a TensorSlice<T>,
+    pub(crate) k_nope: &'a TensorSlice<T>,
+    pub(crate) k_pe: &'a TensorSlice<T>,
+    pub(crate) slots: Indices<'a>,
+    pub(crate) angles: &'a Angles<'a, W>,
+    pub(crate) options: &'a KvCacheOptions<'a>,
+}
+
+/// These, declared.
+pub(crate) struct Declared {
+    /// All rows that are moved.
+    pub(crate) parts: Vec<HeadPart>,
+    pub(crate) rope: RopeArgs,
+    /// Strides of the queries that are stored.
+    pub(crate) q_out: [i64; 3],
+    /// Slots of the cache.
+    count: u32,
+}
+
+impl<T: Real, W: Real> Latent<'_, T, W> {
+    /// Declares them and all outputs. The queries' first parts are declared before.
+    pub(crate) fn declare<O: Real, C: CacheElement>(
+        &self,
+        args: &mut Arguments,
+        out: &mut FusedQkRopeCatAndCacheMlaOut<'_, T, O, C>,
+    ) -> Result<Declared> {
+        let Self { q_pe, k_nope, k_pe, slots, angles, options } = *self;
+        let q_pe_rows = args.input("q_pe", q_pe, &["b", "qh", "r"]).adjacent()?;
+        let keys = declare_keys(args, [k_nope, k_pe], slots, options, out.kv_cache)?;
+        let [b, n, r] = args.sizes(["b", "n", "r"])?;
+        let q_out = args.output("q_out", out.q, &["b", "qh", WIDTH]).adjacent()?;
+        let order = Order { repeat: 1, length: b };
+        let rope = angles.declare_for(args, "r", &["b"], order, None, &options.rope)?;
+        let mut k_pe_part = keys.pe.rotated(b);
+        if let Some(k_pe) = &mut out.k_pe {
+            let rows = args.output("k_pe_out", k_pe, &["bk", "kh", "r"]).adjacent()?;
+            k_pe_part = k_pe_part.to(k_pe.ptr().any(), rows_of_tokens(rows), T::CODE);
+        }
+        let mut decoded = SlotMap::NONE;
+        if let Some(decode) = &mut out.decode_q_pe {
+            let [block_stride, head_stride, _] =
+                args.output("decode_q_pe_out", decode, &["nd", "qh", "r"]).adjacent()?;
+            let base = decode.ptr().any();
+            // The slots of tokens are their numbers.
+            let slots = IndexList::NONE;
+            let (count, r#type) = (args.sizes(["nd"])?[0] as u32, O::CODE);
+            decoded =
+                SlotMap { base, block_stride, head_stride, slots, count, r#type, ..SlotMap::NONE };
+        }
+        let mut zeros = None;
+        if let Some(tensor) = &mut out.q_nope_zeros {
+            let rows = args.output("q_nope_zeros", tensor, &["nd", "qh", "n"]).adjacent()?;
+            zeros = Some((tensor.ptr().any(), rows_of_tokens(rows), args.sizes(["nd"])?[0]));
+        }
+        require_counts(args, &["b"])?;
+        require_groups(args, "qh", "kh")?;
+        args.limit("bk", b..=i32::MAX as usize)?;
+        if out.decode_q_pe.is_some() || out.q_nope_zeros.is_some() {
+            args.limit("nd", 0..=b)?;
+        }
+        let [heads, count] = args.sizes(["qh", "slots"])?;
+
+        let part = |tokens, width| HeadPart::new([tokens, 1], heads, width);
+        let pe = part(b, r).from(q_pe.ptr().any(), rows_of_tokens(q_pe_rows)).rotated(b);
+        let pe = pe.to(part_of(out.q.ptr(), n), rows_of_tokens(q_out), O::CODE);
+        let mut parts = vec![pe.into_cache(decoded), keys.nope, k_pe_part];
+        parts.extend(zeros.map(|(y, rows, tokens)| part(tokens, n).to(y, rows, O::CODE)));
+        Ok(Declared { parts, rope, q_out, count: count as u32 })
+    }
+
+    /// Requires positions and slots to be right, if indices are to be looked at.
+    pub(crate) fn validate(&self, call: &Call, declared: &Declared) -> Result<()> {
+        self.angles.validate(call, &self.options.rope, &declared.rope)?;
+        self.options.validate(call, self.slots, declared.count)
+    }
 }

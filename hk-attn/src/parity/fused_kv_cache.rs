@@ -1,6 +1,6 @@
 //! Cases of the module `fused_kv_cache`.
 
-mod mla;
+pub(super) mod mla;
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, Real};

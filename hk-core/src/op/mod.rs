@@ -47,6 +47,7 @@ pub mod indices;
 mod plan;
 pub mod prequant;
 pub mod product;
+mod product_beside;
 pub mod product_pair;
 pub mod quant;
 mod record;

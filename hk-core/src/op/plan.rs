@@ -74,7 +74,7 @@ impl Plan {
     }
 
     /// The kernel, tile and shares of k of a product.
-    pub(super) fn choose(&self, product: &Product<'_>) -> Result<Choice<ProductArgs>> {
+    pub(super) fn choose<A: KernelArgs>(&self, product: &Product<'_>) -> Result<Choice<A>> {
         let &Product { core, variant, problem, splits, tile, .. } = product;
         let score = |tile: &_| Tile::of(tile).score(problem, self.compute_units());
         let kernel = self.kernel([core, variant], tile, problem, score)?;

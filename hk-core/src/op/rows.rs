@@ -48,6 +48,11 @@ impl<'a> RowOptions<'a> {
         self
     }
 
+    /// The tile configuration that is asked for.
+    pub const fn chosen_tile(&self) -> Option<&'a str> {
+        self.tile
+    }
+
     /// Checks these, and the sizes of arguments of `".."` rows of `"n"` elements, which it gives.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ mod views;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
@@ -242,6 +242,25 @@ impl<T: Element> Tensor<T> {
     /// ```
     pub fn into_permuted(mut self, axes: &[usize]) -> Result<Self> {
         self.0.layout = self.0.layout.permute("Tensor::into_permuted", axes, T::PACK)?;
+        Ok(self)
+    }
+
+    /// A range of one dimension, as [`narrow`](TensorSlice::narrow) shows it; the rest stays allocated.
+    ///
+    /// # Errors
+    /// As [`narrow`](TensorSlice::narrow).
+    ///
+    /// ```
+    /// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+    /// let x = hk_core::Tensor::from_slice(&stream, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// assert_eq!(x.into_narrowed(1, 1..2)?.to_vec()?, [2.0, 4.0]);
+    /// # Ok::<(), hk_core::Error>(())
+    /// ```
+    pub fn into_narrowed(mut self, axis: usize, range: Range<usize>) -> Result<Self> {
+        let (offset, layout) =
+            self.0.layout.narrow("Tensor::into_narrowed", axis, range, T::PACK)?;
+        self.0.offset += offset;
+        self.0.layout = layout;
         Ok(self)
     }
 }

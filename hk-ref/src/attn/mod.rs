@@ -8,4 +8,7 @@ pub mod lean_atten;
 pub mod lean_atten_paged;
 pub mod mha;
 pub mod pod_attn;
+pub mod fp8_mqa_logits;
+pub mod fused_bmm_rope_kv_cache;
+pub mod pa_mqa_logits;
 pub mod rope;

@@ -1,13 +1,14 @@
 //! Cases of latent caches.
 
-use hk_core::Arch;
 use hk_core::dtype::{DType, Real};
+use hk_core::{Arch, Result};
 use hk_ref::attn::fused_kv_cache::{Cache, Layout};
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
 use super::super::angles::{Numbers, Turns, size_of_rows, tables};
 use super::{Slots, cached, caches, dtype_for};
+use crate::fused_kv_cache::Latent;
 use crate::{
     CacheElement, FusedQkRopeCatAndCacheMlaOut, KvCacheOptions, RopeStyle, cat_and_cache_mla,
     fused_qk_rope_cat_and_cache_mla_into,
@@ -15,23 +16,23 @@ use crate::{
 
 /// What varies between cases, apart from element types and places.
 #[derive(Clone, Copy)]
-struct Spec {
-    op: &'static str,
+pub(in crate::parity) struct Spec {
+    pub(in crate::parity) op: &'static str,
     /// Tokens of queries, of keys, and with slots; query and key heads; elements that are not
     /// rotated and that are; slots; tokens that are decoded.
-    shape: [usize; 9],
-    dim: usize,
-    turns: Turns,
-    slots: Slots,
-    bits: u32,
-    scaled: bool,
+    pub(in crate::parity) shape: [usize; 9],
+    pub(in crate::parity) dim: usize,
+    pub(in crate::parity) turns: Turns,
+    pub(in crate::parity) slots: Slots,
+    pub(in crate::parity) bits: u32,
+    pub(in crate::parity) scaled: bool,
     /// Whether there are outputs that need not be.
-    more: bool,
-    name: &'static str,
+    pub(in crate::parity) more: bool,
+    pub(in crate::parity) name: &'static str,
 }
 
 impl Spec {
-    const fn new(op: &'static str, shape: [usize; 9]) -> Self {
+    pub(in crate::parity) const fn new(op: &'static str, shape: [usize; 9]) -> Self {
         Self {
             op,
             shape,
@@ -45,8 +46,9 @@ impl Spec {
         }
     }
 
-    fn case(self, [x, table, queries, cache]: [DType; 4], arch: Option<Arch>) -> Case {
-        let name = format!(
+    /// What varies, as a title.
+    pub(in crate::parity) fn title(&self) -> String {
+        format!(
             "{}, {:?} of {} bits{}{}{}, r {}",
             self.name,
             self.slots,
@@ -55,9 +57,12 @@ impl Spec {
             if self.more { ", all" } else { "" },
             self.turns,
             self.dim
-        );
+        )
+    }
+
+    fn case(self, [x, table, queries, cache]: [DType; 4], arch: Option<Arch>) -> Case {
         let dtypes = [x, table, queries, cache];
-        let mut info = CaseInfo::new("fused_kv_cache", self.op, name, &dtypes, &self.shape);
+        let mut info = CaseInfo::new("fused_kv_cache", self.op, self.title(), &dtypes, &self.shape);
         let [_, all, _, query_heads, heads, n, r, ..] = self.shape;
         (info.arch, info.size) = (arch, size_of_rows(all * (query_heads + heads) * (n + r)));
         Case::new(info, move |s| {
@@ -86,71 +91,122 @@ fn side_by_side(a: &Rotated, b: &Rotated, widths: [usize; 2]) -> Rotated {
     all
 }
 
-fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec) {
-    let [tokens, all, listed, query_heads, heads, n, r, count, decoded] = spec.shape;
+/// Keys of a case, which an op puts into the cache.
+struct Keys<T: Real, C: CacheElement> {
+    nope: Arg<T>,
+    pe: Arg<T>,
+    rotated: Rotated,
+    scale: Option<Arg<f32>>,
+    slots: Numbers,
+    kv_cache: Arg<C>,
+}
+
+/// The keys, of which `rotate` gives the second parts as they are stored.
+fn keys<T: Real, C: CacheElement>(
+    s: &mut Setup,
+    spec: Spec,
+    rotate: impl FnOnce(&[f64], usize) -> Rotated,
+) -> Keys<T, C> {
+    let [_, all, listed, _, heads, n, r, count, _] = spec.shape;
     let cache = Cache { layout: Layout::Nhd, sizes: [count, 1, heads, n + r], x: 1 };
     let slots = spec.slots.draw(s, listed, count, spec.bits);
-    let k_nope = s.input::<T>("k_nope", &[all, heads, n], Draw::Normal);
-    let k_pe = s.input::<T>("k_pe", &[all, heads, r], Draw::Normal);
+    let nope = s.input::<T>("k_nope", &[all, heads, n], Draw::Normal);
+    let pe = s.input::<T>("k_pe", &[all, heads, r], Draw::Normal);
     let scale = spec.scaled.then(|| s.given("k_scale", &[1], vec![0.21f32]));
-    let (rope, slack) = (spec.turns.rope(spec.dim, r), spec.turns.slack());
-    let rotates = spec.op != "cat_and_cache_mla";
-    let angles = rotates.then(|| tables::<W>(s, &rope, spec.turns, &[tokens], |token| token));
-    let rotate = |x: &[f64], heads: usize| {
-        let mut rotated = Rotated::default();
-        for (row, x) in x.chunks_exact(r).enumerate() {
-            match &angles {
-                Some(angles) if row / heads < tokens => {
-                    let [cos, sin] = angles.rows(angles.positions[row / heads]);
-                    rope.rotate(x, cos, sin, &mut rotated);
-                }
-                _ => rotated.copy(x),
-            }
-        }
-        rotated
-    };
-    let copied = |x: &Arg<T>| {
-        let mut rows = Rotated::default();
-        rows.copy(&x.numbers());
-        rows
-    };
-    let keys = rotate(&k_pe.numbers(), heads);
-    let rows = side_by_side(&copied(&k_nope), &keys, [n, r]);
-    let kv_cache = {
-        let held: Vec<C> = s.draw("kv_cache", &[count, heads, n + r], Draw::Normal);
-        let scale = scale.as_ref().map(|scale: &Arg<f32>| scale.elements()[0]);
-        let numbers = hk_core::dtype::decode(&held);
-        let expected = cache.expected(numbers, &rows, &slots, scale, [T::DTYPE, C::DTYPE], slack);
-        s.output::<C>("kv_cache", &[count, heads, n + r], expected).holding(held)
-    };
+    let rotated = rotate(&pe.numbers(), heads);
+    let rows = side_by_side(&copied(&nope), &rotated, [n, r]);
+    let held: Vec<C> = s.draw("kv_cache", &[count, heads, n + r], Draw::Normal);
+    let number = scale.as_ref().map(|scale: &Arg<f32>| scale.elements()[0]);
+    let (numbers, dtypes) = (hk_core::dtype::decode(&held), [T::DTYPE, C::DTYPE]);
+    let expected = cache.expected(numbers, &rows, &slots, number, dtypes, spec.turns.slack());
+    let kv_cache = s.output::<C>("kv_cache", &[count, heads, n + r], expected).holding(held);
     let slots = Numbers::given(s, "slot_mapping", &[listed], &slots, spec.bits);
-    let options = move |call: &mut dyn FnMut(&KvCacheOptions<'_>) -> hk_core::Result<()>| {
-        let scale = scale.as_ref().map(Arg::get);
+    Keys { nope, pe, rotated, scale, slots, kv_cache }
+}
+
+fn copied<T: Real>(x: &Arg<T>) -> Rotated {
+    let mut rows = Rotated::default();
+    rows.copy(&x.numbers());
+    rows
+}
+
+impl<T: Real, C: CacheElement> Keys<T, C> {
+    /// Calls with the options of the case.
+    fn with_options(
+        &self,
+        spec: Spec,
+        call: impl FnOnce(&KvCacheOptions<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let scale = self.scale.as_ref().map(Arg::get);
         let mut rope = spec.turns.options();
         if !spec.slots.are_right() {
             rope = rope.validate_indices(false);
         }
         let options = KvCacheOptions::default().rope(rope);
         call(&scale.iter().fold(options, |options, scale| options.k_scale(scale)))
-    };
-    if !rotates {
+    }
+}
+
+fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec) {
+    let [tokens, _, _, query_heads, _, n, r, ..] = spec.shape;
+    if spec.op == "cat_and_cache_mla" {
+        let keys = keys::<T, C>(s, spec, |x, _| {
+            let mut rows = Rotated::default();
+            rows.copy(x);
+            rows
+        });
         s.call(move || {
-            options(&mut |options| {
-                let (nope, pe) = (k_nope.get(), k_pe.get());
-                let cache = &mut *kv_cache.get();
-                slots.with(|slots| cat_and_cache_mla(&nope, &pe, slots, options, cache))
+            keys.with_options(spec, |options| {
+                let (nope, pe) = (keys.nope.get(), keys.pe.get());
+                let cache = &mut *keys.kv_cache.get();
+                keys.slots.with(|slots| cat_and_cache_mla(&nope, &pe, slots, options, cache))
             })
         });
         return;
     }
     let q_nope = s.input::<T>("q_nope", &[tokens, query_heads, n], Draw::Normal);
+    let first = copied(&q_nope);
+    let queries = |rotated: &Rotated| {
+        let queries = side_by_side(&first, rotated, [n, r]);
+        queries.expected(T::DTYPE, O::DTYPE, spec.turns.slack())
+    };
+    set_up_fused::<T, W, O, C>(s, spec, queries, move |latent, out| {
+        let Latent { q_pe, k_nope, k_pe, slots, angles, options } = latent;
+        let q = q_nope.get();
+        fused_qk_rope_cat_and_cache_mla_into(&q, q_pe, k_nope, k_pe, slots, angles, options, out)
+    });
+}
+
+/// Sets up all but the first parts of queries, for `call`. `queries` gives what becomes of them, beside
+/// their second parts, rotated.
+pub(in crate::parity) fn set_up_fused<T: Real, W: Real, O: Real, C: CacheElement>(
+    s: &mut Setup,
+    spec: Spec,
+    queries: impl FnOnce(&Rotated) -> Expected,
+    call: impl Fn(Latent<'_, T, W>, FusedQkRopeCatAndCacheMlaOut<'_, T, O, C>) -> Result<()> + 'static,
+) {
+    let [tokens, all, _, query_heads, heads, n, r, _, decoded] = spec.shape;
+    let (rope, slack) = (spec.turns.rope(spec.dim, r), spec.turns.slack());
+    let angles = tables::<W>(s, &rope, spec.turns, &[tokens], |token| token);
+    let rotate = |x: &[f64], heads: usize| {
+        let mut rotated = Rotated::default();
+        for (row, x) in x.chunks_exact(r).enumerate() {
+            match angles.positions.get(row / heads) {
+                Some(position) => {
+                    let [cos, sin] = angles.rows(*position);
+                    rope.rotate(x, cos, sin, &mut rotated);
+                }
+                None => rotated.copy(x),
+            }
+        }
+        rotated
+    };
+    let keys = keys::<T, C>(s, spec, rotate);
     let q_pe = s.input::<T>("q_pe", &[tokens, query_heads, r], Draw::Normal);
     let rotated = rotate(&q_pe.numbers(), query_heads);
-    let queries = side_by_side(&copied(&q_nope), &rotated, [n, r]);
-    let queries = queries.expected(T::DTYPE, O::DTYPE, slack);
-    let q_out = s.output::<O>("q_out", &[tokens, query_heads, n + r], queries);
+    let q_out = s.output::<O>("q_out", &[tokens, query_heads, n + r], queries(&rotated));
     let k_pe_out = spec.more.then(|| {
-        let expected = keys.expected(T::DTYPE, T::DTYPE, slack);
+        let expected = keys.rotated.clone().expected(T::DTYPE, T::DTYPE, slack);
         s.output::<T>("k_pe_out", &[all, heads, r], expected)
     });
     let decode = spec.more.then(|| {
@@ -164,9 +220,8 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
         let zeros = vec![O::from_f64(0.0); decoded * query_heads * n];
         s.output::<O>("q_nope_zeros", &[decoded, query_heads, n], Expected::bits(&zeros))
     });
-    let Some(angles) = angles else { return };
     s.call(move || {
-        options(&mut |options| {
+        keys.with_options(spec, |options| {
             let (mut k_pe_out, mut decode, mut zeros) = (
                 k_pe_out.as_ref().map(Arg::get),
                 decode.as_ref().map(Arg::get),
@@ -177,15 +232,12 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
                 k_pe: k_pe_out.as_deref_mut(),
                 decode_q_pe: decode.as_deref_mut(),
                 q_nope_zeros: zeros.as_deref_mut(),
-                kv_cache: &mut *kv_cache.get(),
+                kv_cache: &mut *keys.kv_cache.get(),
             };
-            let (q_nope, q_pe, k_nope, k_pe) = (q_nope.get(), q_pe.get(), k_nope.get(), k_pe.get());
+            let (q_pe, k_nope, k_pe) = (&*q_pe.get(), &*keys.nope.get(), &*keys.pe.get());
             angles.with(|angles| {
-                slots.with(|slots| {
-                    fused_qk_rope_cat_and_cache_mla_into(
-                        &q_nope, &q_pe, &k_nope, &k_pe, slots, angles, options, out,
-                    )
-                })
+                keys.slots
+                    .with(|slots| call(Latent { q_pe, k_nope, k_pe, slots, angles, options }, out))
             })
         })
     });
