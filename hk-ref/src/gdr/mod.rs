@@ -12,3 +12,4 @@ pub mod gdr_utils;
 pub mod index;
 pub mod op;
 pub mod solve_tril;
+pub mod wy_representation;
