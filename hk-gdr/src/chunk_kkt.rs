@@ -13,18 +13,18 @@ pub(crate) const MOST_KEYS: usize = 256;
 kernel_args! {
     /// Arguments of the kernel, as `kernels/chunk_kkt.hip` declares them.
     pub(crate) struct ChunkKktArgs {
-        schedule: ChunkSchedule,
-        k: TokenHeads,
-        g: TokenHeads,
-        beta: TokenHeads,
-        sums: TokenHeads,
-        a: TokenHeads,
-        key_heads: u32,
-        group: u32,
-        keys: u32,
-        is_two: u32,
-        clamps: u32,
-        reserved: u32,
+        pub(crate) schedule: ChunkSchedule,
+        pub(crate) k: TokenHeads,
+        pub(crate) g: TokenHeads,
+        pub(crate) beta: TokenHeads,
+        pub(crate) sums: TokenHeads,
+        pub(crate) a: TokenHeads,
+        pub(crate) key_heads: u32,
+        pub(crate) group: u32,
+        pub(crate) keys: u32,
+        pub(crate) is_two: u32,
+        pub(crate) clamps: u32,
+        pub(crate) reserved: u32,
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn chunk_kkt<T: ChunkElement, O: Real>(
     op.arguments.limit("k", 1..=MOST_KEYS)?;
     op.arguments.limit("c", chunk..=chunk)?;
     let [h, hv, keys] = op.arguments.sizes(["h", "hv", "k"])?;
-    let call = op.arguments.check()?;
+    let call = op.check()?;
     let kernel = KERNELS.function(call.device(), call.op(), "chunk_kkt", T::DTYPE.name(), &[])?;
     let grid = grid(&call, "k", [schedule.chunks, h as u32, 1])?;
     if grid == 0 {

@@ -68,7 +68,7 @@ pub(crate) fn chunk_wu<T: ChunkElement>(
     let is_type = [T::CODE, f32::CODE].contains(&tm.element_type);
     op.arguments.require(is_type, "tm", "of the type of k, or f32", inputs.tm.dtype())?;
     let [h, hv, keys, values] = op.arguments.sizes(["h", "hv", "k", "v"])?;
-    let call = op.arguments.check()?;
+    let call = op.check()?;
     let kernel = KERNELS.function(call.device(), call.op(), "chunk_wu", T::DTYPE.name(), &[])?;
     let grid = grid(&call, "k", [schedule.chunks, hv as u32, 1])?;
     if grid == 0 {

@@ -101,10 +101,30 @@ impl<'a> ChunkOp<'a> {
         self.chunking.size()
     }
 
+    /// Whether sequences follow each other.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.chunking.schedule.is_some()
+    }
+
+    /// Checks what remains, once all is declared.
+    pub(crate) fn check(self) -> Result<Call> {
+        let [h, hv] = self.arguments.sizes(["h", "hv"])?;
+        self.arguments.require(hv % h == 0, "hv", format!("a multiple of h, {h}"), hv)?;
+        self.arguments.check()
+    }
+
+    /// The factor of queries, `1 / sqrt(k)` if it is not given.
+    pub(crate) fn scale(&self, scale: Option<f32>) -> Result<f32> {
+        let [k] = self.arguments.sizes(["k"])?;
+        let scale = scale.unwrap_or_else(|| 1.0 / (k as f32).sqrt());
+        let is_scale = scale > 0.0 && scale.is_finite();
+        self.arguments.require(is_scale, "scale", "positive and finite", scale)?;
+        Ok(scale)
+    }
+
     /// Bounds tell where sequences are.
     fn placed(&self, of: TokenHeads) -> TokenHeads {
-        let is_packed = self.chunking.schedule.is_some();
-        TokenHeads { sequence: if is_packed { 0 } else { of.sequence }, ..of }
+        TokenHeads { sequence: if self.is_packed() { 0 } else { of.sequence }, ..of }
     }
 
     /// Declares an input of rows of heads.
@@ -203,8 +223,7 @@ impl<'a> ChunkOp<'a> {
         for (size, least) in [("b", 0), ("t", 0), ("h", 1), ("hv", 1)] {
             arguments.limit(size, least..=most)?;
         }
-        let [b, t, h, hv] = arguments.sizes(["b", "t", "h", "hv"])?;
-        arguments.require(hv % h == 0, "hv", format!("a multiple of h, {h}"), hv)?;
+        let [b, t] = arguments.sizes(["b", "t"])?;
         let size = chunking.size();
         arguments.require([16, 32, 64].contains(&size), "chunk_size", "16, 32 or 64", size)?;
         let null = AnyPtr::NULL;
@@ -235,11 +254,11 @@ impl<'a> ChunkOp<'a> {
             schedule.chunk_ids = index("chunk_ids", &of.chunk_ids, &["chunks"])?;
             schedule.offsets = index("chunk_offsets", &of.chunk_offsets, &["bounds"])?;
             arguments.limit("bounds", of.sequences + 1..=of.sequences + 1)?;
+            arguments.define("bounds-1", of.sequences);
             schedule.sequences = of.sequences as u32;
             chunks = arguments.sizes(["chunks"])?[0];
-        } else {
-            arguments.define("chunks", chunks);
         }
+        arguments.define("sum(ceil(t/c))", chunks);
         arguments.require(chunks <= most, "t", "fewer than 2^31 chunks", chunks)?;
         schedule.chunks = chunks as u32;
         Ok(schedule)

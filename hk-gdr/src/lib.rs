@@ -6,7 +6,10 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod chunk_delta_h;
 mod chunk_kkt;
+pub mod chunk_o;
+mod chunk_states;
 mod chunk_wu;
 pub mod chunks;
 pub mod cumsum;
@@ -38,6 +41,11 @@ pub use causal_conv1d_split_qkv::{
     CausalConv1dUpdateSplitQkvOut, ConvQkv, causal_conv1d_update_split_qkv,
     causal_conv1d_update_split_qkv_into,
 };
+pub use chunk_delta_h::{
+    ChunkDeltaH, ChunkDeltaHOptions, ChunkDeltaHOut, chunk_delta_h_fwd, chunk_delta_h_fwd_into,
+};
+pub use chunk_o::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into};
+pub use chunk_states::ChunkStates;
 pub use chunks::{ChunkElement, ChunkGates, CumulativeGates, GateBase};
 pub use cumsum::{
     CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, cumsum_vector_into,

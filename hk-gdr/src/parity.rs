@@ -4,6 +4,8 @@
 mod causal_conv1d;
 mod causal_conv1d_fwd_split_qkv;
 mod causal_conv1d_split_qkv;
+mod chunk_delta_h;
+mod chunk_o;
 mod chunks;
 mod convolution;
 mod cumsum;
@@ -43,6 +45,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(solve_tril::cases());
     cases.extend(fused_cumsum_kkt::cases());
     cases.extend(wy_representation::cases());
+    cases.extend(chunk_delta_h::cases());
+    cases.extend(chunk_o::cases());
     cases
 }
 
