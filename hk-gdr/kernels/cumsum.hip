@@ -6,6 +6,7 @@
 // up their own, and exchange sums. What they have not yet come in turn, from the end of the chunk if sums
 // are to end there, so that each sum is of its own tokens alone.
 #include "hk/elements.h"
+#include "hk/lane_sums.h"
 #include "hk/sequences.h"
 
 namespace hk {
@@ -42,26 +43,6 @@ namespace {
 // Tokens of a lane.
 constexpr u32 run = 8;
 using run_values = vec<f32, run>;
-
-// What a lane's sums begin with, and the sum of all its column's lanes.
-struct lane_sums {
-  f32 before;
-  f32 all;
-};
-
-// Of `lanes` lanes next to each other, which have `own` each, in the order of lanes or in reverse.
-__device__ inline lane_sums scan_lanes(f32 own, u32 lanes, bool reverse) {
-  lane_sums sums{0, own};
-  static_for<5>([&](auto bit) {
-    constexpr u32 half = 1 << bit.value;
-    if (half >= lanes) return;
-    const f32 other = bit_cast<f32>(arch::other_half<half>(bit_cast<u32>(sums.all)));
-    const bool is_upper = (lane_id() & half) != 0;
-    sums.before += is_upper != reverse ? other : 0;
-    sums.all += other;
-  });
-  return sums;
-}
 
 template <class Tile>
 __device__ inline void cumsum(const CumsumArgs& args) {

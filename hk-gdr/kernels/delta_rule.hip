@@ -13,18 +13,9 @@
 #include "hk/delta_rule.h"
 #include "hk/math.h"
 #include "hk/sequences.h"
+#include "hk/token_heads.h"
 
 namespace hk {
-
-// A tensor of tokens of heads; distances in elements.
-struct TokenHeads {
-  const void* base;  // null if there is none
-  i64 sequence;
-  i64 token;
-  i64 head;
-  u32 element_type;  // a dtype
-  u32 reserved;
-};
 
 struct DeltaRuleArgs {
   TokenHeads q;
@@ -77,17 +68,6 @@ __device__ inline const DeltaRuleArgs& arguments_again() {
   auto arguments = arch::kernel_arguments<DeltaRuleArgs>();
   asm volatile("" : "+s"(arguments));
   return *(const DeltaRuleArgs*)arguments;
-}
-
-// Element `at` of a tensor, as bits that are not yet looked at, and the number that they are.
-__device__ inline u32 load_bits(const void* base, u32 type, i64 at) {
-  if (static_cast<dtype>(type) == dtype::f32) return static_cast<const u32*>(base)[at];
-  return static_cast<const u16*>(base)[at];
-}
-__device__ inline f32 number(u32 bits, u32 type) {
-  if (static_cast<dtype>(type) == dtype::f32) return bit_cast<f32>(bits);
-  if (static_cast<dtype>(type) == dtype::f16) return to_f32(bit_cast<f16>(static_cast<u16>(bits)));
-  return bit_cast<f32>(bits << 16);
 }
 
 // What a wave has to do. All of it is the same for the wave.

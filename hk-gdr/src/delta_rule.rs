@@ -4,7 +4,7 @@ mod recurrence;
 
 pub(crate) use recurrence::{Recurrence, Shared};
 
-use hk_core::dtype::{Real, bf16, f16};
+use hk_core::dtype::{DType, Real, bf16, f16};
 use hk_core::op::Argument;
 use hk_core::op::indices::IndexList;
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice, kernel_args};
@@ -33,6 +33,26 @@ pub enum RealTensor<'a> {
     F16(&'a TensorSlice<f16>),
     /// Of f32.
     F32(&'a TensorSlice<f32>),
+}
+
+impl<'a> RealTensor<'a> {
+    /// Elements of each dimension.
+    pub(crate) fn shape(&self) -> &'a [usize] {
+        match self {
+            Self::Bf16(tensor) => tensor.shape(),
+            Self::F16(tensor) => tensor.shape(),
+            Self::F32(tensor) => tensor.shape(),
+        }
+    }
+
+    /// The element type.
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Self::Bf16(_) => DType::Bf16,
+            Self::F16(_) => DType::F16,
+            Self::F32(_) => DType::F32,
+        }
+    }
 }
 
 macro_rules! real_tensors {
@@ -66,7 +86,7 @@ kernel_args! {
 }
 
 impl TokenHeads {
-    const NONE: Self =
+    pub(crate) const NONE: Self =
         Self { base: AnyPtr::NULL, sequence: 0, token: 0, head: 0, element_type: 0, reserved: 0 };
 
     /// Tokens of rows of heads.

@@ -6,8 +6,15 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod chunk_delta_h;
+mod chunk_kkt;
+pub mod chunk_o;
+mod chunk_states;
+mod chunk_wu;
+pub mod chunks;
 pub mod cumsum;
 pub mod delta_rule;
+pub mod fused_cumsum_kkt;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
@@ -19,6 +26,7 @@ pub mod op;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod solve_tril;
+pub mod wy_representation;
 
 pub use causal_conv1d::{
     CausalConv1d, CausalConv1dOptions, CausalConv1dOut, CausalConv1dUpdateOut,
@@ -33,10 +41,19 @@ pub use causal_conv1d_split_qkv::{
     CausalConv1dUpdateSplitQkvOut, ConvQkv, causal_conv1d_update_split_qkv,
     causal_conv1d_update_split_qkv_into,
 };
+pub use chunk_delta_h::{
+    ChunkDeltaH, ChunkDeltaHOptions, ChunkDeltaHOut, chunk_delta_h_fwd, chunk_delta_h_fwd_into,
+};
+pub use chunk_o::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into};
+pub use chunk_states::ChunkStates;
+pub use chunks::{ChunkElement, ChunkGates, CumulativeGates, GateBase};
 pub use cumsum::{
     CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, cumsum_vector_into,
 };
 pub use delta_rule::{RealTensor, State, StateLayout};
+pub use fused_cumsum_kkt::{
+    CumsumKkt, CumsumKktOptions, CumsumKktOut, fused_cumsum_kkt, fused_cumsum_kkt_into,
+};
 pub use fused_gdn_gating_prefill::{
     GdnGating, GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into,
 };
@@ -77,6 +94,10 @@ pub use op::{
     op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
 };
 pub use solve_tril::{SolveTrilOptions, solve_tril, solve_tril_into};
+pub use wy_representation::{
+    ChunkKktOptions, ChunkWU, ChunkWUOut, RecomputeWUOptions, chunk_scaled_dot_kkt,
+    chunk_scaled_dot_kkt_into, recompute_w_u, recompute_w_u_into,
+};
 
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::rows::RowOptions;

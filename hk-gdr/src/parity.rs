@@ -4,9 +4,13 @@
 mod causal_conv1d;
 mod causal_conv1d_fwd_split_qkv;
 mod causal_conv1d_split_qkv;
+mod chunk_delta_h;
+mod chunk_o;
+mod chunks;
 mod convolution;
 mod cumsum;
 mod delta_rule;
+mod fused_cumsum_kkt;
 mod fused_gdn_gating_prefill;
 mod fused_qkvzba_split;
 mod fused_recurrent;
@@ -16,6 +20,7 @@ mod index;
 mod indices;
 mod op;
 mod solve_tril;
+mod wy_representation;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -38,6 +43,10 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_recurrent::cases());
     cases.extend(fused_sigmoid_gating_recurrent::cases());
     cases.extend(solve_tril::cases());
+    cases.extend(fused_cumsum_kkt::cases());
+    cases.extend(wy_representation::cases());
+    cases.extend(chunk_delta_h::cases());
+    cases.extend(chunk_o::cases());
     cases
 }
 

@@ -3,6 +3,8 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod chunk_delta_h;
+pub mod chunk_o;
 pub mod cumsum;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
@@ -12,3 +14,4 @@ pub mod gdr_utils;
 pub mod index;
 pub mod op;
 pub mod solve_tril;
+pub mod wy_representation;

@@ -1,0 +1,210 @@
+//! Cases of `chunk_fwd_o`.
+
+use hk_core::dtype::{DType, Real, bf16, f16};
+use hk_ref::gdr::chunk_o::{Queries, answer};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
+
+use super::chunks::{
+    chunks, log2_of, logarithms, per_head, rows, scalars, schedule, shape, sums_of,
+};
+use super::delta_rule::{Sizes, numbers};
+use crate::{ChunkElement, ChunkGates, ChunkOOptions, GateBase, StateLayout, chunk_fwd_o_into};
+
+/// What a case has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Content {
+    /// As models.
+    Model,
+    /// States of zeros.
+    NoStates,
+    /// Values of zeros.
+    NoValues,
+    /// Queries and keys of the first unit vector, no decays and no states: running sums.
+    Sums,
+}
+
+/// What varies between cases.
+#[derive(Debug, Clone)]
+struct Spec {
+    sizes: Sizes,
+    chunk: usize,
+    base: GateBase,
+    gated: bool,
+    content: Content,
+    layout: StateLayout,
+    scale: Option<f32>,
+    /// Element types of q, k, v and o, and of snapshots.
+    dtypes: [DType; 2],
+    place: Placement,
+    size: Size,
+}
+
+impl Spec {
+    fn new(sizes: Sizes, chunk: usize) -> Self {
+        Self {
+            sizes,
+            chunk,
+            base: GateBase::E,
+            gated: true,
+            content: Content::Model,
+            layout: StateLayout::Kv,
+            scale: None,
+            dtypes: [DType::Bf16; 2],
+            place: Placement::DENSE,
+            size: Size::Quick,
+        }
+    }
+
+    fn case(self) -> Case {
+        let Self { chunk, base, layout, content, .. } = self;
+        let mut title = format!("{:?}, chunks of {chunk}", self.sizes.lengths);
+        title += &format!(", {base:?}, {layout:?} states, {content:?}");
+        title += &self.scale.map(|scale| format!(", times {scale}")).unwrap_or_default();
+        for (is_said, what) in [(self.sizes.packed, ", packed"), (!self.gated, ", no decays")] {
+            title += if is_said { what } else { "" };
+        }
+        let (place, size) = (self.place, self.size);
+        let [k, h] = self.dtypes;
+        let shape = shape(&self.sizes);
+        let info = CaseInfo::new("chunk_o", "chunk_fwd_o", title, &[k, h, k], &shape);
+        let set_up = move |s: &mut Setup| {
+            real!(h, H => match k {
+                DType::F16 => set_up::<f16, H>(s, &self),
+                _ => set_up::<bf16, H>(s, &self),
+            });
+        };
+        Case::new(info, set_up).place(place).size(size).writes_once()
+    }
+}
+
+fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
+    let Spec { ref sizes, chunk: size, base, layout, content, .. } = *spec;
+    let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
+    let [b, t] = sizes.tokens();
+    let len = sizes.state_len();
+    let unit = |s: &mut Setup, name| {
+        let mut elements = sizes.unit_rows::<K>(s, name);
+        if content == Content::Sums {
+            let first = |i| K::from_f64(if i % keys == 0 { 1.0 } else { 0.0 });
+            elements = (0..elements.len()).map(first).collect();
+        }
+        s.given(name, &sizes.of_tokens(&[h, keys]), elements)
+    };
+    let (q, k) = (unit(s, "q"), unit(s, "k"));
+    let zeros = |is_zero: bool, count| is_zero.then(|| vec![0.0; count]);
+    let value_shape = sizes.of_tokens(&[hv, values]);
+    let mut v: Vec<K> = s.draw("v", &value_shape, Draw::Normal);
+    if let Some(zeros) = zeros(content == Content::NoValues, v.len()) {
+        v = zeros.into_iter().map(K::from_f64).collect();
+    }
+    let v = s.given("v", &value_shape, v);
+    let g: Vec<f64> = logarithms(s, sizes).into_iter().map(f64::from).collect();
+    let sums = sums_of(sizes, size, &g, base);
+    let sums = spec.gated.then(|| s.given("g", &sizes.of_tokens(&[hv]), sums));
+    let all = chunks(sizes, size);
+    let state_shape = sizes.states(all.len(), layout);
+    let mut states: Vec<H> = s.draw("h", &state_shape, Draw::Scaled(-1));
+    if let Some(zeros) = zeros(matches!(content, Content::NoStates | Content::Sums), states.len()) {
+        states = zeros.into_iter().map(H::from_f64).collect();
+    }
+    let states = s.given("h", &state_shape, states);
+
+    let (of_q, of_k, of_v) = (q.numbers(), k.numbers(), v.numbers());
+    let of_states = sizes.turned(&states.numbers(), layout);
+    let of_sums = match &sums {
+        Some(_) => numbers(&sums).into_iter().map(|sum| sum / log2_of(base)).collect(),
+        None => vec![0.0; b * t * hv],
+    };
+    let scale = spec.scale.map_or(1.0 / (keys as f64).sqrt(), f64::from);
+    let mut o = vec![0.0; b * t * hv * values];
+    for (number, tokens) in all.iter().enumerate() {
+        for head in 0..hv {
+            let chunk = Queries {
+                q: rows(&of_q, tokens, [h, head / (hv / h), keys]),
+                k: rows(&of_k, tokens, [h, head / (hv / h), keys]),
+                v: rows(&of_v, tokens, [hv, head, values]),
+                sums: scalars(&of_sums, tokens, hv, head),
+            };
+            let state = &of_states[(number * hv + head) * len..][..len];
+            for (token, answer) in tokens.iter().zip(answer(state, &chunk, scale)) {
+                o[(token * hv + head) * values..][..values].copy_from_slice(&answer);
+            }
+        }
+    }
+    let gate = if K::DTYPE == DType::Bf16 { 3.6e-3 } else { 5e-4 };
+    let expected = match content {
+        // Sums of f32, of as many numbers as there are before, rounded once.
+        Content::Sums => {
+            let most = o.iter().fold(0.0, |most, x| f64::max(most, x.abs()));
+            let slack = vec![1e-5 * most; o.len()];
+            Expected::rounded(o, K::DTYPE, false).plus(slack)
+        }
+        _ => per_head(o, [b, t, hv, values], K::DTYPE, gate),
+    };
+    let o = s.output::<K>("o", &value_shape, expected);
+    let (schedule, spec) = (schedule(s, sizes, size), spec.clone());
+    s.call(move || {
+        let sums = sums.as_ref().map(Arg::get);
+        let mut options = ChunkOOptions::default().state_layout(layout);
+        options = match &schedule {
+            Some(schedule) => options.schedule(schedule),
+            None => options.chunk_size(spec.chunk),
+        };
+        if let Some(sums) = &sums {
+            options = options.gates(ChunkGates { sums, base });
+        }
+        if let Some(scale) = spec.scale {
+            options = options.scale(scale);
+        }
+        let (q, k, v, h) = (q.get(), k.get(), v.get(), states.get());
+        chunk_fwd_o_into(&q, &k, &v, &h, &options, &mut *o.get())
+    });
+}
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut specs = Vec::new();
+    for layout in [StateLayout::Kv, StateLayout::Vk] {
+        for chunk in [16, 32, 64] {
+            let sizes = Sizes::new([2, chunk + 3], [1, 2], [64, 64]);
+            specs.push(Spec { layout, ..Spec::new(sizes, chunk) });
+            for tokens in [1, 15, 33] {
+                let sizes = Sizes::new([1, tokens], [1, 2], [60, 60]);
+                specs.push(Spec { layout, ..Spec::new(sizes, chunk) });
+            }
+        }
+        for (heads, sizes) in [
+            ([1, 1], [1, 1]),
+            ([1, 2], [100, 17]),
+            ([1, 1], [128, 64]),
+            ([1, 1], [64, 256]),
+            ([1, 1], [256, 40]),
+            ([1, 1], [255, 129]),
+            ([2, 8], [32, 16]),
+        ] {
+            specs.push(Spec { layout, ..Spec::new(Sizes::new([1, 65], heads, sizes), 64) });
+        }
+        for lengths in [&[15, 0, 40, 1][..], &[0, 0]] {
+            let sizes = Sizes::packed(lengths, [1, 2], [36, 20]);
+            specs.push(Spec { layout, ..Spec::new(sizes, 16) });
+        }
+        for dtypes in [DType::Bf16, DType::F16].iter().flat_map(|k| REALS.map(|h| [*k, h])) {
+            let sizes = Sizes::new([1, 37], [1, 2], [44, 28]);
+            specs.push(Spec { layout, dtypes, base: GateBase::Two, ..Spec::new(sizes, 32) });
+        }
+        for content in [Content::NoStates, Content::NoValues, Content::Sums] {
+            let sizes = Sizes::new([1, 64], [1, 2], [40, 64]);
+            let gated = content != Content::Sums;
+            specs.push(Spec { layout, content, gated, ..Spec::new(sizes, 64) });
+        }
+        let small = Spec::new(Sizes::new([2, 3], [2, 4], [4, 8]), 16);
+        specs.push(Spec { layout, gated: false, ..small.clone() });
+        specs.push(Spec { layout, scale: Some(2.5), ..small.clone() });
+        specs.push(Spec { layout, place: Placement::DENSE.gap(8).shift(1), ..small });
+    }
+    let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
+    specs.push(Spec { size: Size::Core, ..long });
+    let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);
+    specs.push(Spec { size: Size::Large, ..large });
+    specs.into_iter().map(Spec::case).collect()
+}
