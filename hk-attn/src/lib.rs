@@ -5,6 +5,7 @@
 mod angles;
 mod attention;
 mod cache;
+pub mod extend_attn;
 pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
@@ -29,6 +30,9 @@ pub use attention::{
     RealNumbers, Window,
 };
 pub use cache::{CacheElement, CacheLayout};
+pub use extend_attn::{
+    ExtendMask, ExtendOptions, ExtendPrefix, extend_attn_fwd, extend_attn_fwd_into,
+};
 pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into};
 pub use fused_bmm_rope_kv_cache::{
     BmmRopeOptions, fused_fp4_bmm_rope_cat_and_cache_mla,

@@ -3,6 +3,7 @@
 
 mod angles;
 mod attention;
+mod extend_attn;
 mod fp8_mqa_logits;
 mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
@@ -28,6 +29,7 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 /// Every case of every op.
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
+    cases.extend(extend_attn::cases());
     cases.extend(fp8_mqa_logits::cases());
     cases.extend(fused_bmm_rope_kv_cache::cases());
     cases.extend(fused_kv_cache::cases());

@@ -387,13 +387,13 @@ impl<'a> Problem<'a> {
         let [hq, hk] = arguments.sizes(["hq", "hk"])?;
         arguments.require(hq % hk == 0, "hq", format!("a multiple of hk, {hk}"), hq)?;
         let mut call = arguments.check()?;
-        if call.validates_indices(options.validate_indices)? {
-            checks.into_iter().try_for_each(|check| check(&call))?;
-        }
         let rows = u64::from(args.q_length) * u64::from(args.group);
         let heads = u64::from(args.sequences) * u64::from(args.kv_heads);
         if rows == 0 || heads == 0 {
             return Ok(());
+        }
+        if call.validates_indices(options.validate_indices)? {
+            checks.into_iter().try_for_each(|check| check(&call))?;
         }
         // Weights grow with scores there.
         let is_scaled =

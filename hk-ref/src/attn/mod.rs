@@ -1,14 +1,15 @@
 //! References of `hk-attn`.
 
 pub mod attention;
+pub mod extend_attn;
+pub mod fp8_mqa_logits;
+pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 pub mod lean_atten;
 pub mod lean_atten_paged;
 pub mod mha;
-pub mod pod_attn;
-pub mod fp8_mqa_logits;
-pub mod fused_bmm_rope_kv_cache;
 pub mod pa_mqa_logits;
+pub mod pod_attn;
 pub mod rope;
