@@ -6,6 +6,7 @@ mod angles;
 mod attention;
 mod cache;
 pub mod extend_attn;
+pub mod flash_attn_fwd_prefill;
 pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
@@ -21,6 +22,7 @@ pub mod pa_mqa_logits;
 pub mod parity;
 pub mod pod_attn;
 #[cfg(feature = "parity")]
+pub mod prefill_attn;
 mod product_heads;
 pub mod rope;
 
@@ -32,6 +34,9 @@ pub use attention::{
 pub use cache::{CacheElement, CacheLayout};
 pub use extend_attn::{
     ExtendMask, ExtendOptions, ExtendPrefix, extend_attn_fwd, extend_attn_fwd_into,
+};
+pub use flash_attn_fwd_prefill::{
+    FlashLayout, FlashOptions, flash_attn_fwd_prefill, flash_attn_fwd_prefill_into,
 };
 pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into};
 pub use fused_bmm_rope_kv_cache::{
@@ -70,6 +75,7 @@ pub use pa_mqa_logits::{
     paged_mqa_logits_stage1, paged_mqa_logits_stage1_into,
 };
 pub use pod_attn::{LeanBatch, PodOptions, pod_attn, pod_attn_into};
+pub use prefill_attn::{PrefillOptions, prefill_attn_fwd, prefill_attn_fwd_into};
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,

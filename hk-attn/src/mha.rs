@@ -108,7 +108,7 @@ pub fn mha_fwd_into<T: AttentionElement, O: AttentionOutput>(
     out: MhaOut<'_, O>,
 ) -> Result<()> {
     let mut problem = Problem::new("mha_fwd", *options);
-    problem.dense(q, k, v)?;
+    problem.dense(q, k, v, false)?;
     problem.require_narrow_values()?;
     problem.output(out.out, &["b", "sq", "hq", "dv"])?;
     problem.lse(out.lse, &["b", "hq", "sq"])?;
@@ -162,6 +162,6 @@ pub fn mha_varlen_fwd_into<T: AttentionElement, O: AttentionOutput>(
 }
 
 /// The dimensions of a tensor, or zeros if it has another number of them, which is told later.
-fn shape<const N: usize>(shape: &[usize]) -> [usize; N] {
+pub(crate) fn shape<const N: usize>(shape: &[usize]) -> [usize; N] {
     shape.try_into().unwrap_or([0; N])
 }

@@ -4,6 +4,7 @@
 mod angles;
 mod attention;
 mod extend_attn;
+mod flash_attn_fwd_prefill;
 mod fp8_mqa_logits;
 mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
@@ -14,6 +15,7 @@ mod lean_atten_paged;
 mod mha;
 mod pa_mqa_logits;
 mod pod_attn;
+mod prefill_attn;
 mod rope;
 mod tensors;
 
@@ -30,6 +32,8 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
     cases.extend(extend_attn::cases());
+    cases.extend(flash_attn_fwd_prefill::cases());
+    cases.extend(prefill_attn::cases());
     cases.extend(fp8_mqa_logits::cases());
     cases.extend(fused_bmm_rope_kv_cache::cases());
     cases.extend(fused_kv_cache::cases());

@@ -99,30 +99,58 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Declares `[b, sq, hq, d]`, `[b, sk, hk, d]` and `[b, sk, hk, dv]`.
+    /// Declares `[b, sq, hq, d]`, `[b, sk, hk, d]` and `[b, sk, hk, dv]`; or heads before rows.
     pub(crate) fn dense<Q: AttentionElement, K: AttentionElement>(
         &mut self,
         q: &TensorSlice<Q>,
         k: &TensorSlice<K>,
         v: &TensorSlice<K>,
+        heads_first: bool,
     ) -> Result<()> {
+        let dims: [&[&str]; 3] = if heads_first {
+            [&["b", "hq", "sq", "d"], &["b", "hk", "sk", "d"], &["b", "hk", "sk", "dv"]]
+        } else {
+            [&["b", "sq", "hq", "d"], &["b", "sk", "hk", "d"], &["b", "sk", "hk", "dv"]]
+        };
+        let order = |[sequence, a, b, _]: [i64; 4]| {
+            if heads_first { [sequence, b, a] } else { [sequence, a, b] }
+        };
         let arguments = &mut self.arguments;
-        let [q_sequence, q_row, q_head, _] =
-            arguments.input("q", q, &["b", "sq", "hq", "d"]).adjacent()?;
-        let [k_sequence, k_row, k_head, _] =
-            arguments.input("k", k, &["b", "sk", "hk", "d"]).adjacent()?;
-        let [v_sequence, v_row, v_head, _] =
-            arguments.input("v", v, &["b", "sk", "hk", "dv"]).adjacent()?;
+        let of_q = order(arguments.input("q", q, dims[0]).adjacent()?);
+        let of_k = order(arguments.input("k", k, dims[1]).adjacent()?);
+        let of_v = order(arguments.input("v", v, dims[2]).adjacent()?);
         let [b, sq, sk] = arguments.sizes(["b", "sq", "sk"])?;
         let [d, dv] = self.heads()?;
-        self.queries(q, [q_sequence, q_row, q_head]);
-        let keys = self.rows(k, [k_sequence, k_row, k_head], d);
-        let values = self.rows(v, [v_sequence, v_row, v_head], dv);
+        self.queries(q, of_q);
+        let (keys, values) = (self.rows(k, of_k, d), self.rows(v, of_v, dv));
         let (length, count) = (sk as u32, sk as u32);
         self.args.source[0] = KeySource { keys, values, length, count, ..KeySource::NONE };
         (self.args.sequences, self.args.q_length) = (b as u32, sq as u32);
         self.most_keys = sk;
         self.limit(["b", "sq", "sk"])
+    }
+
+    /// Declares how many rows of queries and of keys of each sequence count, `[b]`, if they are given.
+    pub(crate) fn used(
+        &mut self,
+        of_q: Option<Indices<'a>>,
+        of_k: Option<Indices<'a>>,
+    ) -> Result<()> {
+        let dims: &[&str] = if self.is_packed { &["bounds-1"] } else { &["b"] };
+        for (name, lengths) in [("seqused_q", of_q), ("seqused_k", of_k)] {
+            let Some(lengths) = lengths else { continue };
+            let list = lengths.declare(&mut self.arguments, name, dims)?;
+            if name == "seqused_q" {
+                self.args.q_lengths = list;
+            } else {
+                self.args.source[0].lengths = list;
+            }
+            self.check(move |call| {
+                let lengths = lengths.to_vec()?;
+                call.require_each(name, &lengths, "not negative", |_, length| length >= 0)
+            });
+        }
+        Ok(())
     }
 
     /// Declares `[tq, hq, d]`, `[tk, hk, d]` and `[tk, hk, dv]`, and the bounds of their sequences.
@@ -253,9 +281,11 @@ impl<'a> Problem<'a> {
         dims: &'static [&'static str],
     ) -> Result<()> {
         let declared = self.arguments.output("out", out, dims);
-        let strides = if dims.len() == 4 {
-            let [sequence, row, head, _] = declared.adjacent()?;
-            [sequence, row, head]
+        let strides = if let [_, second, ..] = dims
+            && dims.len() == 4
+        {
+            let [sequence, a, b, _] = declared.adjacent()?;
+            if *second == "hq" { [sequence, b, a] } else { [sequence, a, b] }
         } else {
             let [row, head, _] = declared.adjacent()?;
             [0, row, head]

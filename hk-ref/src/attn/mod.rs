@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod extend_attn;
+pub mod flash_attn_fwd_prefill;
 pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
 pub mod fused_kv_cache;
@@ -12,4 +13,5 @@ pub mod lean_atten_paged;
 pub mod mha;
 pub mod pa_mqa_logits;
 pub mod pod_attn;
+pub mod prefill_attn;
 pub mod rope;
