@@ -2,10 +2,13 @@
 
 mod element;
 mod options;
+mod paged;
 mod problem;
 
 pub use element::{AttentionElement, AttentionOutput};
+pub(crate) use options::AlibiForm;
 pub use options::{AttentionOptions, Dropout, RealNumbers, Window};
+pub(crate) use paged::Pages;
 pub(crate) use problem::{Lengths, Problem};
 
 use hk_core::op::indices::IndexList;

@@ -10,9 +10,11 @@ pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
 mod heads;
 pub mod mha;
+pub mod pa_decode;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rope;
+pub mod unified_attn;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use attention::{
@@ -39,9 +41,13 @@ pub use fused_qkv_split_qk_rope::{
 pub use mha::{
     Mha, MhaOut, VarlenOptions, mha_fwd, mha_fwd_into, mha_varlen_fwd, mha_varlen_fwd_into,
 };
+pub use pa_decode::{PaDecode, PaDecodeOptions, PaDecodeOut, pa_decode, pa_decode_into};
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,
+};
+pub use unified_attn::{
+    PagedSequences, UnifiedAttnOptions, unified_attn_fwd, unified_attn_fwd_into,
 };
 
 pub use hk_core::op::indices::Indices;

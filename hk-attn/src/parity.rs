@@ -7,8 +7,11 @@ mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
 mod mha;
+mod pa_decode;
+mod paged;
 mod rope;
 mod tensors;
+mod unified_attn;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -26,6 +29,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
     cases.extend(mha::cases());
+    cases.extend(pa_decode::cases());
+    cases.extend(unified_attn::cases());
     cases
 }
 
