@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_attn::{
-    AttentionOptions, Device, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PodOptions, Result,
-    Stream, Tensor, bf16, lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into,
-    pod_attn_into,
+    AttentionOptions, Device, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PaDecodeOptions,
+    PaDecodeOut, PagedSequences, PodOptions, Result, Stream, Tensor, UnifiedAttnOptions, bf16,
+    lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into, pa_decode_into, pod_attn_into,
+    unified_attn_fwd_into,
 };
 
 /// Query and key heads of Llama 3 8B on one of eight chips, and elements of each.
@@ -132,5 +133,56 @@ fn both(stream: &Stream) -> Result<Launch> {
     }))
 }
 
-criterion_group!(benches, mha, lean_atten, lean_atten_paged, pod);
+/// Lengths of two sequences, and their pages, the last first.
+fn pages(stream: &Stream, keys: usize) -> Result<[Tensor<i32>; 2]> {
+    let pages: Vec<_> = (0..2 * (keys / BLOCK) as i32).rev().collect();
+    let lengths = Tensor::filled(stream, &[2], keys as i32)?;
+    Ok([lengths, Tensor::from_slice(stream, &pages, &[2, keys / BLOCK])?])
+}
+
+fn pa_decode(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let q = tensor(stream, &[2, hq, d])?;
+        let [lengths, table] = pages(stream, CONTEXT / 2)?;
+        let of = || tensor(stream, &[CONTEXT / BLOCK, hk, BLOCK, d]);
+        let (k, v, mut out) = (of()?, of()?, tensor(stream, &[2, hq, d])?);
+        Ok(Box::new(move || {
+            let options = PaDecodeOptions::default();
+            let out = PaDecodeOut { out: &mut *out, lse: None };
+            pa_decode_into(&q, &k, &v, (&lengths).into(), (&table).into(), &options, out)
+        }))
+    };
+    bench(criterion, "pa_decode", &[("decode", hq * CONTEXT, &launch)]);
+}
+
+fn unified_attn(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        // A prompt of which all but the last tokens are there, and a step of decoding.
+        let (prompt, keys) = (PROMPT / 4, PROMPT);
+        let (q, mut out) =
+            (tensor(stream, &[prompt + 1, hq, d])?, tensor(stream, &[prompt + 1, hq, d])?);
+        let bounds = [0, prompt as i32, prompt as i32 + 1];
+        let bounds = Tensor::from_slice(stream, &bounds, &[3])?;
+        let [lengths, table] = pages(stream, keys)?;
+        let of = || tensor(stream, &[2 * keys / BLOCK, BLOCK, hk, d]);
+        let (k, v) = (of()?, of()?);
+        Ok(Box::new(move || {
+            let sequences = PagedSequences {
+                cu_seqlens_q: (&bounds).into(),
+                max_seqlen_q: prompt,
+                seqused_k: (&lengths).into(),
+                max_seqlen_k: keys,
+                block_table: (&table).into(),
+            };
+            let options = UnifiedAttnOptions::default();
+            unified_attn_fwd_into(&q, &k, &v, &sequences, &options, &mut out)
+        }))
+    };
+    let scores = hq * (PROMPT / 4 * (PROMPT - PROMPT / 8) + PROMPT);
+    bench(criterion, "unified_attn", &[("mixed", scores, &launch)]);
+}
+
+criterion_group!(benches, mha, lean_atten, lean_atten_paged, pod, pa_decode, unified_attn);
 criterion_main!(benches);

@@ -3,12 +3,15 @@
 mod element;
 mod lean;
 mod options;
+mod paged;
 mod problem;
 
 pub use element::{AttentionElement, AttentionOutput};
 pub(crate) use lean::{Lean, Shares};
 pub use lean::{LeanMode, LeanOptions};
+pub(crate) use options::AlibiForm;
 pub use options::{AttentionOptions, Dropout, RealNumbers, Window};
+pub(crate) use paged::Pages;
 pub(crate) use problem::{Lengths, Problem};
 
 use hk_core::op::indices::IndexList;

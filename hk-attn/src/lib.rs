@@ -17,6 +17,7 @@ pub mod lean_atten;
 pub mod lean_atten_paged;
 pub mod mha;
 mod mqa_logits;
+pub mod pa_decode;
 pub mod pa_mqa_logits;
 #[cfg(feature = "parity")]
 pub mod parity;
@@ -25,6 +26,7 @@ pub mod pod_attn;
 pub mod prefill_attn;
 mod product_heads;
 pub mod rope;
+pub mod unified_attn;
 
 pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use attention::{
@@ -70,6 +72,7 @@ pub use mha::{
     Mha, MhaOut, VarlenOptions, mha_fwd, mha_fwd_into, mha_varlen_fwd, mha_varlen_fwd_into,
 };
 pub use mqa_logits::{MqaElement, MqaLogitsOptions};
+pub use pa_decode::{PaDecode, PaDecodeOptions, PaDecodeOut, pa_decode, pa_decode_into};
 pub use pa_mqa_logits::{
     paged_mqa_logits, paged_mqa_logits_into, paged_mqa_logits_ragged, paged_mqa_logits_ragged_into,
     paged_mqa_logits_stage1, paged_mqa_logits_stage1_into,
@@ -79,6 +82,9 @@ pub use prefill_attn::{PrefillOptions, prefill_attn_fwd, prefill_attn_fwd_into};
 pub use rope::{
     Rope2c, Rope2cOut, RopeLayout, rope, rope_2c, rope_2c_inplace, rope_2c_into, rope_inplace,
     rope_into, rope_thd, rope_thd_inplace, rope_thd_into,
+};
+pub use unified_attn::{
+    PagedSequences, UnifiedAttnOptions, unified_attn_fwd, unified_attn_fwd_into,
 };
 
 pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};

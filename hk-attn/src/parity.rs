@@ -13,11 +13,14 @@ mod fused_qkv_split_qk_rope;
 mod lean_atten;
 mod lean_atten_paged;
 mod mha;
+mod pa_decode;
 mod pa_mqa_logits;
+mod paged;
 mod pod_attn;
 mod prefill_attn;
 mod rope;
 mod tensors;
+mod unified_attn;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -44,6 +47,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(lean_atten_paged::cases());
     cases.extend(pod_attn::cases());
     cases.extend(pa_mqa_logits::cases());
+    cases.extend(pa_decode::cases());
+    cases.extend(unified_attn::cases());
     cases
 }
 

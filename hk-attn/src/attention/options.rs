@@ -14,6 +14,18 @@ pub struct Window {
     pub right: Option<u32>,
 }
 
+/// How the distances between positions of a query and of a key count, times the slope; the enum
+/// `alibi_form` of `hk/attention.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AlibiForm {
+    /// Less where they are far apart, on either side.
+    Distance = 1,
+    /// From the query to the key.
+    Relative = 2,
+    /// From the sequence's first query to the key.
+    ToContext = 3,
+}
+
 /// Weights that are dropped, each with probability `p`, and the rest divided by `1 - p`: weight (i, j)
 /// of head h and sequence b if word `j % 4` of Philox4x32-10 of the counter `(j / 4, i, b hq + h,
 /// offset % 2^32)` and the key `(seed % 2^32, seed / 2^32 XOR offset / 2^32)` is below `p 2^32`.
@@ -84,19 +96,20 @@ numbers!(F32: f32, Bf16: bf16);
 /// distances and the bias are added; those of keys that are not visible become -inf.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AttentionOptions<'a> {
-    pub(super) scale: Option<f32>,
-    pub(super) causal: bool,
-    pub(super) window: Window,
-    pub(super) softcap: f32,
-    pub(super) alibi_slopes: Option<&'a TensorSlice<f32>>,
-    pub(super) bias: Option<RealNumbers<'a>>,
-    pub(super) sink: Option<RealNumbers<'a>>,
-    pub(super) dropout: Option<Dropout>,
-    pub(super) q_descale: Option<&'a TensorSlice<f32>>,
-    pub(super) k_descale: Option<&'a TensorSlice<f32>>,
-    pub(super) v_descale: Option<&'a TensorSlice<f32>>,
-    pub(super) num_splits: Option<u32>,
-    pub(super) validate_indices: Option<bool>,
+    pub(crate) scale: Option<f32>,
+    pub(crate) causal: bool,
+    pub(crate) window: Window,
+    pub(crate) softcap: f32,
+    pub(crate) alibi_slopes: Option<&'a TensorSlice<f32>>,
+    pub(crate) bias: Option<RealNumbers<'a>>,
+    pub(crate) sink: Option<RealNumbers<'a>>,
+    pub(crate) dropout: Option<Dropout>,
+    pub(crate) q_descale: Option<&'a TensorSlice<f32>>,
+    pub(crate) k_descale: Option<&'a TensorSlice<f32>>,
+    pub(crate) v_descale: Option<&'a TensorSlice<f32>>,
+    pub(crate) output_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) num_splits: Option<u32>,
+    pub(crate) validate_indices: Option<bool>,
 }
 
 impl<'a> AttentionOptions<'a> {
@@ -149,22 +162,28 @@ impl<'a> AttentionOptions<'a> {
         Self { dropout: Some(dropout), ..self }
     }
 
-    /// What queries are multiplied by, `[b, hq]`, or `[b, hk]` for all of a key head's.
+    /// What queries are multiplied by, `[b, hq]`, or `[b, hk]` for all of a key head's, or `[1]`.
     #[must_use]
     pub fn q_descale(self, scale: &'a TensorSlice<f32>) -> Self {
         Self { q_descale: Some(scale), ..self }
     }
 
-    /// What keys are multiplied by, `[b, hk]`.
+    /// What keys are multiplied by, `[b, hk]` or `[1]`.
     #[must_use]
     pub fn k_descale(self, scale: &'a TensorSlice<f32>) -> Self {
         Self { k_descale: Some(scale), ..self }
     }
 
-    /// What values are multiplied by, `[b, hk]`.
+    /// What values are multiplied by, `[b, hk]` or `[1]`.
     #[must_use]
     pub fn v_descale(self, scale: &'a TensorSlice<f32>) -> Self {
         Self { v_descale: Some(scale), ..self }
+    }
+
+    /// What results are divided by, `[1]`.
+    #[must_use]
+    pub fn output_scale(self, scale: &'a TensorSlice<f32>) -> Self {
+        Self { output_scale: Some(scale), ..self }
     }
 
     /// Into how many parts the keys are split, whose results are merged; chosen if not given. More

@@ -7,8 +7,8 @@ use hk_core::{DevicePtr, Error, Result, TensorSlice, TileFunction};
 
 use super::element::{is_narrow, variant};
 use super::{
-    AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput, HeadScales, KeyRows,
-    KeySource,
+    AlibiForm, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput, HeadScales,
+    KeyRows, KeySource,
 };
 use crate::KERNELS;
 
@@ -33,6 +33,7 @@ pub(crate) struct Problem<'a> {
     pub(super) is_plain: bool,
     /// Whether sequences follow each other.
     is_packed: bool,
+    pub(crate) alibi: AlibiForm,
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
     pub(super) checks: Vec<Check<'a>>,
@@ -54,6 +55,7 @@ impl<'a> Problem<'a> {
             dtype: DType::Bf16,
             is_plain: true,
             is_packed: false,
+            alibi: AlibiForm::Distance,
             most_keys: 0,
             checks: Vec::new(),
         }
@@ -71,8 +73,16 @@ impl<'a> Problem<'a> {
         let args = &mut self.args;
         (args.q, args.q_type) = (q.ptr().any(), Q::CODE);
         (args.q_sequence, args.q_row, args.q_head) = (sequence * size, row * size, head * size);
-        self.dtype = Q::DTYPE;
-        self.is_plain &= !is_narrow::<Q>();
+        self.multiplies::<Q>();
+    }
+
+    /// Products are of that type, unless it is one of 8 bits.
+    fn multiplies<T: AttentionElement>(&mut self) {
+        if is_narrow::<T>() {
+            self.is_plain = false;
+        } else {
+            self.dtype = T::DTYPE;
+        }
     }
 
     /// Rows of keys or of values that are so far apart, in elements.
@@ -84,7 +94,8 @@ impl<'a> Problem<'a> {
     ) -> KeyRows {
         let size = size_of::<T>();
         let whole = width.is_multiple_of(8);
-        self.is_plain &= whole && !is_narrow::<T>();
+        self.is_plain &= whole;
+        self.multiplies::<T>();
         let bytes = |elements: i64| elements * size as i64;
         KeyRows {
             base: tensor.ptr().any(),
@@ -255,10 +266,20 @@ impl<'a> Problem<'a> {
         self.arguments.limit("dv", 1..=d)
     }
 
+    /// Requires keys, if they have 16 bits, to be of the type of queries that have.
+    pub(crate) fn require_one_type<Q: AttentionElement, K: AttentionElement>(
+        &self,
+        name: &'static str,
+    ) -> Result<()> {
+        let is_one = is_narrow::<Q>() || is_narrow::<K>() || Q::DTYPE == K::DTYPE;
+        let constraint = format!("of {} or 8 bits, as queries are", Q::DTYPE);
+        self.arguments.require(is_one, name, constraint, K::DTYPE)
+    }
+
     /// Requires that there is no bias, which has no shape for sequences that differ in length.
     pub(crate) fn refuse_bias(&self) -> Result<()> {
         let is_none = self.options.bias.is_none();
-        self.arguments.require(is_none, "bias", "none, of packed sequences", "some")
+        self.arguments.require(is_none, "bias", "none, of sequences of any lengths", "some")
     }
 
     // ---- Results.
@@ -327,7 +348,7 @@ impl<'a> Problem<'a> {
     /// Checks and declares the options, once shapes are known.
     pub(crate) fn declare_options(&mut self) -> Result<()> {
         let options = self.options;
-        let Self { arguments, args, is_packed, .. } = self;
+        let Self { arguments, args, is_packed, alibi, .. } = self;
         // Numbers of sequences and heads.
         let of_heads: [&[&str]; 2] = if *is_packed {
             [&["bounds-1", "hq"], &["bounds-1", "hk"]]
@@ -349,7 +370,7 @@ impl<'a> Problem<'a> {
         args.steps.softcap_inverse = if cap > 0.0 { 1.0 / cap } else { 0.0 };
         if let Some(slopes) = options.alibi_slopes {
             args.steps.slopes = slopes.ptr();
-            args.steps.form = args.steps.form.max(1);
+            args.steps.form = *alibi as u32;
             if slopes.shape().len() == 2 {
                 let declared = arguments.input("alibi_slopes", slopes, of_heads[0]);
                 [args.steps.slopes_of_sequence, _] = declared.adjacent()?;
@@ -393,15 +414,25 @@ impl<'a> Problem<'a> {
         }
         let mut scales = |name, tensor: Option<&TensorSlice<f32>>, dims| -> Result<HeadScales> {
             let Some(tensor) = tensor else { return Ok(HeadScales::NONE) };
+            if tensor.shape().len() == 1 {
+                arguments.input(name, tensor, &["1"]).contiguous()?;
+                return Ok(HeadScales { base: tensor.ptr(), ..HeadScales::NONE });
+            }
             let [sequence, head] = arguments.input(name, tensor, dims).strides()?;
             Ok(HeadScales { base: tensor.ptr(), sequence, head, ..HeadScales::NONE })
         };
         // Heads of queries that share a number.
-        let of_groups = options.q_descale.is_some_and(|scale| scale.shape().last() == Some(&hk));
+        let of_groups = options
+            .q_descale
+            .is_some_and(|scale| matches!(scale.shape(), [_, heads] if *heads == hk));
         args.q_scale = scales("q_descale", options.q_descale, of_heads[usize::from(of_groups)])?;
         args.q_scale.shared_by = if of_groups { args.group } else { 1 };
         args.k_scale = scales("k_descale", options.k_descale, of_heads[1])?;
         args.v_scale = scales("v_descale", options.v_descale, of_heads[1])?;
+        if let Some(scale) = options.output_scale {
+            arguments.input("output_scale", scale, &["1"]).contiguous()?;
+            args.o_scale = scale.ptr();
+        }
         Ok(())
     }
 

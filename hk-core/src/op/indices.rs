@@ -50,6 +50,11 @@ kernel_args! {
 impl IndexList {
     /// No list.
     pub const NONE: Self = Self { base: AnyPtr::NULL, count: 0, is_64: 0 };
+
+    /// Those of a tensor without gaps that an op declares otherwise, as it writes them too.
+    pub fn of(indices: &TensorSlice<i32>) -> Self {
+        Self { base: indices.ptr().any(), count: indices.len() as u32, is_64: 0 }
+    }
 }
 
 impl Indices<'_> {
@@ -77,6 +82,29 @@ impl Indices<'_> {
         let few = u32::try_from(count);
         args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
         Ok(IndexList { base, count: few.unwrap_or_default(), is_64 })
+    }
+
+    /// Declares rows of them, any distance apart, and gives them as kernels take them, gaps included,
+    /// and that distance.
+    ///
+    /// # Errors
+    /// As [`Argument::rows`](super::Argument::rows), and as [`declare`](Self::declare).
+    pub fn declare_rows(
+        self,
+        args: &mut Arguments,
+        name: &'static str,
+        dims: &'static [&'static str],
+    ) -> Result<(IndexList, i64)> {
+        let (base, shape, row, is_64) = match self {
+            Self::I32(x) => (x.ptr().any(), x.shape(), args.input(name, x, dims).rows()?, 0),
+            Self::I64(x) => (x.ptr().any(), x.shape(), args.input(name, x, dims).rows()?, 1),
+        };
+        let [rows @ .., width] = shape else { return Ok((IndexList::NONE, 0)) };
+        let rows: usize = rows.iter().product();
+        let count = if self.is_empty() { 0 } else { (rows - 1) * row as usize + width };
+        let few = u32::try_from(count);
+        args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
+        Ok((IndexList { base, count: few.unwrap_or_default(), is_64 }, row))
     }
 
     /// How many there are.

@@ -171,6 +171,8 @@ pub fn attend(head: &Head, scores: &Scores) -> Vec<Attended> {
 pub fn results(values: Vec<f64>, dtype: DType) -> Expected {
     let (together, slack, part) = match dtype {
         DType::F16 => (7e-4, 2e-3, 2e-3),
+        // Of 8 bits, three are behind the point.
+        DType::F8E4M3 | DType::F8E4M3Fnuz => (6e-2, 1e-2, 1e-2 + 2f64.powi(-4)),
         _ => (4e-3, 1e-2, 1e-2),
     };
     let allowed = values.iter().map(|value| slack + part * value.abs()).collect();
