@@ -131,17 +131,20 @@ struct mqa_block {
     if constexpr (Tile::PAGED) {
       // No more than the table lists.
       i64 there = 0, listed = i64{args.listed} * args.page_keys;
-      if (args.bounds == nullptr) {
-        there = args.lengths[sequence];
-      } else {
+      if (is_ragged()) {
         const i64 first = args.bounds[sequence];
         there = first < 0 ? 0 : args.bounds[sequence + 1] - first;
         listed -= first;
+      } else {
+        there = args.lengths[sequence];
       }
       if (there > listed) there = listed;
       if (there < length) length = uniform(static_cast<u32>(there < 0 ? 0 : there));
     }
   }
+
+  // Whether pages of sequences, of one key, are one behind the other in the table.
+  __device__ bool is_ragged() const { return !Tile::PER_HEAD && args.bounds != nullptr; }
 
   __device__ key_window window_of(u32 row) const {
     i64 begin = 0, end;
@@ -164,7 +167,7 @@ struct mqa_block {
   __device__ place place_of(u32 key) const {
     if constexpr (Tile::PAGED) {
       i64 entry = sequence * args.table_row + key / args.page_keys;
-      if (args.bounds != nullptr) entry = i64{args.bounds[sequence]} + key;
+      if (is_ragged()) entry = i64{args.bounds[sequence]} + key;
       const u32 page = static_cast<u32>(args.table[entry]);
       // Nothing outside of the cache is read.
       return {page < args.pages ? page : args.pages - 1, key % args.page_keys};
@@ -203,23 +206,19 @@ struct mqa_block {
     return args.y + (i64{sequence} * args.rows + row) * args.y_row;
   }
 
-  // Fills a row where no key of the workgroup is in its window.
-  __device__ void fill(u32 row) const {
-    if (!args.clean) return;
-    const u32 end = args.keys - first_key < keys ? args.keys : first_key + keys;
-    for (u32 at = first_key + thread_idx().x; at < end; at += threads) {
-      const u32 copies = Tile::PER_HEAD ? args.heads : 1;
-      for (u32 head = 0; head < copies; ++head) {
-        row_of_y(row)[head * args.y_head + at] = -__builtin_inff();
-      }
-    }
-  }
-
   // Stores what a row has for a key, or nothing.
   __device__ void store(u32 row, key_window window, u32 key, f32 value, u32 head = 0) const {
     const bool has = window.has(key);
     if (key >= args.keys || (!has && !args.clean)) return;
     row_of_y(row)[head * args.y_head + key] = has ? value : -__builtin_inff();
+  }
+
+  // Fills a row where no key of the workgroup is in its window.
+  __device__ void fill(u32 row) const {
+    static_assert(keys <= threads);
+    if (thread_idx().x >= keys) return;
+    const u32 copies = Tile::PER_HEAD ? args.heads : 1;
+    for (u32 head = 0; head < copies; ++head) store(row, {}, first_key + thread_idx().x, 0, head);
   }
 
   // The next row from `row` on that some of the keys are for; the others are filled.
@@ -232,18 +231,11 @@ struct mqa_block {
     return row;
   }
 
-  // The weights of four heads, of which some may not be there.
+  // The weights of four heads; zeros of those that are not there.
   __device__ vec<f32, 4> weights_of(u32 row, u32 head) const {
-    const f32* from = args.weights + (i64{sequence} * args.rows + row) * args.weight_row + head;
-    vec<f32, 4> w = 0;
-    if (head + 4 <= args.heads) {
-      w = *reinterpret_cast<const vec_in_memory<f32, 4, 4>*>(from);
-    } else {
-      static_for<4>([&](auto i) {
-        if (head + i < args.heads) w[int{i}] = from[int{i}];
-      });
-    }
-    return w;
+    const i64 at = (i64{sequence} * args.rows + row) * args.weight_row;
+    const buffer weights(args.weights + at, args.heads * sizeof(f32));
+    return bit_cast<vec<f32, 4>>(weights.load_128(head * sizeof(f32)));
   }
 
   // The first key of a wave's fragment.
@@ -353,9 +345,11 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
     const u32 then = ends ? block.next_row(row + 1, end) : row;
     const u32 then_head = ends ? 0 : head + Block::heads_at_once;
     if (then < end) load(then, then_head);
-    for (u32 of = head; of < args.heads && of < head + Block::heads_at_once; of += 32) {
+    u32 of = head;
+    do {
       block.add_heads(row, window, of, slot, total);
-    }
+      of += 32;
+    } while (of < args.heads && of < head + Block::heads_at_once);
     if (ends) {
       if constexpr (!Tile::PER_HEAD) block.store_row(row, window, total);
       for (f32& of : total) of = 0;
