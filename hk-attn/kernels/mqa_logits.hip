@@ -193,7 +193,8 @@ struct mqa_block {
       static_for<lane_chunks>([&](auto c) {
         const u32 chunk = c * 2 + lane_id() / 32;
         bits128 bits = 0;
-        if (exists && chunk * 16 < args.depth * sizeof(T)) {
+        // Rows have 32 bytes at least.
+        if (exists && (c == 0 || chunk * 16 < args.depth * sizeof(T))) {
           bits = load_chunk(from + chunk * 16);
         }
         k[f][c / chunks_of<T>].chunk[c % chunks_of<T>] = bits;
@@ -218,17 +219,23 @@ struct mqa_block {
     static_assert(keys <= threads);
     if (thread_idx().x >= keys) return;
     const u32 copies = Tile::PER_HEAD ? args.heads : 1;
+#pragma clang loop unroll(disable)
     for (u32 head = 0; head < copies; ++head) store(row, {}, first_key + thread_idx().x, 0, head);
   }
 
-  // The next row from `row` on that some of the keys are for; the others are filled.
-  __device__ u32 next_row(u32 row, u32 end) const {
+  // The first row from `row` on that some of the keys are for; those before are filled.
+  __device__ u32 first_row(u32 row, u32 end) const {
     for (; row < end; ++row) {
       const key_window of = window_of(row);
       if (of.begin < of.end && of.begin < first_key + keys && of.end > first_key) break;
       fill(row);
     }
     return row;
+  }
+
+  // The next row behind one that some are for: in pages, each row has one key more.
+  __device__ u32 next_row(u32 row, u32 end) const {
+    return Tile::PAGED ? row + 1 : first_row(row + 1, end);
   }
 
   // The weights of four heads; zeros of those that are not there.
@@ -323,7 +330,7 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
   Block block(args, id / tiles / parts, id % tiles);
   const u32 first = id / tiles % parts * args.at_once;
   const u32 end = args.rows - first < args.at_once ? args.rows : first + args.at_once;
-  u32 row = block.next_row(first, end);
+  u32 row = block.first_row(first, end);
   if (row == end) return;
 
   queries next;
@@ -342,7 +349,7 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
   while (true) {
     const key_window window = block.window_of(row);
     const bool ends = head + Block::heads_at_once >= args.heads;
-    const u32 then = ends ? block.next_row(row + 1, end) : row;
+    const u32 then = ends ? block.next_row(row, end) : row;
     const u32 then_head = ends ? 0 : head + Block::heads_at_once;
     if (then < end) load(then, then_head);
     u32 of = head;
