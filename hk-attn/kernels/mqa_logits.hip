@@ -184,7 +184,7 @@ struct mqa_block {
       place at = {};
       if (exists) {
         at = place_of(key);
-        if (args.k_scales != nullptr) {
+        if (Tile::PAGED || args.k_scales != nullptr) {
           const u8* from = args.k_scales + at.page * args.scale_page + at.slot * args.scale_key;
           scale[f] = *reinterpret_cast<const f32*>(from);
         }
@@ -219,7 +219,7 @@ struct mqa_block {
     static_assert(keys <= threads);
     if (thread_idx().x >= keys) return;
     const u32 copies = Tile::PER_HEAD ? args.heads : 1;
-#pragma clang loop unroll(disable)
+#pragma clang loop unroll(disable) vectorize(disable)
     for (u32 head = 0; head < copies; ++head) store(row, {}, first_key + thread_idx().x, 0, head);
   }
 
