@@ -131,17 +131,20 @@ struct mqa_block {
     if constexpr (Tile::PAGED) {
       // No more than the table lists.
       i64 there = 0, listed = i64{args.listed} * args.page_keys;
-      if (args.bounds == nullptr) {
-        there = args.lengths[sequence];
-      } else {
+      if (is_ragged()) {
         const i64 first = args.bounds[sequence];
         there = first < 0 ? 0 : args.bounds[sequence + 1] - first;
         listed -= first;
+      } else {
+        there = args.lengths[sequence];
       }
       if (there > listed) there = listed;
       if (there < length) length = uniform(static_cast<u32>(there < 0 ? 0 : there));
     }
   }
+
+  // Whether pages of sequences, of one key, are one behind the other in the table.
+  __device__ bool is_ragged() const { return !Tile::PER_HEAD && args.bounds != nullptr; }
 
   __device__ key_window window_of(u32 row) const {
     i64 begin = 0, end;
@@ -164,7 +167,7 @@ struct mqa_block {
   __device__ place place_of(u32 key) const {
     if constexpr (Tile::PAGED) {
       i64 entry = sequence * args.table_row + key / args.page_keys;
-      if (args.bounds != nullptr) entry = i64{args.bounds[sequence]} + key;
+      if (is_ragged()) entry = i64{args.bounds[sequence]} + key;
       const u32 page = static_cast<u32>(args.table[entry]);
       // Nothing outside of the cache is read.
       return {page < args.pages ? page : args.pages - 1, key % args.page_keys};
@@ -181,7 +184,7 @@ struct mqa_block {
       place at = {};
       if (exists) {
         at = place_of(key);
-        if (args.k_scales != nullptr) {
+        if (Tile::PAGED || args.k_scales != nullptr) {
           const u8* from = args.k_scales + at.page * args.scale_page + at.slot * args.scale_key;
           scale[f] = *reinterpret_cast<const f32*>(from);
         }
@@ -190,7 +193,8 @@ struct mqa_block {
       static_for<lane_chunks>([&](auto c) {
         const u32 chunk = c * 2 + lane_id() / 32;
         bits128 bits = 0;
-        if (exists && chunk * 16 < args.depth * sizeof(T)) {
+        // Rows have 32 bytes at least.
+        if (exists && (c == 0 || chunk * 16 < args.depth * sizeof(T))) {
           bits = load_chunk(from + chunk * 16);
         }
         k[f][c / chunks_of<T>].chunk[c % chunks_of<T>] = bits;
@@ -203,18 +207,6 @@ struct mqa_block {
     return args.y + (i64{sequence} * args.rows + row) * args.y_row;
   }
 
-  // Fills a row where no key of the workgroup is in its window.
-  __device__ void fill(u32 row) const {
-    if (!args.clean) return;
-    const u32 end = args.keys - first_key < keys ? args.keys : first_key + keys;
-    for (u32 at = first_key + thread_idx().x; at < end; at += threads) {
-      const u32 copies = Tile::PER_HEAD ? args.heads : 1;
-      for (u32 head = 0; head < copies; ++head) {
-        row_of_y(row)[head * args.y_head + at] = -__builtin_inff();
-      }
-    }
-  }
-
   // Stores what a row has for a key, or nothing.
   __device__ void store(u32 row, key_window window, u32 key, f32 value, u32 head = 0) const {
     const bool has = window.has(key);
@@ -222,8 +214,17 @@ struct mqa_block {
     row_of_y(row)[head * args.y_head + key] = has ? value : -__builtin_inff();
   }
 
-  // The next row from `row` on that some of the keys are for; the others are filled.
-  __device__ u32 next_row(u32 row, u32 end) const {
+  // Fills a row where no key of the workgroup is in its window.
+  __device__ void fill(u32 row) const {
+    static_assert(keys <= threads);
+    if (thread_idx().x >= keys) return;
+    const u32 copies = Tile::PER_HEAD ? args.heads : 1;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (u32 head = 0; head < copies; ++head) store(row, {}, first_key + thread_idx().x, 0, head);
+  }
+
+  // The first row from `row` on that some of the keys are for; those before are filled.
+  __device__ u32 first_row(u32 row, u32 end) const {
     for (; row < end; ++row) {
       const key_window of = window_of(row);
       if (of.begin < of.end && of.begin < first_key + keys && of.end > first_key) break;
@@ -232,18 +233,16 @@ struct mqa_block {
     return row;
   }
 
-  // The weights of four heads, of which some may not be there.
+  // The next row behind one that some are for: in pages, each row has one key more.
+  __device__ u32 next_row(u32 row, u32 end) const {
+    return Tile::PAGED ? row + 1 : first_row(row + 1, end);
+  }
+
+  // The weights of four heads; zeros of those that are not there.
   __device__ vec<f32, 4> weights_of(u32 row, u32 head) const {
-    const f32* from = args.weights + (i64{sequence} * args.rows + row) * args.weight_row + head;
-    vec<f32, 4> w = 0;
-    if (head + 4 <= args.heads) {
-      w = *reinterpret_cast<const vec_in_memory<f32, 4, 4>*>(from);
-    } else {
-      static_for<4>([&](auto i) {
-        if (head + i < args.heads) w[int{i}] = from[int{i}];
-      });
-    }
-    return w;
+    const i64 at = (i64{sequence} * args.rows + row) * args.weight_row;
+    const buffer weights(args.weights + at, args.heads * sizeof(f32));
+    return bit_cast<vec<f32, 4>>(weights.load_128(head * sizeof(f32)));
   }
 
   // The first key of a wave's fragment.
@@ -331,7 +330,7 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
   Block block(args, id / tiles / parts, id % tiles);
   const u32 first = id / tiles % parts * args.at_once;
   const u32 end = args.rows - first < args.at_once ? args.rows : first + args.at_once;
-  u32 row = block.next_row(first, end);
+  u32 row = block.first_row(first, end);
   if (row == end) return;
 
   queries next;
@@ -350,12 +349,14 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
   while (true) {
     const key_window window = block.window_of(row);
     const bool ends = head + Block::heads_at_once >= args.heads;
-    const u32 then = ends ? block.next_row(row + 1, end) : row;
+    const u32 then = ends ? block.next_row(row, end) : row;
     const u32 then_head = ends ? 0 : head + Block::heads_at_once;
     if (then < end) load(then, then_head);
-    for (u32 of = head; of < args.heads && of < head + Block::heads_at_once; of += 32) {
+    u32 of = head;
+    do {
       block.add_heads(row, window, of, slot, total);
-    }
+      of += 32;
+    } while (of < args.heads && of < head + Block::heads_at_once);
     if (ends) {
       if constexpr (!Tile::PER_HEAD) block.store_row(row, window, total);
       for (f32& of : total) of = 0;

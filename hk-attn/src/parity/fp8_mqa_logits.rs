@@ -177,9 +177,14 @@ pub(super) fn cases() -> Vec<Case> {
     for [rows, keys] in [[0, 5], [5, 0]] {
         add(Spec::new([rows, keys, 2, 32]), dense);
     }
-    for [rows, keys, heads, depth] in [[128, 1024, 64, 128], [4096, 65_536, 64, 128]] {
-        let spec = Spec { windows: Windows::Causal, ..Spec::new([rows, keys, heads, depth]) };
-        let size = if rows == 128 { Size::Core } else { Size::Large };
+    // DeepSeek-V3.2, and the first of it.
+    for ([rows, keys], size) in [
+        ([24, 600], Size::Core),
+        ([128, 1024], Size::Large),
+        ([1024, 1560], Size::Large),
+        ([4096, 65_536], Size::Large),
+    ] {
+        let spec = Spec { windows: Windows::Causal, ..Spec::new([rows, keys, 64, 128]) };
         cases.extend(spec.cases().map(|case| case.size(size)));
     }
     cases

@@ -86,10 +86,10 @@ impl Bmm {
         if !self.once {
             return case;
         }
-        // A tenth for all else.
+        // With all else, whose lanes past the last row count, too, less than codes twice would be.
         let codes = heads * n * self.p * size_of::<F>() / F::PACK;
         let scales = if F::PACK == 1 { 0 } else { heads * n * self.p / BLOCK };
-        case.most_read((codes + scales) as u64 * 11 / 10)
+        case.most_read((codes + scales) as u64 * 9 / 4)
     }
 
     /// With matrices of each type and with caches of a wide and of a narrow type.

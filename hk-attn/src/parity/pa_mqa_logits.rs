@@ -33,7 +33,8 @@ struct Spec {
     max_model_len: usize,
     clean: bool,
     at_once: Option<u32>,
-    /// Lists pages that are not there, for which the last one is read.
+    /// Lists pages that are not there, for which the last one is read; has a length beyond the scores,
+    /// or a sum below 0, which ends no sequence.
     wild: bool,
 }
 
@@ -155,7 +156,8 @@ impl Spec {
             (0..rows).map(|row| (row, (&pages[row / next_n], self.lengths[row / next_n])))
         {
             let q = &queries[row * heads * depth..][..heads * depth];
-            for t in 0..end_of(length, next_n, row % next_n) {
+            let is_there = !wild || op != Op::Ragged || row / next_n > 0;
+            for t in 0..if is_there { end_of(length, next_n, row % next_n) } else { 0 } {
                 let key = key_of(pages, page_keys, t);
                 let k = &numbers[key * depth..][..depth];
                 let terms = terms(q, &of_heads[row * heads..][..heads], k, scales[key].into());
@@ -177,7 +179,7 @@ impl Spec {
         let longest = listed.iter().map(Vec::len).max().unwrap_or(0) + 1;
         let (lengths, table) = match op {
             Op::Ragged => {
-                let mut sums = vec![0i32];
+                let mut sums = vec![if wild { -1 } else { 0i32 }];
                 sums.extend(self.lengths.iter().scan(0, |sum, length| {
                     *sum += *length as i32;
                     Some(*sum)
@@ -199,7 +201,9 @@ impl Spec {
                 };
                 let table = listed.iter().enumerate().flat_map(row).collect();
                 let table = s.given::<i32>("kv_indices", &[count, longest], table);
-                let lengths = self.lengths.iter().map(|length| *length as i32).collect();
+                let mut lengths: Vec<_> =
+                    self.lengths.iter().map(|length| *length as i32).collect();
+                lengths.iter_mut().take(wild.into()).for_each(|length| *length += 1000);
                 (s.given::<i32>("context_lens", &[count], lengths), table)
             }
         };
@@ -253,8 +257,13 @@ pub(super) fn cases() -> Vec<Case> {
         add(Spec { clean: next_n == 2, ..spec }, dense.edge(Edge::End));
     }
     add(Spec::new(Op::Ragged, &[3, 4], [2, 2, 32, 1]), dense);
-    for (op, page_keys) in [(Op::Paged, 3), (Op::Ragged, 1)] {
-        add(Spec { wild: true, ..Spec::new(op, &[9, 4], [2, 4, 32, page_keys]) }, dense);
+    for (op, page_keys) in [(Op::Paged, 3), (Op::Heads, 3), (Op::Ragged, 1)] {
+        let spec = Spec { max_model_len: 9, ..Spec::new(op, &[9, 4], [2, 4, 32, page_keys]) };
+        add(spec.clone(), gaps);
+        add(Spec { wild: true, ..spec }, dense);
+    }
+    for heads in [1, 33] {
+        add(Spec::new(Op::Heads, &[40], [2, heads, 64, 8]), dense);
     }
     add(Spec::new(Op::Paged, &[], [2, 2, 32, 4]), dense);
     // DeepSeek-V3.2.
