@@ -253,9 +253,8 @@ pub fn chunk_solve_tril(
     if let Some(schedule) = options.chunking.schedule {
         of = of.cu_seqlens(Indices::from(&schedule.cu_seqlens));
     }
-    // SAFETY: the op reads what a workgroup writes before it writes it, and permits it.
-    let input = unsafe { a.alias() };
-    solve_tril_into(&input, &of, a)
+    let (input, mut output) = a.in_place();
+    solve_tril_into(&input, &of, &mut output)
 }
 
 /// The rows of which states learn: [`recompute_w_u`].
