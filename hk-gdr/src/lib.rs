@@ -21,6 +21,7 @@ pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
 pub mod fused_sigmoid_gating_recurrent;
+pub mod gated_delta_net_prefill;
 pub mod gated_delta_rule_decode_step;
 pub mod gdr_utils;
 pub mod index;
@@ -80,6 +81,10 @@ pub use fused_sigmoid_gating_recurrent::{
     GatingInputs, SigmoidGatingOptions, SigmoidGatingOut, fused_sigmoid_gating_recurrent,
     fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
     fused_sigmoid_gating_recurrent_packed_into,
+};
+pub use gated_delta_net_prefill::{
+    PrefillOptions, PrefillStates, PrefillWithZ, gated_delta_net_prefill,
+    gated_delta_net_prefill_qkvz,
 };
 pub use gated_delta_rule_decode_step::{
     DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
