@@ -7,15 +7,18 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_gdr::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
-    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, CumsumOptions, Device,
-    FusedRecurrentOptions, FusedRecurrentOut, GatingInputs, GdnGatingOptions, GdnGatingOut,
-    OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, Result, SigmoidGatingOptions,
-    SigmoidGatingOut, SolveTrilOptions, StateLayout, Stream, Tensor, bf16,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, ChunkDeltaHOptions, ChunkDeltaHOut,
+    ChunkGatedDeltaRuleOptions, ChunkGatedDeltaRuleOut, ChunkGates, ChunkOOptions, ChunkStates,
+    ChunkWUOut, CumsumKktOptions, CumsumKktOut, CumsumOptions, Device, FusedRecurrentOptions,
+    FusedRecurrentOut, GateBase, GatingInputs, GdnGatingOptions, GdnGatingOut, OpOptions,
+    QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut, RecomputeWUOptions, Result,
+    SigmoidGatingOptions, SigmoidGatingOut, SolveTrilOptions, StateLayout, Stream, Tensor, bf16,
     causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
-    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, cumsum_scalar_into,
-    err_ratio_into, fused_gdn_gating_into, fused_qkvzba_split_into, fused_recurrent_fwd_into,
-    fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into, op_exp_into,
-    prepare_chunk_indices_on_device_into, solve_tril_into,
+    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, chunk_delta_h_fwd_into,
+    chunk_fwd_o_into, chunk_gated_delta_rule_into, cumsum_scalar_into, err_ratio_into,
+    fused_cumsum_kkt_into, fused_gdn_gating_into, fused_qkvzba_split_into,
+    fused_recurrent_fwd_into, fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into,
+    op_exp_into, prepare_chunk_indices_on_device_into, recompute_w_u_into, solve_tril_into,
 };
 
 /// Channels of a convolution of Qwen3-Next on 8 chips: those of queries, as of keys, and of values.
@@ -214,6 +217,76 @@ fn functions(criterion: &mut Criterion) {
     });
 }
 
+/// Chunks of Qwen3-Next on 8 chips, 8,192 tokens.
+fn prefills(criterion: &mut Criterion) {
+    let tokens = 8192;
+    let (of_keys, of_values) = ([1, tokens, 2, 128], [1, tokens, 4, 128]);
+    let (rows, of_heads) = (2 * tokens * 128, [1, tokens, 4]);
+    let gates = move |stream: &Stream, g: f32| Tensor::filled(stream, &of_heads, g);
+    bench(criterion, "fused_cumsum_kkt", 2 * rows + 4 * tokens * 4 * 64, |stream| {
+        let (g, beta) = (gates(stream, -0.01)?, gates(stream, 0.5)?);
+        let k = Tensor::filled(stream, &of_keys, bf16::from_f32(0.0625))?;
+        let mut sums = gates(stream, 0.0)?;
+        let mut a = Tensor::<f32>::zeros(stream, &[1, tokens, 4, 64])?;
+        Ok(Box::new(move || {
+            let options = CumsumKktOptions::default();
+            let out = CumsumKktOut { sums: &mut sums, a: &mut a };
+            fused_cumsum_kkt_into(&g, &k, &beta, &options, out)
+        }))
+    });
+    bench(criterion, "recompute_w_u", (2 + 3 * 4) * rows + 2 * tokens * 4 * 64, |stream| {
+        let (sums, beta) = (gates(stream, -0.5)?, gates(stream, 0.5)?);
+        let (k, v) = (tensor(stream, &of_keys)?, tensor(stream, &of_values)?);
+        let tm = Tensor::filled(stream, &[1, tokens, 4, 64], bf16::from_f32(0.01))?;
+        let (mut w, mut u) = (tensor(stream, &of_values)?, tensor(stream, &of_values)?);
+        Ok(Box::new(move || {
+            let gates = ChunkGates { sums: &sums, base: GateBase::E };
+            let options = RecomputeWUOptions::default().gates(gates).beta(&*beta);
+            let out = ChunkWUOut { w: &mut w, u: &mut u };
+            recompute_w_u_into(&k, &v, &tm, &options, out)
+        }))
+    });
+    let of_states = [tokens / 64, 4, 128, 128];
+    let states = 2 * of_states.iter().product::<usize>();
+    bench(criterion, "chunk_delta_h_fwd", (2 + 3 * 4) * rows + states, |stream| {
+        let sums = gates(stream, -0.5)?;
+        let k = Tensor::filled(stream, &of_keys, bf16::from_f32(0.0625))?;
+        let w = Tensor::filled(stream, &of_values, bf16::from_f32(0.0625))?;
+        let (u, mut v_new) = (tensor(stream, &of_values)?, tensor(stream, &of_values)?);
+        let mut h = tensor(stream, &of_states)?;
+        let mut finals = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        Ok(Box::new(move || {
+            let gates = ChunkGates { sums: &sums, base: GateBase::E };
+            let options = ChunkDeltaHOptions::default().gates(gates);
+            let states = ChunkStates::Each { initial: None, finals: Some(&mut finals) };
+            let out = ChunkDeltaHOut { h: Some(&mut *h), v_new: Some(&mut v_new), states };
+            chunk_delta_h_fwd_into(&k, &w, &u, &options, out)
+        }))
+    });
+    bench(criterion, "chunk_fwd_o", (2 * 2 + 2 * 4) * rows + states, |stream| {
+        let sums = gates(stream, -0.5)?;
+        let (q, v) = (tensor(stream, &of_keys)?, tensor(stream, &of_values)?);
+        let (h, mut o) = (tensor(stream, &of_states)?, tensor(stream, &of_values)?);
+        Ok(Box::new(move || {
+            let gates = ChunkGates { sums: &sums, base: GateBase::E };
+            let options = ChunkOOptions::default().gates(gates);
+            chunk_fwd_o_into(&q, &q, &v, &h, &options, &mut o)
+        }))
+    });
+    bench(criterion, "chunk_gated_delta_rule", (2 * 2 + 2 * 4) * rows, |stream| {
+        let (g, beta) = (gates(stream, -0.01)?, gates(stream, 0.5)?);
+        let (q, v) = (tensor(stream, &of_keys)?, tensor(stream, &of_values)?);
+        let mut o = tensor(stream, &of_values)?;
+        let mut finals = Tensor::<f32>::zeros(stream, &[1, 4, 128, 128])?;
+        Ok(Box::new(move || {
+            let options = ChunkGatedDeltaRuleOptions::default().use_qk_l2norm(true);
+            let states = ChunkStates::Each { initial: None, finals: Some(&mut finals) };
+            let out = ChunkGatedDeltaRuleOut { o: &mut o, states };
+            chunk_gated_delta_rule_into(&q, &q, &v, &*g, &*beta, &options, out)
+        }))
+    });
+}
+
 /// A step of Qwen3-Next on 8 chips.
 fn recurrences(criterion: &mut Criterion) {
     let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
@@ -256,5 +329,15 @@ fn recurrences(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, convolutions, projections, gates, chunks, functions, recurrences, solves);
+criterion_group!(
+    benches,
+    convolutions,
+    projections,
+    gates,
+    chunks,
+    functions,
+    recurrences,
+    solves,
+    prefills
+);
 criterion_main!(benches);

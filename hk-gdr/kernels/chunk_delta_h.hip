@@ -46,7 +46,8 @@ struct chunk_inputs {
   vec<T, 4> u;  // of its token and four values
   f32 sum, last_sum;
 
-  __device__ void load(const ChunkDeltaHArgs& args, u32 sequence, u32 head, u32 first, u32 count, u32 value) {
+  __device__ void load(const ChunkDeltaHArgs& args, u32 sequence, u32 head, u32 first, u32 count,
+                       u32 value) {
     const u32 token = wave_id() * block_rows + lane_id() % 16;
     const auto rows_of = [&](const TokenHeads& of, u32 of_head, u32 columns) {
       return checked_rows<T>(of.base, of.at(sequence, first, of_head), of.token, count, columns);
@@ -76,7 +77,8 @@ struct chunk_inputs {
 
 // Four keys of a value of a state.
 template <class S>
-__device__ inline vec<f32, 4> load_keys(const checked_rows<S>& rows, const StateRows& of, u32 key, u32 value) {
+__device__ inline vec<f32, 4> load_keys(const checked_rows<S>& rows, const StateRows& of, u32 key,
+                                        u32 value) {
   vec<S, 4> keys;
   if (of.keys_adjacent) {
     keys = rows.template load<4>(value, key);
@@ -168,7 +170,9 @@ __device__ inline void chunk_delta_h(const ChunkDeltaHArgs& args) {
     const bool is_two = again.is_two != 0;
     const f32 since = token < count ? decay_of(inputs.last_sum - inputs.sum, is_two) : 0;
     const auto decayed = round_to<T, 4>(news * since);
-    static_for<4>([&](auto e) { taught.elements[(four + e.value) * taught.stride + token] = decayed[int{e}]; });
+    static_for<4>([&](auto e) {
+      taught.elements[(four + e.value) * taught.stride + token] = decayed[int{e}];
+    });
     static_for<Tile::KEYS / panel>([&](auto p) {
       inputs.k[p.value].store(keys, [&](u32 column) { return p.value * panel + column; });
     });

@@ -1,5 +1,5 @@
-// o[i] = scale (exp(G[i]) h^T q[i] + sum over j <= i of exp(G[i] - G[j]) (q[i] . k[j]) v[j]) of the tokens of
-// each chunk and head of values, h being the state before the chunk.
+// o[i] = scale (exp(G[i]) h^T q[i] + sum over j <= i of exp(G[i] - G[j]) (q[i] . k[j]) v[j]) of the tokens
+// of each chunk and head of values, h being the state before the chunk.
 //
 // A workgroup has a chunk of a head; a wave has 16 of its tokens, and keeps their queries in registers.
 // Keys, the state and values come in turn through LDS, 64 by 64 elements at a time.
@@ -144,7 +144,8 @@ __device__ inline void chunk_o(const ChunkOArgs& args) {
       const u32 column = first + pair.value * 32 + lane_id() / 16 * 8;
       const auto low = results[2 * pair.value], high = results[2 * pair.value + 1];
       const vec<f32, 8> both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-      rows_of(args.o, head, args.values).template store<8>(token, column, round_to<T, 8>(both * args.scale));
+      const auto rows = rows_of(args.o, head, args.values);
+      rows.template store<8>(token, column, round_to<T, 8>(both * args.scale));
     });
   }
 }

@@ -6,7 +6,9 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod chunk;
 pub mod chunk_delta_h;
+pub mod chunk_gated_delta_rule;
 mod chunk_kkt;
 pub mod chunk_o;
 mod chunk_states;
@@ -19,12 +21,14 @@ pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
 pub mod fused_sigmoid_gating_recurrent;
+pub mod gated_delta_net_prefill;
 pub mod gated_delta_rule_decode_step;
 pub mod gdr_utils;
 pub mod index;
 pub mod op;
 #[cfg(feature = "parity")]
 pub mod parity;
+mod qk_norm;
 pub mod solve_tril;
 pub mod wy_representation;
 
@@ -41,8 +45,16 @@ pub use causal_conv1d_split_qkv::{
     CausalConv1dUpdateSplitQkvOut, ConvQkv, causal_conv1d_update_split_qkv,
     causal_conv1d_update_split_qkv_into,
 };
+pub use chunk::{
+    ChunkPipeline, ChunkPipelineOptions, ChunkPipelineOut, chunk_compute_a, chunk_cumsum,
+    chunk_pipeline, chunk_pipeline_into, chunk_recompute_w_u, chunk_solve_tril,
+};
 pub use chunk_delta_h::{
     ChunkDeltaH, ChunkDeltaHOptions, ChunkDeltaHOut, chunk_delta_h_fwd, chunk_delta_h_fwd_into,
+};
+pub use chunk_gated_delta_rule::{
+    ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, ChunkGatedDeltaRuleOut,
+    chunk_gated_delta_rule, chunk_gated_delta_rule_into,
 };
 pub use chunk_o::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into};
 pub use chunk_states::ChunkStates;
@@ -69,6 +81,10 @@ pub use fused_sigmoid_gating_recurrent::{
     GatingInputs, SigmoidGatingOptions, SigmoidGatingOut, fused_sigmoid_gating_recurrent,
     fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
     fused_sigmoid_gating_recurrent_packed_into,
+};
+pub use gated_delta_net_prefill::{
+    PrefillOptions, PrefillStates, PrefillWithZ, gated_delta_net_prefill,
+    gated_delta_net_prefill_qkvz,
 };
 pub use gated_delta_rule_decode_step::{
     DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,

@@ -4,7 +4,9 @@
 mod causal_conv1d;
 mod causal_conv1d_fwd_split_qkv;
 mod causal_conv1d_split_qkv;
+mod chunk;
 mod chunk_delta_h;
+mod chunk_gated_delta_rule;
 mod chunk_o;
 mod chunks;
 mod convolution;
@@ -47,6 +49,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(wy_representation::cases());
     cases.extend(chunk_delta_h::cases());
     cases.extend(chunk_o::cases());
+    cases.extend(chunk::cases());
+    cases.extend(chunk_gated_delta_rule::cases());
     cases
 }
 

@@ -31,7 +31,7 @@
 use hk_core::dtype::Real;
 use hk_core::op::indices::{IndexList, Indices};
 use hk_core::op::{Argument, Arguments};
-use hk_core::{AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, kernel_args};
+use hk_core::{AnyPtr, Error, Result, Tensor, TensorSlice, kernel_args};
 
 use crate::KERNELS;
 
@@ -59,27 +59,27 @@ impl<'a> SolveTrilOptions<'a> {
 
 kernel_args! {
     /// Distances in elements.
-    struct TrilStrides {
-        sequence: i64,
-        token: i64,
-        head: i64,
+    pub(crate) struct TrilStrides {
+        pub(crate) sequence: i64,
+        pub(crate) token: i64,
+        pub(crate) head: i64,
     }
 }
 
 kernel_args! {
     /// Arguments of the kernel, as `kernels/solve_tril.hip` declares them.
     pub(crate) struct SolveTrilArgs {
-        a: DevicePtr<f32>,
-        ai: AnyPtr,
-        bounds: IndexList,
-        a_strides: TrilStrides,
-        ai_strides: TrilStrides,
-        sequences: u32,
-        tokens: u32,
-        heads: u32,
-        slots: u32,
-        output_type: u32,
-        reserved: u32,
+        pub(crate) a: AnyPtr,
+        pub(crate) ai: AnyPtr,
+        pub(crate) bounds: IndexList,
+        pub(crate) a_strides: TrilStrides,
+        pub(crate) ai_strides: TrilStrides,
+        pub(crate) sequences: u32,
+        pub(crate) tokens: u32,
+        pub(crate) heads: u32,
+        pub(crate) slots: u32,
+        pub(crate) output_type: u32,
+        pub(crate) reserved: u32,
     }
 }
 
@@ -163,7 +163,7 @@ pub fn solve_tril_into<O: Real>(
         call.require_bounds("cu_seqlens", &bounds.to_vec()?, t)?;
     }
     let args = SolveTrilArgs {
-        a: a.ptr(),
+        a: a.ptr().any(),
         ai: ai.ptr_mut().any(),
         bounds,
         a_strides,

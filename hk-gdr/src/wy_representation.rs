@@ -59,6 +59,11 @@ pub struct ChunkKktOptions<'a> {
 }
 
 impl<'a> ChunkKktOptions<'a> {
+    /// Of these chunks.
+    pub(crate) fn in_chunks(chunking: Chunking<'a>) -> Self {
+        Self { chunking, ..Self::default() }
+    }
+
     /// Tokens of a chunk, 16, 32 or 64; those of the schedule, or 64, if not given.
     #[must_use]
     pub fn chunk_size(mut self, tokens: usize) -> Self {
@@ -128,6 +133,11 @@ pub struct RecomputeWUOptions<'a> {
 }
 
 impl<'a> RecomputeWUOptions<'a> {
+    /// Of these chunks.
+    pub(crate) fn in_chunks(chunking: Chunking<'a>) -> Self {
+        Self { chunking, ..Self::default() }
+    }
+
     /// Tokens of a chunk, 16, 32 or 64; those of the schedule, or 64, if not given.
     #[must_use]
     pub fn chunk_size(mut self, tokens: usize) -> Self {
