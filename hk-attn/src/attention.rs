@@ -242,7 +242,7 @@ kernel_args! {
         pub(crate) tiles: u32,
         pub(crate) splits: u32,
         pub(crate) has_steps: u32,
-        pub(crate) skips_single: u32,
+        pub(crate) skips: u32,
         pub(crate) scale: f32,
         pub(crate) keep_scale: f32,
     }
@@ -290,7 +290,7 @@ impl AttentionArgs {
         tiles: 0,
         splits: 1,
         has_steps: 0,
-        skips_single: 0,
+        skips: 0,
         scale: 1.0,
         keep_scale: 1.0,
     };

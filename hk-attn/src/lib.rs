@@ -5,6 +5,7 @@
 mod angles;
 mod attention;
 mod cache;
+pub mod chunked_pa_prefill;
 pub mod extend_attn;
 pub mod flash_attn_fwd_prefill;
 pub mod fp8_mqa_logits;
@@ -19,6 +20,7 @@ pub mod mha;
 mod mqa_logits;
 pub mod pa_decode;
 pub mod pa_mqa_logits;
+pub mod pa_prefill;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod pod_attn;
@@ -34,6 +36,7 @@ pub use attention::{
     RealNumbers, Window,
 };
 pub use cache::{CacheElement, CacheLayout};
+pub use chunked_pa_prefill::{chunked_prefill_paged_decode, chunked_prefill_paged_decode_into};
 pub use extend_attn::{
     ExtendMask, ExtendOptions, ExtendPrefix, extend_attn_fwd, extend_attn_fwd_into,
 };
@@ -77,6 +80,7 @@ pub use pa_mqa_logits::{
     paged_mqa_logits, paged_mqa_logits_into, paged_mqa_logits_ragged, paged_mqa_logits_ragged_into,
     paged_mqa_logits_stage1, paged_mqa_logits_stage1_into,
 };
+pub use pa_prefill::{PaPrefillOptions, PrefixCache, pa_prefill_fwd, pa_prefill_fwd_into};
 pub use pod_attn::{LeanBatch, PodOptions, pod_attn, pod_attn_into};
 pub use prefill_attn::{PrefillOptions, prefill_attn_fwd, prefill_attn_fwd_into};
 pub use rope::{

@@ -3,6 +3,7 @@
 
 mod angles;
 mod attention;
+mod chunked_pa_prefill;
 mod extend_attn;
 mod flash_attn_fwd_prefill;
 mod fp8_mqa_logits;
@@ -15,6 +16,7 @@ mod lean_atten_paged;
 mod mha;
 mod pa_decode;
 mod pa_mqa_logits;
+mod pa_prefill;
 mod paged;
 mod pod_attn;
 mod prefill_attn;
@@ -35,6 +37,8 @@ pub const REASONS: &str = include_str!("parity/reasons.toml");
 pub fn cases() -> Vec<Case> {
     let mut cases = rope::cases();
     cases.extend(extend_attn::cases());
+    cases.extend(pa_prefill::cases());
+    cases.extend(chunked_pa_prefill::cases());
     cases.extend(flash_attn_fwd_prefill::cases());
     cases.extend(prefill_attn::cases());
     cases.extend(fp8_mqa_logits::cases());

@@ -223,6 +223,70 @@ impl<'a> Problem<'a> {
         .of_pages(bs);
     }
 
+    /// Declares the tokens of sequences before their queries, in pages of a cache whose rows these are, and
+    /// how many tokens sequences have with them; queries are declared.
+    pub(crate) fn prefix(
+        &mut self,
+        rows: [KeyRows; 2],
+        (table_name, table): (&'static str, Indices<'a>),
+        (lengths_name, lengths): (&'static str, Indices<'a>),
+        queries: Indices<'a>,
+    ) -> Result<()> {
+        let arguments = &mut self.arguments;
+        let (of_pages, row) =
+            table.declare_rows(arguments, table_name, &["bounds-1", "most_pages"])?;
+        let list = lengths.declare(arguments, lengths_name, &["bounds-1"])?;
+        for size in ["blocks", "bs"] {
+            arguments.limit(size, 1..=i32::MAX as usize)?;
+        }
+        let [blocks, bs, most_pages] = arguments.sizes(["blocks", "bs", "most_pages"])?;
+        let [count] = arguments.sizes(["bounds-1"])?;
+        arguments.limit("most_pages", count.min(1)..=i32::MAX as usize)?;
+        let slots = most_pages.saturating_mul(bs).min(i32::MAX as usize / 2);
+        self.pages(rows, of_pages, [row, 0], [blocks, bs]);
+        let source = &mut self.args.source[0];
+        (source.length, source.lengths, source.lengths_are_total) = (slots as u32, list, 1);
+        self.most_keys = slots;
+        self.check(move |call| {
+            let (bounds, lengths) = (queries.to_vec()?, lengths.to_vec()?);
+            let new = |b: usize| bounds[b + 1] - bounds[b];
+            let constraint = format!("the queries of a sequence and 0 to {slots} tokens before");
+            call.require_each(lengths_name, &lengths, &constraint, |b, length| {
+                (0..=slots as i64).contains(&(length - new(b)))
+            })?;
+            let constraint = format!("a page below {blocks}");
+            call.require_each(table_name, &table.to_vec()?, &constraint, |at, page| {
+                let b = at / most_pages;
+                let used = ((lengths[b] - new(b)) as usize).div_ceil(bs);
+                at % most_pages >= used || usize::try_from(page).is_ok_and(|page| page < blocks)
+            })
+        });
+        Ok(())
+    }
+
+    /// Declares scales, `[1]`, of the elements of a cache of keys and of values, if these have 8 bits, and
+    /// of no others.
+    pub(crate) fn scales_of_cached<K: AttentionElement>(
+        &mut self,
+        scales: [Option<&TensorSlice<f32>>; 2],
+    ) -> Result<()> {
+        for (name, scale) in ["k_scale", "v_scale"].into_iter().zip(scales) {
+            let Some(scale) = scale else { continue };
+            self.arguments.input(name, scale, &["1"]).contiguous()?;
+            if !is_narrow::<K>() {
+                continue;
+            }
+            let of_slots = SlotScales { base: scale.ptr(), ..SlotScales::NONE };
+            let steps = &mut self.args.steps;
+            if name == "k_scale" {
+                steps.key_scales = of_slots;
+            } else {
+                steps.value_scales = of_slots;
+            }
+        }
+        Ok(())
+    }
+
     /// Declares scales of caches, `[1]` or, of slots, `[blocks, hk, bs]`, which only apply to elements
     /// of 8 bits.
     pub(crate) fn cache_scales<K: AttentionElement>(

@@ -52,7 +52,7 @@ struct ScoreSteps {
   i64 bias_key;
   const u8* mask;  // null if there is none: of each sequence, rows of all its keys
   IndexList mask_starts;
-  SlotScales key_scales;
+  SlotScales key_scales;  // of the first source
   SlotScales value_scales;
   f32 softcap;  // 0 if there is none
   f32 softcap_inverse;
@@ -107,7 +107,7 @@ struct AttentionArgs {
   u32 tiles;   // of rows of a sequence and head, at most
   u32 splits;  // of keys; results are parts if there are several
   u32 has_steps;
-  u32 skips_single;  // whether sequences of one query are left alone
+  u32 skips;  // 1 if sequences of one query are left alone, 2 if all others are
   f32 scale;
   f32 keep_scale;  // of results, for weights that are dropped
 };
@@ -149,7 +149,7 @@ struct attention_task {
     }
     start = uniform(start);
     length = uniform(length);
-    if (in.skips_single && length == 1) length = 0;
+    if (in.skips == (length == 1 ? 1u : 2u)) length = 0;
   }
 };
 
@@ -518,7 +518,7 @@ struct attention_block {
       const u32 in_tile = first_key_of_lane() + key_of(f, 0);
       const u32 key = tile.position + in_tile;
       four *= factor[n.value];
-      if (steps.key_scales.base != nullptr) {
+      if (steps.key_scales.base != nullptr && !tile.is_second) {
         four *= slot_scales(steps.key_scales, in.source[0], first, task.head, tile.row + in_tile);
       }
       if (steps.softcap > 0) {
@@ -627,7 +627,7 @@ struct attention_block {
   // What happens to weights after they were added up.
   HK_INLINE void change_weights(const AttentionArgs& in, scores& s, const span& tile) const {
     const ScoreSteps& steps = in.steps;
-    if (steps.value_scales.base != nullptr) {
+    if (steps.value_scales.base != nullptr && !tile.is_second) {
       static_for<fragments>([&](auto f) {
         const u32 row = tile.row + first_key_of_lane() + key_of(f, 0);
         const auto by = slot_scales(steps.value_scales, in.source[0], first, task.head, row);

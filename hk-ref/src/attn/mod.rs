@@ -1,6 +1,7 @@
 //! References of `hk-attn`.
 
 pub mod attention;
+pub mod chunked_pa_prefill;
 pub mod extend_attn;
 pub mod flash_attn_fwd_prefill;
 pub mod fp8_mqa_logits;
@@ -12,6 +13,7 @@ pub mod lean_atten;
 pub mod lean_atten_paged;
 pub mod mha;
 pub mod pa_mqa_logits;
+pub mod pa_prefill;
 pub mod pod_attn;
 pub mod prefill_attn;
 pub mod rope;
