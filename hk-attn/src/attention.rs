@@ -1,10 +1,12 @@
 //! The core `attention`: how ops declare queries, keys and values, and how it is launched.
 
+mod append;
 mod element;
 mod options;
 mod paged;
 mod problem;
 
+pub(crate) use append::{AppendArgs, NewRows};
 pub use element::{AttentionElement, AttentionOutput};
 pub(crate) use options::AlibiForm;
 pub use options::{AttentionOptions, Dropout, RealNumbers, Window};

@@ -4,7 +4,9 @@
 
 mod angles;
 mod attention;
+pub mod attn_merge;
 mod cache;
+pub mod flash_attn_fwd_decode;
 pub mod fused_kv_cache;
 pub mod fused_qk_concat;
 pub mod fused_qkv_split_qk_rope;
@@ -20,7 +22,14 @@ pub use angles::{Angles, RopeOptions, RopeStyle};
 pub use attention::{
     AttentionElement, AttentionOptions, AttentionOutput, Dropout, RealNumbers, Window,
 };
+pub use attn_merge::{
+    attn_merge_states, attn_merge_states_into, splitk_combine, splitk_combine_into,
+};
 pub use cache::{CacheElement, CacheLayout};
+pub use flash_attn_fwd_decode::{
+    DecodeAppend, DecodeCache, flash_attn_fwd_decode, flash_attn_fwd_decode_append,
+    flash_attn_fwd_decode_append_into, flash_attn_fwd_decode_into,
+};
 pub use fused_kv_cache::{
     FusedQkRopeCatAndCacheMla, FusedQkRopeCatAndCacheMlaOut, FusedQkRopeReshapeAndCache,
     FusedQkRopeReshapeAndCacheOut, KvCacheOptions, KvCaches, cat_and_cache_mla,

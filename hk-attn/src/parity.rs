@@ -3,6 +3,7 @@
 
 mod angles;
 mod attention;
+mod flash_attn_fwd_decode;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
@@ -29,6 +30,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
     cases.extend(mha::cases());
+    cases.extend(flash_attn_fwd_decode::cases());
     cases.extend(pa_decode::cases());
     cases.extend(unified_attn::cases());
     cases

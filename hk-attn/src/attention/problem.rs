@@ -1,14 +1,14 @@
 //! How ops declare an attention, and how it is launched.
 
 use hk_core::dtype::DType;
-use hk_core::op::indices::Indices;
+use hk_core::op::indices::{IndexList, Indices};
 use hk_core::op::{Arguments, Call};
 use hk_core::{DevicePtr, Error, Result, TensorSlice, TileFunction};
 
 use super::element::{is_narrow, variant};
 use super::{
-    AlibiForm, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput, HeadScales,
-    KeyRows, KeySource,
+    AlibiForm, AppendArgs, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput,
+    HeadScales, KeyRows, KeySource,
 };
 use crate::KERNELS;
 
@@ -36,6 +36,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) alibi: AlibiForm,
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
+    append: Option<AppendArgs>,
     checks: Vec<Check<'a>>,
 }
 
@@ -57,6 +58,7 @@ impl<'a> Problem<'a> {
             is_packed: false,
             alibi: AlibiForm::Distance,
             most_keys: 0,
+            append: None,
             checks: Vec::new(),
         }
     }
@@ -254,6 +256,13 @@ impl<'a> Problem<'a> {
         self.arguments.require(is_none, "bias", "none, of sequences of any lengths", "some")
     }
 
+    /// Appends rows to the cache, once attention has read it and, as its second source, them.
+    pub(crate) fn append(&mut self, args: AppendArgs) {
+        let length = self.most_keys as u32;
+        let cache = KeySource { length, lengths: IndexList::NONE, ..args.cache };
+        self.append = Some(AppendArgs { cache, ..args });
+    }
+
     // ---- Results.
 
     /// Results of rows and heads that are so far apart, in elements.
@@ -410,7 +419,9 @@ impl<'a> Problem<'a> {
 
     /// Checks, chooses and launches all.
     pub(crate) fn launch(self) -> Result<()> {
-        let Self { arguments, mut args, options, dtype, is_plain, most_keys, checks, .. } = self;
+        let Self {
+            arguments, mut args, options, dtype, is_plain, most_keys, append, checks, ..
+        } = self;
         let splits = options.num_splits;
         let is_number = splits.is_none_or(|splits| (1..=MOST_SPLITS as u32).contains(&splits));
         let constraint = format!("from 1 to {MOST_SPLITS}");
@@ -470,13 +481,22 @@ impl<'a> Problem<'a> {
                 KERNELS.function(call.device(), call.op(), "attention_merge", "", &[])?;
             merge = Some(kernel);
         }
+        let sequences = args.sequences;
+        let append = append.map(|args| -> Result<(TileFunction<AppendArgs>, _)> {
+            Ok((KERNELS.function(call.device(), call.op(), "cache_append", "", &[])?, args))
+        });
+        let append = append.transpose()?;
         call.submit(|stream| {
             // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
             // whatever bounds, pages and lengths are, and within the workspace.
             unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
-            let Some(merge) = merge else { return Ok(()) };
+            if let Some(merge) = merge {
+                // SAFETY: as above.
+                unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }?;
+            }
+            let Some((kernel, args)) = append else { return Ok(()) };
             // SAFETY: as above.
-            unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }
+            unsafe { kernel.launch(stream, [sequences, 1, 1], &args) }
         })
     }
 }
