@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_attn::{
-    AttentionOptions, Device, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PaDecodeOptions,
-    PaDecodeOut, PagedSequences, PodOptions, Result, Stream, Tensor, UnifiedAttnOptions, bf16,
+    AttentionOptions, DecodeAppend, DecodeCache, Device, LeanAttnOut, LeanBatch, LeanOptions,
+    MhaOut, PaDecodeOptions, PaDecodeOut, PagedSequences, PodOptions, Result, Stream, Tensor,
+    UnifiedAttnOptions, attn_merge_states_into, bf16, flash_attn_fwd_decode_append_into,
     lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into, pa_decode_into, pod_attn_into,
     unified_attn_fwd_into,
 };
@@ -184,5 +185,43 @@ fn unified_attn(criterion: &mut Criterion) {
     bench(criterion, "unified_attn", &[("mixed", scores, &launch)]);
 }
 
-criterion_group!(benches, mha, lean_atten, lean_atten_paged, pod, pa_decode, unified_attn);
+fn flash_attn_fwd_decode(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let decode = |stream: &Stream| -> Result<Launch> {
+        let (q, mut out) = (tensor(stream, &[2, 1, hq, d])?, tensor(stream, &[2, 1, hq, d])?);
+        let of = |rows| tensor(stream, &[2, rows, hk, d]);
+        let (mut k, mut v, new) = (of(CONTEXT / 2)?, of(CONTEXT / 2)?, of(1)?);
+        let options = AttentionOptions::default().causal(true);
+        Ok(Box::new(move || {
+            let append = DecodeAppend {
+                k_new: &new,
+                v_new: &new,
+                cache: DecodeCache::default(),
+                advance_seqlens: None,
+                seqlens: None,
+            };
+            let out = MhaOut { out: &mut *out, lse: None };
+            flash_attn_fwd_decode_append_into(&q, &mut k, &mut v, append, &options, out)
+        }))
+    };
+    let merge = |stream: &Stream| -> Result<Launch> {
+        let (o, mut out) = (tensor(stream, &[8, 16, hq, d])?, tensor(stream, &[16, hq, d])?);
+        let lse = Tensor::filled(stream, &[8, hq, 16], 1.0f32)?;
+        Ok(Box::new(move || attn_merge_states_into(&o, &lse, MhaOut { out: &mut *out, lse: None })))
+    };
+    let ops: [(_, _, Prepare<'_>); 2] =
+        [("append", hq * CONTEXT, &decode), ("merge", 8 * 16 * hq, &merge)];
+    bench(criterion, "flash_attn_fwd_decode", &ops);
+}
+
+criterion_group!(
+    benches,
+    mha,
+    lean_atten,
+    lean_atten_paged,
+    pod,
+    pa_decode,
+    unified_attn,
+    flash_attn_fwd_decode
+);
 criterion_main!(benches);

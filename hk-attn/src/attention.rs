@@ -1,11 +1,13 @@
 //! The core `attention`: how ops declare queries, keys and values, and how it is launched.
 
+mod append;
 mod element;
 mod lean;
 mod options;
 mod paged;
 mod problem;
 
+pub(crate) use append::{AppendArgs, NewRows};
 pub use element::{AttentionElement, AttentionOutput};
 pub(crate) use lean::{Lean, Shares};
 pub use lean::{LeanMode, LeanOptions};

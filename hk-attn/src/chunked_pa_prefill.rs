@@ -49,7 +49,7 @@
 use hk_core::Error;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::attention::{AttentionElement, KeySource};
+use crate::attention::{AttentionArgs, AttentionElement, KeySource};
 use crate::lean_atten::LeanElement;
 use crate::pa_prefill::{Names, PaPrefillOptions, PrefixCache, prefill};
 
@@ -102,16 +102,13 @@ pub fn chunked_prefill_paged_decode_into<T: LeanElement, K: AttentionElement>(
         out: "output",
     };
     let tensors = [query, key, value];
-    let mut steps = prefill(names, tensors, cache, max_query_len, options, output)?;
-    // All tokens are in the cache.
-    steps.args.source[0].lengths_are_total = 0;
-    steps.args.source[1] = KeySource::NONE;
-    steps.args.skips = SKIPS_OTHERS;
-    steps.args.q_length = steps.args.q_length.min(1);
+    let mut problem = prefill(names, tensors, cache, max_query_len, options, output)?;
     if max_query_len > 1 {
-        let mut chunks = prefill(names, tensors, cache, max_query_len, options, output)?;
-        chunks.args.skips = SKIPS_SINGLE;
-        chunks.launch()?;
+        problem.first = Some(AttentionArgs { skips: SKIPS_SINGLE, ..problem.args });
     }
-    steps.launch()
+    // The tokens of steps are all in the cache.
+    problem.args.source[0].lengths_are_total = 0;
+    problem.args.source[1] = KeySource::NONE;
+    problem.args.skips = SKIPS_OTHERS;
+    problem.launch()
 }

@@ -4,9 +4,11 @@
 
 mod angles;
 mod attention;
+pub mod attn_merge;
 mod cache;
 pub mod chunked_pa_prefill;
 pub mod extend_attn;
+pub mod flash_attn_fwd_decode;
 pub mod flash_attn_fwd_prefill;
 pub mod fp8_mqa_logits;
 pub mod fused_bmm_rope_kv_cache;
@@ -35,10 +37,17 @@ pub use attention::{
     AttentionElement, AttentionOptions, AttentionOutput, Dropout, LeanMode, LeanOptions,
     RealNumbers, Window,
 };
+pub use attn_merge::{
+    attn_merge_states, attn_merge_states_into, splitk_combine, splitk_combine_into,
+};
 pub use cache::{CacheElement, CacheLayout};
 pub use chunked_pa_prefill::{chunked_prefill_paged_decode, chunked_prefill_paged_decode_into};
 pub use extend_attn::{
     ExtendMask, ExtendOptions, ExtendPrefix, extend_attn_fwd, extend_attn_fwd_into,
+};
+pub use flash_attn_fwd_decode::{
+    DecodeAppend, DecodeCache, flash_attn_fwd_decode, flash_attn_fwd_decode_append,
+    flash_attn_fwd_decode_append_into, flash_attn_fwd_decode_into,
 };
 pub use flash_attn_fwd_prefill::{
     FlashLayout, FlashOptions, flash_attn_fwd_prefill, flash_attn_fwd_prefill_into,

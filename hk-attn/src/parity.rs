@@ -5,6 +5,7 @@ mod angles;
 mod attention;
 mod chunked_pa_prefill;
 mod extend_attn;
+mod flash_attn_fwd_decode;
 mod flash_attn_fwd_prefill;
 mod fp8_mqa_logits;
 mod fused_bmm_rope_kv_cache;
@@ -51,6 +52,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(lean_atten_paged::cases());
     cases.extend(pod_attn::cases());
     cases.extend(pa_mqa_logits::cases());
+    cases.extend(flash_attn_fwd_decode::cases());
     cases.extend(pa_decode::cases());
     cases.extend(unified_attn::cases());
     cases

@@ -78,7 +78,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Where rows are of a cache that has these strides.
-    fn rows_of_pages<K: AttentionElement>(
+    pub(crate) fn rows_of_pages<K: AttentionElement>(
         &mut self,
         layout: CacheLayout,
         is_key: bool,
@@ -201,6 +201,42 @@ impl<'a> Problem<'a> {
                 usize::try_from(length).is_ok_and(|length| length <= most)
             })
         });
+    }
+
+    /// Keys and values of sequences that have so many slots.
+    pub(crate) fn slots(&mut self, [keys, values]: [KeyRows; 2], count: usize) {
+        let count = count as u32;
+        self.args.source[0] = KeySource { keys, values, length: count, count, ..KeySource::NONE };
+    }
+
+    /// Declares which row of a cache each sequence has, whose slots they are.
+    pub(crate) fn rows_of_cache(
+        &mut self,
+        rows: [KeyRows; 2],
+        (name, of_sequences): (&'static str, Indices<'a>),
+    ) -> Result<()> {
+        let list = of_sequences.declare(&mut self.arguments, name, &["b"])?;
+        self.arguments.limit("rows", 1..=i32::MAX as usize)?;
+        self.arguments.limit("sk", 1..=i32::MAX as usize / 2)?;
+        let [count, sk] = self.arguments.sizes(["rows", "sk"])?;
+        // A row is a page.
+        self.pages(rows, list, [1, 0], [count, sk]);
+        self.check(move |call| {
+            let constraint = format!("a row below {count}");
+            call.require_each(name, &of_sequences.to_vec()?, &constraint, |_, row| {
+                usize::try_from(row).is_ok_and(|row| row < count)
+            })
+        });
+        Ok(())
+    }
+
+    /// So many keys and values of each sequence behind those of the cache.
+    pub(crate) fn fresh(&mut self, [keys, values]: [KeyRows; 2], count: usize) {
+        if count > 0 {
+            let count = count as u32;
+            let source = KeySource { keys, values, length: count, count, ..KeySource::NONE };
+            self.args.source[1] = source;
+        }
     }
 
     /// Keys and values in pages of a list, of which sequences and heads have parts.

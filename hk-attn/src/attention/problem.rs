@@ -1,14 +1,14 @@
 //! How ops declare an attention, and how it is launched.
 
 use hk_core::dtype::DType;
-use hk_core::op::indices::Indices;
+use hk_core::op::indices::{IndexList, Indices};
 use hk_core::op::{Arguments, Call};
 use hk_core::{DevicePtr, Error, Result, TensorSlice, TileFunction};
 
 use super::element::{is_narrow, variant};
 use super::{
-    AlibiForm, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput, HeadScales,
-    KeyRows, KeySource,
+    AlibiForm, AppendArgs, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput,
+    HeadScales, KeyRows, KeySource,
 };
 use crate::KERNELS;
 
@@ -36,6 +36,9 @@ pub(crate) struct Problem<'a> {
     pub(crate) alibi: AlibiForm,
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
+    /// What is launched before, of the same tensors, whose rows are not split.
+    pub(crate) first: Option<AttentionArgs>,
+    append: Option<AppendArgs>,
     pub(super) checks: Vec<Check<'a>>,
 }
 
@@ -57,6 +60,8 @@ impl<'a> Problem<'a> {
             is_packed: false,
             alibi: AlibiForm::Distance,
             most_keys: 0,
+            first: None,
+            append: None,
             checks: Vec::new(),
         }
     }
@@ -282,6 +287,13 @@ impl<'a> Problem<'a> {
         self.arguments.require(is_none, "bias", "none, of sequences of any lengths", "some")
     }
 
+    /// Appends rows to the cache, once attention has read it and, as its second source, them.
+    pub(crate) fn append(&mut self, args: AppendArgs) {
+        let length = self.most_keys as u32;
+        let cache = KeySource { length, lengths: IndexList::NONE, ..args.cache };
+        self.append = Some(AppendArgs { cache, ..args });
+    }
+
     // ---- Results.
 
     /// Results of rows and heads that are so far apart, in elements.
@@ -440,7 +452,18 @@ impl<'a> Problem<'a> {
 
     /// Checks, chooses and launches all.
     pub(crate) fn launch(self) -> Result<()> {
-        let Self { arguments, mut args, options, dtype, is_plain, most_keys, checks, .. } = self;
+        let Self {
+            arguments,
+            mut args,
+            options,
+            dtype,
+            is_plain,
+            most_keys,
+            first,
+            append,
+            checks,
+            ..
+        } = self;
         let splits = options.num_splits;
         let is_number = splits.is_none_or(|splits| (1..=MOST_SPLITS as u32).contains(&splits));
         let constraint = format!("from 1 to {MOST_SPLITS}");
@@ -456,24 +479,31 @@ impl<'a> Problem<'a> {
         if call.validates_indices(options.validate_indices)? {
             checks.into_iter().try_for_each(|check| check(&call))?;
         }
-        // Weights grow with scores there.
-        let is_scaled =
-            args.scale > 0.0 && [args.q_scale.base, args.k_scale.base] == [DevicePtr::NULL; 2];
-        let is_plain = is_plain && is_scaled && !args.steps.is_any();
         args.has_steps = u32::from(args.steps.is_any());
-        let variant = format!("{}{}", variant(dtype), if is_plain { "" } else { "_any" });
-        let problem = [
-            ("width", u64::from(args.width)),
-            ("value_width", u64::from(args.value_width)),
-            ("rows", rows),
-        ];
-        let kernel: TileFunction<AttentionArgs> =
-            KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
-        let block = {
+        let variant = kernel_variant(dtype, is_plain, &args);
+        let choose = |args: &AttentionArgs| -> Result<(TileFunction<AttentionArgs>, u64)> {
+            let rows = u64::from(args.q_length) * u64::from(args.group);
+            let problem = [
+                ("width", u64::from(args.width)),
+                ("value_width", u64::from(args.value_width)),
+                ("rows", rows),
+            ];
+            let kernel =
+                KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
             let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
-            16 * int("Q_WAVES") * int("Q_FRAGMENTS")
+            let block = 16 * int("Q_WAVES") * int("Q_FRAGMENTS");
+            Ok((kernel, rows.div_ceil(block)))
         };
-        let tiles = rows.div_ceil(block);
+        let (kernel, tiles) = choose(&args)?;
+        let first = match first {
+            None => None,
+            Some(mut first) => {
+                let (kernel, tiles) = choose(&first)?;
+                (first.tiles, first.splits) = (tiles as u32, 1);
+                first.has_steps = args.has_steps;
+                Some((kernel, heads.saturating_mul(tiles), first))
+            }
+        };
         let units = u64::from(call.device().info().compute_units).max(1);
         let splits = splits.map_or_else(
             || {
@@ -484,7 +514,9 @@ impl<'a> Problem<'a> {
         );
         let groups = heads.saturating_mul(tiles).saturating_mul(splits);
         let merges = heads.saturating_mul(rows).div_ceil(4);
-        if rows > u64::from(u32::MAX) / 2 || groups.max(merges) >= MOST_GROUPS {
+        let of_first = first.as_ref().map_or(0, |(_, groups, _)| *groups);
+        let most = groups.max(merges).max(of_first);
+        if rows > u64::from(u32::MAX) / 2 || most >= MOST_GROUPS {
             let constraint = "fewer rows of queries";
             return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
         }
@@ -500,13 +532,26 @@ impl<'a> Problem<'a> {
                 KERNELS.function(call.device(), call.op(), "attention_merge", "", &[])?;
             merge = Some(kernel);
         }
+        let sequences = args.sequences;
+        let append = append.map(|args| -> Result<(TileFunction<AppendArgs>, _)> {
+            Ok((KERNELS.function(call.device(), call.op(), "cache_append", "", &[])?, args))
+        });
+        let append = append.transpose()?;
         call.submit(|stream| {
+            if let Some((kernel, groups, args)) = first {
+                // SAFETY: as below.
+                unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
+            }
             // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
             // whatever bounds, pages and lengths are, and within the workspace.
             unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
-            let Some(merge) = merge else { return Ok(()) };
+            if let Some(merge) = merge {
+                // SAFETY: as above.
+                unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }?;
+            }
+            let Some((kernel, args)) = append else { return Ok(()) };
             // SAFETY: as above.
-            unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }
+            unsafe { kernel.launch(stream, [sequences, 1, 1], &args) }
         })
     }
 }

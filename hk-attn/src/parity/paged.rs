@@ -60,6 +60,14 @@ impl Pages {
         Self { bs, blocks, of: of.collect() }
     }
 
+    /// Rows of `slots` each, every one a page; `spare` of them are nobody's.
+    pub(super) fn rows(slots: usize, sequences: usize, spare: usize) -> Self {
+        let blocks = sequences + spare;
+        // Without spare rows, those of sequences are in order.
+        let of = (0..sequences).map(|b| vec![if spare == 0 { b } else { blocks - 1 - b }]);
+        Self { bs: slots, blocks, of: of.collect() }
+    }
+
     /// Rows of the table, longer than they need to be; what is not used, is no page.
     pub(super) fn table(&self) -> (Vec<usize>, Vec<i32>) {
         let most = self.of.iter().map(Vec::len).max().unwrap_or_default() + 1;
@@ -74,6 +82,41 @@ impl Pages {
     /// Page and slot of a key.
     pub(super) fn place(&self, b: usize, key: usize) -> [usize; 2] {
         [self.of[b][key / self.bs], key % self.bs]
+    }
+}
+
+/// A cache of which some slots have rows of keys or of values.
+pub(super) struct Scattered<K> {
+    pub(super) shape: Vec<usize>,
+    pub(super) elements: Vec<K>,
+}
+
+impl<K: AttentionElement> Scattered<K> {
+    /// Puts into pages those rows of sequences that are there.
+    pub(super) fn new(
+        paging: Paging,
+        pages: &Pages,
+        sizes: &Sizes,
+        is_key: bool,
+        rows: &[K],
+        is_there: impl Fn(usize, usize) -> bool,
+    ) -> Self {
+        let (hk, d) = (sizes.heads[1], sizes.widths[usize::from(!is_key)]);
+        let shape = paging.shape(is_key, [pages.blocks, hk, d]);
+        let mut elements = vec![poison(); shape.iter().product()];
+        let keys = sizes.lengths.iter().enumerate();
+        let keys = keys.flat_map(|(b, [_, sk])| (0..*sk).map(move |key| (b, key)));
+        for ((b, key), row) in keys.zip(rows.chunks_exact(hk * d)) {
+            if !is_there(b, key) {
+                continue;
+            }
+            let [page, slot] = pages.place(b, key);
+            for (i, element) in row.iter().enumerate() {
+                let at = [page, slot, i / d, i % d];
+                elements[paging.element(is_key, [hk, d], at)] = *element;
+            }
+        }
+        Self { shape, elements }
     }
 }
 
@@ -106,18 +149,10 @@ impl<K: AttentionElement> Caches<K> {
         for (of, name) in names.into_iter().enumerate() {
             let d = sizes.widths[of];
             let rows: Vec<K> = s.draw(name, &[sizes.rows(1), hk, d], Draw::Normal);
-            let shape = paging.shape(of == 0, [pages.blocks, hk, d]);
-            let mut cache = vec![poison(); shape.iter().product()];
-            let places = sizes.lengths.iter().enumerate();
-            let places = places.flat_map(|(b, [_, sk])| (0..*sk).map(move |j| pages.place(b, j)));
-            for ([page, slot], row) in places.zip(rows.chunks_exact(hk * d)) {
-                for (i, element) in row.iter().enumerate() {
-                    let at = [page, slot, i / d, i % d];
-                    cache[paging.element(of == 0, [hk, d], at)] = *element;
-                }
-            }
+            let Scattered { shape, elements } =
+                Scattered::new(paging, pages, sizes, of == 0, &rows, |_, _| true);
             numbers[of] = decode(&rows);
-            caches.push(s.given(name, &shape, cache));
+            caches.push(s.given(name, &shape, elements));
         }
         let [k, v] = caches.try_into().expect("there are two");
         Self { k, v, numbers }

@@ -1,7 +1,7 @@
 //! Cases of `unified_attn_fwd`.
 
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, f16};
-use hk_ref::attn::attention::{Alibi, results};
+use hk_ref::attn::unified_attn::{Alibi, results};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
 
 use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected};

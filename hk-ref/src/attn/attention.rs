@@ -167,6 +167,20 @@ pub fn attend(head: &Head, scores: &Scores) -> Vec<Attended> {
     head.q.iter().enumerate().map(query).collect()
 }
 
+/// What becomes of parts, each with a logarithm of its weights' sum, by the part's base, and that sum:
+/// averages, and logarithms of all sums.
+pub fn combined(parts: &[(&[f64], f64, f64)], ln_of_base: f64, width: usize) -> (Vec<f64>, f64) {
+    let present = || parts.iter().filter(|(_, m, _)| *m > f64::NEG_INFINITY);
+    let most = present().map(|(_, m, _)| *m).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |m: f64| ((m - most) * ln_of_base).exp();
+    let sum: f64 = present().map(|(_, m, l)| weight(*m) * l).sum();
+    if sum == 0.0 {
+        return (vec![0.0; width], f64::NEG_INFINITY);
+    }
+    let column = |i: usize| present().map(|(o, m, _)| weight(*m) * o[i]).sum::<f64>() / sum;
+    ((0..width).map(column).collect(), most * ln_of_base + sum.ln())
+}
+
 /// Results as they may come out: of a type, from 16-bit inputs, whose weights are rounded once.
 pub fn results(values: Vec<f64>, dtype: DType) -> Expected {
     let (together, slack, part) = match dtype {
