@@ -171,7 +171,7 @@ __device__ inline void chunk_delta_h(const ChunkDeltaHArgs& args) {
     const f32 since = token < count ? decay_of(inputs.last_sum - inputs.sum, is_two) : 0;
     const auto decayed = round_to<T, 4>(news * since);
     static_for<4>([&](auto e) {
-      taught.elements[(four + e.value) * taught.stride + token] = decayed[int{e}];
+      taught.elements[taught.place(four + e.value, token)] = decayed[int{e}];
     });
     static_for<Tile::KEYS / panel>([&](auto p) {
       inputs.k[p.value].store(keys, [&](u32 column) { return p.value * panel + column; });

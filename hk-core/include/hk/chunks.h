@@ -205,22 +205,33 @@ __device__ inline chunk_fragment fragment_from(vec<T, 8> elements) {
   return {{bit_cast<bits128>(elements)}};
 }
 
-// Rows of elements of 16 bits in LDS, apart so that no two of eight rows begin at the same bank.
+// Rows of elements of 16 bits in LDS, of which eight at a time are in such an order that no two rows of a
+// block, and no two that a wave turns at once, are at the same banks.
 template <class T, int Rows, int Columns = panel>
 struct chunk_tile {
   static_assert(sizeof(T) == 2 && Columns % panel == 0);
-  static constexpr u32 stride = Columns + 8;
-  alignas(16) T elements[Rows * stride];
+  alignas(16) T elements[Rows * Columns];
+
+  // Rows that differ in bits 0 to 2, in bits 3 to 5, as those of columns that are turned at once, or in
+  // bits 2, 3 and 5, as those that are dealt, have places of their own; so have even and odd rows of a
+  // block that are read at once from all of 64 banks.
+  static __device__ u32 swizzled(u32 row) { return (row & 7) ^ (row >> 2 & 6) ^ (row >> 5 & 1); }
+  static __device__ u32 place(u32 row, u32 column) {
+    // Of rows as long as 64 banks, even and odd ones begin in halves of their own.
+    const u32 half = Columns > panel ? (row & 1) << 3 : 0;
+    return row * Columns + (column ^ (swizzled(row) | half) * 8);
+  }
 
   // What a lane has of 16 rows for step `step` of a product.
   __device__ chunk_fragment load(u32 first_row, u32 step) const {
-    const u32 row = first_row + lane_id() % 16, column = step * atom_depth + lane_id() / 16 * 8;
-    return {{*reinterpret_cast<const bits128*>(&elements[row * stride + column])}};
+    const u32 at = place(first_row + lane_id() % 16, step * atom_depth + lane_id() / 16 * 8);
+    return {{*reinterpret_cast<const bits128*>(&elements[at])}};
   }
 
+  // Up to eight elements of a row, from a multiple of their number on.
   template <int N>
   __device__ void store(u32 row, u32 column, vec<T, N> values) {
-    *reinterpret_cast<vec<T, N>*>(&elements[row * stride + column]) = values;
+    *reinterpret_cast<vec<T, N>*>(&elements[place(row, column)]) = values;
   }
 
   // Elements of rows from column `first` on.

@@ -81,6 +81,7 @@ impl Spec {
         }
         let (place, in_place, size) = (self.place, self.in_place, self.size);
         let [k, h, state] = self.dtypes;
+        title += &format!(", {k} {state} to {h}");
         let shape = shape(&self.sizes);
         let info =
             CaseInfo::new("chunk_delta_h", "chunk_delta_h_fwd", title, &[k, state, h], &shape);

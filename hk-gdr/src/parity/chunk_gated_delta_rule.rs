@@ -77,6 +77,7 @@ impl Spec {
         }
         let (place, in_place, size) = (self.place, self.in_place, self.size);
         let [k, g, state] = self.dtypes;
+        title += &format!(", {k} {g} {state}");
         let shape = shape(&self.sizes);
         let op = "chunk_gated_delta_rule";
         let info = CaseInfo::new("chunk", op, title, &[k, g, state, k], &shape);

@@ -65,6 +65,7 @@ impl Spec {
         }
         let (place, size) = (self.place, self.size);
         let [k, h] = self.dtypes;
+        title += &format!(", {k} {h}");
         let shape = shape(&self.sizes);
         let info = CaseInfo::new("chunk_o", "chunk_fwd_o", title, &[k, h, k], &shape);
         let set_up = move |s: &mut Setup| {

@@ -1,8 +1,7 @@
 //! Cases of `fused_cumsum_kkt`.
 
 use hk_core::dtype::{DType, Real};
-use hk_ref::gdr::cumsum::cumsum;
-use hk_ref::gdr::wy_representation::kkt;
+use hk_ref::gdr::fused_cumsum_kkt::cumsum_kkt;
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
 use super::chunks::{chunks, log2_of, logarithms, rows, scalars, schedule, shape};
@@ -54,6 +53,7 @@ impl Spec {
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &format!(", {g} {k} {beta}");
         let (place, size) = (self.place, self.size);
         let of = shape(&self.sizes);
         let info =
@@ -91,12 +91,10 @@ where
     let (mut a, mut allowed) = (vec![0.0; count * size], vec![0.0; count * size]);
     for tokens in &chunks(sizes, size) {
         for head in 0..hv {
-            let both = cumsum(&scalars(&of_g, tokens, hv, head), size, false, 1.0);
-            let own: Vec<f64> = both.iter().map(|(sum, _)| *sum).collect();
             let key_rows = rows(&of_k, tokens, [h, head / (hv / h), keys]);
             let strengths = scalars(&of_beta, tokens, hv, head);
-            let decay = |x: f64| if clamp && x > 0.0 { 0.0 } else { x.exp() };
-            let products = kkt(&key_rows, &own, &strengths, decay);
+            let logarithms = scalars(&of_g, tokens, hv, head);
+            let (both, products) = cumsum_kkt(&logarithms, &key_rows, &strengths, clamp);
             for (i, token) in tokens.iter().enumerate() {
                 let at = token * hv + head;
                 let (sum, largest) = both[i];
@@ -105,7 +103,7 @@ where
                 for j in 0..i {
                     let value = products[i * tokens.len() + j];
                     // Decays have the error of the sums' roundings, and products that of sums of keys.
-                    let difference = own[i] - own[j];
+                    let difference = sum - both[j].0;
                     let scale = strengths[i] * difference.exp();
                     // What would be 1 may count or not.
                     let is_near = clamp && difference.abs() < 1e-5;

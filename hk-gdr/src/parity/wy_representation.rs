@@ -68,6 +68,7 @@ impl Spec {
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &format!(", {k} {beta} {a}");
         let (place, size) = (self.place, self.size);
         let is_kkt = op == "chunk_scaled_dot_kkt";
         let of = shape(&self.sizes);

@@ -3,9 +3,11 @@
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
 pub mod causal_conv1d_split_qkv;
+pub mod chunk;
 pub mod chunk_delta_h;
 pub mod chunk_o;
 pub mod cumsum;
+pub mod fused_cumsum_kkt;
 pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
