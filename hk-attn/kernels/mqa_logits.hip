@@ -351,7 +351,8 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
     const bool ends = head + Block::heads_at_once >= args.heads;
     const u32 then = ends ? block.next_row(row, end) : row;
     const u32 then_head = ends ? 0 : head + Block::heads_at_once;
-    if (then < end) load(then, then_head);
+    const bool goes_on = !ends || then < end;
+    if (goes_on) load(then, then_head);
     u32 of = head;
     do {
       block.add_heads(row, window, of, slot, total);
@@ -361,7 +362,7 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
       if constexpr (!Tile::PER_HEAD) block.store_row(row, window, total);
       for (f32& of : total) of = 0;
     }
-    if (then == end) return;
+    if (!goes_on) return;
     // No wave reads that slot any more.
     next.write(other);
     meet_with_lds();

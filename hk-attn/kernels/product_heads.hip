@@ -27,7 +27,6 @@ template <class Tile>
 __device__ void product_heads(const ProductHeadsArgs& args) {
   using Block = gemm_block<Tile>;
   __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
-  const auto in = kernel_arguments<ProductHeadsArgs>();
   const u32 id = block_idx().x;
   if (id >= args.blocks) {
     move_heads<heads_half<Tile>>(arguments_again<ProductHeadsArgs>().heads, args.blocks);
@@ -37,13 +36,17 @@ __device__ void product_heads(const ProductHeadsArgs& args) {
   const auto part = product_part::of(product, id, Tile::BM, Block::columns, Tile::GROUP);
   Block block;
   multiply_part(block, product, part, lds_start(lds));
-  if (args.y_scale != nullptr) {
-    const f32 inverse = 1 / *args.y_scale;
-    for (auto& row : block.sum) {
-      for (auto& fragment : row) fragment *= inverse;
-    }
+
+  const f32 inverse = args.y_scale == nullptr ? 1 : 1 / *args.y_scale;
+  const result_matrix y = detail::results_of(product, part.batch * product.y_batch);
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < Block::runs; ++i) {
+    const u32 row = part.row + block.result_row(i), column = part.column + block.result_column(i);
+    if (row >= product.m || column >= product.n) continue;
+    vec<f32, Block::run> values;
+    with_constant<0, Block::runs>(i, [&](auto c) { values = block.template results<c>(); });
+    store_run(y, row, column, values * inverse);
   }
-  store_part(block, product, &in->product, part);
 }
 
 }  // namespace hk

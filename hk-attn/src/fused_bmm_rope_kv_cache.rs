@@ -196,7 +196,7 @@ impl Bmm {
             kernels: &KERNELS,
             core: product_heads::CORE,
             variant,
-            scaled: bits == 4,
+            scaled: false,
             x,
             w,
             y: Matrices::of(out.q, [head, row]).with_shape([m, n]),

@@ -243,6 +243,15 @@ pub(super) fn cases() -> Vec<Case> {
     let dense = Placement::DENSE;
     let gaps = dense.gap(8).shift(3);
     let (mut cases, mut turn) = (Vec::new(), 0);
+    // Single elements, and large tiles, of either type.
+    for turn in [0, 1] {
+        let mut bmm = Bmm::new([2, 2, 2, 2, 1, 9, 6, 8, 1], 64);
+        bmm.spec.name = "odd";
+        cases.extend(bmm.cases::<f16>(turn));
+        let mut bmm = Bmm::new([65, 65, 65, 1, 1, 136, 16, 80, 1], 64);
+        (bmm.tile, bmm.spec.name) = (Some("64x128"), "large tiles");
+        cases.extend(bmm.cases::<f16>(turn));
+    }
     let mut add = |bmm: Bmm, place: Placement| {
         let of = if turn % 3 == 2 { bmm.cases::<f16>(turn) } else { bmm.cases::<bf16>(turn) };
         cases.extend(of.into_iter().map(|case| case.place(place)));
