@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_attn::{
-    AttentionOptions, DecodeAppend, DecodeCache, Device, LeanAttnOut, LeanBatch, LeanOptions,
-    MhaOut, PaDecodeOptions, PaDecodeOut, PagedSequences, PodOptions, Result, Stream, Tensor,
-    UnifiedAttnOptions, attn_merge_states_into, bf16, flash_attn_fwd_decode_append_into,
-    lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into, pa_decode_into, pod_attn_into,
-    unified_attn_fwd_into,
+    AttentionOptions, DecodeAppend, DecodeCache, Device, ExtendOptions, ExtendPrefix, FlashLayout,
+    FlashOptions, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PaDecodeOptions, PaDecodeOut,
+    PaPrefillOptions, PagedSequences, PodOptions, PrefillOptions, PrefixCache, Result, Stream,
+    Tensor, UnifiedAttnOptions, attn_merge_states_into, bf16, chunked_prefill_paged_decode_into,
+    extend_attn_fwd_into, flash_attn_fwd_decode_append_into, flash_attn_fwd_prefill_into,
+    lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into, pa_decode_into,
+    pa_prefill_fwd_into, pod_attn_into, prefill_attn_fwd_into, unified_attn_fwd_into,
 };
 
 /// Query and key heads of Llama 3 8B on one of eight chips, and elements of each.
@@ -214,6 +216,107 @@ fn flash_attn_fwd_decode(criterion: &mut Criterion) {
     bench(criterion, "flash_attn_fwd_decode", &ops);
 }
 
+fn prefill_attn(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let of = |heads| tensor(stream, &[PROMPT, heads, d]);
+        let (q, k, v, mut out) = (of(hq)?, of(hk)?, of(hk)?, of(hq)?);
+        let start = Tensor::from_slice(stream, &[0i32], &[1])?;
+        let length = Tensor::from_slice(stream, &[PROMPT as i32], &[1])?;
+        Ok(Box::new(move || {
+            let options = PrefillOptions::default();
+            prefill_attn_fwd_into(&q, &k, &v, &start, &length, PROMPT, &options, &mut out)
+        }))
+    };
+    bench(criterion, "prefill_attn", &[("prefill", hq * PROMPT * PROMPT / 2, &launch)]);
+}
+
+fn flash_attn_fwd_prefill(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let of = |heads| tensor(stream, &[1, heads, PROMPT, d]);
+        let (q, k, v, mut out) = (of(hq)?, of(hk)?, of(hk)?, of(hq)?);
+        Ok(Box::new(move || {
+            let attention = AttentionOptions::default().causal(true);
+            let options = FlashOptions::default().layout(FlashLayout::Bhsd).attention(attention);
+            flash_attn_fwd_prefill_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+        }))
+    };
+    bench(criterion, "flash_attn_fwd_prefill", &[("prefill", hq * PROMPT * PROMPT / 2, &launch)]);
+}
+
+/// New tokens behind a context.
+const CHUNK: usize = 64;
+
+fn extend_attn(criterion: &mut Criterion) {
+    let [hq, hk, d] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let of = |rows, heads| tensor(stream, &[rows, heads, d]);
+        let (q, k, v, mut o) = (of(CHUNK, hq)?, of(CHUNK, hk)?, of(CHUNK, hk)?, of(CHUNK, hq)?);
+        let (k_buffer, v_buffer) = (of(CONTEXT, hk)?, of(CONTEXT, hk)?);
+        let tokens: Vec<_> = (0..CONTEXT as i32).rev().collect();
+        let indices = Tensor::from_slice(stream, &tokens, &[CONTEXT])?;
+        let bounds = |rows: usize| Tensor::from_slice(stream, &[0, rows as i32], &[2]);
+        let (qo_indptr, kv_indptr) = (bounds(CHUNK)?, bounds(CONTEXT)?);
+        Ok(Box::new(move || {
+            let prefix = ExtendPrefix {
+                k_buffer: &k_buffer,
+                v_buffer: &v_buffer,
+                kv_indptr: (&kv_indptr).into(),
+                kv_indices: (&indices).into(),
+            };
+            let options = ExtendOptions::default();
+            extend_attn_fwd_into(&q, &k, &v, &qo_indptr, CHUNK, Some(&prefix), &options, &mut o)
+        }))
+    };
+    bench(criterion, "extend_attn", &[("extend", hq * CHUNK * (CONTEXT + CHUNK / 2), &launch)]);
+}
+
+/// A chunk behind a context of a paged cache, and steps of decoding if there are to be.
+fn cached(stream: &Stream, has_step: bool) -> Result<Launch> {
+    const X: usize = 8;
+    let [hq, hk, d] = LLAMA;
+    let new = CHUNK + usize::from(has_step);
+    let of = |heads| tensor(stream, &[new, heads, d]);
+    let (q, k, v, mut out) = (of(hq)?, of(hk)?, of(hk)?, of(hq)?);
+    let blocks = 2 * CONTEXT / BLOCK;
+    let key_cache = tensor(stream, &[blocks, hk, d / X, BLOCK, X])?;
+    let value_cache = tensor(stream, &[blocks, hk, d, BLOCK])?;
+    let pages: Vec<_> = (0..blocks as i32).rev().collect();
+    let b_loc = Tensor::from_slice(stream, &pages, &[2, CONTEXT / BLOCK])?;
+    let bounds = Tensor::from_slice(stream, &[0, CHUNK as i32, new as i32], &[3])?;
+    let lengths = [CONTEXT, CONTEXT - usize::from(!has_step)].map(|length| length as i32);
+    let lengths = Tensor::from_slice(stream, &lengths, &[2])?;
+    Ok(Box::new(move || {
+        let cache = PrefixCache {
+            key_cache: &key_cache,
+            value_cache: &value_cache,
+            b_loc: (&b_loc).into(),
+            b_start_loc: (&bounds).into(),
+            b_seq_len: (&lengths).into(),
+        };
+        let options = PaPrefillOptions::default();
+        if has_step {
+            chunked_prefill_paged_decode_into(&q, &k, &v, &cache, CHUNK, &options, &mut out)
+        } else {
+            pa_prefill_fwd_into(&q, &k, &v, &cache, CHUNK, &options, &mut out)
+        }
+    }))
+}
+
+fn pa_prefill(criterion: &mut Criterion) {
+    let scores = LLAMA[0] * CHUNK * CONTEXT;
+    let ops: [(_, _, Prepare<'_>); 1] = [("chunk", scores, &|stream| cached(stream, false))];
+    bench(criterion, "pa_prefill", &ops);
+}
+
+fn chunked_pa_prefill(criterion: &mut Criterion) {
+    let scores = LLAMA[0] * (CHUNK + 1) * CONTEXT;
+    let ops: [(_, _, Prepare<'_>); 1] =
+        [("chunk and step", scores, &|stream| cached(stream, true))];
+    bench(criterion, "chunked_pa_prefill", &ops);
+}
+
 criterion_group!(
     benches,
     mha,
@@ -222,6 +325,11 @@ criterion_group!(
     pod,
     pa_decode,
     unified_attn,
-    flash_attn_fwd_decode
+    flash_attn_fwd_decode,
+    prefill_attn,
+    flash_attn_fwd_prefill,
+    extend_attn,
+    pa_prefill,
+    chunked_pa_prefill
 );
 criterion_main!(benches);

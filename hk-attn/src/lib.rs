@@ -26,7 +26,6 @@ pub mod pa_prefill;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod pod_attn;
-#[cfg(feature = "parity")]
 pub mod prefill_attn;
 mod product_heads;
 pub mod rope;
