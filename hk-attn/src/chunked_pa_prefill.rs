@@ -100,6 +100,7 @@ pub fn chunked_prefill_paged_decode_into<T: LeanElement, K: AttentionElement>(
         lengths: "seq_lens",
         most: "max_query_len",
         out: "output",
+        has_steps: true,
     };
     let tensors = [query, key, value];
     let mut problem = prefill(names, tensors, cache, max_query_len, options, output)?;

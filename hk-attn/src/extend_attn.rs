@@ -137,8 +137,8 @@ pub fn extend_attn_fwd<'a, T: LeanElement>(
     v_extend: &TensorSlice<T>,
     qo_indptr: impl Into<Indices<'a>>,
     max_len_extend: usize,
-    prefix: Option<&ExtendPrefix<'_, T>>,
-    options: &ExtendOptions<'_>,
+    prefix: Option<&ExtendPrefix<'a, T>>,
+    options: &ExtendOptions<'a>,
 ) -> Result<Tensor<T>> {
     let [te, hq] = [0, 1].map(|dim| q_extend.shape().get(dim).copied().unwrap_or_default());
     let dv = v_extend.shape().last().copied().unwrap_or_default();
@@ -160,8 +160,8 @@ pub fn extend_attn_fwd_into<'a, T: LeanElement>(
     v_extend: &TensorSlice<T>,
     qo_indptr: impl Into<Indices<'a>>,
     max_len_extend: usize,
-    prefix: Option<&ExtendPrefix<'_, T>>,
-    options: &ExtendOptions<'_>,
+    prefix: Option<&ExtendPrefix<'a, T>>,
+    options: &ExtendOptions<'a>,
     o_extend: &mut TensorSlice<T>,
 ) -> Result<()> {
     let ExtendOptions { scale, logit_cap, is_causal, mask, validate_indices } = *options;
@@ -213,9 +213,9 @@ pub fn extend_attn_fwd_into<'a, T: LeanElement>(
 }
 
 /// Declares the tokens before.
-fn cached<T: LeanElement>(
-    problem: &mut Problem<'_>,
-    prefix: &ExtendPrefix<'_, T>,
+fn cached<'a, T: LeanElement>(
+    problem: &mut Problem<'a>,
+    prefix: &ExtendPrefix<'a, T>,
 ) -> Result<KeySource> {
     let ExtendPrefix { k_buffer, v_buffer, kv_indptr, kv_indices } = *prefix;
     let arguments = &mut problem.arguments;
@@ -230,6 +230,19 @@ fn cached<T: LeanElement>(
     let keys = problem.rows(k_buffer, [0, of_k[0], of_k[1]], d);
     let values = problem.rows(v_buffer, [0, of_v[0], of_v[1]], dv);
     problem.most_keys += indices;
+    problem.check(move |call| {
+        let (bounds, list) = (kv_indptr.to_vec()?, kv_indices.to_vec()?);
+        let constraint = format!("bounds from 0 to at most {indices}, none below the one before");
+        call.require_each("kv_indptr", &bounds, &constraint, |at, bound| {
+            let before = if at == 0 { 0 } else { bounds[at - 1] };
+            (at > 0 || bound == 0) && (before..=indices as i64).contains(&bound)
+        })?;
+        let used = bounds.last().copied().unwrap_or_default() as usize;
+        let constraint = format!("a token below {tokens}");
+        call.require_each("kv_indices", &list[..used], &constraint, |_, token| {
+            usize::try_from(token).is_ok_and(|token| token < tokens)
+        })
+    });
     Ok(KeySource {
         keys,
         values,
@@ -254,9 +267,8 @@ fn declare_mask<'a>(
     arguments.input("custom_mask", custom_mask, &["bytes"]).contiguous()?;
     let starts = mask_indptr.declare(arguments, "mask_indptr", &["bounds"])?;
     arguments.limit("bytes", 1..=usize::MAX)?;
-    let steps = &mut problem.args.steps;
-    (steps.mask, steps.mask_starts) = (custom_mask.ptr(), starts);
-    let bytes = custom_mask.len();
+    let (bytes, steps) = (custom_mask.len(), &mut problem.args.steps);
+    (steps.mask, steps.mask_starts, steps.mask_bytes) = (custom_mask.ptr(), starts, bytes as u64);
     problem.check(move |call| {
         let starts = mask_indptr.to_vec()?;
         let (queries, before) = (qo_indptr.to_vec()?, kv_indptr.map(Indices::to_vec).transpose()?);
@@ -267,8 +279,8 @@ fn declare_mask<'a>(
                 return true;
             }
             let new = rows(&queries, at);
-            let keys = new + before.as_ref().map_or(0, |before| rows(before, at));
-            start >= 0 && start.saturating_add(new * keys) <= bytes as i64
+            let keys = new.saturating_add(before.as_ref().map_or(0, |before| rows(before, at)));
+            start >= 0 && start.saturating_add(new.saturating_mul(keys)) <= bytes as i64
         })
     });
     Ok(())

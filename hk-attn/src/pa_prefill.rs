@@ -182,11 +182,12 @@ pub fn pa_prefill_fwd_into<T: LeanElement, K: AttentionElement>(
         lengths: "b_seq_len",
         most: "max_input_len",
         out: "out",
+        has_steps: false,
     };
     prefill(names, [q, k, v], cache, max_input_len, options, out)?.launch()
 }
 
-/// Names of an op and of its arguments.
+/// Names of an op and of its arguments, and what else tells ops apart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
     pub(crate) op: &'static str,
@@ -198,6 +199,8 @@ pub(crate) struct Names {
     pub(crate) lengths: &'static str,
     pub(crate) most: &'static str,
     pub(crate) out: &'static str,
+    /// Whether a sequence's only query is in the cache.
+    pub(crate) has_steps: bool,
 }
 
 /// The attention as it is to be launched.
@@ -227,6 +230,7 @@ pub(crate) fn prefill<'a, T: LeanElement, K: AttentionElement>(
         (names.table, cache.b_loc),
         (names.lengths, cache.b_seq_len),
         cache.b_start_loc,
+        names.has_steps,
     )?;
     let keys = problem.rows(k, [0, k_row, k_head], d);
     let values = problem.rows(v, [0, v_row, v_head], d);

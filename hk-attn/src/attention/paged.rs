@@ -260,13 +260,15 @@ impl<'a> Problem<'a> {
     }
 
     /// Declares the tokens of sequences before their queries, in pages of a cache whose rows these are, and
-    /// how many tokens sequences have with them; queries are declared.
+    /// how many tokens sequences have with them; queries are declared. If there are steps, a sequence's
+    /// only query is in the cache too.
     pub(crate) fn prefix(
         &mut self,
         rows: [KeyRows; 2],
         (table_name, table): (&'static str, Indices<'a>),
         (lengths_name, lengths): (&'static str, Indices<'a>),
         queries: Indices<'a>,
+        has_steps: bool,
     ) -> Result<()> {
         let arguments = &mut self.arguments;
         let (of_pages, row) =
@@ -285,7 +287,10 @@ impl<'a> Problem<'a> {
         self.most_keys = slots;
         self.check(move |call| {
             let (bounds, lengths) = (queries.to_vec()?, lengths.to_vec()?);
-            let new = |b: usize| bounds[b + 1] - bounds[b];
+            let new = |b: usize| match bounds[b + 1] - bounds[b] {
+                1 if has_steps => 0,
+                queries => queries,
+            };
             let constraint = format!("the queries of a sequence and 0 to {slots} tokens before");
             call.require_each(lengths_name, &lengths, &constraint, |b, length| {
                 (0..=slots as i64).contains(&(length - new(b)))

@@ -52,6 +52,7 @@ struct ScoreSteps {
   i64 bias_key;
   const u8* mask;  // null if there is none: of each sequence, rows of all its keys
   IndexList mask_starts;
+  u64 mask_bytes;
   SlotScales key_scales;  // of the first source
   SlotScales value_scales;
   f32 softcap;  // 0 if there is none
@@ -549,10 +550,11 @@ struct attention_block {
       }
       four *= log2_e;
       if (steps.mask != nullptr && !(steps.mask_skips_first && !tile.is_second)) {
-        const u8* mask = steps.mask + index_at(steps.mask_starts, task.sequence) +
-                         static_cast<u64>(query) * total;
+        const u64 at = index_at(steps.mask_starts, task.sequence) + static_cast<u64>(query) * total;
         static_for<4>([&](auto i) {
-          if (mask[min_of(key + i.value, total - 1)] == 0) four[i.value] = -infinity;
+          // Nothing is visible that the mask has no byte for.
+          const u64 byte = at + min_of(key + i.value, total - 1);
+          if (byte >= steps.mask_bytes || steps.mask[byte] == 0) four[i.value] = -infinity;
         });
       }
     });
