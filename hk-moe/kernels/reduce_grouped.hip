@@ -8,7 +8,8 @@
 #include "hk/elements.h"
 #include "hk/math.h"
 #include "hk/order.h"
-#include "hk/rows.h"
+#include "hk/quant_rows.h"
+#include "hk/swiglu.h"
 
 namespace hk {
 
@@ -28,22 +29,24 @@ struct ReduceGroupedArgs {
   u32 groups;
   u32 k;  // rows of a group
   u32 activation;  // as `reduced_activation`
-  u32 out_type;  // as `dtype`
+  u32 out_type;  // as `reduced_type`
   f32 alpha;
   f32 limit;  // infinite if there is none
   f32 offset;  // added to what is let through
+  const f32* quant_scale;  // of which results of e4m3 are multiples
+  u8* mx_scales;           // of blocks of 32 columns, of results in such
+  i64 mx_stride;
 };
 
 namespace {
+
+// Types of results: those of `dtype`, and codes, with one scale or one for each MX block.
+enum class reduced_type : u32 { e4m3 = 3, mxfp8 };
 
 enum class reduced_activation : u32 { none, gated, gelu_tanh };
 
 constexpr u32 reduce_piece = wave_size * chunk;
 constexpr u32 reduce_batch = 4;
-
-// NaN stays.
-__device__ inline f32 at_most(f32 x, f32 limit) { return x > limit ? limit : x; }
-__device__ inline f32 at_least(f32 x, f32 limit) { return x < limit ? limit : x; }
 
 template <class T, bool Ragged>
 struct group_reduction {
@@ -90,11 +93,9 @@ struct group_reduction {
     const reduced_activation kind = static_cast<reduced_activation>(args.activation);
     // Rows of pairs are not ragged.
     if (!Ragged && kind == reduced_activation::gated) {
+      const swiglu activate_pair{args.alpha, args.limit, args.offset};
       for (int e = 0; e < chunk; e += 2) {
-        const f32 gate = at_most(x[e], args.limit);
-        const f32 linear = at_least(at_most(x[e + 1], args.limit), -args.limit);
-        const f32 through = gate * reciprocal(1.0f + exp2(-log2_e * args.alpha * gate));
-        x[e] = __builtin_fmaf(through, linear, through * args.offset);
+        x[e] = activate_pair(x[e], x[e + 1]);
       }
     }
     if (kind == reduced_activation::gelu_tanh) {
@@ -134,6 +135,29 @@ struct group_reduction {
     return args.residual_gate != nullptr ? sigmoid(args.residual_gate[group]) : 1.0f;
   }
 
+  // Stores the first `count` of N results from column `first` on as codes; there are whole MX blocks.
+  template <int N>
+  __device__ void store_codes(i64 first, u32 count, chunk_values all) const {
+    const auto& args = *late_arguments<true>(this->args);
+    vec<f32, N> x;
+    for (int i = 0; i < N; ++i) x[i] = all[i];
+    vec<u32, N / 4> codes;
+    if (static_cast<reduced_type>(args.out_type) == reduced_type::e4m3) {
+      codes = encode<e4m3_codes, N>(x / *args.quant_scale);
+    } else {
+      constexpr int lanes = mx_block / N;
+      u32 amax = wave_reduce<largest_magnitude, lanes>(largest<f32, N>(magnitudes<f32, N>(x)));
+      const u32 scale = mx_scale<mx_e4m3>(amax, mx_round::even);
+      codes = scale == 255 ? vec<u32, N / 4>(0) : encode<mx_e4m3, N>(x * mx_inverse(scale));
+      if (lane_id() % lanes == 0 && count > 0) {
+        args.mx_scales[group * args.mx_stride + first / mx_block] = static_cast<u8>(scale);
+      }
+    }
+    if (count == 0) return;
+    u8* to = static_cast<u8*>(args.out) + group * args.out_stride + first;
+    store_elements<u8, N>(to, 1, count, bit_cast<vec<u8, N>>(codes));
+  }
+
   // Stores results in the order of x.
   template <class V>
   __device__ void store(chunk_values sum) const {
@@ -145,6 +169,18 @@ struct group_reduction {
     }
     store_row<1>(matrix<V>{static_cast<V*>(args.out), args.out_stride}, at(group),
                  [&](int) { return round_to<V, chunk>(sum); });
+  }
+
+  __device__ void store_as_codes(chunk_values sum, bool in_pairs) const {
+    const u32 count = at(group).elements_of(0);
+    const i64 first = column + reduce_place::start(0);
+    if constexpr (!Ragged) {
+      if (in_pairs) {
+        const chunk_values results = {sum[0], sum[2], sum[4], sum[6], 0, 0, 0, 0};
+        return store_codes<4>(first / 2, count / 2, results);
+      }
+    }
+    store_codes<8>(first, count, sum);
   }
 
   // Stores the results of pairs.
@@ -175,6 +211,12 @@ __device__ inline void reduce_groups(const ReduceGroupedArgs& args, u32 first, u
     const chunk_values sum = reduction.sum();
     const bool in_pairs =
         static_cast<reduced_activation>(args.activation) == reduced_activation::gated;
+    // Numbers that are quantised were not rounded before.
+    if constexpr (__is_same(T, f32)) {
+      if (static_cast<reduced_type>(args.out_type) >= reduced_type::e4m3) {
+        return reduction.store_as_codes(sum, in_pairs);
+      }
+    }
     with_type(static_cast<dtype>(args.out_type), [&](auto zero) {
       using V = decltype(zero);
       if constexpr (!Ragged) {

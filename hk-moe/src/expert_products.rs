@@ -220,7 +220,7 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
         tile: options.tile,
         ..product(&variant)
     };
-    Experts { product, gates }.launch(call)
+    Experts { product, gates, halves: None }.launch(call)
 }
 
 /// Declares the scales that elements of the type must have.

@@ -6,22 +6,30 @@
 mod activation;
 mod expert_products;
 mod expert_sort;
+mod interleave;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
 pub mod moe_expt_data;
 pub mod moe_op;
 pub mod moe_op_e2e;
 pub mod moe_op_gelu;
+pub mod moe_op_gemm_a4w4;
+pub mod moe_op_gemm_a8w4;
+pub mod moe_op_gemm_a8w8;
+pub mod moe_op_gemm_a8w8_blockscale;
 pub mod moe_op_mxfp4;
+pub mod moe_op_mxfp4_silu_fused;
 pub mod moe_op_silu_fused;
 pub mod moe_routing;
 pub mod moe_routing_sigmoid_top1_fused;
 pub mod moe_topk;
 #[cfg(feature = "parity")]
 pub mod parity;
+mod ragged_products;
 pub mod reduce_grouped;
 
 pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
+pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
 pub use moe_align_block_size::{
     MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
     moe_align_block_size_into,
@@ -37,7 +45,20 @@ pub use moe_expt_data::{
 pub use moe_op::{moe_gemm, moe_gemm_into};
 pub use moe_op_e2e::{MoeLayerOptions, moe_e2e, moe_e2e_into};
 pub use moe_op_gelu::{moe_gelu, moe_gelu_into};
+pub use moe_op_gemm_a4w4::{moe_a4w4, moe_a4w4_into};
+pub use moe_op_gemm_a8w4::{
+    A8w4Element, MxRows, MxRowsOut, moe_a8w4, moe_a8w4_into, moe_a8w4_mx, moe_a8w4_mx_into,
+};
+pub use moe_op_gemm_a8w8::{
+    MxBytes, RaggedElement, moe_a8w8, moe_a8w8_into, moe_a8w8_mx, moe_a8w8_mx_into,
+};
+pub use moe_op_gemm_a8w8_blockscale::{
+    RaggedScales, moe_a8w8_blockscale, moe_a8w8_blockscale_into,
+};
 pub use moe_op_mxfp4::{moe_mxfp4, moe_mxfp4_into};
+pub use moe_op_mxfp4_silu_fused::{
+    MoeGatedOptions, moe_mxfp4_silu_fused, moe_mxfp4_silu_fused_into,
+};
 pub use moe_op_silu_fused::{moe_silu_fused, moe_silu_fused_into};
 pub use moe_routing::{
     ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
@@ -53,6 +74,7 @@ pub use moe_topk::{
     moe_grouped_topk, moe_grouped_topk_into, moe_topk, moe_topk_into,
 };
 
+pub use ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
 pub use reduce_grouped::{
     ReduceGroupedOptions, Residual, moe_sum, moe_sum_into, reduce_grouped, reduce_grouped_into,
 };

@@ -143,7 +143,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, Y: Real>(
         steps,
         ..product(T::VARIANT)
     };
-    let up = Experts { product: up, gates };
-    let down = Experts { product: down, gates: SortedGates { per_row: 1, ..gates } };
+    let up = Experts { product: up, gates, halves: None };
+    let down_gates = SortedGates { per_row: 1, ..gates };
+    let down = Experts { product: down, gates: down_gates, halves: None };
     ExpertLayer { up, down }.launch(call)
 }

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, b `[E, n, k]`, b_mx_scale `[E, n, k / 32]` -> c `[rows, top_k, n]`; any sizes, k a multiple of 32, at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Shapes | a `[rows, k]`, b `[E, n, k]`, b_mx_scale `[E, n, ceil(k / 32)]` -> c `[rows, top_k, n]`; any sizes, k even, at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
 //! | Dtypes | a bf16 or f16; b e2m1, two in a byte; b_mx_scale e8m0; c bf16, f16 or f32; topk_weights f32 |
 //! | Numerics | b is expanded exactly, for every scale; f32 sums and weights, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
@@ -87,42 +87,87 @@ pub fn moe_mxfp4_into<T: Real16 + ExpertElement, Y: Real>(
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let most = Problem::MAX_SIZE as usize;
-    let mut args = Arguments::new(OP);
-    let a_row = args.input("a", a, &["rows", "k"]).rows()?;
-    args.limit("rows", 0..=most)?;
-    args.limit("k", 1..=most)?;
-    let [b_matrix, b_row, _] = args.input("b", b, &["experts", "n", "k"]).adjacent::<3>()?;
-    args.limit("experts", 1..=most)?;
-    args.limit("n", 1..=most)?;
-    let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
-    let whole = k.is_multiple_of(BLOCK as u64);
-    args.require(whole, "b", "k a multiple of 32", k)?;
-    args.define(BLOCKS, k as usize / BLOCK);
-    let scale = args.input("b_mx_scale", b_mx_scale, &["experts", "n", BLOCKS]);
-    let [scale_matrix, scale_row, _] = scale.adjacent::<3>()?;
-    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
-    args.define("top_k", top_k);
-    let count = rows.saturating_mul(top_k as u64);
-    args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
-    let gates = gates.declare(&mut args, count, top_k)?;
-    args.require(options.scales.is_none(), "scales", "none", "some")?;
-    let mut steps = Lowered::default();
-    options.weigh(&mut args, &mut steps)?;
-    let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
-    let call = args.check()?;
-
-    let variant = format!("{}_e2m1", T::VARIANT);
-    let scales = Matrices::of(b_mx_scale, [scale_matrix, scale_row]);
-    let product = Product {
-        x: Matrices::of(a, [0, a_row]),
-        w: Matrices::of(b, [b_matrix, b_row]),
-        y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
-        blocks: [None, Some(scales)],
-        problem: Problem { bits: [16, 4], ..problem::<T>([rows, n, k, experts]) },
-        steps,
-        tile: options.tile,
-        ..product(&variant)
+    let operands = MxOperands { a, b, b_mx_scale, gates, top_k };
+    let declare = |args: &mut Arguments| {
+        args.require(options.scales.is_none(), "scales", "none", "some")?;
+        let mut steps = Lowered::default();
+        options.weigh(args, &mut steps)?;
+        Ok(steps)
     };
-    Experts { product, gates }.launch(call)
+    operands.launch(OP, None, options.tile, declare, c)
+}
+
+/// What is multiplied.
+pub(crate) struct MxOperands<'a, T: Real16> {
+    pub(crate) a: &'a TensorSlice<T>,
+    pub(crate) b: &'a TensorSlice<F4x2E2M1>,
+    pub(crate) b_mx_scale: &'a TensorSlice<E8M0>,
+    pub(crate) gates: &'a AlignedGates<'a>,
+    pub(crate) top_k: usize,
+}
+
+impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
+    /// Declares everything, and launches the product; `steps` declares what happens to sums. If there are
+    /// `halves`, those of the columns are gates and what they let through.
+    pub(crate) fn launch<Y: Real>(
+        self,
+        op: &'static str,
+        halves: Option<[f32; 3]>,
+        tile: Option<&str>,
+        steps: impl FnOnce(&mut Arguments) -> Result<Lowered>,
+        c: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let Self { a, b, b_mx_scale, gates, top_k } = self;
+        let most = Problem::MAX_SIZE as usize;
+        let mut args = Arguments::new(op);
+        let a_row = args.input("a", a, &["rows", "k"]).rows()?;
+        args.limit("rows", 0..=most)?;
+        args.limit("k", 1..=most)?;
+        let of_b = if halves.is_some() { "2n" } else { "n" };
+        if halves.is_some() {
+            // An odd number of rows is none of these.
+            let n = b.shape().get(1).map_or(0, |rows| rows / 2);
+            args.define("2n", 2 * n);
+            args.define("n", n);
+        }
+        let b_dims: &[&str] = match halves {
+            Some(_) => &["experts", "2n", "k"],
+            None => &["experts", "n", "k"],
+        };
+        let [b_matrix, b_row, _] = args.input("b", b, b_dims).adjacent::<3>()?;
+        args.limit("experts", 1..=most)?;
+        args.limit(of_b, 1..=most)?;
+        let [rows, experts, k] = args.sizes(["rows", "experts", "k"])?.map(|size| size as u64);
+        let [n, b_rows] = args.sizes(["n", of_b])?.map(|size| size as u64);
+        args.define(BLOCKS, (k as usize).div_ceil(BLOCK));
+        let scale_dims: &[&str] = match halves {
+            Some(_) => &["experts", "2n", BLOCKS],
+            None => &["experts", "n", BLOCKS],
+        };
+        let scale = args.input("b_mx_scale", b_mx_scale, scale_dims);
+        let [scale_matrix, scale_row, _] = scale.adjacent::<3>()?;
+        args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
+        args.define("top_k", top_k);
+        let count = rows.saturating_mul(top_k as u64);
+        args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
+        let gates = gates.declare(&mut args, count, top_k)?;
+        let steps = steps(&mut args)?;
+        let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
+        let call = args.check()?;
+
+        let form = if halves.is_some() { "_halves" } else { "" };
+        let variant = format!("{}_e2m1{form}", T::VARIANT);
+        let scales = Matrices::of(b_mx_scale, [scale_matrix, scale_row]);
+        let product = Product {
+            x: Matrices::of(a, [0, a_row]),
+            w: Matrices::of(b, [b_matrix, b_row]),
+            y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
+            blocks: [None, Some(scales)],
+            problem: Problem { bits: [16, 4], ..problem::<T>([rows, b_rows, k, experts]) },
+            steps,
+            tile,
+            ..product(&variant)
+        };
+        Experts { product, gates, halves }.launch(call)
+    }
 }

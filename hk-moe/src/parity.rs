@@ -9,11 +9,17 @@ mod moe_expt_data;
 mod moe_op;
 mod moe_op_e2e;
 mod moe_op_gelu;
+mod moe_op_gemm_a4w4;
+mod moe_op_gemm_a8w4;
+mod moe_op_gemm_a8w8;
+mod moe_op_gemm_a8w8_blockscale;
 mod moe_op_mxfp4;
+mod moe_op_mxfp4_silu_fused;
 mod moe_op_silu_fused;
 mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
+mod ragged;
 mod reduce_grouped;
 
 use hk_core::kernel::KernelSet;
@@ -34,7 +40,12 @@ pub fn cases() -> Vec<Case> {
     moe_op::add(&mut cases);
     moe_op_e2e::add(&mut cases);
     moe_op_gelu::add(&mut cases);
+    moe_op_gemm_a4w4::add(&mut cases);
+    moe_op_gemm_a8w4::add(&mut cases);
+    moe_op_gemm_a8w8::add(&mut cases);
+    moe_op_gemm_a8w8_blockscale::add(&mut cases);
     moe_op_mxfp4::add(&mut cases);
+    moe_op_mxfp4_silu_fused::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
     cases.extend(reduce_grouped::cases());
     cases

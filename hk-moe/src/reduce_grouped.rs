@@ -33,10 +33,11 @@
 
 #[cfg(doc)]
 use hk_core::Error;
-use hk_core::dtype::Real;
-use hk_core::op::Arguments;
+use hk_core::dtype::{DType, Real};
+use hk_core::op::ragged::Behind;
 use hk_core::op::rows::RowOptions;
-use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
+use hk_core::op::{Arguments, Call};
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
 use crate::activation::Activation;
@@ -111,7 +112,84 @@ kernel_args! {
         alpha: f32,
         limit: f32,
         offset: f32,
+        quant_scale: DevicePtr<f32>,
+        mx_scales: AnyPtr,
+        mx_stride: i64,
     }
+}
+
+/// Types of results that are codes: the enum `reduced_type` of the kernel.
+pub(crate) const E4M3: u32 = 3;
+pub(crate) const MXFP8: u32 = 4;
+
+/// A reduction behind a product, whose rows lie in the workspace: everything is declared and checked.
+pub(crate) struct Combine {
+    /// Their type, and how far they are apart.
+    pub(crate) between: (DType, i64),
+    /// Of which they are: rows, columns.
+    pub(crate) shape: [usize; 2],
+    /// Rows of each group, where these are.
+    pub(crate) indx: DevicePtr<i32>,
+    /// Groups, and rows of one.
+    pub(crate) groups: [usize; 2],
+    pub(crate) activation: Activation,
+    pub(crate) gammas: DevicePtr<f32>,
+    /// As the results.
+    pub(crate) residual: (AnyPtr, i64),
+    /// Where results are, how far apart, and of which type.
+    pub(crate) out: (AnyPtr, i64, u32),
+    pub(crate) quant_scale: DevicePtr<f32>,
+    pub(crate) mx_scales: (AnyPtr, i64),
+}
+
+impl Combine {
+    /// What is launched, of a call.
+    pub(crate) fn behind(self, call: &Call) -> Result<Behind> {
+        let (op, variant) = (call.op(), self.between.0.name());
+        let kernel: TileFunction<ReduceGroupedArgs> =
+            KERNELS.function(call.device(), op, "reduce_grouped", variant, &[])?;
+        let ([rows, width], [groups, k]) = (self.shape, self.groups);
+        let (activation, [alpha, limit, offset]) = self.activation.code();
+        let args = ReduceGroupedArgs {
+            x: AnyPtr::NULL,
+            indx: self.indx,
+            gammas: self.gammas,
+            residual: self.residual.0,
+            residual_gate: DevicePtr::NULL,
+            out: self.out.0,
+            x_strides: [0, self.between.1],
+            residual_stride: self.residual.1,
+            out_stride: self.out.1,
+            shares: 1,
+            rows: rows as u32,
+            width: width as u32,
+            groups: groups as u32,
+            k: k as u32,
+            activation,
+            out_type: self.out.2,
+            alpha,
+            limit,
+            offset,
+            quant_scale: self.quant_scale,
+            mx_scales: self.mx_scales.0,
+            mx_stride: self.mx_scales.1,
+        };
+        let most = RowOptions::default().most_workgroups(call.device(), kernel.tile());
+        let grid = grid(&kernel, [groups, width], most);
+        Ok(Box::new(move |x, stream| {
+            let args = ReduceGroupedArgs { x, ..args };
+            // SAFETY: the kernel reads rows that the launch before has written to the workspace, and
+            // writes rows of the shapes and strides that were checked.
+            unsafe { kernel.launch(stream, [grid, 1, 1], &args) }
+        }))
+    }
+}
+
+/// Workgroups for so many groups of rows of a width.
+fn grid(kernel: &TileFunction<ReduceGroupedArgs>, [groups, width]: [usize; 2], most: u32) -> u32 {
+    let waves = kernel.tile().threads / WAVE;
+    let pieces = groups.saturating_mul(width.div_ceil(PIECE));
+    pieces.div_ceil(waves as usize).min(most as usize) as u32
 }
 
 /// Columns of a piece, which a wave has.
@@ -322,11 +400,12 @@ impl Plan<'_> {
             alpha,
             limit,
             offset,
+            quant_scale: DevicePtr::NULL,
+            mx_scales: AnyPtr::NULL,
+            mx_stride: 0,
         };
-        let waves = kernel.tile().threads / WAVE;
         let most = options.rows.most_workgroups(call.device(), kernel.tile());
-        let pieces = groups.saturating_mul(width.div_ceil(PIECE));
-        let grid = pieces.div_ceil(waves as usize).min(most as usize) as u32;
+        let grid = grid(&kernel, [groups, width], most);
         call.submit(|stream| {
             // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
             unsafe { kernel.launch(stream, [grid, 1, 1], &args) }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hk/product.h"
+#include "hk/swiglu.h"
 
 namespace hk {
 
@@ -15,7 +16,11 @@ struct ExpertArgs {
   u32 capacity;         // what they have room for
   u32 tile_rows;        // a multiple of a block's
   u32 gate_count;
-  u32 gates_per_row;    // of x
+  u32 gates_per_row;  // of x
+  // Of halves of columns: what gates are multiplied by in the exponent, where they and what they let through
+  // end, infinite if they do not, and what is added to the latter.
+  f32 alpha, limit, offset;
+  u32 reserved;
 };
 
 namespace detail {
@@ -26,6 +31,35 @@ struct block_gates {
   u32 gate[Rows];
   u32 row[Rows];
 };
+
+// What a workgroup makes: rows from one on, of one expert, and columns from one on.
+struct expert_block {
+  u32 first, column, expert;
+};
+
+// Finds that among blocks of so many of all columns, and its gates. There is none past the last row.
+template <class Tile>
+__device__ inline bool find_block(const ExpertArgs& args, u32 all_columns, u32 block_columns,
+                                  block_gates<Tile::BM>& gates, expert_block& block) {
+  const u32 columns = (all_columns + block_columns - 1) / block_columns;
+  const u32 rows = (args.capacity + Tile::BM - 1) / Tile::BM;
+  const u32 id = contiguous_per_xcd(block_idx().x, rows * columns);
+  const tile_index tile = grouped_order(id, rows, columns, Tile::GROUP);
+  const u32 first = tile.row * Tile::BM;
+  const u32 wanted = static_cast<u32>(args.length[0]);
+  const u32 length = wanted < args.capacity ? wanted : args.capacity;
+  if (first >= length) return false;
+
+  for (u32 r = thread_idx().x; r < Tile::BM; r += Tile::threads) {
+    const u32 gate = first + r < length ? static_cast<u32>(args.gates[first + r]) : ~0u;
+    gates.gate[r] = gate;
+    gates.row[r] = gate < args.gate_count ? gate / args.gates_per_row : 0;
+  }
+  sync_threads();
+  block = {first, tile.column * block_columns,
+           static_cast<u32>(args.experts[first / args.tile_rows])};
+  return true;
+}
 
 // Calls `store(gate, column, i)` for each run i of results that belongs to a gate, with its number as a
 // constant.
@@ -53,23 +87,9 @@ __device__ void expert_product(const ExpertArgs& args) {
   __shared__ detail::block_gates<Tile::BM> gates;
   const ProductArgs& product = args.product;
 
-  const u32 columns = (product.n + Block::columns - 1) / Block::columns;
-  const u32 rows = (args.capacity + Tile::BM - 1) / Tile::BM;
-  const u32 id = contiguous_per_xcd(block_idx().x, rows * columns);
-  const tile_index tile = grouped_order(id, rows, columns, Tile::GROUP);
-  const u32 first = tile.row * Tile::BM, column = tile.column * Block::columns;
-  const u32 wanted = static_cast<u32>(args.length[0]);
-  const u32 length = wanted < args.capacity ? wanted : args.capacity;
-  if (first >= length) return;
-
-  for (u32 r = thread_idx().x; r < Tile::BM; r += Tile::threads) {
-    const u32 gate = first + r < length ? static_cast<u32>(args.gates[first + r]) : ~0u;
-    gates.gate[r] = gate;
-    gates.row[r] = gate < args.gate_count ? gate / args.gates_per_row : 0;
-  }
-  sync_threads();
-
-  const u32 expert = static_cast<u32>(args.experts[first / args.tile_rows]);
+  detail::expert_block at;
+  if (!detail::find_block<Tile>(args, product.n, Block::columns, gates, at)) return;
+  const auto [first, column, expert] = at;
   const result_matrix y = detail::results_of(product, 0);
   if (expert >= product.batch) {
     detail::for_each_result<Block>(gates.gate, args.gate_count, column, product.n,
@@ -100,6 +120,63 @@ __device__ void expert_product(const ExpertArgs& args) {
           store_run(y, gate, at,
                     detail::epilogue_of(product, in, expert).apply(values, gate, at));
         }
+      });
+}
+
+// Of columns that are gates, and behind them as many that these let through, with an activation between the
+// two. A block multiplies its columns of both halves, one after the other.
+template <class Tile>
+__device__ void expert_halves(const ExpertArgs& args) {
+  using Block = gemm_block<Tile>;
+  constexpr int run = Block::run;
+  __shared__ __attribute__((aligned(256))) char lds[Block::lds_bytes];
+  __shared__ detail::block_gates<Tile::BM> gates;
+  const ProductArgs& product = args.product;
+
+  detail::expert_block at;
+  if (!detail::find_block<Tile>(args, product.n / 2, Block::columns, gates, at)) return;
+  const auto [first, column, expert] = at;
+  result_matrix y = detail::results_of(product, 0);
+  y.columns /= 2;
+  if (expert >= product.batch) {
+    detail::for_each_result<Block>(gates.gate, args.gate_count, column, y.columns,
+                                   [&](u32 gate, u32 at, u32) {
+                                     store_run(y, gate, at, vec<f32, run>(0));
+                                   });
+    return;
+  }
+  Block of_gates, block;
+  of_gates.clear();
+  const kept from_row(first), from_column(column), of_expert(expert);
+#pragma clang loop unroll(disable)
+  for (u32 half = 0; half < 2; ++half) {
+    if (half != 0) {
+      of_gates = block;
+      // The other waves have read their last from LDS.
+      sync_threads();
+    }
+    const ProductArgs& again = arguments_again<ExpertArgs>().product;
+    const u32 row = from_row, behind = half * (again.n / 2);
+    const product_part part{of_expert, 0, row, behind + from_column, row + Tile::BM, 0, again.k};
+    multiply_part(block, again, part, lds_start(lds), [&](u32 row) { return gates.row[row]; });
+  }
+
+  detail::for_each_result<Block>(
+      gates.gate, args.gate_count, column, y.columns, [&](u32 gate, u32 at, u32 i) {
+        // Read again each time: there are too few scalar registers to keep them.
+        auto in = kernel_arguments<ExpertArgs>();
+        asm volatile("" : "+s"(in));
+        vec<f32, run> through, values;
+        with_constant<0, Block::runs>(i, [&](auto c) {
+          through = of_gates.template results<c>();
+          values = block.template results<c>();
+        });
+        const epilogue<ProductArgs> steps{&in->product, expert, in->product.n};
+        through = steps.apply(through, gate, at);
+        values = steps.apply(values, gate, y.columns + at);
+        const swiglu activate{in->alpha, in->limit, in->offset};
+        for (int j = 0; j < run; ++j) values[j] = activate(through[j], values[j]);
+        store_run(y, gate, at, values);
       });
 }
 

@@ -67,6 +67,13 @@ pub enum Extent {
     Columns,
     /// A tensor of these dimensions, whose next number is the next row's, or the next column's.
     Named(&'static [&'static str], [i64; 2]),
+    /// A number per matrix of experts, `(experts)`.
+    Experts,
+    /// A number per column of each expert's matrix, `(experts, n)`.
+    ExpertColumns,
+    /// A number per column of the gates in each expert's matrix, then of what they let through,
+    /// `(experts, 2n)`.
+    ExpertHalves,
     /// Of a gated product, a number per column of the gates, then of what they let through, `(2n)`.
     Halves,
     /// A number per element, `(m, n)`.
@@ -100,6 +107,9 @@ impl Extent {
             Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
             Self::Named(dims, strides) => (dims, strides),
             Self::Halves => (&["2n"], [0, 1]),
+            Self::Experts => (&["experts"], [0, 0]),
+            Self::ExpertColumns => (&["experts", "n"], [0, 1]),
+            Self::ExpertHalves => (&["experts", "2n"], [0, 1]),
             Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
             Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),
         }
@@ -436,7 +446,8 @@ impl Lowered {
             ["batch", "m", "n"] => {
                 argument.may_be("y").adjacent::<3>().map(|[batch, row, _]| [batch, row])?
             }
-            ["batch", _] => [argument.rows()?, row_stride],
+            ["batch", _] | ["experts", _] => [argument.rows()?, row_stride],
+            ["experts"] => [argument.contiguous().map(|()| 1)?, 0],
             ["batch", ..] => {
                 argument.contiguous()?;
                 [(tensor.shape()[1] * tensor.shape()[2]) as i64, row_stride]
@@ -448,7 +459,11 @@ impl Lowered {
         let address = tensor.ptr().address();
         let aligned = |bytes: u64| bytes.is_multiple_of(16);
         let bytes = |stride: i64| stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
-        let half = if extent == Extent::Halves { tensor.shape()[0] as i64 / 2 } else { 0 };
+        let half = match extent {
+            Extent::Halves => tensor.shape()[0] as i64 / 2,
+            Extent::ExpertHalves => tensor.shape()[1] as i64 / 2,
+            _ => 0,
+        };
         let evenly =
             [batch_stride, row_stride, half].into_iter().all(|stride| aligned(bytes(stride)));
         let arg = OperandArg {

@@ -4,6 +4,7 @@ use super::Call;
 use super::plan::{Draft, PIECES, Plan};
 use super::product::{Product, ProductArgs};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
+use crate::launch::KernelArgs;
 use crate::{DevicePtr, Error, Result, TileFunction, kernel_args};
 
 /// Gates, each of a token and one of its experts, in order of experts.
@@ -33,6 +34,43 @@ pub struct Experts<'a> {
     pub product: Product<'a>,
     /// Which rows.
     pub gates: SortedGates,
+    /// If columns are gates, and behind them as many that these let through: alpha, the limit and what is
+    /// added, of the activation between the two.
+    pub halves: Option<[f32; 3]>,
+}
+
+/// The kernel for so many rows of results of all experts, in tiles of so many, whose rows of x are
+/// gathered; and what it needs.
+pub(super) fn gathered<'a, A: KernelArgs>(
+    product: &Product<'a>,
+    plan: &Plan,
+    rows: u64,
+    (arg, tile_rows): (&'static str, u64),
+) -> Result<(TileFunction<A>, Draft<'a>)> {
+    let (op, problem, units) = (plan.op(), product.problem, plan.compute_units());
+    if problem.k > MAX_CHAIN {
+        let constraint = format!("rows of at most {MAX_CHAIN} elements");
+        return Err(Error::value(op, "a", constraint, problem.k));
+    }
+    let row = (product.x.strides[1] as u64).saturating_mul(product.x.size());
+    if row.saturating_mul(problem.m) >= MAX_BYTES {
+        let constraint = format!("rows within {MAX_BYTES} bytes");
+        return Err(Error::value(op, "a", constraint, row.saturating_mul(problem.m)));
+    }
+    // As if all experts had as many.
+    let typical = Problem { m: rows.div_ceil(problem.batch).max(1), ..problem };
+    let kernel = plan.kernel([product.core, product.variant], product.tile, typical, |tile| {
+        let tile = Tile::of(tile);
+        let fits = tile_rows.is_multiple_of(tile.m);
+        if fits { tile.score(typical, units) } else { f64::NEG_INFINITY }
+    })?;
+    let tile = Tile::of(kernel.tile());
+    if !tile_rows.is_multiple_of(tile.m) {
+        let constraint = format!("a multiple of the {} rows of a block", tile.m);
+        return Err(Error::value(op, arg, constraint, tile_rows));
+    }
+    let split = Split { count: 1, share: problem.k };
+    Ok((kernel, Draft::of(product.clone(), plan, tile, split)?))
 }
 
 kernel_args! {
@@ -46,6 +84,10 @@ kernel_args! {
         tile_rows: u32,
         gate_count: u32,
         gates_per_row: u32,
+        alpha: f32,
+        limit: f32,
+        offset: f32,
+        reserved: u32,
     }
 }
 
@@ -64,51 +106,28 @@ impl Experts<'_> {
         let mut plan = Plan::new(&call, self.product.kernels);
         let (kernel, draft) = self.draft(&plan)?;
         let at: [_; PIECES] = call.workspace(draft.bytes())?;
-        Self::plan(&mut plan, (kernel, draft), self.gates, at)?;
+        Self::plan(&mut plan, (kernel, draft), (self.gates, self.halves), at)?;
         plan.submit(call)
     }
 
     /// The kernel, and what it needs.
     pub(super) fn draft(&self, plan: &Plan) -> Result<(TileFunction<ExpertArgs>, Draft<'_>)> {
-        let (Self { product, gates }, op) = (self, plan.op());
-        let (problem, units) = (product.problem, plan.compute_units());
-        if problem.k > MAX_CHAIN {
-            let constraint = format!("rows of at most {MAX_CHAIN} elements");
-            return Err(Error::value(op, "a", constraint, problem.k));
-        }
-        let row = (product.x.strides[1] as u64).saturating_mul(product.x.size());
-        if row.saturating_mul(problem.m) >= MAX_BYTES {
-            let constraint = format!("rows within {MAX_BYTES} bytes");
-            return Err(Error::value(op, "a", constraint, row.saturating_mul(problem.m)));
-        }
-        // As if all experts had as many.
-        let typical = Problem { m: gates.count.div_ceil(problem.batch).max(1), ..problem };
-        let kernel =
-            plan.kernel([product.core, product.variant], product.tile, typical, |tile| {
-                let tile = Tile::of(tile);
-                let fits = gates.tile_rows.is_multiple_of(tile.m);
-                if fits { tile.score(typical, units) } else { f64::NEG_INFINITY }
-            })?;
-        let tile = Tile::of(kernel.tile());
-        if !gates.tile_rows.is_multiple_of(tile.m) {
-            let constraint = format!("a multiple of the {} rows of a block", tile.m);
-            return Err(Error::value(op, "block_size", constraint, gates.tile_rows));
-        }
-        let split = Split { count: 1, share: problem.k };
-        Ok((kernel, Draft::of(product.clone(), plan, tile, split)?))
+        gathered(&self.product, plan, self.gates.count, ("block_size", self.gates.tile_rows))
     }
 
     /// Launches that.
     pub(super) fn plan(
         plan: &mut Plan,
         (kernel, draft): (TileFunction<ExpertArgs>, Draft<'_>),
-        gates: SortedGates,
+        (gates, halves): (SortedGates, Option<[f32; 3]>),
         at: [DevicePtr<u8>; PIECES],
     ) -> Result<()> {
         let (tile, problem) = (Tile::of(kernel.tile()), draft.product.problem);
-        let rows = Problem { batch: 1, m: gates.capacity, ..problem };
+        let n = if halves.is_some() { problem.n / 2 } else { problem.n };
+        let rows = Problem { batch: 1, m: gates.capacity, n, ..problem };
         let grid = plan.grid(rows, tile, Split { count: 1, share: problem.k })?;
         let ready = draft.prepare(plan, at)?;
+        let [alpha, limit, offset] = halves.unwrap_or_default();
         let args = ExpertArgs {
             product: ready.main,
             gates: gates.gates,
@@ -118,6 +137,10 @@ impl Experts<'_> {
             tile_rows: gates.tile_rows as u32,
             gate_count: gates.count as u32,
             gates_per_row: gates.per_row as u32,
+            alpha,
+            limit,
+            offset,
+            reserved: 0,
         };
         plan.then(kernel, [grid, 1, 1], args);
         Ok(())
@@ -156,8 +179,9 @@ impl ExpertLayer<'_> {
         for of in [&mut up_draft.product.y, &mut down_draft.sources.x] {
             of.ptr = of.ptr.moved_to(between);
         }
-        Experts::plan(&mut plan, (up_kernel, up_draft), up.gates, pieces(0))?;
-        Experts::plan(&mut plan, (down_kernel, down_draft), down.gates, pieces(PIECES))?;
+        Experts::plan(&mut plan, (up_kernel, up_draft), (up.gates, up.halves), pieces(0))?;
+        let down_rows = (down.gates, down.halves);
+        Experts::plan(&mut plan, (down_kernel, down_draft), down_rows, pieces(PIECES))?;
         plan.submit(call)
     }
 }

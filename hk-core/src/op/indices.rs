@@ -3,7 +3,7 @@
 //! launch tells which are wrong.
 
 use super::{Arguments, Call};
-use crate::{AnyPtr, Error, Result, Tensor, TensorSlice, TensorView, kernel_args};
+use crate::{AnyPtr, DevicePtr, Error, Result, Tensor, TensorSlice, TensorView, kernel_args};
 
 /// A tensor of indices, of 32 or 64 bits.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,11 @@ kernel_args! {
 impl IndexList {
     /// No list.
     pub const NONE: Self = Self { base: AnyPtr::NULL, count: 0, is_64: 0 };
+
+    /// So many that a kernel before writes.
+    pub const fn written(base: DevicePtr<i32>, count: u32) -> Self {
+        Self { base: base.any(), count, is_64: 0 }
+    }
 
     /// Those of a tensor without gaps that an op declares otherwise, as it writes them too.
     pub fn of(indices: &TensorSlice<i32>) -> Self {
@@ -105,6 +110,14 @@ impl Indices<'_> {
         let few = u32::try_from(count);
         args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
         Ok((IndexList { base, count: few.unwrap_or_default(), is_64 }, row))
+    }
+
+    /// Whether there is a row for each.
+    pub fn is_column(self) -> bool {
+        match self {
+            Self::I32(tensor) => tensor.shape().len() == 2,
+            Self::I64(tensor) => tensor.shape().len() == 2,
+        }
     }
 
     /// How many there are.

@@ -50,6 +50,7 @@ pub mod product;
 mod product_beside;
 pub mod product_pair;
 pub mod quant;
+pub mod ragged;
 mod record;
 pub mod rows;
 mod sizes;

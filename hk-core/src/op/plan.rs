@@ -111,6 +111,11 @@ impl Plan {
         }));
     }
 
+    /// Launches something else after what there is.
+    pub(super) fn last(&mut self, launch: impl FnOnce(&Stream) -> Result<()> + 'static) {
+        self.launches.push(Box::new(launch));
+    }
+
     /// Gives the stream everything.
     pub(super) fn submit(self, call: Call) -> Result<()> {
         call.submit(|stream| self.launches.into_iter().try_for_each(|launch| launch(stream)))
@@ -383,7 +388,7 @@ impl<'a> Draft<'a> {
 pub(super) struct Sources {
     pub(super) x: Matrices,
     w: Matrices,
-    blocks: [Option<Matrices>; 2],
+    pub(super) blocks: [Option<Matrices>; 2],
     /// What x is quantised to before.
     codes: Option<Codes>,
     /// Of x or its codes, of w, and of the blocks' scales.

@@ -39,7 +39,7 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
         let place = spec.place;
         let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
         let b = s.input::<F4x2E2M1>("b", &[experts, n, k], Draw::Codes).place(place);
-        let of_blocks = [experts, n, k / BLOCK];
+        let of_blocks = [experts, n, k.div_ceil(BLOCK)];
         let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
@@ -114,6 +114,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         [33, 70, 96, 2, 3],
         [8, 96, 256, 2, 16],
         [1, 200, 1024, 1, 2],
+        [9, 40, 34, 2, 3],
+        [5, 24, 306, 1, 2],
         [0, 8, 32, 2, 4],
     ] {
         for block_size in [16, 64] {
@@ -140,7 +142,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         cases.push(case::<bf16, bf16>(Spec { place, ..spec(name, [21, 72, 96, 2, 3], 32) }));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.ends_with("e2m1") {
+        if kernel.variant.ends_with("_e2m1") {
             let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);

@@ -1,0 +1,233 @@
+//! Products of rows with the matrices of their experts, one expert's rows behind the other's: what the
+//! kernels of `hk/ragged.h` take.
+
+use super::Call;
+use super::experts::gathered;
+use super::plan::{PIECES, Plan};
+use super::product::{GroupScales, Matrices, Product, ProductArgs};
+use super::tiling::{Problem, Split, Tile};
+use crate::dtype::DType;
+use crate::{AnyPtr, DevicePtr, Result, Stream, kernel_args};
+
+/// Rows in order of experts, in tiles of one expert each.
+#[derive(Debug, Clone, Copy)]
+pub struct RaggedRows {
+    /// Where each expert's rows begin, and where the last one's end.
+    pub offsets: DevicePtr<i32>,
+    /// Of each tile the expert, and which of its tiles it is.
+    pub tiles: DevicePtr<i32>,
+    /// The gate of each row, if rows of x are gathered.
+    pub gather: DevicePtr<i32>,
+    /// How many tiles there are at most.
+    pub tile_count: u64,
+    /// Rows of a tile.
+    pub tile_rows: u64,
+    /// Rows of results.
+    pub count: u64,
+    /// Gates that each row of x has, if these are gathered: the next ones.
+    pub per_row: u64,
+}
+
+/// Scales of an operand that are brought into the order in which the kernels take them.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaleCopy {
+    /// Where they are; null if all of them are one.
+    pub from: AnyPtr,
+    /// f32, or e8m0 as bytes.
+    pub dtype: DType,
+    /// Distances between those of matrices, rows and groups, in elements.
+    pub strides: [i64; 3],
+    /// Matrices, rows and groups of the copy.
+    pub shape: [u64; 3],
+    /// Rows that there are in each matrix.
+    pub from_rows: u64,
+    /// Rows that share them.
+    pub rows_per_scale: u64,
+    /// Whether rows are those of the gates.
+    pub gathered: bool,
+}
+
+impl ScaleCopy {
+    /// Elements from one row of the copy to the next.
+    fn row(&self) -> u64 {
+        self.shape[2].next_multiple_of(16)
+    }
+
+    fn bytes(&self) -> usize {
+        let [matrices, rows, _] = self.shape;
+        let elements = matrices.saturating_mul(rows).saturating_mul(self.row());
+        elements.saturating_mul(self.dtype.size() as u64) as usize
+    }
+
+    /// Distances between matrices and rows of the copy.
+    fn strides_of_copy(&self) -> [i64; 2] {
+        let ([matrices, rows, _], row) = (self.shape, self.row());
+        // One row of ones is for all, as one matrix is.
+        let matrix = if matrices == 1 { 0 } else { rows * row };
+        if self.from == AnyPtr::NULL { [0; 2] } else { [matrix, row].map(|stride| stride as i64) }
+    }
+
+    /// The copy, as blocks' scales of so many rows.
+    pub fn matrices(&self, rows: u64) -> Matrices {
+        let (shape, strides) = ([rows, self.row()], self.strides_of_copy());
+        Matrices { ptr: AnyPtr::NULL, dtype: self.dtype, shape, strides }
+    }
+}
+
+/// A product whose arguments are right: of rows of x, gathered or in order, with the matrix of their
+/// expert. The problem's m are x's rows and its batch the experts.
+#[derive(Debug, Clone)]
+pub struct Ragged<'a> {
+    /// The product; results of its rows are where `y` is, or in the workspace if something follows.
+    pub product: Product<'a>,
+    /// Which rows.
+    pub rows: RaggedRows,
+    /// What sums of rows of x are multiplied by, and the distance between them.
+    pub row_scales: (DevicePtr<f32>, u32),
+    /// Of the scales of groups or blocks of x, and of w, those that are copied before.
+    pub copies: [Option<ScaleCopy>; 2],
+}
+
+/// What is launched behind a product, of its results.
+pub type Behind = Box<dyn FnOnce(AnyPtr, &Stream) -> Result<()>>;
+
+kernel_args! {
+    /// Arguments of the kernels, as `hk/ragged.h` declares them.
+    pub struct RaggedArgs {
+        product: ProductArgs,
+        offsets: DevicePtr<i32>,
+        tiles: DevicePtr<i32>,
+        gather: DevicePtr<i32>,
+        row_scales: DevicePtr<f32>,
+        row_scale_stride: u32,
+        tile_count: u32,
+        tile_rows: u32,
+        rows: u32,
+        gates_per_row: u32,
+        reserved: u32,
+    }
+}
+
+kernel_args! {
+    /// Arguments of the copies, as `hk/ragged.h` declares them.
+    pub struct ScaleCopyArgs {
+        from: AnyPtr,
+        to: AnyPtr,
+        gather: DevicePtr<i32>,
+        matrix: i64,
+        row: i64,
+        column: i64,
+        to_matrix: i64,
+        to_row: i64,
+        matrices: u32,
+        rows: u32,
+        columns: u32,
+        from_rows: u32,
+        rows_per_scale: u32,
+        gates_per_row: u32,
+    }
+}
+
+/// Workgroups of a copy, at most, of each matrix.
+const MOST_GROUPS: u64 = 1024;
+
+impl Ragged<'_> {
+    /// Launches it, and what follows, if there are rows.
+    ///
+    /// # Errors
+    /// As [`Product::launch`].
+    pub fn launch(self, mut call: Call, behind: Option<Behind>) -> Result<()> {
+        let Self { product, rows, row_scales, copies } = self;
+        if product.has_no_results() || rows.count == 0 || rows.tile_count == 0 {
+            return Ok(());
+        }
+        let mut plan = Plan::new(&call, product.kernels);
+        let (kernel, mut draft) =
+            gathered(&product, &plan, rows.count, ("block_m", rows.tile_rows))?;
+        let mut bytes = [0; PIECES + 3];
+        bytes[..PIECES].copy_from_slice(&draft.bytes());
+        for (bytes, copy) in bytes[PIECES..].iter_mut().zip(&copies) {
+            *bytes = copy.as_ref().map_or(0, ScaleCopy::bytes);
+        }
+        bytes[PIECES + 2] = if behind.is_some() { product.y.bytes() } else { 0 };
+        let at = call.workspace(bytes)?;
+        for (of, copy) in copies.into_iter().enumerate() {
+            let Some(copy) = copy else { continue };
+            let to = at[PIECES + of].any();
+            plan_copy(&mut plan, &copy, &rows, to, product.core)?;
+            match (&mut draft.sources.blocks[of], &mut draft.product.groups) {
+                (Some(blocks), _) => blocks.ptr = to,
+                (None, Some(groups)) => copied_groups(groups, of, &copy, to),
+                (None, None) => (),
+            }
+        }
+        let between = at[PIECES + 2].any();
+        if behind.is_some() {
+            draft.product.y.ptr = between;
+        }
+        let (tile, problem) = (Tile::of(kernel.tile()), product.problem);
+        let all = Problem { batch: 1, m: rows.tile_count * rows.tile_rows, ..problem };
+        let grid = plan.grid(all, tile, Split { count: 1, share: problem.k })?;
+        let pieces = std::array::from_fn(|piece| at[piece]);
+        let args = RaggedArgs {
+            product: draft.prepare(&mut plan, pieces)?.main,
+            offsets: rows.offsets,
+            tiles: rows.tiles,
+            gather: rows.gather,
+            row_scales: row_scales.0,
+            row_scale_stride: row_scales.1,
+            tile_count: rows.tile_count as u32,
+            tile_rows: rows.tile_rows as u32,
+            rows: rows.count as u32,
+            gates_per_row: rows.per_row as u32,
+            reserved: 0,
+        };
+        plan.then(kernel, [grid, 1, 1], args);
+        if let Some(behind) = behind {
+            plan.last(move |stream| behind(between, stream));
+        }
+        plan.submit(call)
+    }
+}
+
+/// Plans the copy of scales.
+fn plan_copy(
+    plan: &mut Plan,
+    copy: &ScaleCopy,
+    rows: &RaggedRows,
+    to: AnyPtr,
+    core: &str,
+) -> Result<()> {
+    let variant = if copy.dtype == DType::F32 { "copy_f32" } else { "copy_u8" };
+    let kernel = plan.kernel([core, variant], Some("any"), Problem::NONE, |_| 0.0)?;
+    let [matrices, count, columns] = copy.shape;
+    let threads = u64::from(kernel.tile().threads);
+    let groups = count.saturating_mul(copy.row()).div_ceil(threads).clamp(1, MOST_GROUPS);
+    let args = ScaleCopyArgs {
+        from: copy.from,
+        to,
+        gather: if copy.gathered { rows.gather } else { DevicePtr::NULL },
+        matrix: copy.strides[0],
+        row: copy.strides[1],
+        column: copy.strides[2],
+        to_matrix: (count * copy.row()) as i64,
+        to_row: copy.row() as i64,
+        matrices: matrices as u32,
+        rows: count as u32,
+        columns: columns as u32,
+        from_rows: copy.from_rows as u32,
+        rows_per_scale: copy.rows_per_scale as u32,
+        gates_per_row: rows.per_row as u32,
+    };
+    plan.then(kernel, [groups as u32, matrices as u32, 1], args);
+    Ok(())
+}
+
+/// Scales of groups of one operand that are a copy.
+fn copied_groups(groups: &mut GroupScales, of: usize, copy: &ScaleCopy, to: AnyPtr) {
+    let [matrix, row] = copy.strides_of_copy();
+    let is_one = copy.from == AnyPtr::NULL;
+    groups.tensors[of] = DevicePtr::new(to.address());
+    groups.strides[of] = [row, if is_one { 0 } else { 1 }];
+    groups.batch[of] = matrix;
+}

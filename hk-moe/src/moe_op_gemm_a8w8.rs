@@ -1,0 +1,168 @@
+//! Products of rows with the matrices of their experts, of 8 bits:
+//! `y[p] = gammas[p] act(s_x s_w (x[row(p)] w[e]^T) + bias[e])` for each place p of expert e.
+//!
+//! | | |
+//! |---|---|
+//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scale `[1]` or `[rows]`, w_scale `[1]`, `[E]` or `[E, n]`, bias `[E, n]`, gammas `[G]`; in blocks of MX x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]` -> y `[G, n]`, or `[T, n]` if gates are scattered, with an activation of pairs `[.., n / 2]`; any sizes, k at most 65,536 |
+//! | Dtypes | x and w i8, or e4m3 in the flavour of the chip; blocks of MX are OCP's e4m3 on every chip, with scales of e8m0; scales, bias and gammas f32; y bf16, f16, f32 or the chip's e4m3 |
+//! | Numerics | i8 exact, then as many roundings as factors; else f32 sums; one rounding at the end, and one of rows that are scattered; bitwise deterministic |
+//! | Hardware | cdna3, which expands blocks of MX to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
+//! | Source | AITER `moe_gemm_a8w8`, `moe_gemm_int8_smoothquant`; OCP Microscaling Formats (MX) 1.0 |
+//!
+//! Place p is that of a gate, in order of experts; `row(p)` is p, or the row of the gate's token if rows are
+//! gathered. If gates are scattered, tokens receive the sums of their gates' rows. Rows of gates that have
+//! no expert are not written.
+//!
+//! ```
+//! # #[cfg(feature = "cdna3")] {
+//! use hk_moe::{Activation, Device, MoeRaggedOptions, RaggedGates, Tensor, moe_a8w8};
+//!
+//! let stream = Device::open("sim:mi325x")?.default_stream();
+//! // Three rows, of which expert 1 has the last two.
+//! let x = Tensor::from_slice(&stream, &[1i8, 1, 2, 2, 3, 3], &[3, 2])?;
+//! let w = Tensor::from_slice(&stream, &[1i8, 0, 1, 1], &[2, 1, 2])?;
+//! let (one, of_w) = (Tensor::filled(&stream, &[1], 1.0)?, Tensor::from_slice(&stream, &[1.0, 0.5], &[2])?);
+//! let offsets = Tensor::from_slice(&stream, &[0, 1, 3], &[3])?;
+//! let tiles = Tensor::from_slice(&stream, &[0, 1], &[2])?;
+//! let gates = RaggedGates::new(&offsets, &tiles, 16, 1);
+//! let options = MoeRaggedOptions::new(Activation::None);
+//! let y: Tensor<f32> = moe_a8w8(&x, &w, &one, &of_w, &gates, &options)?;
+//! assert_eq!(y.to_vec()?, [1.0, 2.0, 3.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
+
+#[cfg(doc)]
+use hk_core::Error;
+use hk_core::dtype::{E8M0, Element, F8E4M3, F8E4M3Fnuz};
+use hk_core::{Result, Tensor, TensorSlice};
+
+use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOp, RaggedOutput};
+
+const OP: &str = "moe_a8w8";
+const MX_OP: &str = "moe_a8w8_mx";
+/// k from which sums of i8 may be beyond 32 bits.
+const MOST_K_OF_I8: u64 = 131_071;
+
+/// Elements of 8 bits that experts' products have: i8, and e4m3 in the flavour of the chip.
+pub trait RaggedElement: Element {
+    /// How the kernels' variants name it.
+    const NAME: &'static str;
+}
+
+impl RaggedElement for i8 {
+    const NAME: &'static str = "i8";
+}
+
+impl RaggedElement for F8E4M3 {
+    const NAME: &'static str = "e4m3";
+}
+
+impl RaggedElement for F8E4M3Fnuz {
+    const NAME: &'static str = "e4m3";
+}
+
+/// Multiplies rows by the transpose of their expert's matrix.
+///
+/// # Errors
+/// [`Error::Shape`] if sizes do not fit to each other, or there are no columns, k or experts;
+/// [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if they are those of
+/// another chip; [`Error::Value`] if `block_m` is not a power of two from 16 to 256, columns of an
+/// activation of pairs are odd, k is beyond 65,536, rows of x are 2 GiB or more, a scale of results is
+/// missing or not positive, or places, gates or tiles are wrong and
+/// [looked at](MoeRaggedOptions::validate_indices); [`Error::NoTile`] if there is no tile of that name.
+pub fn moe_a8w8<'a, T: RaggedElement, Y: RaggedOutput>(
+    x: &TensorSlice<T>,
+    w: &TensorSlice<T>,
+    x_scale: &'a TensorSlice<f32>,
+    w_scale: &'a TensorSlice<f32>,
+    gates: &RaggedGates<'a>,
+    options: &MoeRaggedOptions<'a>,
+) -> Result<Tensor<Y>> {
+    let mut y = gates.results(x, w, options)?;
+    moe_a8w8_into(x, w, x_scale, w_scale, gates, options, &mut y)?;
+    Ok(y)
+}
+
+/// As [`moe_a8w8`], into `y`, whose rows may be any distance apart.
+///
+/// # Errors
+/// As [`moe_a8w8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
+/// another argument.
+pub fn moe_a8w8_into<'a, T: RaggedElement, Y: RaggedOutput>(
+    x: &TensorSlice<T>,
+    w: &TensorSlice<T>,
+    x_scale: &'a TensorSlice<f32>,
+    w_scale: &'a TensorSlice<f32>,
+    gates: &RaggedGates<'a>,
+    options: &MoeRaggedOptions<'a>,
+    y: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let mut op = RaggedOp::declare(OP, (x, w), [false; 2], gates, options)?;
+    op.refuse_static_scales()?;
+    let k = op.ragged.product.problem.k;
+    let fits = T::NAME != "i8" || k <= MOST_K_OF_I8;
+    op.args.require(fits, "x", format!("k of at most {MOST_K_OF_I8}"), k)?;
+    op.row_scales("x_scale", Some(x_scale))?;
+    op.column_scales("w_scale", Some(w_scale))?;
+    op.launch(T::NAME, y, None)
+}
+
+/// An operand of 8-bit floating point: in blocks of MX, which are OCP's e4m3 on every chip, if there are
+/// scales, else e4m3 in the flavour of the chip.
+#[derive(Debug, Clone, Copy)]
+pub struct MxBytes<'a, T: RaggedElement> {
+    /// The numbers.
+    pub codes: &'a TensorSlice<T>,
+    /// Scales of blocks of 32 k.
+    pub scales: Option<&'a TensorSlice<E8M0>>,
+}
+
+/// As [`moe_a8w8`], with one operand or both in blocks of MX, and static scales of the other one.
+///
+/// # Errors
+/// As [`moe_a8w8`]; [`Error::Value`] also if neither operand has scales of blocks.
+pub fn moe_a8w8_mx<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
+    x: MxBytes<'_, X>,
+    w: MxBytes<'_, W>,
+    gates: &RaggedGates<'a>,
+    options: &MoeRaggedOptions<'a>,
+) -> Result<Tensor<Y>> {
+    let mut y = gates.results(x.codes, w.codes, options)?;
+    moe_a8w8_mx_into(x, w, gates, options, &mut y)?;
+    Ok(y)
+}
+
+/// As [`moe_a8w8_mx`], into `y`, whose rows may be any distance apart.
+///
+/// # Errors
+/// As [`moe_a8w8_mx`] and [`moe_a8w8_into`].
+pub fn moe_a8w8_mx_into<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
+    x: MxBytes<'_, X>,
+    w: MxBytes<'_, W>,
+    gates: &RaggedGates<'a>,
+    options: &MoeRaggedOptions<'a>,
+    y: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let are_mx = [x.scales.is_some(), w.scales.is_some()];
+    let mut op = RaggedOp::declare(MX_OP, (x.codes, w.codes), are_mx, gates, options)?;
+    let variant = match are_mx {
+        [true, true] => "mxfp8",
+        [true, false] => "mxfp8_e4m3",
+        [false, true] => "e4m3_mxfp8",
+        [false, false] => "",
+    };
+    op.args.require(!variant.is_empty(), "x_scales", "some, or w_scales", "none")?;
+    let ocp = F8E4M3::DTYPE;
+    let is_ocp = |is_mx: bool, arg, dtype| {
+        op.args.require(!is_mx || dtype == ocp, arg, format!("{ocp}, in blocks of MX"), dtype)
+    };
+    is_ocp(are_mx[0], "x", X::DTYPE)?;
+    is_ocp(are_mx[1], "w", W::DTYPE)?;
+    let bytes = |is_mx: bool, name: &str| is_mx || name == "e4m3";
+    let are_bytes = bytes(are_mx[0], X::NAME) && bytes(are_mx[1], W::NAME);
+    op.args.require(are_bytes, "x", "8-bit floating point", X::DTYPE)?;
+    op.static_scales()?;
+    op.blocks(x.scales, w.scales)?;
+    op.launch(variant, y, None)
+}

@@ -1,0 +1,54 @@
+//! Cases of `moe_op_gemm_a4w4`.
+
+use hk_core::Tensor;
+use hk_core::dtype::{E8M0, F4x2E2M1, Real, bf16, decode, f16};
+use hk_core::op::epilogue::Operand;
+use hk_ref::moe::moe_op_gemm_a4w4::scaled;
+use hk_ref::{Case, Draw};
+
+use super::ragged::{Kind, Operands, Spec, specs, tiles};
+use crate::{RaggedOutput, moe_a4w4_into};
+
+const MODULE: &str = "moe_op_gemm_a4w4";
+
+fn all<Y: Real + RaggedOutput>(cases: &mut Vec<Case>, draw: Draw, specs: Vec<Spec>)
+where
+    for<'a> Operand<'a>: From<&'a Tensor<Y>>,
+{
+    let kind = Kind { module: MODULE, op: "moe_a4w4", arch: None, dtype: "e2m1*e2m1" };
+    for (turn, spec) in specs.into_iter().enumerate() {
+        let columns_first = turn % 4 == 1;
+        cases.push(kind.case::<Y>(spec, move |s, spec| {
+            let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
+            let x = s.input::<F4x2E2M1>("x", &[rows, k], Draw::Codes).place(spec.place);
+            let w = s.input::<F4x2E2M1>("w", &[experts, n, k], Draw::Codes).place(spec.place);
+            let blocks = k.div_ceil(32);
+            let x_scales = s.input::<E8M0>("x_scales", &[rows, blocks], draw);
+            let w_scales = s.input::<E8M0>("w_scales", &[experts, n, blocks], draw);
+            let [x_scales, w_scales] = match columns_first {
+                true => [x_scales.order(&[1, 0]), w_scales.order(&[0, 2, 1])],
+                false => [x_scales, w_scales],
+            };
+            Operands {
+                x: scaled(decode(&x.elements()), &decode(&x_scales.elements()), k),
+                w: scaled(decode(&w.elements()), &decode(&w_scales.elements()), k),
+                call: Box::new(move |gates, options, y| {
+                    let (x, of_x, w, of_w) = (x.get(), x_scales.get(), w.get(), w_scales.get());
+                    moe_a4w4_into(&x, &of_x, &w, &of_w, gates, options, y)
+                }),
+            }
+        }));
+    }
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    let usual = Draw::Powers(-4, 1);
+    all::<bf16>(cases, usual, specs(34));
+    all::<f32>(cases, usual, specs(32));
+    all::<f16>(cases, usual, tiles("e2m1"));
+    // Every scale but NaN, as far as products are numbers.
+    for scales in [Draw::Powers(-63, -50), Draw::Powers(50, 57)] {
+        let name = format!("scales of {scales:?}");
+        all::<f32>(cases, scales, vec![Spec::new(name, [9, 24, 64, 1, 2], 16)]);
+    }
+}

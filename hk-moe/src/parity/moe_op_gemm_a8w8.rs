@@ -1,0 +1,149 @@
+//! Cases of `moe_op_gemm_a8w8`.
+
+use hk_core::Arch;
+use hk_core::Tensor;
+use hk_core::dtype::{DType, E8M0, F8E4M3, F8E4M3Fnuz, Real, Scalar, bf16, decode, f16};
+use hk_core::op::epilogue::Operand;
+use hk_ref::moe::moe_op_gemm_a8w8::{scaled, scaled_by_blocks};
+use hk_ref::{Arg, Case, Draw, Setup};
+
+use super::ragged::{Kind, Operands, Spec, specs, tiles};
+use crate::{MxBytes, RaggedElement, RaggedOutput, moe_a8w8_into, moe_a8w8_mx_into};
+
+const MODULE: &str = "moe_op_gemm_a8w8";
+
+/// Scales of rows, and of columns: one, one for each row or expert, or one for each column.
+#[derive(Clone, Copy)]
+enum Scales {
+    One,
+    Many,
+    Columns,
+}
+
+fn operands<T: RaggedElement + Scalar, Y: RaggedOutput>(
+    s: &mut Setup,
+    spec: &Spec,
+    scales: Scales,
+) -> Operands<Y> {
+    let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
+    let draw = if T::DTYPE == DType::I8 { Draw::Codes } else { Draw::Normal };
+    let x = s.input::<T>("x", &[rows, k], draw).place(spec.place);
+    let w = s.input::<T>("w", &[experts, n, k], draw).place(spec.place);
+    let size = if T::DTYPE == DType::I8 { Draw::Scaled(-6) } else { Draw::Scaled(-1) };
+    let (of_x, of_w) = match scales {
+        Scales::One => (vec![1], vec![1]),
+        Scales::Many => (vec![rows], vec![experts]),
+        Scales::Columns => (vec![rows], vec![experts, n]),
+    };
+    let x_scale = s.input::<f32>("x_scale", &of_x, size);
+    let w_scale = s.input::<f32>("w_scale", &of_w, size);
+    Operands {
+        x: scaled(x.numbers(), &x_scale.numbers(), k),
+        w: scaled(w.numbers(), &w_scale.numbers(), k),
+        call: Box::new(move |gates, options, y| {
+            let (x_scale, w_scale) = (x_scale.get(), w_scale.get());
+            moe_a8w8_into(&x.get(), &w.get(), &x_scale, &w_scale, gates, options, y)
+        }),
+    }
+}
+
+/// An operand of 8-bit floating point, in blocks of MX or not, and the numbers that it stands for.
+fn bytes<T: RaggedElement>(
+    s: &mut Setup,
+    [name, scales]: [&'static str; 2],
+    (shape, spec): (&[usize], &Spec),
+    is_mx: bool,
+) -> (Arg<T>, Option<Arg<E8M0>>, Vec<f64>) {
+    let k = shape[shape.len() - 1];
+    let codes = s.input::<T>(name, shape, Draw::Codes).place(spec.place);
+    let numbers = decode(&codes.elements());
+    if !is_mx {
+        return (codes, None, numbers);
+    }
+    let of_blocks = [&shape[..shape.len() - 1], &[k.div_ceil(32)]].concat();
+    let scales = s.input::<E8M0>(scales, &of_blocks, Draw::Powers(-9, -4));
+    let numbers = scaled_by_blocks(numbers, &decode(&scales.elements()), k);
+    (codes, Some(scales), numbers)
+}
+
+fn mx_operands<X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
+    s: &mut Setup,
+    spec: &Spec,
+    [of_x, of_w]: [bool; 2],
+) -> Operands<Y> {
+    let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
+    let (x, x_scales, x_numbers) = bytes::<X>(s, ["x", "x_scales"], (&[rows, k], spec), of_x);
+    let (w, w_scales, w_numbers) = bytes::<W>(s, ["w", "w_scales"], (&[experts, n, k], spec), of_w);
+    Operands {
+        x: x_numbers,
+        w: w_numbers,
+        call: Box::new(move |gates, options, y| {
+            let (x, w) = (x.get(), w.get());
+            let [of_x, of_w] = [&x_scales, &w_scales].map(|scales| scales.as_ref().map(Arg::get));
+            let x = MxBytes { codes: &x, scales: of_x.as_deref() };
+            moe_a8w8_mx_into(x, MxBytes { codes: &w, scales: of_w.as_deref() }, gates, options, y)
+        }),
+    }
+}
+
+fn plain<T: RaggedElement + Scalar, Y: Real + RaggedOutput>(
+    cases: &mut Vec<Case>,
+    (arch, dtype): (Option<Arch>, &'static str),
+    all: Vec<Spec>,
+) where
+    for<'a> Operand<'a>: From<&'a Tensor<Y>>,
+{
+    let kind = Kind { module: MODULE, op: "moe_a8w8", arch, dtype };
+    for (turn, spec) in all.into_iter().enumerate() {
+        let scales = [Scales::Columns, Scales::One, Scales::Many][turn % 3];
+        cases.push(kind.case::<Y>(spec, move |s, spec| operands::<T, Y>(s, spec, scales)));
+    }
+}
+
+fn mx<X: RaggedElement, W: RaggedElement, Y: Real + RaggedOutput>(
+    cases: &mut Vec<Case>,
+    (arch, dtype): (Option<Arch>, &'static str),
+    are_mx: [bool; 2],
+    all: Vec<Spec>,
+) where
+    for<'a> Operand<'a>: From<&'a Tensor<Y>>,
+{
+    let kind = Kind { module: MODULE, op: "moe_a8w8_mx", arch, dtype };
+    for (turn, spec) in all.into_iter().enumerate() {
+        let has = turn % 2 == 1;
+        let spec = Spec { statics: are_mx.map(|is_mx| !is_mx && has), ..spec };
+        cases.push(kind.case::<Y>(spec, move |s, spec| mx_operands::<X, W, Y>(s, spec, are_mx)));
+    }
+}
+
+/// The tiles of a chip.
+fn tiles_of(variant: &str, arch: Arch) -> Vec<Spec> {
+    tiles(variant).into_iter().filter(|spec| spec.tile.is_some_and(|of| of.0 == arch)).collect()
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    let (cdna3, cdna4) = (Some(Arch::Gfx942), Some(Arch::Gfx950));
+    plain::<i8, bf16>(cases, (None, "i8"), specs(33));
+    plain::<i8, f32>(cases, (None, "i8"), specs(32).into_iter().take(8).collect());
+    plain::<i8, bf16>(cases, (None, "i8"), tiles("i8"));
+    plain::<F8E4M3Fnuz, bf16>(cases, (cdna3, "e4m3fnuz"), specs(40));
+    plain::<F8E4M3, bf16>(cases, (cdna4, "e4m3"), specs(40));
+    plain::<F8E4M3Fnuz, f16>(cases, (cdna3, "e4m3fnuz"), tiles_of("e4m3", Arch::Gfx942));
+    plain::<F8E4M3, f16>(cases, (cdna4, "e4m3"), tiles_of("e4m3", Arch::Gfx950));
+    let (fnuz, ocp) = ("e4m3fnuz", "e4m3");
+    for spec in specs(48).into_iter().filter(|spec| !spec.residual).take(12) {
+        let codes = |arch, dtype| Kind { module: MODULE, op: "moe_a8w8", arch, dtype };
+        let of_cdna3 =
+            |s: &mut Setup, spec: &Spec| operands::<F8E4M3Fnuz, _>(s, spec, Scales::Many);
+        cases.push(codes(cdna3, fnuz).codes::<F8E4M3Fnuz>(spec.clone(), of_cdna3));
+        let of_cdna4 = |s: &mut Setup, spec: &Spec| operands::<F8E4M3, _>(s, spec, Scales::Many);
+        cases.push(codes(cdna4, ocp).codes::<F8E4M3>(spec, of_cdna4));
+    }
+    let (both, x, w) = ([true; 2], [true, false], [false, true]);
+    mx::<F8E4M3, F8E4M3, bf16>(cases, (None, "mxfp8*mxfp8"), both, specs(33));
+    mx::<F8E4M3, F8E4M3, f32>(cases, (None, "mxfp8*mxfp8"), both, tiles("mxfp8"));
+    mx::<F8E4M3, F8E4M3Fnuz, bf16>(cases, (cdna3, "mxfp8*e4m3fnuz"), x, specs(32));
+    mx::<F8E4M3, F8E4M3, bf16>(cases, (cdna4, "mxfp8*e4m3"), x, specs(32));
+    mx::<F8E4M3Fnuz, F8E4M3, bf16>(cases, (cdna3, "e4m3fnuz*mxfp8"), w, specs(32));
+    mx::<F8E4M3, F8E4M3, bf16>(cases, (cdna4, "e4m3*mxfp8"), w, specs(32));
+}

@@ -1,0 +1,249 @@
+//! Cases of `moe_op_mxfp4_silu_fused`.
+
+use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16, bf16, decode, f16};
+use hk_core::{Arch, Tensor};
+use hk_ref::moe::moe_align_block_size::moe_align_block_size;
+use hk_ref::moe::moe_op_mxfp4_silu_fused::{Act, BLOCK, Problem, dequantised, expect, scaled};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size};
+use ndarray::{Array2, Array3, ArrayView2};
+
+use super::experts::tiles;
+use super::loads::{Load, ids};
+use crate::{Activation, AlignedGates, ExpertElement, MoeGatedOptions, moe_mxfp4_silu_fused_into};
+
+/// A case as data.
+#[derive(Clone)]
+struct Spec {
+    name: String,
+    /// Rows, columns of the results, k, gates of a row, and experts.
+    shape: [usize; 5],
+    block_size: usize,
+    load: Load,
+    scales: Draw,
+    activation: Activation,
+    weights: bool,
+    bias: bool,
+    /// Of a and of experts.
+    factors: bool,
+    absent: Option<usize>,
+    tile: Option<(Arch, &'static str)>,
+    place: Placement,
+    size: Size,
+}
+
+/// GPT-OSS's.
+const SWIGLU: Activation =
+    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
+
+/// What is in results that are not written.
+const HELD: f64 = 17.0;
+
+fn title(spec: &Spec) -> String {
+    let mut title = format!(
+        "{}, {:?}, tiles of {}, {:?}",
+        spec.name, spec.load, spec.block_size, spec.activation
+    );
+    for (is_set, name) in
+        [(spec.weights, ", weighted"), (spec.bias, ", bias"), (spec.factors, ", factors")]
+    {
+        title += if is_set { name } else { "" };
+    }
+    title
+}
+
+fn act(activation: Activation) -> Act {
+    match activation {
+        Activation::Swiglu { alpha, limit, add_residual } => Act::Swiglu {
+            alpha: alpha.into(),
+            limit: limit.map_or(f64::INFINITY, f64::from),
+            offset: f64::from(u8::from(add_residual)),
+        },
+        _ => Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
+    }
+}
+
+fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
+    let [rows, n, k, top_k, experts] = spec.shape;
+    let info = CaseInfo::new(
+        "moe_op_mxfp4_silu_fused",
+        "moe_mxfp4_silu_fused",
+        title(&spec),
+        &[],
+        &spec.shape,
+    );
+    let dtype = format!("{}*e2m1->{}", T::DTYPE, Y::DTYPE);
+    let arch = spec.tile.map(|(arch, _)| arch);
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
+        let place = spec.place;
+        let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
+        let b = s.input::<F4x2E2M1>("b", &[experts, 2 * n, k], Draw::Codes).place(place);
+        let of_blocks = [experts, 2 * n, k.div_ceil(BLOCK)];
+        let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
+        let mut floats = |is_there: bool, name, shape: &[usize]| {
+            is_there.then(|| s.input::<f32>(name, shape, Draw::Normal))
+        };
+        let weights = floats(spec.weights, "topk_weights", &[rows, top_k]);
+        let bias = floats(spec.bias, "bias", &[experts, 2 * n]);
+        let a_scale = floats(spec.factors, "a_scale", &[1]);
+        let b_scale = floats(spec.factors, "b_scale", &[experts]);
+        let ids = ids([rows, top_k, experts], spec.load);
+        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
+        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
+        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
+        let of_tiles = aligned.experts.iter().map(|expert| match expert {
+            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
+            _ => -1,
+        });
+        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
+        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+
+        let expected = {
+            let a = a.numbers();
+            let cube = |shape: [usize; 3], numbers| {
+                Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
+            };
+            let mut b = cube([experts, 2 * n, k], decode(&b.elements()));
+            let scales = cube(of_blocks, decode(&scale.elements()));
+            for (mut matrix, scales) in b.outer_iter_mut().zip(scales.outer_iter()) {
+                let scaled = dequantised(matrix.view(), scales);
+                matrix.assign(&scaled);
+            }
+            if let (Some(a_scale), Some(b_scale)) = (&a_scale, &b_scale) {
+                let factor = a_scale.numbers()[0];
+                let factors: Vec<_> = b_scale.numbers().iter().map(|of| of * factor).collect();
+                scaled(&mut b, &factors);
+            }
+            let weights = weights.as_ref().map(|weights| weights.numbers());
+            let bias = bias.as_ref().map(|bias| {
+                let shape = (experts, 2 * n);
+                Array2::from_shape_vec(shape, bias.numbers()).expect("a matrix of that shape")
+            });
+            let problem = Problem {
+                a: ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape"),
+                b: b.view(),
+                ids: &ids,
+                top_k,
+                weights: weights.as_deref(),
+                absent: spec.absent,
+                held: HELD,
+            };
+            expect(&problem, bias.as_ref().map(|bias| bias.view()), act(spec.activation), Y::DTYPE)
+        };
+        let held = Y::encode(&vec![HELD; rows * top_k * n]);
+        let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
+
+        let spec = spec.clone();
+        s.call(move || {
+            let tensors: [Option<Tensor<f32>>; 4] =
+                [&weights, &bias, &a_scale, &b_scale].map(|of| of.as_ref().map(|of| of.get()));
+            let [weights, bias, a_scale, b_scale] = &tensors;
+            let options = MoeGatedOptions::new(spec.activation);
+            let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
+            let options = bias.iter().fold(options, |options, of| options.bias(of));
+            let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
+            let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
+            let tile = spec.tile.map(|(_, tile)| tile);
+            let options = tile.into_iter().fold(options, MoeGatedOptions::tile);
+            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
+            let gates = AlignedGates {
+                sorted_token_ids: &sorted,
+                expert_ids: &tiles,
+                num_tokens_post_pad: &length,
+                block_size: spec.block_size,
+            };
+            let (a, b, scale) = (a.get(), b.get(), scale.get());
+            moe_mxfp4_silu_fused_into(&a, &b, &scale, &gates, top_k, &options, &mut c.get())
+        });
+    })
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    let spec = |name: &str, shape, block_size| Spec {
+        name: name.into(),
+        shape,
+        block_size,
+        load: Load::Uniform,
+        // Gates are neither all small nor all beyond the limit.
+        scales: Draw::Powers(-6, 0),
+        activation: SWIGLU,
+        weights: false,
+        bias: true,
+        factors: false,
+        absent: None,
+        tile: None,
+        place: Placement::default(),
+        size: Size::Quick,
+    };
+    // Halves of 32, of 35, and those that no run divides.
+    for shape in [
+        [4, 4, 64, 2, 2],
+        [64, 32, 128, 2, 8],
+        [33, 35, 96, 2, 3],
+        [16, 128, 256, 4, 128],
+        [8, 97, 256, 2, 16],
+        [1, 512, 1024, 1, 2],
+        [64, 256, 256, 2, 8],
+        [9, 40, 34, 2, 3],
+        [5, 24, 306, 1, 2],
+        [0, 8, 32, 2, 4],
+    ] {
+        let [rows, n, k, top_k, experts] = shape;
+        let is_small = (rows * top_k).max(experts) * n * k < 1_000_000;
+        let size = if is_small { Size::Quick } else { Size::Core };
+        for block_size in if is_small { vec![16, 64] } else { vec![16] } {
+            let spec = |name, shape, block_size| Spec { size, ..spec(name, shape, block_size) };
+            cases.push(case::<bf16, bf16>(spec("plain", shape, block_size)));
+            let silu = Spec {
+                activation: Activation::SiluAndMul,
+                bias: false,
+                weights: true,
+                factors: true,
+                ..spec("plain", shape, block_size)
+            };
+            cases.push(case::<f16, f32>(silu));
+        }
+    }
+    for activation in [
+        SWIGLU,
+        Activation::SiluAndMul,
+        Activation::Swiglu { alpha: 0.5, limit: Some(0.75), add_residual: false },
+        Activation::Swiglu { alpha: 1.702, limit: None, add_residual: true },
+    ] {
+        let of = spec("activation", [19, 44, 96, 2, 3], 16);
+        let all = Spec { activation, weights: true, factors: true, ..of };
+        cases.push(case::<bf16, f32>(all.clone()));
+        cases.push(case::<f16, f16>(Spec { bias: false, factors: false, ..all }));
+    }
+    for load in [Load::Zipf, Load::One(2), Load::Wrong, Load::Absent] {
+        let of = Spec { load, weights: true, ..spec("load", [37, 40, 96, 2, 6], 32) };
+        cases.push(case::<bf16, f16>(of));
+    }
+    for place in [Placement::DENSE, Placement::DENSE.gap(3).edge(Edge::End)] {
+        let name = format!("an expert is elsewhere {place:?}");
+        let of = Spec { absent: Some(1), place, ..spec(&name, [20, 23, 64, 2, 3], 16) };
+        cases.push(case::<bf16, bf16>(of));
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(64), "rows of wider tensors"),
+        (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        cases.push(case::<bf16, bf16>(Spec { place, ..spec(name, [21, 72, 96, 2, 3], 32) }));
+    }
+    for (kernel, arch, name, [m, columns, k]) in tiles() {
+        if kernel.variant.ends_with("_halves") {
+            let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
+            let tile = Some((arch, name));
+            let place = Placement::DENSE.edge(Edge::End);
+            let spec = Spec { tile, place, ..spec(&format!("tile {name}"), shape, m) };
+            cases.push(match kernel.variant.starts_with("f16") {
+                true => case::<f16, f32>(spec),
+                false => case::<bf16, bf16>(spec),
+            });
+        }
+    }
+    // GPT-OSS's, of few of its experts.
+    let of = Spec { size: Size::Core, ..spec("gpt-oss", [8, 2880, 2880, 4, 4], 16) };
+    cases.push(case::<bf16, bf16>(of));
+}

@@ -1,0 +1,434 @@
+//! Cases of products of rows with the matrices of their experts, in the order of experts.
+
+use hk_core::dtype::{DType, E8M0, Element, F8E4M3, Real};
+use hk_core::kernel::Kernel;
+use hk_core::op::epilogue::Operand;
+use hk_core::op::quant::{ByteCode, Fp8};
+use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::moe::moe_op_gemm_a8w4::in_blocks;
+use hk_ref::moe::ragged::{Act, Problem};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size, Steps};
+use ndarray::{Array2, Array3, ArrayView2};
+
+use super::loads::{Load, ids};
+use crate::{Activation, MoeRaggedOptions, MxRowsOut, RaggedGates, RaggedOutput};
+
+/// A case as data.
+#[derive(Clone)]
+pub(super) struct Spec {
+    pub(super) name: String,
+    /// Tokens, columns of w, k, gates of a token, and experts.
+    pub(super) shape: [usize; 5],
+    pub(super) block_m: usize,
+    pub(super) load: Load,
+    pub(super) gather: bool,
+    pub(super) scatter: bool,
+    pub(super) bias: bool,
+    pub(super) gammas: bool,
+    pub(super) residual: bool,
+    pub(super) act: Activation,
+    pub(super) tile: Option<(Arch, &'static str)>,
+    pub(super) place: Placement,
+    /// Static scales of x, and of w.
+    pub(super) statics: [bool; 2],
+}
+
+/// GPT-OSS's.
+const SWIGLU: Activation =
+    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
+
+impl Spec {
+    pub(super) fn new(name: impl Into<String>, shape: [usize; 5], block_m: usize) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            block_m,
+            load: Load::Uniform,
+            gather: true,
+            scatter: false,
+            bias: false,
+            gammas: false,
+            residual: false,
+            act: Activation::None,
+            tile: None,
+            place: Placement::default(),
+            statics: [false; 2],
+        }
+    }
+
+    /// Rows of x.
+    pub(super) fn rows(&self) -> usize {
+        let [tokens, .., each, _] = self.shape;
+        if self.gather { tokens } else { tokens * each }
+    }
+
+    fn title(&self) -> String {
+        let mut title = format!("{}, {:?}, tiles of {}", self.name, self.load, self.block_m);
+        let mut say = |is_said: bool, what: &str| title += if is_said { what } else { "" };
+        say(!self.gather, ", in order");
+        say(self.scatter, ", scattered");
+        say(self.bias, ", bias");
+        say(self.gammas, ", gammas");
+        say(self.residual, ", residual");
+        say(self.statics[0], ", x scaled");
+        say(self.statics[1], ", w scaled");
+        match self.act {
+            Activation::None => (),
+            Activation::SiluAndMul => title += ", silu",
+            Activation::Swiglu { .. } => title += ", swiglu",
+            Activation::GeluTanh => title += ", gelu",
+        }
+        title
+    }
+}
+
+/// What calls an op.
+pub(super) type Call<Y> =
+    Box<dyn Fn(&RaggedGates<'_>, &MoeRaggedOptions<'_>, &mut TensorSlice<Y>) -> Result<()>>;
+
+/// The numbers that operands stand for, with all scales but static ones; and what calls the op.
+pub(super) struct Operands<Y: Element> {
+    pub(super) x: Vec<f64>,
+    pub(super) w: Vec<f64>,
+    pub(super) call: Call<Y>,
+}
+
+/// Gates in the order of experts.
+struct Order {
+    /// Where experts begin, and how many gates have one.
+    offsets: Vec<i32>,
+    tiles: Vec<i32>,
+    /// The gate of each place, those without an expert behind.
+    gather: Vec<usize>,
+    /// The expert of each place that has one.
+    experts: Vec<usize>,
+}
+
+impl Order {
+    fn new(ids: &[i32], experts: usize, block_m: usize) -> Self {
+        let expert_of = |gate: &usize| usize::try_from(ids[*gate]).ok().filter(|of| *of < experts);
+        let mut gather: Vec<usize> = (0..ids.len()).collect();
+        gather.sort_by_key(|gate| expert_of(gate).unwrap_or(usize::MAX));
+        let of_places: Vec<usize> = gather.iter().map_while(expert_of).collect();
+        let (mut offsets, mut tiles) = (vec![0], Vec::new());
+        for expert in 0..experts {
+            let count = of_places.iter().filter(|of| **of == expert).count();
+            offsets.push(offsets[expert] + count as i32);
+            tiles.extend((0..count.div_ceil(block_m)).map(|tile| (tile << 16 | expert) as i32));
+        }
+        // Tiles of no expert, as there may be.
+        tiles.extend([-1; 2]);
+        Self { offsets, tiles, gather, experts: of_places }
+    }
+}
+
+/// What is in rows that are not written.
+const HELD: f64 = 17.0;
+
+/// What all ops take besides operands.
+struct Common {
+    order: Order,
+    token_offs_raw: Arg<i32>,
+    block_pid_map: Arg<i32>,
+    gather_indx: Option<Arg<i32>>,
+    scatter_indx: Option<Arg<i32>>,
+    bias: Option<Arg<f32>>,
+    gammas: Option<Arg<f32>>,
+    statics: [Option<Arg<f32>>; 2],
+    spec: Spec,
+}
+
+impl Common {
+    fn new(s: &mut Setup, spec: &Spec) -> Self {
+        let [tokens, n, _, each, experts] = spec.shape;
+        let gates = tokens * each;
+        let order = Order::new(&ids([tokens, each, experts], spec.load), experts, spec.block_m);
+        let token_offs_raw = s.given("token_offs_raw", &[experts + 1], order.offsets.clone());
+        let block_pid_map = s.given("block_pid_map", &[order.tiles.len()], order.tiles.clone());
+        let gather_indx = spec.gather.then(|| {
+            let list = order.gather.iter().map(|gate| *gate as i32).collect();
+            s.given("gather_indx", &[gates], list)
+        });
+        let scatter_indx = spec.scatter.then(|| {
+            let mut places = vec![-1; gates];
+            for (place, gate) in order.gather[..order.experts.len()].iter().enumerate() {
+                places[*gate] = place as i32;
+            }
+            s.given("scatter_indx", &[gates], places)
+        });
+        let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, n], Draw::Normal));
+        let gammas = spec.gammas.then(|| s.input::<f32>("gammas", &[gates], Draw::Normal));
+        let statics = [("x_static_scale", 1), ("w_static_scale", experts)].map(|(name, count)| {
+            let is_given = spec.statics[usize::from(name == "w_static_scale")];
+            is_given.then(|| s.input::<f32>(name, &[count], Draw::Powers(-3, 2)))
+        });
+        let spec = spec.clone();
+        Self {
+            order,
+            token_offs_raw,
+            block_pid_map,
+            gather_indx,
+            scatter_indx,
+            bias,
+            gammas,
+            statics,
+            spec,
+        }
+    }
+
+    /// The reference's problem.
+    fn with_problem<R>(
+        &self,
+        [x, w]: [&[f64]; 2],
+        residual: Option<&[f64]>,
+        body: impl FnOnce(&Problem<'_>) -> R,
+    ) -> R {
+        let Spec { shape: [tokens, n, k, each, experts], .. } = self.spec;
+        let of_x = self.statics[0].as_ref().map_or(1.0, |scale| scale.numbers()[0]);
+        let of_w = self.statics[1].as_ref().map_or(vec![1.0; experts], |scale| scale.numbers());
+        let x = Array2::from_shape_fn((self.spec.rows(), k), |(row, i)| of_x * x[row * k + i]);
+        let w = Array3::from_shape_fn((experts, n, k), |(expert, row, i)| {
+            of_w[expert] * w[(expert * n + row) * k + i]
+        });
+        let rows: Vec<usize> = match self.spec.gather {
+            true => self.order.gather.iter().map(|gate| gate / each).collect(),
+            false => (0..tokens * each).collect(),
+        };
+        let mut sums = vec![Vec::new(); tokens];
+        for gate in 0..tokens * each {
+            let place = self.order.gather.iter().position(|of| *of == gate).unwrap_or_default();
+            if place < self.order.experts.len() {
+                sums[gate / each].push(place);
+            }
+        }
+        let act = match self.spec.act {
+            Activation::None => Act::None,
+            Activation::GeluTanh => Act::GeluTanh,
+            Activation::SiluAndMul => Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
+            Activation::Swiglu { alpha, limit, add_residual } => Act::Swiglu {
+                alpha: alpha.into(),
+                limit: limit.map_or(f64::INFINITY, f64::from),
+                offset: if add_residual { 1.0 } else { 0.0 },
+            },
+        };
+        let bias = self.bias.as_ref().map(Arg::numbers);
+        let gammas = self.gammas.as_ref().map(Arg::numbers);
+        let [rows_of_y, columns] = self.results();
+        let matrix = |shape, numbers| ArrayView2::from_shape(shape, numbers).expect("a matrix");
+        body(&Problem {
+            x: x.view(),
+            w: w.view(),
+            experts: &self.order.experts,
+            rows: &rows,
+            bias: bias.as_deref().map(|bias| matrix((experts, n), bias)),
+            act,
+            gammas: gammas.as_deref(),
+            scatter: self.spec.scatter.then_some(&sums),
+            residual: residual.map(|of| matrix((rows_of_y, columns), of)),
+            held: HELD,
+        })
+    }
+
+    /// The shape of the results.
+    fn results(&self) -> [usize; 2] {
+        let Spec { shape: [tokens, n, _, each, _], scatter, act, .. } = self.spec;
+        let rows = if scatter { tokens } else { tokens * each };
+        [rows, if act.is_gated() { n / 2 } else { n }]
+    }
+
+    /// Calls `body` with the gates and options.
+    fn with_call<R>(&self, body: impl FnOnce(&RaggedGates<'_>, &MoeRaggedOptions<'_>) -> R) -> R {
+        let (offsets, tiles) = (self.token_offs_raw.get(), self.block_pid_map.get());
+        let [gather, scatter] =
+            [&self.gather_indx, &self.scatter_indx].map(|list| list.as_ref().map(Arg::get));
+        let [bias, gammas, of_x, of_w] =
+            [&self.bias, &self.gammas, &self.statics[0], &self.statics[1]]
+                .map(|tensor| tensor.as_ref().map(Arg::get));
+        let gates = RaggedGates::new(&offsets, &tiles, self.spec.block_m, self.spec.shape[3]);
+        let gates = gather.iter().fold(gates, |gates, list| gates.gather(list));
+        let gates = scatter.iter().fold(gates, |gates, list| gates.scatter(list));
+        let options = MoeRaggedOptions::new(self.spec.act);
+        let options = bias.iter().fold(options, |options, of| options.bias(of));
+        let options = gammas.iter().fold(options, |options, of| options.gammas(of));
+        let options = of_x.iter().fold(options, |options, of| options.x_static_scale(of));
+        let options = of_w.iter().fold(options, |options, of| options.w_static_scale(of));
+        let tile = self.spec.tile.map(|(_, tile)| tile);
+        body(&gates, &tile.into_iter().fold(options, MoeRaggedOptions::tile))
+    }
+}
+
+/// What a case is of.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) module: &'static str,
+    pub(super) op: &'static str,
+    pub(super) arch: Option<Arch>,
+    /// Of operands.
+    pub(super) dtype: &'static str,
+}
+
+impl Kind {
+    fn info(self, spec: &Spec, output: DType) -> CaseInfo {
+        let [tokens, n, k, each, _] = spec.shape;
+        let products = tokens * each * n * k;
+        let size = if products < 8_000_000 { Size::Quick } else { Size::Core };
+        let dtype = format!("{}->{output}", self.dtype);
+        let info = CaseInfo::new(self.module, self.op, spec.title(), &[], &spec.shape);
+        let arch = self.arch.or(spec.tile.map(|(arch, _)| arch));
+        CaseInfo { dtype, arch, size, ..info }
+    }
+
+    /// A case with results of real numbers.
+    pub(super) fn case<Y: Real + RaggedOutput>(
+        self,
+        spec: Spec,
+        operands: impl Fn(&mut Setup, &Spec) -> Operands<Y> + Send + Sync + 'static,
+    ) -> Case
+    where
+        for<'a> Operand<'a>: From<&'a Tensor<Y>>,
+    {
+        Case::new(self.info(&spec, Y::DTYPE), move |s| {
+            let Operands { x, w, call } = operands(s, &spec);
+            let all = Common::new(s, &spec);
+            let shape = all.results();
+            let residual = spec.residual.then(|| s.input::<Y>("residual", &shape, Draw::Normal));
+            let numbers = residual.as_ref().map(Arg::numbers);
+            let expected = all.with_problem([&x, &w], numbers.as_deref(), |of| of.expect(Y::DTYPE));
+            let held = Y::encode(&vec![HELD; shape.iter().product()]);
+            let y = s.output::<Y>("out", &shape, expected).place(spec.place).holding(held);
+            s.call(move || {
+                let residual = residual.as_ref().map(Arg::get);
+                all.with_call(|gates, options| {
+                    let options =
+                        residual.iter().fold(*options, |options, of| options.residual(of));
+                    call(gates, &options, &mut y.get())
+                })
+            });
+        })
+    }
+
+    /// A case with results of 8-bit floating point.
+    pub(super) fn codes<Y: Fp8 + RaggedOutput>(
+        self,
+        spec: Spec,
+        operands: impl Fn(&mut Setup, &Spec) -> Operands<Y> + Send + Sync + 'static,
+    ) -> Case {
+        Case::new(self.info(&spec, Y::DTYPE), move |s| {
+            let Operands { x, w, call } = operands(s, &spec);
+            let all = Common::new(s, &spec);
+            let scale = s.given::<f32>("quant_static_scale", &[1], vec![0.3]);
+            let number = scale.numbers()[0];
+            let expected = all.with_problem([&x, &w], None, |of| {
+                of.expect_codes(number, f64::from(<Y as ByteCode>::MOST))
+            });
+            let y = s.output::<Y>("out", &all.results(), expected).place(spec.place);
+            s.call(move || {
+                let scale = scale.get();
+                all.with_call(|gates, options| {
+                    call(gates, &options.quant_static_scale(&scale), &mut y.get())
+                })
+            });
+        })
+    }
+
+    /// A case with results in blocks of MX, whose call has a place for their scales.
+    pub(super) fn blocks(
+        self,
+        spec: Spec,
+        operands: impl Fn(&mut Setup, &Spec) -> ([Vec<f64>; 2], MxCall) + Send + Sync + 'static,
+    ) -> Case {
+        Case::new(self.info(&spec, DType::F8E4M3), move |s| {
+            let ([x, w], call) = operands(s, &spec);
+            let all = Common::new(s, &spec);
+            let shape = all.results();
+            let values = all.with_problem([&x, &w], None, |of| of.values());
+            let (codes, scales) = in_blocks(&values, shape[1]);
+            let codes = Expected {
+                allowed: vec![0.0; codes.len()],
+                steps: Some(Steps { share: 0.005, near: 1e-3 }),
+                values: codes,
+                ..Expected::default()
+            };
+            let blocks = [shape[0], shape[1] / 32];
+            let out = s.output::<F8E4M3>("out", &shape, codes);
+            let bytes = scales.iter().map(|scale| scale.to_bits()).collect();
+            let scales = Expected {
+                values: scales.iter().map(|scale| f64::from(scale.to_f32())).collect(),
+                allowed: vec![0.0; scales.len()],
+                bytes: Some(bytes),
+                ..Expected::default()
+            };
+            let out_scales = s.output::<E8M0>("out_scales", &blocks, scales);
+            s.call(move || {
+                all.with_call(|gates, options| {
+                    let (mut codes, mut scales) = (out.get(), out_scales.get());
+                    call(gates, options, MxRowsOut { codes: &mut codes, scales: &mut scales })
+                })
+            });
+        })
+    }
+}
+
+/// What calls an op whose results are in blocks of MX.
+pub(super) type MxCall =
+    Box<dyn Fn(&RaggedGates<'_>, &MoeRaggedOptions<'_>, MxRowsOut<'_>) -> Result<()>>;
+
+/// Specs that say all that there is to say of a product: with each of these, ops are right for all types.
+pub(super) fn specs(k: usize) -> Vec<Spec> {
+    let mut specs = Vec::new();
+    let spec = |name: &str, shape, block_m| Spec::new(name, shape, block_m);
+    specs.push(Spec { bias: true, gammas: true, ..spec("tiny", [3, 4, k, 2, 3], 16) });
+    for (shape, block_m) in [
+        ([16, 64, 3 * k, 2, 8], 16),
+        ([30, 40, 2 * k, 2, 8], 32),
+        ([33, 130, 5 * k, 3, 5], 64),
+        ([1, 2, k, 1, 1], 16),
+        ([0, 8, k, 2, 4], 16),
+    ] {
+        specs.push(spec("plain", shape, block_m));
+    }
+    let shape = [21, 72, 4 * k, 3, 5];
+    for (gather, scatter) in [(true, true), (false, true), (false, false), (true, false)] {
+        for act in [Activation::None, SWIGLU] {
+            let both = Spec { gather, scatter, act, ..spec("routed", shape, 16) };
+            specs.push(Spec { bias: true, gammas: true, ..both.clone() });
+            if scatter {
+                specs.push(Spec { residual: true, ..both });
+            }
+        }
+    }
+    for act in [Activation::SiluAndMul, Activation::GeluTanh] {
+        specs.push(Spec { act, gammas: true, ..spec("activated", shape, 32) });
+    }
+    for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
+        specs.push(Spec { load, ..spec("load", [37, 40, 3 * k, 2, 6], 32) });
+        specs.push(Spec { load, scatter: true, ..spec("load", [37, 40, 3 * k, 2, 6], 128) });
+    }
+    specs
+        .push(Spec { load: Load::One(0), ..spec("more than a tile", [129, 24, 2 * k, 1, 1], 128) });
+    for (place, name) in [
+        (Placement::DENSE.gap(64), "rows of wider tensors"),
+        (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        specs.push(Spec { place, ..spec(name, [21, 72, 3 * k, 2, 3], 32) });
+    }
+    specs
+}
+
+/// A spec for each tile configuration of a variant.
+pub(super) fn tiles(variant: &str) -> Vec<Spec> {
+    let of_core = |kernel: &&Kernel| kernel.family == "ragged" && kernel.variant == variant;
+    let of_kernel = |kernel: &'static Kernel| {
+        kernel.tiles.iter().filter_map(move |tile| {
+            let int = |name| usize::try_from(tile.int(name)?).ok();
+            let (m, n, k) = (int("BM")?, int("BN")?, int("BK")?);
+            let shape = [2 * m + 5, n + 9, 3 * k + 32, 2, 3];
+            let of = Some((Arch::from_target_id(kernel.arch)?, tile.name));
+            let place = Placement::DENSE.edge(Edge::End);
+            let spec = Spec::new(format!("tile {}", tile.name), shape, m);
+            Some(Spec { tile: of, place, ..spec })
+        })
+    };
+    crate::KERNELS.kernels.iter().filter(of_core).flat_map(of_kernel).collect()
+}
