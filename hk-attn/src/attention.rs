@@ -1,20 +1,31 @@
 //! The core `attention`: how ops declare queries, keys and values, and how it is launched.
 
 mod append;
+pub(crate) mod backward;
+pub(crate) mod backward_steps;
 mod element;
+pub(crate) mod latent;
+pub(crate) mod latent_decode;
+mod launch;
 mod lean;
 mod options;
 mod paged;
 mod problem;
 
 pub(crate) use append::{AppendArgs, NewRows};
+pub(crate) use backward::Backward;
+pub use backward::{
+    AttnForward, AttnGradients, AttnGradientsOut, BackwardElement, BackwardMode, BackwardOptions,
+};
 pub use element::{AttentionElement, AttentionOutput};
+pub(crate) use latent::Numbered;
+pub(crate) use launch::{MOST_GROUPS, MOST_SPLITS, default_splits};
 pub(crate) use lean::{Lean, Shares};
 pub use lean::{LeanMode, LeanOptions};
 pub(crate) use options::AlibiForm;
 pub use options::{AttentionOptions, Dropout, RealNumbers, Window};
 pub(crate) use paged::Pages;
-pub(crate) use problem::{Lengths, Problem};
+pub(crate) use problem::{Launch, Lengths, MOST_WIDTH, Problem};
 
 use hk_core::op::indices::IndexList;
 use hk_core::{AnyPtr, DevicePtr, kernel_args};
@@ -192,7 +203,7 @@ impl ScoreSteps {
     };
 
     /// Whether there is any.
-    fn is_any(&self) -> bool {
+    pub(crate) fn is_any(&self) -> bool {
         self.slopes != DevicePtr::NULL
             || self.bias != AnyPtr::NULL
             || self.mask != DevicePtr::NULL

@@ -39,9 +39,10 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
-use hk_core::op::Arguments;
+use hk_core::op::{Arguments, Call};
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
+use crate::attention::Launch;
 use crate::mha::{Mha, MhaOut};
 use crate::{AttentionOutput, KERNELS};
 
@@ -57,7 +58,8 @@ kernel_args! {
 }
 
 impl PartPlaces {
-    const NONE: Self = Self { base: AnyPtr::NULL, part: 0, sequence: 0, row: 0, head: 0 };
+    pub(crate) const NONE: Self =
+        Self { base: AnyPtr::NULL, part: 0, sequence: 0, row: 0, head: 0 };
 }
 
 kernel_args! {
@@ -94,16 +96,23 @@ impl CombineArgs {
         if waves == 0 {
             return Ok(());
         }
+        let launch = self.prepare(&call)?;
+        call.submit(launch)
+    }
+
+    /// The launch, of shapes that were checked.
+    pub(crate) fn prepare(self, call: &Call) -> Result<Launch> {
         let kernel: TileFunction<Self> =
             KERNELS.function(call.device(), call.op(), "attention_combine", "", &[])?;
+        let waves = u64::from(self.sequences) * u64::from(self.rows) * u64::from(self.heads);
         let groups = waves.div_ceil(WAVES_OF_GROUP) as u32;
         // SAFETY: the kernel stays within the tensors, whose shapes and strides were checked.
-        call.submit(|stream| unsafe { kernel.launch(stream, [groups, 1, 1], &self) })
+        Ok(Box::new(move |stream| unsafe { kernel.launch(stream, [groups, 1, 1], &self) }))
     }
 }
 
 /// Rows and heads of which a launch has fewer: HIP counts its work-items in 32 bits.
-const MOST_WAVES: u64 = 1 << 25;
+pub(crate) const MOST_WAVES: u64 = 1 << 25;
 const WAVES_OF_GROUP: u64 = 4;
 
 /// Combines sums of parts, as they are before they are divided by the sums `l` of their weights, with

@@ -185,15 +185,7 @@ pub fn extend_attn_fwd_into<'a, T: LeanElement>(
     let [te] = problem.arguments.sizes(["te"])?;
     let keys = problem.rows(k_extend, [0, k_row, k_head], d);
     let values = problem.rows(v_extend, [0, v_row, v_head], dv);
-    let fresh = KeySource {
-        keys,
-        values,
-        starts: problem.args.q_starts,
-        starts_are_bounds: 1,
-        length: te as u32,
-        count: te as u32,
-        ..KeySource::NONE
-    };
+    let fresh = problem.new_tokens([keys, values], te);
     problem.most_keys = te;
     if let Some(prefix) = prefix {
         problem.args.source = [cached(&mut problem, prefix)?, fresh];

@@ -36,7 +36,8 @@ use hk_core::Error;
 use hk_core::op::indices::Indices;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::attention::{KeyRows, KeySource, Lean, LeanOptions, Problem, Shares};
+use crate::attention::{KeyRows, KeySource, Lean, LeanOptions, Pages, Problem, Shares};
+use crate::cache::CacheLayout;
 use crate::lean_atten::{LeanAttn, LeanAttnOut, LeanElement};
 
 /// Attention to caches whose pages all heads share.
@@ -81,56 +82,28 @@ pub fn lean_attn_paged_fwd_into<'a, T: LeanElement>(
 ) -> Result<()> {
     let (page_table, kv_lens) = (page_table.into(), kv_lens.into());
     let mut problem = Problem::new("lean_attn_paged_fwd", options.of_problem());
-    let arguments = &mut problem.arguments;
-    let [sequence, row, head, _] = arguments.input("q", q, &["b", "sq", "hq", "d"]).adjacent()?;
-    let dims = &["blocks", "bs", "hk", "d"];
-    let of_k = arguments.input("k_cache", k_cache, dims).adjacent()?;
-    let of_v = arguments.input("v_cache", v_cache, dims).adjacent()?;
-    let pages = page_table.declare(arguments, "page_table", &["b", "p"])?;
-    let lengths = kv_lens.declare(arguments, "kv_lens", &["b"])?;
-    let [b, sq, d, blocks, bs, p] = arguments.sizes(["b", "sq", "d", "blocks", "bs", "p"])?;
-    arguments.define("dv", d);
-    problem.heads()?;
-    for size in ["bs", "blocks", "p"] {
-        problem.arguments.limit(size, 1..=1 << 30)?;
-    }
+    let declared = problem.arguments.input("q", q, &["b", "sq", "hq", "d"]);
+    let [sequence, row, head, _] = declared.adjacent()?;
+    let caches = ["k_cache", "v_cache"];
+    let rows = problem.caches(CacheLayout::Nhd, caches, k_cache, v_cache)?;
+    let [b, sq, d] = problem.arguments.sizes(["b", "sq", "d"])?;
+    problem.arguments.limit("dv", d..=d)?;
     problem.queries(q, [sequence, row, head]);
-    let [keys, values] =
-        [(k_cache, of_k), (v_cache, of_v)].map(|(cache, [page, slot, head, _])| {
-            let rows = problem.rows(cache, [0, page, head], d);
-            KeyRows { slot: (slot * size_of::<T>() as i64) as u32, ..rows }
-        });
-    problem.args.source[0] = KeySource {
-        keys,
-        values,
-        pages,
-        lengths,
-        pages_of_sequence: p as i64,
-        length: p.saturating_mul(bs).min(i32::MAX as usize / 2) as u32,
-        count: blocks as u32,
-        ..KeySource::NONE
-    }
-    .of_pages(bs);
+    let pages = Pages {
+        table_name: "page_table",
+        table: page_table,
+        lengths_name: "kv_lens",
+        lengths: Some(kv_lens),
+        sequences: "b",
+        most: usize::MAX,
+        appended: 0,
+    };
+    problem.paged(rows, pages)?;
     (problem.args.sequences, problem.args.q_length) = (b as u32, sq as u32);
-    problem.most_keys = p.saturating_mul(bs);
-    problem.limit(["b", "sq", "blocks"])?;
+    problem.limit(["b", "sq"])?;
     problem.output(out.out, &["b", "sq", "hq", "d"])?;
     problem.lse(out.lse, &["b", "hq", "sq"])?;
     problem.declare_options()?;
-    problem.check(move |call| {
-        let lengths = kv_lens.to_vec()?;
-        let most = p.saturating_mul(bs) as i64;
-        let constraint = format!("from 0 to {most}, the slots of a sequence's pages");
-        call.require_each("kv_lens", &lengths, &constraint, |_, length| {
-            (0..=most).contains(&length)
-        })?;
-        let pages = page_table.to_vec()?;
-        let constraint = format!("a page below {blocks}, as far as there are keys");
-        call.require_each("page_table", &pages, &constraint, |at, page| {
-            let is_used = ((at % p) * bs) < lengths[at / p] as usize;
-            !is_used || (0..blocks as i64).contains(&page)
-        })
-    });
     let mut lean = Lean::new(*options, problem);
     lean.starts_are_sums = false;
     lean.launch(Shares([1, 0]))

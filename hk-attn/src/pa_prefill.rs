@@ -50,9 +50,7 @@ use hk_core::Error;
 use hk_core::op::indices::Indices;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::attention::{
-    AlibiForm, AttentionElement, AttentionOptions, KeySource, Lengths, Problem,
-};
+use crate::attention::{AlibiForm, AttentionElement, AttentionOptions, Lengths, Problem};
 use crate::cache::CacheLayout;
 use crate::lean_atten::LeanElement;
 
@@ -235,15 +233,7 @@ pub(crate) fn prefill<'a, T: LeanElement, K: AttentionElement>(
     let keys = problem.rows(k, [0, k_row, k_head], d);
     let values = problem.rows(v, [0, v_row, v_head], d);
     let [tq] = problem.arguments.sizes(["tq"])?;
-    problem.args.source[1] = KeySource {
-        keys,
-        values,
-        starts: problem.args.q_starts,
-        starts_are_bounds: 1,
-        length: tq as u32,
-        count: tq as u32,
-        ..KeySource::NONE
-    };
+    problem.args.source[1] = problem.new_tokens([keys, values], tq);
     problem.most_keys += most.min(tq);
     problem.limit(["tq"])?;
     problem.require_one_type::<T, K>("key_cache")?;

@@ -3,8 +3,10 @@
 
 mod angles;
 mod attention;
+mod backward;
 mod chunked_pa_prefill;
 mod extend_attn;
+mod flash_attn_bwd;
 mod flash_attn_fwd_decode;
 mod flash_attn_fwd_prefill;
 mod fp8_mqa_logits;
@@ -12,9 +14,13 @@ mod fused_bmm_rope_kv_cache;
 mod fused_kv_cache;
 mod fused_qk_concat;
 mod fused_qkv_split_qk_rope;
+mod hstu_attn;
 mod lean_atten;
 mod lean_atten_paged;
 mod mha;
+mod mha_fused_bwd;
+mod mha_onekernel_bwd;
+mod mla_decode_rope;
 mod pa_decode;
 mod pa_mqa_logits;
 mod pa_prefill;
@@ -22,8 +28,10 @@ mod paged;
 mod pod_attn;
 mod prefill_attn;
 mod rope;
+mod sage_attention;
 mod tensors;
 mod unified_attn;
+mod unified_attn_sparse_mla;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -47,7 +55,12 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_kv_cache::cases());
     cases.extend(fused_qk_concat::cases());
     cases.extend(fused_qkv_split_qk_rope::cases());
+    cases.extend(hstu_attn::cases());
     cases.extend(mha::cases());
+    cases.extend(sage_attention::cases());
+    cases.extend(mha_fused_bwd::cases());
+    cases.extend(mha_onekernel_bwd::cases());
+    cases.extend(flash_attn_bwd::cases());
     cases.extend(lean_atten::cases());
     cases.extend(lean_atten_paged::cases());
     cases.extend(pod_attn::cases());
@@ -55,6 +68,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(flash_attn_fwd_decode::cases());
     cases.extend(pa_decode::cases());
     cases.extend(unified_attn::cases());
+    cases.extend(mla_decode_rope::cases());
+    cases.extend(unified_attn_sparse_mla::cases());
     cases
 }
 

@@ -5,7 +5,8 @@ use hk_core::op::Arguments;
 use hk_core::op::indices::IndexList;
 use hk_core::{Arch, DevicePtr, Error, Result, TileFunction};
 
-use super::problem::{Problem, kernel_variant};
+use super::launch::kernel_variant;
+use super::problem::Problem;
 use super::{AttentionArgs, AttentionOptions, LEAN_PROBLEMS, LeanArgs};
 use crate::KERNELS;
 
@@ -128,8 +129,7 @@ impl<'a> Lean<'a> {
             checks.extend(problem.checks);
         }
         let (Some(arguments), Some(dtype)) = (arguments, dtype) else { return Ok(()) };
-        let [hq, hk] = arguments.sizes(["hq", "hk"])?;
-        arguments.require(hq % hk == 0, "hq", format!("a multiple of hk, {hk}"), hq)?;
+        Problem::require_groups(&arguments)?;
         let programs = options.programs;
         let is_number = programs.is_none_or(|programs| (1..=MOST_PROGRAMS).contains(&programs));
         let constraint = format!("from 1 to {MOST_PROGRAMS}");

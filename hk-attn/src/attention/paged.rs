@@ -151,20 +151,8 @@ impl<'a> Problem<'a> {
         list: IndexList,
     ) -> Result<()> {
         let Pages { table_name, table, lengths_name, lengths, sequences, most, appended } = pages;
-        let dims: &[&str] = match sequences {
-            "b" => &["b", "most_pages"],
-            _ => &["bounds-1", "most_pages"],
-        };
-        let arguments = &mut self.arguments;
-        let (of_pages, row) = table.declare_rows(arguments, table_name, dims)?;
-        for size in ["blocks", "bs"] {
-            arguments.limit(size, 1..=i32::MAX as usize)?;
-        }
-        let [blocks, bs, most_pages] = arguments.sizes(["blocks", "bs", "most_pages"])?;
-        let [count] = arguments.sizes([sequences])?;
-        arguments.limit("most_pages", count.min(1)..=i32::MAX as usize)?;
+        let [blocks, bs, most_pages] = self.pages_of(rows, (table_name, table), sequences)?;
         let most = most_pages.saturating_mul(bs).min(most).min(i32::MAX as usize / 2);
-        self.pages(rows, of_pages, [row, 0], [blocks, bs]);
         self.lengths((lengths_name, lengths), list, most, appended);
         self.check(move |call| {
             let table = table.to_vec()?;
@@ -179,6 +167,31 @@ impl<'a> Problem<'a> {
             })
         });
         Ok(())
+    }
+
+    /// Declares which pages sequences have of a cache whose rows these are, and gives how many pages there
+    /// are, slots of a page, and pages of a sequence at most.
+    fn pages_of(
+        &mut self,
+        rows: [KeyRows; 2],
+        (name, table): (&'static str, Indices<'a>),
+        sequences: &'static str,
+    ) -> Result<[usize; 3]> {
+        let dims: &[&str] = match sequences {
+            "b" => &["b", "most_pages"],
+            _ => &["bounds-1", "most_pages"],
+        };
+        let arguments = &mut self.arguments;
+        let (of_pages, row) = table.declare_rows(arguments, name, dims)?;
+        for size in ["blocks", "bs"] {
+            arguments.limit(size, 1..=i32::MAX as usize)?;
+        }
+        let sizes = arguments.sizes(["blocks", "bs", "most_pages"])?;
+        let [count] = arguments.sizes([sequences])?;
+        arguments.limit("most_pages", count.min(1)..=i32::MAX as usize)?;
+        let [blocks, bs, _] = sizes;
+        self.pages(rows, of_pages, [row, 0], [blocks, bs]);
+        Ok(sizes)
     }
 
     /// Of keys in slots, of which there are so many for a sequence, how many there are before rows are
@@ -230,6 +243,13 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
+    /// Keys and values of the tokens that queries are of, of so many rows in all.
+    pub(crate) fn new_tokens(&self, [keys, values]: [KeyRows; 2], rows: usize) -> KeySource {
+        let (starts, starts_are_bounds) = (self.args.q_starts, 1);
+        let (length, count) = (rows as u32, rows as u32);
+        KeySource { keys, values, starts, starts_are_bounds, length, count, ..KeySource::NONE }
+    }
+
     /// So many keys and values of each sequence behind those of the cache.
     pub(crate) fn fresh(&mut self, [keys, values]: [KeyRows; 2], count: usize) {
         if count > 0 {
@@ -270,18 +290,9 @@ impl<'a> Problem<'a> {
         queries: Indices<'a>,
         has_steps: bool,
     ) -> Result<()> {
-        let arguments = &mut self.arguments;
-        let (of_pages, row) =
-            table.declare_rows(arguments, table_name, &["bounds-1", "most_pages"])?;
-        let list = lengths.declare(arguments, lengths_name, &["bounds-1"])?;
-        for size in ["blocks", "bs"] {
-            arguments.limit(size, 1..=i32::MAX as usize)?;
-        }
-        let [blocks, bs, most_pages] = arguments.sizes(["blocks", "bs", "most_pages"])?;
-        let [count] = arguments.sizes(["bounds-1"])?;
-        arguments.limit("most_pages", count.min(1)..=i32::MAX as usize)?;
+        let [blocks, bs, most_pages] = self.pages_of(rows, (table_name, table), "bounds-1")?;
+        let list = lengths.declare(&mut self.arguments, lengths_name, &["bounds-1"])?;
         let slots = most_pages.saturating_mul(bs).min(i32::MAX as usize / 2);
-        self.pages(rows, of_pages, [row, 0], [blocks, bs]);
         let source = &mut self.args.source[0];
         (source.length, source.lengths, source.lengths_are_total) = (slots as u32, list, 1);
         self.most_keys = slots;
@@ -311,18 +322,13 @@ impl<'a> Problem<'a> {
         &mut self,
         scales: [Option<&TensorSlice<f32>>; 2],
     ) -> Result<()> {
-        for (name, scale) in ["k_scale", "v_scale"].into_iter().zip(scales) {
+        let steps = &mut self.args.steps;
+        let places = [("k_scale", &mut steps.key_scales), ("v_scale", &mut steps.value_scales)];
+        for ((name, place), scale) in places.into_iter().zip(scales) {
             let Some(scale) = scale else { continue };
             self.arguments.input(name, scale, &["1"]).contiguous()?;
-            if !is_narrow::<K>() {
-                continue;
-            }
-            let of_slots = SlotScales { base: scale.ptr(), ..SlotScales::NONE };
-            let steps = &mut self.args.steps;
-            if name == "k_scale" {
-                steps.key_scales = of_slots;
-            } else {
-                steps.value_scales = of_slots;
+            if is_narrow::<K>() {
+                *place = SlotScales { base: scale.ptr(), ..SlotScales::NONE };
             }
         }
         Ok(())

@@ -1,28 +1,32 @@
-//! How ops declare an attention, and how it is launched.
+//! How ops declare an attention.
 
 use hk_core::dtype::DType;
 use hk_core::op::indices::{IndexList, Indices};
 use hk_core::op::{Arguments, Call};
-use hk_core::{DevicePtr, Error, Result, TensorSlice, TileFunction};
+use hk_core::{Error, Result, Stream, TensorSlice};
 
-use super::element::{is_narrow, variant};
+use super::element::is_narrow;
 use super::{
     AlibiForm, AppendArgs, AttentionArgs, AttentionElement, AttentionOptions, AttentionOutput,
     HeadScales, KeyRows, KeySource,
 };
-use crate::KERNELS;
 
 /// The widest heads.
-const MOST_WIDTH: usize = 256;
-/// Workgroups of which a grid has fewer: HIP counts its work-items in 32 bits.
-const MOST_GROUPS: u64 = 1 << 23;
-/// Keys of which a split has at least so many, and splits of which there are at most so many, unless
-/// the caller says otherwise.
-const FEWEST_KEYS: usize = 256;
-const MOST_SPLITS: u64 = 128;
-
+pub(crate) const MOST_WIDTH: usize = 256;
 /// What is done to indices before the launch, if they are looked at.
-pub(super) type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
+pub(crate) type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
+
+/// A launch that is only left to be made.
+pub(crate) type Launch = Box<dyn FnOnce(&Stream) -> Result<()>>;
+
+/// What is launched before attention and after it, with memory of its own, whose address and
+/// whose arguments of attention are given to what prepares the launches.
+pub(super) struct Around<'a> {
+    pub(super) bytes: usize,
+    pub(super) prepare: Box<Prepare<'a>>,
+}
+
+type Prepare<'a> = dyn FnOnce(&Call, u64, &mut AttentionArgs) -> Result<[Option<Launch>; 2]> + 'a;
 
 /// An attention as far as it is declared.
 pub(crate) struct Problem<'a> {
@@ -38,8 +42,9 @@ pub(crate) struct Problem<'a> {
     pub(crate) most_keys: usize,
     /// What is launched before, of the same tensors, whose rows are not split.
     pub(crate) first: Option<AttentionArgs>,
-    append: Option<AppendArgs>,
-    pub(super) checks: Vec<Check<'a>>,
+    pub(super) append: Option<AppendArgs>,
+    pub(super) around: Option<Around<'a>>,
+    pub(crate) checks: Vec<Check<'a>>,
 }
 
 /// Where sequences of a packed tensor are, and how long they are at most.
@@ -62,6 +67,7 @@ impl<'a> Problem<'a> {
             most_keys: 0,
             first: None,
             append: None,
+            around: None,
             checks: Vec::new(),
         }
     }
@@ -153,18 +159,15 @@ impl<'a> Problem<'a> {
         of_k: Option<Indices<'a>>,
     ) -> Result<()> {
         let dims: &[&str] = if self.is_packed { &["bounds-1"] } else { &["b"] };
-        for (name, lengths) in [("seqused_q", of_q), ("seqused_k", of_k)] {
+        let places = [&mut self.args.q_lengths, &mut self.args.source[0].lengths];
+        let used = [("seqused_q", of_q), ("seqused_k", of_k)];
+        for ((name, lengths), place) in used.into_iter().zip(places) {
             let Some(lengths) = lengths else { continue };
-            let list = lengths.declare(&mut self.arguments, name, dims)?;
-            if name == "seqused_q" {
-                self.args.q_lengths = list;
-            } else {
-                self.args.source[0].lengths = list;
-            }
-            self.check(move |call| {
+            *place = lengths.declare(&mut self.arguments, name, dims)?;
+            self.checks.push(Box::new(move |call: &Call| {
                 let lengths = lengths.to_vec()?;
                 call.require_each(name, &lengths, "not negative", |_, length| length >= 0)
-            });
+            }));
         }
         Ok(())
     }
@@ -265,6 +268,12 @@ impl<'a> Problem<'a> {
         sizes.into_iter().try_for_each(|size| self.arguments.limit(size, 0..=i32::MAX as usize / 2))
     }
 
+    /// Requires each head of keys to have as many of queries, once all arguments are declared.
+    pub(super) fn require_groups(arguments: &Arguments) -> Result<()> {
+        let [hq, hk] = arguments.sizes(["hq", "hk"])?;
+        arguments.require(hq % hk == 0, "hq", format!("a multiple of hk, {hk}"), hq)
+    }
+
     /// Requires values to be no wider than keys.
     pub(crate) fn require_narrow_values(&self) -> Result<()> {
         let [d] = self.arguments.sizes(["d"])?;
@@ -285,6 +294,21 @@ impl<'a> Problem<'a> {
     pub(crate) fn refuse_bias(&self) -> Result<()> {
         let is_none = self.options.bias.is_none();
         self.arguments.require(is_none, "bias", "none, of sequences of any lengths", "some")
+    }
+
+    /// Requires that there are no options of 8-bit elements, nor of results that are not.
+    pub(super) fn refuse_codes(&self) -> Result<()> {
+        let options = self.options;
+        let given = [
+            ("q_descale", options.q_descale.is_some()),
+            ("k_descale", options.k_descale.is_some()),
+            ("v_descale", options.v_descale.is_some()),
+            ("output_scale", options.output_scale.is_some()),
+            ("num_splits", options.num_splits.is_some()),
+        ];
+        given.into_iter().try_for_each(|(name, is_given)| {
+            self.arguments.require(!is_given, name, "none, of gradients", "some")
+        })
     }
 
     /// Appends rows to the cache, once attention has read it and, as its second source, them.
@@ -447,120 +471,4 @@ impl<'a> Problem<'a> {
         }
         Ok(())
     }
-
-    // ---- The launch.
-
-    /// Checks, chooses and launches all.
-    pub(crate) fn launch(self) -> Result<()> {
-        let Self {
-            arguments,
-            mut args,
-            options,
-            dtype,
-            is_plain,
-            most_keys,
-            first,
-            append,
-            checks,
-            ..
-        } = self;
-        let splits = options.num_splits;
-        let is_number = splits.is_none_or(|splits| (1..=MOST_SPLITS as u32).contains(&splits));
-        let constraint = format!("from 1 to {MOST_SPLITS}");
-        arguments.require(is_number, "num_splits", constraint, splits.unwrap_or_default())?;
-        let [hq, hk] = arguments.sizes(["hq", "hk"])?;
-        arguments.require(hq % hk == 0, "hq", format!("a multiple of hk, {hk}"), hq)?;
-        let mut call = arguments.check()?;
-        let rows = u64::from(args.q_length) * u64::from(args.group);
-        let heads = u64::from(args.sequences) * u64::from(args.kv_heads);
-        if rows == 0 || heads == 0 {
-            return Ok(());
-        }
-        if call.validates_indices(options.validate_indices)? {
-            checks.into_iter().try_for_each(|check| check(&call))?;
-        }
-        args.has_steps = u32::from(args.steps.is_any());
-        let variant = kernel_variant(dtype, is_plain, &args);
-        let choose = |args: &AttentionArgs| -> Result<(TileFunction<AttentionArgs>, u64)> {
-            let rows = u64::from(args.q_length) * u64::from(args.group);
-            let problem = [
-                ("width", u64::from(args.width)),
-                ("value_width", u64::from(args.value_width)),
-                ("rows", rows),
-            ];
-            let kernel =
-                KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
-            let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
-            let block = 16 * int("Q_WAVES") * int("Q_FRAGMENTS");
-            Ok((kernel, rows.div_ceil(block)))
-        };
-        let (kernel, tiles) = choose(&args)?;
-        let first = match first {
-            None => None,
-            Some(mut first) => {
-                let (kernel, tiles) = choose(&first)?;
-                (first.tiles, first.splits) = (tiles as u32, 1);
-                first.has_steps = args.has_steps;
-                Some((kernel, heads.saturating_mul(tiles), first))
-            }
-        };
-        let units = u64::from(call.device().info().compute_units).max(1);
-        let splits = splits.map_or_else(
-            || {
-                let wanted = (2 * units).div_ceil(heads * tiles).next_power_of_two();
-                wanted.min((most_keys.div_ceil(FEWEST_KEYS)).max(1) as u64).min(MOST_SPLITS)
-            },
-            u64::from,
-        );
-        let groups = heads.saturating_mul(tiles).saturating_mul(splits);
-        let merges = heads.saturating_mul(rows).div_ceil(4);
-        let of_first = first.as_ref().map_or(0, |(_, groups, _)| *groups);
-        let most = groups.max(merges).max(of_first);
-        if rows > u64::from(u32::MAX) / 2 || most >= MOST_GROUPS {
-            let constraint = "fewer rows of queries";
-            return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
-        }
-        (args.tiles, args.splits) = (tiles as u32, splits as u32);
-        let mut merge = None;
-        if splits > 1 {
-            let parts = heads * rows * splits;
-            let bytes = |each: u64| (parts * each * 4) as usize;
-            let [sums, states] = call.workspace([bytes(u64::from(args.value_width)), bytes(2)])?;
-            args.parts = DevicePtr::new(sums.address());
-            args.part_states = DevicePtr::new(states.address());
-            let kernel: TileFunction<AttentionArgs> =
-                KERNELS.function(call.device(), call.op(), "attention_merge", "", &[])?;
-            merge = Some(kernel);
-        }
-        let sequences = args.sequences;
-        let append = append.map(|args| -> Result<(TileFunction<AppendArgs>, _)> {
-            Ok((KERNELS.function(call.device(), call.op(), "cache_append", "", &[])?, args))
-        });
-        let append = append.transpose()?;
-        call.submit(|stream| {
-            if let Some((kernel, groups, args)) = first {
-                // SAFETY: as below.
-                unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
-            }
-            // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
-            // whatever bounds, pages and lengths are, and within the workspace.
-            unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
-            if let Some(merge) = merge {
-                // SAFETY: as above.
-                unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }?;
-            }
-            let Some((kernel, args)) = append else { return Ok(()) };
-            // SAFETY: as above.
-            unsafe { kernel.launch(stream, [sequences, 1, 1], &args) }
-        })
-    }
-}
-
-/// The variant of kernels for elements of a type, which are plain or not.
-pub(super) fn kernel_variant(dtype: DType, is_plain: bool, args: &AttentionArgs) -> String {
-    // Plain ones take for granted that weights grow with scores.
-    let is_scaled =
-        args.scale > 0.0 && [args.q_scale.base, args.k_scale.base] == [DevicePtr::NULL; 2];
-    let is_plain = is_plain && is_scaled && !args.steps.is_any();
-    format!("{}{}", variant(dtype), if is_plain { "" } else { "_any" })
 }

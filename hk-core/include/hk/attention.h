@@ -306,7 +306,11 @@ struct attention_block {
   using key_tile = row_tile<T, true, block_k, width, threads, plain>;
   using value_tile = row_tile<T, false, block_k, value_width, threads, plain>;
   static constexpr int key_bytes = key_tile::slot_bytes;
-  static constexpr int tile_bytes = key_bytes + value_tile::slot_bytes;
+  // Whether LDS has no room for both, so that values take the keys' place once there are scores.
+  static constexpr bool in_turn =
+      k_waves == 1 && key_bytes + value_tile::slot_bytes > arch::lds_bytes;
+  static constexpr int tile_bytes = in_turn ? max(key_bytes, value_tile::slot_bytes)
+                                            : key_bytes + value_tile::slot_bytes;
   static constexpr int waves = q_waves * k_waves;
   static constexpr int lds_bytes = max(tile_bytes * k_waves, waves * (16 * min(64, value_width) * 4 + 128));
 
@@ -316,6 +320,7 @@ struct attention_block {
   attention_task task;
   const u32 problem;  // whose arguments count
   const lds_pointer lds;
+  u32 key_head = task.head;  // of keys and values
   u32 rows;           // of queries and heads that the sequence has
   u32 wave_row;       // the wave's first
   u32 total;          // keys
@@ -668,15 +673,26 @@ struct attention_block {
     }
   }
 
-  // Goes through tiles [range.begin, range.end).
+  // Goes through tiles [range.begin, range.end), which become weights by softmax.
   HK_INLINE void run(range tiles) {
+    run(tiles, [&](u32 tile) { return span_of(tile); }, [&](scores& s, const span& tile) {
+      if (!plain && has_steps) change(attention_arguments(problem), s, tile);
+      hide(s, tile);
+      weigh(s);
+      if (!plain && has_steps) change_weights(attention_arguments(problem), s, tile);
+    });
+  }
+
+  // Goes through numbers [range.begin, range.end): of tiles as `span_of_number` says, whose scores become
+  // weights by `weigh_tile(scores, span)`.
+  HK_INLINE void run(range tiles, auto&& span_of_number, auto&& weigh_tile) {
     const u32 team = k_waves == 1 ? 0 : wave_id();
     const u32 begin = tiles.begin + team, end = tiles.end;
     if (begin >= end) return;
     const lds_pointer image = lds + team * tile_bytes;
     const u32 thread = q_waves == 1 ? lane_id() : thread_idx().x;
     key_tile keys(image, thread);
-    value_tile values(image + key_bytes, thread);
+    value_tile values(image + (in_turn ? 0 : key_bytes), thread);
 
     const auto find = [&](const span& tile) {
       const KeySource& source = attention_arguments(problem).source[tile.is_second];
@@ -684,14 +700,21 @@ struct attention_block {
       keys.find(source, sequence, tile.row);
       values.find(source, sequence, tile.row);
     };
-    const auto load = [&](const span& tile) {
+    const auto load_keys = [&](const span& tile) {
       const KeySource& source = attention_arguments(problem).source[tile.is_second];
-      keys.load(source, source.keys, rows_of_head(source.keys, task.sequence, task.head));
-      values.load(source, source.values, rows_of_head(source.values, task.sequence, task.head));
+      keys.load(source, source.keys, rows_of_head(source.keys, task.sequence, key_head));
+    };
+    const auto load_values = [&](const span& tile) {
+      const KeySource& source = attention_arguments(problem).source[tile.is_second];
+      values.load(source, source.values, rows_of_head(source.values, task.sequence, key_head));
+    };
+    const auto write_values = [&](const span& tile) {
+      const KeySource& source = attention_arguments(problem).source[tile.is_second];
+      values.write(source.values, tile.count);
     };
     // Rows of a tile are found while the one before is loaded, and that one before is multiplied.
     const u32 count = (end - begin + k_waves - 1) / k_waves;
-    const auto span_at = [&](u32 i) { return span_of(begin + i * k_waves); };
+    const auto span_at = [&](u32 i) { return span_of_number(begin + i * k_waves); };
 #pragma unroll 1
     for (u32 i = 0; i < count + 2; ++i) {
       const bool computes = i >= 2;
@@ -700,17 +723,38 @@ struct attention_block {
         const KeySource& source = attention_arguments(problem).source[now.is_second];
         sync();
         keys.write(source.keys, now.count);
-        values.write(source.values, now.count);
+        if constexpr (!in_turn) write_values(now);
         sync();
       }
-      if (i - 1 < count) load(span_at(i - 1));
-      if (i < count) find(span_at(i));
-      if (computes) step(keys, values, now);
+      if (i - 1 < count) load_keys(span_at(i - 1));
+      if constexpr (in_turn) {
+        scores s;
+        if (computes) {
+          score(keys, s, now, weigh_tile);
+          sync();
+          write_values(now);
+          sync();
+        }
+        if (i - 1 < count) load_values(span_at(i - 1));
+        if (i < count) find(span_at(i));
+        if (computes) add_values(values, s);
+      } else {
+        if (i - 1 < count) load_values(span_at(i - 1));
+        if (i < count) find(span_at(i));
+        if (computes) step(keys, values, now, weigh_tile);
+      }
     }
   }
 
-  HK_INLINE void step(const key_tile& keys, const value_tile& values, const span& tile) {
+  HK_INLINE void step(const key_tile& keys, const value_tile& values, const span& tile,
+                      auto&& weigh_tile) {
     scores s;
+    score(keys, s, tile, weigh_tile);
+    add_values(values, s);
+  }
+
+  // The weights of a tile's keys.
+  HK_INLINE void score(const key_tile& keys, scores& s, const span& tile, auto&& weigh_tile) {
     each([&](auto f, auto n) { s[f.value][n.value] = 0; });
     static_for<fragments>([&](auto f) {
       static_for<width_slices>([&](auto w) {
@@ -720,10 +764,11 @@ struct attention_block {
         });
       });
     });
-    if (!plain && has_steps) change(attention_arguments(problem), s, tile);
-    hide(s, tile);
-    weigh(s);
-    if (!plain && has_steps) change_weights(attention_arguments(problem), s, tile);
+    weigh_tile(s, tile);
+  }
+
+  // Values by their weights.
+  HK_INLINE void add_values(const value_tile& values, const scores& s) {
     static_for<slices>([&](auto c) {
       bits128 weights[q_fragments];
       static_for<q_fragments>([&](auto n) {

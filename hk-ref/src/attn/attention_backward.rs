@@ -1,6 +1,7 @@
 //! Gradients of the attention of one head, with materialised weights.
 
 use super::attention::{Head, Scores, attend};
+use crate::Expected;
 
 /// Gradients of a number that depends on a head's results.
 #[derive(Debug, Clone)]
@@ -70,6 +71,35 @@ pub fn gradients(head: &Head, scores: &Scores, o: &[Vec<f64>], d_o: &[Vec<f64>])
         }
     }
     all
+}
+
+/// Gradients that may be off by a share of their root mean square, each, and by one of them all together.
+fn near(values: Vec<f64>, each: f64, together: f64) -> Expected {
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    let rms = (squares / values.len().max(1) as f64).sqrt();
+    let allowed = vec![each * rms + 1e-6; values.len()];
+    Expected { values, allowed, frobenius: Some(together), ..Expected::default() }
+}
+
+/// Gradients by values, of 16 bits.
+pub fn by_values(values: Vec<f64>) -> Expected {
+    near(values, 8e-2, 5e-3)
+}
+
+/// Gradients by queries or keys, of 16 bits.
+pub fn by_scores(values: Vec<f64>) -> Expected {
+    near(values, 1.6e-1, 8e-3)
+}
+
+/// Gradients by sinks.
+pub fn by_sinks(values: Vec<f64>) -> Expected {
+    near(values, 5e-2, 5e-3)
+}
+
+/// Products of results with their gradients, of which a sum has so many.
+pub fn products(values: Vec<f64>, width: usize) -> Expected {
+    let allowed = values.iter().map(|value| 1e-5 * (value.abs() + (width as f64).sqrt())).collect();
+    Expected { values, allowed, ..Expected::default() }
 }
 
 #[cfg(test)]

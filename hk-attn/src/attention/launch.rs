@@ -1,0 +1,132 @@
+//! How an attention is launched: which kernel, into how many parts keys are split, and what merges them.
+
+use hk_core::dtype::DType;
+use hk_core::{Device, DevicePtr, Error, Result, TileFunction};
+
+use super::element::variant;
+use super::{AppendArgs, AttentionArgs, Problem};
+use crate::KERNELS;
+
+/// Workgroups of which a grid has fewer: HIP counts its work-items in 32 bits.
+pub(crate) const MOST_GROUPS: u64 = 1 << 23;
+/// Keys of which a split has at least so many, and splits of which there are at most so many, unless
+/// the caller says otherwise.
+const FEWEST_KEYS: usize = 256;
+pub(crate) const MOST_SPLITS: u64 = 128;
+
+impl Problem<'_> {
+    /// Checks, chooses and launches all.
+    pub(crate) fn launch(self) -> Result<()> {
+        let Self {
+            arguments,
+            mut args,
+            options,
+            dtype,
+            is_plain,
+            most_keys,
+            first,
+            append,
+            around,
+            checks,
+            ..
+        } = self;
+        let splits = options.num_splits;
+        let is_number = splits.is_none_or(|splits| (1..=MOST_SPLITS as u32).contains(&splits));
+        let constraint = format!("from 1 to {MOST_SPLITS}");
+        arguments.require(is_number, "num_splits", constraint, splits.unwrap_or_default())?;
+        Self::require_groups(&arguments)?;
+        let mut call = arguments.check()?;
+        let rows = u64::from(args.q_length) * u64::from(args.group);
+        let heads = u64::from(args.sequences) * u64::from(args.kv_heads);
+        if rows == 0 || heads == 0 {
+            return Ok(());
+        }
+        if call.validates_indices(options.validate_indices)? {
+            checks.into_iter().try_for_each(|check| check(&call))?;
+        }
+        args.has_steps = u32::from(args.steps.is_any());
+        let variant = kernel_variant(dtype, is_plain, &args);
+        let problem = [
+            ("width", u64::from(args.width)),
+            ("value_width", u64::from(args.value_width)),
+            ("rows", rows),
+        ];
+        let kernel: TileFunction<AttentionArgs> =
+            KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
+        let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
+        let tiles = rows.div_ceil(16 * int("Q_WAVES") * int("Q_FRAGMENTS"));
+        let splits = splits
+            .map_or_else(|| default_splits(call.device(), heads * tiles, most_keys), u64::from);
+        let groups = heads.saturating_mul(tiles).saturating_mul(splits);
+        let merges = heads.saturating_mul(rows).div_ceil(4);
+        if rows > u64::from(u32::MAX) / 2 || groups.max(merges) >= MOST_GROUPS {
+            let constraint = "fewer rows of queries";
+            return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
+        }
+        (args.tiles, args.splits) = (tiles as u32, splits as u32);
+        let AttentionArgs { tiles: of_head, has_steps, .. } = args;
+        let first =
+            first.map(|first| AttentionArgs { tiles: of_head, splits: 1, has_steps, ..first });
+        let mut merge = None;
+        let parts = if splits > 1 { heads * rows * splits } else { 0 };
+        let bytes = |each: u64| (parts * each * 4) as usize;
+        let own = around.as_ref().map_or(0, |around| around.bytes);
+        let [sums, states, own] =
+            call.workspace([bytes(u64::from(args.value_width)), bytes(2), own])?;
+        let [before, after] = match around {
+            Some(around) => (around.prepare)(&call, own.address(), &mut args)?,
+            None => [None, None],
+        };
+        if splits > 1 {
+            args.parts = DevicePtr::new(sums.address());
+            args.part_states = DevicePtr::new(states.address());
+            let kernel: TileFunction<AttentionArgs> =
+                KERNELS.function(call.device(), call.op(), "attention_merge", "", &[])?;
+            merge = Some(kernel);
+        }
+        let sequences = args.sequences;
+        let append = append.map(|args| -> Result<(TileFunction<AppendArgs>, _)> {
+            Ok((KERNELS.function(call.device(), call.op(), "cache_append", "", &[])?, args))
+        });
+        let append = append.transpose()?;
+        call.submit(|stream| {
+            if let Some(before) = before {
+                before(stream)?;
+            }
+            if let Some(first) = first {
+                let groups = heads * tiles;
+                // SAFETY: as below.
+                unsafe { kernel.launch(stream, [groups as u32, 1, 1], &first) }?;
+            }
+            // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
+            // whatever bounds, pages and lengths are, and within the workspace.
+            unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
+            if let Some(merge) = merge {
+                // SAFETY: as above.
+                unsafe { merge.launch(stream, [merges as u32, 1, 1], &args) }?;
+            }
+            if let Some(after) = after {
+                after(stream)?;
+            }
+            let Some((kernel, args)) = append else { return Ok(()) };
+            // SAFETY: as above.
+            unsafe { kernel.launch(stream, [sequences, 1, 1], &args) }
+        })
+    }
+}
+
+/// Parts of so many keys, enough for workgroups to fill a device.
+pub(crate) fn default_splits(device: &Device, workgroups: u64, keys: usize) -> u64 {
+    let units = u64::from(device.info().compute_units).max(1);
+    let wanted = (2 * units).div_ceil(workgroups.max(1)).next_power_of_two();
+    wanted.min((keys.div_ceil(FEWEST_KEYS)).max(1) as u64).min(MOST_SPLITS)
+}
+
+/// The variant of kernels for elements of a type, which are plain or not.
+pub(super) fn kernel_variant(dtype: DType, is_plain: bool, args: &AttentionArgs) -> String {
+    // Plain ones take for granted that weights grow with scores.
+    let is_scaled =
+        args.scale > 0.0 && [args.q_scale.base, args.k_scale.base] == [DevicePtr::NULL; 2];
+    let is_plain = is_plain && is_scaled && !args.steps.is_any();
+    format!("{}{}", variant(dtype), if is_plain { "" } else { "_any" })
+}

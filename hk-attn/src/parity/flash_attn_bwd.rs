@@ -1,0 +1,97 @@
+//! Cases of the ops of the module `flash_attn_bwd`.
+
+use hk_core::Result;
+use hk_core::dtype::{DType, Scalar, bf16, f16};
+use hk_ref::attn::flash_attn_bwd::products;
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, unit_roundoff};
+
+use super::backward::{self, Kind};
+use crate::{
+    AttnForward, AttnGradientsOut, BackwardElement, BackwardMode, BackwardOptions, TensorSlice,
+    VarlenOptions, attn_bwd_delta_into, attn_dq_convert_into, flash_attn_bwd_into,
+    flash_attn_varlen_bwd_into,
+};
+
+#[derive(Clone, Copy)]
+struct Ops;
+
+impl Kind for Ops {
+    const MODULE: &'static str = "flash_attn_bwd";
+    const OPS: [&'static str; 2] = ["flash_attn_bwd", "flash_attn_varlen_bwd"];
+    const HEADS_FIRST: bool = true;
+    const MODES: &'static [BackwardMode] =
+        &[BackwardMode::Deterministic, BackwardMode::FusedAtomic];
+    const IS_FUSED: bool = false;
+
+    fn dense<T: BackwardElement>(
+        dout: &TensorSlice<T>,
+        forward: &AttnForward<'_, T>,
+        options: &BackwardOptions<'_>,
+        out: AttnGradientsOut<'_, T>,
+    ) -> Result<()> {
+        flash_attn_bwd_into(dout, forward, options, out)
+    }
+
+    fn packed<'a, T: BackwardElement>(
+        dout: &TensorSlice<T>,
+        forward: &AttnForward<'_, T>,
+        varlen: &VarlenOptions<'a>,
+        options: &BackwardOptions<'a>,
+        out: AttnGradientsOut<'_, T>,
+    ) -> Result<()> {
+        flash_attn_varlen_bwd_into(dout, forward, varlen, options, out)
+    }
+}
+
+/// Products of rows of results with their gradients.
+fn delta<T: BackwardElement + Scalar>(shape: [usize; 4], place: Placement) -> Case {
+    let info = CaseInfo::new("flash_attn_bwd", "attn_bwd_delta", "rows", &[T::DTYPE], &shape);
+    Case::new(info, move |s| {
+        let [b, sq, hq, dv] = shape;
+        let dout = s.input::<T>("dout", &shape, Draw::Normal).place(place).order(&[1, 0, 2, 3]);
+        let out = s.input::<T>("out", &shape, Draw::Normal).place(place);
+        let (x, y) = (dout.numbers(), out.numbers());
+        let mut values = Vec::new();
+        for at in 0..b * hq * sq {
+            let (b, h, i) = (at / sq / hq, at / sq % hq, at % sq);
+            let first = ((b * sq + i) * hq + h) * dv;
+            values.push((first..first + dv).map(|at| x[at] * y[at]).sum());
+        }
+        let delta = s.output::<f32>("delta", &[b, hq, sq], products(values, dv)).place(place);
+        s.call(move || attn_bwd_delta_into(&dout.get(), &out.get(), &mut delta.get()));
+    })
+}
+
+/// Gradients from sums.
+fn convert<T: BackwardElement + Scalar>(shape: [usize; 4], place: Placement) -> Case {
+    let dtypes = [DType::F32, T::DTYPE];
+    let info = CaseInfo::new("flash_attn_bwd", "attn_dq_convert", "sums", &dtypes, &shape);
+    Case::new(info, move |s| {
+        let sums = s.input::<f32>("sums", &shape, Draw::Normal);
+        let values: Vec<_> = sums.numbers().into_iter().map(|sum| sum * 0.125).collect();
+        // Half a step of subnormal numbers of f16, if they are such.
+        let allowed =
+            values.iter().map(|x| x.abs() * unit_roundoff(T::DTYPE) + 2f64.powi(-25)).collect();
+        let expected = Expected { values, allowed, ..Expected::default() };
+        let dq = s.output::<T>("dq", &shape, expected).place(place);
+        s.call(move || attn_dq_convert_into(&sums.get(), 0.125, &mut dq.get()));
+    })
+}
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = backward::cases::<Ops>();
+    let dense = Placement::DENSE;
+    for (shape, place) in [
+        ([2, 3, 4, 16], dense),
+        ([1, 70, 3, 136], dense.gap(8).shift(8)),
+        ([2, 33, 2, 256], dense.edge(Edge::End)),
+        ([1, 0, 2, 64], dense),
+    ] {
+        cases.push(delta::<bf16>(shape, place));
+        cases.push(delta::<f16>(shape, place));
+        cases.push(convert::<bf16>(shape, place));
+        cases.push(convert::<f16>(shape, place));
+    }
+    cases
+}
