@@ -6,17 +6,24 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_attn::{
-    AttentionOptions, DecodeAppend, DecodeCache, Device, ExtendOptions, ExtendPrefix, FlashLayout,
-    FlashOptions, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, PaDecodeOptions, PaDecodeOut,
-    PaPrefillOptions, PagedSequences, PodOptions, PrefillOptions, PrefixCache, Result, Stream,
-    Tensor, UnifiedAttnOptions, attn_merge_states_into, bf16, chunked_prefill_paged_decode_into,
-    extend_attn_fwd_into, flash_attn_fwd_decode_append_into, flash_attn_fwd_prefill_into,
-    lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fwd_into, pa_decode_into,
-    pa_prefill_fwd_into, pod_attn_into, prefill_attn_fwd_into, unified_attn_fwd_into,
+    Arch, AttentionOptions, AttnForward, AttnGradientsOut, BackwardOptions, DecodeAppend,
+    DecodeCache, Device, ExtendOptions, ExtendPrefix, F8E4M3, F8E4M3Fnuz, FlashLayout,
+    FlashOptions, HstuOptions, LeanAttnOut, LeanBatch, LeanOptions, MhaOut, MlaDecodeOptions,
+    MlaDecodeOut, MlaRope, MlaTokens, PaDecodeOptions, PaDecodeOut, PaPrefillOptions,
+    PagedSequences, PodOptions, PrefillOptions, PrefixCache, Result, RopeStyle, SageAttnOut,
+    SageOptions, SparseMlaOptions, SparseMlaOut, Stream, Tensor, UnifiedAttnOptions,
+    attn_merge_states_into, bf16, chunked_prefill_paged_decode_into, extend_attn_fwd_into,
+    flash_attn_bwd_into, flash_attn_fwd_decode_append_into, flash_attn_fwd_prefill_into,
+    hstu_attn_fwd_into, lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fused_bwd_into, mha_fwd,
+    mha_fwd_into, mha_onekernel_bwd_into, mla_decode_rope_into, pa_decode_into,
+    pa_prefill_fwd_into, pod_attn_into, prefill_attn_fwd_into, sage_attn_into,
+    sparse_mla_attn_fwd_into, unified_attn_fwd_into,
 };
 
 /// Query and key heads of Llama 3 8B on one of eight chips, and elements of each.
 const LLAMA: [usize; 3] = [4, 1, 128];
+/// Heads of DeepSeek V3 on one of eight chips, columns of latent values, and columns behind them.
+const DEEPSEEK: [usize; 3] = [16, 512, 64];
 /// Queries and keys of a prompt, and keys of a decoding step.
 const PROMPT: usize = 256;
 const CONTEXT: usize = 2048;
@@ -70,6 +77,75 @@ fn attend(stream: &Stream, queries: usize, keys: usize) -> Result<Launch> {
         let options = AttentionOptions::default().causal(true);
         mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
     }))
+}
+
+fn backward(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    for module in ["flash_attn_bwd", "mha_onekernel_bwd", "mha_fused_bwd"] {
+        let launch = |stream: &Stream| -> Result<Launch> {
+            let [hq, hk, d] = LLAMA;
+            let of = |heads| tensor(stream, &[1, PROMPT, heads, d]);
+            let (q, k, v, dout) = (of(hq)?, of(hk)?, of(hk)?, of(hq)?);
+            let given = mha_fwd(&q, &k, &v, &AttentionOptions::default().causal(true))?;
+            let (mut dq, mut dk, mut dv) = (of(hq)?, of(hk)?, of(hk)?);
+            let mut delta = Tensor::zeros(stream, &[1, hq, PROMPT])?;
+            Ok(Box::new(move || {
+                let options = AttentionOptions::default().causal(true);
+                let options = BackwardOptions::default().attention(options);
+                let given = AttnForward { q: &q, k: &k, v: &v, out: &given.out, lse: &given.lse };
+                let out = AttnGradientsOut {
+                    dq: &mut dq,
+                    dk: &mut dk,
+                    dv: &mut dv,
+                    delta: &mut delta,
+                    dsink: None,
+                };
+                match module {
+                    "flash_attn_bwd" => flash_attn_bwd_into(&dout, &given, &options, out),
+                    "mha_fused_bwd" => mha_fused_bwd_into(&dout, &given, &options, out),
+                    _ => mha_onekernel_bwd_into(&dout, &given, &options, out),
+                }
+            }))
+        };
+        let ops: [(_, _, Prepare<'_>); 1] = [("causal", heads * PROMPT * PROMPT / 2, &launch)];
+        bench(criterion, module, &ops);
+    }
+}
+
+fn sage_attention(criterion: &mut Criterion) {
+    let [heads, ..] = LLAMA;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let [hq, hk, d] = LLAMA;
+        let of = |heads| tensor(stream, &[1, PROMPT, heads, d]);
+        let (q, k, v, mut out) = (of(hq)?, of(hk)?, of(hk)?, of(hq)?);
+        let is_cdna3 = stream.device().arch() == Arch::Gfx942;
+        Ok(Box::new(move || {
+            let options = SageOptions::default();
+            let out = SageAttnOut { out: &mut out, lse: None };
+            match is_cdna3 {
+                true => sage_attn_into::<_, F8E4M3Fnuz>(&q, &k, &v, &options, out),
+                false => sage_attn_into::<_, F8E4M3>(&q, &k, &v, &options, out),
+            }
+        }))
+    };
+    let ops: [(_, _, Prepare<'_>); 1] = [("quantised before", heads * PROMPT * PROMPT, &launch)];
+    bench(criterion, "sage_attention", &ops);
+}
+
+fn hstu_attn(criterion: &mut Criterion) {
+    let (heads, d) = (4, LLAMA[2]);
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let x = || tensor(stream, &[2 * PROMPT, heads, d]);
+        let (q, k, v, mut out) = (x()?, x()?, x()?, x()?);
+        let bounds = Tensor::from_slice(stream, &[0, PROMPT as i32, 2 * PROMPT as i32], &[3])?;
+        let targets = Tensor::filled(stream, &[2], 20)?;
+        Ok(Box::new(move || {
+            let options = HstuOptions::default().num_targets(&targets).validate_indices(false);
+            hstu_attn_fwd_into(&q, &k, &v, &bounds, PROMPT, 1.0, &options, &mut out)
+        }))
+    };
+    let ops: [(_, _, Prepare<'_>); 1] = [("targets", heads * PROMPT * PROMPT, &launch)];
+    bench(criterion, "hstu_attn", &ops);
 }
 
 fn lean_atten(criterion: &mut Criterion) {
@@ -317,9 +393,62 @@ fn chunked_pa_prefill(criterion: &mut Criterion) {
     bench(criterion, "chunked_pa_prefill", &ops);
 }
 
+fn mla_decode_rope(criterion: &mut Criterion) {
+    let [hq, c, r] = DEEPSEEK;
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let (q, mut out) = (tensor(stream, &[2, hq, c + r])?, tensor(stream, &[2, hq, c])?);
+        let k_buffer = tensor(stream, &[CONTEXT, 1, c + r])?;
+        let half = CONTEXT as i32 / 2;
+        let kv_indptr = Tensor::from_slice(stream, &[0, half, 2 * half], &[3])?;
+        let tokens: Vec<_> = (0..2 * half).rev().collect();
+        let kv_indices = Tensor::from_slice(stream, &tokens, &[CONTEXT])?;
+        let cos_sin_cache = tensor(stream, &[CONTEXT, r])?;
+        let positions = Tensor::from_slice(stream, &[half - 1; 2], &[2])?;
+        let mut k_pe_tokens = tensor(stream, &[2, r])?;
+        Ok(Box::new(move || {
+            let tokens = MlaTokens {
+                kv_indptr: (&kv_indptr).into(),
+                kv_indices: (&kv_indices).into(),
+                kv_lora_rank: c,
+            };
+            let rope = Some(MlaRope {
+                cos_sin_cache: &*cos_sin_cache,
+                positions: (&positions).into(),
+                style: RopeStyle::Gptj,
+                k_pe_tokens: &mut *k_pe_tokens,
+            });
+            let options = MlaDecodeOptions::default();
+            let out = MlaDecodeOut { out: &mut *out, attn_logits: None };
+            mla_decode_rope_into(&q, &k_buffer, None, &tokens, rope, 0.1, &options, out)
+        }))
+    };
+    bench(criterion, "mla_decode_rope", &[("decode", hq * CONTEXT, &launch)]);
+}
+
+fn unified_attn_sparse_mla(criterion: &mut Criterion) {
+    let [hq, c, r] = DEEPSEEK;
+    let (queries, chosen) = (2, CONTEXT / 4);
+    let launch = |stream: &Stream| -> Result<Launch> {
+        let q = tensor(stream, &[queries, hq, c + r])?;
+        let mut out = tensor(stream, &[queries, hq, c])?;
+        let kv = tensor(stream, &[CONTEXT / BLOCK, BLOCK, 1, c + r])?;
+        let indices: Vec<_> = (0..queries * chosen).map(|i| (i * 7 % CONTEXT) as i32).collect();
+        let topk_indices = Tensor::from_slice(stream, &indices, &[queries, chosen])?;
+        Ok(Box::new(move || {
+            let options = SparseMlaOptions::default();
+            let out = SparseMlaOut { out: &mut *out, lse: None };
+            sparse_mla_attn_fwd_into(&q, &kv, &topk_indices, c, &options, out)
+        }))
+    };
+    bench(criterion, "unified_attn_sparse_mla", &[("decode", hq * queries * chosen, &launch)]);
+}
+
 criterion_group!(
     benches,
     mha,
+    backward,
+    sage_attention,
+    hstu_attn,
     lean_atten,
     lean_atten_paged,
     pod,
@@ -330,6 +459,8 @@ criterion_group!(
     flash_attn_fwd_prefill,
     extend_attn,
     pa_prefill,
-    chunked_pa_prefill
+    chunked_pa_prefill,
+    mla_decode_rope,
+    unified_attn_sparse_mla
 );
 criterion_main!(benches);

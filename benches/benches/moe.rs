@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
-    BitmatrixOptions, Device, ExptDataOptions, ExptDataOut, MoeAlignOptions, MoeAlignOut,
-    MoeGemmOptions, MoeLayerOptions, MoeTopkOptions, MoeTopkOut, Result, RoutingOptions,
-    RowOptions, SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity,
-    bf16, expt_data_compute_into, max_num_tiles, moe_align_block_size, moe_align_block_size_into,
-    moe_e2e_into, moe_gelu_into, moe_gemm_into, moe_routing_sigmoid_top1_fused_into,
+    Activation, BitmatrixOptions, Device, E8M0, ExptDataOptions, ExptDataOut, MoeAlignOptions,
+    MoeAlignOut, MoeGatedOptions, MoeGemmOptions, MoeLayerOptions, MoeRaggedOptions,
+    MoeTopkOptions, MoeTopkOut, RaggedScales, Result, RoutingOptions, RowOptions,
+    SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity, bf16,
+    expt_data_compute_into, max_num_tiles, moe_a4w4_into, moe_a8w4_into, moe_a8w8_blockscale_into,
+    moe_a8w8_into, moe_align_block_size, moe_align_block_size_into, moe_e2e_into, moe_gelu_into,
+    moe_gemm_into, moe_mxfp4_silu_fused_into, moe_routing_sigmoid_top1_fused_into,
     moe_silu_fused_into, moe_sum_into, moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
 };
 
@@ -220,5 +222,84 @@ fn products(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, topk, align, bitmatrix, expert_data, sigmoid_top1, route, sum, products);
+/// Gated products of 16 experts, of which each token has two, whose matrices are of 4 bits.
+fn gated_mx(criterion: &mut Criterion) {
+    const EXPERTS: usize = 16;
+    for tokens in [16, TOKENS] {
+        let block_size = if tokens <= 64 { 16 } else { 64 };
+        let [k, hidden] = WIDTHS;
+        let title = format!("moe_mxfp4_silu_fused/bf16, {tokens}x2 of {EXPERTS}");
+        bench(criterion, &title, tokens * 2, |stream| {
+            let a = Tensor::filled(stream, &[tokens, k], bf16::from_f32(0.5))?;
+            let b = Tensor::zeros(stream, &[EXPERTS, 2 * hidden, k])?;
+            let of_b = [EXPERTS, 2 * hidden, k / 32];
+            let of_b = Tensor::filled(stream, &of_b, E8M0::from_f32(1.0))?;
+            let bias = Tensor::filled(stream, &[EXPERTS, 2 * hidden], 0.5f32)?;
+            let ids: Vec<_> = (0..tokens * 2).map(|gate| (gate * 7 % EXPERTS) as i32).collect();
+            let ids = Tensor::from_slice(stream, &ids, &[tokens, 2])?;
+            let options = MoeAlignOptions::default();
+            let aligned = moe_align_block_size(&ids, EXPERTS, block_size, &options)?;
+            let mut c = Tensor::<bf16>::zeros(stream, &[tokens, 2, hidden])?;
+            Ok(Box::new(move || {
+                let gates = aligned.gates(block_size);
+                let options = MoeGatedOptions::new(Activation::SiluAndMul).bias(&bias);
+                moe_mxfp4_silu_fused_into(&a, &b, &of_b, &gates, 2, &options, &mut c)
+            }))
+        });
+    }
+}
+
+/// Products of 16 experts, whose rows lie in their order: the first of a layer, of rows that are gathered.
+fn ragged(criterion: &mut Criterion) {
+    const EXPERTS: usize = 16;
+    for (tokens, op) in [16, TOKENS].into_iter().flat_map(|tokens| {
+        ["moe_a8w8", "moe_a8w8_blockscale", "moe_a8w4", "moe_a4w4"].map(|op| (tokens, op))
+    }) {
+        let [k, hidden] = WIDTHS;
+        let title = format!("{op}/{tokens}x2 of {EXPERTS}, gathered");
+        bench(criterion, &title, tokens * 2, |stream| {
+            let logits = (0..tokens * EXPERTS).map(|i| bf16::from_f32((i * 7919 % 509) as f32));
+            let logits =
+                Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[tokens, EXPERTS])?;
+            let order = routing(&logits, 2, &RoutingOptions::default())?;
+            let (rows, matrices) = ([tokens, k], [EXPERTS, 2 * hidden, k]);
+            let (x8, w8) =
+                (Tensor::filled(stream, &rows, 1i8)?, Tensor::filled(stream, &matrices, 1i8)?);
+            let x16 = Tensor::filled(stream, &rows, bf16::ONE)?;
+            let (x4, w4) = (Tensor::zeros(stream, &rows)?, Tensor::zeros(stream, &matrices)?);
+            let of_x = Tensor::filled(stream, &[tokens, k / 32], E8M0::from_f32(1.0))?;
+            let of_w = Tensor::filled(stream, &[EXPERTS, 2 * hidden, k / 32], E8M0::from_f32(1.0))?;
+            let groups = Tensor::filled(stream, &[tokens, k / 128], 1.0f32)?;
+            let one = Tensor::filled(stream, &[1], 1.0f32)?;
+            let mut y = Tensor::<bf16>::zeros(stream, &[2 * tokens, hidden])?;
+            Ok(Box::new(move || {
+                let gates = order.gathered();
+                let options = MoeRaggedOptions::new(Activation::SiluAndMul).validate_indices(false);
+                match op {
+                    "moe_a8w8" => moe_a8w8_into(&x8, &w8, &one, &one, &gates, &options, &mut y),
+                    "moe_a8w8_blockscale" => {
+                        let scales = RaggedScales::default().x(&groups);
+                        moe_a8w8_blockscale_into(&x8, &w8, &scales, &gates, &options, &mut y)
+                    }
+                    "moe_a8w4" => moe_a8w4_into(&x16, None, &w4, &of_w, &gates, &options, &mut y),
+                    _ => moe_a4w4_into(&x4, &of_x, &w4, &of_w, &gates, &options, &mut y),
+                }
+            }))
+        });
+    }
+}
+
+criterion_group!(
+    benches,
+    topk,
+    align,
+    bitmatrix,
+    expert_data,
+    sigmoid_top1,
+    route,
+    sum,
+    products,
+    gated_mx,
+    ragged
+);
 criterion_main!(benches);
