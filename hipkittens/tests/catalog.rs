@@ -53,7 +53,7 @@ fn every_module_has_its_files_and_says_what_it_does() {
         for file in [
             format!("{package}/src/{module}.rs"),
             format!("{package}/src/parity/{module}.rs"),
-            format!("{package}/tests/{module}.rs"),
+            format!("{package}/tests/ops/{module}.rs"),
             format!("hk-ref/src/{category}/{module}.rs"),
         ] {
             if !root().join(&file).is_file() {

@@ -1,0 +1,40 @@
+//! The ops of the module `fp8_mqa_logits` against their references, and what they refuse.
+
+use crate::common::devices;
+use hk_attn::{MqaLogitsOptions, Tensor, bf16, fp8_mqa_logits, parity};
+use hk_core::Error;
+
+#[test]
+fn fp8_mqa_logits_has_parity() {
+    hk_ref::run_module("fp8_mqa_logits", &parity::cases(), &devices(), 20_000_000);
+}
+
+#[test]
+fn fp8_mqa_logits_rejects_wrong_tensors() {
+    hk_ref::run_rejections("fp8_mqa_logits", &parity::cases(), &devices());
+}
+
+#[test]
+fn fp8_mqa_logits_has_rows_of_whole_chunks_and_takes_depths_of_such() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [starts, ends] =
+            [0, 300].map(|at| Tensor::from_slice(&stream, &[at; 2], &[2]).unwrap());
+        let weights = Tensor::filled(&stream, &[2, 3], 1.0).unwrap();
+        let call = |depth, rows| {
+            let q = Tensor::filled(&stream, &[2, 3, depth], bf16::ONE).unwrap();
+            let kv = Tensor::filled(&stream, &[300, depth], bf16::ONE).unwrap();
+            let options = MqaLogitsOptions::default().rows_per_workgroup(rows);
+            fp8_mqa_logits(&q, &kv, None, &weights, &starts, &ends, &options)
+        };
+        let logits = call(64, 1).unwrap();
+        assert_eq!((logits.shape(), logits.strides()), (&[2, 300][..], &[512, 1][..]));
+        assert_eq!(logits.to_vec().unwrap(), vec![192.0; 600]);
+        for (depth, rows, arg) in [(48, 1, "d"), (64, 0, "rows_per_workgroup")] {
+            let error = call(depth, rows).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
+        }
+        let error = call(288, 1).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! `chunk_pipeline` and `chunk_gated_delta_rule` against their references, the steps, and what is refused.
+
+use hk_core::{Error, Tensor, dtype::bf16};
+use hk_gdr::{
+    ChunkGatedDeltaRuleOptions, ChunkPipelineOptions, ChunkPipelineOut, GateBase, PrefillSchedule,
+    chunk_compute_a, chunk_cumsum, chunk_gated_delta_rule, chunk_pipeline, chunk_pipeline_into,
+    chunk_recompute_w_u, chunk_solve_tril, parity,
+};
+use hk_ref::harness::rejected;
+use hk_ref::{Draw, Guarded, Placement};
+
+use crate::common::devices;
+
+#[test]
+fn chunk_has_parity() {
+    hk_ref::run_module("chunk", &parity::cases(), &devices(), 16_000_000);
+}
+
+#[test]
+fn chunk_rejects_wrong_tensors() {
+    hk_ref::run_rejections("chunk", &parity::cases(), &devices());
+}
+
+/// The steps one after the other, with Tm of f32, and at once, with Tm rounded as it is multiplied.
+#[test]
+fn steps_give_what_all_of_them_do() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let schedule = PrefillSchedule::new(&stream, &[0, 20, 20, 57], 32).unwrap();
+        let tensor = |seed, shape: &[usize], draw: Draw| {
+            let elements: Vec<bf16> = draw.values(seed, shape.iter().product());
+            Tensor::from_slice(&stream, &elements, shape).unwrap()
+        };
+        let k = tensor(1, &[1, 57, 1, 24], Draw::Scaled(-3));
+        let v = tensor(2, &[1, 57, 2, 20], Draw::Normal);
+        let beta = tensor(3, &[1, 57, 2], Draw::Uniform);
+        let g = Tensor::filled(&stream, &[1, 57, 2], -0.25f32).unwrap();
+        for (base, head_first) in [(GateBase::E, false), (GateBase::Two, true)] {
+            let options = ChunkPipelineOptions::default().schedule(&schedule);
+            let options = options.gate_base(base).head_first(head_first).output_tm(true);
+            let all = chunk_pipeline(&k, &v, &g, &beta, &options).unwrap();
+            let gates = chunk_cumsum(&g, &options).unwrap();
+            assert_eq!(gates.sums.strides(), all.gates.sums.strides());
+            assert_eq!(gates.sums.to_vec().unwrap(), all.gates.sums.to_vec().unwrap());
+            let mut tm = chunk_compute_a(&k, gates.gates(), &beta, &options).unwrap();
+            chunk_solve_tril(&mut tm, &options).unwrap();
+            let rows = chunk_recompute_w_u(&k, &v, &tm, gates.gates(), &beta, &options).unwrap();
+            let far = |x: &Tensor<bf16>, y: &Tensor<bf16>| {
+                let pairs = x.to_vec().unwrap().into_iter().zip(y.to_vec().unwrap());
+                pairs.map(|(x, y)| (x.to_f32() - y.to_f32()).abs()).fold(0.0, f32::max)
+            };
+            assert!(far(&rows.w, &all.w) <= 4e-3 && far(&rows.u, &all.u) <= 3e-2);
+            assert_eq!(all.w.shape(), [1, 57, 2, 24]);
+            assert_eq!(all.tm.expect("it is wanted").shape(), [1, 57, 2, 32]);
+        }
+    }
+}
+
+#[test]
+fn wrong_sizes_are_refused_and_results_left() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[h, hv, k, v]: [usize; 4], chunk: usize| {
+            let keys = Tensor::filled(&stream, &[2, 5, h, k], bf16::ONE).unwrap();
+            let values = Tensor::filled(&stream, &[2, 5, hv, v], bf16::ONE).unwrap();
+            let gates = Tensor::filled(&stream, &[2, 5, hv], -1.0f32).unwrap();
+            let (mut sums, mut w) = (
+                Tensor::zeros(&stream, gates.shape()).unwrap(),
+                Tensor::zeros(&stream, &[2, 5, hv, k]).unwrap(),
+            );
+            let mut u = Guarded::<bf16>::new(&stream, &[2, 5, hv, v], Placement::DENSE).unwrap();
+            let options = ChunkPipelineOptions::default().chunk_size(chunk);
+            rejected(&mut u, |u| {
+                let out = ChunkPipelineOut { sums: &mut sums, tm: None, w: &mut w, u };
+                chunk_pipeline_into(&keys, &values, &gates, &gates, &options, out)
+            })
+        };
+        let error = refused([1, 2, 4, 4], 128);
+        assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        let error = refused([2, 3, 4, 4], 64);
+        assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
+        let error = refused([1, 2, 257, 4], 64);
+        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
+        let error = refused([1, 2, 4, 513], 64);
+        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+        let one = Tensor::filled(&stream, &[1, 2, 1, 4], bf16::ONE).unwrap();
+        let of_head = Tensor::filled(&stream, &[1, 2, 1], -1.0f32).unwrap();
+        for scale in [0.0, f32::NAN] {
+            let options = ChunkGatedDeltaRuleOptions::default().scale(scale);
+            let result = chunk_gated_delta_rule::<_, f32>(
+                &one, &one, &one, &of_head, &of_head, None, &options,
+            );
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "scale", .. }), "{error}");
+        }
+    }
+}

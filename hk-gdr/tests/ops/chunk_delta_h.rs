@@ -1,0 +1,51 @@
+//! `chunk_delta_h_fwd` against its reference, and what it refuses.
+
+use hk_core::{Error, Tensor, dtype::bf16};
+use hk_gdr::{ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, chunk_delta_h_fwd_into, parity};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
+
+use crate::common::devices;
+
+#[test]
+fn chunk_delta_h_has_parity() {
+    hk_ref::run_module("chunk_delta_h", &parity::cases(), &devices(), 12_000_000);
+}
+
+#[test]
+fn chunk_delta_h_rejects_wrong_tensors() {
+    hk_ref::run_rejections("chunk_delta_h", &parity::cases(), &devices());
+}
+
+#[test]
+fn wrong_sizes_and_slots_are_refused_and_states_left() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[h, hv, k, v]: [usize; 4], slots: [i32; 2], chunk: usize| {
+            let keys = Tensor::filled(&stream, &[2, 5, h, k], bf16::ONE).unwrap();
+            let w = Tensor::filled(&stream, &[2, 5, hv, k], bf16::ONE).unwrap();
+            let u = Tensor::filled(&stream, &[2, 5, hv, v], bf16::ONE).unwrap();
+            let slots = Tensor::from_slice(&stream, &slots, &[2]).unwrap();
+            let mut pool = Guarded::<f32>::new(&stream, &[3, hv, k, v], Placement::DENSE).unwrap();
+            let options = ChunkDeltaHOptions::default().chunk_size(chunk);
+            rejected(&mut pool, |states| {
+                let indices = Some((&slots).into());
+                let states = ChunkStates::Pool { states, indices, has_initial_state: None };
+                let out = ChunkDeltaHOut::<_, bf16, _> { h: None, v_new: None, states };
+                chunk_delta_h_fwd_into(&keys, &w, &u, &options, out)
+            })
+        };
+        for slots in [[0, 3], [1, 1]] {
+            let error = refused([1, 2, 4, 4], slots, 64);
+            assert!(matches!(error, Error::Value { arg: "state_indices", .. }), "{error}");
+        }
+        let error = refused([1, 2, 4, 4], [0, 1], 128);
+        assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        let error = refused([2, 3, 4, 4], [0, 1], 64);
+        assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
+        let error = refused([1, 2, 257, 4], [0, 1], 64);
+        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
+        let error = refused([1, 2, 4, 513], [0, 1], 64);
+        assert!(matches!(error, Error::Shape { arg: "u", .. }), "{error}");
+    }
+}

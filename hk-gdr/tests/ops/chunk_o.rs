@@ -1,0 +1,47 @@
+//! `chunk_fwd_o` against its reference, and what it refuses.
+
+use hk_core::{Error, Tensor, dtype::bf16};
+use hk_gdr::{ChunkOOptions, chunk_fwd_o_into, parity};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
+
+use crate::common::devices;
+
+#[test]
+fn chunk_o_has_parity() {
+    hk_ref::run_module("chunk_o", &parity::cases(), &devices(), 12_000_000);
+}
+
+#[test]
+fn chunk_o_rejects_wrong_tensors() {
+    hk_ref::run_rejections("chunk_o", &parity::cases(), &devices());
+}
+
+#[test]
+fn wrong_sizes_and_scales_are_refused_and_results_left() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[h, hv, k, v]: [usize; 4], chunk: usize, scale: f32| {
+            let keys = Tensor::filled(&stream, &[2, 5, h, k], bf16::ONE).unwrap();
+            let values = Tensor::filled(&stream, &[2, 5, hv, v], bf16::ONE).unwrap();
+            let states = Tensor::filled(&stream, &[2, hv, k, v], 1.0f32).unwrap();
+            let mut o = Guarded::<bf16>::new(&stream, &[2, 5, hv, v], Placement::DENSE).unwrap();
+            let options = ChunkOOptions::default().chunk_size(chunk).scale(scale);
+            rejected(&mut o, |o| {
+                chunk_fwd_o_into(&keys, &keys, &values, &states, &options, &mut **o)
+            })
+        };
+        for scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let error = refused([1, 2, 4, 4], 64, scale);
+            assert!(matches!(error, Error::Value { arg: "scale", .. }), "{error}");
+        }
+        let error = refused([1, 2, 4, 4], 128, 1.0);
+        assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        let error = refused([2, 3, 4, 4], 64, 1.0);
+        assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
+        let error = refused([1, 2, 257, 4], 64, 1.0);
+        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
+        let error = refused([1, 2, 4, 513], 64, 1.0);
+        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+    }
+}

@@ -1,0 +1,306 @@
+//! `gated_delta_net_prefill` against the references of its parts, and beside the decode step.
+
+use hk_core::dtype::{Real, bf16};
+use hk_core::{Error, Stream, Tensor};
+use hk_gdr::{
+    DecodeConv, DecodeStates, DecodeStepOptions, GatingInputs, Indices, PrefillOptions,
+    PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions, StateLayout,
+    fused_qkvzba_split, gated_delta_net_prefill, gated_delta_net_prefill_qkvz,
+    gated_delta_rule_decode_step,
+};
+use hk_ref::Draw;
+use hk_ref::gdr::causal_conv1d::{causal_conv1d, new_state};
+use hk_ref::gdr::fused_gdn_gating_prefill::{decay, sigmoid};
+use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
+
+use crate::common::devices;
+
+const WIDTH: usize = 4;
+const SLOTS: usize = 5;
+
+fn channels(heads: QkvzbaHeads) -> usize {
+    2 * heads.num_heads_qk * heads.head_qk + heads.num_heads_v * heads.head_v
+}
+
+fn numbers<T: Real>(elements: &[T]) -> Vec<f64> {
+    elements.iter().map(|x| x.to_f64()).collect()
+}
+
+fn relative(got: &[f64], expected: &[f64]) -> f64 {
+    let norm = expected.iter().map(|x| x * x).sum::<f64>();
+    assert!(norm > 0.0 && got.len() == expected.len(), "there is something to compare with");
+    (got.iter().zip(expected).map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / norm).sqrt()
+}
+
+/// Weights, states and tokens of a layer.
+struct Layer {
+    heads: QkvzbaHeads,
+    layout: StateLayout,
+    weight: Tensor<bf16>,
+    bias: Tensor<bf16>,
+    a_log: Tensor<f32>,
+    dt_bias: Tensor<f32>,
+    conv_state: Tensor<bf16>,
+    state: Tensor<f32>,
+}
+
+fn tensor(stream: &Stream, seed: u64, shape: &[usize], of: Draw) -> Tensor<bf16> {
+    let elements: Vec<bf16> = of.values(seed, shape.iter().product());
+    Tensor::from_slice(stream, &elements, shape).unwrap()
+}
+
+impl Layer {
+    fn new(stream: &Stream, heads: QkvzbaHeads, layout: StateLayout) -> Self {
+        let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = heads;
+        let c = channels(heads);
+        let [first, second] = if layout == StateLayout::Kv { [k, v] } else { [v, k] };
+        let state: Vec<f32> = Draw::Scaled(-2).values(1, SLOTS * hv * k * v);
+        let a_log: Vec<f32> = Draw::Normal.values(2, hv);
+        Self {
+            heads,
+            layout,
+            weight: tensor(stream, 3, &[c, WIDTH], Draw::Scaled(-1)),
+            bias: tensor(stream, 4, &[c], Draw::Scaled(-2)),
+            a_log: Tensor::from_slice(stream, &a_log, &[hv]).unwrap(),
+            dt_bias: Tensor::filled(stream, &[hv], -2.0f32).unwrap(),
+            conv_state: tensor(stream, 5, &[SLOTS, c, WIDTH - 1], Draw::Normal),
+            state: Tensor::from_slice(stream, &state, &[SLOTS, hv, first, second]).unwrap(),
+        }
+    }
+
+    fn prefill(
+        &mut self,
+        x: &Tensor<bf16>,
+        [a, b]: [&Tensor<bf16>; 2],
+        schedule: &PrefillSchedule,
+        slots: &[i32],
+        has: &[u8],
+    ) -> hk_core::Result<Vec<bf16>> {
+        let stream = x.stream().clone();
+        let slots = Tensor::from_slice(&stream, slots, &[slots.len()])?;
+        let has = Tensor::from_slice(&stream, has, &[has.len()])?;
+        let Self { heads, layout, weight, bias, a_log, dt_bias, conv_state, state } = self;
+        let gating = GatingInputs { a_log, dt_bias, a, b };
+        let conv = DecodeConv { weight, bias: Some(bias) };
+        let indices = Some(Indices::from(&slots));
+        let states = PrefillStates { conv_state, state, indices, has_initial_state: &has };
+        let options = PrefillOptions::default().state_layout(*layout);
+        gated_delta_net_prefill(x, conv, gating, *heads, states, schedule, &options)?.to_vec()
+    }
+
+    /// States of a head, keys by values.
+    fn states(&self) -> Vec<f64> {
+        let QkvzbaHeads { head_qk: k, head_v: v, .. } = self.heads;
+        let all = numbers(&self.state.to_vec().unwrap());
+        let of = all.chunks_exact(k * v);
+        of.flat_map(|x| match self.layout {
+            StateLayout::Kv => x.to_vec(),
+            StateLayout::Vk => (0..k * v).map(|i| x[i % v * k + i / v]).collect(),
+        })
+        .collect()
+    }
+}
+
+#[test]
+fn a_layer_is_its_parts() {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 64, head_v: 64 };
+    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
+    let c = channels(heads);
+    let bounds = [0usize, 3, 3, 70, 80];
+    let (slots, has) = ([3i32, 1, 0, -1], [1u8, 1, 0, 1]);
+    for (device, layout) in
+        devices().into_iter().flat_map(|of| [(of.clone(), StateLayout::Kv), (of, StateLayout::Vk)])
+    {
+        let stream = device.default_stream();
+        let mut layer = Layer::new(&stream, heads, layout);
+        let x = tensor(&stream, 10, &[80, c], Draw::Normal);
+        let a = tensor(&stream, 11, &[80, hv], Draw::Normal);
+        let b = tensor(&stream, 12, &[80, hv], Draw::Normal);
+        let cu_seqlens = bounds.map(|bound| bound as i32);
+        let schedule = PrefillSchedule::new(&stream, &cu_seqlens, 64).unwrap();
+        let conv_before = layer.conv_state.to_vec().unwrap();
+        let bits_before = layer.state.to_vec().unwrap();
+        let states_before = layer.states();
+        let o = layer.prefill(&x, [&a, &b], &schedule, &slots, &has).unwrap();
+
+        let (x, weight) = (x.to_vec().unwrap(), numbers(&layer.weight.to_vec().unwrap()));
+        let bias = numbers(&layer.bias.to_vec().unwrap());
+        let (a, b) = (numbers(&a.to_vec().unwrap()), numbers(&b.to_vec().unwrap()));
+        let a_log = numbers(&layer.a_log.to_vec().unwrap());
+        let mut conv_after = conv_before.clone();
+        let mut states_after = states_before.clone();
+        let mut expected = Vec::new();
+        for (n, bounds) in bounds.windows(2).enumerate() {
+            let tokens = bounds[0]..bounds[1];
+            let Ok(slot) = usize::try_from(slots[n]) else {
+                expected.resize(expected.len() + tokens.len() * hv * v, 0.0);
+                continue;
+            };
+            if tokens.is_empty() {
+                continue;
+            }
+            let mut rows = vec![vec![0.0; c]; tokens.len()];
+            for channel in 0..c {
+                let own: Vec<bf16> = tokens.clone().map(|t| x[t * c + channel]).collect();
+                let places = (slot * c + channel) * (WIDTH - 1);
+                let before = match has[n] {
+                    0 => vec![bf16::ZERO; WIDTH - 1],
+                    _ => conv_before[places..][..WIDTH - 1].to_vec(),
+                };
+                conv_after[places..][..WIDTH - 1].copy_from_slice(&new_state(&own, &before));
+                let filter = &weight[channel * WIDTH..][..WIDTH];
+                let sums =
+                    causal_conv1d(&numbers(&own), &numbers(&before), filter, bias[channel], true);
+                for (row, sum) in rows.iter_mut().zip(&sums) {
+                    row[channel] = bf16::from_f64(sum.value).to_f64();
+                }
+            }
+            let len = hv * k * v;
+            let mut state = states_before[slot * len..][..len].to_vec();
+            if has[n] == 0 {
+                state.fill(0.0);
+            }
+            for (row, t) in rows.iter().zip(tokens) {
+                for (head, state) in state.chunks_exact_mut(k * v).enumerate() {
+                    let of = |first: usize, n: usize| &row[first..first + n];
+                    let unit = |first: usize| -> Vec<f64> {
+                        let unit = normalized(of(first + head / (hv / h) * k, k));
+                        unit.into_iter().map(|x| bf16::from_f64(x).to_f64()).collect()
+                    };
+                    let (q, key) = (unit(0), unit(h * k));
+                    let (g, _) = decay(a_log[head], a[t * hv + head] - 2.0, 1.0, 20.0);
+                    let beta = vec![sigmoid(b[t * hv + head]); v];
+                    let value = of(2 * h * k + head * v, v);
+                    let token =
+                        Token { q: &q, k: &key, v: value, g, gk: &[], gv: &[], beta: &beta };
+                    expected.extend(learn(state, &token, 1.0 / (k as f64).sqrt()));
+                }
+            }
+            states_after[slot * len..][..len].copy_from_slice(&state);
+        }
+        assert!(relative(&numbers(&o), &expected) <= 8e-3);
+        assert!(o[70 * hv * v..].iter().all(|x| x.to_f64() == 0.0));
+        assert!(relative(&layer.states(), &states_after) <= 8e-3);
+        assert_eq!(layer.conv_state.to_vec().unwrap(), conv_after);
+        // Slots 1, 2 and 4 have no tokens.
+        let state = layer.state.to_vec().unwrap();
+        let len = hv * k * v;
+        for slot in [1, 2, 4] {
+            assert_eq!(state[slot * len..][..len], bits_before[slot * len..][..len]);
+        }
+    }
+}
+
+#[test]
+fn a_decode_step_continues_a_prefill() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 40, head_v: 24 };
+    let c = channels(heads);
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = tensor(&stream, 20, &[30, c], Draw::Normal);
+        let a = tensor(&stream, 21, &[30, 2], Draw::Normal);
+        let b = tensor(&stream, 22, &[30, 2], Draw::Normal);
+        let part = |of: &Tensor<bf16>, tokens: std::ops::Range<usize>| {
+            let rows = of.slice(tokens.clone()).unwrap().to_vec().unwrap();
+            Tensor::from_slice(&stream, &rows, &[tokens.len(), of.shape()[1]]).unwrap()
+        };
+        let schedule = |t: i32| PrefillSchedule::new(&stream, &[0, t], 16).unwrap();
+        let mut whole = Layer::new(&stream, heads, StateLayout::Kv);
+        let expected = whole.prefill(&x, [&a, &b], &schedule(30), &[2], &[0]).unwrap();
+        let mut layer = Layer::new(&stream, heads, StateLayout::Kv);
+        let (of_x, of_a, of_b) = (part(&x, 0..27), part(&a, 0..27), part(&b, 0..27));
+        let mut o = layer.prefill(&of_x, [&of_a, &of_b], &schedule(27), &[2], &[0]).unwrap();
+        let slots = Tensor::from_slice(&stream, &[2i32], &[1]).unwrap();
+        for t in 27..30 {
+            let of = |of: &Tensor<bf16>| {
+                let row = part(of, t..t + 1).to_vec().unwrap();
+                Tensor::from_slice(&stream, &row, &[1, 1, row.len()]).unwrap()
+            };
+            let (x, a, b) = (of(&x), of(&a), of(&b));
+            let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut layer;
+            let gating = GatingInputs { a_log, dt_bias, a: &*a, b: &*b };
+            let conv = DecodeConv { weight, bias: Some(bias) };
+            let states = DecodeStates { conv_state, state };
+            let options = DecodeStepOptions::default().state_indices(&slots);
+            let step = gated_delta_rule_decode_step(&x, conv, gating, heads, states, &options);
+            o.extend(step.unwrap().to_vec().unwrap());
+        }
+        assert!(relative(&numbers(&o), &numbers(&expected)) <= 8e-3);
+        assert!(relative(&layer.states(), &whole.states()) <= 8e-3);
+        assert_eq!(layer.conv_state.to_vec().unwrap(), whole.conv_state.to_vec().unwrap());
+    }
+}
+
+#[test]
+fn projections_may_be_interleaved() {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 20, head_v: 12 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let mixed_qkvz = tensor(&stream, 30, &[25, 2 * (2 * 20 + 2 * 2 * 12)], Draw::Normal);
+        let mixed_ba = tensor(&stream, 31, &[25, 8], Draw::Normal);
+        let options = QkvzbaSplitOptions::default();
+        let split = fused_qkvzba_split(&mixed_qkvz, &mixed_ba, heads, &options).unwrap();
+        let schedule = PrefillSchedule::new(&stream, &[0, 9, 25], 16).unwrap();
+        let mut one = Layer::new(&stream, heads, StateLayout::Kv);
+        let (a, b) = (&split.a, &split.b);
+        let expected = one.prefill(&split.mixed_qkv, [a, b], &schedule, &[0, 1], &[1, 1]).unwrap();
+
+        let mut other = Layer::new(&stream, heads, StateLayout::Kv);
+        let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut other;
+        let has = Tensor::filled(&stream, &[2], 1u8).unwrap();
+        let states = PrefillStates { conv_state, state, indices: None, has_initial_state: &has };
+        let conv = DecodeConv { weight, bias: Some(bias) };
+        let options = PrefillOptions::default();
+        let out = gated_delta_net_prefill_qkvz(
+            [&mixed_qkvz, &mixed_ba],
+            conv,
+            [a_log, dt_bias],
+            heads,
+            states,
+            &schedule,
+            &options,
+        );
+        let out = out.unwrap();
+        assert_eq!(out.o.to_vec().unwrap(), expected);
+        assert_eq!(out.z.to_vec().unwrap(), split.z.to_vec().unwrap());
+        assert_eq!(other.states(), one.states());
+    }
+}
+
+#[test]
+fn wrong_tensors_are_refused_before_anything_changes() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |of: QkvzbaHeads, t: usize, slots: [i32; 2]| {
+            let mut layer = Layer::new(&stream, heads, StateLayout::Kv);
+            layer.heads = of;
+            let x = tensor(&stream, 40, &[t, channels(heads)], Draw::Normal);
+            let of_heads = tensor(&stream, 41, &[t, 2], Draw::Normal);
+            let schedule = PrefillSchedule::new(&stream, &[0, 2, 5], 16).unwrap();
+            let [conv, state] = [
+                numbers(&layer.conv_state.to_vec().unwrap()),
+                numbers(&layer.state.to_vec().unwrap()),
+            ];
+            let result = layer.prefill(&x, [&of_heads, &of_heads], &schedule, &slots, &[1, 1]);
+            assert_eq!(numbers(&layer.conv_state.to_vec().unwrap()), conv);
+            assert_eq!(numbers(&layer.state.to_vec().unwrap()), state);
+            result.unwrap_err()
+        };
+        let op = |error: &Error, wrong: &str| match error {
+            Error::Shape { op, arg, .. } | Error::Value { op, arg, .. } => {
+                *op == "gated_delta_net_prefill" && *arg == wrong
+            }
+            _ => false,
+        };
+        for (error, wrong) in [
+            (refused(QkvzbaHeads { head_v: 16, ..heads }, 5, [0, 1]), "mixed_qkv"),
+            (refused(QkvzbaHeads { head_v: 0, ..heads }, 5, [0, 1]), "head_v"),
+            (refused(heads, 6, [0, 1]), "mixed_qkv"),
+            (refused(heads, 5, [0, SLOTS as i32]), "state_indices"),
+            (refused(heads, 5, [1, 1]), "state_indices"),
+        ] {
+            assert!(op(&error, wrong), "{wrong}: {error}");
+        }
+    }
+}

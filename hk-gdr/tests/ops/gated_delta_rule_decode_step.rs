@@ -1,0 +1,341 @@
+//! `gated_delta_rule_decode_step` against references of its two parts, over many steps.
+
+use hk_core::dtype::{Element, Real, bf16};
+use hk_core::{Error, Stream, Tensor};
+use hk_gdr::{
+    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, QkvzbaHeads,
+    SigmoidGatingOptions, State, StateLayout, fused_sigmoid_gating_recurrent_packed,
+    gated_delta_rule_decode_step, gated_delta_rule_decode_step_into,
+};
+use hk_ref::Draw;
+use hk_ref::gdr::causal_conv1d::{causal_conv1d, new_state};
+use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
+use hk_ref::gdr::fused_sigmoid_gating_recurrent::{decay, sigmoid};
+
+use crate::common::devices;
+
+const WIDTH: usize = 4;
+
+/// A layer, and the states of its sequences on the device and as the reference has them.
+struct Layer<S: State> {
+    stream: Stream,
+    heads: QkvzbaHeads,
+    layout: StateLayout,
+    weight: Tensor<bf16>,
+    a_log: Tensor<f32>,
+    dt_bias: Tensor<f32>,
+    conv_state: Tensor<bf16>,
+    state: Tensor<S>,
+    /// Of keys by values, of all heads of each slot.
+    states: Vec<Vec<f64>>,
+}
+
+fn draw<T: Real>(seed: usize, count: usize, draw: Draw) -> Vec<T> {
+    draw.values(seed as u64, count)
+}
+
+fn numbers<T: Real>(elements: &[T]) -> Vec<f64> {
+    elements.iter().map(|x| x.to_f64()).collect()
+}
+
+/// The error of all numbers together.
+fn relative(got: &[f64], expected: &[f64]) -> f64 {
+    let square = |x: f64| x * x;
+    let norm = expected.iter().map(|x| square(*x)).sum::<f64>();
+    assert!(norm > 0.0, "there is something to compare with");
+    (got.iter().zip(expected).map(|(x, y)| square(x - y)).sum::<f64>() / norm).sqrt()
+}
+
+/// Of both heads and layouts: channels of a token.
+fn channels(heads: QkvzbaHeads) -> usize {
+    2 * heads.num_heads_qk * heads.head_qk + heads.num_heads_v * heads.head_v
+}
+
+impl<S: State> Layer<S> {
+    fn new(stream: &Stream, heads: QkvzbaHeads, layout: StateLayout, slots: usize) -> Self {
+        let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = heads;
+        let c = channels(heads);
+        let tensor = |seed, shape: &[usize], of| {
+            let elements = draw::<bf16>(seed, shape.iter().product(), of);
+            Tensor::from_slice(stream, &elements, shape).unwrap()
+        };
+        let state: Vec<S> = draw(1, slots * hv * k * v, Draw::Scaled(-2));
+        let in_memory = match layout {
+            StateLayout::Kv => [slots, hv, k, v],
+            StateLayout::Vk => [slots, hv, v, k],
+        };
+        // The reference's are of keys by values.
+        let of_slots = numbers(&state);
+        let states = of_slots.chunks_exact(hv * k * v).map(|of| match layout {
+            StateLayout::Kv => of.to_vec(),
+            StateLayout::Vk => turned(of, v, k),
+        });
+        Self {
+            stream: stream.clone(),
+            heads,
+            layout,
+            weight: tensor(2, &[c, WIDTH], Draw::Scaled(-1)),
+            a_log: Tensor::from_slice(stream, &draw::<f32>(3, hv, Draw::Normal), &[hv]).unwrap(),
+            dt_bias: Tensor::filled(stream, &[hv], -2.0f32).unwrap(),
+            conv_state: tensor(4, &[slots, c, WIDTH - 1], Draw::Normal),
+            states: states.collect(),
+            state: Tensor::from_slice(stream, &state, &in_memory).unwrap(),
+        }
+    }
+
+    /// Takes new tokens on the device and, from the convolution's results there on, in the reference;
+    /// checks all results.
+    fn step(&mut self, seed: usize, slots: &[i32], t: usize) {
+        let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = self.heads;
+        let (b, c, stream) = (slots.len(), channels(self.heads), self.stream.clone());
+        let x: Vec<bf16> = draw(seed, b * t * c, Draw::Normal);
+        let (a, beta): (Vec<bf16>, Vec<bf16>) =
+            (draw(seed + 1, b * t * hv, Draw::Normal), draw(seed + 2, b * t * hv, Draw::Normal));
+        let before = self.conv_state.to_vec().unwrap();
+        let of_heads = |x: &[bf16]| Tensor::from_slice(&stream, x, &[b, t, hv]).unwrap();
+        let (a_tensor, b_tensor) = (of_heads(&a), of_heads(&beta));
+        let mixed_qkv = Tensor::from_slice(&stream, &x, &[b, t, c]).unwrap();
+        let indices = Tensor::from_slice(&stream, slots, &[b]).unwrap();
+        let mut o = Tensor::<bf16>::empty(&stream, &[b, t, hv, v]).unwrap();
+        let mut conv_qkv = Tensor::<bf16>::empty(&stream, &[b, t, c]).unwrap();
+        let options = DecodeStepOptions::default().state_layout(self.layout);
+        let options = options.state_indices(&indices);
+        let gating =
+            GatingInputs { a_log: &self.a_log, dt_bias: &self.dt_bias, a: &a_tensor, b: &b_tensor };
+        let states = DecodeStates { conv_state: &mut self.conv_state, state: &mut self.state };
+        let out = DecodeStepOut { o: &mut o, conv_qkv: &mut conv_qkv, states };
+        let conv = DecodeConv { weight: &self.weight, bias: None };
+        gated_delta_rule_decode_step_into(&mixed_qkv, conv, gating, self.heads, &options, out)
+            .unwrap();
+
+        let (o, qkv) = (numbers(&o.to_vec().unwrap()), conv_qkv.to_vec().unwrap());
+        let (weight, after) =
+            (numbers(&self.weight.to_vec().unwrap()), self.conv_state.to_vec().unwrap());
+        let mut conv_state = before.clone();
+        let (rates, mut expected) = (numbers(&self.a_log.to_vec().unwrap()), vec![0.0; o.len()]);
+        for (i, slot) in slots.iter().enumerate() {
+            let rows = &qkv[i * t * c..][..t * c];
+            let Ok(slot) = usize::try_from(*slot) else {
+                assert!(rows.iter().all(|x| x.to_f64() == 0.0));
+                continue;
+            };
+            for channel in 0..c {
+                let line =
+                    (slot * c + channel) * (WIDTH - 1)..(slot * c + channel + 1) * (WIDTH - 1);
+                let tokens: Vec<bf16> = (0..t).map(|t_| x[(i * t + t_) * c + channel]).collect();
+                let taps = &weight[channel * WIDTH..][..WIDTH];
+                let window = &before[line.clone()];
+                let sums = causal_conv1d(&numbers(&tokens), &numbers(window), taps, 0.0, true);
+                for (token, sum) in sums.iter().enumerate() {
+                    let got = rows[token * c + channel].to_f64();
+                    let most = sum.value.abs() * 2f64.powi(-8) * 1.02 + 4e-6 * sum.magnitude;
+                    assert!((got - sum.value).abs() <= most, "{got} is not {}", sum.value);
+                }
+                conv_state[line].copy_from_slice(&new_state(&tokens, window));
+            }
+            let rows = numbers(rows);
+            for (head, state) in self.states[slot].chunks_exact_mut(k * v).enumerate() {
+                for token in 0..t {
+                    let row = &rows[token * c..][..c];
+                    let key = head / (hv / h) * k;
+                    let at = (i * t + token) * hv + head;
+                    let beta = vec![sigmoid(beta[at].to_f64()); v];
+                    let of_head = Token {
+                        q: &normalized(&row[key..][..k]),
+                        k: &normalized(&row[h * k + key..][..k]),
+                        v: &row[2 * h * k + head * v..][..v],
+                        g: decay(rates[head], a[at].to_f64() - 2.0, 1.0, 20.0).0,
+                        gk: &[],
+                        gv: &[],
+                        beta: &beta,
+                    };
+                    let answer = learn(state, &of_head, 1.0 / (k as f64).sqrt());
+                    expected[at * v..][..v].copy_from_slice(&answer);
+                }
+            }
+        }
+        assert_eq!(after, conv_state);
+        if S::DTYPE == f32::DTYPE {
+            // One rounding, and what states may have drifted.
+            let most = expected.iter().fold(0.0, |most, o| f64::max(most, o.abs()));
+            for (got, o) in o.iter().zip(&expected) {
+                let allowed = o.abs() * 2f64.powi(-8) * (1.0 + 2f64.powi(-6)) + 2e-5 * most;
+                assert!((got - o).abs() <= allowed, "{got} is not {o}");
+            }
+            let error = relative(&o, &expected);
+            assert!(o.len() < 1000 || error <= 2.5e-3, "results are {error:.2e} off");
+        }
+        let padded = slots.iter().enumerate().filter(|(_, slot)| **slot < 0);
+        for (i, _) in padded {
+            assert!(o[i * t * hv * v..][..t * hv * v].iter().all(|o| *o == 0.0));
+        }
+    }
+
+    /// The error of the worst slot's state.
+    fn error(&self) -> f64 {
+        let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = self.heads;
+        let states = numbers(&self.state.to_vec().unwrap());
+        let of_slots = states.chunks_exact(hv * k * v).zip(&self.states);
+        let errors = of_slots.map(|(got, expected)| match self.layout {
+            StateLayout::Kv => relative(got, expected),
+            StateLayout::Vk => relative(&turned(got, v, k), expected),
+        });
+        errors.fold(0.0, f64::max)
+    }
+}
+
+/// Matrices of `rows` by `columns`, transposed.
+fn turned(matrices: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    let of = matrices.chunks_exact(rows * columns);
+    of.flat_map(|matrix| (0..rows * columns).map(|i| matrix[i % rows * columns + i / rows]))
+        .collect()
+}
+
+#[test]
+fn steps_of_a_model_are_those_of_the_references() {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
+    for device in devices() {
+        let stream = device.default_stream();
+        for layout in [StateLayout::Kv, StateLayout::Vk] {
+            let mut layer = Layer::<f32>::new(&stream, heads, layout, 5);
+            let untouched = layer.state.to_vec().unwrap();
+            for step in 0..4 {
+                layer.step(100 + 10 * step, &[4, -1, 1], if step == 3 { 2 } else { 1 });
+            }
+            let error = layer.error();
+            assert!(error <= 3e-6, "states are {error:.2e} off");
+            let (len, state) = (4 * 128 * 128, layer.state.to_vec().unwrap());
+            for slot in [0, 2, 3] {
+                let of = slot * len..(slot + 1) * len;
+                assert_eq!(state[of.clone()], untouched[of], "slot {slot}");
+            }
+        }
+    }
+}
+
+/// The error of states after 1,000 steps.
+fn drift<S: State>(stream: &Stream, layout: StateLayout) -> f64 {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
+    let mut layer = Layer::<S>::new(stream, heads, layout, 1);
+    for step in 0..1000 {
+        layer.step(1000 + 10 * step, &[0], 1);
+    }
+    layer.error()
+}
+
+#[test]
+fn states_do_not_drift_in_a_thousand_steps() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let (of_f32, of_bf16) =
+            (drift::<f32>(&stream, StateLayout::Kv), drift::<bf16>(&stream, StateLayout::Vk));
+        assert!(of_f32 <= 2e-5, "states of f32 are {of_f32:.2e} off");
+        assert!(of_bf16 <= 2e-2, "states of bf16 are {of_bf16:.2e} off");
+    }
+}
+
+#[test]
+fn several_tokens_at_once_give_the_states_of_one_after_the_other() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 36, head_v: 40 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let (b, t, c) = (2, 4, channels(heads));
+        let x: Vec<bf16> = draw(7, b * t * c, Draw::Normal);
+        let run = |tokens_at_once: usize| {
+            let mut layer = Layer::<f32>::new(&stream, heads, StateLayout::Kv, b);
+            let mut results = vec![Vec::new(); b];
+            for first in (0..t).step_by(tokens_at_once) {
+                let all = Tensor::from_slice(&stream, &x, &[b, t, c]).unwrap();
+                let part = all.narrow(1, first..first + tokens_at_once).unwrap();
+                let of_heads = Tensor::filled(&stream, &[b, tokens_at_once, 2], bf16::ONE).unwrap();
+                let Layer { a_log, dt_bias, conv_state, state, weight, .. } = &mut layer;
+                let gating = GatingInputs { a_log, dt_bias, a: &of_heads, b: &of_heads };
+                let states = DecodeStates { conv_state, state };
+                let conv = DecodeConv { weight, bias: None };
+                let options = DecodeStepOptions::default();
+                let o = gated_delta_rule_decode_step(&part, conv, gating, heads, states, &options);
+                let o = o.unwrap().to_vec().unwrap();
+                let of_sequence = o.len() / b;
+                for (i, result) in results.iter_mut().enumerate() {
+                    result.extend_from_slice(&o[i * of_sequence..][..of_sequence]);
+                }
+            }
+            (results, layer.state.to_vec().unwrap(), layer.conv_state.to_vec().unwrap())
+        };
+        assert_eq!(run(1), run(4));
+    }
+}
+
+#[test]
+fn wrong_tensors_are_refused_before_anything_changes() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let (b, c) = (2, channels(heads));
+        let refused = |heads: QkvzbaHeads, width: usize, scale: f32, slots: [i32; 2]| {
+            let zeros = |shape: &[usize]| Tensor::<bf16>::zeros(&stream, shape).unwrap();
+            let (mixed_qkv, of_heads) = (zeros(&[b, 1, c]), zeros(&[b, 1, 2]));
+            let (weight, of_head) = (zeros(&[c, width]), zeros(&[2]));
+            let mut conv_state = Tensor::filled(&stream, &[3, c, 3], bf16::ONE).unwrap();
+            let mut state = Tensor::filled(&stream, &[3, 2, 4, 8], 1.0f32).unwrap();
+            let slots = Tensor::from_slice(&stream, &slots, &[2]).unwrap();
+            let gating =
+                GatingInputs { a_log: &of_head, dt_bias: &of_head, a: &of_heads, b: &of_heads };
+            let options = DecodeStepOptions::default().scale(scale).state_indices(&slots);
+            let states = DecodeStates { conv_state: &mut conv_state, state: &mut state };
+            let conv = DecodeConv { weight: &weight, bias: None };
+            let result =
+                gated_delta_rule_decode_step(&mixed_qkv, conv, gating, heads, states, &options);
+            assert!(conv_state.to_vec().unwrap().iter().all(|x| *x == bf16::ONE));
+            assert!(state.to_vec().unwrap().iter().all(|x| *x == 1.0));
+            result.unwrap_err()
+        };
+        let op = |error: &Error, wrong: &str| match error {
+            Error::Shape { op, arg, .. } | Error::Value { op, arg, .. } => {
+                *op == "gated_delta_rule_decode_step" && *arg == wrong
+            }
+            _ => false,
+        };
+        for (error, wrong) in [
+            (refused(QkvzbaHeads { head_v: 16, ..heads }, 4, 1.0, [0, 1]), "mixed_qkv"),
+            (refused(QkvzbaHeads { head_v: 0, ..heads }, 4, 1.0, [0, 1]), "head_v"),
+            (refused(heads, 5, 1.0, [0, 1]), "conv_weight"),
+            (refused(heads, 4, -1.0, [0, 1]), "scale"),
+            (refused(heads, 4, 1.0, [0, 3]), "state_indices"),
+            (refused(heads, 4, 1.0, [1, 1]), "state_indices"),
+        ] {
+            assert!(op(&error, wrong), "{wrong}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_recurrence_of_a_step_is_that_of_its_op() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let mut layer = Layer::<f32>::new(&stream, heads, StateLayout::Vk, 1);
+        let shape = layer.state.shape().to_vec();
+        let copy = layer.state.to_vec().unwrap();
+        let mut state = Tensor::from_slice(&stream, &copy, &shape).unwrap();
+        let x: Vec<bf16> = draw(9, channels(heads), Draw::Normal);
+        let x = Tensor::from_slice(&stream, &x, &[1, 1, channels(heads)]).unwrap();
+        let of_heads = Tensor::filled(&stream, &[1, 1, 2], bf16::ONE).unwrap();
+        let Layer { weight, a_log, dt_bias, conv_state, state: of_layer, .. } = &mut layer;
+        let gating = GatingInputs { a_log, dt_bias, a: &of_heads, b: &of_heads };
+        let mut o = Tensor::<bf16>::empty(&stream, &[1, 1, 2, 36]).unwrap();
+        let mut conv_qkv = Tensor::<bf16>::empty(&stream, x.shape()).unwrap();
+        let states = DecodeStates { conv_state, state: of_layer };
+        let out = DecodeStepOut { o: &mut o, conv_qkv: &mut conv_qkv, states };
+        let options = DecodeStepOptions::default().state_layout(StateLayout::Vk);
+        let conv = DecodeConv { weight, bias: None };
+        gated_delta_rule_decode_step_into(&x, conv, gating, heads, &options, out).unwrap();
+        let options = SigmoidGatingOptions::default().use_qk_l2norm(true);
+        let options = options.state_layout(StateLayout::Vk);
+        let state_of = Some(&mut *state);
+        let alone =
+            fused_sigmoid_gating_recurrent_packed(gating, &conv_qkv, heads, state_of, &options);
+        assert_eq!(alone.unwrap().to_vec().unwrap(), o.to_vec().unwrap());
+        assert_eq!(state.to_vec().unwrap(), layer.state.to_vec().unwrap());
+    }
+}

@@ -1,0 +1,70 @@
+//! `chunk_scaled_dot_kkt` and `recompute_w_u` against their references, and what they refuse.
+
+use hk_core::{Error, Tensor, dtype::bf16, dtype::f16};
+use hk_gdr::{ChunkWUOut, RecomputeWUOptions, parity, recompute_w_u, recompute_w_u_into};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
+
+use crate::common::devices;
+
+#[test]
+fn wy_representation_has_parity() {
+    hk_ref::run_module("wy_representation", &parity::cases(), &devices(), 8_000_000);
+}
+
+#[test]
+fn wy_representation_rejects_wrong_tensors() {
+    hk_ref::run_rejections("wy_representation", &parity::cases(), &devices());
+}
+
+#[test]
+fn wrong_chunks_heads_and_types_are_refused_and_outputs_left() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[h, hv, k, v]: [usize; 4], chunk: usize, of_f16: bool| {
+            let keys = Tensor::filled(&stream, &[1, 5, h, k], bf16::ONE).unwrap();
+            let values = Tensor::filled(&stream, &[1, 5, hv, v], bf16::ONE).unwrap();
+            let tm = Tensor::filled(&stream, &[1, 5, hv, 16], bf16::ONE).unwrap();
+            let tm_of_f16 = Tensor::filled(&stream, &[1, 5, hv, 16], f16::ONE).unwrap();
+            let mut u = Tensor::zeros(&stream, values.shape()).unwrap();
+            let mut w = Guarded::<bf16>::new(&stream, &[1, 5, hv, k], Placement::DENSE).unwrap();
+            let options = RecomputeWUOptions::default().chunk_size(chunk);
+            rejected(&mut w, |w| {
+                let out = ChunkWUOut { w, u: &mut u };
+                match of_f16 {
+                    true => recompute_w_u_into(&keys, &values, &tm_of_f16, &options, out),
+                    false => recompute_w_u_into(&keys, &values, &tm, &options, out),
+                }
+            })
+        };
+        let error = refused([1, 2, 4, 4], 16, true);
+        assert!(matches!(error, Error::Value { arg: "tm", .. }), "{error}");
+        let error = refused([1, 2, 4, 4], 24, false);
+        assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        let error = refused([1, 2, 4, 4], 32, false);
+        assert!(matches!(error, Error::Shape { arg: "tm", .. }), "{error}");
+        let error = refused([2, 3, 4, 4], 16, false);
+        assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
+        let error = refused([1, 2, 257, 4], 16, false);
+        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
+        let error = refused([1, 2, 4, 513], 16, false);
+        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+    }
+}
+
+#[test]
+fn heads_may_be_first_in_memory() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let k = Tensor::filled(&stream, &[1, 5, 1, 8], bf16::ONE).unwrap();
+        let v = Tensor::filled(&stream, &[1, 5, 2, 4], bf16::ONE).unwrap();
+        let tm = Tensor::filled(&stream, &[1, 5, 2, 16], 1.0f32).unwrap();
+        let options = RecomputeWUOptions::default().chunk_size(16);
+        let plain = recompute_w_u(&k, &v, &tm, &options).unwrap();
+        let turned = recompute_w_u(&k, &v, &tm, &options.head_first(true)).unwrap();
+        assert_eq!(turned.w.shape(), [1, 5, 2, 8]);
+        assert_eq!(turned.w.strides(), [80, 8, 40, 1]);
+        assert_eq!(turned.w.to_vec().unwrap(), plain.w.to_vec().unwrap());
+        assert_eq!(turned.u.to_vec().unwrap(), plain.u.to_vec().unwrap());
+    }
+}

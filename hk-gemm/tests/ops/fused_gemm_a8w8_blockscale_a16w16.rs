@@ -1,0 +1,19 @@
+//! `fused_gemm_a8w8_blockscale_a16w16` against its reference, and what it refuses.
+
+use crate::common::devices;
+use hk_gemm::parity;
+
+#[test]
+fn fused_gemm_a8w8_blockscale_a16w16_has_parity() {
+    hk_ref::run_module(
+        "fused_gemm_a8w8_blockscale_a16w16",
+        &parity::cases(),
+        &devices(),
+        20_000_000,
+    );
+}
+
+#[test]
+fn fused_gemm_a8w8_blockscale_a16w16_rejects_wrong_tensors() {
+    hk_ref::run_rejections("fused_gemm_a8w8_blockscale_a16w16", &parity::cases(), &devices());
+}

@@ -1,0 +1,14 @@
+//! `gemm_a16w16_atomic` against its reference, and what it refuses.
+
+use crate::common::devices;
+use hk_gemm::parity;
+
+#[test]
+fn gemm_a16w16_atomic_has_parity() {
+    hk_ref::run_module("gemm_a16w16_atomic", &parity::cases(), &devices(), 20_000_000);
+}
+
+#[test]
+fn gemm_a16w16_atomic_rejects_wrong_tensors() {
+    hk_ref::run_rejections("gemm_a16w16_atomic", &parity::cases(), &devices());
+}

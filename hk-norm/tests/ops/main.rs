@@ -1,0 +1,13 @@
+//! Tests of the ops, one file per module: parity with references, refusals, and what else a module
+//! promises.
+
+mod common;
+
+mod activation;
+mod fused_add_rmsnorm_pad;
+mod fused_mul_add;
+mod l2norm;
+mod layernorm;
+mod rmsnorm;
+mod softmax;
+mod topk;
