@@ -98,7 +98,7 @@ fn a_failing_case_is_named_and_makes_the_status_1() {
         .flat_map(|arch| ["bf16", "add_bf16"].map(|variant| (arch, variant)))
         .map(|(arch, variant)| {
             format!(
-                "[[kernel]]\npackage = \"hk-norm\"\narch = \"{arch}\"\nfamily = \"rmsnorm\"\n\
+                "[[kernel]]\npackage = \"hk-norm\"\narch = \"{arch}\"\ncore = \"rmsnorm\"\n\
                  variant = \"{variant}\"\n[[kernel.tile]]\nname = \"n128\"\n\
                  when = {{ n = {{ min = 64 }} }}\n"
             )

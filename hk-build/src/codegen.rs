@@ -61,15 +61,15 @@ impl Text {
 }
 
 fn same_kernel(a: &Unit, b: &Unit) -> bool {
-    a.arch == b.arch && a.family == b.family && a.variant == b.variant
+    a.arch == b.arch && a.core == b.core && a.variant == b.variant
 }
 
 fn kernel(out: &mut Text, tiles: &[Built<'_>]) {
     let Some(Built { unit, .. }) = tiles.first() else { return };
-    let Unit { arch, family, variant, dims, .. } = unit;
+    let Unit { arch, core, variant, dims, .. } = unit;
     let arch = arch.name();
     out.line(format_args!("::hk_core::kernel::Kernel {{"));
-    out.line(format_args!("arch: {arch:?}, family: {family:?}, variant: {variant:?},"));
+    out.line(format_args!("arch: {arch:?}, core: {core:?}, variant: {variant:?},"));
     out.line(format_args!("dims: &{dims:?}, tiles: &["));
     for built in tiles {
         tile(out, built);
@@ -122,13 +122,13 @@ fn tile(out: &mut Text, built: &Built<'_>) {
     out.line(format_args!("}} }},"));
 }
 
-/// Every argument struct once, by family and name.
+/// Every argument struct once, by core and name.
 fn distinct_args<'b, 'u>(
     built: &'b [Built<'u>],
 ) -> Result<BTreeMap<(&'u str, &'u str), &'b Built<'u>>, String> {
     let mut distinct = BTreeMap::<_, &Built<'_>>::new();
     for one in built {
-        let key = (one.unit.family.as_str(), one.unit.args_name());
+        let key = (one.unit.core.as_str(), one.unit.args_name());
         let first = *distinct.entry(key).or_insert(one);
         if first.layout != one.layout {
             let (a, b) = (first.unit, one.unit);
@@ -146,7 +146,7 @@ fn distinct_args<'b, 'u>(
 ///
 /// Sizes, offsets and counts are compared as array lengths, because the compiler's message about
 /// these shows both figures; the constants' names tell which struct and part it is about.
-fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built<'_>) {
+fn layout_assertions(out: &mut Text, (core, args): (&str, &str), built: &Built<'_>) {
     let parts = built.layout.distinct_parts();
     let leaves = parts.iter().filter(|part| !matches!(part.ty, Type::Array(..))).count();
     out.line(format_args!(
@@ -160,7 +160,7 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
     ));
     let equal = |out: &mut Text, what: &str, on_device: u64, in_rust: &str| {
         out.line(format_args!(
-            "const {family}_kernel_{args}_{what}_on_device: [(); {on_device}] = [(); {in_rust}];"
+            "const {core}_kernel_{args}_{what}_on_device: [(); {on_device}] = [(); {in_rust}];"
         ));
     };
     equal(out, "size", built.layout.size, "LAYOUT.size() as usize");
@@ -177,7 +177,7 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
             }
             Type::Number(kind) => out.line(format_args!(
                 "assert!({at}.is_number(::hk_core::kernel::ArgKind::{kind:?}), \
-                 \"{family}: {args}.{path} is of kind {kind:?} on the device\");"
+                 \"{core}: {args}.{path} is of kind {kind:?} on the device\");"
             )),
             Type::Pointer(pointee) => {
                 let Pointee { constant, element } = pointee;
@@ -188,7 +188,7 @@ fn layout_assertions(out: &mut Text, (family, args): (&str, &str), built: &Built
                 out.line(format_args!(
                     "assert!({at}.leads_to(::hk_core::kernel::Pointee {{ \
                      constant: {constant:?}, element: {element} }}), \
-                     \"{family}: {args}.{path} leads to {pointee} on the device\");"
+                     \"{core}: {args}.{path} leads to {pointee} on the device\");"
                 ));
             }
             Type::Struct(_) => {}

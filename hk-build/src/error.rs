@@ -70,7 +70,7 @@ pub enum BuildError {
     /// A code object is not what the compiler should have written.
     #[error("{name}: unreadable code object: {reason}")]
     CodeObject {
-        /// The kernel family or file.
+        /// The kernel core or file.
         name: String,
         /// What is wrong with it.
         reason: String,

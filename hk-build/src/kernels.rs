@@ -312,7 +312,7 @@ impl Kernels {
         let mut structs = BTreeSet::new();
         let layouts: Vec<_> = units
             .iter()
-            .filter(|unit| structs.insert((unit.arch, &unit.family, &unit.args)))
+            .filter(|unit| structs.insert((unit.arch, &unit.core, &unit.args)))
             .map(|unit| Job { unit, kind: Kind::Layout })
             .collect();
         let mut products = pool::map(&layouts, |job| shop.make(*job, job_source(*job, &[])));
@@ -381,7 +381,7 @@ impl Workshop<'_> {
         let (stem, wanted) = match job.kind {
             Kind::Kernel => (unit.symbol.clone(), Wanted::Image),
             Kind::Layout => {
-                (format!("{}-{}", unit.family, unit.args.replace("::", ".")), Wanted::Layouts)
+                (format!("{}-{}", unit.core, unit.args.replace("::", ".")), Wanted::Layouts)
             }
         };
         let base = format!("{stem}-{}", unit.arch);
@@ -455,7 +455,7 @@ fn costs(
     let mut violations = Vec::new();
     let mut costs = Vec::new();
     for core in cores {
-        let is_of = |unit: &Unit| (unit.arch, &unit.family) == (core.arch, &core.name);
+        let is_of = |unit: &Unit| (unit.arch, &unit.core) == (core.arch, &core.name);
         let mut cost = CoreCost {
             core: core.name.clone(),
             arch: core.arch,

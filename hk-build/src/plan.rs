@@ -31,7 +31,7 @@ pub(crate) struct CoreBudget {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Unit {
     pub(crate) arch: Arch,
-    pub(crate) family: String,
+    pub(crate) core: String,
     pub(crate) variant: String,
     pub(crate) tile: String,
     /// The kernel's name in the code object.
@@ -385,7 +385,7 @@ fn kernel_units(core: &str, kernel: Kernel, arch: Arch) -> Result<Vec<Unit>, Str
         let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
         units.push(Unit {
             arch,
-            family: core.to_owned(),
+            core: core.to_owned(),
             variant: variant.clone(),
             symbol: symbol.join("_"),
             tile: tile.name,
@@ -434,9 +434,9 @@ fn check_param(name: &str, value: &Param) -> Result<(), String> {
 }
 
 impl Unit {
-    /// The name of the kernel in messages: family and variant.
+    /// The name of the kernel in messages: core and variant.
     pub(crate) fn kernel(&self) -> String {
-        display_name(&self.family, &self.variant)
+        display_name(&self.core, &self.variant)
     }
 
     /// The last part of the argument struct's name, which its Rust twin also has.
@@ -446,19 +446,19 @@ impl Unit {
 
     /// Whether both have the same argument struct, laid out for the same architecture.
     pub(crate) fn shares_args(&self, other: &Self) -> bool {
-        (self.arch, &self.family, &self.args) == (other.arch, &other.family, &other.args)
+        (self.arch, &self.core, &self.args) == (other.arch, &other.core, &other.args)
     }
 
-    /// The translation unit: the family's source, the parameters as a struct, and the kernel.
+    /// The translation unit: the core's source, the parameters as a struct, and the kernel.
     pub(crate) fn source(&self) -> String {
-        let Self { arch, family, entry, args, threads, symbol, .. } = self;
-        let mut text = format!("// {self}, {arch}. Generated from tiles/{family}.toml.\n");
+        let Self { arch, core, entry, args, threads, symbol, .. } = self;
+        let mut text = format!("// {self}, {arch}. Generated from tiles/{core}.toml.\n");
         let mut line = |args: fmt::Arguments<'_>| {
             // Writing to a string cannot fail.
             let _ = text.write_fmt(args);
             text.push('\n');
         };
-        line(format_args!("#include \"{family}.hip\""));
+        line(format_args!("#include \"{core}.hip\""));
         line(format_args!("struct hk_tile {{"));
         line(format_args!("    static constexpr int threads = {threads};"));
         line(format_args!("    static constexpr int dynamic_lds = {};", self.dynamic_lds));
@@ -485,9 +485,9 @@ impl Unit {
 
     /// A translation unit in which the argument struct is complete, to see its layout.
     pub(crate) fn layout_source(&self) -> String {
-        let Self { family, args, .. } = self;
+        let Self { core, args, .. } = self;
         // Taking the size makes clang lay the struct out even if nothing else does.
-        format!("#include \"{family}.hip\"\nstatic_assert(sizeof({args}) != 0);\n")
+        format!("#include \"{core}.hip\"\nstatic_assert(sizeof({args}) != 0);\n")
     }
 }
 
@@ -498,8 +498,8 @@ impl fmt::Display for Unit {
     }
 }
 
-fn display_name(family: &str, variant: &str) -> String {
-    if variant.is_empty() { family.to_owned() } else { format!("{family} {variant}") }
+fn display_name(core: &str, variant: &str) -> String {
+    if variant.is_empty() { core.to_owned() } else { format!("{core} {variant}") }
 }
 
 #[cfg(test)]

@@ -25,14 +25,14 @@ pub struct KernelSet {
     pub kernels: &'static [Kernel],
 }
 
-/// A kernel of one architecture: one family and variant in all its tile configurations.
+/// A kernel of one architecture: one core and variant in all its tile configurations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernel {
     /// The architecture, such as `gfx950`.
     pub arch: &'static str,
     /// The core, whose device code is in `kernels/FAMILY.hip` and whose tiles in `tiles/FAMILY.toml`.
-    pub family: &'static str,
-    /// What sets it apart in its family, such as an element type. Empty if it is the only one.
+    pub core: &'static str,
+    /// What sets it apart in its core, such as an element type. Empty if it is the only one.
     pub variant: &'static str,
     /// The problem dimensions that decide which tile configuration serves.
     pub dims: &'static [&'static str],
@@ -125,11 +125,11 @@ pub enum Param {
 }
 
 impl KernelSet {
-    /// The kernel of that family and variant for `arch`, such as `gfx950`.
-    pub fn kernel(&self, arch: &str, family: &str, variant: &str) -> Option<&'static Kernel> {
-        self.kernels.iter().find(|kernel| {
-            kernel.arch == arch && kernel.family == family && kernel.variant == variant
-        })
+    /// The kernel of that core and variant for `arch`, such as `gfx950`.
+    pub fn kernel(&self, arch: &str, core: &str, variant: &str) -> Option<&'static Kernel> {
+        self.kernels
+            .iter()
+            .find(|kernel| kernel.arch == arch && kernel.core == core && kernel.variant == variant)
     }
 
     /// The tile configuration that serves the problem on `arch`: the first whose conditions all
@@ -143,11 +143,11 @@ impl KernelSet {
     pub fn select(
         &self,
         arch: &str,
-        family: &str,
+        core: &str,
         variant: &str,
         problem: &[(&str, u64)],
     ) -> Result<&'static TileConfig, SelectError> {
-        self.select_or(arch, family, variant, problem, |kernel| kernel.select(problem))
+        self.select_or(arch, core, variant, problem, |kernel| kernel.select(problem))
     }
 
     /// The tile configuration with the highest `score` of those whose conditions all hold, for
@@ -160,12 +160,12 @@ impl KernelSet {
     pub fn select_best(
         &self,
         arch: &str,
-        family: &str,
+        core: &str,
         variant: &str,
         problem: &[(&str, u64)],
         score: impl Fn(&TileConfig) -> f64,
     ) -> Result<&'static TileConfig, SelectError> {
-        self.select_or(arch, family, variant, problem, |kernel| {
+        self.select_or(arch, core, variant, problem, |kernel| {
             let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
             let serves = |tile: &&TileConfig| {
                 tile.when.iter().all(|(dim, range)| value(dim).is_some_and(|v| range.contains(v)))
@@ -190,11 +190,11 @@ impl KernelSet {
     pub fn require(
         &self,
         arch: &str,
-        family: &str,
+        core: &str,
         variant: &str,
     ) -> Result<&'static Kernel, SelectError> {
-        self.kernel(arch, family, variant).ok_or_else(|| {
-            let kernel = kernel_name(family, variant);
+        self.kernel(arch, core, variant).ok_or_else(|| {
+            let kernel = kernel_name(core, variant);
             if self.kernels.iter().any(|known| known.arch == arch) {
                 SelectError::NoKernel { package: self.package, arch: arch.to_owned(), kernel }
             } else {
@@ -206,12 +206,12 @@ impl KernelSet {
     fn select_or(
         &self,
         arch: &str,
-        family: &str,
+        core: &str,
         variant: &str,
         problem: &[(&str, u64)],
         built_in: impl FnOnce(&'static Kernel) -> Result<&'static TileConfig, SelectError>,
     ) -> Result<&'static TileConfig, SelectError> {
-        let kernel = self.require(arch, family, variant)?;
+        let kernel = self.require(arch, core, variant)?;
         let chosen = match overrides::from_env()? {
             Some(overrides) => overrides.select(self, kernel, problem)?,
             None => None,
@@ -221,9 +221,9 @@ impl KernelSet {
 }
 
 impl Kernel {
-    /// The name in messages: family and variant.
+    /// The name in messages: core and variant.
     pub fn name(&self) -> String {
-        kernel_name(self.family, self.variant)
+        kernel_name(self.core, self.variant)
     }
 
     /// The tile configuration called `name`.
@@ -349,8 +349,8 @@ pub enum SelectError {
     TileFile(#[from] TileFileError),
 }
 
-fn kernel_name(family: &str, variant: &str) -> String {
-    if variant.is_empty() { family.to_owned() } else { format!("{family} {variant}") }
+fn kernel_name(core: &str, variant: &str) -> String {
+    if variant.is_empty() { core.to_owned() } else { format!("{core} {variant}") }
 }
 
 /// The conditions as text: `m >= 64 and n 1 to 8, a multiple of 2`.

@@ -58,7 +58,7 @@ fn a_finding_in_an_embedded_kernel_names_file_and_line() {
         resources: Resources::default(),
     };
     let tiles = Vec::leak(vec![tile]);
-    let kernel = Kernel { arch: "gfx950", family: "copy", variant: "", dims: &[], tiles };
+    let kernel = Kernel { arch: "gfx950", core: "copy", variant: "", dims: &[], tiles };
     let set = KernelSet { package: "demo", kernels: Vec::leak(vec![kernel]) };
 
     hk_sim::set_options(Options { sanitize: Kind::Memory.into(), ..Default::default() });

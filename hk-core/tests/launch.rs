@@ -230,7 +230,7 @@ fn kernel_set(arch: Arch) -> KernelSet {
         resources: Resources::default(),
     };
     let (dims, tiles): (&[&str], _) = (&["n"], Vec::leak(vec![tile]));
-    let kernel = Kernel { arch: arch.name(), family: "axpy", variant: "", dims, tiles };
+    let kernel = Kernel { arch: arch.name(), core: "axpy", variant: "", dims, tiles };
     KernelSet { package: "test", kernels: Vec::leak(vec![kernel]) }
 }
 

@@ -165,9 +165,9 @@ pub fn fused_gdn_gating_into<A: Real, D: Real, T: Real, B: Real>(
     let [rows, width] = options.rows.check(&args)?;
     let call = args.check()?;
 
-    let family = ("fused_gdn_gating_prefill", T::DTYPE.name());
+    let core = ("fused_gdn_gating_prefill", T::DTYPE.name());
     let stride = [a_stride, b_stride, g_stride, beta_stride].into_iter().fold(0, i64::max);
-    let kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.rows.kernel(&call, &KERNELS, core, width, stride)?;
     let args = GdnGatingArgs {
         a_log: a_log.ptr().any(),
         dt_bias: dt_bias.ptr().any(),

@@ -374,8 +374,8 @@ impl Plan<'_> {
             let constraint = format!("-1, or a row below {}", self.rows);
             call.require_each("indx", &indices, &constraint, |_, index| range.contains(&index))?;
         }
-        let family = ("reduce_grouped", self.variant);
-        let kernel = options.rows.function(&call, &KERNELS, family, &[])?;
+        let core = ("reduce_grouped", self.variant);
+        let kernel = options.rows.function(&call, &KERNELS, core, &[])?;
         if groups == 0 {
             return Ok(());
         }

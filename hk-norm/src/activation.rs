@@ -117,8 +117,8 @@ fn plain<T: Real>(
     let [rows, width] = options.check(&args)?;
     let call = args.check()?;
 
-    let family = ("activation", T::DTYPE.name());
-    let kernel = options.kernel(&call, &KERNELS, family, width, x_stride.max(y_stride))?;
+    let core = ("activation", T::DTYPE.name());
+    let kernel = options.kernel(&call, &KERNELS, core, width, x_stride.max(y_stride))?;
     let args = ActivationArgs {
         x: x.ptr().any(),
         y: y.ptr().any(),

@@ -227,8 +227,8 @@ fn launch<T: Real, R: Real, W: Real>(
 
     let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
     let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
-    let family = ("fused_add_rmsnorm_pad", &*variant);
-    let kernel = options.rows.kernel(&call, &KERNELS, family, padded, stride)?;
+    let core = ("fused_add_rmsnorm_pad", &*variant);
+    let kernel = options.rows.kernel(&call, &KERNELS, core, padded, stride)?;
     let (residual, sum) = fused.unzip();
     let args = FusedAddRmsnormPadArgs {
         x: x.ptr().any(),

@@ -182,8 +182,8 @@ pub fn fused_mul_add_into<'a, T: Real>(
     let width = count.min(ROW);
     let kind = |is_tensor| if is_tensor { "tensor" } else { "number" };
     let variant = format!("{}_{}_{}", T::DTYPE.name(), kind(a.is_tensor), kind(b.is_tensor));
-    let family = ("fused_mul_add", &*variant);
-    let kernel = options.kernel(&call, &KERNELS, family, width, width as i64)?;
+    let core = ("fused_mul_add", &*variant);
+    let kernel = options.kernel(&call, &KERNELS, core, width, width as i64)?;
     let args = FusedMulAddArgs {
         x: x.ptr().any(),
         a: a.base,

@@ -111,9 +111,9 @@ pub fn l2norm_into<T: Real, Y: Real>(
     let [rows, width] = options.check(&args)?;
     let call = args.check()?;
 
-    let family = ("l2norm", T::DTYPE.name());
+    let core = ("l2norm", T::DTYPE.name());
     let stride = x_stride.max(y_stride);
-    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
     let args = L2normArgs {
         x: x.ptr().any(),
         y: out.y.ptr().any(),
@@ -181,8 +181,8 @@ pub fn l2norm_bwd_into<T: Real>(
 
     let variant = format!("bwd_{}", T::DTYPE.name());
     let stride = y_stride.max(dy_stride).max(dx_stride);
-    let family = ("l2norm", &*variant);
-    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+    let core = ("l2norm", &*variant);
+    let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
     let args = L2normBwdArgs {
         y: y.ptr().any(),
         dy: dy.ptr().any(),

@@ -243,8 +243,8 @@ fn launch<T: Real, W: Real, B: Real>(
 
     let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
     let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
-    let family = ("layernorm", &*variant);
-    let mut kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+    let core = ("layernorm", &*variant);
+    let mut kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
     // Rows that are added to are fastest so, as those of `rmsnorm` are.
     if fused.is_some() {
         kernel = kernel.for_all_rows();

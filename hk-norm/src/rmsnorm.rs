@@ -238,8 +238,8 @@ fn launch<T: Real, W: Real>(
 
     let stride = x_stride.max(residual_stride).max(residual_out_stride).max(y_stride);
     let variant = [if fused.is_some() { "add_" } else { "" }, T::DTYPE.name()].concat();
-    let family = ("rmsnorm", &*variant);
-    let mut kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;
+    let core = ("rmsnorm", &*variant);
+    let mut kernel = options.rows.kernel(&call, &KERNELS, core, width, stride)?;
     // Rows that are added to are fastest so.
     if fused.is_some() {
         kernel = kernel.for_all_rows();

@@ -88,8 +88,8 @@ pub fn softmax_into<T: Real, Y: Real>(
     let [rows, width] = options.check(&args)?;
     let call = args.check()?;
 
-    let family = ("softmax", T::DTYPE.name());
-    let kernel = options.kernel(&call, &KERNELS, family, width, x_stride.max(y_stride))?;
+    let core = ("softmax", T::DTYPE.name());
+    let kernel = options.kernel(&call, &KERNELS, core, width, x_stride.max(y_stride))?;
     let args = SoftmaxArgs {
         x: x.ptr().any(),
         y: y.ptr().any(),

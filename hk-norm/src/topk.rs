@@ -180,8 +180,8 @@ fn launch<T: Real, V: Real, I: Column>(
 
     let is_few = width <= FEW[0] && k <= FEW[1];
     let variant = [if is_few { "few_" } else { "" }, T::DTYPE.name()].concat();
-    let family = ("topk", &*variant);
-    let kernel = options.kernel(&call, &KERNELS, family, width, x_stride)?;
+    let core = ("topk", &*variant);
+    let kernel = options.kernel(&call, &KERNELS, core, width, x_stride)?;
     let args = TopkArgs {
         x: x.ptr().any(),
         values: out.values.ptr().any(),

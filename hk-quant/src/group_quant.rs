@@ -34,8 +34,8 @@ pub(crate) fn launch<T: Real, C: ByteCode>(
 ) -> Result<()> {
     let Parts { rows, parts, width, x: [x_stride, x_part], codes: [codes_stride, codes_part] } =
         *of;
-    let family = ("group_quant", T::DTYPE.name());
-    let kernel = options.kernel(&call, &KERNELS, family, width, of.stride())?;
+    let core = ("group_quant", T::DTYPE.name());
+    let kernel = options.kernel(&call, &KERNELS, core, width, of.stride())?;
     let args = GroupQuantArgs {
         x: x.ptr().any(),
         codes: codes.ptr().any(),

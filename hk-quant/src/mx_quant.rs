@@ -59,8 +59,8 @@ pub(crate) fn launch<T: Real, C: Element>(
 ) -> Result<()> {
     let Parts { rows, parts, width, x: [x_stride, x_part], codes: of_codes } = *of;
     let [codes_stride, codes_part] = of_codes.map(|distance| distance / C::PACK as i64);
-    let family = ("mx_quant", T::DTYPE.name());
-    let kernel = options.kernel(&call, &KERNELS, family, width, of.stride())?;
+    let core = ("mx_quant", T::DTYPE.name());
+    let kernel = options.kernel(&call, &KERNELS, core, width, of.stride())?;
     let args = MxQuantArgs {
         x: x.ptr().any(),
         codes: codes.ptr().any(),

@@ -216,7 +216,7 @@ impl<'a> Lean<'a> {
             reserved: 0,
         };
         let [planner, merger] = ["lean_plan", "lean_merge"]
-            .map(|family| KERNELS.function::<LeanArgs>(call.device(), call.op(), family, "", &[]));
+            .map(|core| KERNELS.function::<LeanArgs>(call.device(), call.op(), core, "", &[]));
         let (planner, merger) = (planner?, merger?);
         call.submit(|stream| {
             let planned = LEAN_PROBLEMS as u32;

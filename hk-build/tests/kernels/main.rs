@@ -69,7 +69,7 @@ fn both_architectures_share_one_table() {
     assert_eq!(kernels.run().unwrap().compiled, 6);
     let text = fixture.generated();
     for arch in ["gfx942", "gfx950"] {
-        assert!(text.contains(&format!("arch: \"{arch}\", family: \"scale\"")), "{text}");
+        assert!(text.contains(&format!("arch: \"{arch}\", core: \"scale\"")), "{text}");
     }
     assert_eq!(text.matches("crate::scale::ScaleArgs").count(), 1, "{text}");
 }

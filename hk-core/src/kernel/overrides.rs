@@ -10,8 +10,8 @@
 //! [[kernel]]
 //! package = "hk-gemm"       # the kernel crate
 //! arch = "gfx950"
-//! family = "a16w16"
-//! variant = "bf16"          # left out if the family has only one
+//! core = "a16w16"
+//! variant = "bf16"          # left out if the core has only one
 //!
 //! [[kernel.tile]]
 //! name = "256x256x64"       # a tile of that kernel; `hipkittens kernels` lists them
@@ -50,7 +50,7 @@ struct File {
 struct Entry {
     package: String,
     arch: String,
-    family: String,
+    core: String,
     #[serde(default)]
     variant: String,
     tile: Vec<Rule>,
@@ -141,12 +141,12 @@ impl Overrides {
         let file: File =
             toml::from_str(text).map_err(|error| invalid(error.to_string().trim_end().into()))?;
         let key = |entry: &Entry| {
-            [&entry.package, &entry.arch, &entry.family, &entry.variant].map(String::clone)
+            [&entry.package, &entry.arch, &entry.core, &entry.variant].map(String::clone)
         };
         for (i, entry) in file.kernel.iter().enumerate() {
             if file.kernel[..i].iter().any(|earlier| key(earlier) == key(entry)) {
-                let [package, arch, family, variant] = key(entry);
-                let name = super::kernel_name(&family, &variant);
+                let [package, arch, core, variant] = key(entry);
+                let name = super::kernel_name(&core, &variant);
                 return Err(invalid(format!("{package}: {name} for {arch} is listed twice")));
             }
         }
@@ -165,8 +165,8 @@ impl Overrides {
             if built().next().is_none() {
                 continue;
             }
-            let Some(kernel) = set.kernel(&entry.arch, &entry.family, &entry.variant) else {
-                let name = super::kernel_name(&entry.family, &entry.variant);
+            let Some(kernel) = set.kernel(&entry.arch, &entry.core, &entry.variant) else {
+                let name = super::kernel_name(&entry.core, &entry.variant);
                 let known: Vec<_> = built().map(Kernel::name).collect();
                 return Err(self.unknown(
                     set,
@@ -202,7 +202,7 @@ impl Overrides {
         let entry = self.kernels.iter().find(|entry| {
             entry.package == set.package
                 && entry.arch == kernel.arch
-                && entry.family == kernel.family
+                && entry.core == kernel.core
                 && entry.variant == kernel.variant
         });
         let Some(entry) = entry else { return Ok(None) };

@@ -31,7 +31,7 @@ const SET: KernelSet = KernelSet {
     package: "hk-gemm",
     kernels: &[Kernel {
         arch: "gfx950",
-        family: "a16w16",
+        core: "a16w16",
         variant: "bf16",
         dims: &["m", "n"],
         tiles: &[
@@ -104,7 +104,7 @@ fn overrides(text: &str) -> Result<Overrides, TileFileError> {
 }
 
 const HEAD: &str = "[[kernel]]\npackage = \"hk-gemm\"\narch = \"gfx950\"\n\
-                    family = \"a16w16\"\nvariant = \"bf16\"\n";
+                    core = \"a16w16\"\nvariant = \"bf16\"\n";
 
 #[test]
 fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {

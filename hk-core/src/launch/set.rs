@@ -60,7 +60,7 @@ pub struct TileFunction<A> {
 }
 
 impl KernelSet {
-    /// The kernel of that family and variant for the device, in the tile configuration that serves
+    /// The kernel of that core and variant for the device, in the tile configuration that serves
     /// the problem. Its code object is loaded at the first use on the device.
     ///
     /// # Errors
@@ -71,13 +71,13 @@ impl KernelSet {
         &self,
         device: &Device,
         op: &'static str,
-        family: &str,
+        core: &str,
         variant: &str,
         problem: &[(&str, u64)],
     ) -> Result<TileFunction<A>> {
         let arch = device.arch();
         let tile = self
-            .select(arch.name(), family, variant, problem)
+            .select(arch.name(), core, variant, problem)
             .map_err(|error| selection_error(op, arch, error))?;
         tracing::debug!(op, kernel = tile.symbol, ?problem, "kernel selected");
         TileFunction::open(device, tile)
@@ -92,14 +92,14 @@ impl KernelSet {
         &self,
         device: &Device,
         op: &'static str,
-        family: &str,
+        core: &str,
         variant: &str,
         problem: &[(&str, u64)],
         score: impl Fn(&TileConfig) -> f64,
     ) -> Result<TileFunction<A>> {
         let arch = device.arch();
         let tile = self
-            .select_best(arch.name(), family, variant, problem, score)
+            .select_best(arch.name(), core, variant, problem, score)
             .map_err(|error| selection_error(op, arch, error))?;
         tracing::debug!(op, kernel = tile.symbol, ?problem, "kernel selected");
         TileFunction::open(device, tile)
@@ -113,13 +113,13 @@ impl KernelSet {
         &self,
         device: &Device,
         op: &'static str,
-        family: &str,
+        core: &str,
         variant: &str,
         tile: &str,
     ) -> Result<TileFunction<A>> {
         let arch = device.arch();
         let kernel = self
-            .require(arch.name(), family, variant)
+            .require(arch.name(), core, variant)
             .map_err(|error| selection_error(op, arch, error))?;
         let config = kernel.tile(tile).ok_or_else(|| {
             let names: Vec<_> = kernel.tiles.iter().map(|tile| tile.name).collect();

@@ -78,7 +78,7 @@ impl<'a> RowOptions<'a> {
         args.require(self.workgroups != Some(0), "workgroups", "at least 1", 0)
     }
 
-    /// The kernel of that family and variant for rows of `width` elements, at most `stride` apart.
+    /// The kernel of that core and variant for rows of `width` elements, at most `stride` apart.
     ///
     /// # Errors
     /// [`Error::Value`] if the tile that is asked for does not take such rows, [`Error::NoTile`] if
@@ -87,18 +87,18 @@ impl<'a> RowOptions<'a> {
         &self,
         call: &Call,
         kernels: &KernelSet,
-        (family, variant): (&str, &str),
+        (core, variant): (&str, &str),
         width: usize,
         stride: i64,
     ) -> Result<RowKernel<A>> {
         let problem = [("n", width as u64), ("stride", stride as u64)];
-        let function = self.function(call, kernels, (family, variant), &problem)?;
+        let function = self.function(call, kernels, (core, variant), &problem)?;
         let tile = RowTile::new(call.op(), function.tile(), width, stride)?;
         let fastest = resident(call.device(), function.tile());
         Ok(RowKernel { function, tile, fastest, chosen: self.workgroups, parts: 1 })
     }
 
-    /// The kernel of that family and variant in the tile configuration that is asked for, else the
+    /// The kernel of that core and variant in the tile configuration that is asked for, else the
     /// one that serves the problem.
     ///
     /// # Errors
@@ -107,13 +107,13 @@ impl<'a> RowOptions<'a> {
         &self,
         call: &Call,
         kernels: &KernelSet,
-        (family, variant): (&str, &str),
+        (core, variant): (&str, &str),
         problem: &[(&str, u64)],
     ) -> Result<TileFunction<A>> {
         let (op, device) = (call.op(), call.device());
         match self.tile {
-            Some(name) => kernels.named_function(device, op, family, variant, name),
-            None => kernels.function(device, op, family, variant, problem),
+            Some(name) => kernels.named_function(device, op, core, variant, name),
+            None => kernels.function(device, op, core, variant, problem),
         }
     }
 

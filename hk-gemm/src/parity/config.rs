@@ -26,7 +26,7 @@ impl Config {
     /// Every tile configuration of a core. Variants are called by the element type, and perhaps by the
     /// layout.
     pub(super) fn all(core: &str) -> impl Iterator<Item = Self> {
-        let of_core = move |kernel: &&Kernel| kernel.family == core;
+        let of_core = move |kernel: &&Kernel| kernel.core == core;
         crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
             let (dtype, layout) = kernel.variant.split_once('_').unwrap_or((kernel.variant, ""));
             let layout = Layout::ALL.into_iter().find(|known| known.name() == layout);

@@ -282,7 +282,7 @@ pub(super) fn add_scaled<K: Kind>(
 
 /// Every tile configuration, with the rows, columns and k of a block.
 pub(super) fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
-    let of_core = |kernel: &&Kernel| kernel.family == "experts";
+    let of_core = |kernel: &&Kernel| kernel.core == "experts";
     crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
         kernel.tiles.iter().filter_map(move |tile| {
             let int = |name| usize::try_from(tile.int(name)?).ok();

@@ -418,7 +418,7 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
 
 /// A spec for each tile configuration of a variant.
 pub(super) fn tiles(variant: &str) -> Vec<Spec> {
-    let of_core = |kernel: &&Kernel| kernel.family == "ragged" && kernel.variant == variant;
+    let of_core = |kernel: &&Kernel| kernel.core == "ragged" && kernel.variant == variant;
     let of_kernel = |kernel: &'static Kernel| {
         kernel.tiles.iter().filter_map(move |tile| {
             let int = |name| usize::try_from(tile.int(name)?).ok();

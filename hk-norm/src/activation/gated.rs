@@ -99,9 +99,9 @@ fn gated<T: Real>(
 
     let variant =
         [if weights.is_some() { "weighted_" } else { "gated_" }, T::DTYPE.name()].concat();
-    let family = ("activation", &*variant);
+    let core = ("activation", &*variant);
     let stride = x_stride.max(y_stride).max(weights_stride);
-    let kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.rows.kernel(&call, &KERNELS, core, width, stride)?;
     let args = GatedArgs {
         x: x.ptr().any(),
         weights: weights.map_or(DevicePtr::NULL, TensorSlice::ptr),

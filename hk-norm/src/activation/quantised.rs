@@ -168,9 +168,9 @@ impl ActMulQuant<'_> {
         args.require(slope.is_finite(), "activation", "one with a finite slope", slope)?;
         let call = args.check()?;
 
-        let family = ("act_mul_quant", T::DTYPE.name());
+        let core = ("act_mul_quant", T::DTYPE.name());
         let stride = x_stride.max(codes_stride * C::PACK as i64);
-        let kernel = self.rows.kernel(&call, &KERNELS, family, width, stride)?;
+        let kernel = self.rows.kernel(&call, &KERNELS, core, width, stride)?;
         let args = ActMulQuantArgs {
             x: x.ptr().any(),
             codes: codes.ptr().any(),

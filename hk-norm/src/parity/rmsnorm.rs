@@ -113,7 +113,7 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
 fn moved<T: Real, W: Real>(spec: &Spec) -> Option<[usize; 2]> {
     const ACCESS: usize = 64 * 16;
     let mut kernels = crate::KERNELS.kernels.iter();
-    let is_it = |kernel: &&Kernel| (kernel.family, kernel.variant) == ("rmsnorm", T::DTYPE.name());
+    let is_it = |kernel: &&Kernel| (kernel.core, kernel.variant) == ("rmsnorm", T::DTYPE.name());
     let tile = kernels.find(is_it)?.tile(spec.tile?)?;
     let workgroups = spec.workgroups? as usize;
     let int = |name| usize::try_from(tile.int(name)?).ok();

@@ -165,8 +165,8 @@ pub fn fused_rms_gated_fp8_group_quant_into<T: Real, W: Real, C: Fp8>(
 
     let kernel = |width, stride: i64| {
         let stride = x_stride.max(z_stride).max(stride);
-        let family = ("gated_rms_quant", T::DTYPE.name());
-        options.rows.kernel::<GatedRmsQuantArgs>(&call, &KERNELS, family, width, stride)
+        let core = ("gated_rms_quant", T::DTYPE.name());
+        options.rows.kernel::<GatedRmsQuantArgs>(&call, &KERNELS, core, width, stride)
     };
     let whole = kernel(width, codes_stride)?;
     let by_group = if step == Step::Groups { Some(kernel(group, codes_stride)?) } else { None };

@@ -57,9 +57,9 @@ pub fn fused_silu_mul_fp8_per_tensor_static_quant_into<T: Real, C: Fp8>(
     args.input("scale", scale, &["1"]).contiguous()?;
     let call = args.check()?;
 
-    let family = ("silu_mul_quant", T::DTYPE.name());
+    let core = ("silu_mul_quant", T::DTYPE.name());
     let stride = x_stride.max(codes_stride);
-    let kernel = options.rows.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.rows.kernel(&call, &KERNELS, core, width, stride)?;
     let args = SiluMulQuantArgs {
         x: x.ptr().any(),
         scale: scale.ptr(),

@@ -276,9 +276,9 @@ impl Dequantize<'_> {
         let [rows, width] = options.check_rows(&args, dims[0])?;
         let call = args.check()?;
 
-        let family = ("dequant", T::DTYPE.name());
+        let core = ("dequant", T::DTYPE.name());
         let stride = codes_stride.max(y_stride);
-        let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+        let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
         let [scales_row_stride, scales_group_stride] = scales.strides;
         let args = DequantArgs {
             codes: codes.ptr().any(),

@@ -54,10 +54,9 @@ pub fn per_block_quant_into<T: Real, C: ByteCode>(
     let [rows, width] = options.check_rows(&args, "m")?;
     let call = args.check()?;
 
-    let family = ("block_quant", T::DTYPE.name());
+    let core = ("block_quant", T::DTYPE.name());
     let stride = x_stride.max(codes_stride);
-    let kernel: RowKernel<BlockQuantArgs> =
-        options.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel: RowKernel<BlockQuantArgs> = options.kernel(&call, &KERNELS, core, width, stride)?;
     if rows == 0 {
         return Ok(());
     }

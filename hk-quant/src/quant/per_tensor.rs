@@ -79,9 +79,9 @@ pub(crate) fn quantise_by<T: Real, C: ByteCode>(
     let [rows, width] = options.check(&args)?;
     let call = args.check()?;
 
-    let family = ("static_quant", T::DTYPE.name());
+    let core = ("static_quant", T::DTYPE.name());
     let stride = x_stride.max(codes_stride);
-    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
     let args = StaticQuantArgs {
         x: x.ptr().any(),
         scale: scale.ptr(),
@@ -122,9 +122,9 @@ pub fn dynamic_per_tensor_quant_into<T: Real, C: ByteCode>(
     let variant = format!("amax_{}", T::DTYPE.name());
     let amax: RowKernel<AmaxArgs> =
         options.kernel(&call, &KERNELS, ("static_quant", &variant), width, x_stride)?;
-    let family = ("static_quant", T::DTYPE.name());
+    let core = ("static_quant", T::DTYPE.name());
     let quantise: RowKernel<StaticQuantArgs> =
-        options.kernel(&call, &KERNELS, family, width, stride)?;
+        options.kernel(&call, &KERNELS, core, width, stride)?;
     let workgroups = amax.workgroups(rows).min(MOST_WORKGROUPS);
     let [largest] = call.workspace([workgroups as usize * size_of::<u32>()])?;
     let amax_args = AmaxArgs {

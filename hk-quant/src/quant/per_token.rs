@@ -66,9 +66,9 @@ pub fn per_token_quant_into<T: Real, C: ByteCode>(
     let [rows, width] = options.check(&args)?;
     let call = args.check()?;
 
-    let family = ("row_quant", T::DTYPE.name());
+    let core = ("row_quant", T::DTYPE.name());
     let stride = x_stride.max(codes_stride);
-    let kernel = options.kernel(&call, &KERNELS, family, width, stride)?;
+    let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
     let args = RowQuantArgs {
         x: x.ptr().any(),
         codes: out.codes.ptr().any(),

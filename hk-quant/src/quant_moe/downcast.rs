@@ -178,8 +178,8 @@ fn quantise_columns<T: Real, C: MxCode>(
         return Ok(());
     }
 
-    let family = ("mx_columns", T::DTYPE.name());
-    let function = options.rows.function::<MxColumnsArgs>(&call, &KERNELS, family, &[])?;
+    let core = ("mx_columns", T::DTYPE.name());
+    let function = options.rows.function::<MxColumnsArgs>(&call, &KERNELS, core, &[])?;
     let most = options.rows.most_workgroups(call.device(), function.tile());
     let workgroups = parts.div_ceil(WAVES).min(most as usize) as u32;
     let [codes_matrix, codes_stride] = codes.map(|of| of / C::PACK as i64);

@@ -15,8 +15,8 @@ use crate::registry::KernelCrate;
 pub(crate) struct Core {
     /// The crate that has it.
     pub(crate) package: &'static str,
-    /// The family of its kernels.
-    pub(crate) family: &'static str,
+    /// Its name, which its kernels carry.
+    pub(crate) name: &'static str,
     /// Its kernels.
     pub(crate) kernels: Vec<CoreKernel>,
 }
@@ -32,10 +32,10 @@ impl Core {
     pub(crate) fn all(of: &KernelCrate) -> Vec<Self> {
         let mut cores: Vec<Self> = Vec::new();
         for kernel in of.kernels.kernels {
-            let known = cores.iter().position(|core| core.family == kernel.family);
+            let known = cores.iter().position(|core| core.name == kernel.core);
             let at = known.unwrap_or_else(|| {
-                let (package, family) = (of.kernels.package, kernel.family);
-                cores.push(Self { package, family, kernels: Vec::new() });
+                let (package, name) = (of.kernels.package, kernel.core);
+                cores.push(Self { package, name, kernels: Vec::new() });
                 cores.len() - 1
             });
             let tiles = kernel.tiles.iter();

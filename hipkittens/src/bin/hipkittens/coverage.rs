@@ -181,7 +181,7 @@ pub(crate) fn report(
             print_gaps(&core, &figures, &sources, json)?;
             // Of code of the other architecture, nothing is known.
             if watch.by_arch.len() == Arch::ALL.len() {
-                stale += Reason::complain(&reasons.coverage, core.family, Reason::is_idle);
+                stale += Reason::complain(&reasons.coverage, core.name, Reason::is_idle);
             }
             rows.push((core, figures));
         }
@@ -230,7 +230,7 @@ pub(crate) fn figures(
         }
         let mut gap = Gap { place, kernels, arch, symbol, copies, reason: None };
         let (of, place) = (&reasons.coverage, &gap.place);
-        let reason = Reason::find(of, sources, core.family, place, &[gap.what()]);
+        let reason = Reason::find(of, sources, core.name, place, &[gap.what()]);
         gap.reason = reason.map(str::to_owned);
         figures.gaps.push(gap);
     }
@@ -247,7 +247,7 @@ fn print_gaps(core: &Core, figures: &Figures, sources: &Sources, json: bool) -> 
             let line = json!({
                 "gap": gap.what(),
                 "crate": core.package,
-                "core": core.family,
+                "core": core.name,
                 "source": place.lines(),
                 "op": place.op,
                 "kernels": kernels,
@@ -263,7 +263,7 @@ fn print_gaps(core: &Core, figures: &Figures, sources: &Sources, json: bool) -> 
                 (_, 1) => String::new(),
                 (lacks, count) => format!(", {lacks} of {count} copies"),
             };
-            writeln!(out, "\n{} {}: {}{many}", core.family, place.op, gap.what())?;
+            writeln!(out, "\n{} {}: {}{many}", core.name, place.op, gap.what())?;
             place.print(&mut out, sources)?;
             let lack = &copies.lacks[0];
             let (offset, instruction) = (lack.offset, &lack.instruction);
@@ -295,14 +295,14 @@ fn print_rows(rows: &[(Core, Figures)], json: bool) -> io::Result<()> {
     }
     for (core, figures) in rows {
         let Figures { kernels, unlaunched, instructions, places, .. } = figures;
-        let (package, family) = (core.package, core.family);
+        let (package, core) = (core.package, core.name);
         let one_sided = figures.count(Gap::is_branch);
         let unexecuted = figures.gaps.len() - one_sided;
         let unexplained = figures.count(|gap| gap.reason.is_none());
         if json {
             let line = json!({
                 "crate": package,
-                "core": family,
+                "core": core,
                 "kernels": kernels,
                 "unlaunched": unlaunched,
                 "instructions": instructions,
@@ -315,7 +315,7 @@ fn print_rows(rows: &[(Core, Figures)], json: bool) -> io::Result<()> {
         } else {
             writeln!(
                 out,
-                "{package:<8} {family:<12} {kernels:>7} {unlaunched:>10} {instructions:>12} \
+                "{package:<8} {core:<12} {kernels:>7} {unlaunched:>10} {instructions:>12} \
                  {places:>7} {unexecuted:>10} {one_sided:>9} {unexplained:>11}",
             )?;
         }

@@ -76,7 +76,7 @@ fn kernels(folder: &Path) -> &'static KernelSet {
         resources: Resources::default(),
     };
     let kernel =
-        Kernel { arch: "gfx950", family: "toy", variant: "", dims: &[], tiles: vec![tile].leak() };
+        Kernel { arch: "gfx950", core: "toy", variant: "", dims: &[], tiles: vec![tile].leak() };
     Box::leak(Box::new(KernelSet { package: "toys", kernels: vec![kernel].leak() }))
 }
 
@@ -106,7 +106,7 @@ fn case(set: &'static KernelSet, first: i32) -> Case {
 fn core_of(set: &KernelSet) -> Core {
     let tile = &set.kernels[0].tiles[0];
     let kernels = vec![CoreKernel { arch: "gfx950", tile }];
-    Core { package: "toys", family: "toy", kernels }
+    Core { package: "toys", name: "toy", kernels }
 }
 
 const REASON: &str = r#"

@@ -152,16 +152,16 @@ fn change(
     let mut row = Row::new(core);
     // Of code that was left out, nothing is known.
     if request.kernel.is_none() && request.device.is_empty() {
-        row.stale = Reason::complain(reasons, core.family, |reason| {
+        row.stale = Reason::complain(reasons, core.name, |reason| {
             let covered = |copy: &Copy| {
                 copy.alterations.iter().any(|altered| reason.covers(&what(copy, &altered.inst)))
             };
-            let about = |place| reason.is_about(sources, core.family, place);
+            let about = |place| reason.is_about(sources, core.name, place);
             !places.iter().any(|(place, copies)| about(place) && copies.iter().any(covered))
         });
     }
     let progress = bar(jobs.len());
-    progress.set_message(format!("{} {}", core.package, core.family));
+    progress.set_message(format!("{} {}", core.package, core.name));
     let next = Mutex::new(0..jobs.len());
     let turn = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = |answers: &Sender<_>| {
@@ -204,7 +204,7 @@ fn change(
             {
                 let answer = first.remove();
                 let reason = (answer.outcome == Outcome::Survived).then(|| {
-                    Reason::find(reasons, sources, core.family, mutant.place, &mutant.what())
+                    Reason::find(reasons, sources, core.name, mutant.place, &mutant.what())
                 });
                 let reason = reason.flatten();
                 row.add(&answer, reason.is_some());
@@ -269,7 +269,7 @@ fn show(
     if request.json {
         let line = json!({
             "crate": core.package,
-            "core": core.family,
+            "core": core.name,
             "kernel": symbol,
             "arch": arch,
             "offset": offset,
@@ -287,8 +287,8 @@ fn show(
         });
         writeln!(out, "{line}")?;
     } else if answer.outcome == Outcome::Survived {
-        let family = core.family;
-        writeln!(out, "\n{family} survived on {} cases: {inst} -> {altered}", answer.cases)?;
+        let core = core.name;
+        writeln!(out, "\n{core} survived on {} cases: {inst} -> {altered}", answer.cases)?;
         place.print(&mut out, sources)?;
         writeln!(out, "  {symbol} {arch} +{offset:#x}, {copies} copies in {kernels} kernels")?;
         writeln!(out, "  {}", reason.unwrap_or("no reason is stated"))?;
@@ -299,7 +299,7 @@ fn show(
 /// The mutants of one core by outcome.
 struct Row {
     package: &'static str,
-    family: &'static str,
+    core: &'static str,
     counts: [usize; 5],
     unexplained: usize,
     /// Reasons that speak of nothing.
@@ -308,8 +308,8 @@ struct Row {
 
 impl Row {
     fn new(core: &Core) -> Self {
-        let (package, family) = (core.package, core.family);
-        Self { package, family, counts: [0; 5], unexplained: 0, stale: 0 }
+        let (package, core) = (core.package, core.name);
+        Self { package, core, counts: [0; 5], unexplained: 0, stale: 0 }
     }
 
     fn add(&mut self, answer: &Answer, explained: bool) {
@@ -351,14 +351,14 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
         )?;
     }
     for row in rows {
-        let Row { package, family, counts, unexplained, .. } = row;
+        let Row { package, core, counts, unexplained, .. } = row;
         let [parity, fault, sanitizer, equivalent, survived] = counts;
         let all: usize = counts.iter().sum();
         let share = row.share();
         if json {
             let line = json!({
                 "crate": package,
-                "core": family,
+                "core": core,
                 "seed": seed,
                 "mutants": all,
                 "parity": parity,
@@ -373,7 +373,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
         } else {
             writeln!(
                 out,
-                "{package:<8} {family:<12} {all:>7} {parity:>6} {fault:>6} {sanitizer:>9} \
+                "{package:<8} {core:<12} {all:>7} {parity:>6} {fault:>6} {sanitizer:>9} \
                  {equivalent:>10} {survived:>8} {unexplained:>11} {:>6.1}%",
                 100.0 * share,
             )?;
