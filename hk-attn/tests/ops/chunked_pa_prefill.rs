@@ -1,7 +1,8 @@
 //! The op of the module `chunked_pa_prefill` against their references, and what they refuse.
 
 use crate::common::devices;
-use hk_attn::parity;
+use hk_attn::{PaPrefillOptions, PrefixCache, Tensor, bf16, chunked_prefill_paged_decode, parity};
+use hk_core::Error;
 
 #[test]
 fn chunked_pa_prefill_has_parity() {
@@ -11,4 +12,49 @@ fn chunked_pa_prefill_has_parity() {
 #[test]
 fn chunked_pa_prefill_rejects_wrong_tensors() {
     hk_ref::run_rejections("chunked_pa_prefill", &parity::cases(), &devices());
+}
+
+#[test]
+fn chunked_pa_prefill_looks_at_pages_bounds_and_lengths() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        // Pages of two slots, of which a sequence has three at most.
+        let (four, three, two) = (of(&[4, 4, 16]), of(&[4, 3, 16]), of(&[4, 2, 16]));
+        let (keys, values) = (of(&[5, 2, 2, 2, 8]), of(&[5, 2, 16, 2]));
+        let call = |q, pages: [i32; 6], bounds: [i32; 3], lengths: [i32; 2], most, options: &_| {
+            let index =
+                |values: &[i32], shape: &[usize]| Tensor::from_slice(&stream, values, shape);
+            let (table, bounds) = (index(&pages, &[2, 3])?, index(&bounds, &[3])?);
+            let lengths = index(&lengths, &[2])?;
+            let cache = PrefixCache {
+                key_cache: &keys,
+                value_cache: &values,
+                b_loc: (&table).into(),
+                b_start_loc: (&bounds).into(),
+                b_seq_len: (&lengths).into(),
+            };
+            chunked_prefill_paged_decode(q, &two, &two, &cache, most, options)?;
+            stream.synchronize()
+        };
+        // Three new tokens behind three, and a step whose three tokens are in the cache.
+        let (pages, bounds, lengths) = ([4, 0, 99, 3, 1, 99], [0, 3, 4], [6, 3]);
+        let options = PaPrefillOptions::default();
+        assert!(call(&four, pages, bounds, lengths, 3, &options).is_ok());
+        for (arg, q, pages, bounds, lengths, most, options) in [
+            ("hq", &three, pages, bounds, lengths, 3, options),
+            ("scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
+            ("query_start_loc", &four, pages, [1, 3, 4], lengths, 3, options),
+            ("query_start_loc", &four, pages, [0, 5, 4], lengths, 5, options),
+            ("max_query_len", &four, pages, bounds, lengths, 2, options),
+            ("seq_lens", &four, pages, bounds, [2, 3], 3, options),
+            ("seq_lens", &four, pages, bounds, [10, 3], 3, options),
+            ("seq_lens", &four, pages, bounds, [6, -1], 3, options),
+            ("block_table", &four, [4, 5, 99, 3, 1, 99], bounds, lengths, 3, options),
+            ("block_table", &four, [4, 0, 99, 3, -1, 99], bounds, lengths, 3, options),
+        ] {
+            let error = call(q, pages, bounds, lengths, most, &options).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
+        }
+    }
 }

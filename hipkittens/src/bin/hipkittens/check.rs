@@ -13,6 +13,7 @@ use hk_sim::sanitize::Checks;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use crate::budgets::Spent;
 use crate::coverage::Watch;
 use crate::table::Table;
 use crate::{coverage, is_closed, registry, tensors};
@@ -112,11 +113,16 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         progress.set_message(device.to_string());
         let cases: Vec<_> = runs.iter().map(|(.., case)| *case).collect();
         let mut inputs = runs.iter().map(|(_, input, _)| *input);
-        let look = Look { checks: request.sanitize.unwrap_or_default(), counts: request.json };
+        let checks = request.sanitize.unwrap_or_default();
+        let look = Look { checks, counts: device.is_simulated() };
+        let mut spent = Spent::default();
         hk_ref::run_cases(device, &cases, look, |case, report| {
             progress.inc(1);
             progress.set_message(format!("{device} {}", case.info.title()));
             let input = inputs.next().flatten();
+            if input.is_none() {
+                spent.note(case, &report);
+            }
             if let Some(failure) = &report.failure {
                 failures += 1;
                 let title = case.info.title();
@@ -131,6 +137,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         });
         if closed.is_err() {
             break;
+        }
+        for complaint in spent.complaints() {
+            failures += 1;
+            progress.suspend(|| eprintln!("hipkittens: {device}: {complaint}"));
         }
     }
     progress.finish_and_clear();

@@ -1,5 +1,6 @@
 //! The `hipkittens` command.
 
+mod budgets;
 mod check;
 mod cores;
 mod coverage;
