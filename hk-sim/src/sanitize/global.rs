@@ -195,7 +195,10 @@ impl GroupChecker<'_> {
             .region(range.start, &mut self.last_region)
             .is_some_and(|(_, region)| range.end() <= region.base + region.len);
         let notes = launch.notes;
-        if fits && (!writes || notes.inputs.is_empty() && notes.read_only.is_empty()) {
+        let touches =
+            |only: &std::ops::Range<u64>| only.start < range.end() && range.start < only.end;
+        let protected = || notes.inputs.iter().chain(&notes.read_only).any(touches);
+        if fits && !(writes && protected()) {
             return;
         }
         for lane in ones(reach.global) {

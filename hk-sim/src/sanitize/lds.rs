@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::clock::{Class, Clock, Epoch, Foreign, Knowledge, Known, Strength, View};
+use super::clock::{Class, Epoch, Knowledge, Known, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
 use super::group::{GroupChecker, WaveState};
 use super::launch::{Draft, Key, Who};
@@ -41,37 +41,10 @@ pub(super) struct LdsShadow {
     touched: Vec<bool>,
     /// Whether a direct-to-LDS load was seen since then.
     direct: bool,
-    /// Whether anybody wrote since then. Until then reads are but listed, since they cannot be in
-    /// conflict with each other, and mostly all are complete before somebody writes.
-    written: bool,
-    listed: Listed,
     /// Bytes that were written with defined values.
     defined: Bytes,
     /// Where the undefined values come from that were stored, by the offset of the dword.
     origins: HashMap<u64, OriginId>,
-}
-
-/// Reads that are not in the shadow yet.
-#[derive(Debug, Default)]
-struct Listed {
-    /// Each with the index of the instruction and the end of its ranges.
-    reads: Vec<(Epoch, u32, usize)>,
-    ranges: Vec<Range>,
-}
-
-/// Most reads that are listed.
-const MOST_LISTED: usize = 512;
-
-impl Listed {
-    fn clear(&mut self) {
-        self.reads.clear();
-        self.ranges.clear();
-    }
-
-    fn add(&mut self, ranges: &[Range], epoch: Epoch, index: u32) {
-        self.ranges.extend_from_slice(ranges);
-        self.reads.push((epoch, index, self.ranges.len()));
-    }
 }
 
 /// What a wave knew when it wrote to LDS: whoever sees what it wrote may know that too.
@@ -123,8 +96,6 @@ impl LdsShadow {
             pages: (0..pages).map(|_| ShadowPage::default()).collect(),
             touched: vec![false; pages],
             direct: false,
-            written: false,
-            listed: Listed::default(),
             defined: Bytes::default(),
             origins: HashMap::new(),
         }
@@ -149,8 +120,7 @@ impl LdsShadow {
                 page.clear();
             }
         }
-        self.listed.clear();
-        (self.direct, self.written) = (false, false);
+        self.direct = false;
     }
 
     /// Notes an access; what lies outside is reported and not executed.
@@ -162,47 +132,10 @@ impl LdsShadow {
         mode: Mode,
         observer: &mut Observer<'_>,
     ) {
-        let reads = mode == Mode::Read && !self.written;
-        if reads && self.listed.reads.len() < MOST_LISTED {
-            return self.listed.add(ranges, view.epoch, index);
-        }
-        self.note_listed();
-        self.written |= mode.writes();
-        self.note(ranges, view, index, mode, observer);
-    }
-
-    fn note(
-        &mut self,
-        ranges: &[Range],
-        view: &View<'_>,
-        index: u32,
-        mode: Mode,
-        observer: &mut Observer<'_>,
-    ) {
         by_page(ranges, self.limit, |page, ranges| {
             self.touched[page as usize] = true;
             self.pages[page as usize].access(ranges, view, index, mode, observer);
         });
-    }
-
-    /// Takes the reads that are listed into the shadow. What their waves knew of each other then is
-    /// of no concern: more of them are kept than need be.
-    fn note_listed(&mut self) {
-        if self.listed.reads.is_empty() {
-            return;
-        }
-        let mut listed = std::mem::take(&mut self.listed);
-        let (clock, foreign) = (Clock::default(), Foreign::default());
-        let mut observer =
-            Observer { conflict: &mut |_| {}, is_same: &|_, _| false, overlaps: false };
-        let mut start = 0;
-        for &(epoch, index, end) in &listed.reads {
-            let view = View { epoch, clock: &clock, foreign: &foreign, lds: true };
-            self.note(&listed.ranges[start..end], &view, index, Mode::Read, &mut observer);
-            start = end;
-        }
-        listed.clear();
-        self.listed = listed;
     }
 }
 

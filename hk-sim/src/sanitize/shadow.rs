@@ -1,6 +1,6 @@
 //! Who accessed which bytes last.
 
-use super::clock::{Epoch, View};
+use super::clock::{Clock, Epoch, Foreign, View};
 use super::footprint::{Span, Touch};
 use crate::exec::effects::Range;
 
@@ -129,7 +129,24 @@ pub(super) struct ShadowPage {
     /// Accesses of a set in the order in which they were made.
     later: Vec<Later>,
     recent: Recent,
+    /// Reads that are not in the cells yet, as long as nobody writes to the page: they cannot be in
+    /// conflict with each other, and mostly nobody ever writes, or all of them are over by then.
+    listed: Vec<Listed>,
+    /// Whether reads are listed.
+    lists: bool,
 }
+
+/// A read of bytes of a page.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    epoch: Epoch,
+    index: u32,
+    from: u16,
+    to: u16,
+}
+
+/// Most reads of a page that are listed.
+const MOST_LISTED: usize = 512;
 
 /// What was found out for an instruction. The units that it accesses mostly have the same history.
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,7 +168,7 @@ impl Default for ShadowPage {
     fn default() -> Self {
         let cells = vec![Cell::default(); PAGE as usize >> COARSEST];
         let (sets, later, recent) = (vec![(0, 0)], Vec::new(), Recent::default());
-        Self { shift: COARSEST, cells, sets, later, recent }
+        Self { shift: COARSEST, cells, sets, later, recent, listed: Vec::new(), lists: true }
     }
 }
 
@@ -162,6 +179,8 @@ impl ShadowPage {
         self.sets.truncate(1);
         self.later.clear();
         self.recent = Recent::default();
+        self.listed.clear();
+        self.lists = true;
     }
 
     /// Notes accesses by the instruction `index` to ranges of the page, and tells the observer of
@@ -174,6 +193,15 @@ impl ShadowPage {
         mode: Mode,
         observer: &mut Observer<'_>,
     ) {
+        if self.lists {
+            match mode {
+                Mode::Compare => return,
+                Mode::Read if self.listed.len() + ranges.len() <= MOST_LISTED => {
+                    return self.list(ranges, view.epoch, index);
+                }
+                _ => self.note_listed(view.lds),
+            }
+        }
         while let Some((range, others)) = ranges.split_first() {
             let alike = if mode == Mode::Read { self.read_alike(ranges, view.epoch) } else { 0 };
             if alike != 0 {
@@ -182,6 +210,27 @@ impl ShadowPage {
                 self.access_units((range.start, range.end()), view, index, mode, observer);
                 ranges = others;
             }
+        }
+    }
+
+    fn list(&mut self, ranges: &[Range], epoch: Epoch, index: u32) {
+        let within = |range: &Range| {
+            let from = range.start % PAGE;
+            Listed { epoch, index, from: from as u16, to: (from + u64::from(range.len)) as u16 }
+        };
+        self.listed.extend(ranges.iter().map(within));
+    }
+
+    /// Takes the reads that are listed into the cells, and lists no more. What their waves knew of each
+    /// other then is of no concern: more of them are kept than need be.
+    fn note_listed(&mut self, lds: bool) {
+        self.lists = false;
+        let (clock, foreign) = (Clock::default(), Foreign::default());
+        let mut observer =
+            Observer { conflict: &mut |_| {}, is_same: &|_, _| false, overlaps: false };
+        for Listed { epoch, index, from, to } in std::mem::take(&mut self.listed) {
+            let view = View { epoch, clock: &clock, foreign: &foreign, lds };
+            self.access_units((from.into(), to.into()), &view, index, Mode::Read, &mut observer);
         }
     }
 
@@ -294,8 +343,11 @@ impl ShadowPage {
     }
 
     /// What was done to the units that were accessed at all; `base` is the address of the page.
-    pub(super) fn touched(&self, base: u64) -> impl Iterator<Item = Span> {
-        self.cells.iter().zip(0u64..).filter_map(move |(cell, unit)| {
+    pub(super) fn touched(&self, base: u64) -> Vec<Span> {
+        if self.lists {
+            return self.read_spans(base);
+        }
+        let spans = self.cells.iter().zip(0u64..).filter_map(|(cell, unit)| {
             let written = cell.write.is_some();
             let write = match (written, cell.write.is_device()) {
                 (false, _) => Touch::default(),
@@ -315,7 +367,26 @@ impl ShadowPage {
             let instruction = Some(if written { cell.writer } else { reader? });
             let len = 1 << self.shift;
             Some(Span { instruction, ..Span::new(base + (unit << self.shift), len, touch) })
-        })
+        });
+        spans.collect()
+    }
+
+    /// The same of a page whose reads are listed.
+    fn read_spans(&self, base: u64) -> Vec<Span> {
+        let bounds = self.listed.iter().fold(1 << COARSEST, |all, read| all | read.from | read.to);
+        let shift = bounds.trailing_zeros();
+        let mut units = vec![(Touch::default(), None); PAGE as usize >> shift];
+        for Listed { epoch, index, from, to } in &self.listed {
+            let touch = if epoch.is_device() { Touch::ATOMIC_READ } else { Touch::READ };
+            for unit in &mut units[usize::from(*from) >> shift..usize::from(*to) >> shift] {
+                *unit = (unit.0 | touch, unit.1.or(Some(*index)));
+            }
+        }
+        let spans = units.into_iter().zip(0u64..).filter_map(|((touch, instruction), unit)| {
+            instruction?;
+            Some(Span { instruction, ..Span::new(base + (unit << shift), 1 << shift, touch) })
+        });
+        spans.collect()
     }
 
     /// Tells which instructions wrote what the bytes from `from` to `to` of the page hold.
