@@ -20,7 +20,8 @@
 //! let ids = Tensor::from_slice(&stream, &[2, 0], &[2])?;
 //! let places = Tensor::from_slice(&stream, &[0, 1], &[2])?;
 //! let options = EmbeddingOptions::default().plus(&positions, &places);
-//! assert_eq!(embedding(&words, &ids, &options)?.to_vec()?, [15.0, 26.0, 31.0, 42.0]);
+//! let y: Tensor<f32> = embedding(&words, &ids, &options)?;
+//! assert_eq!(y.to_vec()?, [15.0, 26.0, 31.0, 42.0]);
 //! # }
 //! # Ok::<(), hk_core::Error>(())
 //! ```
@@ -96,11 +97,11 @@ impl<'a, T: Real> EmbeddingOptions<'a, T> {
 /// than three tables, or an id is no row of its table and
 /// [looked at](EmbeddingOptions::validate_indices), and [`Error::NoTile`] if there is no tile of that
 /// name.
-pub fn embedding<'a, T: Real>(
+pub fn embedding<'a, T: Real, Y: Real>(
     table: &TensorSlice<T>,
     ids: impl Into<Indices<'a>>,
     options: &EmbeddingOptions<'_, T>,
-) -> Result<Tensor<T>> {
+) -> Result<Tensor<Y>> {
     let ids = ids.into();
     let width = table.shape().last().copied().unwrap_or_default();
     let mut y = Tensor::empty(table.stream(), &[ids.shape(), &[width]].concat())?;
@@ -134,7 +135,7 @@ impl EmbeddingTable {
     const NONE: Self = Self { base: AnyPtr::NULL, stride: 0, rows: 0, ids: IndexList::NONE };
 }
 
-/// As [`embedding`], into `y`, which may have another element type.
+/// As [`embedding`], into `y`.
 ///
 /// # Errors
 /// As [`embedding`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has another shape than the ids,

@@ -6,7 +6,7 @@ use hk_attn::{AttentionOptions, MhaOut, VarlenOptions, mha_varlen_fwd_into};
 use hk_core::dtype::f16;
 use hk_core::{Activation, Result, Stream, Tensor};
 use hk_gemm::{GemmOptions, gemm_a16w16};
-use hk_norm::{EmbeddingOptions, RowOptions, embedding_into, layernorm};
+use hk_norm::{EmbeddingOptions, RowOptions, embedding, layernorm};
 
 use super::settings::Settings;
 use super::{ModelError, Weights};
@@ -231,12 +231,10 @@ impl Bert {
     }
 
     fn embed(&self, batch: &Batch) -> Result<Tensor<f16>> {
-        let mut x = Tensor::empty(batch.ids.stream(), &[batch.tokens, self.config.hidden_size])?;
         let options = EmbeddingOptions::default()
             .plus(&self.positions, &batch.positions)
             .plus(&self.segments, &batch.segments);
-        embedding_into(&self.words, &batch.ids, &options, &mut *x)?;
-        Ok(x)
+        embedding(&self.words, &batch.ids, &options)
     }
 }
 

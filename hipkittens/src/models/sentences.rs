@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hk_core::{Stream, Tensor};
-use hk_norm::{L2normOut, MeanPoolOptions, RowOptions, l2norm_into, mean_pool};
+use hk_norm::{MeanPoolOptions, RowOptions, l2norm, mean_pool};
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
 use super::settings::Settings;
@@ -93,9 +93,7 @@ impl SentenceEncoder {
             let tokens = sentences.iter().map(|sentence| sentence.ids.len()).sum();
             let x = self.bert.forward(&batch, || progress(tokens))?;
             let means: Tensor<f32> = mean_pool(&x, &batch.cu_seqlens, &MeanPoolOptions::default())?;
-            let mut y = Tensor::<f32>::empty(&self.stream, means.shape())?;
-            let out = L2normOut { y: &mut *y, rstd: None };
-            l2norm_into(&means, EPS, &RowOptions::default(), out)?;
+            let y = l2norm(&means, EPS, &RowOptions::default())?;
             vectors.extend(y.to_vec()?.chunks_exact(y.row_len()).map(<[f32]>::to_vec));
         }
         Ok(vectors)
