@@ -20,8 +20,12 @@ struct MeanPoolArgs {
 
 namespace {
 
+// Sums of waves, by halves of 16 bytes, so that those of lanes are next to each other.
+template <class Tile>
+using wave_sums = vec<f32, 4>[Tile::threads / wave_size][2][wave_size];
+
 template <class Tile, bool Ragged, class Y>
-__device__ inline void mean_pool_of(const MeanPoolArgs& args) {
+__device__ inline void mean_pool_of(const MeanPoolArgs& args, wave_sums<Tile>& sums) {
   using T = typename Tile::T;
   using place = row_place<wave_size, Ragged>;
   constexpr u32 waves = Tile::threads / wave_size, depth = Tile::DEPTH;
@@ -49,8 +53,6 @@ __device__ inline void mean_pool_of(const MeanPoolArgs& args) {
     }
   }
 
-  // By halves of 16 bytes, so that lanes are next to each other.
-  __shared__ vec<f32, 4> sums[waves][2][wave_size];
   const u32 lane = lane_id(), wave = wave_id();
   for (int half = 0; half < 2; ++half) {
     const int e = half * 4;
@@ -68,12 +70,13 @@ __device__ inline void mean_pool_of(const MeanPoolArgs& args) {
 
 template <class Tile>
 __device__ inline void mean_pool(const MeanPoolArgs& args) {
+  __shared__ wave_sums<Tile> sums;
   with_type(static_cast<dtype>(args.y_type), [&](auto zero) {
     using Y = decltype(zero);
     if (row_place<wave_size, true>::is_ragged(args.width)) {
-      mean_pool_of<Tile, true, Y>(args);
+      mean_pool_of<Tile, true, Y>(args, sums);
     } else {
-      mean_pool_of<Tile, false, Y>(args);
+      mean_pool_of<Tile, false, Y>(args, sums);
     }
   });
 }
