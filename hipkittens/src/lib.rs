@@ -1,5 +1,8 @@
 //! GPU kernels for AMD CDNA3 and CDNA4: re-exports of every kernel crate.
 
+#[cfg(feature = "models")]
+pub mod models;
+
 pub use hk_core::prelude::*;
 
 pub use hk_attn as attn;

@@ -1,4 +1,5 @@
-//! The README's table of modules: those of the catalogue, and what the command says of them.
+//! The README's tables of modules: those of the catalogue and those beside it, and what the command
+//! says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -22,11 +23,29 @@ fn objects(args: &[&str]) -> Vec<Value> {
     shown.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-/// Modules with their crates, in the catalogue's order.
-fn catalogue() -> Vec<(&'static str, &'static str)> {
+/// A row of `catalog.csv`.
+#[derive(Clone, Copy)]
+struct Module {
+    name: &'static str,
+    package: &'static str,
+    /// `catalogue`, or `models` if whole models need it besides.
+    set: &'static str,
+}
+
+/// Every module, in the order of the file.
+fn modules() -> Vec<Module> {
     let mut lines = include_str!("../catalog.csv").lines();
-    assert_eq!(lines.next(), Some("module,crate"));
-    lines.map(|line| line.split_once(',').expect("two columns")).collect()
+    assert_eq!(lines.next(), Some("module,crate,set"));
+    let module = |line: &'static str| match *line.split(',').collect::<Vec<_>>() {
+        [name, package, set @ ("catalogue" | "models")] => Module { name, package, set },
+        _ => panic!("{line}: not a module, its crate, and catalogue or models"),
+    };
+    lines.map(module).collect()
+}
+
+/// Those of the catalogue, and the others.
+fn sets() -> (Vec<Module>, Vec<Module>) {
+    modules().into_iter().partition(|module| module.set == "catalogue")
 }
 
 /// The product of a case's sizes.
@@ -57,48 +76,59 @@ fn working(device: &str) -> BTreeMap<String, BTreeSet<String>> {
     working
 }
 
+/// The ops of each module that work on a chip.
+type Chip = (&'static str, BTreeMap<String, BTreeSet<String>>);
+
 fn section() -> String {
     let chips = [("gfx942", "sim:mi325x"), ("gfx950", "sim:mi355x")];
     let chips = chips.map(|(arch, device)| (arch, working(device)));
-    let catalogue = catalogue();
+    let all = modules();
     let kernels = objects(&["kernels"]);
     for (arch, working) in &chips {
         for module in working.keys() {
-            let entry = catalogue.iter().find(|(name, _)| name == module);
-            let (_, package) = entry.unwrap_or_else(|| panic!("{module} is not in the catalogue"));
+            let entry = all.iter().find(|of| of.name == module);
+            let Module { package, .. } =
+                entry.unwrap_or_else(|| panic!("{module} is not in catalog.csv"));
             let built = |kernel: &Value| kernel["crate"] == *package && kernel["arch"] == *arch;
             assert!(kernels.iter().any(built), "{package} has no kernels for {arch}");
         }
     }
-    let exists = |module: &str| chips.iter().any(|(_, working)| working.contains_key(module));
-    let (present, absent): (Vec<_>, Vec<_>) =
-        catalogue.iter().partition(|(module, _)| exists(module));
-
-    let mut text = format!(
-        "{} of the {} modules exist:\n\n| module | crate | ops | MI300X, MI325X (gfx942) | MI350X, \
-         MI355X (gfx950) |\n|---|---|---|---|---|\n",
+    let exists = |of: &Module| chips.iter().any(|(_, working)| working.contains_key(of.name));
+    let (catalogue, beside) = sets();
+    let (present, absent): (Vec<_>, Vec<_>) = catalogue.iter().partition(|module| exists(module));
+    format!(
+        "{} of the {} modules exist:\n\n{}{}\nWhole models need besides:\n\n{}",
         present.len(),
         catalogue.len(),
+        table(&present, &chips),
+        missing(&absent),
+        table(&beside, &chips),
+    )
+}
+
+/// What of these modules works.
+fn table(modules: &[Module], chips: &[Chip; 2]) -> String {
+    let mut text = String::from(
+        "| module | crate | ops | MI300X, MI325X (gfx942) | MI350X, MI355X (gfx950) |\n\
+         |---|---|---|---|---|\n",
     );
-    for (module, package) in present {
-        let works = |(_, working): &(_, BTreeMap<String, BTreeSet<String>>)| {
-            working.get(module).cloned().unwrap_or_default()
-        };
+    for Module { name, package, .. } in modules {
+        let works = |(_, working): &Chip| working.get(*name).cloned().unwrap_or_default();
         let [cdna3, cdna4] = [works(&chips[0]), works(&chips[1])];
         let all: Vec<_> = cdna3.union(&cdna4).map(|op| format!("`{op}`")).collect();
         let verdict = |ops: &BTreeSet<String>| match ops.len() {
-            n if n == all.len() => "works",
             0 => "does not exist",
+            n if n == all.len() => "works",
             _ => "works in part",
         };
         let (ops, cdna3, cdna4) = (all.join(", "), verdict(&cdna3), verdict(&cdna4));
-        let _ = writeln!(text, "| `{module}` | `{package}` | {ops} | {cdna3} | {cdna4} |");
+        let _ = writeln!(text, "| `{name}` | `{package}` | {ops} | {cdna3} | {cdna4} |");
     }
-    text + &missing(&absent)
+    text
 }
 
 /// Modules that do not exist, by crate, if there are any.
-fn missing(absent: &[(&str, &str)]) -> String {
+fn missing(absent: &[Module]) -> String {
     if absent.is_empty() {
         return String::new();
     }
@@ -108,7 +138,7 @@ fn missing(absent: &[(&str, &str)]) -> String {
         absent.len(),
     );
     let mut by_crate: Vec<(&str, Vec<&str>)> = Vec::new();
-    for &(module, package) in absent {
+    for &Module { name: module, package, .. } in absent {
         match by_crate.iter_mut().find(|(known, _)| *known == package) {
             Some((_, modules)) => modules.push(module),
             None => by_crate.push((package, vec![module])),
@@ -138,11 +168,12 @@ fn the_table_of_modules_is_what_the_command_says() {
 
 #[test]
 fn the_catalogue_has_95_modules_each_once_in_crates_that_exist() {
-    let catalogue = catalogue();
-    let names: BTreeSet<_> = catalogue.iter().map(|(module, _)| module).collect();
-    assert_eq!((catalogue.len(), names.len()), (95, 95));
-    for (module, package) in catalogue {
+    let (catalogue, beside) = sets();
+    let all = catalogue.iter().chain(&beside);
+    let names: BTreeSet<_> = all.clone().map(|module| module.name).collect();
+    assert_eq!((catalogue.len(), names.len()), (95, 95 + beside.len()));
+    for Module { name, package, .. } in all {
         let manifest = format!("{}/../{package}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
-        assert!(std::fs::exists(&manifest).unwrap_or(false), "{module}: no crate {package}");
+        assert!(std::fs::exists(&manifest).unwrap_or(false), "{name}: no crate {package}");
     }
 }

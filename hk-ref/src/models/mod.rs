@@ -1,0 +1,3 @@
+//! References of whole models.
+
+pub mod bert;
