@@ -37,9 +37,13 @@
 
 mod aligned;
 mod choice;
+mod coded_mx;
+mod codes;
 mod config;
 mod dense;
+mod fp8_blocks;
 mod mxfp4;
+mod ragged;
 mod room;
 mod weights;
 
@@ -50,8 +54,10 @@ use hk_core::op::{Arguments, Call};
 use hk_core::{Result, Tensor, TensorSlice};
 
 use choice::Choice;
+pub use coded_mx::{A4w4Weights, A8w4Weights, MxProduct, MxWeights, Mxfp8Weights};
 pub use config::FusedMoeConfig;
 pub use dense::DenseWeights;
+pub use fp8_blocks::{Fp8BlockWeights, Fp8Matrices};
 pub use mxfp4::{MxMatrices, Mxfp4Weights};
 use room::Room;
 pub use weights::ExpertWeights;

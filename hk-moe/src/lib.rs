@@ -32,7 +32,8 @@ pub mod reduce_grouped;
 
 pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
 pub use fused_moe::{
-    DenseWeights, ExpertWeights, FusedMoe, FusedMoeConfig, MxMatrices, Mxfp4Weights, Router,
+    A4w4Weights, A8w4Weights, DenseWeights, ExpertWeights, Fp8BlockWeights, Fp8Matrices, FusedMoe,
+    FusedMoeConfig, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, Mxfp8Weights, Router,
     SharedExpert,
 };
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
