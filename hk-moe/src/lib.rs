@@ -32,9 +32,9 @@ pub mod reduce_grouped;
 
 pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
 pub use fused_moe::{
-    A4w4Weights, A8w4Weights, DenseWeights, ExpertWeights, Fp8BlockWeights, Fp8Matrices, FusedMoe,
-    FusedMoeConfig, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, Mxfp8Weights, Router,
-    SharedExpert,
+    A4w4Weights, A8w4Weights, A8w8Weights, ByteMatrices, DenseWeights, ExpertWeights,
+    Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, MxMatrices, MxProduct, MxWeights,
+    Mxfp4Weights, Mxfp8Weights, Router, SharedExpert,
 };
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
 pub use moe_align_block_size::{

@@ -1,7 +1,30 @@
-//! What the kernels of `hk/mx_quant.h` and `hk/group_quant.h` take, which make rows of codes.
+//! What the kernels of `hk/row_quant.h`, `hk/group_quant.h` and `hk/mx_quant.h` take, which make rows of
+//! codes.
 
 use super::quant::{BlockScales, GroupScales};
-use crate::{AnyPtr, kernel_args};
+use crate::{AnyPtr, DevicePtr, kernel_args};
+
+kernel_args! {
+    /// Arguments of the kernels of `hk/row_quant.h`.
+    pub struct RowQuantArgs {
+        /// Rows.
+        pub x: AnyPtr,
+        /// Their codes.
+        pub codes: AnyPtr,
+        /// The scale of each row.
+        pub scales: DevicePtr<f32>,
+        /// Elements from row to row.
+        pub x_stride: i64,
+        /// Codes from row to row.
+        pub codes_stride: i64,
+        /// Rows.
+        pub rows: u32,
+        /// Elements of a row.
+        pub width: u32,
+        /// The enum `byte_format` of `hk/quant.h`.
+        pub format: u32,
+    }
+}
 
 kernel_args! {
     /// Arguments of the kernels of `hk/group_quant.h`.

@@ -5,7 +5,7 @@ use hk_core::op::Arguments;
 use hk_core::op::quant::{
     BlockScales, ByteCode, GroupScales, MX_BLOCK, MxCode, MxRound, ScaleLayout,
 };
-use hk_core::op::quant_rows::{GroupQuantArgs, MxQuantArgs};
+use hk_core::op::quant_rows::{GroupQuantArgs, MxQuantArgs, RowQuantArgs};
 use hk_core::op::rows::RowOptions;
 use hk_core::{Result, TensorSlice};
 
@@ -72,6 +72,34 @@ pub(super) fn in_groups<T: Real, C: ByteCode>(
         scales: GroupScales::new::<C>(scales, strides, GROUP),
         rows: rows as u32,
         width: width as u32,
+    };
+    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
+    unsafe { kernel.launch(call, rows, &args) }
+}
+
+/// Gives rows codes, and a scale each.
+pub(super) fn in_rows<T: Real, C: ByteCode>(
+    x: &TensorSlice<T>,
+    codes: &mut TensorSlice<C>,
+    scales: &mut TensorSlice<f32>,
+) -> Result<()> {
+    let mut args = Arguments::new(OP);
+    let x_stride = args.input("x", x, &["..", "n"]).rows()?;
+    let [rows, width] = args.sizes(["..", "n"])?;
+    let codes_stride = args.output("codes", codes, &["..", "n"]).rows()?;
+    args.output("scales", scales, &[".."]).contiguous()?;
+    let call = args.check()?;
+    let core = ("row_quant", T::DTYPE.name());
+    let kernel = RowOptions::default().kernel(&call, &KERNELS, core, width, x_stride)?;
+    let args = RowQuantArgs {
+        x: x.ptr().any(),
+        codes: codes.ptr_mut().any(),
+        scales: scales.ptr_mut(),
+        x_stride,
+        codes_stride,
+        rows: rows as u32,
+        width: width as u32,
+        format: C::CODE,
     };
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
     unsafe { kernel.launch(call, rows, &args) }

@@ -6,18 +6,19 @@ use hk_core::Arch;
 use hk_core::dtype::{
     DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16,
 };
-use hk_core::op::quant::{Fp8, MxCode, MxRound};
+use hk_core::op::quant::{ByteCode, Fp8, MxCode, MxRound};
 use hk_ref::moe::fused_moe::Bound;
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
-use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant};
+use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant};
 use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup};
 
 use super::super::loads::Load;
 use super::spec::{Route, Spec};
 use super::{Operands, case, rounded};
 use crate::{
-    Activation, DenseWeights, ExpertElement, ExpertWeights, Fp8BlockWeights, Fp8Matrices,
-    MxMatrices, MxProduct, MxWeights, Mxfp4Weights, RaggedElement, RaggedOutput,
+    A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeights,
+    Fp8BlockWeights, Fp8Matrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, RaggedElement,
+    RaggedOutput,
 };
 
 /// GPT-OSS's.
@@ -191,6 +192,54 @@ where
     }
 }
 
+/// What rows are as codes with a scale each.
+fn in_rows<C: ByteCode>(row: Vec<f64>) -> Vec<f64> {
+    let (codes, scales) = per_token_quant::<C>(&row, row.len(), C::MOST);
+    codes.iter().map(|code| code * f64::from(scales[0])).collect()
+}
+
+/// Matrices of 8 bits with a scale each, or for each row, and their numbers.
+fn bytes<C: ByteCode>(
+    s: &mut Setup,
+    [name, of_scales]: [&'static str; 2],
+    [here, rows, columns]: [usize; 3],
+    per_row: bool,
+) -> (impl Fn() -> ByteMatrices<C> + use<C>, Vec<f64>) {
+    let codes = s.input::<C>(name, &[here, rows, columns], Draw::Codes);
+    let shape = [here, rows];
+    let shape = if per_row { &shape[..] } else { &shape[..1] };
+    let scales = s.input::<f32>(of_scales, shape, Draw::Powers(-11, -8));
+    let (of_codes, by) = (codes.numbers(), scales.numbers());
+    let rows_of_scale = if per_row { columns } else { rows * columns };
+    let numbers = of_codes.iter().enumerate().map(|(at, code)| code * by[at / rows_of_scale]);
+    let numbers = numbers.collect();
+    (move || ByteMatrices { codes: codes.get(), scales: scales.get() }, numbers)
+}
+
+fn a8w8<T, C, const PER_ROW: bool>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: ByteCode + RaggedElement + Debug,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = bytes::<C>(s, ["w1", "w1_scales"], [here, rows, hidden], PER_ROW);
+    let (w2, of_w2) = bytes::<C>(s, ["w2", "w2_scales"], [here, hidden, inner], PER_ROW);
+    let (bound, sanity) = coded(T::DTYPE, E4M3);
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: true,
+        of_x: Box::new(in_rows::<C>),
+        of_z: Box::new(|row| in_rows::<C>(rounded::<T>(row))),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = A8w8Weights::new(w1(), w2());
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
 /// Layers of models, of reduced size, and what is at the ends of what can be.
 fn specs() -> Vec<Spec> {
     let new = Spec::new;
@@ -289,4 +338,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<_, bf16>(cases, ("fp8", CDNA3), wide(), fp8_blocks::<bf16, F8E4M3Fnuz, 128>);
     all::<_, f16>(cases, ("fp8 rows", CDNA4), few(), fp8_blocks::<f16, F8E4M3, 1>);
     all::<_, f16>(cases, ("fp8 rows", CDNA3), few(), fp8_blocks::<f16, F8E4M3Fnuz, 1>);
+
+    all::<_, bf16>(cases, ("i8", None), with_swiglu(), a8w8::<bf16, i8, true>);
+    all::<_, f32>(cases, ("i8", None), few(), a8w8::<f16, i8, false>);
+    all::<_, bf16>(cases, ("e4m3", CDNA4), with_swiglu(), a8w8::<bf16, F8E4M3, false>);
+    all::<_, bf16>(cases, ("e4m3", CDNA3), with_swiglu(), a8w8::<bf16, F8E4M3Fnuz, false>);
 }
