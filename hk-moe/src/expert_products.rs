@@ -104,6 +104,7 @@ pub struct BlockScales<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct MoeGemmOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
+    bias: Option<&'a TensorSlice<f32>>,
     pub(crate) scales: Option<BlockScales<'a>>,
     pub(crate) tile: Option<&'a str>,
 }
@@ -113,6 +114,13 @@ impl<'a> MoeGemmOptions<'a> {
     #[must_use]
     pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
         self.weights = Some(weights);
+        self
+    }
+
+    /// Adds these numbers of each expert to the sums of columns, `[E, n]`, before all else. For ops that
+    /// are composed of products.
+    pub(crate) const fn bias(mut self, bias: &'a TensorSlice<f32>) -> Self {
+        self.bias = Some(bias);
         self
     }
 
@@ -133,6 +141,12 @@ impl<'a> MoeGemmOptions<'a> {
 }
 
 impl MoeGemmOptions<'_> {
+    /// Declares the biases, if there are such, as a step.
+    pub(crate) fn add_bias(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
+        let Some(bias) = self.bias else { return Ok(()) };
+        steps.push(args, ["bias"; 3], Step::Add(bias.into(), Extent::ExpertColumns, 1.0))
+    }
+
     /// Declares the weights, if there are such, as a step.
     pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
         let Some(weights) = self.weights else { return Ok(()) };
@@ -195,6 +209,7 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
     let mut gate = None;
     match form {
         Form::Plain(activation) => {
+            options.add_bias(&mut args, &mut steps)?;
             if let Some(activation) = activation {
                 steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
             }

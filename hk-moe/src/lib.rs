@@ -4,8 +4,10 @@
 //! feature `cdna3` or `cdna4`, or both, to have code for the chips.
 
 mod activation;
+mod expert_map;
 mod expert_products;
 mod expert_sort;
+pub mod fused_moe;
 mod interleave;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
@@ -29,6 +31,11 @@ mod ragged_products;
 pub mod reduce_grouped;
 
 pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
+pub use fused_moe::{
+    A4w4Weights, A8w4Weights, A8w8Weights, ByteMatrices, DenseWeights, ExpertWeights,
+    Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, MxMatrices, MxProduct, MxWeights,
+    Mxfp4Weights, Mxfp8Weights, Router, SharedExpert,
+};
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
 pub use moe_align_block_size::{
     MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,

@@ -91,6 +91,7 @@ pub fn moe_mxfp4_into<T: Real16 + ExpertElement, Y: Real>(
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
         let mut steps = Lowered::default();
+        options.add_bias(args, &mut steps)?;
         options.weigh(args, &mut steps)?;
         Ok(steps)
     };

@@ -2,6 +2,7 @@
 //! command `hipkittens check`.
 
 mod experts;
+mod fused_moe;
 mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
@@ -49,6 +50,11 @@ pub fn cases() -> Vec<Case> {
     moe_op_silu_fused::add(&mut cases);
     cases.extend(reduce_grouped::cases());
     cases
+}
+
+/// Every case of the layer that is composed of the ops. It stands beside the catalogue of modules.
+pub fn layer_cases() -> Vec<Case> {
+    fused_moe::cases()
 }
 
 /// The kernels that were built into this crate.

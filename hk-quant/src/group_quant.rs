@@ -3,26 +3,12 @@
 use hk_core::dtype::Real;
 use hk_core::op::Call;
 use hk_core::op::quant::{ByteCode, GroupScales};
+use hk_core::op::quant_rows::GroupQuantArgs;
 use hk_core::op::rows::RowOptions;
-use hk_core::{AnyPtr, Result, TensorSlice, kernel_args};
+use hk_core::{Result, TensorSlice};
 
 use crate::KERNELS;
 use crate::flatten::Parts;
-
-kernel_args! {
-    /// Arguments of the kernel, as `kernels/group_quant.hip` declares them.
-    pub(crate) struct GroupQuantArgs {
-        x: AnyPtr,
-        codes: AnyPtr,
-        x_stride: i64,
-        codes_stride: i64,
-        x_part: i64,
-        codes_part: i64,
-        scales: GroupScales,
-        rows: u32,
-        width: u32,
-    }
-}
 
 /// Launches it, on arguments that were checked.
 pub(crate) fn launch<T: Real, C: ByteCode>(

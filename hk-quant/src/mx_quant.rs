@@ -3,8 +3,9 @@
 use hk_core::dtype::{DType, Element, Real};
 use hk_core::op::Call;
 use hk_core::op::quant::{BlockScales, MxCode};
+use hk_core::op::quant_rows::MxQuantArgs;
 use hk_core::op::rows::RowOptions;
-use hk_core::{AnyPtr, Result, TensorSlice, kernel_args};
+use hk_core::{Result, TensorSlice};
 
 use crate::KERNELS;
 use crate::flatten::Parts;
@@ -29,23 +30,6 @@ impl MxFormat {
             (DType::F8E5M2, _) => Self::E5M2,
             _ => Self::E4M3,
         }
-    }
-}
-
-kernel_args! {
-    /// Arguments of the kernel, as `kernels/mx_quant.hip` declares them.
-    pub(crate) struct MxQuantArgs {
-        x: AnyPtr,
-        codes: AnyPtr,
-        x_stride: i64,
-        codes_stride: i64,
-        x_part: i64,
-        codes_part: i64,
-        scales: BlockScales,
-        rows: u32,
-        width: u32,
-        format: u32,
-        parts: u32,
     }
 }
 

@@ -50,6 +50,7 @@ pub mod product;
 mod product_beside;
 pub mod product_pair;
 pub mod quant;
+pub mod quant_rows;
 pub mod ragged;
 mod record;
 pub mod rows;

@@ -82,6 +82,20 @@ impl Spec {
     }
 }
 
+/// An activation, as references take it.
+pub(super) fn act(activation: Activation) -> Act {
+    match activation {
+        Activation::None => Act::None,
+        Activation::GeluTanh => Act::GeluTanh,
+        Activation::SiluAndMul => Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
+        Activation::Swiglu { alpha, limit, add_residual } => Act::Swiglu {
+            alpha: alpha.into(),
+            limit: limit.map_or(f64::INFINITY, f64::from),
+            offset: if add_residual { 1.0 } else { 0.0 },
+        },
+    }
+}
+
 /// What calls an op.
 pub(super) type Call<Y> =
     Box<dyn Fn(&RaggedGates<'_>, &MoeRaggedOptions<'_>, &mut TensorSlice<Y>) -> Result<()>>;
@@ -201,16 +215,7 @@ impl Common {
                 sums[gate / each].push(place);
             }
         }
-        let act = match self.spec.act {
-            Activation::None => Act::None,
-            Activation::GeluTanh => Act::GeluTanh,
-            Activation::SiluAndMul => Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
-            Activation::Swiglu { alpha, limit, add_residual } => Act::Swiglu {
-                alpha: alpha.into(),
-                limit: limit.map_or(f64::INFINITY, f64::from),
-                offset: if add_residual { 1.0 } else { 0.0 },
-            },
-        };
+        let act = act(self.spec.act);
         let bias = self.bias.as_ref().map(Arg::numbers);
         let gammas = self.gammas.as_ref().map(Arg::numbers);
         let [rows_of_y, columns] = self.results();

@@ -3,6 +3,7 @@
 
 mod common;
 
+mod fused_moe;
 mod interleave;
 mod moe_align_block_size;
 mod moe_bitmatrix;

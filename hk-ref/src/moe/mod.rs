@@ -1,5 +1,6 @@
 //! References of `hk-moe`.
 
+pub mod fused_moe;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
 pub mod moe_expt_data;

@@ -37,6 +37,12 @@ impl Act {
         if matches!(self, Self::Swiglu { .. }) { 2 } else { 1 }
     }
 
+    /// What becomes of a column, or of two.
+    pub fn value(self, x: &[f64]) -> f64 {
+        let near: Vec<_> = x.iter().map(|x| Near { value: *x, error: 0.0 }).collect();
+        self.of(&near).value
+    }
+
     fn of(self, x: &[Near]) -> Near {
         match self {
             Self::None => x[0],

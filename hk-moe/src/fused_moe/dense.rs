@@ -1,0 +1,136 @@
+//! Weights of 16 bits.
+
+use hk_core::dtype::{Real, Real16};
+use hk_core::op::Arguments;
+use hk_core::{Activation as Plain, Result, Tensor, TensorSlice};
+
+use super::aligned::{Aligned, AlignedScratch, down_options};
+use super::room::Room;
+use super::weights::{Layer, Sizes, W1, W2, Work, declare_biases, define_inner, limit_sizes};
+use super::{FusedMoeConfig, OP};
+use crate::activation::Activation;
+use crate::expert_products::{ExpertElement, Form, MoeGemmOptions, launch};
+use crate::reduce_grouped::{ReduceGroupedOptions, Residual, reduce_grouped_into};
+
+/// Weights of bf16 or f16, as tokens have: w1 `[E, 2 inner, hidden]` with an activation of gates, else
+/// `[E, inner, hidden]`, and w2 `[E, hidden, inner]`.
+#[derive(Debug)]
+pub struct DenseWeights<T: Real16> {
+    w1: Tensor<T>,
+    w2: Tensor<T>,
+    b1: Option<Tensor<f32>>,
+    b2: Option<Tensor<f32>>,
+    in_pairs: bool,
+}
+
+impl<T: Real16> DenseWeights<T> {
+    /// Of both products. Of w1, the rows of gates come first, then those of what they let through.
+    pub const fn new(w1: Tensor<T>, w2: Tensor<T>) -> Self {
+        Self { w1, w2, b1: None, b2: None, in_pairs: false }
+    }
+
+    /// What is added to the sums of each expert's columns, `[E, rows of w1]` and `[E, hidden]`.
+    #[must_use]
+    pub fn biases(mut self, b1: Tensor<f32>, b2: Tensor<f32>) -> Self {
+        (self.b1, self.b2) = (Some(b1), Some(b2));
+        self
+    }
+
+    /// Row 2j of w1, and of its bias, is a gate and row 2j + 1 what it lets through, as
+    /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them. Takes every activation of
+    /// gates and biases, and a launch more; in halves the only activation is
+    /// [`Activation::SiluAndMul`], without a bias.
+    #[must_use]
+    pub const fn pairs(mut self) -> Self {
+        self.in_pairs = true;
+        self
+    }
+}
+
+/// What products hand to each other.
+#[derive(Debug)]
+pub struct DenseScratch<T: Real16> {
+    common: AlignedScratch<T>,
+    /// Sums of pairs, `[gates, 2 inner]`.
+    sums: Option<Tensor<f32>>,
+}
+
+impl<T: Real16 + ExpertElement> Layer for DenseWeights<T> {
+    type Hidden = T;
+    type Scratch = DenseScratch<T>;
+
+    fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
+        let Self { w1, w2, b1, b2, in_pairs } = self;
+        let activation = config.activation;
+        define_inner(args, w1.shape(), activation.is_gated());
+        args.input("w1", w1, W1).adjacent::<3>()?;
+        args.input("w2", w2, W2).adjacent::<3>()?;
+        limit_sizes(args)?;
+        declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
+        activation.check(args)?;
+        let got = format!("{activation:?}");
+        let in_halves = activation.is_gated() && !in_pairs;
+        let fits = !in_halves || activation == Activation::SiluAndMul;
+        args.require(fits, "activation", "SiluAndMul, of halves of 16 bits", got)?;
+        args.require(!in_halves || b1.is_none(), "b1", "none, of halves of 16 bits", "one")?;
+        // Weights would be behind a bias or an activation.
+        let fits = !config.weighs_input || in_halves;
+        let constraint = "false, of 16-bit weights that are not in halves";
+        args.require(fits, "apply_router_weight_on_input", constraint, config.weighs_input)
+    }
+
+    fn scratch(
+        &self,
+        room: &mut Room<'_>,
+        sizes: &Sizes,
+        config: &FusedMoeConfig,
+    ) -> Result<DenseScratch<T>> {
+        let common = AlignedScratch::new(room, sizes)?;
+        let has_sums = self.in_pairs && config.activation.is_gated();
+        let shape = [sizes.gates(), 2 * sizes.inner];
+        let sums = has_sums.then(|| room.tensor(&shape)).transpose()?;
+        Ok(DenseScratch { common, sums })
+    }
+
+    fn forward<Y: Real>(
+        &self,
+        scratch: &mut DenseScratch<T>,
+        work: &Work<'_, T>,
+        residual: Option<Residual<'_, Y>>,
+        out: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let DenseScratch { common, sums } = scratch;
+        let Work { config, sizes, x, .. } = *work;
+        let (tokens, all) = (work.tokens(), work.gates());
+        let weights = work.weights.reshape(&[all, 1])?;
+        let products = |Aligned { gates, z, y }: Aligned<'_, T>| {
+            let up = MoeGemmOptions::default();
+            let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
+            let operands = [x, &*self.w1];
+            let of_tokens = [tokens, sizes.slots, sizes.inner];
+            if let Some(sums) = sums {
+                let shape = [tokens, sizes.slots, 2 * sizes.inner];
+                let mut h = sums.narrow_mut(0, 0..all)?.reshape_mut(&shape)?;
+                launch((OP, Form::Plain(None)), operands, &gates, sizes.slots, &up, &mut h)?;
+                let h = h.reshape(&[1, all, 2 * sizes.inner])?;
+                let options = ReduceGroupedOptions::new(config.activation);
+                reduce_grouped_into::<_, T>(&h, None, None, &options, z)?;
+            } else {
+                let form = match config.activation {
+                    Activation::None => Form::Plain(None),
+                    Activation::GeluTanh => Form::Plain(Some(Plain::GeluTanh)),
+                    Activation::SiluAndMul | Activation::Swiglu { .. } => Form::Gated(Plain::Silu),
+                };
+                let weights = config.weighs_input.then_some(work.weights);
+                let up = weights.into_iter().fold(up, MoeGemmOptions::topk_weights);
+                let mut z = z.reshape_mut(&of_tokens)?;
+                launch((OP, form), operands, &gates, sizes.slots, &up, &mut z)?;
+            }
+            let weights = (!config.weighs_input).then_some(&*weights);
+            let down = down_options(self.b2.as_deref(), weights);
+            let mut y = y.reshape_mut(&[all, 1, sizes.hidden])?;
+            launch((OP, Form::Plain(None)), [&*z, &*self.w2], &gates, 1, &down, &mut y)
+        };
+        common.forward(work, products, residual, out)
+    }
+}

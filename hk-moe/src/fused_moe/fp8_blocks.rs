@@ -1,0 +1,156 @@
+//! Weights of 8-bit floating point with a scale for each block of 128 rows by 128 columns.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use hk_core::dtype::{Real, Real16};
+use hk_core::op::Arguments;
+use hk_core::op::quant::{ByteCode, Fp8};
+use hk_core::{Result, Tensor, TensorSlice};
+
+use super::FusedMoeConfig;
+use super::codes::{GROUP, in_groups};
+use super::ragged::{Codes, Products, RaggedScratch};
+use super::room::Room;
+use super::weights::{
+    HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, define_inner, limit_sizes,
+    refuse_weighed_input,
+};
+use crate::expert_products::ExpertElement;
+use crate::moe_op_gemm_a8w8::RaggedElement;
+use crate::moe_op_gemm_a8w8_blockscale::{RaggedScales, moe_a8w8_blockscale_into};
+use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
+use crate::reduce_grouped::Residual;
+
+/// Matrices of 8-bit floating point, in the flavour of the chip, and the scales of their blocks.
+#[derive(Debug)]
+pub struct Fp8Matrices<C: Fp8> {
+    /// The numbers, `[E, rows, columns]`.
+    pub codes: Tensor<C>,
+    /// The scales of 128 rows by 128 columns each, `[E, ceil(rows / 128), ceil(columns / 128)]`. Those of w1
+    /// may be of one row by 128 columns, `[E, rows, ceil(columns / 128)]`.
+    pub scales: Tensor<f32>,
+}
+
+/// Weights of e4m3 in the flavour of the chip, with scales of blocks of 128 by 128, of which tokens, and
+/// rows between the products, are made e4m3 with a scale for each 128 numbers: w1
+/// `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
+/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]` without
+/// gates, and w2 `[E, hidden, inner]`.
+///
+/// Where gates and what they let through were halves with blocks of their own, neighbours have other
+/// scales, so that each row needs its own: repeat those of the blocks, and make them neighbours as well.
+#[derive(Debug)]
+pub struct Fp8BlockWeights<T: Real16, C: Fp8> {
+    w1: Fp8Matrices<C>,
+    w2: Fp8Matrices<C>,
+    hidden: PhantomData<fn() -> T>,
+}
+
+impl<T: Real16, C: Fp8> Fp8BlockWeights<T, C> {
+    /// Of both products.
+    pub const fn new(w1: Fp8Matrices<C>, w2: Fp8Matrices<C>) -> Self {
+        Self { w1, w2, hidden: PhantomData }
+    }
+
+    /// Whether each row of w1 has scales of its own.
+    fn has_rows(&self) -> bool {
+        let rows = |of: &[usize]| of.get(1).copied().unwrap_or_default();
+        let (rows, scales) = (rows(self.w1.codes.shape()), rows(self.w1.scales.shape()));
+        scales == rows && rows > 1
+    }
+}
+
+/// Rows of numbers with a scale for each 128 of them.
+#[derive(Debug)]
+pub struct Fp8Codes<C: Fp8> {
+    codes: Tensor<C>,
+    scales: Tensor<f32>,
+}
+
+impl<C: Fp8> Codes for Fp8Codes<C> {
+    fn new(room: &mut Room<'_>, [rows, width]: [usize; 2]) -> Result<Self> {
+        let codes = room.tensor(&[rows, width])?;
+        Ok(Self { codes, scales: room.tensor(&[rows, width.div_ceil(GROUP)])? })
+    }
+}
+
+impl<T, C> Products<T, Fp8Codes<C>> for Fp8BlockWeights<T, C>
+where
+    T: Real16 + RaggedOutput,
+    C: Fp8 + ByteCode + RaggedElement,
+{
+    fn encode(&self, x: &TensorSlice<T>, to: &mut Fp8Codes<C>) -> Result<()> {
+        let rows = x.rows();
+        let mut codes = to.codes.narrow_mut(0, 0..rows)?;
+        in_groups(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
+    }
+
+    fn multiply(
+        &self,
+        is_second: bool,
+        x: &Fp8Codes<C>,
+        rows: usize,
+        gates: &RaggedGates<'_>,
+        options: &MoeRaggedOptions<'_>,
+        y: &mut TensorSlice<T>,
+    ) -> Result<()> {
+        let w = if is_second { &self.w2 } else { &self.w1 };
+        let group_n = if !is_second && self.has_rows() { 1 } else { GROUP };
+        let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
+        let scales = RaggedScales::default().x(&scales).w(&w.scales).group_n(group_n);
+        moe_a8w8_blockscale_into(&codes, &w.codes, &scales, gates, options, y)
+    }
+}
+
+impl<T, C> Layer for Fp8BlockWeights<T, C>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: Fp8 + ByteCode + RaggedElement + Debug,
+{
+    type Hidden = T;
+    type Scratch = RaggedScratch<T, Fp8Codes<C>>;
+
+    fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
+        const UP_GROUPS: &str = "ceil(rows(w1) / 128)";
+        const HIDDEN_GROUPS: &str = "ceil(hidden / 128)";
+        const INNER_GROUPS: &str = "ceil(inner / 128)";
+        let Self { w1, w2, .. } = self;
+        define_inner(args, w1.codes.shape(), config.activation.is_gated());
+        args.input("w1", &w1.codes, W1).adjacent::<3>()?;
+        args.input("w2", &w2.codes, W2).adjacent::<3>()?;
+        limit_sizes(args)?;
+        let [up, hidden, inner] = args.sizes([UP, HIDDEN, INNER])?;
+        args.define(UP_GROUPS, up.div_ceil(GROUP));
+        args.define(HIDDEN_GROUPS, hidden.div_ceil(GROUP));
+        args.define(INNER_GROUPS, inner.div_ceil(GROUP));
+        let of_w1: &[&str] = if self.has_rows() {
+            &[HERE, UP, HIDDEN_GROUPS]
+        } else {
+            &[HERE, UP_GROUPS, HIDDEN_GROUPS]
+        };
+        args.input("w1_scales", &w1.scales, of_w1).strides::<3>()?;
+        args.input("w2_scales", &w2.scales, &[HERE, HIDDEN_GROUPS, INNER_GROUPS]).strides::<3>()?;
+        config.activation.check(args)?;
+        refuse_weighed_input(args, config)
+    }
+
+    fn scratch(
+        &self,
+        room: &mut Room<'_>,
+        sizes: &Sizes,
+        _: &FusedMoeConfig,
+    ) -> Result<Self::Scratch> {
+        RaggedScratch::new(room, sizes)
+    }
+
+    fn forward<Y: Real>(
+        &self,
+        scratch: &mut Self::Scratch,
+        work: &Work<'_, T>,
+        residual: Option<Residual<'_, Y>>,
+        out: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        scratch.forward(work, self, [None; 2], residual, out)
+    }
+}

@@ -1,0 +1,346 @@
+//! Formats of weights, and their cases.
+
+use std::fmt::Debug;
+
+use hk_core::Arch;
+use hk_core::dtype::{
+    DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16,
+};
+use hk_core::op::quant::{ByteCode, Fp8, MxCode, MxRound};
+use hk_ref::moe::fused_moe::Bound;
+use hk_ref::moe::moe_op_gemm_a8w4::scaled;
+use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup};
+
+use super::super::loads::Load;
+use super::spec::{Route, Spec};
+use super::{Operands, case, rounded};
+use crate::{
+    A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeights,
+    Fp8BlockWeights, Fp8Matrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, RaggedElement,
+    RaggedOutput,
+};
+
+/// GPT-OSS's.
+const SWIGLU: Activation =
+    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
+
+/// The chips of the flavours of e4m3.
+const CDNA3: Option<Arch> = Some(Arch::Gfx942);
+const CDNA4: Option<Arch> = Some(Arch::Gfx950);
+
+/// Rows of w1.
+fn rows(spec: &Spec) -> usize {
+    let inner = spec.shape[4];
+    if spec.act.is_gated() { 2 * inner } else { inner }
+}
+
+/// How close results have to be of rows that are bf16 or f16 between the launches.
+fn bound(hidden: DType) -> (Bound, f64) {
+    match hidden {
+        DType::F16 => {
+            let unit = 2f64.powi(-11);
+            (Bound { unit, step: unit, frobenius: 1e-3 }, 1e-3)
+        }
+        _ => (Bound { unit: 2f64.powi(-8), step: 2f64.powi(-8), frobenius: 5e-3 }, 6e-3),
+    }
+}
+
+fn dense<T: Real16 + ExpertElement>(s: &mut Setup, spec: &Spec) -> Operands<DenseWeights<T>> {
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let w1 = s.input::<T>("w1", &[here, rows, hidden], Draw::Scaled(-3)).place(spec.place);
+    let w2 = s.input::<T>("w2", &[here, hidden, inner], Draw::Scaled(-3)).place(spec.place);
+    let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
+    Operands {
+        numbers: [w1.numbers(), w2.numbers()],
+        rows,
+        in_pairs,
+        of_x: Box::new(|row| row),
+        of_z: Box::new(rounded::<T>),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = DenseWeights::new(w1.get(), w2.get());
+            let weights = if in_pairs { weights.pairs() } else { weights };
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// Matrices in blocks of MX, and their numbers.
+fn mx<C: MxCode>(
+    s: &mut Setup,
+    [name, of_scales]: [&'static str; 2],
+    [here, rows, columns]: [usize; 3],
+) -> (impl Fn() -> MxMatrices<C> + use<C>, Vec<f64>) {
+    let codes = s.input::<C>(name, &[here, rows, columns], Draw::Codes);
+    let blocks = [here, rows, columns.div_ceil(32)];
+    // Numbers of about an eighth.
+    let powers = if C::MOST > 6.0 { Draw::Powers(-12, -9) } else { Draw::Powers(-6, -3) };
+    let scales = s.input::<E8M0>(of_scales, &blocks, powers);
+    let numbers = scaled(decode(&codes.elements()), &decode(&scales.elements()), columns);
+    (move || MxMatrices { codes: codes.get(), scales: scales.get() }, numbers)
+}
+
+fn mxfp4<T: Real16 + ExpertElement>(s: &mut Setup, spec: &Spec) -> Operands<Mxfp4Weights<T>> {
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = mx(s, ["w1", "w1_scales"], [here, rows, hidden]);
+    let (w2, of_w2) = mx(s, ["w2", "w2_scales"], [here, hidden, inner]);
+    let (bound, sanity) = bound(T::DTYPE);
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: false,
+        of_x: Box::new(|row| row),
+        of_z: Box::new(rounded::<T>),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = Mxfp4Weights::new(w1(), w2());
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// What rows are as codes in blocks of MX.
+fn in_blocks<X: MxCode>(row: Vec<f64>) -> Vec<f64> {
+    let (codes, scales) = dynamic_mx_quant::<X>(&row, row.len(), MxRound::Even, X::MOST);
+    let numbers = codes.iter().enumerate().map(|(at, code)| code * scales[at / 32].to_f64());
+    numbers.collect()
+}
+
+/// How close results have to be of rows that become codes, which are so far apart.
+fn coded(hidden: DType, [step, frobenius, sanity]: [f64; 3]) -> (Bound, f64) {
+    (Bound { step, frobenius, ..bound(hidden).0 }, sanity)
+}
+
+const E4M3: [f64; 3] = [1.0 / 16.0, 1e-2, 6e-2];
+const E2M1: [f64; 3] = [1.0 / 4.0, 2e-2, 0.35];
+
+fn mx_coded<T, X, W>(s: &mut Setup, spec: &Spec) -> Operands<MxWeights<T, X, W>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    X: MxProduct<W>,
+    W: MxCode + Debug,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = mx::<W>(s, ["w1", "w1_scales"], [here, rows, hidden]);
+    let (w2, of_w2) = mx::<W>(s, ["w2", "w2_scales"], [here, hidden, inner]);
+    let (bound, sanity) = coded(T::DTYPE, if X::MOST > 6.0 { E4M3 } else { E2M1 });
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: true,
+        of_x: Box::new(in_blocks::<X>),
+        of_z: Box::new(|row| in_blocks::<X>(rounded::<T>(row))),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = MxWeights::new(w1(), w2());
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// What rows are as codes in groups of 128.
+fn in_groups<C: Fp8>(row: Vec<f64>) -> Vec<f64> {
+    let (codes, scales) = per_group_quant::<C>(&row, row.len(), 128, C::MOST);
+    codes.iter().enumerate().map(|(at, code)| code * f64::from(scales[at / 128])).collect()
+}
+
+/// Matrices of 8-bit floating point with scales of blocks of so many rows, and their numbers.
+fn fp8<C: Fp8>(
+    s: &mut Setup,
+    [name, of_scales]: [&'static str; 2],
+    [here, rows, columns]: [usize; 3],
+    group: usize,
+) -> (impl Fn() -> Fp8Matrices<C> + use<C>, Vec<f64>) {
+    let codes = s.input::<C>(name, &[here, rows, columns], Draw::Codes);
+    let [down, across] = [rows.div_ceil(group), columns.div_ceil(128)];
+    let scales = s.input::<f32>(of_scales, &[here, down, across], Draw::Powers(-11, -8));
+    let (of_codes, by) = (codes.numbers(), scales.numbers());
+    let number = |at: usize| {
+        let (row, column) = (at / columns, at % columns);
+        let (matrix, row) = (row / rows, row % rows);
+        of_codes[at] * by[(matrix * down + row / group) * across + column / 128]
+    };
+    let numbers = (0..of_codes.len()).map(number).collect();
+    (move || Fp8Matrices { codes: codes.get(), scales: scales.get() }, numbers)
+}
+
+fn fp8_blocks<T, C, const GROUP: usize>(
+    s: &mut Setup,
+    spec: &Spec,
+) -> Operands<Fp8BlockWeights<T, C>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: Fp8 + RaggedElement + Debug,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = fp8::<C>(s, ["w1", "w1_scales"], [here, rows, hidden], GROUP);
+    let (w2, of_w2) = fp8::<C>(s, ["w2", "w2_scales"], [here, hidden, inner], 128);
+    let (bound, sanity) = coded(T::DTYPE, E4M3);
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: true,
+        of_x: Box::new(in_groups::<C>),
+        of_z: Box::new(|row| in_groups::<C>(rounded::<T>(row))),
+        bound,
+        sanity,
+        weights: Box::new(move |_| Fp8BlockWeights::new(w1(), w2())),
+    }
+}
+
+/// What rows are as codes with a scale each.
+fn in_rows<C: ByteCode>(row: Vec<f64>) -> Vec<f64> {
+    let (codes, scales) = per_token_quant::<C>(&row, row.len(), C::MOST);
+    codes.iter().map(|code| code * f64::from(scales[0])).collect()
+}
+
+/// Matrices of 8 bits with a scale each, or for each row, and their numbers.
+fn bytes<C: ByteCode>(
+    s: &mut Setup,
+    [name, of_scales]: [&'static str; 2],
+    [here, rows, columns]: [usize; 3],
+    per_row: bool,
+) -> (impl Fn() -> ByteMatrices<C> + use<C>, Vec<f64>) {
+    let codes = s.input::<C>(name, &[here, rows, columns], Draw::Codes);
+    let shape = [here, rows];
+    let shape = if per_row { &shape[..] } else { &shape[..1] };
+    let scales = s.input::<f32>(of_scales, shape, Draw::Powers(-11, -8));
+    let (of_codes, by) = (codes.numbers(), scales.numbers());
+    let rows_of_scale = if per_row { columns } else { rows * columns };
+    let numbers = of_codes.iter().enumerate().map(|(at, code)| code * by[at / rows_of_scale]);
+    let numbers = numbers.collect();
+    (move || ByteMatrices { codes: codes.get(), scales: scales.get() }, numbers)
+}
+
+fn a8w8<T, C, const PER_ROW: bool>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: ByteCode + RaggedElement + Debug,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = bytes::<C>(s, ["w1", "w1_scales"], [here, rows, hidden], PER_ROW);
+    let (w2, of_w2) = bytes::<C>(s, ["w2", "w2_scales"], [here, hidden, inner], PER_ROW);
+    let (bound, sanity) = coded(T::DTYPE, E4M3);
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: true,
+        of_x: Box::new(in_rows::<C>),
+        of_z: Box::new(|row| in_rows::<C>(rounded::<T>(row))),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = A8w8Weights::new(w1(), w2());
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// Layers of models, of reduced size, and what is at the ends of what can be.
+fn specs() -> Vec<Spec> {
+    let new = Spec::new;
+    let llama = Spec { route: Route::OnInput, ..new("Llama-4", [5, 16, 1, 64, 128]) };
+    let grouped =
+        Spec { route: Route::Grouped(4, 2), shared: 1, ..new("DeepSeek-V3", [9, 16, 4, 128, 64]) };
+    let qwen = Spec {
+        route: Route::Renorm,
+        residual: Some(true),
+        ..new("Qwen3-Next", [7, 64, 10, 64, 64])
+    };
+    vec![
+        new("small", [4, 4, 2, 64, 64]),
+        new("Mixtral", [7, 8, 2, 128, 96]),
+        Spec { route: Route::SoftmaxFirst, ..new("not a power of two", [12, 24, 6, 64, 32]) },
+        Spec { residual: Some(false), ..llama.clone() },
+        grouped.clone(),
+        qwen,
+        Spec { route: Route::SqrtSoftplus, ..new("one token", [1, 8, 2, 64, 64]) },
+        new("no tokens", [0, 8, 2, 64, 64]),
+        Spec { route: Route::Rounded, ..new("logits as tokens", [19, 8, 2, 64, 64]) },
+        Spec { route: Route::Weights, ..new("a router's weights", [21, 8, 2, 64, 64]) },
+        Spec { route: Route::Chosen(Load::One(2)), ..new("one expert", [150, 4, 1, 64, 32]) },
+        Spec { route: Route::Chosen(Load::Absent), ..new("no experts", [5, 4, 2, 64, 32]) },
+        Spec { route: Route::Chosen(Load::Zipf), ..new("skewed", [37, 8, 2, 96, 32]) },
+        Spec { map: true, ..new("elsewhere", [9, 8, 2, 64, 64]) },
+        Spec { map: true, ..grouped },
+        Spec { map: true, ..llama },
+    ]
+}
+
+/// Cases of a format.
+fn all<W: ExpertWeights + 'static, Y: Real>(
+    cases: &mut Vec<Case>,
+    (format, arch): (&'static str, Option<Arch>),
+    specs: impl IntoIterator<Item = Spec>,
+    operands: fn(&mut Setup, &Spec) -> Operands<W>,
+) {
+    let hidden = <W::Hidden as Element>::DTYPE;
+    for spec in specs {
+        let info = CaseInfo::new("fused_moe", "fused_moe", spec.title(), &[], &spec.shape);
+        let dtype = format!("{hidden}*{format}->{}", Y::DTYPE);
+        cases.push(case::<W, Y>(CaseInfo { dtype, arch, ..info }, spec, operands));
+    }
+}
+
+/// Where rows of tokens and of weights are.
+fn places() -> impl Iterator<Item = Spec> {
+    [
+        (Placement::DENSE.gap(48), "rows of wider tensors"),
+        (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::Start), "start of memory"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ]
+    .map(|(place, name)| Spec { place, ..Spec::new(name, [6, 5, 2, 72, 40]) })
+    .into_iter()
+}
+
+pub(super) fn add(cases: &mut Vec<Case>) {
+    let gpt_oss = Spec { act: SWIGLU, biases: true, ..Spec::new("GPT-OSS", [16, 32, 4, 96, 96]) };
+    let on_input = Spec { route: Route::OnInput, ..Spec::new("on input", [5, 16, 1, 64, 64]) };
+    let plain = Spec { biases: true, ..Spec::new("no gates", [9, 6, 2, 64, 40]) };
+    let biased = Spec { biases: true, act: Activation::SiluAndMul, ..gpt_oss.clone() };
+
+    all::<_, bf16>(cases, ("16", None), specs(), dense::<bf16>);
+    all::<_, bf16>(cases, ("16", None), places(), dense::<bf16>);
+    let pairs = |spec: &Spec| Spec { in_pairs: true, ..spec.clone() };
+    all::<_, bf16>(cases, ("16", None), [pairs(&gpt_oss), pairs(&biased)], dense::<bf16>);
+    let gelu = Spec { act: Activation::GeluTanh, ..plain.clone() };
+    let none = Spec { act: Activation::None, ..plain };
+    all::<_, f32>(cases, ("16", None), [gelu, none], dense::<bf16>);
+    let [small, model] = [[4, 4, 2, 64, 64], [7, 8, 2, 128, 96]];
+    let of_f16 = [Spec::new("small", small), Spec::new("Mixtral", model), pairs(&gpt_oss)];
+    all::<_, f16>(cases, ("16", None), of_f16, dense::<f16>);
+
+    let mx = [gpt_oss.clone(), biased, Spec { biases: true, ..on_input }];
+    all::<_, bf16>(cases, ("e2m1", None), mx.into_iter().chain(specs()), mxfp4::<bf16>);
+    all::<_, f32>(cases, ("e2m1", None), [gpt_oss.clone()], mxfp4::<f16>);
+
+    let coded: Vec<_> = specs().into_iter().filter(|spec| !spec.weighs_input()).collect();
+    let swiglu = || [gpt_oss.clone(), Spec { act: Activation::GeluTanh, ..gpt_oss.clone() }];
+    let with_swiglu = || coded.iter().cloned().chain(swiglu());
+    all::<_, bf16>(cases, ("mxfp8", None), with_swiglu(), mx_coded::<bf16, F8E4M3, F8E4M3>);
+    all::<_, bf16>(cases, ("a8w4", None), with_swiglu(), mx_coded::<bf16, F8E4M3, F4x2E2M1>);
+    all::<_, bf16>(cases, ("a4w4", None), with_swiglu(), mx_coded::<bf16, F4x2E2M1, F4x2E2M1>);
+    let few = || [coded[1].clone(), coded[3].clone()];
+    all::<_, f32>(cases, ("mxfp8", None), few(), mx_coded::<f16, F8E4M3, F8E4M3>);
+    all::<_, f32>(cases, ("a8w4", None), few(), mx_coded::<f16, F8E4M3, F4x2E2M1>);
+    all::<_, f32>(cases, ("a4w4", None), few(), mx_coded::<f16, F4x2E2M1, F4x2E2M1>);
+
+    let wide = || {
+        let spec = Spec::new("several blocks", [9, 4, 2, 272, 160]);
+        coded.iter().cloned().chain([spec])
+    };
+    all::<_, bf16>(cases, ("fp8", CDNA4), wide(), fp8_blocks::<bf16, F8E4M3, 128>);
+    all::<_, bf16>(cases, ("fp8", CDNA3), wide(), fp8_blocks::<bf16, F8E4M3Fnuz, 128>);
+    all::<_, f16>(cases, ("fp8 rows", CDNA4), few(), fp8_blocks::<f16, F8E4M3, 1>);
+    all::<_, f16>(cases, ("fp8 rows", CDNA3), few(), fp8_blocks::<f16, F8E4M3Fnuz, 1>);
+
+    all::<_, bf16>(cases, ("i8", None), with_swiglu(), a8w8::<bf16, i8, true>);
+    all::<_, f32>(cases, ("i8", None), few(), a8w8::<f16, i8, false>);
+    all::<_, bf16>(cases, ("e4m3", CDNA4), with_swiglu(), a8w8::<bf16, F8E4M3, false>);
+    all::<_, bf16>(cases, ("e4m3", CDNA3), with_swiglu(), a8w8::<bf16, F8E4M3Fnuz, false>);
+}

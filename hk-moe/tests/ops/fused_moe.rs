@@ -1,0 +1,210 @@
+//! `fused_moe` against its reference, what it refuses, and what else it promises.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hk_core::dtype::Real;
+use hk_core::{Error, Stream, Tensor};
+use hk_moe::{
+    Activation, DenseWeights, FusedMoe, FusedMoeConfig, Router, SharedExpert, bf16, parity,
+};
+use hk_sim::{HipError, capi};
+
+use crate::common::devices;
+
+#[test]
+fn fused_moe_has_parity() {
+    hk_ref::run_module("fused_moe", &parity::layer_cases(), &devices(), 400_000_000);
+}
+
+#[test]
+fn fused_moe_rejects_wrong_tensors() {
+    hk_ref::run_rejections("fused_moe", &parity::layer_cases(), &devices());
+}
+
+/// Experts, those of a token, hidden and inner size.
+const SIZES: [usize; 4] = [8, 2, 64, 32];
+
+/// Numbers between -1 and 1 that look random.
+fn numbers(seed: usize, count: usize) -> Vec<f32> {
+    let number = |at: usize| ((at + 1) * (seed * 7919 + 104_729) % 2003) as f32 / 1001.5 - 1.0;
+    (0..count).map(number).collect()
+}
+
+fn tensor<T: Real>(stream: &Stream, seed: usize, shape: &[usize]) -> Tensor<T> {
+    let numbers: Vec<f64> =
+        numbers(seed, shape.iter().product()).into_iter().map(f64::from).collect();
+    Tensor::from_slice(stream, &T::encode(&numbers), shape).unwrap()
+}
+
+fn config() -> FusedMoeConfig {
+    FusedMoeConfig::new(SIZES[1], Activation::SiluAndMul)
+}
+
+fn weights(stream: &Stream) -> DenseWeights<bf16> {
+    let [experts, _, hidden, inner] = SIZES;
+    let w1 = tensor(stream, 1, &[experts, 2 * inner, hidden]);
+    DenseWeights::new(w1, tensor(stream, 2, &[experts, hidden, inner]))
+}
+
+#[test]
+fn fused_moe_gives_tokens_in_another_order_the_same_bits() {
+    let [experts, _, hidden, _] = SIZES;
+    const TOKENS: usize = 37;
+    for device in devices() {
+        let stream = device.default_stream();
+        let mut layer = FusedMoe::new(config(), weights(&stream), TOKENS).unwrap();
+        let (x, logits) = (numbers(3, TOKENS * hidden), numbers(4, TOKENS * experts));
+        let mut results = [false, true].map(|is_reversed| {
+            let order = |rows: &[f32], width: usize| -> Vec<f32> {
+                let rows = rows.chunks(width);
+                if is_reversed {
+                    rows.rev().flatten().copied().collect()
+                } else {
+                    rows.flatten().copied().collect()
+                }
+            };
+            let x: Vec<_> = order(&x, hidden).into_iter().map(bf16::from_f32).collect();
+            let x = Tensor::from_slice(&stream, &x, &[TOKENS, hidden]).unwrap();
+            let logits = order(&logits, experts);
+            let logits = Tensor::from_slice(&stream, &logits, &[TOKENS, experts]).unwrap();
+            let y: Tensor<bf16> = layer.forward(&x, Router::Logits(&logits), None).unwrap();
+            y.to_vec().unwrap()
+        });
+        assert!(results[0].iter().any(|y| y.to_f32() != 0.0));
+        let reversed: Vec<_> = results[1].chunks(hidden).rev().flatten().copied().collect();
+        results[1] = reversed;
+        assert_eq!(results[0], results[1], "{}", device.name());
+    }
+}
+
+#[test]
+fn fused_moe_needs_the_memory_that_it_says() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [few, many] = [1, 100]
+            .map(|tokens| FusedMoe::workspace_bytes(&config(), &weights(&stream), tokens).unwrap());
+        // Of each gate, at least a row between the products and one behind them.
+        let [_, k, hidden, inner] = SIZES;
+        let rows = |tokens: usize| 2 * tokens * k * (hidden + inner);
+        assert!(few >= rows(1) && many >= rows(100) && many < 4 * rows(100), "{few}, {many}");
+    }
+}
+
+/// A graph of what `work` gives the stream.
+fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
+    let (mut graph, mut executable, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the stream is live, and each handle was written by the call before.
+    unsafe {
+        assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
+        work();
+        assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
+        let made = capi::hipGraphInstantiate(&mut executable, graph, none, ptr::null_mut(), 0);
+        assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
+    }
+    executable
+}
+
+#[test]
+fn fused_moe_is_captured_once_and_replayed_with_other_tokens() {
+    let [experts, k, hidden, _] = SIZES;
+    const TOKENS: usize = 19;
+    for device in devices() {
+        let stream = device.new_stream().unwrap();
+        let mut layer = FusedMoe::new(config(), weights(&stream), 32).unwrap();
+        let router: Tensor<bf16> = tensor(&stream, 5, &[experts, hidden]);
+        let gate: Tensor<bf16> = tensor(&stream, 6, &[hidden]);
+        let mut x: Tensor<bf16> = tensor(&stream, 7, &[TOKENS, hidden]);
+        let shared: Tensor<bf16> = tensor(&stream, 8, &[TOKENS, hidden]);
+        let mut ids = Tensor::<i32>::zeros(&stream, &[TOKENS, k]).unwrap();
+        let of_ids: Tensor<f32> = tensor(&stream, 9, &[TOKENS, k]);
+        let mut out = Tensor::<bf16>::zeros(&stream, &[TOKENS, hidden]).unwrap();
+        for is_chosen in [false, true] {
+            let mut forward = |x: &Tensor<bf16>, ids: &Tensor<i32>, out: &mut Tensor<bf16>| {
+                let shared = SharedExpert { rows: &shared, gate: Some(&gate) };
+                let router = match is_chosen {
+                    true => Router::Chosen { ids, weights: &of_ids },
+                    false => Router::Weights { weights: &router, bias: None },
+                };
+                layer.forward_into(x, router, Some(shared), out).unwrap();
+            };
+            let graph = capture(&stream, || forward(&x, &ids, &mut out));
+            for turn in 0..3 {
+                let numbers = numbers(20 + turn, TOKENS * hidden);
+                x.write(&numbers.into_iter().map(bf16::from_f32).collect::<Vec<_>>()).unwrap();
+                let chosen = |gate: usize| ((gate * 31 + turn * 5) % experts) as i32;
+                ids.write(&(0..TOKENS * k).map(chosen).collect::<Vec<_>>()).unwrap();
+                out.fill(bf16::from_f32(f32::NAN)).unwrap();
+                forward(&x, &ids, &mut out);
+                let expected = out.to_vec().unwrap();
+                out.fill(bf16::from_f32(f32::NAN)).unwrap();
+                // SAFETY: both are live.
+                let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };
+                assert_eq!(launched, HipError::SUCCESS);
+                stream.synchronize().unwrap();
+                assert_eq!(out.to_vec().unwrap(), expected, "{}", device.name());
+                assert!(expected.iter().all(|y| y.to_f32().is_finite()));
+            }
+            // SAFETY: it is live, and at no work.
+            assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+        }
+    }
+}
+
+/// The argument that an error of the layer blames.
+fn blamed<T>(result: Result<T, Error>) -> &'static str {
+    match result.err() {
+        Some(
+            Error::Value { op: "fused_moe", arg, .. } | Error::Shape { op: "fused_moe", arg, .. },
+        ) => arg,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fused_moe_rejects_what_cannot_be() {
+    let [experts, k, hidden, inner] = SIZES;
+    for device in devices() {
+        let stream = device.default_stream();
+        let made = |config: FusedMoeConfig| FusedMoe::new(config, weights(&stream), 8);
+        let of = |k: usize| FusedMoeConfig::new(k, Activation::SiluAndMul);
+        assert_eq!(blamed(made(of(0))), "k");
+        assert_eq!(blamed(made(of(experts + 1))), "k");
+        assert_eq!(blamed(made(of(2).groups(3, 1))), "num_expert_group");
+        assert_eq!(blamed(made(of(2).groups(4, 5))), "topk_group");
+        assert_eq!(blamed(made(of(2).shared_experts(experts, 1.0))), "shared_experts");
+        assert_eq!(blamed(made(of(2).shared_experts(1, f32::NAN))), "shared_experts");
+        let on_input = of(2).apply_router_weight_on_input();
+        assert_eq!(blamed(made(on_input)), "apply_router_weight_on_input");
+        let swiglu = Activation::Swiglu { alpha: 1.0, limit: None, add_residual: true };
+        assert_eq!(blamed(made(FusedMoeConfig::new(2, swiglu))), "activation");
+        let map = Tensor::from_slice(&stream, &[0, -1, experts as i32], &[3]).unwrap();
+        assert_eq!(blamed(made(of(2).expert_map(map))), "expert_map");
+        assert_eq!(blamed(FusedMoe::new(of(2), weights(&stream), 0)), "max_tokens");
+        assert_eq!(blamed(FusedMoe::new(of(2), weights(&stream), 1 << 30)), "max_tokens");
+        let halves = || {
+            let b1 = tensor(&stream, 1, &[experts, 2 * inner]);
+            weights(&stream).biases(b1, tensor(&stream, 1, &[experts, hidden]))
+        };
+        assert_eq!(blamed(FusedMoe::new(of(2), halves(), 8)), "b1");
+
+        let mut layer = made(of(k)).unwrap();
+        let mut call = |tokens: usize, ids: [i32; 4]| {
+            let x = Tensor::<bf16>::zeros(&stream, &[tokens, hidden]).unwrap();
+            let ids = Tensor::from_slice(&stream, &ids, &[2, 2]).unwrap();
+            let weights = Tensor::<f32>::zeros(&stream, &[2, 2]).unwrap();
+            let router = Router::Chosen { ids: &ids, weights: &weights };
+            let mut out = Tensor::filled(&stream, &[tokens, hidden], 7.0f32).unwrap();
+            let result = layer.forward_into(&x, router, None, &mut out);
+            if result.is_err() {
+                assert_eq!(out.to_vec().unwrap(), vec![7.0; tokens * hidden]);
+            }
+            result
+        };
+        assert_eq!(blamed(call(9, [0; 4])), "x");
+        assert_eq!(blamed(call(3, [0; 4])), "topk_ids");
+        assert_eq!(blamed(call(2, [0, 1, 2, experts as i32])), "topk_ids");
+        assert_eq!(blamed(call(2, [0, 1, 2, -2])), "topk_ids");
+        call(2, [0, 1, -1, 7]).unwrap();
+    }
+}
