@@ -109,6 +109,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
         (Placement::DENSE.edge(Edge::Start), "start of memory"),
         (Placement::DENSE.edge(Edge::End), "end of memory"),
+        // In the first row of operands whose rows are along k, on the way from one step to the next.
+        (Placement::DENSE.carry(605), "a step across 4 GiB"),
+        (Placement::DENSE.carry(640), "a step behind 4 GiB"),
     ] {
         for layout in Layout::ALL {
             for accumulate in [false, true] {

@@ -324,6 +324,16 @@ fn far_rows(cases: &mut Vec<Case>) {
         let place = Placement::DENSE.gap(stride - width);
         cases.push(case::<bf16, bf16>(Spec { place, splits: Some(splits), ..spec }));
     }
+    // Steps of one block that are beyond 2^32 bytes from its first.
+    for config in Config::all("a16w16").filter(medium) {
+        if config.layout == Layout::Tn {
+            continue;
+        }
+        let stride = (1 << 30) / config.m.max(config.k) - 64;
+        let spec = tile_spec(&config, ", steps far apart", [64, 64, 6 * config.k]);
+        let place = Placement::DENSE.gap(stride - (6 * config.k).max(64));
+        cases.push(case::<bf16, bf16>(Spec { place, ..spec }));
+    }
     // Blocks whose first row and first k are on either side of 2^32 elements: in the second of two
     // splits, 384 lines of the matrix are 1024 elements less.
     const STRIDE: usize = ((1 << 32) - 1024) / 384;
