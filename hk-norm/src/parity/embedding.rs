@@ -127,11 +127,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Spec { bits: 64, ..Spec::new([2, 3, 96], [11, 5, 0], "plain") },
         Spec { bits: 64, wild: true, ..Spec::new([1, 16, 41], [3, 4, 5], "plain") },
     ];
-    // Several turns of each wave, at the end of memory, with gaps.
     for width in [520, 521] {
-        let gaps = Placement::DENSE.gap(5).shift(3);
-        let turns = Spec::new([5, 7, width], [23, 8, 2], "turns");
-        specs.push(Spec { workgroups: Some(2), place: gaps, ..turns });
         let end = Placement::DENSE.gap(3).edge(Edge::End);
         specs.push(Spec { place: end, ..Spec::new([1, 6, width], [4, 3, 2], "end of memory") });
     }
@@ -139,10 +135,13 @@ pub(crate) fn cases() -> Vec<Case> {
         .into_iter()
         .flat_map(|spec| REALS.into_iter().map(move |dtype| spec.case(dtype, dtype)))
         .collect();
-    let mixed = Spec::new([1, 6, 200], [7, 3, 2], "mixed");
-    for (table, y) in REALS.into_iter().flat_map(|table| REALS.map(|y| (table, y))) {
-        if table != y {
-            cases.push(mixed.case(table, y));
+    // Several turns of each wave, with gaps, of whole dwords or not.
+    for (width, bits) in [(520, 32), (521, 32), (520, 64), (521, 64)] {
+        let place = Placement::DENSE.gap(5).shift(3);
+        let turns = Spec::new([3, 5, width], [23, 8, 2], "turns");
+        let turns = Spec { bits, workgroups: Some(2), place, ..turns };
+        for table in REALS {
+            cases.extend(REALS.map(|y| turns.case(table, y)));
         }
     }
     // Rows beyond 2^32 bytes.
