@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hk_moe::{
-    Activation, BitmatrixOptions, Device, E8M0, ExptDataOptions, ExptDataOut, MoeAlignOptions,
-    MoeAlignOut, MoeGatedOptions, MoeGemmOptions, MoeLayerOptions, MoeRaggedOptions,
-    MoeTopkOptions, MoeTopkOut, RaggedScales, Result, RoutingOptions, RowOptions,
-    SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor, WeightNorm, aligned_capacity, bf16,
-    expt_data_compute_into, max_num_tiles, moe_a4w4_into, moe_a8w4_into, moe_a8w8_blockscale_into,
-    moe_a8w8_into, moe_align_block_size, moe_align_block_size_into, moe_e2e_into, moe_gelu_into,
-    moe_gemm_into, moe_mxfp4_silu_fused_into, moe_routing_sigmoid_top1_fused_into,
-    moe_silu_fused_into, moe_sum_into, moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
+    Activation, BitmatrixOptions, Device, E8M0, ExptDataOptions, ExptDataOut, FusedMoe,
+    FusedMoeConfig, MoeAlignOptions, MoeAlignOut, MoeGatedOptions, MoeGemmOptions, MoeLayerOptions,
+    MoeRaggedOptions, MoeTopkOptions, MoeTopkOut, MxMatrices, Mxfp4Weights, RaggedScales, Result,
+    Router, RoutingOptions, RowOptions, SigmoidTop1Options, SigmoidTop1Out, Stream, Tensor,
+    WeightNorm, aligned_capacity, bf16, expt_data_compute_into, max_num_tiles, moe_a4w4_into,
+    moe_a8w4_into, moe_a8w8_blockscale_into, moe_a8w8_into, moe_align_block_size,
+    moe_align_block_size_into, moe_e2e_into, moe_gelu_into, moe_gemm_into,
+    moe_mxfp4_silu_fused_into, moe_routing_sigmoid_top1_fused_into, moe_silu_fused_into,
+    moe_sum_into, moe_topk_into, routing, sum_bitmatrix_rows_fused_into,
 };
 
 /// Tokens of a batch.
@@ -289,6 +290,35 @@ fn ragged(criterion: &mut Criterion) {
     }
 }
 
+/// A layer of GPT-OSS's, of a tenth of its width: all of its experts, from logits to the sum.
+fn layer(criterion: &mut Criterion) {
+    const EXPERTS: usize = 128;
+    let (hidden, inner) = (288, 288);
+    for tokens in [1, TOKENS] {
+        let title = format!("fused_moe/GPT-OSS, {tokens}x4 of {EXPERTS}, {hidden}x{inner}");
+        bench(criterion, &title, tokens * 4, |stream| {
+            let matrices = |rows: usize, columns: usize| -> Result<MxMatrices<_>> {
+                let scales = [EXPERTS, rows, columns / 32];
+                Ok(MxMatrices {
+                    codes: Tensor::zeros(stream, &[EXPERTS, rows, columns])?,
+                    scales: Tensor::filled(stream, &scales, E8M0::from_f32(1.0))?,
+                })
+            };
+            let (w1, w2) = (matrices(2 * inner, hidden)?, matrices(hidden, inner)?);
+            let b1 = Tensor::filled(stream, &[EXPERTS, 2 * inner], 0.5f32)?;
+            let b2 = Tensor::filled(stream, &[EXPERTS, hidden], 0.5f32)?;
+            let weights = Mxfp4Weights::<bf16>::new(w1, w2).biases(b1, b2);
+            let mut layer = FusedMoe::new(FusedMoeConfig::gpt_oss(), weights, tokens)?;
+            let x = Tensor::filled(stream, &[tokens, hidden], bf16::ONE)?;
+            let logits = (0..tokens * EXPERTS).map(|i| (i * 7919 % 509) as f32);
+            let logits =
+                Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[tokens, EXPERTS])?;
+            let mut out = Tensor::<bf16>::zeros(stream, &[tokens, hidden])?;
+            Ok(Box::new(move || layer.forward_into(&x, Router::Logits(&logits), None, &mut out)))
+        });
+    }
+}
+
 criterion_group!(
     benches,
     topk,
@@ -300,6 +330,7 @@ criterion_group!(
     sum,
     products,
     gated_mx,
-    ragged
+    ragged,
+    layer
 );
 criterion_main!(benches);

@@ -7,7 +7,7 @@ use crate::KERNELS;
 
 kernel_args! {
     /// Arguments of the kernel, as `kernels/expert_map.hip` declares them.
-    struct ExpertMapArgs {
+    pub(crate) struct ExpertMapArgs {
         ids: DevicePtr<i32>,
         map: DevicePtr<i32>,
         local: DevicePtr<i32>,

@@ -231,7 +231,9 @@ impl<W: ExpertWeights> FusedMoe<W> {
         args.limit("T", 0..=sizes.tokens)?;
         check_bytes(&args, "x", [sizes.tokens, row as usize])?;
         args.define("E", sizes.experts);
+        args.define("E + shared", sizes.experts + config.shared);
         args.define(SLOTS, sizes.slots);
+        config.declare(&mut args)?;
         match router {
             Router::Logits(logits) => {
                 args.input("logits", logits, &["T", "E"]).rows()?;
@@ -272,19 +274,20 @@ fn check<W: ExpertWeights>(
     let [here, hidden, inner] = args.sizes([HERE, HIDDEN, INNER])?;
     let mut all = here;
     if let Some(map) = &config.expert_map {
-        args.input("expert_map", map, &["E + shared"]).contiguous()?;
         all = map.len();
+        args.define("E + shared", all);
+        args.input("expert_map", map, &["E + shared"]).contiguous()?;
     }
     let constraint = format!("fewer than the {all} experts");
     args.require(config.shared < all, "shared_experts", constraint, config.shared)?;
     let (experts, slots) = (all - config.shared, config.slots());
+    config.check(weights.stream(), experts)?;
     let sizes = Sizes { experts, here, hidden, inner, slots, tokens: max_tokens };
     let few = (1..=i32::MAX as usize).contains(&sizes.gates());
     args.require(few, "max_tokens", "1 or more, with fewer than 2^31 gates", max_tokens)?;
     check_bytes(&args, "max_tokens", [max_tokens, hidden])?;
     check_bytes(&args, "max_tokens", [sizes.gates(), inner])?;
     let call = args.check()?;
-    config.check(call.stream(), experts)?;
     if let Some(map) = &config.expert_map
         && call.validates_indices(Some(true))?
     {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::quant::ByteCode;
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::codes::in_rows;
@@ -82,14 +82,14 @@ where
         in_rows(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
     }
 
-    fn multiply(
+    fn multiply<Y: Real + RaggedOutput>(
         &self,
         is_second: bool,
         x: &ByteRows<C>,
         rows: usize,
         gates: &RaggedGates<'_>,
         options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<T>,
+        y: &mut TensorSlice<Y>,
     ) -> Result<()> {
         let w = if is_second { &self.w2 } else { &self.w1 };
         let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
@@ -104,6 +104,10 @@ where
 {
     type Hidden = T;
     type Scratch = RaggedScratch<T, ByteRows<C>>;
+
+    fn stream(&self) -> &Stream {
+        self.w1.codes.stream()
+    }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         let Self { w1, w2, b1, b2, .. } = self;
@@ -124,9 +128,9 @@ where
         &self,
         room: &mut Room<'_>,
         sizes: &Sizes,
-        _: &FusedMoeConfig,
+        config: &FusedMoeConfig,
     ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes)
+        RaggedScratch::new(room, sizes, config)
     }
 
     fn forward<Y: Real>(

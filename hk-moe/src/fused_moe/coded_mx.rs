@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::quant::{MX_BLOCK, MxCode};
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::codes::in_blocks;
@@ -131,14 +131,14 @@ impl<T: Real16 + RaggedOutput, X: MxProduct<W>, W: MxCode> Products<T, MxCodes<X
         in_blocks(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
     }
 
-    fn multiply(
+    fn multiply<Y: Real + RaggedOutput>(
         &self,
         is_second: bool,
         x: &MxCodes<X>,
         rows: usize,
         gates: &RaggedGates<'_>,
         options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<T>,
+        y: &mut TensorSlice<Y>,
     ) -> Result<()> {
         let w = if is_second { &self.w2 } else { &self.w1 };
         let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
@@ -155,6 +155,10 @@ where
     type Hidden = T;
     type Scratch = RaggedScratch<T, MxCodes<X>>;
 
+    fn stream(&self) -> &Stream {
+        self.w1.codes.stream()
+    }
+
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         declare_mx(args, [&self.w1, &self.w2], config.activation.is_gated())?;
         declare_biases(args, [self.b1.as_deref(), self.b2.as_deref()])?;
@@ -166,9 +170,9 @@ where
         &self,
         room: &mut Room<'_>,
         sizes: &Sizes,
-        _: &FusedMoeConfig,
+        config: &FusedMoeConfig,
     ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes)
+        RaggedScratch::new(room, sizes, config)
     }
 
     fn forward<Y: Real>(

@@ -183,6 +183,17 @@ impl FusedMoeConfig {
         Ok(())
     }
 
+    /// Declares its tensors.
+    pub(super) fn declare(&self, args: &mut Arguments) -> Result<()> {
+        if let Some(bias) = &self.correction_bias {
+            args.input("bias", bias, &["E"]).contiguous()?;
+        }
+        if let Some(map) = &self.expert_map {
+            args.input("expert_map", map, &["E + shared"]).contiguous()?;
+        }
+        Ok(())
+    }
+
     /// Chooses the experts of each row of logits.
     pub(super) fn choose<T: Real>(
         &self,

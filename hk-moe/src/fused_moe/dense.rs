@@ -2,7 +2,7 @@
 
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{Activation as Plain, Result, Tensor, TensorSlice};
+use hk_core::{Activation as Plain, Result, Stream, Tensor, TensorSlice};
 
 use super::aligned::{Aligned, AlignedScratch, down_options};
 use super::room::Room;
@@ -58,6 +58,10 @@ pub struct DenseScratch<T: Real16> {
 impl<T: Real16 + ExpertElement> Layer for DenseWeights<T> {
     type Hidden = T;
     type Scratch = DenseScratch<T>;
+
+    fn stream(&self) -> &Stream {
+        self.w1.stream()
+    }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         let Self { w1, w2, b1, b2, in_pairs } = self;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::quant::{ByteCode, Fp8};
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::codes::{GROUP, in_groups};
@@ -86,14 +86,14 @@ where
         in_groups(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
     }
 
-    fn multiply(
+    fn multiply<Y: Real + RaggedOutput>(
         &self,
         is_second: bool,
         x: &Fp8Codes<C>,
         rows: usize,
         gates: &RaggedGates<'_>,
         options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<T>,
+        y: &mut TensorSlice<Y>,
     ) -> Result<()> {
         let w = if is_second { &self.w2 } else { &self.w1 };
         let group_n = if !is_second && self.has_rows() { 1 } else { GROUP };
@@ -110,6 +110,10 @@ where
 {
     type Hidden = T;
     type Scratch = RaggedScratch<T, Fp8Codes<C>>;
+
+    fn stream(&self) -> &Stream {
+        self.w1.codes.stream()
+    }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         const UP_GROUPS: &str = "ceil(rows(w1) / 128)";
@@ -139,9 +143,9 @@ where
         &self,
         room: &mut Room<'_>,
         sizes: &Sizes,
-        _: &FusedMoeConfig,
+        config: &FusedMoeConfig,
     ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes)
+        RaggedScratch::new(room, sizes, config)
     }
 
     fn forward<Y: Real>(

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::aligned::{Aligned, AlignedScratch, down_options};
@@ -78,6 +78,10 @@ pub(super) fn declare_mx<C: hk_core::dtype::Element>(
 impl<T: Real16 + ExpertElement> Layer for Mxfp4Weights<T> {
     type Hidden = T;
     type Scratch = AlignedScratch<T>;
+
+    fn stream(&self) -> &Stream {
+        self.w1.codes.stream()
+    }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         let activation = config.activation;

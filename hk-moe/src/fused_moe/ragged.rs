@@ -3,12 +3,13 @@
 use hk_core::dtype::{Real, Real16};
 use hk_core::{Result, Tensor, TensorSlice};
 
+use super::FusedMoeConfig;
 use super::room::Room;
 use super::weights::{Sizes, Work};
 use crate::activation::Activation;
 use crate::moe_expt_data::max_num_tiles;
 use crate::moe_routing::{RoutingIndxOut, SortOptions, SortTokensOut, block_m, sort_tokens_into};
-use crate::ragged_products::{MoeRaggedOptions, RaggedGates};
+use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
 use crate::reduce_grouped::{ReduceGroupedOptions, Residual, reduce_grouped_into};
 
 /// What the launches of a call hand to each other.
@@ -20,6 +21,9 @@ pub struct RaggedScratch<T: Real16, C> {
     hist: Tensor<i32>,
     offsets: [Tensor<i32>; 2],
     tiles: Tensor<i32>,
+    /// Sums of the first product, `[gates, rows of w1]`. They are the layer's, not the op's, since rows that
+    /// no gate has become numbers as well.
+    sums: Tensor<f32>,
     /// Between the products, `[gates, inner]`.
     z: Tensor<T>,
     /// Results of experts, `[gates, hidden]`.
@@ -40,20 +44,21 @@ pub(super) trait Products<T: Real16, C> {
     fn encode(&self, x: &TensorSlice<T>, codes: &mut C) -> Result<()>;
 
     /// The first product, or the second one, of the first so many rows of codes.
-    fn multiply(
+    fn multiply<Y: Real + RaggedOutput>(
         &self,
         is_second: bool,
         codes: &C,
         rows: usize,
         gates: &RaggedGates<'_>,
         options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<T>,
+        y: &mut TensorSlice<Y>,
     ) -> Result<()>;
 }
 
-impl<T: Real16, C: Codes> RaggedScratch<T, C> {
-    pub(super) fn new(room: &mut Room<'_>, sizes: &Sizes) -> Result<Self> {
+impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
+    pub(super) fn new(room: &mut Room<'_>, sizes: &Sizes, config: &FusedMoeConfig) -> Result<Self> {
         let gates = sizes.gates();
+        let rows = if config.activation.is_gated() { 2 * sizes.inner } else { sizes.inner };
         Ok(Self {
             gate_scal: room.tensor(&[gates])?,
             gather: room.tensor(&[gates])?,
@@ -62,6 +67,7 @@ impl<T: Real16, C: Codes> RaggedScratch<T, C> {
             offsets: [room.tensor(&[sizes.here + 1])?, room.tensor(&[sizes.here + 1])?],
             // Of small tiles there are more.
             tiles: room.tensor(&[max_num_tiles(gates, sizes.here, 4)])?,
+            sums: room.tensor(&[gates, rows])?,
             z: room.tensor(&[gates, sizes.inner])?,
             y: room.tensor(&[gates, sizes.hidden])?,
             codes: [
@@ -83,7 +89,7 @@ impl<T: Real16, C: Codes> RaggedScratch<T, C> {
         let Work { config, sizes, x, .. } = *work;
         let (tokens, gates) = (work.tokens(), work.gates());
         let block_m = block_m(tokens, sizes.here, sizes.slots);
-        let Self { gate_scal, gather, scatter, hist, offsets, tiles, z, y, codes } = self;
+        let Self { gate_scal, gather, scatter, hist, offsets, tiles, sums, z, y, codes } = self;
         let [raw, padded] = offsets;
         let mut gate_scal = gate_scal.narrow_mut(0, 0..gates)?;
         let mut gather = gather.narrow_mut(0, 0..gates)?;
@@ -106,11 +112,15 @@ impl<T: Real16, C: Codes> RaggedScratch<T, C> {
 
         let [of_x, of_z] = codes;
         let in_order = RaggedGates::new(raw, &tiles, block_m, sizes.slots);
-        let up = MoeRaggedOptions::new(config.activation).validate_indices(false);
+        let up = MoeRaggedOptions::new(Activation::None).validate_indices(false);
         let up = biases[0].into_iter().fold(up, MoeRaggedOptions::bias);
+        let mut sums = sums.narrow_mut(0, 0..gates)?;
         let mut z = z.narrow_mut(0, 0..gates)?;
         products.encode(x, of_x)?;
-        products.multiply(false, of_x, tokens, &in_order.gather(&gather), &up, &mut z)?;
+        products.multiply(false, of_x, tokens, &in_order.gather(&gather), &up, &mut sums)?;
+        let sums = sums.reshape(&[1, gates, sums.row_len()])?;
+        let activate = ReduceGroupedOptions::new(config.activation);
+        reduce_grouped_into::<_, T>(&sums, None, None, &activate, &mut z)?;
         let down = MoeRaggedOptions::new(Activation::None).validate_indices(false);
         let down = biases[1].into_iter().fold(down, MoeRaggedOptions::bias);
         let down = down.gammas(&gate_scal);

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::tiling::MAX_CHAIN;
-use hk_core::{Result, TensorSlice};
+use hk_core::{Result, Stream, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::room::Room;
@@ -71,6 +71,9 @@ pub trait Layer: Debug + Sized {
     type Hidden: Real16 + ExpertElement;
     /// What products hand to each other.
     type Scratch: Debug;
+
+    /// That of the weights.
+    fn stream(&self) -> &Stream;
 
     /// Declares the weights, and with them the sizes "here", "hidden" and "inner".
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()>;

@@ -5,6 +5,7 @@ mod spec;
 
 use hk_core::Tensor;
 use hk_core::dtype::{Element, Real, Real16};
+use hk_core::op::dry_run;
 use hk_ref::moe::fused_moe::{Bound, Layer};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup};
 use ndarray::{ArrayView2, ArrayView3};
@@ -37,7 +38,10 @@ fn rounded<T: Element>(row: Vec<f64>) -> Vec<f64> {
     hk_core::dtype::decode(&T::encode(&row))
 }
 
-/// The layer of a router's choice: what it is called with, and the experts and weights of tokens.
+/// Results whose errors average out.
+const MANY: usize = 256;
+
+/// The experts and weights of tokens.
 struct Chosen {
     ids: Vec<i32>,
     weights: Vec<f64>,
@@ -160,7 +164,8 @@ fn case<W: ExpertWeights + 'static, Y: Real>(
             }
             let plain = Layer { x: of_x, between: &|row| row, ..layer }.expect(bound);
             let far = distance(&plain.values, &expected.values);
-            assert!(far <= sanity, "{far} from results of rows that are not rounded");
+            let are_many = tokens * hidden >= MANY;
+            assert!(!are_many || far <= sanity, "{far} from results of rows that are not rounded");
             expected
         };
         let out = s.output::<Y>("out", &[tokens, hidden], expected).place(spec.place);
@@ -169,7 +174,9 @@ fn case<W: ExpertWeights + 'static, Y: Real>(
             let biases = biases.as_ref().map(|biases| biases.each_ref().map(Arg::get));
             let config = spec.config(correction.as_ref().map(Arg::get), map.as_ref().map(Arg::get));
             // There may be more tokens than there are.
-            let mut layer = FusedMoe::new(config, weights(biases), tokens + 3)?;
+            // Its arguments are those of each call as well, and are recorded then.
+            let (layer, _) = dry_run(|| FusedMoe::new(config, weights(biases), tokens + 3));
+            let mut layer = layer?;
             let shared =
                 shared.as_ref().map(|(rows, gate)| (rows.get(), gate.as_ref().map(Arg::get)));
             let shared =
