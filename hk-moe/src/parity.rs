@@ -49,12 +49,8 @@ pub fn cases() -> Vec<Case> {
     moe_op_mxfp4_silu_fused::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
     cases.extend(reduce_grouped::cases());
+    cases.extend(fused_moe::cases());
     cases
-}
-
-/// Every case of the layer that is composed of the ops. It stands beside the catalogue of modules.
-pub fn layer_cases() -> Vec<Case> {
-    fused_moe::cases()
 }
 
 /// The kernels that were built into this crate.

@@ -14,12 +14,12 @@ use crate::common::devices;
 
 #[test]
 fn fused_moe_has_parity() {
-    hk_ref::run_module("fused_moe", &parity::layer_cases(), &devices(), 400_000_000);
+    hk_ref::run_module("fused_moe", &parity::cases(), &devices(), 400_000_000);
 }
 
 #[test]
 fn fused_moe_rejects_wrong_tensors() {
-    hk_ref::run_rejections("fused_moe", &parity::layer_cases(), &devices());
+    hk_ref::run_rejections("fused_moe", &parity::cases(), &devices());
 }
 
 /// Experts, those of a token, hidden and inner size.
