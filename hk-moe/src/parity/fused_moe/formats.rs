@@ -10,7 +10,7 @@ use hk_core::op::quant::{ByteCode, Fp8, MxCode, MxRound};
 use hk_ref::moe::fused_moe::Bound;
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
 use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
 use super::super::loads::Load;
 use super::spec::{Route, Spec};
@@ -271,6 +271,9 @@ fn specs() -> Vec<Spec> {
     ]
 }
 
+/// What is quick of every format.
+const QUICK: [&str; 4] = ["Mixtral", "GPT-OSS", "no tokens", "several blocks"];
+
 /// Cases of a format.
 fn all<W: ExpertWeights + 'static, Y: Real>(
     cases: &mut Vec<Case>,
@@ -282,7 +285,10 @@ fn all<W: ExpertWeights + 'static, Y: Real>(
     for spec in specs {
         let info = CaseInfo::new("fused_moe", "fused_moe", spec.title(), &[], &spec.shape);
         let dtype = format!("{hidden}*{format}->{}", Y::DTYPE);
-        cases.push(case::<W, Y>(CaseInfo { dtype, arch, ..info }, spec, operands));
+        // Routers and loads are alike for all formats.
+        let is_quick = format == "16" || QUICK.contains(&spec.name);
+        let size = if is_quick { Size::Quick } else { Size::Core };
+        cases.push(case::<W, Y>(CaseInfo { dtype, arch, size, ..info }, spec, operands));
     }
 }
 
