@@ -14,6 +14,9 @@ use spec::{Route, Spec};
 use super::ragged::act;
 use crate::{ExpertWeights, FusedMoe, Router, SharedExpert};
 
+/// Biases of both products, if there are such.
+type Biases = Option<[Tensor<f32>; 2]>;
+
 /// Weights of a case.
 struct Operands<W> {
     /// The numbers that they stand for.
@@ -27,7 +30,7 @@ struct Operands<W> {
     bound: Bound,
     /// How far results may be from those of rows that nothing becomes of, all together.
     sanity: f64,
-    weights: Box<dyn Fn(Option<[Tensor<f32>; 2]>) -> W>,
+    weights: Box<dyn Fn(Biases) -> W>,
 }
 
 /// What becomes of a row.
