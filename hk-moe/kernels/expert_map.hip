@@ -1,5 +1,5 @@
-// The experts that gates have on this device, by what a map has for each expert, and which gates have
-// one: local[g] = map[ids[g]], and slots[g] = g, or both -1.
+// The experts that gates have on this device, by what a map has for each expert, and which gates
+// have one: local[g] = map[ids[g]], and slots[g] = g, or both -1.
 #include "hk/hip.h"
 
 namespace hk {

@@ -22,8 +22,8 @@ kernel_args! {
 const LANES: usize = 256;
 const MOST: usize = 1024;
 
-/// Gives each gate the number of its expert among those `here`, which the map has for it if there is
-/// one, or -1, and its own number, or -1 if the expert is not here.
+/// Gives each gate the number of its expert among those `here`, which the map has for it if there
+/// is one, or -1, and its own number, or -1 if the expert is not here.
 pub(crate) fn expert_map(
     op: &'static str,
     ids: &TensorSlice<i32>,

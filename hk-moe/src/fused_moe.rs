@@ -1,5 +1,6 @@
-//! Whole layers of experts: `y[t] = sum_s w[t, s] (W2[e] act(W1[e] x[t] + b1[e]) + b2[e]) + shared[t]`, where
-//! `e` is the expert of slot s of token t and w its weight, which a router chooses.
+//! Whole layers of experts: `y[t] = sum_s w[t, s] (W2[e] act(W1[e] x[t] + b1[e]) + b2[e]) +
+//! shared[t]`, where `e` is the expert of slot s of token t and w its weight, which a router
+//! chooses.
 //!
 //! | | |
 //! |---|---|
@@ -9,10 +10,10 @@
 //! | Hardware | cdna3, cdna4; a composition of this crate's ops on one stream, which allocates nothing and reads nothing back, so that it can be captured |
 //! | Source | Shazeer et al., "Outrageously Large Neural Networks" (2017); Mixtral of Experts (arXiv 2401.04088); DeepSeek-V3 Technical Report (arXiv 2412.19437); gpt-oss model card (arXiv 2508.10925); AITER `fused_moe` |
 //!
-//! A layer owns its weights and its scratch memory, which is for so many tokens at most. A token whose
-//! expert is not among the matrices, as a [map](FusedMoeConfig::expert_map) says, or is -1, gets nothing of
-//! it. [Shared experts](FusedMoeConfig::shared_experts) that are the last matrices are slots of every token;
-//! others are [given](SharedExpert) as their results.
+//! A layer owns its weights and its scratch memory, which is for so many tokens at most. A token
+//! whose expert is not among the matrices, as a [map](FusedMoeConfig::expert_map) says, or is -1,
+//! gets nothing of it. [Shared experts](FusedMoeConfig::shared_experts) that are the last matrices
+//! are slots of every token; others are [given](SharedExpert) as their results.
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {
@@ -112,15 +113,15 @@ pub struct FusedMoe<W: ExpertWeights> {
 }
 
 impl<W: ExpertWeights> FusedMoe<W> {
-    /// A layer of these weights for calls of at most so many tokens, with scratch memory on the stream of
-    /// the weights.
+    /// A layer of these weights for calls of at most so many tokens, with scratch memory on the
+    /// stream of the weights.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Stride`] or [`Error::Stream`] if weights do not fit together;
-    /// [`Error::ArchMismatch`] if they are those of another chip; [`Error::Value`] if experts cannot be
-    /// chosen as the configuration says, see [`moe_topk`](crate::moe_topk()) and
-    /// [`moe_grouped_topk`](crate::moe_grouped_topk()), the format does not take its activation, the map of
-    /// experts has others than there are, or so many tokens have 2 GiB or more;
+    /// [`Error::ArchMismatch`] if they are those of another chip; [`Error::Value`] if experts
+    /// cannot be chosen as the configuration says, see [`moe_topk`](crate::moe_topk()) and
+    /// [`moe_grouped_topk`](crate::moe_grouped_topk()), the format does not take its activation,
+    /// the map of experts has others than there are, or so many tokens have 2 GiB or more;
     /// [`Error::OutOfMemory`], [`Error::Hip`].
     pub fn new(config: FusedMoeConfig, weights: W, max_tokens: usize) -> Result<Self> {
         let (call, sizes) = check(&config, &weights, max_tokens)?;
@@ -130,7 +131,8 @@ impl<W: ExpertWeights> FusedMoe<W> {
         Ok(Self { config, weights, sizes, choice, scratch })
     }
 
-    /// Bytes of the scratch memory that such a layer has. Ops may use the stream's workspace besides.
+    /// Bytes of the scratch memory that such a layer has. Ops may use the stream's workspace
+    /// besides.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -159,10 +161,10 @@ impl<W: ExpertWeights> FusedMoe<W> {
     /// The layer's results for tokens `[T, hidden]`, of which there may be none.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are too many tokens or tensors do not fit together; [`Error::Stride`] if rows
-    /// are not evenly spaced; [`Error::Value`] if rows of tokens are 2 GiB or more, or a chosen expert is one
-    /// that there is not, where ids are looked at: on the simulator, and in builds with debug assertions, but
-    /// not while a stream is being captured.
+    /// [`Error::Shape`] if there are too many tokens or tensors do not fit together;
+    /// [`Error::Stride`] if rows are not evenly spaced; [`Error::Value`] if rows of tokens are 2
+    /// GiB or more, or a chosen expert is one that there is not, where ids are looked at: on the
+    /// simulator, and in builds with debug assertions, but not while a stream is being captured.
     pub fn forward<Y: Real>(
         &mut self,
         x: &TensorSlice<W::Hidden>,
@@ -177,8 +179,9 @@ impl<W: ExpertWeights> FusedMoe<W> {
     /// As [`forward`](Self::forward), into `out`, which may be the shared expert's rows.
     ///
     /// # Errors
-    /// As [`forward`](Self::forward); [`Error::Shape`] or [`Error::Stride`] also if `out` has another shape or
-    /// rows that are not evenly spaced, and [`Error::Alias`] if it overlaps another argument.
+    /// As [`forward`](Self::forward); [`Error::Shape`] or [`Error::Stride`] also if `out` has
+    /// another shape or rows that are not evenly spaced, and [`Error::Alias`] if it overlaps
+    /// another argument.
     pub fn forward_into<Y: Real>(
         &mut self,
         x: &TensorSlice<W::Hidden>,

@@ -1,6 +1,6 @@
-// c[i,j] = round(f[i,j] * (1 / s[i])) with s[i] = max_j |f[i,j]| / most, where `most` is the largest
-// code and f = x, as `hk/row_quant.h` has it, or, smooth, x[i,j] * smooth[j]; s[i] = 1 for rows of zeros.
-// Rows are read once, or twice if they do not fit the registers.
+// c[i,j] = round(f[i,j] * (1 / s[i])) with s[i] = max_j |f[i,j]| / most, where `most` is the
+// largest code and f = x, as `hk/row_quant.h` has it, or, smooth, x[i,j] * smooth[j]; s[i] = 1 for
+// rows of zeros. Rows are read once, or twice if they do not fit the registers.
 #include "hk/row_quant.h"
 
 namespace hk {

@@ -1,5 +1,6 @@
-// c[i,j] = round(x[i,j] * (1 / s[i])) with s[i] = max_j |x[i,j]| / most, where `most` is the largest code;
-// s[i] = 1 for rows of zeros. Rows are read once, or twice if they do not fit the registers.
+// c[i,j] = round(x[i,j] * (1 / s[i])) with s[i] = max_j |x[i,j]| / most, where `most` is the
+// largest code; s[i] = 1 for rows of zeros. Rows are read once, or twice if they do not fit the
+// registers.
 #pragma once
 
 #include "hk/quant_rows.h"

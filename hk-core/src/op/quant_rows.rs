@@ -1,5 +1,5 @@
-//! What the kernels of `hk/row_quant.h`, `hk/group_quant.h` and `hk/mx_quant.h` take, which make rows of
-//! codes.
+//! What the kernels of `hk/row_quant.h`, `hk/group_quant.h` and `hk/mx_quant.h` take, which make
+//! rows of codes.
 
 use super::quant::{BlockScales, GroupScales};
 use crate::{AnyPtr, DevicePtr, kernel_args};

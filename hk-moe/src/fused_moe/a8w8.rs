@@ -30,11 +30,11 @@ pub struct ByteMatrices<C: ByteCode> {
     pub scales: Tensor<f32>,
 }
 
-/// Weights of i8, or of e4m3 in the flavour of the chip, with a scale for each expert or each row, of which
-/// tokens, and rows between the products, are made the same codes with a scale for each row: w1
-/// `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
-/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]` without
-/// gates, and w2 `[E, hidden, inner]`.
+/// Weights of i8, or of e4m3 in the flavour of the chip, with a scale for each expert or each row,
+/// of which tokens, and rows between the products, are made the same codes with a scale for each
+/// row: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
+/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]`
+/// without gates, and w2 `[E, hidden, inner]`.
 #[derive(Debug)]
 pub struct A8w8Weights<T: Real16, C: ByteCode> {
     w1: ByteMatrices<C>,

@@ -98,8 +98,8 @@ impl<T: Real16> AlignedScratch<T> {
     }
 }
 
-/// What the second product does besides: it adds a bias, and multiplies by the weights, `[gates, 1]`, if
-/// these have not been in the first one.
+/// What the second product does besides: it adds a bias, and multiplies by the weights, `[gates,
+/// 1]`, if these have not been in the first one.
 pub(super) fn down_options<'a>(
     bias: Option<&'a TensorSlice<f32>>,
     weights: Option<&'a TensorSlice<f32>>,

@@ -21,10 +21,10 @@ use crate::moe_op_gemm_a8w8::{MxBytes, moe_a8w8_mx_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
 use crate::reduce_grouped::Residual;
 
-/// Weights of `W` in blocks of MX, of which tokens, and rows between the products, are made blocks of `X`:
-/// w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
-/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]` without
-/// gates, and w2 `[E, hidden, inner]`.
+/// Weights of `W` in blocks of MX, of which tokens, and rows between the products, are made blocks
+/// of `X`: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through,
+/// as [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]`
+/// without gates, and w2 `[E, hidden, inner]`.
 #[derive(Debug)]
 pub struct MxWeights<T: Real16, X: MxCode, W: MxCode> {
     w1: MxMatrices<W>,

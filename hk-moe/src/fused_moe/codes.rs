@@ -1,4 +1,5 @@
-//! Rows as codes of 8 or 4 bits with scales: of tokens once each, and of gates between the products.
+//! Rows as codes of 8 or 4 bits with scales: of tokens once each, and of gates between the
+//! products.
 
 use hk_core::dtype::{DType, E8M0, Real};
 use hk_core::op::Arguments;
@@ -15,8 +16,8 @@ use crate::KERNELS;
 /// Elements of a group.
 pub(super) const GROUP: usize = 128;
 
-/// Gives rows codes, and a power of two for each 32 of them, by which the largest is at most the largest
-/// number there is: as [`MxRound::Even`] has it.
+/// Gives rows codes, and a power of two for each 32 of them, by which the largest is at most the
+/// largest number there is: as [`MxRound::Even`] has it.
 pub(super) fn in_blocks<T: Real, C: MxCode>(
     x: &TensorSlice<T>,
     codes: &mut TensorSlice<C>,

@@ -28,8 +28,8 @@ pub struct FusedMoeConfig {
 }
 
 impl FusedMoeConfig {
-    /// With the `top_k` experts of the largest logits, whose weights are a softmax over these, and this
-    /// activation.
+    /// With the `top_k` experts of the largest logits, whose weights are a softmax over these, and
+    /// this activation.
     pub const fn new(top_k: usize, activation: Activation) -> Self {
         Self {
             top_k,
@@ -51,20 +51,20 @@ impl FusedMoeConfig {
         Self::new(2, Activation::SiluAndMul)
     }
 
-    /// Qwen3-30B-A3B and Qwen3-235B-A22B: 8 of 128 experts. That their softmax is over all and then made
-    /// to add up to 1 comes to the same.
+    /// Qwen3-30B-A3B and Qwen3-235B-A22B: 8 of 128 experts. That their softmax is over all and then
+    /// made to add up to 1 comes to the same.
     pub const fn qwen3() -> Self {
         Self::new(8, Activation::SiluAndMul)
     }
 
-    /// Qwen3-Next-80B-A3B: 10 of 512 experts; its shared expert is [given](crate::SharedExpert) with
-    /// each call.
+    /// Qwen3-Next-80B-A3B: 10 of 512 experts; its shared expert is [given](crate::SharedExpert)
+    /// with each call.
     pub const fn qwen3_next() -> Self {
         Self::new(10, Activation::SiluAndMul)
     }
 
-    /// DeepSeek-V3 and R1: 8 of 256 experts, in 4 of 8 groups, by their sigmoids and this bias; weights
-    /// add up to 2.5.
+    /// DeepSeek-V3 and R1: 8 of 256 experts, in 4 of 8 groups, by their sigmoids and this bias;
+    /// weights add up to 2.5.
     #[must_use]
     pub fn deepseek_v3(correction_bias: Tensor<f32>) -> Self {
         Self::new(8, Activation::SiluAndMul)
@@ -116,23 +116,24 @@ impl FusedMoeConfig {
         self
     }
 
-    /// The last `count` matrices are those of experts that each token has besides, with this weight.
+    /// The last `count` matrices are those of experts that each token has besides, with this
+    /// weight.
     #[must_use]
     pub const fn shared_experts(mut self, count: usize, weight: f32) -> Self {
         (self.shared, self.shared_weight) = (count, weight);
         self
     }
 
-    /// Multiplies the sums of the first product by the weight, rather than those of the second one: of
-    /// one expert for each token.
+    /// Multiplies the sums of the first product by the weight, rather than those of the second one:
+    /// of one expert for each token.
     #[must_use]
     pub const fn apply_router_weight_on_input(mut self) -> Self {
         self.weighs_input = true;
         self
     }
 
-    /// The number of each expert among the matrices, or -1 if they do not have it, `[E + shared]`: tokens
-    /// get nothing of experts that are elsewhere.
+    /// The number of each expert among the matrices, or -1 if they do not have it, `[E + shared]`:
+    /// tokens get nothing of experts that are elsewhere.
     #[must_use]
     pub fn expert_map(mut self, map: Tensor<i32>) -> Self {
         self.expert_map = Some(map);

@@ -12,8 +12,8 @@ use crate::activation::Activation;
 use crate::expert_products::{ExpertElement, Form, MoeGemmOptions, launch};
 use crate::reduce_grouped::{ReduceGroupedOptions, Residual, reduce_grouped_into};
 
-/// Weights of bf16 or f16, as tokens have: w1 `[E, 2 inner, hidden]` with an activation of gates, else
-/// `[E, inner, hidden]`, and w2 `[E, hidden, inner]`.
+/// Weights of bf16 or f16, as tokens have: w1 `[E, 2 inner, hidden]` with an activation of gates,
+/// else `[E, inner, hidden]`, and w2 `[E, hidden, inner]`.
 #[derive(Debug)]
 pub struct DenseWeights<T: Real16> {
     w1: Tensor<T>,
@@ -37,8 +37,8 @@ impl<T: Real16> DenseWeights<T> {
     }
 
     /// Row 2j of w1, and of its bias, is a gate and row 2j + 1 what it lets through, as
-    /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them. Takes every activation of
-    /// gates and biases, and a launch more; in halves the only activation is
+    /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them. Takes every activation
+    /// of gates and biases, and a launch more; in halves the only activation is
     /// [`Activation::SiluAndMul`], without a bias.
     #[must_use]
     pub const fn pairs(mut self) -> Self {

@@ -27,19 +27,20 @@ use crate::reduce_grouped::Residual;
 pub struct Fp8Matrices<C: Fp8> {
     /// The numbers, `[E, rows, columns]`.
     pub codes: Tensor<C>,
-    /// The scales of 128 rows by 128 columns each, `[E, ceil(rows / 128), ceil(columns / 128)]`. Those of w1
-    /// may be of one row by 128 columns, `[E, rows, ceil(columns / 128)]`.
+    /// The scales of 128 rows by 128 columns each, `[E, ceil(rows / 128), ceil(columns / 128)]`.
+    /// Those of w1 may be of one row by 128 columns, `[E, rows, ceil(columns / 128)]`.
     pub scales: Tensor<f32>,
 }
 
-/// Weights of e4m3 in the flavour of the chip, with scales of blocks of 128 by 128, of which tokens, and
-/// rows between the products, are made e4m3 with a scale for each 128 numbers: w1
-/// `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
-/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]` without
-/// gates, and w2 `[E, hidden, inner]`.
+/// Weights of e4m3 in the flavour of the chip, with scales of blocks of 128 by 128, of which
+/// tokens, and rows between the products, are made e4m3 with a scale for each 128 numbers: w1 `[E,
+/// 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
+/// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]`
+/// without gates, and w2 `[E, hidden, inner]`.
 ///
-/// Where gates and what they let through were halves with blocks of their own, neighbours have other
-/// scales, so that each row needs its own: repeat those of the blocks, and make them neighbours as well.
+/// Where gates and what they let through were halves with blocks of their own, neighbours have
+/// other scales, so that each row needs its own: repeat those of the blocks, and make them
+/// neighbours as well.
 #[derive(Debug)]
 pub struct Fp8BlockWeights<T: Real16, C: Fp8> {
     w1: Fp8Matrices<C>,

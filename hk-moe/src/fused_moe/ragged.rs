@@ -21,8 +21,8 @@ pub struct RaggedScratch<T: Real16, C> {
     hist: Tensor<i32>,
     offsets: [Tensor<i32>; 2],
     tiles: Tensor<i32>,
-    /// Sums of the first product, `[gates, rows of w1]`. They are the layer's, not the op's, since rows that
-    /// no gate has become numbers as well.
+    /// Sums of the first product, `[gates, rows of w1]`. They are the layer's, not the op's, since
+    /// rows that no gate has become numbers as well.
     sums: Tensor<f32>,
     /// Between the products, `[gates, inner]`.
     z: Tensor<T>,

@@ -135,7 +135,8 @@ pub(super) fn declare_biases(
     Ok(())
 }
 
-/// Requires that weights are not in the first product, whose rows have scales and an activation behind.
+/// Requires that weights are not in the first product, whose rows have scales and an activation
+/// behind.
 pub(super) fn refuse_weighed_input(args: &Arguments, config: &FusedMoeConfig) -> Result<()> {
     let constraint = "false, of rows that are made codes";
     let weighs = config.weighs_input;

@@ -24,7 +24,8 @@ struct Operands<W> {
     /// Rows of w1.
     rows: usize,
     in_pairs: bool,
-    /// What becomes of the rows of x, and of those between the products, before they are multiplied.
+    /// What becomes of the rows of x, and of those between the products, before they are
+    /// multiplied.
     of_x: Rounding,
     of_z: Rounding,
     bound: Bound,

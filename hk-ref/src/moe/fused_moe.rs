@@ -22,7 +22,8 @@ pub struct Layer<'a> {
     pub act: Act,
     /// Whether gates and what they let through are neighbours, rather than halves.
     pub in_pairs: bool,
-    /// Whether the first product's sums are multiplied by the weights, rather than the second one's.
+    /// Whether the first product's sums are multiplied by the weights, rather than the second
+    /// one's.
     pub weighs_input: bool,
     /// The expert of each slot of each token; others than there are matrices are none.
     pub ids: &'a [i32],
@@ -83,8 +84,8 @@ impl Layer<'_> {
         (0..hidden).map(column).collect()
     }
 
-    /// The results, and for each a tolerance: numbers between the products that are on a rounding boundary
-    /// may be one step off, results of experts and their sum are rounded.
+    /// The results, and for each a tolerance: numbers between the products that are on a rounding
+    /// boundary may be one step off, results of experts and their sum are rounded.
     pub fn expect(&self, bound: Bound) -> Expected {
         let (tokens, hidden) = (self.x.nrows(), self.w2.len_of(Axis(1)));
         let slots = self.ids.len().checked_div(tokens).unwrap_or_default();
@@ -104,7 +105,8 @@ impl Layer<'_> {
         all
     }
 
-    /// The results without tolerances, of all experts for all tokens, those that a token has not left out.
+    /// The results without tolerances, of all experts for all tokens, those that a token has not
+    /// left out.
     pub fn dense(&self) -> Vec<f64> {
         let (tokens, hidden) = (self.x.nrows(), self.w2.len_of(Axis(1)));
         let slots = self.ids.len() / tokens.max(1);
