@@ -132,8 +132,8 @@ impl Every<'_> {
         let block_size = block_m(rows, 1, 1);
         let capacity = rows.next_multiple_of(block_size);
         let gates = AlignedGates {
-            sorted_token_ids: &*self.tokens.narrow(0, 0..capacity)?,
-            expert_ids: &*self.tiles.narrow(0, 0..capacity / block_size)?,
+            sorted_token_ids: &self.tokens.narrow(0, 0..capacity)?,
+            expert_ids: &self.tiles.narrow(0, 0..capacity / block_size)?,
             num_tokens_post_pad: self.length,
             block_size,
         };

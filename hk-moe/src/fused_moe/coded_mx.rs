@@ -128,7 +128,7 @@ impl<T: Real16 + RaggedOutput, X: MxProduct<W>, W: MxCode> Products<T, MxCodes<X
     fn encode(&self, x: &TensorSlice<T>, to: &mut MxCodes<X>) -> Result<()> {
         let rows = x.rows();
         let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        in_blocks(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
+        in_blocks(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)
     }
 
     fn multiply<Y: Real + RaggedOutput>(

@@ -172,7 +172,7 @@ impl FusedMoeConfig {
         let shape = [0, self.slots()];
         let (mut weights, mut ids) =
             (Tensor::<f32>::empty(stream, &shape)?, Tensor::empty(stream, &shape)?);
-        let out = MoeTopkOut { y_vals: &mut *weights, y_indx: &mut *ids, bitmatrix: None };
+        let out = MoeTopkOut { y_vals: &mut *weights, y_indx: &mut ids, bitmatrix: None };
         let names = launch::Names {
             logits: "logits",
             weights: "topk_weights",

@@ -84,7 +84,7 @@ where
     fn encode(&self, x: &TensorSlice<T>, to: &mut Fp8Codes<C>) -> Result<()> {
         let rows = x.rows();
         let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        in_groups(x, &mut codes, &mut *to.scales.narrow_mut(0, 0..rows)?)
+        in_groups(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)
     }
 
     fn multiply<Y: Real + RaggedOutput>(
