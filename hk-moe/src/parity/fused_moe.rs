@@ -14,9 +14,6 @@ use spec::{Route, Spec};
 use super::ragged::act;
 use crate::{ExpertWeights, FusedMoe, Router, SharedExpert};
 
-/// Biases of both products, if there are such.
-type Biases = Option<[Tensor<f32>; 2]>;
-
 /// Weights of a case.
 struct Operands<W> {
     /// The numbers that they stand for.
@@ -31,8 +28,11 @@ struct Operands<W> {
     bound: Bound,
     /// How far results may be from those of rows that nothing becomes of, all together.
     sanity: f64,
-    weights: Box<dyn Fn(Biases) -> W>,
+    weights: Weights<W>,
 }
+
+/// What makes weights, with the biases of both products, if there are such.
+type Weights<W> = Box<dyn Fn(Option<[Tensor<f32>; 2]>) -> W>;
 
 /// What becomes of a row.
 type Rounding = Box<dyn Fn(Vec<f64>) -> Vec<f64>>;

@@ -6,7 +6,8 @@ use std::ptr;
 use hk_core::dtype::Real;
 use hk_core::{Error, Stream, Tensor};
 use hk_moe::{
-    Activation, DenseWeights, FusedMoe, FusedMoeConfig, Router, SharedExpert, bf16, parity,
+    A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, FusedMoe,
+    FusedMoeConfig, MxMatrices, Mxfp4Weights, Router, SharedExpert, bf16, parity,
 };
 use hk_sim::{HipError, capi};
 
@@ -105,49 +106,72 @@ fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
     executable
 }
 
+/// Matrices of 4 bits in blocks of MX.
+fn mx(stream: &Stream, [rows, columns]: [usize; 2]) -> MxMatrices<F4x2E2M1> {
+    let experts = SIZES[0];
+    let code = |at: usize| F4x2E2M1::from_bits((at * 7919 % 251) as u8);
+    let codes: Vec<_> = (0..experts * rows * columns / 2).map(code).collect();
+    let scales = [experts, rows, columns / 32];
+    MxMatrices {
+        codes: Tensor::from_slice(stream, &codes, &[experts, rows, columns]).unwrap(),
+        scales: Tensor::filled(stream, &scales, E8M0::from_f32(0.0625)).unwrap(),
+    }
+}
+
 #[test]
 fn fused_moe_is_captured_once_and_replayed_with_other_tokens() {
-    let [experts, k, hidden, _] = SIZES;
-    const TOKENS: usize = 19;
+    let [.., hidden, inner] = SIZES;
     for device in devices() {
         let stream = device.new_stream().unwrap();
-        let mut layer = FusedMoe::new(config(), weights(&stream), 32).unwrap();
-        let router: Tensor<bf16> = tensor(&stream, 5, &[experts, hidden]);
-        let gate: Tensor<bf16> = tensor(&stream, 6, &[hidden]);
-        let mut x: Tensor<bf16> = tensor(&stream, 7, &[TOKENS, hidden]);
-        let shared: Tensor<bf16> = tensor(&stream, 8, &[TOKENS, hidden]);
-        let mut ids = Tensor::<i32>::zeros(&stream, &[TOKENS, k]).unwrap();
-        let of_ids: Tensor<f32> = tensor(&stream, 9, &[TOKENS, k]);
-        let mut out = Tensor::<bf16>::zeros(&stream, &[TOKENS, hidden]).unwrap();
-        for is_chosen in [false, true] {
-            let mut forward = |x: &Tensor<bf16>, ids: &Tensor<i32>, out: &mut Tensor<bf16>| {
-                let shared = SharedExpert { rows: &shared, gate: Some(&gate) };
-                let router = match is_chosen {
-                    true => Router::Chosen { ids, weights: &of_ids },
-                    false => Router::Weights { weights: &router, bias: None },
-                };
-                layer.forward_into(x, router, Some(shared), out).unwrap();
+        is_captured(&stream, weights(&stream));
+        let w1 = || mx(&stream, [2 * inner, hidden]);
+        let w2 = || mx(&stream, [hidden, inner]);
+        is_captured(&stream, Mxfp4Weights::new(w1(), w2()));
+        is_captured(&stream, A8w4Weights::new(w1(), w2()));
+        is_captured(&stream, A4w4Weights::new(w1(), w2()));
+    }
+}
+
+/// Captures a layer of these weights, and compares what the graph does with what calls do.
+fn is_captured(stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>) {
+    const TOKENS: usize = 19;
+    let [experts, k, hidden, _] = SIZES;
+    let mut layer = FusedMoe::new(config(), weights, 32).unwrap();
+    let router: Tensor<bf16> = tensor(stream, 5, &[experts, hidden]);
+    let gate: Tensor<bf16> = tensor(stream, 6, &[hidden]);
+    let mut x: Tensor<bf16> = tensor(stream, 7, &[TOKENS, hidden]);
+    let shared: Tensor<bf16> = tensor(stream, 8, &[TOKENS, hidden]);
+    let mut ids = Tensor::<i32>::zeros(stream, &[TOKENS, k]).unwrap();
+    let of_ids: Tensor<f32> = tensor(stream, 9, &[TOKENS, k]);
+    let mut out = Tensor::<bf16>::zeros(stream, &[TOKENS, hidden]).unwrap();
+    for is_chosen in [false, true] {
+        let mut forward = |x: &Tensor<bf16>, ids: &Tensor<i32>, out: &mut Tensor<bf16>| {
+            let shared = SharedExpert { rows: &shared, gate: Some(&gate) };
+            let router = match is_chosen {
+                true => Router::Chosen { ids, weights: &of_ids },
+                false => Router::Weights { weights: &router, bias: None },
             };
-            let graph = capture(&stream, || forward(&x, &ids, &mut out));
-            for turn in 0..3 {
-                let numbers = numbers(20 + turn, TOKENS * hidden);
-                x.write(&numbers.into_iter().map(bf16::from_f32).collect::<Vec<_>>()).unwrap();
-                let chosen = |gate: usize| ((gate * 31 + turn * 5) % experts) as i32;
-                ids.write(&(0..TOKENS * k).map(chosen).collect::<Vec<_>>()).unwrap();
-                out.fill(bf16::from_f32(f32::NAN)).unwrap();
-                forward(&x, &ids, &mut out);
-                let expected = out.to_vec().unwrap();
-                out.fill(bf16::from_f32(f32::NAN)).unwrap();
-                // SAFETY: both are live.
-                let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };
-                assert_eq!(launched, HipError::SUCCESS);
-                stream.synchronize().unwrap();
-                assert_eq!(out.to_vec().unwrap(), expected, "{}", device.name());
-                assert!(expected.iter().all(|y| y.to_f32().is_finite()));
-            }
-            // SAFETY: it is live, and at no work.
-            assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+            layer.forward_into(x, router, Some(shared), out).unwrap();
+        };
+        let graph = capture(stream, || forward(&x, &ids, &mut out));
+        for turn in 0..3 {
+            let numbers = numbers(20 + turn, TOKENS * hidden);
+            x.write(&numbers.into_iter().map(bf16::from_f32).collect::<Vec<_>>()).unwrap();
+            let chosen = |gate: usize| ((gate * 31 + turn * 5) % experts) as i32;
+            ids.write(&(0..TOKENS * k).map(chosen).collect::<Vec<_>>()).unwrap();
+            out.fill(bf16::from_f32(f32::NAN)).unwrap();
+            forward(&x, &ids, &mut out);
+            let expected = out.to_vec().unwrap();
+            out.fill(bf16::from_f32(f32::NAN)).unwrap();
+            // SAFETY: both are live.
+            let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };
+            assert_eq!(launched, HipError::SUCCESS);
+            stream.synchronize().unwrap();
+            assert_eq!(out.to_vec().unwrap(), expected, "{}", stream.device().name());
+            assert!(expected.iter().all(|y| y.to_f32().is_finite()));
         }
+        // SAFETY: it is live, and at no work.
+        assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
     }
 }
 
