@@ -88,7 +88,7 @@ impl Layer<'_> {
     /// boundary may be one step off, results of experts and their sum are rounded.
     pub fn expect(&self, bound: Bound) -> Expected {
         let (tokens, hidden) = (self.x.nrows(), self.w2.len_of(Axis(1)));
-        let slots = self.ids.len() / tokens.max(1);
+        let slots = self.ids.len().checked_div(tokens).unwrap_or_default();
         let mut all = Expected { frobenius: Some(bound.frobenius), ..Expected::default() };
         for token in 0..tokens {
             let of_slots: Vec<_> = (0..slots).map(|slot| self.slot(token, slot)).collect();
