@@ -36,6 +36,7 @@ struct ReduceGroupedArgs {
   const f32* quant_scale;  // of which results of e4m3 are multiples
   u8* mx_scales;           // of blocks of 32 columns, of results in such
   i64 mx_stride;
+  const u32* groups_there;  // how many of the groups have rows, the first ones; null if all
 };
 
 namespace {
@@ -204,7 +205,9 @@ struct group_reduction {
 template <class T, bool Ragged>
 __device__ inline void reduce_groups(const ReduceGroupedArgs& args, u32 first, u32 stride) {
   const u32 pieces = (args.width + reduce_piece - 1) / reduce_piece;
-  for_each_piece(first, stride, args.groups, pieces, [&](u32 group, u32 piece) {
+  u32 groups = args.groups;
+  if (args.groups_there != nullptr && *args.groups_there < groups) groups = *args.groups_there;
+  for_each_piece(first, stride, groups, pieces, [&](u32 group, u32 piece) {
     const u32 column = piece * reduce_piece, left = args.width - column;
     const u32 width = left < reduce_piece ? left : reduce_piece;
     const group_reduction<T, Ragged> reduction{args, group, column, width};

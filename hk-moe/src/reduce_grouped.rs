@@ -115,6 +115,7 @@ kernel_args! {
         quant_scale: DevicePtr<f32>,
         mx_scales: AnyPtr,
         mx_stride: i64,
+        groups_there: DevicePtr<u32>,
     }
 }
 
@@ -132,6 +133,8 @@ pub(crate) struct Combine {
     pub(crate) indx: DevicePtr<i32>,
     /// Groups, and rows of one.
     pub(crate) groups: [usize; 2],
+    /// How many of the groups have rows, the first ones; the results of others are not written.
+    pub(crate) groups_there: DevicePtr<u32>,
     pub(crate) activation: Activation,
     pub(crate) gammas: DevicePtr<f32>,
     /// As the results.
@@ -173,6 +176,7 @@ impl Combine {
             quant_scale: self.quant_scale,
             mx_scales: self.mx_scales.0,
             mx_stride: self.mx_scales.1,
+            groups_there: self.groups_there,
         };
         let most = RowOptions::default().most_workgroups(call.device(), kernel.tile());
         let grid = grid(&kernel, [groups, width], most);
@@ -403,6 +407,7 @@ impl Plan<'_> {
             quant_scale: DevicePtr::NULL,
             mx_scales: AnyPtr::NULL,
             mx_stride: 0,
+            groups_there: DevicePtr::NULL,
         };
         let most = options.rows.most_workgroups(call.device(), kernel.tile());
         let grid = grid(&kernel, [groups, width], most);

@@ -6,6 +6,7 @@ use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
 use hk_ref::{Arg, Case, Draw, Setup};
 
+use super::loads::Load;
 use super::ragged::{Kind, MxCall, Operands, Spec, specs, tiles};
 use crate::{A8w4Element, Activation, RaggedOutput, moe_a8w4_into, moe_a8w4_mx_into};
 
@@ -76,7 +77,8 @@ fn all<T: A8w4Element, Y: Real + RaggedOutput>(
 fn chained(cases: &mut Vec<Case>, act: Activation, shape: [usize; 5]) {
     let kind = Kind { module: MODULE, op: "moe_a8w4", arch: None, dtype: "bf16*e2m1" };
     for gammas in [false, true] {
-        let spec = Spec { act, gammas, bias: true, ..Spec::new("chained", shape, 16) };
+        let load = if gammas { Load::Wrong } else { Load::Uniform };
+        let spec = Spec { act, gammas, load, bias: true, ..Spec::new("chained", shape, 16) };
         cases.push(kind.blocks(spec, move |s, spec| {
             let Inputs { x, w, w_scales, numbers, .. } = inputs::<bf16>(s, spec, (false, false));
             let call: MxCall = Box::new(move |gates, options, out| {

@@ -326,7 +326,8 @@ impl Kind {
             let expected = all.with_problem([&x, &w], None, |of| {
                 of.expect_codes(number, f64::from(<Y as ByteCode>::MOST))
             });
-            let y = s.output::<Y>("out", &all.results(), expected).place(spec.place);
+            let held = Y::encode(&vec![HELD / number; all.results().iter().product()]);
+            let y = s.output::<Y>("out", &all.results(), expected).place(spec.place).holding(held);
             s.call(move || {
                 let scale = scale.get();
                 all.with_call(|gates, options| {
@@ -348,6 +349,7 @@ impl Kind {
             let shape = all.results();
             let values = all.with_problem([&x, &w], None, |of| of.values());
             let (codes, scales) = in_blocks(&values, shape[1]);
+            let (held, held_scale) = in_blocks(&[HELD; 32], 32);
             let codes = Expected {
                 allowed: vec![0.0; codes.len()],
                 steps: Some(Steps { share: 0.005, near: 1e-3 }),
@@ -355,7 +357,8 @@ impl Kind {
                 ..Expected::default()
             };
             let blocks = [shape[0], shape[1] / 32];
-            let out = s.output::<F8E4M3>("out", &shape, codes);
+            let held = F8E4M3::encode(&vec![held[0]; shape.iter().product()]);
+            let out = s.output::<F8E4M3>("out", &shape, codes).holding(held);
             let bytes = scales.iter().map(|scale| scale.to_bits()).collect();
             let scales = Expected {
                 values: scales.iter().map(|scale| f64::from(scale.to_f32())).collect(),
@@ -363,7 +366,8 @@ impl Kind {
                 bytes: Some(bytes),
                 ..Expected::default()
             };
-            let out_scales = s.output::<E8M0>("out_scales", &blocks, scales);
+            let held = vec![held_scale[0]; blocks.iter().product()];
+            let out_scales = s.output::<E8M0>("out_scales", &blocks, scales).holding(held);
             s.call(move || {
                 all.with_call(|gates, options| {
                     let (mut codes, mut scales) = (out.get(), out_scales.get());
@@ -408,6 +412,11 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
         specs.push(Spec { load, ..spec("load", [37, 40, 3 * k, 2, 6], 32) });
         specs.push(Spec { load, scatter: true, ..spec("load", [37, 40, 3 * k, 2, 6], 128) });
+    }
+    // Places without an expert, whose rows are not written behind the product either.
+    for (load, act) in [(Load::Wrong, SWIGLU), (Load::Absent, Activation::GeluTanh)] {
+        specs.push(Spec { load, act, gammas: true, ..spec("activated load", shape, 16) });
+        specs.push(Spec { load, residual: true, ..spec("load and residual", shape, 16) });
     }
     specs
         .push(Spec { load: Load::One(0), ..spec("more than a tile", [129, 24, 2 * k, 1, 1], 128) });

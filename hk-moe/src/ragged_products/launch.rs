@@ -126,11 +126,17 @@ impl<'a> RaggedOp<'a> {
             };
             let of_group = if is_scattered { each } else { 1 };
             let indx = gates.scatter_indx.map_or(DevicePtr::NULL, TensorSlice::ptr);
+            // Places behind the last expert's have no rows.
+            let groups_there = match is_scattered {
+                true => DevicePtr::NULL,
+                false => places_of_experts(gates.token_offs_raw),
+            };
             let combine = Combine {
                 between: (between, n.next_multiple_of(16) as i64),
                 shape: [count as usize, n as usize],
                 indx,
                 groups: [count as usize / of_group, of_group],
+                groups_there,
                 activation: options.activation,
                 gammas,
                 residual,
@@ -142,6 +148,12 @@ impl<'a> RaggedOp<'a> {
         }
         self.ragged.launch(call, behind)
     }
+}
+
+/// Where the number of places that are an expert's is.
+fn places_of_experts(token_offs_raw: &TensorSlice<i32>) -> DevicePtr<u32> {
+    let last = (token_offs_raw.len() - 1) * size_of::<i32>();
+    DevicePtr::new(token_offs_raw.ptr().address() + last as u64)
 }
 
 /// Declares what is added to results, which is of their type.

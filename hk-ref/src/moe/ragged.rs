@@ -89,7 +89,7 @@ pub struct Problem<'a> {
     pub gammas: Option<&'a [f64]>,
     /// The places whose results each row of the output adds up; none behind its own, if there is no sum.
     pub scatter: Option<&'a [Vec<usize>]>,
-    /// What is added to each row of the output.
+    /// What is added to each row of the output that is written.
     pub residual: Option<ArrayView2<'a, f64>>,
     /// What rows hold that have no expert.
     pub held: f64,
@@ -143,9 +143,9 @@ impl Problem<'_> {
                 })
                 .collect(),
         };
-        for (row, residual) in
-            rows.iter_mut().zip(self.residual.iter().flat_map(|of| of.outer_iter()))
-        {
+        let written = if self.scatter.is_some() { rows.len() } else { self.experts.len() };
+        let residual = self.residual.iter().flat_map(|of| of.outer_iter());
+        for (row, residual) in rows[..written].iter_mut().zip(residual) {
             row.iter_mut().zip(residual).for_each(|(of, residual)| of.value += residual);
         }
         rows
