@@ -57,6 +57,12 @@ impl Sizes {
         [self.lengths.len(), self.most(0), self.most(1), hq, hk, d, dv]
     }
 
+    /// Whether a query of a sequence sees a key, if each sees so many before its own.
+    pub(super) fn sees(&self, left: Option<u32>, sequence: usize, key: usize) -> bool {
+        let [queries, keys] = self.lengths[sequence];
+        left.is_none_or(|left| key + left as usize + queries >= keys)
+    }
+
     /// Products of a case.
     pub(super) fn products(&self) -> usize {
         let pairs: usize = self.lengths.iter().map(|[q, k]| q * k).sum();

@@ -90,14 +90,15 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     let pages = Pages::new(*bs, &lengths);
     let q = s.input::<Q>("query", &[b, hq, d], Draw::Normal);
     let paging = Paging { layout: CacheLayout::Hnd, bs: *bs, x: 1 };
+    let is_seen = |b, key| sizes.sees(spec.choice.window[0], b, key);
     let Caches::<K> { k, v, numbers: [keys, values] } =
-        Caches::new(s, paging, &pages, sizes, ["key_cache", "value_cache"]);
+        Caches::new(s, paging, &pages, sizes, ["key_cache", "value_cache"], is_seen);
     let of_lengths = lengths.iter().map(|length| *length as i32).collect();
     let seq_lens = s.given("seq_lens", &[b], of_lengths);
     let (shape, rows) = pages.table();
     let table = s.given("block_tables", &shape, rows);
     let chosen = Chosen::new(s, &spec.choice, sizes);
-    let scale_args = scale_args(s, *scales, &pages, &lengths, hk);
+    let scale_args = scale_args(s, *scales, &pages, sizes, is_seen);
     let inputs = Inputs { q: q.numbers(), k: keys, v: values };
     let is_scaled = size_of::<K>() == 1;
     let all = expected(sizes, &inputs, |b, h| {
@@ -140,23 +141,24 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     });
 }
 
-/// Scales of keys and of values; those of slots that no key is in are no numbers.
+/// Scales of keys and of values; those of slots that no key is in that is seen are no numbers.
 fn scale_args(
     s: &mut Setup,
     scales: Scales,
     pages: &Pages,
-    lengths: &[usize],
-    hk: usize,
+    sizes: &Sizes,
+    is_seen: impl Fn(usize, usize) -> bool,
 ) -> Option<[Arg<f32>; 2]> {
+    let hk = sizes.heads[1];
     let mut one = |name| match scales {
         Scales::OfSlots => {
             let shape = [pages.blocks, hk, pages.bs];
             let drawn: Vec<f32> = s.draw(name, &shape, Draw::Uniform);
             let mut all = vec![f32::NAN; drawn.len()];
-            let keys = lengths.iter().enumerate();
-            for [page, slot] in
-                keys.flat_map(|(b, length)| (0..*length).map(move |key| pages.place(b, key)))
-            {
+            let keys = sizes.lengths.iter().enumerate();
+            let keys = keys.flat_map(|(b, [_, length])| (0..*length).map(move |key| (b, key)));
+            for (b, key) in keys.filter(|(b, key)| is_seen(*b, *key)) {
+                let [page, slot] = pages.place(b, key);
                 for head in 0..hk {
                     let at = (page * hk + head) * pages.bs + slot;
                     all[at] = 0.5 + drawn[at];
@@ -174,6 +176,8 @@ pub(super) fn cases() -> Vec<Case> {
     let small = |name| Spec::new(name, &[5, 9], [4, 2], 16, 2);
     let mixed = |name| Spec::new(name, &[57, 1, 0, 90], [4, 2], 64, 16);
     let split = |splits| Choice { splits: Some(splits), ..Choice::default() };
+    let windowed =
+        |name| mixed(name).with(Choice { window: [Some(13), None], ..Choice::default() });
     let specs = vec![
         small("small"),
         small("small").of::<f16, f16, f16>(),
@@ -200,6 +204,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         mixed("split").with(split(4)),
         Spec { lse: false, ..mixed("mixed") },
+        windowed("windowed"),
         // Scales of caches of 16 bits are none.
         mixed("ignored").scaled(Scales::OfAll),
         mixed("ignored").scaled(Scales::OfSlots),
@@ -209,6 +214,8 @@ pub(super) fn cases() -> Vec<Case> {
         mixed("codes").of::<f16, F8E4M3Fnuz, f16>().scaled(Scales::OfAll),
         mixed("codes").of::<F8E4M3, F8E4M3, F8E4M3>().scaled(Scales::OfSlots),
         mixed("codes").of::<F8E4M3Fnuz, F8E4M3Fnuz, F8E4M3Fnuz>().scaled(Scales::OfSlots),
+        windowed("codes").of::<bf16, F8E4M3, bf16>().scaled(Scales::OfSlots),
+        windowed("codes").of::<bf16, F8E4M3Fnuz, bf16>().scaled(Scales::OfSlots),
         mixed("codes").of::<F8E4M3, bf16, F8E4M3>(),
         mixed("codes").of::<F8E4M3Fnuz, f16, F8E4M3Fnuz>(),
         mixed("codes").of::<bf16, F8E5M2, f32>(),

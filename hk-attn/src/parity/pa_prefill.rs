@@ -125,7 +125,9 @@ fn set_up<T: LeanElement, K: AttentionElement>(s: &mut Setup, spec: &Spec) {
     let lengths: Vec<_> = cached.lengths.iter().map(|[_, keys]| *keys).collect();
     let pages = Pages::new(bs, &lengths);
     let paging = Paging { layout: CacheLayout::PagedX, bs, x: spec.x };
-    let caches = Caches::<K>::new(s, paging, &pages, &cached, ["key_cache", "value_cache"]);
+    let is_seen = |b, key| all.sees(spec.window.map(|window| window - 1), b, key);
+    let names_of_caches = ["key_cache", "value_cache"];
+    let caches = Caches::<K>::new(s, paging, &pages, &cached, names_of_caches, is_seen);
     let (shape, rows) = pages.table();
     let table = s.given(names[3], &shape, rows);
     let bounds = s.given(names[4], &[b + 1], all.bounds(0));

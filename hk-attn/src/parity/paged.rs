@@ -135,13 +135,14 @@ pub(super) fn poison<K: AttentionElement>() -> K {
 }
 
 impl<K: AttentionElement> Caches<K> {
-    /// Draws keys and values of sequences, and puts them into pages.
+    /// Draws keys and values of sequences, and puts those that queries see into pages.
     pub(super) fn new(
         s: &mut Setup,
         paging: Paging,
         pages: &Pages,
         sizes: &Sizes,
         names: [&'static str; 2],
+        is_seen: impl Fn(usize, usize) -> bool,
     ) -> Self {
         let hk = sizes.heads[1];
         let mut numbers = [Vec::new(), Vec::new()];
@@ -150,7 +151,7 @@ impl<K: AttentionElement> Caches<K> {
             let d = sizes.widths[of];
             let rows: Vec<K> = s.draw(name, &[sizes.rows(1), hk, d], Draw::Normal);
             let Scattered { shape, elements } =
-                Scattered::new(paging, pages, sizes, of == 0, &rows, |_, _| true);
+                Scattered::new(paging, pages, sizes, of == 0, &rows, &is_seen);
             numbers[of] = decode(&rows);
             caches.push(s.given(name, &shape, elements));
         }

@@ -87,8 +87,9 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     let lengths: Vec<_> = sizes.lengths.iter().map(|[_, keys]| *keys).collect();
     let pages = Pages::new(paging.bs, &lengths);
     let q = s.input::<Q>("q", &[sizes.rows(0), hq, d], Draw::Normal);
+    let is_seen = |b, key| sizes.sees(spec.choice.window[0], b, key);
     let Caches::<K> { k, v, numbers: [keys, values] } =
-        Caches::new(s, *paging, &pages, sizes, ["k_cache", "v_cache"]);
+        Caches::new(s, *paging, &pages, sizes, ["k_cache", "v_cache"], is_seen);
     let bounds = s.given("cu_seqlens_q", &[b + 1], sizes.bounds(0));
     let of_lengths = lengths.iter().map(|length| *length as i32).collect();
     let seqused_k = s.given("seqused_k", &[b], of_lengths);

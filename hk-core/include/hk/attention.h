@@ -326,6 +326,7 @@ struct attention_block {
   u32 total;          // keys
   key_sequence first, second;
   u32 first_tiles;    // of the first source
+  u32 seen_from = 0;  // the first key that a row of the workgroup sees
 
   // What a lane has: rows of queries, of each 16 an own one.
   bits128 q[q_fragments][width_slices];
@@ -457,7 +458,7 @@ struct attention_block {
     return position < first.length ? position / block_k
                                    : first_tiles + (position - first.length) / block_k;
   }
-  __device__ range visible_tiles(const AttentionArgs& in) const {
+  __device__ range visible_tiles(const AttentionArgs& in) {
     const u32 last = rows - 1;
     const i32 from = static_cast<i32>(task.tile * block_q / in.group) + task.delta;
     const i32 to = static_cast<i32>(min_of(task.tile * block_q + block_q - 1, last) / in.group) +
@@ -465,6 +466,7 @@ struct attention_block {
     const i32 low = in.left < 0 || from < in.left ? 0 : from - in.left;
     i32 high = static_cast<i32>(total) - 1;
     if (in.right >= 0 && to + in.right < high) high = to + in.right;
+    seen_from = uniform(low);
     if (high < low) return {0, 0};
     const range all = {tile_of(low), tile_of(high) + 1};
     const u32 each = (all.end - all.begin + in.splits - 1) / in.splits;
@@ -472,16 +474,19 @@ struct attention_block {
     return {uniform(begin), uniform(min_of(begin + each, all.end))};
   }
 
-  // A tile: the rows of a source that it has, and where they are among all.
+  // A tile: the rows of a source that it has, and where they are among all. Those before `first` no row
+  // of the workgroup sees.
   struct span {
     bool is_second;
-    u32 row, position, count;
+    u32 row, position, count, first;
   };
   __device__ span span_of(u32 tile) const {
     const bool is_second = tile >= first_tiles;
     const u32 row = (is_second ? tile - first_tiles : tile) * block_k;
     const u32 length = is_second ? second.length : first.length;
-    return {is_second, row, is_second ? first.length + row : row, min_of(length - row, block_k)};
+    const u32 position = is_second ? first.length + row : row;
+    const u32 unseen = seen_from > position ? seen_from - position : 0;
+    return {is_second, row, position, min_of(length - row, block_k), unseen};
   }
   __device__ key_sequence of(const span& tile) const { return tile.is_second ? second : first; }
 
@@ -641,8 +646,10 @@ struct attention_block {
         const u32 in_tile = first_key_of_lane() + key_of(f, 0);
         static_for<q_fragments>([&](auto n) {
           static_for<4>([&](auto i) {
-            // What is not there weighs nothing, whatever its scale is.
-            s[f.value][n.value][i.value] *= in_tile + i.value < tile.count ? by[i.value] : 0;
+            // What is not seen weighs nothing, whatever its scale is.
+            const u32 key = in_tile + i.value;
+            const bool is_seen = key >= tile.first && key < tile.count;
+            s[f.value][n.value][i.value] *= is_seen ? by[i.value] : 0;
           });
         });
       });
@@ -710,7 +717,7 @@ struct attention_block {
     };
     const auto write_values = [&](const span& tile) {
       const KeySource& source = attention_arguments(problem).source[tile.is_second];
-      values.write(source.values, tile.count);
+      values.write(source.values, tile.first, tile.count);
     };
     // Rows of a tile are found while the one before is loaded, and that one before is multiplied.
     const u32 count = (end - begin + k_waves - 1) / k_waves;
@@ -722,7 +729,7 @@ struct attention_block {
       if (computes) {
         const KeySource& source = attention_arguments(problem).source[now.is_second];
         sync();
-        keys.write(source.keys, now.count);
+        keys.write(source.keys, 0, now.count);
         if constexpr (!in_turn) write_values(now);
         sync();
       }

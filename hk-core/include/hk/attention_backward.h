@@ -385,7 +385,7 @@ struct backward_block {
       const u32 from = tile * rows_of_block;
       own_keys.find(source, keys, from);
       own_keys.load(source, source.keys, rows_of_head(source.keys, sequence, head));
-      own_keys.write(source.keys, min_of(rows - from, rows_of_block));
+      own_keys.write(source.keys, 0, min_of(rows - from, rows_of_block));
     }
     load(0);
 #pragma unroll 1
@@ -396,8 +396,8 @@ struct backward_block {
         return Keys ? in.queries : in.attention.source[0];
       };
       arch::meet_with_lds();
-      first_by.write(source().keys, left);
-      second_by.write(source().values, left);
+      first_by.write(source().keys, 0, left);
+      second_by.write(source().values, 0, left);
       if constexpr (!takes_place) write_across(first_over, second_over, source(), left);
       if constexpr (Keys) {
         if (thread < step) {
@@ -498,8 +498,8 @@ struct backward_block {
 
   HK_INLINE static void write_across(first_across& first, second_across& second,
                                      const KeySource& source, u32 left) {
-    first.write(source.keys, left);
-    if constexpr (Keys) second.write(source.values, left);
+    first.write(source.keys, 0, left);
+    if constexpr (Keys) second.write(source.values, 0, left);
   }
 
   // ---- Results.

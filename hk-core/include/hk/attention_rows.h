@@ -253,16 +253,17 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
     }
   }
 
-  // Puts them into LDS; rows from `count` on as zeros, so that they do no harm to a sum.
-  HK_INLINE void write(const KeyRows& of, u32 count) {
+  // Puts them into LDS; rows but [first, end) as zeros, so that they do no harm to a sum.
+  HK_INLINE void write(const KeyRows& of, u32 first, u32 end) {
     if (!Plain && of.type > static_cast<u32>(row_type::f32)) {
       static_for<loads>([&](auto i) {
         loaded[i.value] = expand<T>(loaded[i.value], static_cast<row_type>(of.type));
       });
     }
-    if (count < Count) {
+    if (first > 0 || end < Count) {
       static_for<loads>([&](auto i) {
-        if (spot_of<i.value>().row >= count) loaded[i.value] = 0;
+        const u32 row = spot_of<i.value>().row;
+        if (row < first || row >= end) loaded[i.value] = 0;
       });
     }
     if constexpr (Operand::write_transposes) {
