@@ -271,6 +271,31 @@ fn specs() -> Vec<Spec> {
     ]
 }
 
+/// Layers of models with as many experts, chosen as there, of smaller matrices.
+fn models(cases: &mut Vec<Case>) {
+    let new = Spec::new;
+    let renorm = |spec| Spec { route: Route::Renorm, ..spec };
+    let of_16 = [
+        new("Mixtral 8x7B", [4, 8, 2, 256, 448]),
+        renorm(new("Qwen3 30B-A3B", [5, 128, 8, 128, 48])),
+        renorm(Spec { residual: Some(true), ..new("Qwen3-Next 80B-A3B", [5, 512, 10, 64, 32]) }),
+        Spec {
+            route: Route::OnInput,
+            residual: Some(false),
+            ..new("Llama-4 Maverick", [5, 128, 1, 80, 128])
+        },
+    ];
+    all::<_, bf16>(cases, ("16", None), of_16, dense::<bf16>);
+    let deepseek = || {
+        let of = new("DeepSeek-V3", [3, 256, 8, 128, 64]);
+        [Spec { route: Route::Grouped(8, 4), shared: 1, ..of }]
+    };
+    all::<_, bf16>(cases, ("fp8", CDNA4), deepseek(), fp8_blocks::<bf16, F8E4M3, 128>);
+    all::<_, bf16>(cases, ("fp8", CDNA3), deepseek(), fp8_blocks::<bf16, F8E4M3Fnuz, 128>);
+    let gpt_oss = Spec { act: SWIGLU, biases: true, ..new("GPT-OSS 120B", [7, 128, 4, 96, 96]) };
+    all::<_, bf16>(cases, ("e2m1", None), [gpt_oss], mxfp4::<bf16>);
+}
+
 /// What is quick of every format.
 const QUICK: [&str; 4] = ["Mixtral", "GPT-OSS", "no tokens", "several blocks"];
 
@@ -286,7 +311,8 @@ fn all<W: ExpertWeights + 'static, Y: Real>(
         let info = CaseInfo::new("fused_moe", "fused_moe", spec.title(), &[], &spec.shape);
         let dtype = format!("{hidden}*{format}->{}", Y::DTYPE);
         // Routers and loads are alike for all formats.
-        let is_quick = format == "16" || QUICK.contains(&spec.name);
+        let is_large = spec.all() * spec.shape[3] * spec.shape[4] > 500_000;
+        let is_quick = (format == "16" || QUICK.contains(&spec.name)) && !is_large;
         let size = if is_quick { Size::Quick } else { Size::Core };
         cases.push(case::<W, Y>(CaseInfo { dtype, arch, size, ..info }, spec, operands));
     }
@@ -349,4 +375,5 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<_, f32>(cases, ("i8", None), few(), a8w8::<f16, i8, false>);
     all::<_, bf16>(cases, ("e4m3", CDNA4), with_swiglu(), a8w8::<bf16, F8E4M3, false>);
     all::<_, bf16>(cases, ("e4m3", CDNA3), with_swiglu(), a8w8::<bf16, F8E4M3Fnuz, false>);
+    models(cases);
 }
