@@ -46,27 +46,37 @@ impl Problem<'_> {
         }
         args.has_steps = u32::from(args.steps.is_any());
         let variant = kernel_variant(dtype, is_plain, &args);
-        let problem = [
-            ("width", u64::from(args.width)),
-            ("value_width", u64::from(args.value_width)),
-            ("rows", rows),
-        ];
-        let kernel: TileFunction<AttentionArgs> =
-            KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
-        let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
-        let tiles = rows.div_ceil(16 * int("Q_WAVES") * int("Q_FRAGMENTS"));
+        // The kernel for sequences of so many rows, and tiles of these.
+        let choose = |rows| -> Result<(TileFunction<AttentionArgs>, u64)> {
+            let problem = [
+                ("width", u64::from(args.width)),
+                ("value_width", u64::from(args.value_width)),
+                ("rows", rows),
+            ];
+            let kernel =
+                KERNELS.function(call.device(), call.op(), "attention", &variant, &problem)?;
+            let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
+            let tiles = rows.div_ceil(16 * int("Q_WAVES") * int("Q_FRAGMENTS"));
+            Ok((kernel, tiles))
+        };
+        let of_first = first.map(|_| choose(rows)).transpose()?;
+        let (kernel, tiles) = choose(if first.is_some() { u64::from(args.group) } else { rows })?;
+        let most_tiles = of_first.as_ref().map_or(tiles, |(_, of_first)| tiles.max(*of_first));
         let splits = splits
             .map_or_else(|| default_splits(call.device(), heads * tiles, most_keys), u64::from);
         let groups = heads.saturating_mul(tiles).saturating_mul(splits);
+        let most_groups = groups.max(heads.saturating_mul(most_tiles));
         let merges = heads.saturating_mul(rows).div_ceil(4);
-        if rows > u64::from(u32::MAX) / 2 || groups.max(merges) >= MOST_GROUPS {
+        if rows > u64::from(u32::MAX) / 2 || most_groups.max(merges) >= MOST_GROUPS {
             let constraint = "fewer rows of queries";
             return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
         }
         (args.tiles, args.splits) = (tiles as u32, splits as u32);
-        let AttentionArgs { tiles: of_head, has_steps, .. } = args;
-        let first =
-            first.map(|first| AttentionArgs { tiles: of_head, splits: 1, has_steps, ..first });
+        let has_steps = args.has_steps;
+        let first = first.zip(of_first).map(|(first, (kernel, tiles))| {
+            let args = AttentionArgs { tiles: tiles as u32, splits: 1, has_steps, ..first };
+            (kernel, args, heads * tiles)
+        });
         let mut merge = None;
         let parts = if splits > 1 { heads * rows * splits } else { 0 };
         let bytes = |each: u64| (parts * each * 4) as usize;
@@ -93,10 +103,9 @@ impl Problem<'_> {
             if let Some(before) = before {
                 before(stream)?;
             }
-            if let Some(first) = first {
-                let groups = heads * tiles;
+            if let Some((kernel, args, groups)) = first {
                 // SAFETY: as below.
-                unsafe { kernel.launch(stream, [groups as u32, 1, 1], &first) }?;
+                unsafe { kernel.launch(stream, [groups as u32, 1, 1], &args) }?;
             }
             // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
             // whatever bounds, pages and lengths are, and within the workspace.

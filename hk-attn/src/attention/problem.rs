@@ -40,7 +40,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) alibi: AlibiForm,
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
-    /// What is launched before, of the same tensors, whose rows are not split.
+    /// What is launched before, of the same tensors, whose rows are not split; what is launched then has
+    /// sequences of one query alone.
     pub(crate) first: Option<AttentionArgs>,
     pub(super) append: Option<AppendArgs>,
     pub(super) around: Option<Around<'a>>,

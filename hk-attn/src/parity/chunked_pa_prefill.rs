@@ -15,6 +15,7 @@ pub(super) fn cases() -> Vec<Case> {
         new("steps and prompts", 5),
         Spec { dtypes: [DType::F16; 2], window: Some(7), slopes: true, ..new("windowed", 16) },
         Spec::new("steps alone", &[[299, 1], [16, 1], [0, 1]], [8, 1], 128, 16),
+        Spec::new("long steps and prompts", &[[599, 1], [9, 5], [290, 1]], [8, 1], 64, 16),
         Spec::new("prompts alone", &[[29, 30], [16, 2]], [4, 1], 128, 16),
         Spec { dtypes: [DType::Bf16, DType::F8E4M3], scales: true, ..new("codes", 16) },
         Spec { dtypes: [DType::F16, DType::F8E4M3Fnuz], scales: true, ..new("codes", 16) },
