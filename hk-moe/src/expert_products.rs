@@ -12,30 +12,40 @@ use crate::{KERNELS, MoeAlign};
 
 const CORE: &str = "experts";
 
-/// Elements of tokens and of experts' matrices: bf16, f16, or e4m3 in the flavour of the chip, with scales of
-/// blocks.
+/// Elements of tokens: bf16, f16, or e4m3 in the flavour of the chip, with scales.
 pub trait ExpertElement: Element {
     /// How the kernels' variants name it.
     const VARIANT: &'static str;
-    /// Whether it has scales.
-    const SCALED: bool;
+}
+
+/// Elements of the matrices that tokens of type `T` are multiplied with: those of tokens, or i8 with scales
+/// for tokens of 16 bits.
+pub trait ExpertWeight<T: ExpertElement>: Element {
+    /// How the kernels' variants name both.
+    const VARIANT: &'static str;
+}
+
+impl<T: ExpertElement> ExpertWeight<T> for T {
+    const VARIANT: &'static str = <T as ExpertElement>::VARIANT;
 }
 
 macro_rules! elements {
-    ($($type:ident: $variant:literal, $scaled:literal);*) => {$(
+    ($($type:ident: $variant:literal),*) => {$(
         impl ExpertElement for $type {
             const VARIANT: &'static str = $variant;
-            const SCALED: bool = $scaled;
         }
     )*};
 }
 
-elements!(
-    bf16: "bf16", false;
-    f16: "f16", false;
-    F8E4M3: "e4m3_128", true;
-    F8E4M3Fnuz: "e4m3_128", true
-);
+elements!(bf16: "bf16", f16: "f16", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3");
+
+impl ExpertWeight<bf16> for i8 {
+    const VARIANT: &'static str = "bf16_i8";
+}
+
+impl ExpertWeight<f16> for i8 {
+    const VARIANT: &'static str = "f16_i8";
+}
 
 /// Gates in order of their experts, as [`moe_align_block_size`](crate::moe_align_block_size()) gives them.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +116,8 @@ pub struct MoeGemmOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
     bias: Option<&'a TensorSlice<f32>>,
     pub(crate) scales: Option<BlockScales<'a>>,
+    a_scale: Option<&'a TensorSlice<f32>>,
+    b_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) tile: Option<&'a str>,
 }
 
@@ -124,10 +136,25 @@ impl<'a> MoeGemmOptions<'a> {
         self
     }
 
-    /// The scales of 8-bit operands.
+    /// Scales of blocks of 8-bit operands.
     #[must_use]
     pub fn scales(mut self, scales: BlockScales<'a>) -> Self {
         self.scales = Some(scales);
+        self
+    }
+
+    /// Multiplies sums by the scale of all 8-bit rows of a, `[1]`, instead of scales of blocks.
+    #[must_use]
+    pub fn a_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
+        self.a_scale = Some(scale);
+        self
+    }
+
+    /// Multiplies sums by those of 8-bit matrices, `[E]`, or of their rows, `[E, rows]`, instead of scales of
+    /// blocks.
+    #[must_use]
+    pub fn b_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
+        self.b_scale = Some(scale);
         self
     }
 
@@ -172,9 +199,9 @@ pub(crate) enum Form {
 }
 
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
-pub(crate) fn launch<T: ExpertElement, Y: Real>(
+pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     (op, form): (&'static str, Form),
-    [a, b]: [&TensorSlice<T>; 2],
+    (a, b): (&TensorSlice<T>, &TensorSlice<W>),
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeGemmOptions<'_>,
@@ -204,8 +231,17 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
 
     let gates = gates.declare(&mut args, gate_count, top_k)?;
 
-    let groups = scales::<T>(&mut args, options, [n, k])?;
     let mut steps = Lowered::default();
+    require_scales::<T, W>(&args, options)?;
+    let groups = block_scales(&mut args, options, [n, k])?;
+    if let Some(scale) = options.a_scale {
+        steps.push(&mut args, ["a_scale"; 3], Step::Multiply(scale.into(), Extent::One))?;
+    }
+    if let Some(scale) = options.b_scale {
+        let halves = Extent::ExpertHalves(&["experts", "2n"]);
+        let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
+        matrix_scales(&mut args, &mut steps, ("b_scale", scale), of_rows)?;
+    }
     let mut gate = None;
     match form {
         Form::Plain(activation) => {
@@ -223,14 +259,18 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
-    let variant = if is_gated { format!("{}_gated", T::VARIANT) } else { T::VARIANT.to_owned() };
+    let of_blocks = if groups.is_some() { "_128" } else { "" };
+    let variant = format!("{}{of_blocks}{}", W::VARIANT, if is_gated { "_gated" } else { "" });
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(b, [b_matrix, b_row]),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
         gate,
-        problem: problem::<T>([rows, n, k, experts]),
+        problem: Problem {
+            group: if groups.is_some() { GROUP as u64 } else { 1 },
+            ..problem::<T, W>([rows, n, k, experts])
+        },
         steps,
         tile: options.tile,
         ..product(&variant)
@@ -238,15 +278,30 @@ pub(crate) fn launch<T: ExpertElement, Y: Real>(
     Experts { product, gates, halves: None }.launch(call)
 }
 
-/// Declares the scales that elements of the type must have.
-fn scales<T: ExpertElement>(
+/// Requires the scales that elements of the types must have.
+fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
+    args: &Arguments,
+    options: &MoeGemmOptions<'_>,
+) -> Result<()> {
+    let MoeGemmOptions { scales, a_scale, b_scale, .. } = options;
+    let are_narrow = [size_of::<T>() == 1, size_of::<W>() == 1];
+    let of_blocks = are_narrow[0] && (scales.is_some() || b_scale.is_none());
+    let require = |is_given: bool, is_wanted: bool, name| {
+        let expected = if is_wanted { "those of 8-bit operands" } else { "none of such operands" };
+        args.require(is_given == is_wanted, name, expected, if is_given { "some" } else { "none" })
+    };
+    require(scales.is_some(), of_blocks, "scales")?;
+    require(b_scale.is_some(), are_narrow[1] && !of_blocks, "b_scale")?;
+    let may_have = are_narrow[0] && !of_blocks;
+    args.require(a_scale.is_none() || may_have, "a_scale", "none of such operands", "some")
+}
+
+/// Declares scales of blocks, if there are such.
+fn block_scales(
     args: &mut Arguments,
     options: &MoeGemmOptions<'_>,
     [n, k]: [u64; 2],
 ) -> Result<Option<GroupScales>> {
-    let expected = if T::SCALED { "those of 8-bit operands" } else { "none of 16-bit operands" };
-    let given = if options.scales.is_some() { "some" } else { "none" };
-    args.require(options.scales.is_some() == T::SCALED, "scales", expected, given)?;
     let Some(BlockScales { a, b }) = options.scales else { return Ok(None) };
     args.define(K_GROUPS, (k as usize).div_ceil(GROUP));
     args.define(N_GROUPS, (n as usize).div_ceil(GROUP));
@@ -261,11 +316,21 @@ fn scales<T: ExpertElement>(
     }))
 }
 
+/// Declares, as a step, the scales of matrices, or of their rows.
+pub(crate) fn matrix_scales(
+    args: &mut Arguments,
+    steps: &mut Lowered,
+    (name, scale): (&'static str, &TensorSlice<f32>),
+    of_rows: Extent,
+) -> Result<()> {
+    let extent = if scale.shape().len() == 1 { Extent::Experts } else { of_rows };
+    steps.push(args, [name; 3], Step::Multiply(scale.into(), extent))
+}
+
 /// Of so many rows, columns and k, and experts.
-pub(crate) fn problem<T: ExpertElement>([m, n, k, batch]: [u64; 4]) -> Problem {
-    let bits = [size_of::<T>() as u64 * 8; 2];
-    let group = if T::SCALED { GROUP as u64 } else { 1 };
-    Problem { batch, m, n, k, transposed: [false; 2], bits, group }
+pub(crate) fn problem<T: ExpertElement, W: ExpertWeight<T>>([m, n, k, batch]: [u64; 4]) -> Problem {
+    let bits = [size_of::<T>() as u64 * 8, size_of::<W>() as u64 * 8];
+    Problem { batch, m, n, k, transposed: [false; 2], bits, group: 1 }
 }
 
 /// A product in a variant of the core, of nothing yet.

@@ -30,7 +30,7 @@ pub mod parity;
 mod ragged_products;
 pub mod reduce_grouped;
 
-pub use expert_products::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
+pub use expert_products::{AlignedGates, BlockScales, ExpertElement, ExpertWeight, MoeGemmOptions};
 pub use fused_moe::{
     A4w4Weights, A8w4Weights, A8w8Weights, ByteMatrices, DenseWeights, ExpertWeights,
     Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, MxMatrices, MxProduct, MxWeights,

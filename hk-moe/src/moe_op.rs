@@ -4,7 +4,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | a `[rows, k]`, b `[E, n, k]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128; c bf16, f16 or f32; topk_weights f32 |
+//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128, or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales; c bf16, f16 or f32; topk_weights and scales f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | AITER `fused_moe`; vLLM `fused_moe_kernel` |
@@ -35,7 +35,9 @@ use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions, launch};
+use crate::expert_products::{
+    AlignedGates, ExpertElement, ExpertWeight, Form, MoeGemmOptions, launch,
+};
 
 const OP: &str = "moe_gemm";
 
@@ -47,9 +49,9 @@ const OP: &str = "moe_gemm";
 /// [`Error::Shape`] if the tensors do not fit together, or n, k or E is 0; [`Error::Value`] if tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, a is of
 /// 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
-pub fn moe_gemm<T: ExpertElement, Y: Real>(
+pub fn moe_gemm<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    b: &TensorSlice<T>,
+    b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeGemmOptions<'_>,
@@ -66,13 +68,13 @@ pub fn moe_gemm<T: ExpertElement, Y: Real>(
 /// # Errors
 /// As [`moe_gemm`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
 /// operand.
-pub fn moe_gemm_into<T: ExpertElement, Y: Real>(
+pub fn moe_gemm_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    b: &TensorSlice<T>,
+    b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    launch((OP, Form::Plain(None)), [a, b], gates, top_k, options, c)
+    launch((OP, Form::Plain(None)), (a, b), gates, top_k, options, c)
 }

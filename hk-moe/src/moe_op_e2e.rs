@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`; any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a, w1 and w2 all bf16 or f16; c bf16, f16 or f32; topk_weights f32 |
+//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows; c bf16, f16 or f32; topk_weights f32 |
 //! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches |
 //! | Source | Mixtral of Experts (arXiv 2401.04088), section 2.1; AITER `e2e_moe`, which adds to what c holds |
@@ -43,7 +43,9 @@ use hk_core::op::product::{Gate, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation, Result, Tensor, TensorSlice};
 
-use crate::expert_products::{AlignedGates, ExpertElement, problem, product};
+use crate::expert_products::{
+    AlignedGates, ExpertElement, ExpertWeight, matrix_scales, problem, product,
+};
 
 const OP: &str = "moe_e2e";
 
@@ -51,6 +53,7 @@ const OP: &str = "moe_e2e";
 #[derive(Debug, Clone, Default)]
 pub struct MoeLayerOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
+    scales: [Option<&'a TensorSlice<f32>>; 2],
 }
 
 impl<'a> MoeLayerOptions<'a> {
@@ -58,6 +61,13 @@ impl<'a> MoeLayerOptions<'a> {
     #[must_use]
     pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
         self.weights = Some(weights);
+        self
+    }
+
+    /// Multiplies the sums of both products by the scales of i8 matrices, `[E]`, or of their rows, `[E, rows]`.
+    #[must_use]
+    pub fn scales(mut self, [w1, w2]: [&'a TensorSlice<f32>; 2]) -> Self {
+        self.scales = [Some(w1), Some(w2)];
         self
     }
 }
@@ -68,12 +78,13 @@ impl<'a> MoeLayerOptions<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, or i, k or E is 0;
-/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, a or z is of 2 GiB or more, or k or i
+/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, scales are missing for i8 or there for
+/// others, a or z is of 2 GiB or more, or k or i
 /// above 65,536.
-pub fn moe_e2e<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    w1: &TensorSlice<T>,
-    w2: &TensorSlice<T>,
+    w1: &TensorSlice<W>,
+    w2: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeLayerOptions<'_>,
@@ -88,10 +99,10 @@ pub fn moe_e2e<T: Real16 + ExpertElement, Y: Real>(
 ///
 /// # Errors
 /// As [`moe_e2e`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an operand.
-pub fn moe_e2e_into<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    w1: &TensorSlice<T>,
-    w2: &TensorSlice<T>,
+    w1: &TensorSlice<W>,
+    w2: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeLayerOptions<'_>,
@@ -116,7 +127,17 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, Y: Real>(
     let count = rows.saturating_mul(top_k as u64);
     args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
     let gates = gates.declare(&mut args, count, top_k)?;
-    let mut steps = Lowered::default();
+    let [mut of_up, mut steps] = [Lowered::default(), Lowered::default()];
+    let (is_scaled, are_narrow) = (options.scales[0].is_some(), size_of::<W>() == 1);
+    let expected = if are_narrow { "those of i8 matrices" } else { "none of 16-bit matrices" };
+    let given = if is_scaled { "some" } else { "none" };
+    args.require(is_scaled == are_narrow, "scales", expected, given)?;
+    if let [Some(w1_scale), Some(w2_scale)] = options.scales {
+        let halves = Extent::ExpertHalves(&["experts", "2i"]);
+        matrix_scales(&mut args, &mut of_up, ("w1_scale", w1_scale), halves)?;
+        let columns = Extent::Named(&["experts", "k"], [0, 1]);
+        matrix_scales(&mut args, &mut steps, ("w2_scale", w2_scale), columns)?;
+    }
     if let Some(weights) = options.weights {
         let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
         let step = Step::Multiply(Operand::F32(weights), extent);
@@ -126,22 +147,23 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let variant = format!("{}_gated", T::VARIANT);
+    let variant = format!("{}_gated", W::VARIANT);
     let up = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(w1, [w1_matrix, w1_row]),
         y: z,
-        gate: Some(Gate { steps: 0, activation: Some(Activation::Silu), whole: true }),
-        problem: problem::<T>([rows, i, k, experts]),
+        gate: Some(Gate { steps: of_up.len(), activation: Some(Activation::Silu), whole: true }),
+        problem: problem::<T, W>([rows, i, k, experts]),
+        steps: of_up,
         ..product(&variant)
     };
     let down = Product {
         x: z,
         w: Matrices::of(w2, [w2_matrix, w2_row]),
         y: Matrices::of(c, [0, c_row]).with_shape([count, k]),
-        problem: problem::<T>([count, k, i, experts]),
+        problem: problem::<T, W>([count, k, i, experts]),
         steps,
-        ..product(T::VARIANT)
+        ..product(W::VARIANT)
     };
     let up = Experts { product: up, gates, halves: None };
     let down_gates = SortedGates { per_row: 1, ..gates };

@@ -164,7 +164,7 @@ impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
             w: Matrices::of(b, [b_matrix, b_row]),
             y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
             blocks: [None, Some(scales)],
-            problem: Problem { bits: [16, 4], ..problem::<T>([rows, b_rows, k, experts]) },
+            problem: Problem { bits: [16, 4], ..problem::<T, T>([rows, b_rows, k, experts]) },
             steps,
             tile,
             ..product(&variant)

@@ -124,7 +124,7 @@ impl<'a> MoeGatedOptions<'a> {
         }
         self.gemm.weigh(args, &mut steps)?;
         if let Some(bias) = self.bias {
-            let step = Step::Add(Operand::F32(bias), Extent::ExpertHalves, 1.0);
+            let step = Step::Add(Operand::F32(bias), Extent::ExpertHalves(&["experts", "2n"]), 1.0);
             steps.push(args, ["bias"; 3], step)?;
         }
         Ok(steps)

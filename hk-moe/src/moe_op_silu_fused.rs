@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | a `[rows, k]`, b `[E, 2n, k]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a and b both bf16 or f16; c bf16, f16 or f32; topk_weights f32 |
+//! | Dtypes | a and b both bf16 or f16, or b i8 with scales, f32, of experts or of rows; c bf16, f16 or f32; topk_weights f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | GLU variants (arXiv 2002.05202); AITER `fused_moe_silu` |
@@ -38,7 +38,9 @@ use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions, launch};
+use crate::expert_products::{
+    AlignedGates, ExpertElement, ExpertWeight, Form, MoeGemmOptions, launch,
+};
 
 const OP: &str = "moe_silu_fused";
 
@@ -50,9 +52,9 @@ const OP: &str = "moe_silu_fused";
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0; [`Error::Value`] if tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, a is of
 /// 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
-pub fn moe_silu_fused<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    b: &TensorSlice<T>,
+    b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeGemmOptions<'_>,
@@ -69,13 +71,13 @@ pub fn moe_silu_fused<T: Real16 + ExpertElement, Y: Real>(
 /// # Errors
 /// As [`moe_silu_fused`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
 /// operand.
-pub fn moe_silu_fused_into<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_silu_fused_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
-    b: &TensorSlice<T>,
+    b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
     top_k: usize,
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    launch((OP, Form::Gated(Activation::Silu)), [a, b], gates, top_k, options, c)
+    launch((OP, Form::Gated(Activation::Silu)), (a, b), gates, top_k, options, c)
 }

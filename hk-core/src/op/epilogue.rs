@@ -71,9 +71,9 @@ pub enum Extent {
     Experts,
     /// A number per column of each expert's matrix, `(experts, n)`.
     ExpertColumns,
-    /// A number per column of the gates in each expert's matrix, then of what they let through,
-    /// `(experts, 2n)`.
-    ExpertHalves,
+    /// A number per column of the gates in each expert's matrix, then of what they let through, of these
+    /// dimensions.
+    ExpertHalves(&'static [&'static str; 2]),
     /// Of a gated product, a number per column of the gates, then of what they let through, `(2n)`.
     Halves,
     /// A number per element, `(m, n)`.
@@ -109,7 +109,7 @@ impl Extent {
             Self::Halves => (&["2n"], [0, 1]),
             Self::Experts => (&["experts"], [0, 0]),
             Self::ExpertColumns => (&["experts", "n"], [0, 1]),
-            Self::ExpertHalves => (&["experts", "2n"], [0, 1]),
+            Self::ExpertHalves(dims) => (dims, [0, 1]),
             Self::Rows | Self::OneOrRows => per(&["batch", "m"], [1, 0]),
             Self::Columns | Self::OneOrColumns => per(&["batch", "n"], [0, 1]),
         }
@@ -461,7 +461,7 @@ impl Lowered {
         let bytes = |stride: i64| stride.unsigned_abs().saturating_mul(size_of::<U>() as u64);
         let half = match extent {
             Extent::Halves => tensor.shape()[0] as i64 / 2,
-            Extent::ExpertHalves => tensor.shape()[1] as i64 / 2,
+            Extent::ExpertHalves(_) => tensor.shape()[1] as i64 / 2,
             _ => 0,
         };
         let evenly =

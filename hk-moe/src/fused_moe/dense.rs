@@ -110,7 +110,7 @@ impl<T: Real16 + ExpertElement> Layer for DenseWeights<T> {
         let products = |Aligned { gates, z, y }: Aligned<'_, T>| {
             let up = MoeGemmOptions::default();
             let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
-            let operands = [x, &*self.w1];
+            let operands = (x, &*self.w1);
             let of_tokens = [tokens, sizes.slots, sizes.inner];
             if let Some(sums) = sums {
                 let shape = [tokens, sizes.slots, 2 * sizes.inner];
@@ -133,7 +133,7 @@ impl<T: Real16 + ExpertElement> Layer for DenseWeights<T> {
             let weights = (!config.weighs_input).then_some(&*weights);
             let down = down_options(self.b2.as_deref(), weights);
             let mut y = y.reshape_mut(&[all, 1, sizes.hidden])?;
-            launch((OP, Form::Plain(None)), [&*z, &*self.w2], &gates, 1, &down, &mut y)
+            launch((OP, Form::Plain(None)), (&*z, &*self.w2), &gates, 1, &down, &mut y)
         };
         common.forward(work, products, residual, out)
     }

@@ -5,11 +5,11 @@ use hk_core::kernel::Kernel;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
 use ndarray::{Array3, ArrayView2, ArrayView3};
 
 use super::loads::{Load, ids};
-use crate::{AlignedGates, BlockScales, ExpertElement, MoeGemmOptions};
+use crate::{AlignedGates, BlockScales, ExpertElement, ExpertWeight, MoeGemmOptions};
 
 /// What distinguishes the ops.
 pub(super) trait Kind: Copy + Send + Sync + 'static {
@@ -21,8 +21,8 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
     const ROWS: usize;
 
     /// Calls the op.
-    fn call<T: Real16 + ExpertElement, Y: Real>(
-        operands: [&TensorSlice<T>; 2],
+    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+        operands: (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
         options: &MoeGemmOptions<'_>,
@@ -34,9 +34,9 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
 }
 
 /// What calls an op.
-pub(super) trait Call<T: Element, Y: Real>:
+pub(super) trait Call<T: Element, W: Element, Y: Real>:
     Fn(
-        [&TensorSlice<T>; 2],
+        (&TensorSlice<T>, &TensorSlice<W>),
         &AlignedGates<'_>,
         usize,
         &MoeGemmOptions<'_>,
@@ -49,9 +49,9 @@ pub(super) trait Call<T: Element, Y: Real>:
 {
 }
 
-impl<T: Element, Y: Real, F> Call<T, Y> for F where
+impl<T: Element, W: Element, Y: Real, F> Call<T, W, Y> for F where
     F: Fn(
-            [&TensorSlice<T>; 2],
+            (&TensorSlice<T>, &TensorSlice<W>),
             &AlignedGates<'_>,
             usize,
             &MoeGemmOptions<'_>,
@@ -64,6 +64,16 @@ impl<T: Element, Y: Real, F> Call<T, Y> for F where
 {
 }
 
+/// What 8-bit operands have scales of.
+#[derive(Clone, Copy, PartialEq)]
+enum Scales {
+    Blocks,
+    /// Each expert's matrix, and all rows of a.
+    Matrices,
+    /// Each row of matrices.
+    Rows,
+}
+
 /// A case as data.
 #[derive(Clone)]
 pub(super) struct Spec {
@@ -74,6 +84,7 @@ pub(super) struct Spec {
     load: Load,
     weights: bool,
     absent: Option<usize>,
+    scales: Scales,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -87,6 +98,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         load: Load::Uniform,
         weights: true,
         absent: None,
+        scales: Scales::Blocks,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -99,12 +111,17 @@ const HELD: f64 = 17.0;
 /// Rows of a block of scales, and k.
 const GROUP: usize = 128;
 
-fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -> Case {
+fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
+    spec: Spec,
+    call: impl Call<T, W, Y>,
+) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
     let name = format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
     let info = CaseInfo::new(K::MODULE, K::OP, name, &[], &spec.shape);
-    let dtype = format!("{}->{}", T::DTYPE, Y::DTYPE);
+    let of_b = if T::DTYPE == W::DTYPE { String::new() } else { format!("*{}", W::DTYPE) };
+    let dtype = format!("{}{of_b}->{}", T::DTYPE, Y::DTYPE);
+    let are_narrow = [size_of::<T>() == 1, size_of::<W>() == 1];
     let arch = match T::DTYPE {
         DType::F8E4M3 => Some(Arch::Gfx950),
         DType::F8E4M3Fnuz => Some(Arch::Gfx942),
@@ -112,15 +129,23 @@ fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -
     };
     Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let (place, b_rows) = (spec.place, K::ROWS * n);
-        let draw = if T::SCALED { Draw::Codes } else { Draw::Normal };
-        let a = s.input::<T>("a", &[rows, k], draw).place(place);
-        let b = s.input::<T>("b", &[experts, b_rows, k], draw).place(place);
+        let draw = |is_narrow| if is_narrow { Draw::Codes } else { Draw::Normal };
+        let a = s.input::<T>("a", &[rows, k], draw(are_narrow[0])).place(place);
+        let b = s.input::<W>("b", &[experts, b_rows, k], draw(are_narrow[1])).place(place);
         let groups = [b_rows.div_ceil(GROUP), k.div_ceil(GROUP)];
-        let scales = T::SCALED.then(|| {
+        let of_blocks = are_narrow[0] && spec.scales == Scales::Blocks;
+        let scales = of_blocks.then(|| {
             let a = s.input::<f32>("a_scale", &[rows, groups[1]], Draw::Scaled(-6));
             let shape = [experts, groups[0], groups[1]];
             (a, s.input::<f32>("b_scale", &shape, Draw::Scaled(-6)))
         });
+        let b_scale = (are_narrow[1] && !of_blocks).then(|| {
+            let shape = [experts, b_rows];
+            let shape = if spec.scales == Scales::Rows { &shape[..] } else { &shape[..1] };
+            s.input::<f32>("b_scale", shape, Draw::Scaled(-6))
+        });
+        let a_scale = (are_narrow[0] && spec.scales == Scales::Matrices)
+            .then(|| s.input::<f32>("a_scale", &[1], Draw::Scaled(-2)));
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
         let ids = ids([rows, top_k, experts], spec.load);
@@ -152,6 +177,18 @@ fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -
                     matrix.assign(&scaled);
                 }
             }
+            if let Some(a_scale) = &a_scale {
+                a *= a_scale.numbers()[0];
+            }
+            if let Some(b_scale) = &b_scale {
+                let of_b = b_scale.numbers();
+                for (expert, mut matrix) in b.outer_iter_mut().enumerate() {
+                    for (row, mut elements) in matrix.outer_iter_mut().enumerate() {
+                        let of_row = expert * b_rows + row;
+                        elements *= of_b[if of_b.len() > experts { of_row } else { expert }];
+                    }
+                }
+            }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let problem = Problem {
                 a: a.view(),
@@ -175,6 +212,9 @@ fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -
             let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
             let options =
                 scales.iter().fold(options, |options, (a, b)| options.scales(BlockScales { a, b }));
+            let [a_scale, b_scale] = [&a_scale, &b_scale].map(|of| of.as_ref().map(Arg::get));
+            let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
+            let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -184,7 +224,7 @@ fn case<K: Kind, T: ExpertElement, Y: Real>(spec: Spec, call: impl Call<T, Y>) -
                 num_tokens_post_pad: &length,
                 block_size: spec.block_size,
             };
-            call([&a.get(), &b.get()], &gates, top_k, &options, &mut c.get())
+            call((&a.get(), &b.get()), &gates, top_k, &options, &mut c.get())
         });
     })
 }
@@ -206,22 +246,22 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     for shape in SHAPES {
         for block_size in [16, 64] {
             let spec = spec("plain", shape, block_size);
-            cases.push(case::<K, bf16, bf16>(spec.clone(), K::call));
+            cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
             let spec = Spec { weights: false, ..spec };
-            cases.push(case::<K, f16, f32>(spec, K::call));
+            cases.push(case::<K, f16, f16, f32>(spec, K::call));
         }
     }
     let all = [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent];
     for load in all {
         for block_size in [16, 48, 128] {
             let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], block_size) };
-            cases.push(case::<K, bf16, f16>(spec, K::call));
+            cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
         }
     }
     let absent = Spec { absent: Some(1), ..spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16) };
-    cases.push(case::<K, bf16, bf16>(absent, K::call));
+    cases.push(case::<K, bf16, bf16, bf16>(absent, K::call));
     let many = spec("more than a tile", [129, 24, 40, 1, 1], 128);
-    cases.push(case::<K, bf16, bf16>(many, K::call));
+    cases.push(case::<K, bf16, bf16, bf16>(many, K::call));
     for (place, name) in [
         (Placement::DENSE.gap(48), "rows of wider tensors"),
         (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
@@ -229,7 +269,7 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         (Placement::DENSE.edge(Edge::End), "end of memory"),
     ] {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
-        cases.push(case::<K, bf16, bf16>(spec, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let gated = kernel.variant.ends_with("gated");
@@ -242,8 +282,44 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let tile = Some((arch, name));
         let spec = Spec { tile, place: end, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
-            true => case::<K, f16, f32>(spec, K::call),
-            false => case::<K, bf16, bf16>(spec, K::call),
+            true => case::<K, f16, f16, f32>(spec, K::call),
+            false => case::<K, bf16, bf16, bf16>(spec, K::call),
+        });
+    }
+}
+
+/// Those of an op for i8 matrices.
+pub(super) fn add_i8<K: Kind>(cases: &mut Vec<Case>) {
+    for (shape, block_size) in [
+        ([4, 4, 8, 2, 2], 16),
+        ([33, 136, 160, 3, 5], 64),
+        ([8, 96, 270, 2, 16], 16),
+        ([70, 131, 33, 1, 1], 128),
+    ] {
+        for (scales, weights) in
+            [(Scales::Matrices, true), (Scales::Rows, false), (Scales::Rows, true)]
+        {
+            let spec = Spec { scales, weights, ..spec("i8", shape, block_size) };
+            cases.push(match weights {
+                true => case::<K, bf16, i8, bf16>(spec, K::call),
+                false => case::<K, f16, i8, f32>(spec, K::call),
+            });
+        }
+    }
+    let absent = spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16);
+    let absent = Spec { absent: Some(1), scales: Scales::Rows, ..absent };
+    cases.push(case::<K, bf16, i8, bf16>(absent, K::call));
+    for (kernel, arch, name, [m, columns, k]) in tiles() {
+        if !kernel.variant.contains("_i8") || kernel.variant.ends_with("gated") != (K::ROWS == 2) {
+            continue;
+        }
+        let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
+        let (tile, scales) = (Some((arch, name)), Scales::Rows);
+        let place = Placement::DENSE.edge(Edge::End);
+        let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
+        cases.push(match kernel.variant.starts_with("f16") {
+            true => case::<K, f16, i8, f32>(spec, K::call),
+            false => case::<K, bf16, i8, bf16>(spec, K::call),
         });
     }
 }
@@ -251,8 +327,8 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
 /// Those of an op for 8-bit elements.
 pub(super) fn add_scaled<K: Kind>(
     cases: &mut Vec<Case>,
-    ocp: impl Call<F8E4M3, bf16>,
-    fnuz: impl Call<F8E4M3Fnuz, bf16>,
+    ocp: impl Call<F8E4M3, F8E4M3, bf16>,
+    fnuz: impl Call<F8E4M3Fnuz, F8E4M3Fnuz, bf16>,
 ) {
     for (shape, block_size) in [
         ([4, 4, 8, 2, 2], 16),
@@ -262,8 +338,15 @@ pub(super) fn add_scaled<K: Kind>(
     ] {
         for weights in [false, true] {
             let spec = Spec { weights, ..spec("scales of blocks", shape, block_size) };
-            cases.push(case::<K, F8E4M3, bf16>(spec.clone(), ocp));
-            cases.push(case::<K, F8E4M3Fnuz, bf16>(spec, fnuz));
+            cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+            cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        }
+    }
+    for (shape, block_size) in [([33, 136, 160, 3, 5], 64), ([8, 30, 77, 2, 16], 16)] {
+        for scales in [Scales::Matrices, Scales::Rows] {
+            let spec = Spec { scales, ..spec("scales of tensors", shape, block_size) };
+            cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+            cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
@@ -271,10 +354,12 @@ pub(super) fn add_scaled<K: Kind>(
             let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);
-            let spec = Spec { tile, place, ..spec(format!("tile {name}"), shape, m) };
+            let of_blocks = kernel.variant.ends_with("_128");
+            let scales = if of_blocks { Scales::Blocks } else { Scales::Rows };
+            let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
             cases.push(match arch {
-                Arch::Gfx950 => case::<K, F8E4M3, bf16>(spec, ocp),
-                Arch::Gfx942 => case::<K, F8E4M3Fnuz, bf16>(spec, fnuz),
+                Arch::Gfx950 => case::<K, F8E4M3, F8E4M3, bf16>(spec, ocp),
+                Arch::Gfx942 => case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz),
             });
         }
     }

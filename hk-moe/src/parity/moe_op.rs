@@ -6,7 +6,7 @@ use hk_ref::moe::moe_op::Problem;
 use hk_ref::{Case, Expected};
 
 use super::experts::{self, Kind};
-use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_gemm_into};
+use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_gemm_into};
 
 #[derive(Clone, Copy)]
 struct Plain;
@@ -16,8 +16,8 @@ impl Kind for Plain {
     const OP: &'static str = "moe_gemm";
     const ROWS: usize = 1;
 
-    fn call<T: Real16 + ExpertElement, Y: Real>(
-        [a, b]: [&TensorSlice<T>; 2],
+    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+        (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
         options: &MoeGemmOptions<'_>,
@@ -33,9 +33,10 @@ impl Kind for Plain {
 
 pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<Plain>(cases);
+    experts::add_i8::<Plain>(cases);
     experts::add_scaled::<Plain>(
         cases,
-        |[a, b], gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
-        |[a, b], gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
+        |(a, b), gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
+        |(a, b), gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
     );
 }

@@ -6,7 +6,7 @@ use hk_ref::moe::moe_op_gelu::Problem;
 use hk_ref::{Case, Expected};
 
 use super::experts::{self, Kind};
-use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_gelu_into};
+use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_gelu_into};
 
 #[derive(Clone, Copy)]
 struct Activated;
@@ -16,8 +16,8 @@ impl Kind for Activated {
     const OP: &'static str = "moe_gelu";
     const ROWS: usize = 1;
 
-    fn call<T: Real16 + ExpertElement, Y: Real>(
-        [a, b]: [&TensorSlice<T>; 2],
+    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+        (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
         options: &MoeGemmOptions<'_>,
@@ -33,9 +33,10 @@ impl Kind for Activated {
 
 pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<Activated>(cases);
+    experts::add_i8::<Activated>(cases);
     experts::add_scaled::<Activated>(
         cases,
-        |[a, b], gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
-        |[a, b], gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
+        |(a, b), gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
+        |(a, b), gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
     );
 }

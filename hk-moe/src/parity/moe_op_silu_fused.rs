@@ -6,7 +6,7 @@ use hk_ref::moe::moe_op_silu_fused::Problem;
 use hk_ref::{Case, Expected};
 
 use super::experts::{self, Kind};
-use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_silu_fused_into};
+use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_silu_fused_into};
 
 #[derive(Clone, Copy)]
 struct Gated;
@@ -16,8 +16,8 @@ impl Kind for Gated {
     const OP: &'static str = "moe_silu_fused";
     const ROWS: usize = 2;
 
-    fn call<T: Real16 + ExpertElement, Y: Real>(
-        [a, b]: [&TensorSlice<T>; 2],
+    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+        (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
         options: &MoeGemmOptions<'_>,
@@ -33,4 +33,5 @@ impl Kind for Gated {
 
 pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<Gated>(cases);
+    experts::add_i8::<Gated>(cases);
 }

@@ -1,6 +1,13 @@
 //! `moe_op` against its reference, and what it refuses.
 
-use hk_moe::parity;
+use hk_core::dtype::{F8E4M3, bf16};
+use hk_core::{Error, Tensor};
+use hk_moe::{
+    BlockScales, ExpertElement, ExpertWeight, MoeAlignOptions, MoeGemmOptions,
+    moe_align_block_size, moe_gemm_into, parity,
+};
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
 
 use crate::common::devices;
 
@@ -12,4 +19,40 @@ fn moe_op_has_parity() {
 #[test]
 fn moe_op_rejects_wrong_tensors() {
     hk_ref::run_rejections("moe_op", &parity::cases(), &devices());
+}
+
+/// What is said of a product with these options.
+fn refusal<T: ExpertElement, W: ExpertWeight<T>>(
+    device: &hk_core::Device,
+    options: impl for<'a> Fn(MoeGemmOptions<'a>, &'a Tensor<f32>) -> MoeGemmOptions<'a>,
+) -> Error {
+    let stream = device.default_stream();
+    let a = Tensor::<T>::zeros(&stream, &[4, 32]).unwrap();
+    let b = Tensor::<W>::zeros(&stream, &[1, 8, 32]).unwrap();
+    let ids = Tensor::<i32>::zeros(&stream, &[4, 1]).unwrap();
+    let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+    let scale = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
+    let options = options(MoeGemmOptions::default(), &scale);
+    let mut c = Guarded::<bf16>::new(&stream, &[4, 1, 8], Placement::DENSE).unwrap();
+    rejected(&mut c, |c| moe_gemm_into(&a, &b, &gates.gates(16), 1, &options, c))
+}
+
+#[test]
+fn moe_op_requires_the_scales_that_its_operands_have() {
+    let is_of = |error: &Error, name| matches!(error, Error::Value { arg, .. } if *arg == name);
+    for device in devices() {
+        let error = refusal::<bf16, bf16>(&device, |options, scale| options.b_scale(scale));
+        assert!(is_of(&error, "b_scale"), "{error}");
+        let error = refusal::<bf16, i8>(&device, |options, _| options);
+        assert!(is_of(&error, "b_scale"), "{error}");
+        let error =
+            refusal::<bf16, i8>(&device, |options, scale| options.b_scale(scale).a_scale(scale));
+        assert!(is_of(&error, "a_scale"), "{error}");
+        let error = refusal::<F8E4M3, F8E4M3>(&device, |options, _| options);
+        assert!(is_of(&error, "scales"), "{error}");
+        let error = refusal::<F8E4M3, F8E4M3>(&device, |options, scale| {
+            options.scales(BlockScales { a: scale, b: scale }).b_scale(scale)
+        });
+        assert!(is_of(&error, "b_scale"), "{error}");
+    }
 }
