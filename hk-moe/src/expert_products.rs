@@ -194,8 +194,36 @@ const TILES: &str = "ceil(cap / block_size)";
 pub(crate) enum Form {
     /// An activation, if there is one, and weights after it.
     Plain(Option<Activation>),
-    /// Weights, then gates and what they let through.
-    Gated(Activation),
+    /// Weights, then silus of gates and what they let through.
+    Gated,
+}
+
+/// The activation of gates in the columns' first half, as [`Experts::halves`]: silu.
+const SILU: [f32; 3] = [1.0, f32::INFINITY, 0.0];
+
+/// What a product of gates and what they let through is: in which variant, with how many columns for each
+/// result, and how these are put together after so many steps.
+pub(crate) struct GatedForm {
+    pub(crate) variant: String,
+    pub(crate) columns: u64,
+    pub(crate) gate: Option<Gate>,
+    pub(crate) halves: Option<[f32; 3]>,
+}
+
+impl GatedForm {
+    /// Blocks have columns of both next to each other, or, of operands that are expanded, multiply one after
+    /// the other.
+    pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(steps: u32) -> Self {
+        let is_expanded = size_of::<T>() != size_of::<W>();
+        let form = if is_expanded { "halves" } else { "gated" };
+        let gate = Gate { steps, activation: Some(Activation::Silu), whole: true };
+        Self {
+            variant: format!("{}_{form}", W::VARIANT),
+            columns: if is_expanded { 2 } else { 1 },
+            gate: (!is_expanded).then_some(gate),
+            halves: is_expanded.then_some(SILU),
+        }
+    }
 }
 
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
@@ -208,7 +236,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let most = Problem::MAX_SIZE as usize;
-    let is_gated = matches!(form, Form::Gated(_));
+    let is_gated = matches!(form, Form::Gated);
     let mut args = Arguments::new(op);
     let a_row = args.input("a", a, &["rows", "k"]).rows()?;
     args.limit("rows", 0..=most)?;
@@ -242,7 +270,9 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
         matrix_scales(&mut args, &mut steps, ("b_scale", scale), of_rows)?;
     }
-    let mut gate = None;
+    let of_blocks = if groups.is_some() { "_128" } else { "" };
+    let plain = || format!("{}{of_blocks}", W::VARIANT);
+    let mut of = GatedForm { variant: plain(), columns: 1, gate: None, halves: None };
     match form {
         Form::Plain(activation) => {
             options.add_bias(&mut args, &mut steps)?;
@@ -251,31 +281,29 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             }
             options.weigh(&mut args, &mut steps)?;
         }
-        Form::Gated(activation) => {
+        Form::Gated => {
             options.weigh(&mut args, &mut steps)?;
-            gate = Some(Gate { steps: steps.len(), activation: Some(activation), whole: true });
+            of = GatedForm::new::<T, W>(steps.len());
         }
     }
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
-    let of_blocks = if groups.is_some() { "_128" } else { "" };
-    let variant = format!("{}{of_blocks}{}", W::VARIANT, if is_gated { "_gated" } else { "" });
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(b, [b_matrix, b_row]),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
-        gate,
+        gate: of.gate,
         problem: Problem {
             group: if groups.is_some() { GROUP as u64 } else { 1 },
-            ..problem::<T, W>([rows, n, k, experts])
+            ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,
         tile: options.tile,
-        ..product(&variant)
+        ..product(&of.variant)
     };
-    Experts { product, gates, halves: None }.launch(call)
+    Experts { product, gates, halves: of.halves }.launch(call)
 }
 
 /// Requires the scales that elements of the types must have.

@@ -34,7 +34,7 @@ pub use expert_products::{AlignedGates, BlockScales, ExpertElement, ExpertWeight
 pub use fused_moe::{
     A4w4Weights, A8w4Weights, A8w8Weights, ByteMatrices, DenseWeights, ExpertWeights,
     Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, MxMatrices, MxProduct, MxWeights,
-    Mxfp4Weights, Mxfp8Weights, Router, SharedExpert,
+    Mxfp4Weights, Mxfp8Weights, Router, SharedExpert, W8a16Weights,
 };
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
 pub use moe_align_block_size::{

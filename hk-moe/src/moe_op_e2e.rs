@@ -39,12 +39,12 @@ use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
-use hk_core::op::product::{Gate, Matrices, Product};
+use hk_core::op::product::{Matrices, Product};
 use hk_core::op::tiling::Problem;
-use hk_core::{Activation, Result, Tensor, TensorSlice};
+use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::expert_products::{
-    AlignedGates, ExpertElement, ExpertWeight, matrix_scales, problem, product,
+    AlignedGates, ExpertElement, ExpertWeight, GatedForm, matrix_scales, problem, product,
 };
 
 const OP: &str = "moe_e2e";
@@ -147,15 +147,15 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let variant = format!("{}_gated", W::VARIANT);
+    let of = GatedForm::new::<T, W>(of_up.len());
     let up = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(w1, [w1_matrix, w1_row]),
         y: z,
-        gate: Some(Gate { steps: of_up.len(), activation: Some(Activation::Silu), whole: true }),
-        problem: problem::<T, W>([rows, i, k, experts]),
+        gate: of.gate,
+        problem: problem::<T, W>([rows, of.columns * i, k, experts]),
         steps: of_up,
-        ..product(&variant)
+        ..product(&of.variant)
     };
     let down = Product {
         x: z,
@@ -165,7 +165,7 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         steps,
         ..product(W::VARIANT)
     };
-    let up = Experts { product: up, gates, halves: None };
+    let up = Experts { product: up, gates, halves: of.halves };
     let down_gates = SortedGates { per_row: 1, ..gates };
     let down = Experts { product: down, gates: down_gates, halves: None };
     ExpertLayer { up, down }.launch(call)

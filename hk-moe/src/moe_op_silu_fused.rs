@@ -32,7 +32,6 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
-use hk_core::Activation;
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
@@ -79,5 +78,5 @@ pub fn moe_silu_fused_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Rea
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    launch((OP, Form::Gated(Activation::Silu)), (a, b), gates, top_k, options, c)
+    launch((OP, Form::Gated), (a, b), gates, top_k, options, c)
 }

@@ -13,7 +13,7 @@ use super::codes::in_rows;
 use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
 use super::weights::{
-    HERE, HIDDEN, Layer, Sizes, UP, W1, W2, Work, declare_biases, define_inner, limit_sizes,
+    Layer, Sizes, W1, W2, Work, declare_biases, declare_scales, define_inner, limit_sizes,
     refuse_weighed_input,
 };
 use crate::expert_products::ExpertElement;
@@ -115,10 +115,7 @@ where
         args.input("w1", &w1.codes, W1).adjacent::<3>()?;
         args.input("w2", &w2.codes, W2).adjacent::<3>()?;
         limit_sizes(args)?;
-        let of_w1: &[&str] = if w1.scales.shape().len() == 1 { &[HERE] } else { &[HERE, UP] };
-        let of_w2: &[&str] = if w2.scales.shape().len() == 1 { &[HERE] } else { &[HERE, HIDDEN] };
-        args.input("w1_scales", &w1.scales, of_w1).contiguous()?;
-        args.input("w2_scales", &w2.scales, of_w2).contiguous()?;
+        declare_scales(args, [&w1.scales, &w2.scales])?;
         declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
         config.activation.check(args)?;
         refuse_weighed_input(args, config)

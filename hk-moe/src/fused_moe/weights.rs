@@ -121,6 +121,18 @@ pub(super) fn limit_sizes(args: &Arguments) -> Result<()> {
     args.limit(INNER, 1..=MAX_CHAIN as usize)
 }
 
+/// Declares the scales of matrices or of their rows, of both products.
+pub(super) fn declare_scales(
+    args: &mut Arguments,
+    [of_w1, of_w2]: [&TensorSlice<f32>; 2],
+) -> Result<()> {
+    let dims = |scales: &TensorSlice<f32>, of_rows: &'static [&'static str]| {
+        if scales.shape().len() == 1 { &of_rows[..1] } else { of_rows }
+    };
+    args.input("w1_scales", of_w1, dims(of_w1, &[HERE, UP])).contiguous()?;
+    args.input("w2_scales", of_w2, dims(of_w2, &[HERE, HIDDEN])).contiguous()
+}
+
 /// Declares the biases of both products, of which there may be none.
 pub(super) fn declare_biases(
     args: &mut Arguments,

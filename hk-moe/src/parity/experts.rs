@@ -310,10 +310,10 @@ pub(super) fn add_i8<K: Kind>(cases: &mut Vec<Case>) {
     let absent = Spec { absent: Some(1), scales: Scales::Rows, ..absent };
     cases.push(case::<K, bf16, i8, bf16>(absent, K::call));
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if !kernel.variant.contains("_i8") || kernel.variant.ends_with("gated") != (K::ROWS == 2) {
+        if !kernel.variant.contains("_i8") || kernel.variant.ends_with("halves") != (K::ROWS == 2) {
             continue;
         }
-        let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
+        let shape = [2 * m + 5, columns + 9, 3 * k + 8, 2, 3];
         let (tile, scales) = (Some((arch, name)), Scales::Rows);
         let place = Placement::DENSE.edge(Edge::End);
         let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };

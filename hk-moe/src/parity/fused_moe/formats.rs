@@ -16,9 +16,9 @@ use super::super::loads::Load;
 use super::spec::{Route, Spec};
 use super::{Operands, case, rounded};
 use crate::{
-    A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeights,
-    Fp8BlockWeights, Fp8Matrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, RaggedElement,
-    RaggedOutput,
+    A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeight,
+    ExpertWeights, Fp8BlockWeights, Fp8Matrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights,
+    RaggedElement, RaggedOutput, W8a16Weights,
 };
 
 /// GPT-OSS's.
@@ -61,6 +61,31 @@ fn dense<T: Real16 + ExpertElement>(s: &mut Setup, spec: &Spec) -> Operands<Dens
         sanity,
         weights: Box::new(move |biases| {
             let weights = DenseWeights::new(w1.get(), w2.get());
+            let weights = if in_pairs { weights.pairs() } else { weights };
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+fn w8a16<T, const PER_ROW: bool>(s: &mut Setup, spec: &Spec) -> Operands<W8a16Weights<T>>
+where
+    T: Real16 + ExpertElement,
+    i8: ExpertWeight<T>,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = bytes::<i8>(s, ["w1", "w1_scales"], [here, rows, hidden], PER_ROW);
+    let (w2, of_w2) = bytes::<i8>(s, ["w2", "w2_scales"], [here, hidden, inner], PER_ROW);
+    let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs,
+        of_x: Box::new(|row| row),
+        of_z: Box::new(rounded::<T>),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = W8a16Weights::scaled(w1(), w2());
             let weights = if in_pairs { weights.pairs() } else { weights };
             biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
         }),
@@ -346,6 +371,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let [small, model] = [[4, 4, 2, 64, 64], [7, 8, 2, 128, 96]];
     let of_f16 = [Spec::new("small", small), Spec::new("Mixtral", model), pairs(&gpt_oss)];
     all::<_, f16>(cases, ("16", None), of_f16, dense::<f16>);
+
+    let few_of_16 = || specs().into_iter().take(6).chain([pairs(&gpt_oss)]);
+    all::<_, bf16>(cases, ("i8 of 16", None), few_of_16(), w8a16::<bf16, true>);
+    all::<_, f32>(cases, ("i8 of 16", None), few_of_16().take(2), w8a16::<f16, false>);
 
     let mx = [gpt_oss.clone(), biased, Spec { biases: true, ..on_input }];
     all::<_, bf16>(cases, ("e2m1", None), mx.into_iter().chain(specs()), mxfp4::<bf16>);

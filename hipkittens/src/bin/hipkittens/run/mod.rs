@@ -55,6 +55,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     command.args(arguments).env("LD_LIBRARY_PATH", search);
+    command.env("GLIBC_TUNABLES", with_room_for_threads(env::var_os("GLIBC_TUNABLES")));
     if !request.device.is_empty() {
         let names: Vec<_> = request.device.iter().map(|product| product.name).collect();
         command.env("HIPKITTENS_SIM_DEVICES", names.join(","));
@@ -65,6 +66,18 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     }
     let error = command.exec();
     Err(format!("{} cannot be started: {error}", program.display()).into())
+}
+
+/// Tunables of the C library, with room for the thread-local variables of the library that is this
+/// executable: as such they take it from what is set aside for libraries that are loaded late.
+fn with_room_for_threads(tunables: Option<OsString>) -> OsString {
+    const ROOM: &str = "glibc.rtld.optional_static_tls";
+    let mut tunables = tunables.unwrap_or_default();
+    if !tunables.to_string_lossy().contains(ROOM) {
+        let separator = if tunables.is_empty() { "" } else { ":" };
+        tunables.push(format!("{separator}{ROOM}=16384"));
+    }
+    tunables
 }
 
 /// A variable that lists paths, with one more in front.
