@@ -150,15 +150,16 @@ __device__ void expert_halves(const ExpertArgs& args) {
   const kept from_row(first), from_column(column), of_expert(expert);
 #pragma clang loop unroll(disable)
   for (u32 half = 0; half < 2; ++half) {
-    if (half != 0) {
-      of_gates = block;
-      // The other waves have read their last from LDS.
-      sync_threads();
-    }
     const ProductArgs& again = arguments_again<ExpertArgs>().product;
     const u32 row = from_row, behind = half * (again.n / 2);
     const product_part part{of_expert, 0, row, behind + from_column, row + Tile::BM, 0, again.k};
     multiply_part(block, again, part, lds_start(lds), [&](u32 row) { return gates.row[row]; });
+    if (half == 0) {
+      of_gates = block;
+      // Until the other waves have read their last from LDS. At the loop's start, clang 22 leaves the wait
+      // for this wave's own reads out.
+      sync_threads();
+    }
   }
 
   detail::for_each_result<Block>(

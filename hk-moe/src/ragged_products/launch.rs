@@ -116,8 +116,8 @@ impl<'a> RaggedOp<'a> {
         if is_direct {
             product.y = Matrices::of(out, [0, out_row]).with_shape([count, n]);
         } else {
-            // Rows of 16 bits are as good as those that they become.
-            let is_narrow = options.activation == Activation::None && !is_code;
+            // Rows that are only added up are rounded before.
+            let is_narrow = is_scattered && options.activation == Activation::None && !is_code;
             let between = if is_narrow { Y::DTYPE } else { DType::F32 };
             product.y = match between {
                 DType::Bf16 => Matrices::in_workspace::<bf16>([count, n]),

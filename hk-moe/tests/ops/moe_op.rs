@@ -1,7 +1,7 @@
 //! `moe_op` against its reference, and what it refuses.
 
-use hk_core::dtype::{F8E4M3, bf16};
-use hk_core::{Error, Tensor};
+use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::{Arch, Device, Error, Tensor};
 use hk_moe::{
     BlockScales, ExpertElement, ExpertWeight, MoeAlignOptions, MoeGemmOptions,
     moe_align_block_size, moe_gemm_into, parity,
@@ -21,11 +21,11 @@ fn moe_op_rejects_wrong_tensors() {
     hk_ref::run_rejections("moe_op", &parity::cases(), &devices());
 }
 
+/// Options with scales.
+type Form = for<'a> fn(MoeGemmOptions<'a>, &'a Tensor<f32>) -> MoeGemmOptions<'a>;
+
 /// What is said of a product with these options.
-fn refusal<T: ExpertElement, W: ExpertWeight<T>>(
-    device: &hk_core::Device,
-    options: impl for<'a> Fn(MoeGemmOptions<'a>, &'a Tensor<f32>) -> MoeGemmOptions<'a>,
-) -> Error {
+fn refusal<T: ExpertElement, W: ExpertWeight<T>>(device: &Device, options: Form) -> Error {
     let stream = device.default_stream();
     let a = Tensor::<T>::zeros(&stream, &[4, 32]).unwrap();
     let b = Tensor::<W>::zeros(&stream, &[1, 8, 32]).unwrap();
@@ -48,9 +48,13 @@ fn moe_op_requires_the_scales_that_its_operands_have() {
         let error =
             refusal::<bf16, i8>(&device, |options, scale| options.b_scale(scale).a_scale(scale));
         assert!(is_of(&error, "a_scale"), "{error}");
-        let error = refusal::<F8E4M3, F8E4M3>(&device, |options, _| options);
+        let of_8_bits = |form: Form| match device.arch() {
+            Arch::Gfx942 => refusal::<F8E4M3Fnuz, F8E4M3Fnuz>(&device, form),
+            Arch::Gfx950 => refusal::<F8E4M3, F8E4M3>(&device, form),
+        };
+        let error = of_8_bits(|options, _| options);
         assert!(is_of(&error, "scales"), "{error}");
-        let error = refusal::<F8E4M3, F8E4M3>(&device, |options, scale| {
+        let error = of_8_bits(|options, scale| {
             options.scales(BlockScales { a: scale, b: scale }).b_scale(scale)
         });
         assert!(is_of(&error, "b_scale"), "{error}");
