@@ -248,10 +248,18 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         args.define("n", n);
     }
     let b_dims: &[&str] = if is_gated { &["experts", "2n", "k"] } else { &["experts", "n", "k"] };
-    let [b_matrix, b_row, _] = args.input("b", b, b_dims).adjacent::<3>()?;
+    let declared = args.input("b", b, b_dims);
+    // Rows of 8 bits, and those of gates and what they let through, are along k.
+    let any_order = size_of::<W>() == 2 && !is_gated;
+    let strides = if any_order { declared.strides::<3>()? } else { declared.adjacent::<3>()? };
     args.limit("experts", 1..=most)?;
-    args.limit(if is_gated { "2n" } else { "n" }, 1..=most)?;
+    args.limit(b_dims[1], 1..=most)?;
+    let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
+    let [b_matrix, of_rows, of_k] = strides;
+    let by_k = of_k == 1 || k == 1;
+    let adjacent = by_k || of_rows == 1 || b_rows == 1;
+    args.require(adjacent, "b", "adjacent elements in rows or columns", of_k)?;
     args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
     args.define("top_k", top_k);
     let gate_count = rows.saturating_mul(top_k as u64);
@@ -289,14 +297,19 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
+    if !by_k {
+        of.variant += "_by_rows";
+    }
+    let (shape, row) = if by_k { ([b_rows, k], of_rows) } else { ([k, b_rows], of_k) };
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
-        w: Matrices::of(b, [b_matrix, b_row]),
+        w: Matrices::of(b, [b_matrix, row]).with_shape(shape),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
         gate: of.gate,
         problem: Problem {
             group: if groups.is_some() { GROUP as u64 } else { 1 },
+            transposed: [false, !by_k],
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,

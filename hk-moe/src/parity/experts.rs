@@ -85,6 +85,8 @@ pub(super) struct Spec {
     weights: bool,
     absent: Option<usize>,
     scales: Scales,
+    /// Whether k is the outer dimension of matrices.
+    by_rows: bool,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -99,6 +101,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         weights: true,
         absent: None,
         scales: Scales::Blocks,
+        by_rows: false,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -131,7 +134,8 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let (place, b_rows) = (spec.place, K::ROWS * n);
         let draw = |is_narrow| if is_narrow { Draw::Codes } else { Draw::Normal };
         let a = s.input::<T>("a", &[rows, k], draw(are_narrow[0])).place(place);
-        let b = s.input::<W>("b", &[experts, b_rows, k], draw(are_narrow[1])).place(place);
+        let b_shape = if spec.by_rows { [experts, k, b_rows] } else { [experts, b_rows, k] };
+        let b = s.input::<W>("b", &b_shape, draw(are_narrow[1])).place(place);
         let groups = [b_rows.div_ceil(GROUP), k.div_ceil(GROUP)];
         let of_blocks = are_narrow[0] && spec.scales == Scales::Blocks;
         let scales = of_blocks.then(|| {
@@ -163,7 +167,8 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let expected = {
             let (a, b) = (decode(&a.elements()), decode(&b.elements()));
             let a = ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape");
-            let b = ArrayView3::from_shape((experts, b_rows, k), &b).expect("matrices");
+            let b = ArrayView3::from_shape(b_shape, &b).expect("matrices");
+            let b = if spec.by_rows { b.permuted_axes([0, 2, 1]) } else { b };
             let (mut a, mut b) = (a.to_owned(), b.to_owned());
             if let Some((a_scale, b_scale)) = &scales {
                 let of_a = a_scale.numbers();
@@ -224,7 +229,9 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                 num_tokens_post_pad: &length,
                 block_size: spec.block_size,
             };
-            call((&a.get(), &b.get()), &gates, top_k, &options, &mut c.get())
+            let b = b.get();
+            let b = if spec.by_rows { b.permute(&[0, 2, 1])? } else { b.view() };
+            call((&a.get(), &b), &gates, top_k, &options, &mut c.get())
         });
     })
 }
@@ -271,16 +278,25 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
         cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
     }
+    let of_rows = [[4, 4, 8, 2, 2], [33, 136, 160, 3, 5], [16, 131, 33, 1, 1], [16, 72, 1, 2, 4]];
+    for shape in of_rows.into_iter().filter(|_| K::ROWS == 1) {
+        let spec = Spec { by_rows: true, ..spec("columns adjacent", shape, 64) };
+        cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+        let weights = false;
+        cases.push(case::<K, f16, f16, f32>(Spec { weights, block_size: 16, ..spec }, K::call));
+    }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        let gated = kernel.variant.ends_with("gated");
-        let is_plain = ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&kernel.variant);
+        let variant = kernel.variant.trim_end_matches("_by_rows");
+        let gated = variant.ends_with("gated");
+        let is_plain = ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&variant);
         if !is_plain || gated != (K::ROWS == 2) {
             continue;
         }
+        let by_rows = variant != kernel.variant;
         let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
         let end = Placement::DENSE.edge(Edge::End);
         let tile = Some((arch, name));
-        let spec = Spec { tile, place: end, ..spec(format!("tile {name}"), shape, m) };
+        let spec = Spec { tile, by_rows, place: end, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
             true => case::<K, f16, f16, f32>(spec, K::call),
             false => case::<K, bf16, bf16, bf16>(spec, K::call),
