@@ -11,7 +11,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q_extend `[te, hq, d]`, k_extend `[te, hk, d]`, v_extend `[te, hk, dv]`, qo_indptr `[b + 1]`; before them k_buffer `[tokens, hk, d]`, v_buffer `[tokens, hk, dv]`, kv_indptr `[b + 1]`, kv_indices at least as many as its last; custom_mask of rows of all keys, token after token, mask_indptr `[b + 1]` -> o_extend `[te, hq, dv]`; d and dv from 1 to 256, hq a multiple of hk; any strides of all but the innermost dimension |
+//! | Shapes | q_extend `[te, hq, d]`, k_extend `[te, hk, d]`, v_extend `[te, hk, dv]`, qo_indptr `[b + 1]`; before them k_buffer `[tokens, hk, d]`, v_buffer `[tokens, hk, dv]`, kv_indptr `[b + 1]`, kv_indices at least as many as its last; custom_mask of rows of all keys, token after token, mask_indptr `[b + 1]` -> o_extend `[te, hq, dv]`; d up to 640, dv up to 256 or, if d is more, 512, hq a multiple of hk; any strides of all but the innermost dimension |
 //! | Dtypes | q_extend, k_extend, v_extend and buffers bf16, f16; custom_mask u8; indices i32, i64 |
 //! | Numerics | as [`mha`](crate::mha), with one state of the sums for both kinds of keys |
 //! | Hardware | cdna3, cdna4 |
@@ -169,7 +169,7 @@ pub fn extend_attn_fwd_into<'a, T: LeanElement>(
         AttentionOptions::default().causal(is_causal && mask.is_none()).softcap(logit_cap);
     all = scale.into_iter().fold(all, AttentionOptions::scale);
     all = validate_indices.into_iter().fold(all, AttentionOptions::validate_indices);
-    let mut problem = Problem::new("extend_attn_fwd", all);
+    let mut problem = Problem::new("extend_attn_fwd", all).with_wide_heads();
     let arguments = &mut problem.arguments;
     let [q_row, q_head, _] =
         arguments.input("q_extend", q_extend, &["te", "hq", "d"]).adjacent()?;

@@ -9,7 +9,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[t, hq, d]`, k `[t, hk, d]`, v `[t, hk, dv]`, b_start_loc, b_seq_len `[b]` -> out `[t, hq, dv]`, of which only rows of sequences are written; d and dv from 1 to 256, hq a multiple of hk; any strides of all but the innermost dimension |
+//! | Shapes | q `[t, hq, d]`, k `[t, hk, d]`, v `[t, hk, dv]`, b_start_loc, b_seq_len `[b]` -> out `[t, hq, dv]`, of which only rows of sequences are written; d up to 640, dv up to 256 or, if d is more, 512, hq a multiple of hk; any strides of all but the innermost dimension |
 //! | Dtypes | q, k, v and out bf16, f16; indices i32, i64 |
 //! | Numerics | as [`mha`](crate::mha) |
 //! | Hardware | cdna3, cdna4 |
@@ -122,7 +122,7 @@ pub fn prefill_attn_fwd_into<'a, T: LeanElement>(
     all = scale.into_iter().fold(all, AttentionOptions::scale);
     all = validate_indices.into_iter().fold(all, AttentionOptions::validate_indices);
     let (starts, lengths) = (b_start_loc.into(), b_seq_len.into());
-    let mut problem = Problem::new("prefill_attn_fwd", all);
+    let mut problem = Problem::new("prefill_attn_fwd", all).with_wide_heads();
     let arguments = &mut problem.arguments;
     let [q_row, q_head, _] = arguments.input("q", q, &["t", "hq", "d"]).adjacent()?;
     let [k_row, k_head, _] = arguments.input("k", k, &["t", "hk", "d"]).adjacent()?;

@@ -13,7 +13,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[tq, hq, d]`, k_cache `[blocks, bs, hk, d]`, v_cache `[blocks, bs, hk, dv]`, or in another [`CacheLayout`]; cu_seqlens_q `[b + 1]`, seqused_k `[b]`, block_table `[b, most_pages]` -> out `[tq, hq, dv]`; any bs, or, shuffled, multiples of x, which is what the caches' last dimension is, and of 32 if elements have 8 bits; d and dv from 1 to 256, hq a multiple of hk; any strides of all but the innermost dimension |
+//! | Shapes | q `[tq, hq, d]`, k_cache `[blocks, bs, hk, d]`, v_cache `[blocks, bs, hk, dv]`, or in another [`CacheLayout`]; cu_seqlens_q `[b + 1]`, seqused_k `[b]`, block_table `[b, most_pages]` -> out `[tq, hq, dv]`; any bs, or, shuffled, multiples of x, which is what the caches' last dimension is, and of 32 if elements have 8 bits; d up to 640, dv up to 256 or, if d is more, 512, hq a multiple of hk; any strides of all but the innermost dimension |
 //! | Dtypes | q and caches bf16, f16, or 8 bits: e4m3 and e5m2 in the flavour of the chip, i8, but no queries of 8 bits with keys of 16; out bf16, f16, f32, e4m3; lengths and pages i32 or i64 |
 //! | Numerics | as [`mha`](crate::mha); results beyond the largest e4m3 number become that |
 //! | Hardware | cdna3, cdna4; each key and value is read once per tile of queries |
@@ -123,7 +123,7 @@ pub fn unified_attn_fwd_into<Q: AttentionElement, K: AttentionElement, O: Attent
     out: &mut TensorSlice<O>,
 ) -> Result<()> {
     let UnifiedAttnOptions { attention, layout } = *options;
-    let mut problem = Problem::new("unified_attn_fwd", attention.causal(true));
+    let mut problem = Problem::new("unified_attn_fwd", attention.causal(true)).with_wide_heads();
     let strides = problem.arguments.input("q", q, &["tq", "hq", "d"]).adjacent()?;
     let [row, head, _] = strides;
     let rows = problem.caches(layout, ["k_cache", "v_cache"], k_cache, v_cache)?;

@@ -11,8 +11,9 @@ use super::{
     HeadScales, KeyRows, KeySource,
 };
 
-/// The widest heads.
+/// The widest heads, unless an op takes wide ones: then keys, and values of keys that are wider than these.
 pub(crate) const MOST_WIDTH: usize = 256;
+const MOST_WIDTHS: [usize; 2] = [640, 512];
 /// What is done to indices before the launch, if they are looked at.
 pub(crate) type Check<'a> = Box<dyn FnOnce(&Call) -> Result<()> + 'a>;
 
@@ -38,6 +39,8 @@ pub(crate) struct Problem<'a> {
     /// Whether sequences follow each other.
     is_packed: bool,
     pub(crate) alibi: AlibiForm,
+    /// The widest heads of keys and of values.
+    most_widths: [usize; 2],
     /// Keys that a sequence has at most.
     pub(crate) most_keys: usize,
     /// What is launched before, of the same tensors, whose rows are not split; what is launched then has
@@ -65,12 +68,19 @@ impl<'a> Problem<'a> {
             is_plain: true,
             is_packed: false,
             alibi: AlibiForm::Distance,
+            most_widths: [MOST_WIDTH; 2],
             most_keys: 0,
             first: None,
             append: None,
             around: None,
             checks: Vec::new(),
         }
+    }
+
+    /// Takes heads wider than [`MOST_WIDTH`], too.
+    pub(crate) fn with_wide_heads(mut self) -> Self {
+        self.most_widths = MOST_WIDTHS;
+        self
     }
 
     // ---- Queries, keys and values.
@@ -256,8 +266,10 @@ impl<'a> Problem<'a> {
         arguments.limit("hq", 1..=i32::MAX as usize)?;
         arguments.limit("hk", 1..=i32::MAX as usize)?;
         let [hq, hk, d, dv] = arguments.sizes(["hq", "hk", "d", "dv"])?;
-        arguments.limit("d", 1..=MOST_WIDTH)?;
-        arguments.limit("dv", 1..=MOST_WIDTH)?;
+        arguments.limit("d", 1..=self.most_widths[0])?;
+        // There are no tiles of narrow keys and wide values.
+        let most = if d > MOST_WIDTH { self.most_widths[1] } else { MOST_WIDTH };
+        arguments.limit("dv", 1..=most)?;
         let args = &mut self.args;
         (args.kv_heads, args.group) = (hk as u32, (hq / hk) as u32);
         (args.width, args.value_width) = (d as u32, dv as u32);

@@ -201,6 +201,8 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { cap: 3.0, ..Spec::new("wide", &[[70, 40], [9, 90]], [2, 1], [192, 128]) },
         Spec::new("wide", &[[70, 40], [9, 90]], [2, 1], [192, 128]),
         Spec::new("wide", &[[70, 40], [9, 90]], [2, 1], [256, 256]),
+        Spec::new("latent", &[[70, 40], [9, 33]], [4, 1], [576, 512]),
+        Spec { dtype: DType::F16, cap: 5.0, ..Spec::new("latent", &[[9, 20]], [2, 1], [288, 256]) },
         Spec::new("nothing new", &[[9, 0], [4, 5]], [2, 2], [64, 64]),
     ];
     specs.into_iter().map(Spec::case).collect()

@@ -107,6 +107,8 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { is_causal: false, ..new("ragged", &[64, 1, 37, 0], [2, 1], [64, 64]) },
         Spec { dtype: DType::F16, ..new("long", &[200, 90], [2, 2], [128, 128]) },
         Spec { scale: Some(0.5), ..new("wide", &[90, 20], [4, 2], [256, 192]) },
+        new("widest", &[70, 20], [2, 1], [512, 512]),
+        Spec { dtype: DType::F16, ..new("widest keys", &[40], [2, 1], [602, 300]) },
         Spec {
             dtype: DType::F16,
             is_causal: false,

@@ -183,6 +183,10 @@ pub(super) fn cases() -> Vec<Case> {
         Spec::new("any size", batch, [6, 2], 80, 7).of::<f16, f16, f16>(),
         Spec::new("prompts", &[[70, 70], [33, 50], [0, 20], [64, 100]], [4, 1], 128, 16),
         Spec::new("wide", &[[3, 40], [20, 20]], [2, 1], 256, 5),
+        Spec::new("widest", &[[3, 40], [20, 20], [1, 300]], [4, 1], 512, 16),
+        Spec::new("widest", &[[3, 40], [1, 70]], [2, 1], 512, 16).of::<f16, f16, f16>().with(
+            Choice { softcap: 5.0, sink: Some(DType::F32), splits: Some(2), ..Choice::default() },
+        ),
         Spec::new("one step each", &[[1, 300], [1, 17], [1, 1]], [8, 1], 64, 64)
             .with(Choice { splits: Some(4), ..Choice::default() }),
         shuffled(Spec::new("small", &[[2, 5], [3, 3]], [4, 2], 16, 8), 8),
