@@ -6,8 +6,9 @@ use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
-use hk_core::{Activation, Result, TensorSlice};
+use hk_core::{Activation as Plain, Result, TensorSlice};
 
+use crate::activation::Activation;
 use crate::{KERNELS, MoeAlign};
 
 const CORE: &str = "experts";
@@ -115,6 +116,7 @@ pub struct BlockScales<'a> {
 pub struct MoeGemmOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
     bias: Option<&'a TensorSlice<f32>>,
+    activation: Option<Activation>,
     pub(crate) scales: Option<BlockScales<'a>>,
     a_scale: Option<&'a TensorSlice<f32>>,
     b_scale: Option<&'a TensorSlice<f32>>,
@@ -129,10 +131,19 @@ impl<'a> MoeGemmOptions<'a> {
         self
     }
 
-    /// Adds these numbers of each expert to the sums of columns, `[E, n]`, before all else. For ops that
-    /// are composed of products.
-    pub(crate) const fn bias(mut self, bias: &'a TensorSlice<f32>) -> Self {
+    /// Adds these numbers of each expert to the sums of the rows of its matrix, `[E, rows]`, before an
+    /// activation; of products with gates after they are multiplied by weights, else before.
+    #[must_use]
+    pub const fn bias(mut self, bias: &'a TensorSlice<f32>) -> Self {
         self.bias = Some(bias);
+        self
+    }
+
+    /// Of [`moe_silu_fused`](crate::moe_silu_fused()): another activation of gates and what they let through
+    /// than [`SiluAndMul`](Activation::SiluAndMul).
+    #[must_use]
+    pub const fn activation(mut self, activation: Activation) -> Self {
+        self.activation = Some(activation);
         self
     }
 
@@ -143,15 +154,16 @@ impl<'a> MoeGemmOptions<'a> {
         self
     }
 
-    /// Multiplies sums by the scale of all 8-bit rows of a, `[1]`, instead of scales of blocks.
+    /// Multiplies sums by the scale of a, `[1]`: of 8-bit rows, instead of scales of blocks, and of those
+    /// that are multiplied with blocks of MX.
     #[must_use]
     pub fn a_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
         self.a_scale = Some(scale);
         self
     }
 
-    /// Multiplies sums by those of 8-bit matrices, `[E]`, or of their rows, `[E, rows]`, instead of scales of
-    /// blocks.
+    /// Multiplies sums by those of matrices, `[E]`, or of their rows, `[E, rows]`: of 8 bits, instead of
+    /// scales of blocks, and of those in blocks of MX.
     #[must_use]
     pub fn b_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
         self.b_scale = Some(scale);
@@ -168,10 +180,35 @@ impl<'a> MoeGemmOptions<'a> {
 }
 
 impl MoeGemmOptions<'_> {
+    /// Declares the scales of a, of matrices and of their rows, if there are such, as steps.
+    pub(crate) fn scale(
+        &self,
+        args: &mut Arguments,
+        steps: &mut Lowered,
+        of_rows: Extent,
+    ) -> Result<()> {
+        if let Some(scale) = self.a_scale {
+            steps.push(args, ["a_scale"; 3], Step::Multiply(scale.into(), Extent::One))?;
+        }
+        let Some(scale) = self.b_scale else { return Ok(()) };
+        matrix_scales(args, steps, ("b_scale", scale), of_rows)
+    }
+
     /// Declares the biases, if there are such, as a step.
-    pub(crate) fn add_bias(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
+    pub(crate) fn add_bias(
+        &self,
+        args: &mut Arguments,
+        steps: &mut Lowered,
+        of_rows: Extent,
+    ) -> Result<()> {
         let Some(bias) = self.bias else { return Ok(()) };
-        steps.push(args, ["bias"; 3], Step::Add(bias.into(), Extent::ExpertColumns, 1.0))
+        steps.push(args, ["bias"; 3], Step::Add(bias.into(), of_rows, 1.0))
+    }
+
+    /// Requires that there is no activation of gates.
+    pub(crate) fn refuse_activation(&self, args: &Arguments) -> Result<()> {
+        let given = format!("{:?}", self.activation);
+        args.require(self.activation.is_none(), "activation", "none, without gates", given)
     }
 
     /// Declares the weights, if there are such, as a step.
@@ -193,13 +230,10 @@ const TILES: &str = "ceil(cap / block_size)";
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     /// An activation, if there is one, and weights after it.
-    Plain(Option<Activation>),
-    /// Weights, then silus of gates and what they let through.
+    Plain(Option<Plain>),
+    /// Weights, then an activation of gates and what they let through: silu if there is no other.
     Gated,
 }
-
-/// The activation of gates in the columns' first half, as [`Experts::halves`]: silu.
-const SILU: [f32; 3] = [1.0, f32::INFINITY, 0.0];
 
 /// What a product of gates and what they let through is: in which variant, with how many columns for each
 /// result, and how these are put together after so many steps.
@@ -211,17 +245,22 @@ pub(crate) struct GatedForm {
 }
 
 impl GatedForm {
-    /// Blocks have columns of both next to each other, or, of operands that are expanded, multiply one after
-    /// the other.
-    pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(steps: u32) -> Self {
+    /// Blocks have columns of both next to each other, or, if operands are expanded or the activation has
+    /// numbers, multiply one after the other.
+    pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(
+        steps: u32,
+        activation: Activation,
+    ) -> Self {
         let is_expanded = size_of::<T>() != size_of::<W>();
-        let form = if is_expanded { "halves" } else { "gated" };
-        let gate = Gate { steps, activation: Some(Activation::Silu), whole: true };
+        let in_turn = is_expanded || activation != Activation::SiluAndMul;
+        let form = if in_turn { "halves" } else { "gated" };
+        let gate = Gate { steps, activation: Some(Plain::Silu), whole: true };
+        let (_, halves) = activation.code();
         Self {
             variant: format!("{}_{form}", W::VARIANT),
-            columns: if is_expanded { 2 } else { 1 },
-            gate: (!is_expanded).then_some(gate),
-            halves: is_expanded.then_some(SILU),
+            columns: if in_turn { 2 } else { 1 },
+            gate: (!in_turn).then_some(gate),
+            halves: in_turn.then_some(halves),
         }
     }
 }
@@ -256,9 +295,9 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     args.limit(b_dims[1], 1..=most)?;
     let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
-    let [b_matrix, of_rows, of_k] = strides;
+    let [b_matrix, b_row, of_k] = strides;
     let by_k = of_k == 1 || k == 1;
-    let adjacent = by_k || of_rows == 1 || b_rows == 1;
+    let adjacent = by_k || b_row == 1 || b_rows == 1;
     args.require(adjacent, "b", "adjacent elements in rows or columns", of_k)?;
     args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
     args.define("top_k", top_k);
@@ -270,28 +309,29 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let mut steps = Lowered::default();
     require_scales::<T, W>(&args, options)?;
     let groups = block_scales(&mut args, options, [n, k])?;
-    if let Some(scale) = options.a_scale {
-        steps.push(&mut args, ["a_scale"; 3], Step::Multiply(scale.into(), Extent::One))?;
-    }
-    if let Some(scale) = options.b_scale {
-        let halves = Extent::ExpertHalves(&["experts", "2n"]);
-        let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
-        matrix_scales(&mut args, &mut steps, ("b_scale", scale), of_rows)?;
-    }
+    let halves = Extent::ExpertHalves(&["experts", "2n"]);
+    let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
+    options.scale(&mut args, &mut steps, of_rows)?;
     let of_blocks = if groups.is_some() { "_128" } else { "" };
     let plain = || format!("{}{of_blocks}", W::VARIANT);
     let mut of = GatedForm { variant: plain(), columns: 1, gate: None, halves: None };
     match form {
         Form::Plain(activation) => {
-            options.add_bias(&mut args, &mut steps)?;
+            options.refuse_activation(&args)?;
+            options.add_bias(&mut args, &mut steps, of_rows)?;
             if let Some(activation) = activation {
                 steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
             }
             options.weigh(&mut args, &mut steps)?;
         }
         Form::Gated => {
+            let activation = options.activation.unwrap_or(Activation::SiluAndMul);
+            let given = format!("{activation:?}");
+            args.require(activation.is_gated(), "activation", "one of gates", given)?;
+            activation.check(&args)?;
             options.weigh(&mut args, &mut steps)?;
-            of = GatedForm::new::<T, W>(steps.len());
+            options.add_bias(&mut args, &mut steps, of_rows)?;
+            of = GatedForm::new::<T, W>(steps.len(), activation);
         }
     }
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
@@ -300,7 +340,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     if !by_k {
         of.variant += "_by_rows";
     }
-    let (shape, row) = if by_k { ([b_rows, k], of_rows) } else { ([k, b_rows], of_k) };
+    let (shape, row) = if by_k { ([b_rows, k], b_row) } else { ([k, b_rows], of_k) };
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(b, [b_matrix, row]).with_shape(shape),

@@ -43,6 +43,7 @@ use hk_core::op::product::{Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Result, Tensor, TensorSlice};
 
+use crate::activation::Activation;
 use crate::expert_products::{
     AlignedGates, ExpertElement, ExpertWeight, GatedForm, matrix_scales, problem, product,
 };
@@ -147,7 +148,7 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let of = GatedForm::new::<T, W>(of_up.len());
+    let of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul);
     let up = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(w1, [w1_matrix, w1_row]),

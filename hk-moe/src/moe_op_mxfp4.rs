@@ -36,7 +36,7 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::epilogue::Lowered;
+use hk_core::op::epilogue::{Extent, Lowered};
 use hk_core::op::experts::Experts;
 use hk_core::op::product::{Matrices, Product};
 use hk_core::op::tiling::Problem;
@@ -90,8 +90,10 @@ pub fn moe_mxfp4_into<T: Real16 + ExpertElement, Y: Real>(
     let operands = MxOperands { a, b, b_mx_scale, gates, top_k };
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
+        options.refuse_activation(args)?;
         let mut steps = Lowered::default();
-        options.add_bias(args, &mut steps)?;
+        options.scale(args, &mut steps, Extent::ExpertColumns)?;
+        options.add_bias(args, &mut steps, Extent::ExpertColumns)?;
         options.weigh(args, &mut steps)?;
         Ok(steps)
     };

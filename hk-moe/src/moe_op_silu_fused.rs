@@ -45,12 +45,13 @@ const OP: &str = "moe_silu_fused";
 
 /// Multiplies the row of `a` of each gate by the transposes of both halves of its expert's matrix:
 /// `c[t, s, n] = silu(w sum_k a[t, k] b[e, n, k]) * (w sum_k a[t, k] b[e, N + n, k])`, where e is the expert of
-/// slot s of row t, w its weight, if the options have such, and N half the rows of its matrix.
+/// slot s of row t, w its weight, if the options have such, and N half the rows of its matrix; or with
+/// [another activation](MoeGemmOptions::activation), and biases.
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0; [`Error::Value`] if tiles of
-/// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, a is of
-/// 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the activation
+/// is none of gates, a is of 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,

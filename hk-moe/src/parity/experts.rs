@@ -6,10 +6,10 @@ use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
-use ndarray::{Array3, ArrayView2, ArrayView3};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
 use super::loads::{Load, ids};
-use crate::{AlignedGates, BlockScales, ExpertElement, ExpertWeight, MoeGemmOptions};
+use crate::{Activation, AlignedGates, BlockScales, ExpertElement, ExpertWeight, MoeGemmOptions};
 
 /// What distinguishes the ops.
 pub(super) trait Kind: Copy + Send + Sync + 'static {
@@ -30,7 +30,14 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
     ) -> Result<()>;
 
     /// The reference.
-    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected;
+    fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected;
+}
+
+/// What is special to products of gates and what they let through.
+#[derive(Default)]
+pub(super) struct Gated {
+    pub(super) bias: Option<Array2<f64>>,
+    pub(super) activation: Option<Activation>,
 }
 
 /// What calls an op.
@@ -87,6 +94,8 @@ pub(super) struct Spec {
     scales: Scales,
     /// Whether k is the outer dimension of matrices.
     by_rows: bool,
+    bias: bool,
+    activation: Option<Activation>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -102,6 +111,8 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         absent: None,
         scales: Scales::Blocks,
         by_rows: false,
+        bias: false,
+        activation: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -120,7 +131,18 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 ) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
-    let name = format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    let mut name =
+        format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    match spec.scales {
+        Scales::Blocks => (),
+        Scales::Matrices => name += ", scales of matrices",
+        Scales::Rows => name += ", scales of rows",
+    }
+    name += if spec.by_rows { ", columns adjacent" } else { "" };
+    name += if spec.bias { ", bias" } else { "" };
+    if let Some(activation) = spec.activation {
+        name += &format!(", {activation:?}");
+    }
     let info = CaseInfo::new(K::MODULE, K::OP, name, &[], &spec.shape);
     let of_b = if T::DTYPE == W::DTYPE { String::new() } else { format!("*{}", W::DTYPE) };
     let dtype = format!("{}{of_b}->{}", T::DTYPE, Y::DTYPE);
@@ -152,6 +174,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             .then(|| s.input::<f32>("a_scale", &[1], Draw::Scaled(-2)));
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
+        let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
         let ids = ids([rows, top_k, experts], spec.load);
         let aligned = moe_align_block_size(&ids, experts, spec.block_size);
         let integers = |numbers: &[usize]| numbers.iter().map(|of| *of as i32).collect::<Vec<_>>();
@@ -204,7 +227,10 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                 absent: spec.absent,
                 held: HELD,
             };
-            K::expect(&problem, Y::DTYPE)
+            let bias = bias.as_ref().map(|bias| {
+                Array2::from_shape_vec((experts, b_rows), bias.numbers()).expect("a matrix")
+            });
+            K::expect(&problem, &Gated { bias, activation: spec.activation }, Y::DTYPE)
         };
         let held = Y::encode(&vec![HELD; rows * top_k * n]);
         let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
@@ -217,7 +243,10 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
             let options =
                 scales.iter().fold(options, |options, (a, b)| options.scales(BlockScales { a, b }));
-            let [a_scale, b_scale] = [&a_scale, &b_scale].map(|of| of.as_ref().map(Arg::get));
+            let [a_scale, b_scale, bias] =
+                [&a_scale, &b_scale, &bias].map(|of| of.as_ref().map(Arg::get));
+            let options = bias.iter().fold(options, |options, of| options.bias(of));
+            let options = spec.activation.into_iter().fold(options, MoeGemmOptions::activation);
             let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
             let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
             let tile = spec.tile.map(|(_, tile)| tile);
@@ -280,7 +309,7 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     let of_rows = [[4, 4, 8, 2, 2], [33, 136, 160, 3, 5], [16, 131, 33, 1, 1], [16, 72, 1, 2, 4]];
     for shape in of_rows.into_iter().filter(|_| K::ROWS == 1) {
-        let spec = Spec { by_rows: true, ..spec("columns adjacent", shape, 64) };
+        let spec = Spec { by_rows: true, ..spec("by rows", shape, 64) };
         cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
         let weights = false;
         cases.push(case::<K, f16, f16, f32>(Spec { weights, block_size: 16, ..spec }, K::call));
@@ -297,6 +326,40 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let end = Placement::DENSE.edge(Edge::End);
         let tile = Some((arch, name));
         let spec = Spec { tile, by_rows, place: end, ..spec(format!("tile {name}"), shape, m) };
+        cases.push(match kernel.variant.starts_with("f16") {
+            true => case::<K, f16, f16, f32>(spec, K::call),
+            false => case::<K, bf16, bf16, bf16>(spec, K::call),
+        });
+    }
+}
+
+/// Those of an op of gates and what they let through, with biases and activations that have numbers.
+pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
+    let all = [
+        Activation::SiluAndMul,
+        Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true },
+        Activation::Swiglu { alpha: 0.5, limit: None, add_residual: false },
+    ];
+    for (shape, block_size) in
+        [([4, 4, 8, 2, 2], 16), ([33, 35, 96, 2, 3], 64), ([16, 72, 1, 2, 4], 16)]
+    {
+        for activation in all {
+            let activation = Some(activation);
+            let spec = Spec { activation, bias: true, ..spec("biased", shape, block_size) };
+            cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+            cases.push(case::<K, f16, f16, f32>(Spec { bias: false, ..spec.clone() }, K::call));
+            let scales = Scales::Rows;
+            cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
+        }
+    }
+    for (kernel, arch, name, [m, columns, k]) in tiles() {
+        if !["bf16_halves", "f16_halves"].contains(&kernel.variant) {
+            continue;
+        }
+        let shape = [2 * m + 5, columns + 9, 3 * k + 8, 2, 3];
+        let (tile, place) = (Some((arch, name)), Placement::DENSE.edge(Edge::End));
+        let activation = Some(all[1]);
+        let spec = Spec { tile, place, activation, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
             true => case::<K, f16, f16, f32>(spec, K::call),
             false => case::<K, bf16, bf16, bf16>(spec, K::call),

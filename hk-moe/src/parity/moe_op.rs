@@ -5,7 +5,7 @@ use hk_core::{Result, TensorSlice};
 use hk_ref::moe::moe_op::Problem;
 use hk_ref::{Case, Expected};
 
-use super::experts::{self, Kind};
+use super::experts::{self, Gated, Kind};
 use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_gemm_into};
 
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl Kind for Plain {
         moe_gemm_into(a, b, gates, top_k, options, c)
     }
 
-    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected {
+    fn expect(problem: &Problem<'_>, _: &Gated, dtype: DType) -> Expected {
         problem.expect(None, dtype)
     }
 }

@@ -21,6 +21,8 @@ struct Spec {
     load: Load,
     scales: Draw,
     weights: bool,
+    /// Of a and of experts.
+    factors: bool,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
 }
@@ -43,6 +45,10 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
         let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
+        let factors = spec.factors.then(|| {
+            let a_scale = s.input::<f32>("a_scale", &[1], Draw::Normal);
+            (a_scale, s.input::<f32>("b_scale", &[experts], Draw::Normal))
+        });
         let ids = ids([rows, top_k, experts], spec.load);
         let aligned = moe_align_block_size(&ids, experts, spec.block_size);
         let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
@@ -61,6 +67,12 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             for (mut matrix, scales) in b.outer_iter_mut().zip(scales.outer_iter()) {
                 let scaled = dequantised(matrix.view(), scales);
                 matrix.assign(&scaled);
+            }
+            if let Some((a_scale, b_scale)) = &factors {
+                let factor = a_scale.numbers()[0];
+                for (mut matrix, of) in b.outer_iter_mut().zip(b_scale.numbers()) {
+                    matrix *= of * factor;
+                }
             }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let problem = Problem {
@@ -82,6 +94,10 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
             let options = MoeGemmOptions::default();
             let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
+            let factors = factors.as_ref().map(|(a, b)| (a.get(), b.get()));
+            let options = factors.iter().fold(options, |options, (a_scale, b_scale)| {
+                options.a_scale(a_scale).b_scale(b_scale)
+            });
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -105,6 +121,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         load: Load::Uniform,
         scales: Draw::Powers(-6, 4),
         weights: true,
+        factors: false,
         tile: None,
         place: Placement::default(),
     };
@@ -123,6 +140,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             let unweighted = Spec { weights: false, ..spec("plain", shape, block_size) };
             cases.push(case::<f16, f32>(unweighted));
         }
+    }
+    for shape in [[4, 4, 64, 2, 2], [33, 70, 96, 2, 3]] {
+        cases.push(case::<bf16, bf16>(Spec { factors: true, ..spec("factors", shape, 16) }));
     }
     // Every scale but NaN.
     for scales in [Draw::Powers(-127, -100), Draw::Powers(100, 110)] {

@@ -232,7 +232,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         cases.push(case::<bf16, bf16>(Spec { place, ..spec(name, [21, 72, 96, 2, 3], 32) }));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.ends_with("_halves") {
+        if kernel.variant.ends_with("_e2m1_halves") {
             let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);

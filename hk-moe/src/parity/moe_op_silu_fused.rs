@@ -1,17 +1,21 @@
 //! Cases of `moe_op_silu_fused`.
 
 use hk_core::dtype::{DType, Real, Real16};
-use hk_core::{Activation, Result, TensorSlice};
+use hk_core::{Activation as Plain, Result, TensorSlice};
+use hk_ref::moe::moe_op_mxfp4_silu_fused::expect;
 use hk_ref::moe::moe_op_silu_fused::Problem;
 use hk_ref::{Case, Expected};
 
-use super::experts::{self, Kind};
-use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_silu_fused_into};
+use super::experts::{self, Gated, Kind};
+use super::ragged::act;
+use crate::{
+    Activation, AlignedGates, ExpertElement, ExpertWeight, MoeGemmOptions, moe_silu_fused_into,
+};
 
 #[derive(Clone, Copy)]
-struct Gated;
+struct SiluFused;
 
-impl Kind for Gated {
+impl Kind for SiluFused {
     const MODULE: &'static str = "moe_op_silu_fused";
     const OP: &'static str = "moe_silu_fused";
     const ROWS: usize = 2;
@@ -26,12 +30,19 @@ impl Kind for Gated {
         moe_silu_fused_into(a, b, gates, top_k, options, c)
     }
 
-    fn expect(problem: &Problem<'_>, dtype: DType) -> Expected {
-        problem.expect_gated(Activation::Silu, dtype)
+    fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected {
+        match gated {
+            Gated { bias: None, activation: None } => problem.expect_gated(Plain::Silu, dtype),
+            Gated { bias, activation } => {
+                let act = act(activation.unwrap_or(Activation::SiluAndMul));
+                expect(problem, bias.as_ref().map(|bias| bias.view()), act, dtype)
+            }
+        }
     }
 }
 
 pub(super) fn add(cases: &mut Vec<Case>) {
-    experts::add::<Gated>(cases);
-    experts::add_i8::<Gated>(cases);
+    experts::add::<SiluFused>(cases);
+    experts::add_i8::<SiluFused>(cases);
+    experts::add_gated::<SiluFused>(cases);
 }

@@ -3,7 +3,7 @@
 use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, bf16};
 use hk_core::{Arch, Device, Error, Tensor};
 use hk_moe::{
-    BlockScales, ExpertElement, ExpertWeight, MoeAlignOptions, MoeGemmOptions,
+    Activation, BlockScales, ExpertElement, ExpertWeight, MoeAlignOptions, MoeGemmOptions,
     moe_align_block_size, moe_gemm_into, parity,
 };
 use hk_ref::harness::rejected;
@@ -48,6 +48,9 @@ fn moe_op_requires_the_scales_that_its_operands_have() {
         let error =
             refusal::<bf16, i8>(&device, |options, scale| options.b_scale(scale).a_scale(scale));
         assert!(is_of(&error, "a_scale"), "{error}");
+        let error =
+            refusal::<bf16, bf16>(&device, |options, _| options.activation(Activation::SiluAndMul));
+        assert!(is_of(&error, "activation"), "{error}");
         let of_8_bits = |form: Form| match device.arch() {
             Arch::Gfx942 => refusal::<F8E4M3Fnuz, F8E4M3Fnuz>(&device, form),
             Arch::Gfx950 => refusal::<F8E4M3, F8E4M3>(&device, form),
