@@ -57,9 +57,7 @@ impl<T: Real16, W: Element> DenseWeights<T, W> {
     }
 
     /// Row 2j of w1, and of its bias, is a gate and row 2j + 1 what it lets through, as
-    /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them. Takes every activation
-    /// of gates and biases, and a launch more; in halves the only activation is
-    /// [`Activation::SiluAndMul`], without a bias.
+    /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them. Takes a launch more.
     #[must_use]
     pub const fn pairs(mut self) -> Self {
         self.in_pairs = true;
@@ -95,11 +93,7 @@ impl<T: Real16 + ExpertElement, W: ExpertWeight<T>> Layer for DenseWeights<T, W>
         }
         declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
         activation.check(args)?;
-        let got = format!("{activation:?}");
         let in_halves = activation.is_gated() && !in_pairs;
-        let fits = !in_halves || activation == Activation::SiluAndMul;
-        args.require(fits, "activation", "SiluAndMul, of halves of 16 bits", got)?;
-        args.require(!in_halves || b1.is_none(), "b1", "none, of halves of 16 bits", "one")?;
         // Weights would be behind a bias or an activation.
         let fits = !config.weighs_input || in_halves;
         let constraint = "false, of 16-bit weights that are not in halves";
@@ -150,6 +144,8 @@ impl<T: Real16 + ExpertElement, W: ExpertWeight<T>> Layer for DenseWeights<T, W>
                     Activation::GeluTanh => Form::Plain(Some(Plain::GeluTanh)),
                     Activation::SiluAndMul | Activation::Swiglu { .. } => Form::Gated,
                 };
+                let is_gated = config.activation.is_gated();
+                let up = if is_gated { up.activation(config.activation) } else { up };
                 let weights = config.weighs_input.then_some(work.weights);
                 let up = weights.into_iter().fold(up, MoeGemmOptions::topk_weights);
                 let mut z = z.reshape_mut(&of_tokens)?;

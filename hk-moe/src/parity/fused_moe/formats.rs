@@ -364,6 +364,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<_, bf16>(cases, ("16", None), specs(), dense::<bf16>);
     all::<_, bf16>(cases, ("16", None), places(), dense::<bf16>);
     let pairs = |spec: &Spec| Spec { in_pairs: true, ..spec.clone() };
+    let in_halves = [gpt_oss.clone(), Spec { biases: true, ..on_input.clone() }];
+    all::<_, bf16>(cases, ("16", None), in_halves, dense::<bf16>);
     all::<_, bf16>(cases, ("16", None), [pairs(&gpt_oss), pairs(&biased)], dense::<bf16>);
     let gelu = Spec { act: Activation::GeluTanh, ..plain.clone() };
     let none = Spec { act: Activation::None, ..plain };
@@ -372,7 +374,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let of_f16 = [Spec::new("small", small), Spec::new("Mixtral", model), pairs(&gpt_oss)];
     all::<_, f16>(cases, ("16", None), of_f16, dense::<f16>);
 
-    let few_of_16 = || specs().into_iter().take(6).chain([pairs(&gpt_oss)]);
+    let few_of_16 = || specs().into_iter().take(6).chain([pairs(&gpt_oss), gpt_oss.clone()]);
     all::<_, bf16>(cases, ("i8 of 16", None), few_of_16(), w8a16::<bf16, true>);
     all::<_, f32>(cases, ("i8 of 16", None), few_of_16().take(2), w8a16::<f16, false>);
 
