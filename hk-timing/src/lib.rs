@@ -68,9 +68,11 @@ pub enum Error {
         lds: u32,
     },
     /// The workgroups did too much to be timed.
-    #[error("a workgroup executes {found} wave-instructions; at most {limit} are timed")]
+    #[error(
+        "{found} wave-instructions would have to be timed on a compute unit, at most {limit} are"
+    )]
     TooLong {
-        /// Instructions of the longest workgroup.
+        /// Instructions that would have to be timed.
         found: usize,
         /// Most that are timed.
         limit: usize,

@@ -152,7 +152,8 @@ pub fn sample(groups: u64, product: &Product) -> (Vec<u64>, usize) {
 ///
 /// # Errors
 /// [`Error::NoGroups`] without workgroups, [`Error::DoesNotFit`] where no compute unit can hold one,
-/// [`Error::TooLong`] if one executes more than a million wave-instructions, and those of parameters.
+/// [`Error::TooLong`] if one executes more than 2^20 wave-instructions, or if there are so many on each
+/// compute unit that a steady state must be found, and two turns of those that run at once do.
 pub fn predict(
     dispatch: &Dispatch,
     traces: &[GroupTrace],
@@ -246,14 +247,16 @@ impl Timed {
             let done = time(supply.groups)?;
             return Ok(Self { cycles: done.cycles, done, scale: 1.0 });
         }
-        // Steady state: what the second half of the affordable ones adds.
-        let few = (affordable / 2).max(1);
+        // Steady state: what the second half of the affordable ones adds, in whole turns of those
+        // that run at once.
+        let few = affordable / 2 / supply.resident * supply.resident;
+        if few == 0 {
+            let found = average * 2 * supply.resident as usize;
+            return Err(Error::TooLong { found, limit: MOST_STEPS });
+        }
+        let affordable = 2 * few;
         let done = time(affordable)?;
-        let each = if few < affordable {
-            (done.cycles - time(few)?.cycles).max(0.0) / (affordable - few) as f64
-        } else {
-            done.cycles
-        };
+        let each = (done.cycles - time(few)?.cycles).max(0.0) / few as f64;
         let rest = (supply.groups - affordable) as f64;
         let scale = supply.groups as f64 / affordable as f64;
         Ok(Self { cycles: done.cycles + rest * each, done, scale })

@@ -354,3 +354,18 @@ fn published_micro_kernels() {
         assert!(readme.contains(&row), "README.md should have\n{row}");
     }
 }
+
+#[test]
+fn what_is_extrapolated_goes_on_as_what_was_timed() {
+    // Of the first 430 workgroups of a unit all are timed, of 600 not.
+    let step = "global_load_dword v16, v[2:3], off sc0 sc1\ns_waitcnt vmcnt(0)\ns_barrier\n";
+    let body = repeated(&global_address(4, 4), step, 99);
+    let kernel = Kernel { buffer: 1 << 30, vgprs: 64, ..Kernel::new("mi300x", body) };
+    let time = |groups| {
+        let kernel = kernel.clone().groups(groups * kernel_units("mi300x"), 4);
+        kernel.predict().seconds
+    };
+    let [few, all, more] = [200, 400, 600].map(time);
+    let expected = all + (all - few);
+    assert!((more / expected - 1.0).abs() < 0.02, "{few} {all} {more}");
+}
