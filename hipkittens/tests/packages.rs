@@ -65,7 +65,7 @@ fn the_example_builds_and_runs_outside_of_the_workspace() {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("outside/src")).expect("the folder is writable");
     let packages = packages(&folder);
-    assert_eq!(packages.len(), 13);
+    assert_eq!(packages.len(), 14);
     let mut patches = String::new();
     for package in &packages {
         for file in ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"] {

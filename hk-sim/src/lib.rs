@@ -13,6 +13,7 @@ pub mod object;
 mod product;
 mod runtime;
 pub mod sanitize;
+pub mod trace;
 
 pub use capi::forget_contents;
 pub use environment::environment_problems;

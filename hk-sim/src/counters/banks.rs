@@ -54,6 +54,14 @@ impl Banks {
         Self { dwords: Box::new([[0; LANES]; BANKS]), asked: [0; BANKS] }
     }
 
+    /// Phases in which an access of `bytes` bytes by `lanes` is served.
+    pub(crate) fn phases(arch: Arch, direction: Direction, bytes: u32, lanes: u64) -> u32 {
+        let width = bytes.div_ceil(4).clamp(1, 4) as usize;
+        let of = |lane| phase(arch, direction, width, lane);
+        let found = (0..LANES).filter(|lane| lanes >> lane & 1 != 0);
+        found.fold(0_u32, |seen, lane| seen | 1 << of(lane)).count_ones()
+    }
+
     /// Cycles that conflicts add to an access of `bytes` bytes at the LDS offsets `at` of `lanes`.
     pub(crate) fn conflict_cycles(
         &mut self,
@@ -147,6 +155,18 @@ mod tests {
         };
         assert_eq!([apart([0, 5], Arch::Gfx942), apart([0, 4], Arch::Gfx942)], [1, 0]);
         assert_eq!([apart([0, 3], Arch::Gfx950), apart([0, 4], Arch::Gfx950)], [1, 0]);
+    }
+
+    #[test]
+    fn phases_are_those_of_lanes_that_take_part() {
+        let phases = |bytes, lanes| {
+            let of = |arch| Banks::phases(arch, Direction::Read, bytes, lanes);
+            [of(Arch::Gfx942), of(Arch::Gfx950)]
+        };
+        assert_eq!(phases(4, u64::MAX), [2, 1]);
+        assert_eq!(phases(8, u64::MAX), [4, 2]);
+        assert_eq!(phases(16, u64::MAX), [8, 4]);
+        assert_eq!((phases(8, 1), phases(16, 0)), ([1, 1], [0, 0]));
     }
 
     #[test]

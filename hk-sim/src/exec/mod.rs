@@ -36,6 +36,7 @@ pub use micro::{Detail, Handler, MicroOp, Unsupported};
 pub use observer::{GroupObserver, Observer};
 pub use program::{CodeSection, Program};
 pub(crate) use progress::Count;
+pub(crate) use schedule::run_chosen;
 pub use schedule::{run, run_observed};
 pub use single::SingleWave;
 pub use wave::{

@@ -41,8 +41,57 @@ pub fn run_observed(
     options: &ExecOptions,
     observer: Option<&dyn Observer>,
 ) -> Result<RunStats, Box<FaultReport>> {
+    let groups = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+    run_groups(dispatch, options, observer, Groups::All(groups))
+}
+
+/// As [`run_observed`], but only the workgroups with these linear numbers. They must not wait for
+/// others.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_chosen(
+    dispatch: &Dispatch,
+    options: &ExecOptions,
+    observer: Option<&dyn Observer>,
+    groups: &[u64],
+) -> Result<RunStats, Box<FaultReport>> {
+    run_groups(dispatch, options, observer, Groups::Chosen(groups))
+}
+
+/// Workgroups to execute.
+#[derive(Clone, Copy)]
+enum Groups<'a> {
+    /// So many, which are all.
+    All(u64),
+    /// Those with these numbers.
+    Chosen(&'a [u64]),
+}
+
+impl Groups<'_> {
+    fn len(self) -> u64 {
+        match self {
+            Self::All(count) => count,
+            Self::Chosen(groups) => groups.len() as u64,
+        }
+    }
+
+    /// Linear number of the workgroup that is executed as number `place`.
+    fn get(self, place: u64) -> Option<u64> {
+        match self {
+            Self::All(count) => (place < count).then_some(place),
+            Self::Chosen(groups) => groups.get(usize::try_from(place).ok()?).copied(),
+        }
+    }
+}
+
+fn run_groups(
+    dispatch: &Dispatch,
+    options: &ExecOptions,
+    observer: Option<&dyn Observer>,
+    groups: Groups<'_>,
+) -> Result<RunStats, Box<FaultReport>> {
     let env = environment(dispatch, observer);
-    let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
     let Some(entry) = dispatch.program.index_of(dispatch.entry) else {
         return Err(Box::new(FaultReport {
             kind: FaultKind::IllegalInstruction,
@@ -78,7 +127,7 @@ pub fn run_observed(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let threads = threads.min(usize::try_from(groups).unwrap_or(usize::MAX));
+    let threads = threads.min(usize::try_from(groups.len()).unwrap_or(usize::MAX));
     // Lower the code before the threads race for it.
     dispatch.program.ops();
     std::thread::scope(|scope| {
@@ -93,7 +142,7 @@ pub fn run_observed(
     }
     match queue.report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         Some((_, report)) => Err(report),
-        None => Ok(RunStats { instructions, workgroups: groups }),
+        None => Ok(RunStats { instructions, workgroups: groups.len() }),
     }
 }
 
@@ -137,7 +186,7 @@ struct Queue<'a> {
     env: &'a Env<'a>,
     options: &'a ExecOptions,
     entry: usize,
-    groups: u64,
+    groups: Groups<'a>,
     next: AtomicU64,
     /// Workgroups that were started and have not ended.
     live: AtomicUsize,
@@ -212,7 +261,7 @@ impl<'a> Queue<'a> {
     }
 
     fn exhausted(&self) -> bool {
-        self.next.load(Ordering::Relaxed) >= self.groups
+        self.next.load(Ordering::Relaxed) >= self.groups.len()
             || self.first_fault.load(Ordering::Relaxed) != u64::MAX
     }
 
@@ -250,11 +299,11 @@ impl<'a> Queue<'a> {
             return None;
         }
         self.live.fetch_add(1, Ordering::AcqRel);
-        let linear = self.next.fetch_add(1, Ordering::Relaxed);
-        if linear >= self.groups {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        let Some(linear) = self.groups.get(place) else {
             self.live.fetch_sub(1, Ordering::Release);
             return None;
-        }
+        };
         let mut group = spare.take().unwrap_or_else(|| {
             let mut group = Box::new(Group::new(self.env));
             let coverage = self.options.coverage.as_deref();

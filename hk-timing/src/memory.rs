@@ -1,0 +1,222 @@
+//! What is behind the L1: which level has a line, and how fast the levels are.
+//!
+//! Which level has the lines that a workgroup asks for first follows from footprints. Let `D(n)` be
+//! the distinct lines of `n` workgroups. It is measured for samples and continued as `D(1) n^a`:
+//! for neighbours on one XCD, which gives what the L2 must fetch for all that run at once, and for
+//! workgroups all over the grid, which gives what the launch takes from HBM. A line that a workgroup
+//! asks for again is taken to be in the L2.
+//!
+//! Latency under load comes from the servers: each compute unit has its share of every rate, and its
+//! requests take turns. There is no further term for queues.
+
+use std::collections::HashSet;
+
+use hk_sim::trace::{AccessKind, Counter, GroupTrace, LINE};
+
+use crate::Parameters;
+
+/// Where first requests of lines are served, as shares of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// Not in the L2.
+    pub(crate) beyond_l2: f64,
+    /// Of those, not in the MALL.
+    pub(crate) beyond_mall: f64,
+}
+
+/// The distinct lines of device memory that a workgroup reads.
+fn lines(group: &GroupTrace) -> HashSet<u64> {
+    let mut found = HashSet::new();
+    for wave in &group.waves {
+        for access in &wave.accesses {
+            if access.counter != Counter::Scalar && access.kind != AccessKind::Store {
+                found.extend(wave.lines_of(access).iter().map(|line| line.number));
+            }
+        }
+    }
+    found
+}
+
+/// Distinct lines of one workgroup on average, and the exponent of their growth.
+fn growth(groups: &[&HashSet<u64>]) -> (f64, f64) {
+    let count = groups.len() as f64;
+    let sum: usize = groups.iter().map(|lines| lines.len()).sum();
+    if sum == 0 {
+        return (0.0, 1.0);
+    }
+    let mut union: HashSet<u64> = HashSet::new();
+    groups.iter().for_each(|lines| union.extend(lines.iter()));
+    let single = sum as f64 / count;
+    let exponent =
+        if groups.len() < 2 { 1.0 } else { (union.len() as f64 / single).ln() / count.ln() };
+    (single, exponent.clamp(0.0, 1.0))
+}
+
+impl Shares {
+    /// Shares of a launch of `groups` workgroups on `xcds` XCDs, with `at_once` on each at a time.
+    /// The first `neighbours` traces are of one XCD; with `warm`, what the MALL can hold is there.
+    pub(crate) fn of(
+        traces: &[GroupTrace],
+        neighbours: usize,
+        groups: u64,
+        at_once: f64,
+        xcds: f64,
+        warm: bool,
+        by: &Parameters,
+    ) -> Self {
+        let sets: Vec<_> = traces.iter().map(lines).collect();
+        let near: Vec<_> = sets.iter().take(neighbours.max(1)).collect();
+        let all: Vec<_> = sets.iter().collect();
+        let (single, near) = growth(&near);
+        let (average, far) = growth(&all);
+        if single == 0.0 {
+            return Self { beyond_l2: 1.0, beyond_mall: 1.0 };
+        }
+        let groups = groups as f64;
+        let beyond_l2 = at_once.max(1.0).powf(near - 1.0);
+        let footprint = average * groups.powf(far);
+        let requests = average * groups * beyond_l2;
+        let bytes = footprint * LINE as f64;
+        let room = by.mall_effective * f64::from(1 << 20);
+        let beyond_mall = if bytes <= room && warm {
+            0.0
+        } else if at_once * xcds * average * LINE as f64 * beyond_l2 <= room {
+            // What runs at once shares through the MALL what its XCDs do not.
+            (footprint / requests).min(1.0)
+        } else {
+            1.0
+        };
+        Self { beyond_l2, beyond_mall }
+    }
+}
+
+/// A rate that all who ask share: each is served behind those before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    cycles_per_byte: f64,
+    free: f64,
+    busy: f64,
+}
+
+impl Server {
+    pub(crate) fn new(bytes_per_cycle: f64) -> Self {
+        Self { cycles_per_byte: 1.0 / bytes_per_cycle, free: 0.0, busy: 0.0 }
+    }
+
+    /// When a request of `bytes` that comes at `at` has been served.
+    pub(crate) fn serve(&mut self, at: f64, bytes: f64) -> f64 {
+        let cycles = bytes * self.cycles_per_byte;
+        self.busy += cycles;
+        self.free = self.free.max(at) + cycles;
+        self.free
+    }
+
+    /// Cycles in which it served.
+    pub(crate) fn busy(&self) -> f64 {
+        self.busy
+    }
+
+    /// When all of it has been served.
+    pub(crate) fn free(&self) -> f64 {
+        self.free
+    }
+}
+
+/// What a compute unit sees of the memory behind its L1.
+#[derive(Clone, Debug)]
+pub(crate) struct Back {
+    /// Clock in GHz, by which nanoseconds become cycles.
+    pub(crate) clock: f64,
+    pub(crate) shares: Shares,
+    pub(crate) l2_read: Server,
+    pub(crate) l2_write: Server,
+    pub(crate) fabric: Server,
+    pub(crate) hbm: Server,
+    /// Bytes of HBM that a byte written costs, in bytes read.
+    pub(crate) write_cost: f64,
+    carry: [f64; 2],
+    /// Bytes that the L2, what is behind it, and HBM were asked for.
+    pub(crate) bytes: [f64; 3],
+}
+
+impl Back {
+    /// With the share of one of `active` compute units, `per_xcd` of each XCD.
+    pub(crate) fn new(
+        by: &Parameters,
+        clock: f64,
+        shares: Shares,
+        active: f64,
+        per_xcd: f64,
+    ) -> Self {
+        // TB/s are thousands of bytes per cycle at a GHz.
+        let rate = |terabytes: f64| terabytes * 1e3 / clock;
+        let fabric = (rate(by.fabric_read) / per_xcd).min(rate(by.mall_rate) / active);
+        Self {
+            clock,
+            shares,
+            l2_read: Server::new(by.l2_read / per_xcd),
+            l2_write: Server::new(by.l2_write / per_xcd),
+            fabric: Server::new(fabric),
+            hbm: Server::new(rate(by.hbm_peak * by.hbm_read) / active),
+            write_cost: by.hbm_read / by.hbm_write,
+            carry: [0.0; 2],
+            bytes: [0.0; 3],
+        }
+    }
+
+    /// Whether the next of many events is one of a share of them.
+    fn next(carry: &mut f64, share: f64) -> bool {
+        *carry += share;
+        let is_one = *carry >= 1.0 - 1e-9;
+        if is_one {
+            *carry -= 1.0;
+        }
+        is_one
+    }
+
+    /// When a line that is asked for at `at` arrives; `first` if its workgroup never had it.
+    pub(crate) fn read(&mut self, by: &Parameters, at: f64, bytes: f64, first: bool) -> f64 {
+        self.bytes[0] += bytes;
+        let served = self.l2_read.serve(at, bytes);
+        if !first || !Self::next(&mut self.carry[0], self.shares.beyond_l2) {
+            return served + by.l2_hit;
+        }
+        self.bytes[1] += bytes;
+        let served = self.fabric.serve(served, bytes);
+        if !Self::next(&mut self.carry[1], self.shares.beyond_mall) {
+            return served + by.mall_latency * self.clock;
+        }
+        self.bytes[2] += bytes;
+        self.hbm.serve(served, bytes) + by.hbm_latency * self.clock
+    }
+
+    /// When a line that is written at `at` has been taken. The L2 writes it to HBM later.
+    pub(crate) fn write(&mut self, by: &Parameters, at: f64, bytes: f64) -> f64 {
+        self.bytes[0] += bytes;
+        self.bytes[2] += bytes;
+        self.hbm.serve(at, bytes * self.write_cost);
+        self.l2_write.serve(at, bytes) + by.l2_hit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_of_shared_and_of_own_lines() {
+        let shared: HashSet<u64> = (0..64).collect();
+        let own: Vec<HashSet<u64>> = (0..8).map(|n| (100 * n..100 * n + 64).collect()).collect();
+        assert_eq!(growth(&[&shared; 8]), (64.0, 0.0));
+        let (single, exponent) = growth(&own.iter().collect::<Vec<_>>());
+        assert!(single == 64.0 && (exponent - 1.0).abs() < 1e-9);
+        assert_eq!(growth(&[&HashSet::new()]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_server_takes_turns() {
+        let mut server = Server::new(2.0);
+        assert_eq!([server.serve(10.0, 4.0), server.serve(0.0, 4.0)], [12.0, 14.0]);
+        assert_eq!((server.serve(100.0, 2.0), server.free()), (101.0, 101.0));
+    }
+}

@@ -1,0 +1,260 @@
+//! Parameters of the model: one file per product, which inherits those of its chip.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use hk_sim::Product;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+
+/// One parameter of a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    value: f64,
+    range: [f64; 2],
+    tag: Tag,
+    source: String,
+}
+
+/// How a value is known.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Tag {
+    Fixed,
+    Vendor,
+    Measured,
+    Fit,
+    Inferred,
+}
+
+#[derive(Deserialize)]
+struct File {
+    inherits: Option<String>,
+    #[serde(flatten)]
+    entries: BTreeMap<String, Entry>,
+}
+
+const FILES: [(&str, &str); 6] = [
+    ("gfx942", include_str!("../products/gfx942.toml")),
+    ("gfx950", include_str!("../products/gfx950.toml")),
+    ("mi300x", include_str!("../products/mi300x.toml")),
+    ("mi325x", include_str!("../products/mi325x.toml")),
+    ("mi350x", include_str!("../products/mi350x.toml")),
+    ("mi355x", include_str!("../products/mi355x.toml")),
+];
+
+macro_rules! parameters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// The parameters of a product.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Parameters {
+            $($(#[$doc])* pub $name: f64,)*
+            /// Hash of all values, which names the set.
+            pub hash: String,
+        }
+
+        impl Parameters {
+            fn from_entries(mut entries: BTreeMap<String, Entry>) -> Result<Self, Error> {
+                let hash = hash(&entries);
+                let mut take = |name: &'static str| {
+                    let entry = entries.remove(name).ok_or(Error::MissingParameter(name))?;
+                    let Entry { value, range: [low, high], source, .. } = entry;
+                    if !(low..=high).contains(&value) {
+                        return Err(Error::ParameterRange { name, value, low, high });
+                    }
+                    if source.is_empty() {
+                        return Err(Error::ParameterSource(name));
+                    }
+                    Ok(value)
+                };
+                $(let $name = take(stringify!($name))?;)*
+                match entries.into_keys().next() {
+                    Some(name) => Err(Error::UnknownParameter(name)),
+                    None => Ok(Self { $($name,)* hash }),
+                }
+            }
+        }
+    };
+}
+
+parameters! {
+    /// Cycles of a transcendental vector instruction.
+    trans,
+    /// Cycles of `v_mul_lo_u32` and `v_mul_hi_*`.
+    mul_lo,
+    /// Cycles of conversions between f32 and integers, and of f64.
+    convert,
+    /// Cycles between two matrix instructions beyond their passes.
+    mfma_issue_gap,
+    /// 1 if f8f6f4 instructions block the slots behind them.
+    f8f6f4_port_block,
+    /// Cycles of a taken branch.
+    branch_taken,
+    /// Cycles of the first fetch of a line of code.
+    icache_miss,
+    /// Dwords that a wave fetches ahead.
+    ibuf,
+    /// Cycles from the last arrival at a barrier to the first issue.
+    barrier_release,
+    /// Cycles of an LDS read beyond its service.
+    lds_roundtrip,
+    /// Cycles of a scalar load that hits.
+    scalar_hit,
+    /// Cycles of one that misses.
+    scalar_miss,
+    /// Cycles of a vector load that hits the L1.
+    l1_hit,
+    /// Bytes per cycle that the L1 returns.
+    l1_return,
+    /// The same of loads to LDS.
+    dtl_return,
+    /// Lines that the L1 waits for at once.
+    l1_inflight,
+    /// Lines that are being written at once.
+    wr_inflight,
+    /// Cycles of a load that hits the L2.
+    l2_hit,
+    /// Cycles more of a load that bypasses the L1.
+    l1_bypass,
+    /// Bytes per cycle that the L2 of an XCD gives.
+    l2_read,
+    /// Bytes per cycle that it takes.
+    l2_write,
+    /// Cycles of an atomic on a line.
+    l2_atomic,
+    /// Nanoseconds of a load that hits the MALL.
+    mall_latency,
+    /// TB/s of the MALL.
+    mall_rate,
+    /// MiB of the MALL that hold what is used again.
+    mall_effective,
+    /// TB/s that an XCD reads.
+    fabric_read,
+    /// Nanoseconds of a load from HBM.
+    hbm_latency,
+    /// Share of the peak that reads reach.
+    hbm_read,
+    /// Share of the peak that writes reach.
+    hbm_write,
+    /// Waves per cycle that an XCD starts.
+    wave_launch,
+    /// Nanoseconds of start and drain of a wave.
+    wave_start,
+    /// Nanoseconds of start and end of a kernel.
+    kernel_start,
+    /// Watts of a chip that does nothing.
+    power_idle,
+    /// Watts per TB/s of HBM.
+    power_memory,
+    /// Watts per GHz with all compute units active.
+    power_clock,
+    /// Relative voltage per GHz above 1.2 GHz.
+    voltage_slope,
+    /// Factor of the cap in kernels shorter than a millisecond.
+    burst,
+    /// Watts per TFLOP/s of vector f32.
+    energy_vector,
+    /// Watts per TFLOP/s of bf16 matrix instructions.
+    energy_bf16,
+    /// The same of f16, and of wider types.
+    energy_f16,
+    /// The same of 8-bit types.
+    energy_8bit,
+    /// The same of 6-bit and 4-bit types.
+    energy_narrow,
+    /// Board power in watts.
+    power_cap,
+    /// Peak of HBM in TB/s.
+    hbm_peak,
+}
+
+impl Parameters {
+    /// Those of a product.
+    ///
+    /// # Errors
+    /// [`Error::Product`] if there is no file of it, and what is wrong with the file.
+    pub fn of(product: &Product) -> Result<Self, Error> {
+        let text = |name: &str| {
+            let file = FILES.iter().find(|(known, _)| *known == name);
+            file.map(|(_, text)| *text).ok_or_else(|| Error::Product(name.to_owned()))
+        };
+        let file = parse(text(product.name)?)?;
+        let mut entries = match &file.inherits {
+            Some(chip) => parse(text(chip)?)?.entries,
+            None => BTreeMap::new(),
+        };
+        entries.extend(file.entries);
+        Self::from_entries(entries)
+    }
+}
+
+fn parse(text: &str) -> Result<File, Error> {
+    toml::from_str(text).map_err(|error| Error::ParameterFile(error.to_string()))
+}
+
+/// The first 12 digits of the SHA-256 of all names and values.
+fn hash(entries: &BTreeMap<String, Entry>) -> String {
+    let mut text = String::new();
+    for (name, Entry { value, range, tag, .. }) in entries {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name} {value} {range:?} {tag:?}");
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(6).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hk_sim::PRODUCTS;
+
+    use super::*;
+
+    fn entries() -> BTreeMap<String, Entry> {
+        let file = parse(FILES[2].1).expect("the file is whole");
+        let mut entries = parse(FILES[0].1).expect("the file is whole").entries;
+        entries.extend(file.entries);
+        entries
+    }
+
+    #[test]
+    fn every_product_has_a_set_of_its_own() {
+        let sets = PRODUCTS.map(|product| Parameters::of(&product).expect("the set is whole").hash);
+        for (at, hash) in sets.iter().enumerate() {
+            assert!(hash.len() == 12 && !sets[..at].contains(hash), "{sets:?}");
+        }
+    }
+
+    #[test]
+    fn a_set_is_whole_and_has_nothing_else() {
+        let mut missing = entries();
+        missing.remove("l2_hit");
+        assert!(matches!(
+            Parameters::from_entries(missing),
+            Err(Error::MissingParameter("l2_hit"))
+        ));
+        let mut more = entries();
+        more.insert("l3_hit".into(), more["l2_hit"].clone());
+        assert!(matches!(Parameters::from_entries(more), Err(Error::UnknownParameter(_))));
+        let mut outside = entries();
+        outside.get_mut("l2_hit").expect("it is there").value = 100.0;
+        assert!(matches!(Parameters::from_entries(outside), Err(Error::ParameterRange { .. })));
+        let mut silent = entries();
+        silent.get_mut("l2_hit").expect("it is there").source.clear();
+        assert!(matches!(Parameters::from_entries(silent), Err(Error::ParameterSource("l2_hit"))));
+    }
+
+    #[test]
+    fn a_value_changes_the_hash() {
+        let before = Parameters::from_entries(entries()).expect("the set is whole");
+        let mut changed = entries();
+        changed.get_mut("l2_hit").expect("it is there").value = 214.0;
+        let after = Parameters::from_entries(changed).expect("the set is whole");
+        assert_ne!(before.hash, after.hash);
+    }
+}

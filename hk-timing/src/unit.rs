@@ -1,0 +1,797 @@
+//! One compute unit, event by event, in cycles of the engine clock.
+//!
+//! SIMD `s` is visited at cycles that are `s` modulo 4. In a visit each of its waves may issue one
+//! instruction, and one of each category goes. All units serve in order, so the end of what is
+//! issued is known at once; a wave is looked at again when what it waits for has ended.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use hk_sim::exec::Program;
+use hk_sim::isa::Arch;
+use hk_sim::trace::{Access, AccessKind, Counter, GroupTrace, LINE, WaveTrace};
+
+use crate::instruction::{Energy, Instruction, Kind, SLOT};
+use crate::memory::Back;
+use crate::{Error, Parameters};
+
+const SIMDS: usize = 4;
+const NEVER: u64 = u64::MAX / 2;
+/// Entries that `vmcnt` and `lgkmcnt` count.
+const VECTOR_ENTRIES: usize = 63;
+const LGKM_ENTRIES: usize = 15;
+/// Commands and data entries of an LDS port.
+const LDS_COMMANDS: usize = 8;
+const LDS_ENTRIES: u64 = 10;
+const L1_SETS: usize = 4;
+const L1_WAYS: usize = 64;
+/// Dwords of a line of code.
+const CODE_LINE: u64 = 32;
+
+/// Why a wave does not issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Another wave had the slot.
+    Arbitration,
+    /// `s_nop`, `s_sleep`, a branch.
+    Pause,
+    /// Its code is fetched.
+    Fetch,
+    /// `s_waitcnt` of vector memory, or its counter is full.
+    VectorWait,
+    /// `s_waitcnt` of LDS and scalar memory, or its counter is full.
+    LgkmWait,
+    /// `s_barrier`.
+    Barrier,
+    /// The matrix unit is busy.
+    Matrix,
+    /// The VALU is busy.
+    Vector,
+    /// The LDS port's queue is full.
+    LdsPort,
+    /// The vector memory unit is busy.
+    VectorMemory,
+    /// The scalar memory unit is busy.
+    ScalarMemory,
+}
+
+impl Reason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 11] = [
+        Self::Arbitration,
+        Self::Pause,
+        Self::Fetch,
+        Self::VectorWait,
+        Self::LgkmWait,
+        Self::Barrier,
+        Self::Matrix,
+        Self::Vector,
+        Self::LdsPort,
+        Self::VectorMemory,
+        Self::ScalarMemory,
+    ];
+}
+
+/// What a compute unit did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Done {
+    /// Cycles until everything has ended.
+    pub(crate) cycles: f64,
+    /// Instructions issued.
+    pub(crate) issued: u64,
+    /// Cycles of issue, which are [`SLOT`] an instruction.
+    pub(crate) issue_cycles: u64,
+    /// Cycles that waves did not issue, by [`Reason`].
+    pub(crate) stalls: [u64; Reason::ALL.len()],
+    /// Sum over waves of the cycles from their start to their end.
+    pub(crate) wave_cycles: u64,
+    /// Busy cycles of all matrix units, of all VALUs, of both LDS ports, of the LDS array, those of
+    /// them by conflicts, and of the L1.
+    pub(crate) matrix: u64,
+    pub(crate) vector: u64,
+    pub(crate) lds_port: f64,
+    pub(crate) lds_array: u64,
+    pub(crate) lds_conflicts: u64,
+    pub(crate) l1: f64,
+    /// Matrix operations by energy, and vector operations.
+    pub(crate) operations: [u64; 4],
+    pub(crate) vector_operations: u64,
+    /// Bytes that the L2, what is behind it, and HBM were asked for.
+    pub(crate) bytes: [f64; 3],
+    /// Bytes that waves asked for and wrote.
+    pub(crate) asked: u64,
+    /// Busy cycles of the servers behind the L1: L2 read and write, fabric, HBM.
+    pub(crate) servers: [f64; 4],
+}
+
+/// How workgroups come to the unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Supply {
+    /// Workgroups in all.
+    pub(crate) groups: u64,
+    /// At most so many at once.
+    pub(crate) resident: u64,
+    /// Cycles between two.
+    pub(crate) interval: f64,
+    /// Cycles of start and drain, in which a slot is not free for the next.
+    pub(crate) turnaround: f64,
+}
+
+struct Wave<'a> {
+    trace: &'a WaveTrace,
+    group: usize,
+    simd: usize,
+    step: usize,
+    access: usize,
+    started: u64,
+    /// Since when it could issue, as far as its own last instruction goes.
+    free: u64,
+    /// Until when it waits, and why.
+    until: u64,
+    reason: Reason,
+    priority: u8,
+    vector: VecDeque<u64>,
+    lgkm: Vec<u64>,
+    at_barrier: bool,
+    ended: bool,
+}
+
+struct Group {
+    waves: usize,
+    arrived: usize,
+    ended: usize,
+    /// Lines that it has asked for.
+    lines: HashSet<u64>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Simd {
+    next_visit: u64,
+    matrix: u64,
+    vector: u64,
+    /// Until then only scalar instructions.
+    blocked: u64,
+}
+
+#[derive(Default)]
+struct Port {
+    free: f64,
+    /// End and data entries of what is in the queue.
+    queue: VecDeque<(u64, u64)>,
+}
+
+/// The unit.
+pub(crate) struct Unit<'a> {
+    by: &'a Parameters,
+    program: &'a Program,
+    arch: Arch,
+    /// Instructions met so far, by index.
+    known: Vec<Option<Instruction>>,
+    back: Back,
+    waves: Vec<Wave<'a>>,
+    groups: Vec<Group>,
+    simds: [Simd; SIMDS],
+    ports: [Port; 2],
+    array: f64,
+    l1: [VecDeque<u64>; L1_SETS],
+    pipe: f64,
+    inflight: VecDeque<f64>,
+    writes: VecDeque<f64>,
+    scalar: u64,
+    scalar_lines: HashSet<u64>,
+    /// When lines of code are there.
+    code: HashMap<u64, u64>,
+    done: Done,
+}
+
+impl<'a> Unit<'a> {
+    /// A unit that executes `program`.
+    pub(crate) fn new(by: &'a Parameters, program: &'a Program, back: Back) -> Self {
+        Self {
+            by,
+            program,
+            arch: program.arch(),
+            known: Vec::new(),
+            back,
+            waves: Vec::new(),
+            groups: Vec::new(),
+            simds: [Simd::default(); SIMDS],
+            ports: Default::default(),
+            array: 0.0,
+            l1: Default::default(),
+            pipe: 0.0,
+            inflight: VecDeque::new(),
+            writes: VecDeque::new(),
+            scalar: 0,
+            scalar_lines: HashSet::new(),
+            code: HashMap::new(),
+            done: Done::default(),
+        }
+    }
+
+    /// Times workgroups that do what `traces` did, in turns.
+    ///
+    /// # Errors
+    /// [`Error::Instruction`], [`Error::Stuck`].
+    pub(crate) fn run(mut self, traces: &'a [GroupTrace], supply: Supply) -> Result<Done, Error> {
+        let mut launched = 0;
+        let mut next_launch = 0.0_f64;
+        // When slots become free.
+        let mut slots: Vec<f64> = vec![0.0; supply.resident.min(supply.groups) as usize];
+        let mut running: Vec<(usize, usize)> = Vec::new();
+        let mut end = 0.0_f64;
+        loop {
+            // Whoever has ended makes room.
+            running.retain(|&(group, slot)| {
+                let is_over = self.groups[group].ended == self.groups[group].waves;
+                if is_over {
+                    let members = self.waves.iter().filter(|wave| wave.group == group);
+                    let last = members.map(|wave| wave.free).max().unwrap_or(0) as f64;
+                    slots[slot] = last + supply.turnaround;
+                    self.groups[group].lines = HashSet::new();
+                    end = end.max(slots[slot]);
+                }
+                !is_over
+            });
+            self.waves.retain(|wave| {
+                !wave.ended || self.groups[wave.group].ended < self.groups[wave.group].waves
+            });
+            while launched < supply.groups && running.len() < slots.len() {
+                let busy: Vec<usize> = running.iter().map(|&(_, slot)| slot).collect();
+                let free = (0..slots.len()).filter(|slot| !busy.contains(slot));
+                let Some(slot) = free.min_by(|&a, &b| slots[a].total_cmp(&slots[b])) else { break };
+                let at = next_launch.max(slots[slot]);
+                next_launch = at + supply.interval;
+                let trace = &traces[(launched % traces.len() as u64) as usize];
+                let group = self.start(trace, at.ceil() as u64, launched)?;
+                running.push((group, slot));
+                launched += 1;
+            }
+            if running.is_empty() {
+                break;
+            }
+            self.visit()?;
+        }
+        let servers = [&self.back.l2_read, &self.back.l2_write, &self.back.fabric, &self.back.hbm];
+        let written = servers.iter().map(|server| server.free()).fold(end, f64::max);
+        self.done.cycles = written;
+        self.done.bytes = self.back.bytes;
+        self.done.servers = servers.map(|server| server.busy());
+        Ok(self.done)
+    }
+
+    /// Starts a workgroup.
+    fn start(&mut self, trace: &'a GroupTrace, at: u64, number: u64) -> Result<usize, Error> {
+        let group = self.groups.len();
+        for (index, trace) in trace.waves.iter().enumerate() {
+            let mut wave = Wave {
+                trace,
+                group,
+                simd: (index + number as usize) % SIMDS,
+                step: 0,
+                access: 0,
+                started: at,
+                free: at,
+                until: at,
+                reason: Reason::Arbitration,
+                priority: 0,
+                vector: VecDeque::new(),
+                lgkm: Vec::new(),
+                at_barrier: false,
+                ended: trace.steps.is_empty(),
+            };
+            self.look(&mut wave)?;
+            self.waves.push(wave);
+        }
+        let ended = trace.waves.iter().filter(|wave| wave.steps.is_empty()).count();
+        let waves = trace.waves.len();
+        self.groups.push(Group { waves, arrived: 0, ended, lines: HashSet::new() });
+        Ok(group)
+    }
+
+    fn instruction(&mut self, index: u32) -> Result<Instruction, Error> {
+        let at = index as usize;
+        if let Some(Some(known)) = self.known.get(at) {
+            return Ok(*known);
+        }
+        let found = Instruction::of(self.program, index, self.by)?;
+        self.known.resize(self.known.len().max(at + 1), None);
+        self.known[at] = Some(found);
+        Ok(found)
+    }
+
+    /// The wave's next instruction, which has been looked at.
+    fn next(&self, wave: &Wave<'_>) -> Option<Instruction> {
+        let index = *wave.trace.steps.get(wave.step)?;
+        *self.known.get(index as usize)?
+    }
+
+    /// Finds out what the wave's next instruction waits for, but for units: its code and counters.
+    fn look(&mut self, wave: &mut Wave<'_>) -> Result<(), Error> {
+        let Some(&index) = wave.trace.steps.get(wave.step) else {
+            wave.until = NEVER;
+            return Ok(());
+        };
+        let instruction = self.instruction(index)?;
+        // The line that the wave fetches ahead, and the one it needs.
+        for at in [u64::from(index) + self.by.ibuf as u64, u64::from(index)] {
+            let miss = wave.free + self.by.icache_miss as u64;
+            let there = *self.code.entry(at / CODE_LINE).or_insert(miss);
+            if at == u64::from(index) && there > wave.until {
+                (wave.until, wave.reason) = (there, Reason::Fetch);
+            }
+        }
+        let access = wave.trace.accesses.get(wave.access).filter(|_| instruction.accesses);
+        let (mut vector, mut lgkm) = (usize::MAX, usize::MAX);
+        match (instruction.kind, access) {
+            (Kind::Wait { vector: most, lgkm: other }, _) => {
+                (vector, lgkm) = (most, other);
+                if vector == VECTOR_ENTRIES {
+                    vector = usize::MAX;
+                }
+                if lgkm == LGKM_ENTRIES {
+                    lgkm = usize::MAX;
+                }
+            }
+            (_, Some(access)) => {
+                if matches!(access.counter, Counter::Vector | Counter::Flat) {
+                    vector = VECTOR_ENTRIES - 1;
+                }
+                if access.counter != Counter::Vector {
+                    lgkm = LGKM_ENTRIES - 1;
+                }
+            }
+            _ => {}
+        }
+        // In-order queues: the entry whose end leaves so many.
+        if wave.vector.len() > vector {
+            let there = wave.vector[wave.vector.len() - vector - 1];
+            if there > wave.until {
+                (wave.until, wave.reason) = (there, Reason::VectorWait);
+            }
+        }
+        if wave.lgkm.len() > lgkm {
+            let mut ends = wave.lgkm.clone();
+            ends.sort_unstable();
+            let there = ends[ends.len() - lgkm - 1];
+            if there > wave.until {
+                (wave.until, wave.reason) = (there, Reason::LgkmWait);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the units take the wave's next instruction, and which it waits for.
+    fn ready(&self, wave: &Wave<'_>) -> (u64, Reason) {
+        let mut ready = (wave.until, wave.reason);
+        let Some(instruction) = self.next(wave) else { return (NEVER, wave.reason) };
+        let mut wait = |until: u64, reason| {
+            if until > ready.0 {
+                ready = (until, reason);
+            }
+        };
+        let simd = &self.simds[wave.simd];
+        match instruction.kind {
+            Kind::Vector { .. } => wait(simd.vector.max(simd.blocked), Reason::Vector),
+            Kind::Matrix(_) => {
+                wait(simd.matrix, Reason::Matrix);
+                wait(simd.vector.max(simd.blocked), Reason::Vector);
+            }
+            Kind::Lds if instruction.accesses => {
+                wait(simd.blocked, Reason::Matrix);
+                if let Some(access) = wave.trace.accesses.get(wave.access) {
+                    wait(self.ports[wave.simd / 2].accepts(access), Reason::LdsPort);
+                }
+            }
+            Kind::VectorMemory { .. } => {
+                wait(simd.blocked, Reason::Matrix);
+                wait(self.pipe as u64, Reason::VectorMemory);
+            }
+            Kind::ScalarMemory => wait(self.scalar, Reason::ScalarMemory),
+            _ => {}
+        }
+        ready
+    }
+
+    /// Goes on to the next visit of a SIMD in which a wave can issue, and does it.
+    fn visit(&mut self) -> Result<(), Error> {
+        let mut next = (NEVER, 0);
+        for wave in self.waves.iter().filter(|wave| !wave.ended) {
+            let ready = self.ready(wave).0;
+            if ready < NEVER {
+                let at = phase(ready.max(self.simds[wave.simd].next_visit), wave.simd);
+                next = next.min((at, wave.simd));
+            }
+        }
+        let (now, simd) = next;
+        if now == NEVER {
+            return Err(Error::Stuck);
+        }
+        self.simds[simd].next_visit = now + SLOT;
+        let mut used = [false; 5];
+        for priority in (0..4).rev() {
+            for at in 0..self.waves.len() {
+                let wave = &self.waves[at];
+                // A wave that issued in this visit is not free before the next.
+                if wave.ended || wave.simd != simd || wave.priority != priority || wave.free > now {
+                    continue;
+                }
+                let (ready, reason) = self.ready(wave);
+                let Some(instruction) = self.next(wave) else { continue };
+                let category = category(instruction.kind);
+                if ready > now || category.is_some_and(|category| used[category]) {
+                    continue;
+                }
+                if let Some(category) = category {
+                    used[category] = true;
+                }
+                self.issue(at, instruction, now, reason)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn issue(
+        &mut self,
+        at: usize,
+        instruction: Instruction,
+        now: u64,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        // It is put back at the end: what it does concerns the whole unit.
+        let mut wave = std::mem::replace(&mut self.waves[at], Wave::absent());
+        let lost = now - wave.free;
+        // What it waited for lasted until the first visit behind it; the rest are other waves.
+        let waited = self.waited(&wave, now, lost);
+        self.done.stalls[reason as usize] += waited;
+        self.done.stalls[Reason::Arbitration as usize] += lost - waited;
+        self.done.issued += 1;
+        let mut slot = SLOT;
+        let simd = wave.simd;
+        let index = wave.trace.steps[wave.step];
+        wave.step += 1;
+        (wave.until, wave.reason) = (now + SLOT, Reason::Arbitration);
+        match instruction.kind {
+            Kind::Vector { cycles, operations } => {
+                self.simds[simd].vector = now + cycles;
+                self.done.vector += cycles;
+                self.done.vector_operations += operations;
+            }
+            Kind::Matrix(matrix) => {
+                slot = matrix.issue;
+                let unit = &mut self.simds[simd];
+                unit.matrix = now + matrix.cycles;
+                unit.vector = now + if matrix.holds_vector { matrix.cycles } else { slot };
+                if matrix.blocks != 0 {
+                    unit.blocked = now + slot + matrix.blocks;
+                }
+                self.done.matrix += matrix.cycles;
+                let energy = match matrix.energy {
+                    Energy::Bf16 => 0,
+                    Energy::F16 => 1,
+                    Energy::Bits8 => 2,
+                    Energy::Narrow => 3,
+                };
+                self.done.operations[energy] += matrix.operations;
+            }
+            Kind::Branch => {
+                let is_taken = wave
+                    .trace
+                    .steps
+                    .get(wave.step)
+                    .is_some_and(|next| *next != index + instruction.dwords);
+                if is_taken {
+                    let until = now + SLOT.max(self.by.branch_taken as u64);
+                    (wave.until, wave.reason) = (until, Reason::Pause);
+                }
+            }
+            Kind::Pause(cycles) => {
+                (wave.until, wave.reason) = (now + SLOT + cycles, Reason::Pause);
+            }
+            Kind::Priority(priority) => wave.priority = priority,
+            Kind::Lds | Kind::VectorMemory { .. } | Kind::ScalarMemory if instruction.accesses => {
+                if let Some(access) = wave.trace.accesses.get(wave.access) {
+                    wave.access += 1;
+                    self.access(&mut wave, access, instruction.kind, now);
+                }
+            }
+            Kind::ScalarMemory => self.scalar = now + SLOT,
+            Kind::Barrier | Kind::End => {
+                let group = &mut self.groups[wave.group];
+                if instruction.kind == Kind::Barrier {
+                    group.arrived += 1;
+                    wave.at_barrier = true;
+                    (wave.until, wave.reason) = (NEVER, Reason::Barrier);
+                } else {
+                    group.ended += 1;
+                    wave.ended = true;
+                }
+            }
+            Kind::Lds
+            | Kind::VectorMemory { .. }
+            | Kind::Scalar
+            | Kind::Wait { .. }
+            | Kind::Internal => {}
+        }
+        wave.free = now + slot;
+        wave.until = wave.until.max(wave.free);
+        self.done.issue_cycles += slot;
+        if wave.ended {
+            self.done.wave_cycles += wave.free - wave.started;
+        }
+        let group = wave.group;
+        if wave.until < NEVER && !wave.ended {
+            self.look(&mut wave)?;
+        }
+        self.waves[at] = wave;
+        self.release(group, now)
+    }
+
+    /// Of the `lost` cycles behind its last instruction, those in which the wave could not issue.
+    fn waited(&self, wave: &Wave<'_>, now: u64, lost: u64) -> u64 {
+        let ready = self.ready(wave).0.min(now).max(wave.free);
+        let first = phase(ready, wave.simd).min(now);
+        if ready == wave.free { 0 } else { (first - wave.free).min(lost) }
+    }
+
+    /// Lets the waves go on that wait at a barrier at which all others have arrived, or ended.
+    fn release(&mut self, group: usize, now: u64) -> Result<(), Error> {
+        let state = &mut self.groups[group];
+        if state.arrived == 0 || state.arrived + state.ended < state.waves {
+            return Ok(());
+        }
+        state.arrived = 0;
+        for at in 0..self.waves.len() {
+            if self.waves[at].group != group || !self.waves[at].at_barrier {
+                continue;
+            }
+            let mut wave = std::mem::replace(&mut self.waves[at], Wave::absent());
+            wave.at_barrier = false;
+            wave.until = now + self.by.barrier_release as u64;
+            wave.reason = Reason::Barrier;
+            self.look(&mut wave)?;
+            self.waves[at] = wave;
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, wave: &mut Wave<'_>, access: &Access, kind: Kind, now: u64) {
+        self.done.asked += u64::from(access.bytes);
+        match access.counter {
+            Counter::Scalar => {
+                let latency = self.scalar_access(wave, access, now);
+                wave.lgkm.retain(|end| *end > now);
+                wave.lgkm.push(latency);
+            }
+            Counter::Lds => {
+                let end = self.lds(wave.simd / 2, access, now);
+                wave.lgkm.retain(|end| *end > now);
+                let last = wave.lgkm.iter().max().copied().unwrap_or(0);
+                wave.lgkm.push(end.max(last));
+            }
+            Counter::Vector | Counter::Flat => {
+                let bypass = kind == Kind::VectorMemory { bypass: true };
+                let mut end = self.vector_memory(wave, access, bypass, now);
+                if access.lds_phases != 0 {
+                    end = end.max(self.lds(wave.simd / 2, access, end));
+                }
+                while wave.vector.front().is_some_and(|end| *end <= now) {
+                    wave.vector.pop_front();
+                }
+                let end = end.max(wave.vector.back().copied().unwrap_or(0));
+                wave.vector.push_back(end);
+                if access.counter == Counter::Flat {
+                    wave.lgkm.push(end);
+                }
+            }
+        }
+    }
+
+    fn scalar_access(&mut self, wave: &Wave<'_>, access: &Access, now: u64) -> u64 {
+        self.scalar = now + SLOT;
+        let mut latency = self.by.scalar_hit;
+        for line in wave.trace.lines_of(access) {
+            if self.scalar_lines.insert(line.number) {
+                latency = self.by.scalar_miss;
+            }
+        }
+        now + latency as u64
+    }
+
+    /// When an access to LDS that is issued at `now` has been served.
+    fn lds(&mut self, port: usize, access: &Access, now: u64) -> u64 {
+        let (dwords, busy) = port_cycles(self.arch, access);
+        let array = f64::from(access.lds_phases + access.lds_conflicts);
+        let port = &mut self.ports[port];
+        let start = port.free.max(now as f64);
+        let in_array = self.array.max(start) + array;
+        self.array = in_array;
+        let end = in_array.max(start + busy);
+        // Data that come from memory take no place in the port.
+        if access.kind != AccessKind::ToLds {
+            self.done.lds_port += end - start;
+            port.free = end;
+            while port.queue.front().is_some_and(|(end, _)| *end <= now) {
+                port.queue.pop_front();
+            }
+            port.queue.push_back((end.ceil() as u64, dwords));
+        }
+        self.done.lds_array += u64::from(access.lds_phases + access.lds_conflicts);
+        self.done.lds_conflicts += u64::from(access.lds_conflicts);
+        let returns = matches!(access.kind, AccessKind::Load | AccessKind::Atomic);
+        let more = if returns { self.by.lds_roundtrip } else { 0.0 };
+        (end + more).ceil() as u64
+    }
+
+    /// When an access to device memory that is issued at `now` has been served.
+    fn vector_memory(&mut self, wave: &Wave<'_>, access: &Access, bypass: bool, now: u64) -> u64 {
+        let lines = wave.trace.lines_of(access);
+        let mut of_set = [0_u32; L1_SETS];
+        for line in lines {
+            of_set[line.number as usize % L1_SETS] += 1;
+        }
+        let most = of_set.into_iter().max().unwrap_or(0);
+        let rate =
+            if access.kind == AccessKind::ToLds { self.by.dtl_return } else { self.by.l1_return };
+        let cycles = (f64::from(access.bytes) / rate).max(f64::from(most)).max(SLOT as f64);
+        let start = self.pipe.max(now as f64);
+        let piped = start + cycles;
+        self.pipe = piped;
+        self.done.l1 += cycles;
+        let mut end = piped;
+        for line in lines {
+            let bytes = f64::from(line.bytes);
+            let served = match access.kind {
+                AccessKind::Load | AccessKind::ToLds => {
+                    // No line of another workgroup is shared in the L1.
+                    let tag = line.number.wrapping_mul(1 << 12) ^ wave.group as u64;
+                    if !bypass && self.l1_hit(line.number as usize % L1_SETS, tag) {
+                        piped + self.by.l1_hit - SLOT as f64
+                    } else {
+                        let at = room(&mut self.inflight, self.by.l1_inflight, start);
+                        let first = self.groups[wave.group].lines.insert(line.number);
+                        let mut there = self.back.read(self.by, at, LINE as f64, first);
+                        if bypass {
+                            there += self.by.l1_bypass;
+                        }
+                        enter(&mut self.inflight, there);
+                        there.max(piped)
+                    }
+                }
+                AccessKind::Store => {
+                    let at = room(&mut self.writes, self.by.wr_inflight, piped);
+                    let there = self.back.write(self.by, at, bytes);
+                    enter(&mut self.writes, there);
+                    there
+                }
+                AccessKind::Atomic => {
+                    let first = self.groups[wave.group].lines.insert(line.number);
+                    self.back.read(self.by, piped, bytes, first) + self.by.l2_atomic
+                }
+            };
+            end = end.max(served);
+        }
+        end.ceil() as u64
+    }
+
+    /// Whether the L1 has a line, which it has afterwards.
+    fn l1_hit(&mut self, set: usize, tag: u64) -> bool {
+        let set = &mut self.l1[set];
+        let found = set.iter().position(|&line| line == tag);
+        if let Some(at) = found {
+            set.remove(at);
+        } else if set.len() == L1_WAYS {
+            set.pop_front();
+        }
+        set.push_back(tag);
+        found.is_some()
+    }
+}
+
+impl Wave<'_> {
+    /// Stands in the place of a wave that is being looked at.
+    fn absent() -> Self {
+        static NOTHING: WaveTrace =
+            WaveTrace { steps: Vec::new(), accesses: Vec::new(), lines: Vec::new() };
+        Self {
+            trace: &NOTHING,
+            group: 0,
+            simd: 0,
+            step: 0,
+            access: 0,
+            started: 0,
+            free: 0,
+            until: NEVER,
+            reason: Reason::Arbitration,
+            priority: 0,
+            vector: VecDeque::new(),
+            lgkm: Vec::new(),
+            at_barrier: false,
+            ended: true,
+        }
+    }
+}
+
+impl Port {
+    /// When the queue takes an access.
+    fn accepts(&self, access: &Access) -> u64 {
+        let entries = entries(access);
+        let (mut commands, mut data) = (0, 0);
+        // From the last on: as many as may stand before it.
+        for &(end, taken) in self.queue.iter().rev() {
+            commands += 1;
+            data += taken;
+            if commands >= LDS_COMMANDS || data + entries > LDS_ENTRIES {
+                return end;
+            }
+        }
+        0
+    }
+}
+
+/// Data entries of the port's queue that an access takes; one access may fill them.
+fn entries(access: &Access) -> u64 {
+    match access.kind {
+        AccessKind::Load | AccessKind::ToLds => 1,
+        AccessKind::Store | AccessKind::Atomic => (1 + u64::from(access.dwords)).min(LDS_ENTRIES),
+    }
+}
+
+/// Data entries, and cycles of the port.
+fn port_cycles(arch: Arch, access: &Access) -> (u64, f64) {
+    let cycles = match (access.kind, access.dwords) {
+        (AccessKind::Load, 0 | 1) => 4.0,
+        (AccessKind::Load, 2) => {
+            if arch == Arch::Gfx950 {
+                4.0
+            } else {
+                8.0
+            }
+        }
+        (AccessKind::Load, 4) => {
+            if arch == Arch::Gfx950 {
+                8.0
+            } else {
+                16.0
+            }
+        }
+        (AccessKind::Load, 3) => 16.0,
+        (AccessKind::ToLds, _) => 0.0,
+        (AccessKind::Load, dwords) | (AccessKind::Store | AccessKind::Atomic, dwords) => {
+            f64::from(4 + 4 * dwords)
+        }
+    };
+    (entries(access), cycles)
+}
+
+/// First visit of a SIMD at or behind a cycle.
+fn phase(at: u64, simd: usize) -> u64 {
+    let (at, simd) = (at.max(simd as u64), simd as u64);
+    simd + (at - simd).div_ceil(SLOT) * SLOT
+}
+
+/// Categories of which one instruction goes in a visit; internal ones have none.
+fn category(kind: Kind) -> Option<usize> {
+    match kind {
+        Kind::Vector { .. } | Kind::Matrix(_) => Some(0),
+        Kind::VectorMemory { .. } => Some(1),
+        Kind::Scalar | Kind::ScalarMemory => Some(2),
+        Kind::Lds => Some(3),
+        Kind::Branch => Some(4),
+        _ => None,
+    }
+}
+
+/// When one of `most` places is free for what comes at `at`.
+fn room(queue: &mut VecDeque<f64>, most: f64, at: f64) -> f64 {
+    while queue.front().is_some_and(|&end| end <= at) {
+        queue.pop_front();
+    }
+    let over = (queue.len() + 1).saturating_sub(most as usize);
+    over.checked_sub(1).and_then(|last| queue.get(last)).map_or(at, |&end| end.max(at))
+}
+
+/// Notes the end of what took a place; the queue is sorted.
+fn enter(queue: &mut VecDeque<f64>, end: f64) {
+    let at = queue.partition_point(|&other| other <= end);
+    queue.insert(at, end);
+}

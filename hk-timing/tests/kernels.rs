@@ -1,0 +1,371 @@
+//! Predictions of small kernels whose cycles are known, published or bounded.
+
+use std::sync::Arc;
+
+use hk_build::assemble;
+use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup};
+use hk_sim::mem::{Memory, RegionKind, Request};
+use hk_sim::trace::{GroupTrace, trace};
+use hk_sim::{PRODUCTS, Product};
+use hk_timing::{Limit, Parameters, Prediction, Reason, predict, sample};
+
+/// Address of the code: far from everything else.
+const BASE: u64 = 0x1000_0000;
+
+/// A launch of a kernel with the address of a buffer in `s[0:1]`, and the workgroup's number in `s2`.
+#[derive(Clone)]
+struct Kernel {
+    body: String,
+    product: &'static Product,
+    groups: u32,
+    waves: u32,
+    lds: u32,
+    vgprs: u32,
+    /// Bytes of the buffer.
+    buffer: u64,
+    threads: usize,
+    warm: bool,
+}
+
+impl Kernel {
+    fn new(product: &str, body: impl Into<String>) -> Self {
+        let product = Product::by_name(product).expect("it is one");
+        Self {
+            body: body.into(),
+            product,
+            groups: 1,
+            waves: 1,
+            lds: 0,
+            vgprs: 128,
+            buffer: 1 << 16,
+            threads: 1,
+            warm: true,
+        }
+    }
+
+    fn groups(self, groups: u32, waves: u32) -> Self {
+        Self { groups, waves, ..self }
+    }
+
+    /// What the sampled workgroups do, and what the model says of the launch.
+    fn run(&self) -> (Vec<GroupTrace>, Prediction) {
+        let source = format!("{}\ns_endpgm\n", self.body);
+        let code = assemble(&source, self.product.arch).expect("it assembles");
+        let words = code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let program = Program::new(self.product.arch, vec![CodeSection { address: BASE, words }]);
+        let memory = Memory::new();
+        let request = Request {
+            len: self.buffer,
+            kind: RegionKind::Device,
+            device: 0,
+            flags: 0,
+            managed: false,
+        };
+        let buffer = memory.allocate(request, 1 << 34).expect("there is room");
+        let block = [64 * self.waves, 1, 1];
+        let dispatch = Dispatch {
+            product: self.product,
+            program: Arc::new(program),
+            kernel: "kernel".into(),
+            entry: BASE,
+            setup: WaveSetup {
+                vgprs: self.vgprs,
+                mode: 0x3f0,
+                user_sgprs: 2,
+                // The kernels take the address of the buffer itself for that of the arguments.
+                kernarg_ptr: true,
+                workgroup_id: [true, false, false],
+                ..WaveSetup::default()
+            },
+            grid: [self.groups, 1, 1],
+            block,
+            tail: block,
+            kernarg: buffer,
+            dispatch_packet: 0,
+            queue: 0,
+            lds_bytes: self.lds,
+            scratch_bytes: 0,
+            regions: Arc::clone(memory.snapshot(0).regions()),
+        };
+        let (chosen, neighbours) = sample(self.groups.into(), self.product);
+        let options = ExecOptions { threads: self.threads, ..ExecOptions::default() };
+        let mut traces = trace(&dispatch, &options, &chosen).expect("it runs");
+        let by = Parameters::of(self.product).expect("the set is whole");
+        let prediction = predict(&dispatch, &traces, neighbours, self.warm, &by).expect("it ends");
+        // Addresses differ from run to run.
+        for trace in &mut traces {
+            for wave in &mut trace.waves {
+                wave.lines.iter_mut().for_each(|line| line.number -= buffer / 128);
+            }
+        }
+        (traces, prediction)
+    }
+
+    fn predict(&self) -> Prediction {
+        self.run().1
+    }
+}
+
+/// A body with registers set, in a loop of so many turns.
+fn repeated(head: &str, body: &str, turns: u32) -> String {
+    format!(
+        "{head}\ns_mov_b32 s20, {turns}\nagain:\n{body}\ns_sub_u32 s20, s20, 1\n\
+         s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 again\ns_nop 7\ns_nop 7\n"
+    )
+}
+
+/// Zero in `v8` to `v15`.
+fn zeros() -> String {
+    (8..16).map(|register| format!("v_mov_b32 v{register}, 0\n")).collect()
+}
+
+/// Address of a dword, `stride` bytes from lane to lane, in `v2`; a power of two.
+fn lds_address(stride: u32) -> String {
+    format!("v_lshlrev_b32 v2, {}, v0\n", stride.trailing_zeros())
+}
+
+/// Address of each lane's `bytes` bytes in `v[2:3]`, one workgroup of so many waves behind the other.
+fn global_address(waves: u32, bytes: u32) -> String {
+    format!(
+        "s_mul_i32 s3, s2, {}\nv_mul_u32_u24 v1, v0, {bytes}\nv_add_u32 v1, s3, v1\n\
+         v_mov_b32 v3, s1\nv_add_co_u32 v2, vcc, s0, v1\nv_addc_co_u32 v3, vcc, 0, v3, vcc\n",
+        64 * waves * bytes
+    )
+}
+
+#[test]
+fn a_matrix_chain_goes_at_the_rate_of_its_passes() {
+    // 8 passes of 4 cycles each: 32 instructions a turn.
+    for (product, name, operands) in [
+        ("mi300x", "v_mfma_f32_32x32x8_f16", "v[8:9], v[8:9]"),
+        ("mi355x", "v_mfma_f32_32x32x16_bf16", "v[8:11], v[8:11]"),
+    ] {
+        let chain = format!("{name} v[16:31], {operands}, v[16:31]\n").repeat(32);
+        let kernel = |turns| Kernel::new(product, repeated(&zeros(), &chain, turns));
+        assert_eq!(turn(kernel), f64::from(32 * 32), "{product}");
+
+        let full = kernel(64).groups(8 * kernel_units(product), 4).predict();
+        assert_eq!(full.limit, Limit::Matrix, "{full:?}");
+        assert!(full.roofline_share() > 0.3 && full.roofline_share() <= 1.0, "{full}");
+    }
+}
+
+fn kernel_units(product: &str) -> u32 {
+    Product::by_name(product).expect("it is one").compute_units
+}
+
+/// Cycles of a turn of a loop, which are known without what its first turn costs.
+fn turn(kernel: impl Fn(u32) -> Kernel) -> f64 {
+    (kernel(96).predict().cycles - kernel(32).predict().cycles) / 64.0
+}
+
+#[test]
+fn vector_instructions_take_four_cycles_and_transcendental_ones_sixteen() {
+    // A turn: all but the last, the last with two scalar instructions and the branch behind it.
+    for (instruction, cycles) in [
+        ("v_fma_f32 v16, v8, v9, v16", 63 * 4 + 28),
+        ("v_exp_f32 v16, v8", 63 * 16 + 28),
+        ("v_cvt_f32_i32 v16, v8", 63 * 16 + 28),
+        ("s_nop 3", 63 * 16 + 16 + 24),
+    ] {
+        let body = format!("{instruction}\n").repeat(64);
+        let found = turn(|turns| Kernel::new("mi300x", repeated(&zeros(), &body, turns)));
+        assert_eq!(found, f64::from(cycles), "{instruction}");
+    }
+}
+
+#[test]
+fn waves_of_one_simd_share_its_units() {
+    let chain = "v_fma_f32 v16, v8, v9, v16\n".repeat(64);
+    let time = |waves| {
+        let kernel = |turns| Kernel::new("mi300x", repeated(&zeros(), &chain, turns));
+        turn(|turns| kernel(turns).groups(1, waves))
+    };
+    let times = [1, 4, 8].map(time);
+    assert_eq!(times[..2], [280.0, 280.0]);
+    // Two waves of a SIMD take what its VALU needs, and less than one behind the other.
+    assert!((512.0..560.0).contains(&times[2]), "{times:?}");
+}
+
+#[test]
+fn a_chain_of_lds_reads_takes_the_published_latency() {
+    // MT4G on MI300X: 51.3 cycles of a dword.
+    let step = "ds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n".repeat(64);
+    let kernel = |turns| Kernel::new("mi300x", repeated(&lds_address(4), &step, turns));
+    let cycles = turn(|turns| Kernel { lds: 4096, ..kernel(turns) }) / 64.0;
+    assert!((cycles / 51.3).ln().abs() < 0.08, "{cycles} cycles");
+}
+
+#[test]
+fn conflicts_cost_a_cycle_each() {
+    let time = |stride| {
+        let step = "ds_read_b32 v3, v2\n".repeat(8) + "s_waitcnt lgkmcnt(0)\n";
+        let kernel = |turns| Kernel::new("mi300x", repeated(&lds_address(stride), &step, turns));
+        turn(|turns| Kernel { lds: 1 << 15, ..kernel(turns) }) / 8.0
+    };
+    let times = [4, 16, 128].map(time);
+    assert!(times[0] < times[1] && times[1] < times[2], "{times:?}");
+    // 62 more cycles each.
+    let added = times[2] - times[0];
+    assert!((50.0..64.0).contains(&added), "{added}");
+}
+
+#[test]
+fn nothing_that_is_added_makes_it_faster() {
+    let step = "global_load_dwordx4 v[16:19], v[2:3], off\ns_waitcnt vmcnt(0)\n\
+                v_fma_f32 v16, v8, v9, v16\n";
+    let head = zeros() + &global_address(4, 16);
+    let kernel = |more: &str| {
+        let body = repeated(&head, &format!("{step}{more}"), 16);
+        let kernel = Kernel::new("mi355x", body).groups(512, 4);
+        Kernel { buffer: 512 * 4 * 1024, lds: 4096, ..kernel }.predict().seconds
+    };
+    let plain = kernel("");
+    for more in [
+        "s_barrier\n",
+        "s_nop 7\n",
+        "s_sleep 2\n",
+        "v_exp_f32 v16, v8\n",
+        "global_load_dwordx4 v[20:23], v[2:3], off sc0 sc1\ns_waitcnt vmcnt(0)\n",
+        "global_store_dwordx4 v[2:3], v[8:11], off\n",
+        "ds_read_b32 v20, v8\ns_waitcnt lgkmcnt(0)\n",
+    ] {
+        assert!(kernel(more) >= plain, "{more}");
+    }
+}
+
+/// A kernel in which each lane reads 16 bytes, `loads` times, in all of the buffer.
+fn stream(product: &str, groups: u32, loads: u32, warm: bool) -> Kernel {
+    let waves = 4;
+    let step = 64 * waves * groups * 16;
+    let mut body = global_address(waves, 16);
+    body += &format!("s_mov_b32 s4, {step}\n");
+    for load in 0..loads {
+        let first = 16 + 4 * load;
+        body += &format!(
+            "global_load_dwordx4 v[{first}:{}], v[2:3], off\n\
+             v_add_co_u32 v2, vcc, s4, v2\nv_addc_co_u32 v3, vcc, 0, v3, vcc\n",
+            first + 3
+        );
+    }
+    body += "s_waitcnt vmcnt(0)\n";
+    let buffer = u64::from(step) * u64::from(loads);
+    Kernel { buffer, warm, ..Kernel::new(product, body).groups(groups, waves) }
+}
+
+#[test]
+fn streams_are_bounded_by_memory() {
+    for product in &PRODUCTS {
+        let by = Parameters::of(product).expect("the set is whole");
+        let kernel = stream(product.name, 1 << 14, 8, false);
+        let (bytes, found) = (kernel.buffer as f64, kernel.predict());
+        let rate = bytes / found.seconds / 1e12;
+        assert_eq!(found.limit, Limit::Hbm, "{}: {found:?}", product.name);
+        assert!(rate < by.hbm_peak && rate > 0.6 * by.hbm_peak, "{}: {rate} TB/s", product.name);
+        // Every byte once.
+        assert!((found.bytes[2] / bytes - 1.0).abs() < 0.05, "{:?} of {bytes}", found.bytes);
+        // What fits the MALL is faster there.
+        let small = stream(product.name, 1 << 10, 8, false);
+        let warm = Kernel { warm: true, ..small.clone() };
+        assert!(warm.predict().seconds < small.predict().seconds);
+    }
+}
+
+#[test]
+fn cycles_of_waves_are_issue_and_stalls() {
+    let barriers = "ds_read_b32 v20, v8\ns_waitcnt lgkmcnt(0)\ns_barrier\n";
+    let mut kernel = Kernel::new("mi325x", repeated(&zeros(), barriers, 20)).groups(700, 8);
+    kernel.lds = 4096;
+    let chain = "v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[8:9], v[16:31]\n".repeat(8);
+    let matrix = Kernel::new("mi325x", repeated(&zeros(), &chain, 20)).groups(300, 8);
+    for kernel in [kernel, matrix, stream("mi355x", 600, 4, true)] {
+        let stalls = kernel.predict().stalls;
+        let lost: u64 = stalls.reasons.iter().map(|(_, cycles)| cycles).sum();
+        assert_eq!(stalls.issue + lost, stalls.total, "{stalls:?}");
+        assert_eq!(stalls.reasons.len(), Reason::ALL.len());
+    }
+}
+
+#[test]
+fn predictions_are_the_same_for_any_number_of_threads() {
+    let kernel = stream("mi300x", 5000, 4, true);
+    let (traces, first) = kernel.run();
+    for threads in [2, 7] {
+        let (other, second) = Kernel { threads, ..kernel.clone() }.run();
+        assert!(traces == other);
+        assert_eq!(first, second);
+    }
+}
+
+#[test]
+fn nothing_beats_its_roofline() {
+    let chain = "v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[8:9], v[16:31]\n".repeat(16);
+    for product in PRODUCTS.map(|product| product.name) {
+        let matrix = Kernel::new(product, repeated(&zeros(), &chain, 100)).groups(2000, 4);
+        for kernel in [matrix, stream(product, 4000, 8, false), stream(product, 4, 1, true)] {
+            let found = kernel.predict();
+            assert!(found.roofline > 0.0 && found.roofline_share() <= 1.0, "{found}");
+        }
+    }
+}
+
+#[test]
+fn a_barrier_waits_for_the_last_wave() {
+    // One wave of four sleeps.
+    let one = "v_readfirstlane_b32 s5, v0\ns_cmp_lg_u32 s5, 0\ns_cbranch_scc1 behind\n\
+               s_sleep 127\nbehind:\ns_barrier\n";
+    let found = Kernel::new("mi300x", one).groups(1, 4).predict();
+    let barrier = found.stalls.reasons.iter().find(|(reason, _)| *reason == Reason::Barrier);
+    let waited = barrier.expect("it is one of them").1;
+    assert!((3 * 8000..3 * 8400).contains(&waited), "{found:?}");
+}
+
+/// Rows of published figures and what the model says; README.md has all of them.
+#[test]
+fn published_micro_kernels() {
+    // Two workgroups of a wave share a compute unit.
+    let burst = |product, read: &str, stride: u32| {
+        let body = format!("{read}, v2\n").repeat(64) + "s_waitcnt lgkmcnt(0)\n";
+        let kernel = |turns| Kernel::new(product, repeated(&lds_address(stride), &body, turns));
+        let groups = 2 * kernel_units(product);
+        turn(|turns| Kernel { lds: 32_256, ..kernel(turns).groups(groups, 1) })
+    };
+    let stream = stream("mi350x", 1 << 14, 8, false);
+    let rate = stream.buffer as f64 / stream.predict().seconds / 1e12;
+    let readme = include_str!("../README.md");
+    for (kernel, published, model) in [
+        ("64 `ds_read_b32`, MI300X, stride 4", "501 cycles", burst("mi300x", "ds_read_b32 v16", 4)),
+        ("the same, stride 16", "957 cycles", burst("mi300x", "ds_read_b32 v16", 16)),
+        ("the same, stride 128", "6810 cycles", burst("mi300x", "ds_read_b32 v16", 128)),
+        (
+            "64 `ds_read_b64`, MI350X, stride 8",
+            "583 cycles",
+            burst("mi350x", "ds_read_b64 v[16:17]", 8),
+        ),
+        ("the same, stride 64", "2759 cycles", burst("mi350x", "ds_read_b64 v[16:17]", 64)),
+        ("the same, stride 256", "10025 cycles", burst("mi350x", "ds_read_b64 v[16:17]", 256)),
+        ("read of 512 MiB by 16 B, MI350X", "6.91 TB/s", rate),
+    ] {
+        let (figure, unit) = published.split_once(' ').expect("a figure and a unit");
+        let figure: f64 = figure.parse().expect("a figure");
+        let error = 100.0 * (model / figure).ln();
+        let digits = if unit == "cycles" { 0 } else { 2 };
+        let row = format!("| {kernel} | {published} | {model:.digits$} {unit} | {error:+.0} % |");
+        assert!(readme.contains(&row), "README.md should have\n{row}");
+    }
+}
+
+#[test]
+fn what_is_extrapolated_goes_on_as_what_was_timed() {
+    // Of the first 430 workgroups of a unit all are timed, of 600 not.
+    let step = "global_load_dword v16, v[2:3], off sc0 sc1\ns_waitcnt vmcnt(0)\ns_barrier\n";
+    let body = repeated(&global_address(4, 4), step, 99);
+    let kernel = Kernel { buffer: 1 << 30, vgprs: 64, ..Kernel::new("mi300x", body) };
+    let time = |groups| {
+        let kernel = kernel.clone().groups(groups * kernel_units("mi300x"), 4);
+        kernel.predict().seconds
+    };
+    let [few, all, more] = [200, 400, 600].map(time);
+    let expected = all + (all - few);
+    assert!((more / expected - 1.0).abs() < 0.02, "{few} {all} {more}");
+}
