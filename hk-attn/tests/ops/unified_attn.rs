@@ -2,8 +2,8 @@
 
 use crate::common::devices;
 use hk_attn::{
-    AttentionOptions, CacheLayout, Device, PagedSequences, Result, Tensor, UnifiedAttnOptions,
-    bf16, f16, parity, unified_attn_fwd,
+    AttentionOptions, CacheLayout, Device, KvCacheOptions, KvCaches, PagedSequences, Result,
+    Stream, Tensor, UnifiedAttnOptions, bf16, f16, parity, reshape_and_cache, unified_attn_fwd,
 };
 use hk_core::Error;
 
@@ -133,5 +133,93 @@ fn unified_attn_refuses_types_and_pages_that_do_not_go_together() {
         let k = Tensor::filled(&stream, &[1, 1, 4, 4, 4], bf16::ONE).unwrap();
         let v = Tensor::filled(&stream, &[1, 1, 1, 18, 4], bf16::ONE).unwrap();
         wrong(unified_attn_fwd(&q, &k, &v, &sequences, &options).unwrap_err(), "d");
+    }
+}
+
+/// A sequence and its cache of pages of four slots, in which nothing is a number yet.
+struct Growing {
+    stream: Stream,
+    caches: [Tensor<bf16>; 2],
+    table: Tensor<i32>,
+}
+
+/// Tokens of the sequence, heads of queries and of keys, and their width.
+const TOKENS: usize = 45;
+const HEADS: [usize; 2] = [4, 2];
+const WIDTH: usize = 64;
+const PAGE: usize = 4;
+/// The pages, in the order of tokens.
+const PAGES: [i32; 12] = [7, 3, 11, 0, 5, 9, 1, 10, 2, 8, 4, 6];
+
+impl Growing {
+    fn new(device: &Device) -> Result<Self> {
+        let stream = device.default_stream();
+        let shape = [PAGES.len(), PAGE, HEADS[1], WIDTH];
+        let cache = || Tensor::filled(&stream, &shape, bf16::NAN);
+        let (caches, table) =
+            ([cache()?, cache()?], Tensor::from_slice(&stream, &PAGES, &[1, 12])?);
+        Ok(Self { stream, caches, table })
+    }
+
+    /// Rows of so many heads of the tokens from one on, which are the same in every call.
+    fn rows(&self, seed: usize, heads: usize, [from, to]: [usize; 2]) -> Result<Tensor<bf16>> {
+        let number = |i: usize| ((i * 7919 + seed * 104_729) % 2003) as f32 / 700.0 - 1.43;
+        let all = from * heads * WIDTH..to * heads * WIDTH;
+        let elements: Vec<_> = all.map(|i| bf16::from_f32(number(i))).collect();
+        Tensor::from_slice(&self.stream, &elements, &[to - from, heads, WIDTH])
+    }
+
+    /// The results of these tokens, whose keys and values are put into the cache before.
+    fn attend(&mut self, tokens: [usize; 2], options: AttentionOptions<'_>) -> Result<Vec<f32>> {
+        let [from, to] = tokens;
+        let (q, k, v) = (
+            self.rows(1, HEADS[0], tokens)?,
+            self.rows(2, HEADS[1], tokens)?,
+            self.rows(3, HEADS[1], tokens)?,
+        );
+        let slot = |token: usize| PAGES[token / PAGE] * PAGE as i32 + (token % PAGE) as i32;
+        let slots: Vec<_> = (from..to).map(slot).collect();
+        let slots = Tensor::from_slice(&self.stream, &slots, &[to - from])?;
+        let [key, value] = &mut self.caches;
+        let caches = KvCaches { key: &mut **key, value: &mut **value };
+        reshape_and_cache(&k, &v, &slots, &KvCacheOptions::default(), caches)?;
+        let integers = |numbers: &[usize]| {
+            let numbers: Vec<_> = numbers.iter().map(|number| *number as i32).collect();
+            Tensor::from_slice(&self.stream, &numbers, &[numbers.len()])
+        };
+        let (bounds, length) = (integers(&[0, to - from])?, integers(&[to])?);
+        let sequences = PagedSequences {
+            cu_seqlens_q: (&bounds).into(),
+            max_seqlen_q: to - from,
+            seqused_k: (&length).into(),
+            max_seqlen_k: to,
+            block_table: (&self.table).into(),
+        };
+        let options = UnifiedAttnOptions { attention: options, layout: CacheLayout::Nhd };
+        let [key, value] = &self.caches;
+        let out = unified_attn_fwd(&q, key, value, &sequences, &options)?;
+        Ok(out.to_vec()?.into_iter().map(bf16::to_f32).collect())
+    }
+}
+
+#[test]
+fn unified_attn_of_a_prompt_and_steps_is_that_of_all_tokens() {
+    for device in devices() {
+        let sinks = Tensor::from_slice(&device.default_stream(), &[0.5f32, -1.0, 2.0, 0.0], &[4]);
+        let sinks = sinks.unwrap();
+        let plain = AttentionOptions::default();
+        for options in [plain, plain.window(Some(9), None).softcap(20.0), plain.sink(&sinks)] {
+            let whole = Growing::new(&device).unwrap().attend([0, TOKENS], options).unwrap();
+            let mut growing = Growing::new(&device).unwrap();
+            let mut parts = growing.attend([0, 31], options).unwrap();
+            for token in 31..TOKENS {
+                parts.extend(growing.attend([token, token + 1], options).unwrap());
+            }
+            assert_eq!(parts.len(), whole.len());
+            // Of different tiles, whose weights are rounded to bf16 at other maxima.
+            let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 2f32.powi(-6) * b.abs().max(0.25);
+            let far = parts.iter().zip(&whole).position(|pair| !close(pair));
+            assert!(far.is_none(), "element {far:?} of {}", device.info().name);
+        }
     }
 }
