@@ -1,0 +1,258 @@
+//! The decoder of the example `gpt_oss`: all at once, step by step, from a graph, and in f64.
+
+use std::ffi::c_void;
+use std::iter;
+use std::ops::Range;
+use std::ptr::null_mut;
+
+use hipkittens::dtype::{Element, decode};
+use hipkittens::moe::{F4x2E2M1, MxMatrices};
+use hipkittens::{Device, Stream, Tensor};
+use hk_ref::attn::attention::{Head, Scores, attend};
+use hk_ref::attn::rope::{Rope, Rotated};
+use hk_ref::moe::fused_moe;
+use hk_ref::moe::ragged::Act;
+use hk_ref::norm::rmsnorm::rmsnorm;
+use hk_sim::sanitize::Checks;
+use hk_sim::{HipError, Options, capi};
+use ndarray::{Array2, Array3, ArrayView2};
+
+#[path = "../../examples/gpt_oss.rs"]
+mod model;
+
+use model::{
+    Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear, Model,
+    SEQUENCES, Step, embedded,
+};
+
+type Ranges = [Range<usize>; SEQUENCES];
+
+/// Both see more tokens than the window in the end, the second one only then.
+const PROMPTS: Ranges = [0..21, 0..9];
+const STEPS: usize = 16;
+const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
+
+/// How far results may be apart, all together: from f64, and of one way through the model from
+/// another one. Both round what passes between ops to bf16, 2^-9 at most, ten times.
+const REFERENCE: f64 = 1e-2;
+const WAYS: f64 = 5e-3;
+
+/// How much larger the logit of the last chosen expert has to be than that of the first one that is
+/// not chosen: no rounding chooses another expert.
+const APART: f64 = 0.05;
+
+fn numbers<T: Element>(tensor: &Tensor<T>) -> Vec<f64> {
+    decode(&tensor.to_vec().unwrap())
+}
+
+/// The hidden states that a step leaves, of each sequence.
+fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
+    let mut rows = numbers(&step.x).into_iter();
+    ranges.clone().map(|range| rows.by_ref().take(range.len() * HIDDEN).collect())
+}
+
+fn prefill(model: &mut Model, stream: &Stream, ranges: &Ranges) -> (Vec<Cache>, [Vec<f64>; 2]) {
+    let mut caches = Model::caches(stream).unwrap();
+    let mut step = Step::new(stream, ranges).unwrap();
+    step.write(&embedded(ranges), ranges).unwrap();
+    model.forward(&mut step, &mut caches).unwrap();
+    (caches, left(&step, ranges))
+}
+
+/// Prompts, then steps of a token of each sequence, which a graph does or calls do.
+fn decode_steps(model: &mut Model, stream: &Stream, from_graph: bool) -> [Vec<f64>; SEQUENCES] {
+    let (mut caches, mut all) = prefill(model, stream, &PROMPTS);
+    let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
+    let graph =
+        from_graph.then(|| capture(stream, || model.forward(&mut step, &mut caches).unwrap()));
+    for token in 0..STEPS {
+        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
+        step.write(&embedded(&ranges), &ranges).unwrap();
+        match graph {
+            // SAFETY: both are live.
+            Some(graph) => {
+                assert_eq!(unsafe { capi::hipGraphLaunch(graph, stream.raw()) }, HipError::SUCCESS)
+            }
+            None => model.forward(&mut step, &mut caches).unwrap(),
+        }
+        stream.synchronize().unwrap();
+        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+    }
+    if let Some(graph) = graph {
+        // SAFETY: it is live, and at no work.
+        assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+    }
+    all
+}
+
+/// A graph of what `work` gives the stream.
+fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
+    let (mut graph, mut executable) = (null_mut(), null_mut());
+    // SAFETY: the stream is live, and each handle was written by the call before.
+    unsafe {
+        assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
+        work();
+        assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
+        let made = capi::hipGraphInstantiate(&mut executable, graph, null_mut(), null_mut(), 0);
+        assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
+    }
+    executable
+}
+
+fn matrix([rows, columns]: [usize; 2], numbers: Vec<f64>) -> Array2<f64> {
+    Array2::from_shape_vec((rows, columns), numbers).unwrap()
+}
+
+fn linear(linear: &Linear, x: &Array2<f64>) -> Array2<f64> {
+    let [n, k] = *linear.weight.shape() else { panic!("a matrix") };
+    x.dot(&matrix([n, k], numbers(&linear.weight)).t()) + matrix([1, n], numbers(&linear.bias))
+}
+
+fn norm(weight: &Tensor<f32>, x: &Array2<f64>) -> Array2<f64> {
+    let rows: Vec<_> = x.iter().copied().collect();
+    matrix([x.nrows(), HIDDEN], rmsnorm(&rows, &numbers(weight), EPS, 0.0).y)
+}
+
+/// The numbers that matrices in blocks of MX stand for.
+fn matrices(mx: &MxMatrices<F4x2E2M1>) -> Array3<f64> {
+    let [experts, rows, columns] = *mx.codes.shape() else { panic!("matrices") };
+    let scales = numbers(&mx.scales);
+    let scaled = numbers(&mx.codes).into_iter().enumerate().map(|(at, x)| x * scales[at / 32]);
+    Array3::from_shape_vec((experts, rows, columns), scaled.collect()).unwrap()
+}
+
+/// Rotated heads, from one of the columns of products on: `[head][token]`.
+fn rotated(qkv: &Array2<f64>, heads: Range<usize>, tables: &[Vec<f64>; 2]) -> Vec<Vec<Vec<f64>>> {
+    let rope = Rope { dim: HEAD_DIM, first: 0, interleaved: false, paired: true };
+    let row = |head: usize, at: usize| {
+        let x = head_of(qkv, head, at);
+        let [cos, sin] = tables.each_ref().map(|of| &of[at * rope.columns()..][..rope.columns()]);
+        let mut to = Rotated::default();
+        rope.rotate(&x, cos, sin, &mut to);
+        to.values
+    };
+    heads.map(|head| (0..qkv.nrows()).map(|at| row(head, at)).collect()).collect()
+}
+
+fn head_of(qkv: &Array2<f64>, head: usize, at: usize) -> Vec<f64> {
+    qkv.row(at).iter().skip(head * HEAD_DIM).take(HEAD_DIM).copied().collect()
+}
+
+/// What attention to a sequence makes of its products.
+fn attention(layer: &Layer, qkv: &Array2<f64>, tables: &[Vec<f64>; 2]) -> Array2<f64> {
+    let q = rotated(qkv, 0..HEADS, tables);
+    let k = rotated(qkv, HEADS..HEADS + KV_HEADS, tables);
+    let sinks = numbers(&layer.sinks);
+    let mut all = Array2::zeros((qkv.nrows(), HEADS * HEAD_DIM));
+    for (head, q) in q.into_iter().enumerate() {
+        let of_kv = head / (HEADS / KV_HEADS);
+        let v = (0..qkv.nrows()).map(|at| head_of(qkv, HEADS + KV_HEADS + of_kv, at)).collect();
+        let scores = Scores {
+            scale: (HEAD_DIM as f64).powf(-0.5),
+            window: [layer.window.map(|left| left as usize), Some(0)],
+            sink: Some(sinks[head]),
+            ..Scores::default()
+        };
+        let rows = attend(&Head { q, k: k[of_kv].clone(), v }, &scores);
+        for (at, row) in rows.into_iter().enumerate() {
+            let columns = ndarray::s![at, head * HEAD_DIM..(head + 1) * HEAD_DIM];
+            all.slice_mut(columns).assign(&ndarray::Array1::from(row.o));
+        }
+    }
+    all
+}
+
+/// The four experts of each token with their weights.
+fn route(logits: ArrayView2<'_, f64>) -> (Vec<i32>, Vec<f64>) {
+    let (mut ids, mut weights) = (vec![], vec![]);
+    for logits in logits.outer_iter() {
+        let mut order: Vec<_> = (0..EXPERTS).collect();
+        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+        let apart = logits[order[3]] - logits[order[4]];
+        assert!(apart > APART, "experts {:?} are only {apart} apart", &order[3..5]);
+        let sum: f64 = order[..4].iter().map(|id| logits[*id].exp()).sum();
+        ids.extend(order[..4].iter().map(|id| *id as i32));
+        weights.extend(order[..4].iter().map(|id| logits[*id].exp() / sum));
+    }
+    (ids, weights)
+}
+
+/// What a layer makes of a sequence.
+fn layer(layer: &Layer, experts: &Experts, x: Array2<f64>, tables: &[Vec<f64>; 2]) -> Array2<f64> {
+    let qkv = linear(&layer.qkv, &norm(&layer.attention_norm, &x));
+    let x = linear(&layer.out, &attention(layer, &qkv, tables)) + x;
+    let normed = norm(&layer.mlp_norm, &x);
+    let (ids, weights) = route(linear(&layer.router, &normed).view());
+    let (w1, w2) = (matrices(&experts.w1), matrices(&experts.w2));
+    let [b1, b2] = [(&experts.b1, 2 * INNER), (&experts.b2, HIDDEN)]
+        .map(|(bias, width)| matrix([EXPERTS, width], numbers(bias)));
+    let experts = fused_moe::Layer {
+        x: normed.view(),
+        w1: w1.view(),
+        w2: w2.view(),
+        b1: Some(b1.view()),
+        b2: Some(b2.view()),
+        act: Act::Swiglu { alpha: 1.702, limit: 7.0, offset: 1.0 },
+        in_pairs: false,
+        weighs_input: false,
+        ids: &ids,
+        weights: &weights,
+        shared: Some(x.view()),
+        between: &|row| row,
+    };
+    matrix([x.nrows(), HIDDEN], experts.dense())
+}
+
+/// What the model makes of all tokens, in f64.
+fn reference(model: &Model, stream: &Stream) -> [Vec<f64>; SEQUENCES] {
+    let tables = [&model.cos, &model.sin].map(numbers);
+    let mut rows = decode(&embedded(&ALL)).into_iter();
+    ALL.map(|range| {
+        let x = rows.by_ref().take(range.len() * HIDDEN).collect();
+        let x = matrix([range.len(), HIDDEN], x);
+        let of_layer = |x, (i, of): (usize, &Layer)| {
+            layer(of, &Experts::seeded(stream, i).unwrap(), x, &tables)
+        };
+        model.layers.iter().enumerate().fold(x, of_layer).into_iter().collect()
+    })
+}
+
+/// How far sequences are from others, relative to all of them.
+fn distance(a: &[Vec<f64>; SEQUENCES], b: &[Vec<f64>; SEQUENCES]) -> f64 {
+    let [a, b] = [a, b].map(|all| all.concat());
+    assert_eq!(a.len(), b.len());
+    let off: f64 = iter::zip(&a, &b).map(|(a, b)| (a - b).powi(2)).sum();
+    let size: f64 = b.iter().map(|b| b * b).sum();
+    (off / size).sqrt()
+}
+
+fn agrees(device: &str) {
+    hk_sim::set_options(Options { sanitize: Checks::ALL, ..hk_sim::options() });
+    let stream = Device::open(device).unwrap().new_stream().unwrap();
+    let mut model = Model::seeded(&stream).unwrap();
+    let expected = reference(&model, &stream);
+    let (_, whole) = prefill(&mut model, &stream, &ALL);
+    let steps = decode_steps(&mut model, &stream, false);
+    let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
+    eprintln!(
+        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
+        off[0], off[1], off[2]
+    );
+    assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
+    assert_eq!(decode_steps(&mut model, &stream, true), steps, "{device}: a graph's bits");
+}
+
+#[test]
+fn gpt_oss_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi325x() {
+    agrees("sim:mi325x");
+}
+
+#[test]
+fn gpt_oss_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() {
+    agrees("sim:mi355x");
+}
+
+#[test]
+fn the_example_runs() {
+    model::main().unwrap();
+}

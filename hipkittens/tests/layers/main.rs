@@ -1,0 +1,3 @@
+//! Layers of models, composed of ops of several crates, against compositions of references.
+
+mod gpt_oss;
