@@ -1,11 +1,8 @@
 //! The decoder of the example `gpt_oss`: all at once, step by step, from a graph, and in f64.
 
-use std::ffi::c_void;
-use std::iter;
 use std::ops::Range;
-use std::ptr::null_mut;
 
-use hipkittens::dtype::{Element, decode};
+use hipkittens::dtype::decode;
 use hipkittens::moe::{F4x2E2M1, MxMatrices};
 use hipkittens::{Device, Stream, Tensor};
 use hk_ref::attn::attention::{Head, Scores, attend};
@@ -13,9 +10,9 @@ use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
 use hk_ref::moe::ragged::Act;
 use hk_ref::norm::rmsnorm::rmsnorm;
-use hk_sim::sanitize::Checks;
-use hk_sim::{HipError, Options, capi};
-use ndarray::{Array2, Array3, ArrayView2};
+use ndarray::{Array1, Array2, Array3, ArrayView2, s};
+
+use super::{Graph, distance, matrix, numbers, sanitized};
 
 #[path = "../../examples/gpt_oss.rs"]
 mod model;
@@ -41,10 +38,6 @@ const WAYS: f64 = 5e-3;
 /// not chosen: no rounding chooses another expert.
 const APART: f64 = 0.05;
 
-fn numbers<T: Element>(tensor: &Tensor<T>) -> Vec<f64> {
-    decode(&tensor.to_vec().unwrap())
-}
-
 /// The hidden states that a step leaves, of each sequence.
 fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
     let mut rows = numbers(&step.x).into_iter();
@@ -64,43 +57,18 @@ fn decode_steps(model: &mut Model, stream: &Stream, from_graph: bool) -> [Vec<f6
     let (mut caches, mut all) = prefill(model, stream, &PROMPTS);
     let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
     let graph =
-        from_graph.then(|| capture(stream, || model.forward(&mut step, &mut caches).unwrap()));
+        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut caches).unwrap()));
     for token in 0..STEPS {
         let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
         step.write(&embedded(&ranges), &ranges).unwrap();
-        match graph {
-            // SAFETY: both are live.
-            Some(graph) => {
-                assert_eq!(unsafe { capi::hipGraphLaunch(graph, stream.raw()) }, HipError::SUCCESS)
-            }
+        match &graph {
+            Some(graph) => graph.launch(),
             None => model.forward(&mut step, &mut caches).unwrap(),
         }
         stream.synchronize().unwrap();
         all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
     }
-    if let Some(graph) = graph {
-        // SAFETY: it is live, and at no work.
-        assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
-    }
     all
-}
-
-/// A graph of what `work` gives the stream.
-fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
-    let (mut graph, mut executable) = (null_mut(), null_mut());
-    // SAFETY: the stream is live, and each handle was written by the call before.
-    unsafe {
-        assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
-        work();
-        assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
-        let made = capi::hipGraphInstantiate(&mut executable, graph, null_mut(), null_mut(), 0);
-        assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
-    }
-    executable
-}
-
-fn matrix([rows, columns]: [usize; 2], numbers: Vec<f64>) -> Array2<f64> {
-    Array2::from_shape_vec((rows, columns), numbers).unwrap()
 }
 
 fn linear(linear: &Linear, x: &Array2<f64>) -> Array2<f64> {
@@ -155,8 +123,8 @@ fn attention(layer: &Layer, qkv: &Array2<f64>, tables: &[Vec<f64>; 2]) -> Array2
         };
         let rows = attend(&Head { q, k: k[of_kv].clone(), v }, &scores);
         for (at, row) in rows.into_iter().enumerate() {
-            let columns = ndarray::s![at, head * HEAD_DIM..(head + 1) * HEAD_DIM];
-            all.slice_mut(columns).assign(&ndarray::Array1::from(row.o));
+            let columns = s![at, head * HEAD_DIM..(head + 1) * HEAD_DIM];
+            all.slice_mut(columns).assign(&Array1::from(row.o));
         }
     }
     all
@@ -217,17 +185,8 @@ fn reference(model: &Model, stream: &Stream) -> [Vec<f64>; SEQUENCES] {
     })
 }
 
-/// How far sequences are from others, relative to all of them.
-fn distance(a: &[Vec<f64>; SEQUENCES], b: &[Vec<f64>; SEQUENCES]) -> f64 {
-    let [a, b] = [a, b].map(|all| all.concat());
-    assert_eq!(a.len(), b.len());
-    let off: f64 = iter::zip(&a, &b).map(|(a, b)| (a - b).powi(2)).sum();
-    let size: f64 = b.iter().map(|b| b * b).sum();
-    (off / size).sqrt()
-}
-
 fn agrees(device: &str) {
-    hk_sim::set_options(Options { sanitize: Checks::ALL, ..hk_sim::options() });
+    sanitized();
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::seeded(&stream).unwrap();
     let expected = reference(&model, &stream);

@@ -1,3 +1,69 @@
 //! Layers of models, composed of ops of several crates, against compositions of references.
 
+use std::ffi::c_void;
+use std::iter;
+use std::ptr::null_mut;
+
+use hipkittens::dtype::{Element, decode};
+use hipkittens::{Stream, Tensor};
+use hk_sim::sanitize::Checks;
+use hk_sim::{HipError, Options, capi};
+use ndarray::Array2;
+
 mod gpt_oss;
+
+/// Looks for every kind of fault from here on.
+fn sanitized() {
+    hk_sim::set_options(Options { sanitize: Checks::ALL, ..hk_sim::options() });
+}
+
+fn numbers<T: Element>(tensor: &Tensor<T>) -> Vec<f64> {
+    decode(&tensor.to_vec().unwrap())
+}
+
+fn matrix([rows, columns]: [usize; 2], numbers: Vec<f64>) -> Array2<f64> {
+    Array2::from_shape_vec((rows, columns), numbers).unwrap()
+}
+
+/// How far sequences are from others, relative to all of them.
+fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    let [a, b] = [a, b].map(|all| all.concat());
+    assert_eq!(a.len(), b.len());
+    let off: f64 = iter::zip(&a, &b).map(|(a, b)| (a - b).powi(2)).sum();
+    let size: f64 = b.iter().map(|b| b * b).sum();
+    (off / size).sqrt()
+}
+
+/// A HIP graph.
+struct Graph<'a>(*mut c_void, &'a Stream);
+
+impl<'a> Graph<'a> {
+    /// One of what `work` gives the stream.
+    fn of(stream: &'a Stream, work: impl FnOnce()) -> Self {
+        let (mut graph, mut executable) = (null_mut(), null_mut());
+        // SAFETY: the stream is live, and each handle was written by the call before.
+        unsafe {
+            assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
+            work();
+            assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
+            let made = capi::hipGraphInstantiate(&mut executable, graph, null_mut(), null_mut(), 0);
+            assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
+        }
+        Self(executable, stream)
+    }
+
+    fn launch(&self) {
+        // SAFETY: both are live.
+        assert_eq!(unsafe { capi::hipGraphLaunch(self.0, self.1.raw()) }, HipError::SUCCESS);
+    }
+}
+
+impl Drop for Graph<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it is live, and at no work once the stream is not.
+        let end = unsafe {
+            [capi::hipStreamSynchronize(self.1.raw()), capi::hipGraphExecDestroy(self.0)]
+        };
+        assert_eq!(end, [HipError::SUCCESS; 2]);
+    }
+}
