@@ -297,9 +297,22 @@ fn yarn() -> [Vec<f32>; 2] {
         .map(|of| (0..CONTEXT * pairs).map(|at| (of(angle(at)) * concentration) as f32).collect())
 }
 
+/// Tokens of the sequences. No router's choice among experts is so close for them that rounding could
+/// change it, which the test of this example relies on.
+pub(crate) const TOKENS: [&[u64]; SEQUENCES] = [
+    &[
+        3, 12, 19, 24, 31, 38, 45, 52, 59, 2, 9, 16, 23, 30, 37, 45, 51, 58, 1, 8, 15, 22, 29, 36,
+        43, 50, 57, 0, 7, 14, 21, 28, 35, 42, 49, 56, 63,
+    ],
+    &[
+        34, 41, 48, 55, 62, 5, 12, 19, 26, 33, 40, 48, 54, 61, 4, 11, 18, 25, 32, 39, 46, 53, 60,
+        3, 10,
+    ],
+];
+
 /// Hidden states of the tokens at these positions, which all ways through the model begin with.
 pub(crate) fn embedded(ranges: &[Range<usize>; SEQUENCES]) -> Vec<bf16> {
-    let row = |b: usize, at: usize| Draw::Normal.values((b * CONTEXT + at) as u64, HIDDEN);
+    let row = |b: usize, at: usize| Draw::Normal.values(TOKENS[b][at], HIDDEN);
     let rows = |(b, range): (usize, &Range<usize>)| range.clone().flat_map(move |at| row(b, at));
     ranges.iter().enumerate().flat_map(rows).collect()
 }

@@ -36,7 +36,7 @@ const WAYS: f64 = 5e-3;
 
 /// How much larger the logit of the last chosen expert has to be than that of the first one that is
 /// not chosen: no rounding chooses another expert.
-const APART: f64 = 0.05;
+const APART: f64 = 0.03;
 
 /// The hidden states that a step leaves, of each sequence.
 fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
