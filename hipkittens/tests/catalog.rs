@@ -1,5 +1,5 @@
 //! That each module of `catalog.csv` which has cases is where CONTRIBUTING.md says: op, reference,
-//! cases, tests and documentation by the module's name, kernels and tiles by the core's.
+//! cases, tests and documentation by the name of the module's files, kernels and tiles by the core's.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,8 +44,8 @@ fn every_module_has_its_files_and_says_what_it_does() {
     let mut missing = Vec::new();
     let mut known = 0;
     for line in include_str!("../catalog.csv").lines().skip(1) {
-        let [module, package, _] = *line.split(',').collect::<Vec<_>>() else {
-            panic!("{line} has three columns");
+        let [module, package, _, files] = *line.split(',').collect::<Vec<_>>() else {
+            panic!("{line} has four columns");
         };
         if !modules.contains(module) {
             continue;
@@ -53,16 +53,16 @@ fn every_module_has_its_files_and_says_what_it_does() {
         known += 1;
         let category = package.trim_start_matches("hk-");
         for file in [
-            format!("{package}/src/{module}.rs"),
-            format!("{package}/src/parity/{module}.rs"),
-            format!("{package}/tests/ops/{module}.rs"),
-            format!("hk-ref/src/{category}/{module}.rs"),
+            format!("{package}/src/{files}.rs"),
+            format!("{package}/src/parity/{files}.rs"),
+            format!("{package}/tests/ops/{files}.rs"),
+            format!("hk-ref/src/{category}/{files}.rs"),
         ] {
             if !root().join(&file).is_file() {
                 missing.push(format!("{module}: there is no {file}"));
             }
         }
-        let op = fs::read_to_string(root().join(format!("{package}/src/{module}.rs")));
+        let op = fs::read_to_string(root().join(format!("{package}/src/{files}.rs")));
         let op = op.unwrap_or_default();
         let docs: Vec<_> = op.lines().filter_map(|line| line.strip_prefix("//!")).collect();
         let says = |what: &str| docs.iter().any(|line| line.starts_with(&format!(" | {what} |")));

@@ -35,10 +35,12 @@ struct Module {
 /// Every module, in the order of the file.
 fn modules() -> Vec<Module> {
     let mut lines = include_str!("../catalog.csv").lines();
-    assert_eq!(lines.next(), Some("module,crate,set"));
+    assert_eq!(lines.next(), Some("module,crate,set,files"));
     let module = |line: &'static str| match *line.split(',').collect::<Vec<_>>() {
-        [name, package, set @ ("catalogue" | "models")] => Module { name, package, set },
-        _ => panic!("{line}: not a module, its crate, and catalogue or models"),
+        [name, package, set @ ("catalogue" | "models"), _] => Module { name, package, set },
+        _ => panic!(
+            "{line}: not a module, its crate, catalogue or models, and the name of its files"
+        ),
     };
     lines.map(module).collect()
 }

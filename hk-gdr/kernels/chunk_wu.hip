@@ -2,7 +2,7 @@
 //
 // A workgroup has a chunk of a head: it keeps Tm in LDS and multiplies it with 64 columns at a time of
 // what is learnt, turned in LDS; a wave has 16 tokens.
-#include "hk/chunks.h"
+#include "hk/chunk_steps.h"
 
 namespace hk {
 
@@ -74,37 +74,11 @@ __device__ inline void chunk_wu(const ChunkWuArgs& args) {
     strengths[own_token] = decayed_strengths[own_token] = 0;
   }
 
-  const u32 own = wave_id();
   const auto multiply = [&](const TokenHeads& of, u32 of_head, u32 columns, const f32* factors,
                             const TokenHeadsOut& to) {
-    const checked_rows<T> from(of.base, of.at(chunk.sequence, chunk.first, of_head), of.token, chunk.count,
-                               columns);
-    const checked_rows<T> rows(to.base, to.at(chunk.sequence, chunk.first, head), to.token, chunk.count,
-                               columns);
-    for (u32 first = 0; first < columns; first += panel) {
-      turned_block<T> block;
-      block.load(from, 0, first);
-      sync_threads();
-      block.scale(factors);
-      block.store(learnt, dealt);
-      sync_threads();
-      if (own * block_rows >= chunk.count) continue;
-      vec<f32, 4> products[panel / block_rows] = {};
-      static_for<chunk_tokens / atom_depth>([&](auto step) {
-        if (step.value * atom_depth > own * block_rows) return;
-        const auto mine = inverse.load(own * block_rows, step.value);
-        static_for<panel / block_rows>([&](auto b) {
-          const auto others = learnt.load(b.value * block_rows, step.value);
-          products[b.value] = mma_ABt<T>(others, mine, products[b.value]);
-        });
-      });
-      static_for<panel / 32>([&](auto pair) {
-        const u32 column = first + pair.value * 32 + lane_id() / 16 * 8;
-        const auto low = products[2 * pair.value], high = products[2 * pair.value + 1];
-        const vec<f32, 8> both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-        rows.template store<8>(own * block_rows + lane_id() % 16, column, round_to<T, 8>(both));
-      });
-    }
+    const i64 at = of.at(chunk.sequence, chunk.first, of_head), to_at = to.at(chunk.sequence, chunk.first, head);
+    multiply_inverse<T>(inverse, learnt, factors, {of.base, at, of.token, chunk.count, columns},
+                        {to.base, to_at, to.token, chunk.count, columns});
   };
   multiply(args.v, head, args.values, strengths, args.u);
   const auto& again = read_again(args);

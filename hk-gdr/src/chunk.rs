@@ -15,7 +15,7 @@
 //! | Shapes | k `[b, t, h, k]`, v `[b, t, hv, v]`, g, beta `[b, t, hv]` -> sums `[b, t, hv]`, Tm `[b, t, hv, c]`, w `[b, t, hv, k]`, u `[b, t, hv, v]`; c is 16, 32 or 64; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension, 64 tokens within 2^31 bytes |
 //! | Dtypes | k, v, Tm, w, u all bf16, or all f16; g, beta bf16, f16, f32; sums f32 |
 //! | Numerics | G, A and the inverse in f32; Tm, beta v and beta exp(G) k are rounded to the type of k before they are multiplied by matrix instructions, which add up in f32; bitwise deterministic |
-//! | Hardware | cdna3, cdna4; A, and Tm if it is not wanted, are in the stream's workspace |
+//! | Hardware | cdna3, cdna4; one launch: the keys of a chunk are multiplied once for all heads of values, A and Tm stay in LDS |
 //! | Source | Yang, Wang, Zhang, Shen and Kim, "Parallelizing Linear Transformers with the Delta Rule over Sequence Length" (2024) |
 //!
 //! ```
@@ -36,7 +36,7 @@
 
 mod launch;
 
-pub(crate) use launch::{Launch, Parts, Pipeline, Problem, Scan, ScanParts};
+pub(crate) use launch::{Launch, Parts, Problem, Scan, ScanParts};
 
 #[cfg(doc)]
 use hk_core::Error;
@@ -44,6 +44,7 @@ use hk_core::dtype::Real;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::chunk_kkt::MOST_KEYS;
+use crate::chunk_prepare::prepare;
 use crate::chunk_wu::MOST_VALUES;
 use crate::chunks::{
     ChunkElement, ChunkGates, ChunkOp, Chunking, CumulativeGates, GateBase, tokens_of_heads,
@@ -130,7 +131,7 @@ pub struct ChunkPipelineOut<'a, T: ChunkElement> {
 /// # Errors
 /// [`Error::Shape`] if shapes do not fit to each other, to the schedule or to what there may be,
 /// [`Error::Stride`] if elements of a row are not adjacent, [`Error::Value`] if hv is no multiple of h, the
-/// chunk size is none of the above, or a chunk spans more than 2^31 bytes, and [`Error::OutOfMemory`].
+/// chunk size is none of the above, or a chunk spans more than 2^31 bytes.
 pub fn chunk_pipeline<'a, T: ChunkElement>(
     k: &TensorSlice<T>,
     v: &TensorSlice<T>,
@@ -179,7 +180,6 @@ pub fn chunk_pipeline_into<'a, T: ChunkElement>(
     op.arguments.limit("v", 1..=MOST_VALUES)?;
     let sums = op.output_scalars("sums", out.sums)?;
     let mut tm = TokenHeads::NONE;
-    let is_wanted = out.tm.is_some();
     if let Some(wanted) = out.tm {
         tm = op.output("tm", wanted, &["b", "t", "hv", "c"])?;
         op.arguments.limit("c", op.size()..=op.size())?;
@@ -187,20 +187,13 @@ pub fn chunk_pipeline_into<'a, T: ChunkElement>(
     let w = op.output("w", out.w, &["b", "t", "hv", "k"])?;
     let u = op.output("u", out.u, &["b", "t", "hv", "v"])?;
     let problem = Problem::new(&op, schedule, options.base)?;
-    let mut call = op.check()?;
-    let (hv, chunk) = (problem.hv, problem.chunk);
-    let of_tm = if is_wanted { 0 } else { problem.bytes::<T>(hv, chunk) };
-    let [of_a, of_tm] = call.workspace([problem.bytes::<f32>(hv, chunk), of_tm])?;
-    let a = problem.tokens::<f32>(of_a, hv, chunk);
-    if !is_wanted {
-        tm = problem.tokens::<T>(of_tm, hv, chunk);
-    }
-    let parts = Parts { sums, a, tm, w, u };
-    let pipeline = Pipeline::new::<T>(&call, &problem, [k, v, g, beta], &parts)?;
+    let call = op.check()?;
+    let parts = Parts { sums, tm, w, u };
+    let prepare = prepare::<T>(&call, &problem, [k, v, g, beta], &parts)?;
     if schedule.chunks == 0 {
         return Ok(());
     }
-    call.submit(|stream| pipeline.launch(stream))
+    call.submit(|stream| prepare.launch(stream))
 }
 
 /// The sums of the logarithms of decays: [`cumsum_scalar`].

@@ -17,7 +17,7 @@
 //! | Shapes | q, k `[b, t, h, k]`, v `[b, t, hv, v]`, g, beta `[b, t, hv]`, states `[n, hv, k, v]` or `[n, hv, v, k]`, or of slots -> o as v, states; chunks of 16, 32 or 64 tokens; n is b, or as many sequences as the schedule has; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension, 64 tokens and a state of a head within 2^31 bytes |
 //! | Dtypes | q, k, v, o all bf16, or all f16; g, beta bf16, f16, f32; states f32, bf16; slots i32, i64 |
 //! | Numerics | sums of g, the inverse of a chunk, and states in f32; operands of products are rounded to the type of q: normalised q and k, the inverse, w, u, v_new, states, scores; bitwise deterministic |
-//! | Hardware | cdna3, cdna4; five launches, or six; what they hand to each other is in the stream's workspace |
+//! | Hardware | cdna3, cdna4; three launches, or four; what they hand to each other is in the stream's workspace |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024) |
 //!
 //! ```
@@ -43,12 +43,13 @@ use hk_core::Error;
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice};
 
 use crate::PrefillSchedule;
-use crate::chunk::{Parts, Pipeline, Problem, Scan, ScanParts};
+use crate::chunk::{Parts, Problem, Scan, ScanParts};
 use crate::chunk_kkt::MOST_KEYS;
+use crate::chunk_prepare::prepare;
 use crate::chunk_states::ChunkStates;
 use crate::chunk_wu::MOST_VALUES;
 use crate::chunks::{ChunkElement, ChunkOp, Chunking, GateBase};
-use crate::delta_rule::{RealTensor, State, StateLayout};
+use crate::delta_rule::{RealTensor, State, StateLayout, TokenHeads};
 use crate::qk_norm::qk_norm;
 
 /// What can be chosen of the rule. Default is none of it.
@@ -199,13 +200,11 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
     let problem = Problem::new(&op, schedule, options.base)?;
     let mut call = op.check()?;
 
-    let Problem { h, hv, chunk, k: keys, v: values, .. } = problem;
+    let Problem { h, hv, k: keys, v: values, .. } = problem;
     let of_norm = if options.normalizes { problem.bytes::<T>(h, keys) } else { 0 };
     let states_of_chunks = (schedule.chunks as usize).saturating_mul(hv * keys * values);
     let pieces = call.workspace([
         problem.bytes::<f32>(hv, 1),
-        problem.bytes::<f32>(hv, chunk),
-        problem.bytes::<T>(hv, chunk),
         problem.bytes::<T>(hv, keys),
         problem.bytes::<T>(hv, values),
         problem.bytes::<T>(hv, values),
@@ -213,11 +212,10 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
         of_norm,
         of_norm,
     ])?;
-    let [sums, a, tm, w, u, v_new, snapshots, normalized_q, normalized_k] = pieces;
+    let [sums, w, u, v_new, snapshots, normalized_q, normalized_k] = pieces;
     let parts = Parts {
         sums: problem.tokens::<f32>(sums, hv, 1),
-        a: problem.tokens::<f32>(a, hv, chunk),
-        tm: problem.tokens::<T>(tm, hv, chunk),
+        tm: TokenHeads::NONE,
         w: problem.tokens::<T>(w, hv, keys),
         u: problem.tokens::<T>(u, hv, values),
     };
@@ -227,7 +225,7 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
         norms = Some(qk_norm::<T>(&call, &problem, [q, k], normalized)?);
         [q, k] = normalized;
     }
-    let pipeline = Pipeline::new::<T>(&call, &problem, [k, v, g, beta], &parts)?;
+    let prepare = prepare::<T>(&call, &problem, [k, v, g, beta], &parts)?;
     let v_new = problem.tokens::<T>(v_new, hv, values);
     let of_scan = ScanParts { q, k, v_new, snapshots: snapshots.any(), o, scale };
     let scan = Scan::new::<T>(&call, &problem, &states, layout, &parts, &of_scan)?;
@@ -243,7 +241,7 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
         if let Some(norms) = &norms {
             norms.launch(stream)?;
         }
-        pipeline.launch(stream)?;
+        prepare.launch(stream)?;
         scan.launch(stream)
     })
 }

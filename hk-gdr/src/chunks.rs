@@ -2,7 +2,7 @@
 //! where chunks are.
 
 use hk_core::dtype::{Element, Real, bf16, f16};
-use hk_core::op::indices::{IndexList, Indices};
+use hk_core::op::indices::Indices;
 use hk_core::op::{Arguments, Call};
 use hk_core::{AnyPtr, Error, Result, Stream, Tensor, TensorSlice, kernel_args};
 
@@ -80,7 +80,6 @@ impl Chunking<'_> {
 pub(crate) struct ChunkOp<'a> {
     pub(crate) arguments: Arguments,
     chunking: Chunking<'a>,
-    bounds: Option<IndexList>,
 }
 
 /// Dimensions of tensors of tokens.
@@ -95,17 +94,12 @@ const MOST_BYTES: u64 = 1 << 31;
 
 impl<'a> ChunkOp<'a> {
     pub(crate) const fn new(op: &'static str, chunking: Chunking<'a>) -> Self {
-        Self { arguments: Arguments::new(op), chunking, bounds: None }
+        Self { arguments: Arguments::new(op), chunking }
     }
 
     /// Tokens of a chunk.
     pub(crate) fn size(&self) -> usize {
         self.chunking.size()
-    }
-
-    /// The bounds of sequences that follow each other, once the schedule is declared.
-    pub(crate) fn bounds(&self) -> Option<IndexList> {
-        self.bounds
     }
 
     /// Whether sequences follow each other.
@@ -225,7 +219,7 @@ impl<'a> ChunkOp<'a> {
     /// Checks the sizes that all such ops have, and declares where chunks are. The sizes b and t are
     /// known by now.
     pub(crate) fn schedule(&mut self) -> Result<ChunkSchedule> {
-        let Self { arguments, chunking, bounds } = self;
+        let Self { arguments, chunking } = self;
         let most = i32::MAX as usize;
         for (size, least) in [("b", 0), ("t", 0), ("h", 1), ("hv", 1)] {
             arguments.limit(size, least..=most)?;
@@ -252,9 +246,7 @@ impl<'a> ChunkOp<'a> {
             }
             arguments.limit("b", 1..=1)?;
             arguments.limit("t", of.tokens..=of.tokens)?;
-            let list =
-                Indices::from(&of.cu_seqlens).declare(arguments, "cu_seqlens", &["bounds"])?;
-            *bounds = Some(list);
+            Indices::from(&of.cu_seqlens).declare(arguments, "cu_seqlens", &["bounds"])?;
             schedule.bounds = of.cu_seqlens.ptr().any();
             let mut index = |name, tensor: &TensorSlice<i32>, dims: Dims| -> Result<AnyPtr> {
                 arguments.input(name, tensor, dims).contiguous()?;

@@ -9,8 +9,10 @@ pub mod causal_conv1d_split_qkv;
 pub mod chunk;
 pub mod chunk_delta_h;
 pub mod chunk_gated_delta_rule;
+pub mod chunk_indices;
 mod chunk_kkt;
 pub mod chunk_o;
+mod chunk_prepare;
 mod chunk_states;
 mod chunk_wu;
 pub mod chunks;
@@ -21,14 +23,13 @@ pub mod fused_gdn_gating_prefill;
 pub mod fused_qkvzba_split;
 pub mod fused_recurrent;
 pub mod fused_sigmoid_gating_recurrent;
+pub mod gate_functions;
 pub mod gated_delta_net_prefill;
 pub mod gated_delta_rule_decode_step;
-pub mod gdr_utils;
-pub mod index;
-pub mod op;
 #[cfg(feature = "parity")]
 pub mod parity;
 mod qk_norm;
+pub mod reductions;
 pub mod solve_tril;
 pub mod wy_representation;
 
@@ -56,6 +57,15 @@ pub use chunk_gated_delta_rule::{
     ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, ChunkGatedDeltaRuleOut,
     chunk_gated_delta_rule, chunk_gated_delta_rule_into,
 };
+pub use chunk_indices::{
+    Index, PrefillSchedule, get_max_num_splits, prepare_chunk_indices,
+    prepare_chunk_indices_on_device, prepare_chunk_indices_on_device_into, prepare_chunk_offsets,
+    prepare_chunk_offsets_on_device, prepare_chunk_offsets_on_device_into,
+    prepare_cu_seqlens_from_lens, prepare_lens, prepare_num_chunks, prepare_position_ids,
+    prepare_position_ids_on_device, prepare_position_ids_on_device_into,
+    prepare_rebased_cu_seqlens, prepare_sequence_ids, prepare_sequence_ids_on_device,
+    prepare_sequence_ids_on_device_into, prepare_token_indices,
+};
 pub use chunk_o::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into};
 pub use chunk_states::ChunkStates;
 pub use chunks::{ChunkElement, ChunkGates, CumulativeGates, GateBase};
@@ -82,6 +92,11 @@ pub use fused_sigmoid_gating_recurrent::{
     fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
     fused_sigmoid_gating_recurrent_packed_into,
 };
+pub use gate_functions::{
+    OpAll, OpAllOut, OpOptions, op_all, op_all_into, op_exp, op_exp_into, op_exp2, op_exp2_into,
+    op_log, op_log_into, op_log2, op_log2_into, op_safe_exp, op_safe_exp_into, op_sigmoid,
+    op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
+};
 pub use gated_delta_net_prefill::{
     PrefillOptions, PrefillStates, PrefillWithZ, gated_delta_net_prefill,
     gated_delta_net_prefill_qkvz,
@@ -90,24 +105,10 @@ pub use gated_delta_rule_decode_step::{
     DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
     gated_delta_rule_decode_step_into,
 };
-pub use gdr_utils::{
+pub use reductions::{
     abs_diff, abs_diff_into, abs_err, abs_err_into, bf16_to_float, bf16_to_float_into, err_ratio,
     err_ratio_into, float_to_bf16, float_to_bf16_into, l2_normalize, l2_normalize_into, max_reduce,
     max_reduce_into, squared_diff, squared_diff_into, sum_reduce, sum_reduce_into,
-};
-pub use index::{
-    Index, PrefillSchedule, get_max_num_splits, prepare_chunk_indices,
-    prepare_chunk_indices_on_device, prepare_chunk_indices_on_device_into, prepare_chunk_offsets,
-    prepare_chunk_offsets_on_device, prepare_chunk_offsets_on_device_into,
-    prepare_cu_seqlens_from_lens, prepare_lens, prepare_num_chunks, prepare_position_ids,
-    prepare_position_ids_on_device, prepare_position_ids_on_device_into,
-    prepare_rebased_cu_seqlens, prepare_sequence_ids, prepare_sequence_ids_on_device,
-    prepare_sequence_ids_on_device_into, prepare_token_indices,
-};
-pub use op::{
-    OpAll, OpAllOut, OpOptions, op_all, op_all_into, op_exp, op_exp_into, op_exp2, op_exp2_into,
-    op_log, op_log_into, op_log2, op_log2_into, op_safe_exp, op_safe_exp_into, op_sigmoid,
-    op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
 };
 pub use solve_tril::{SolveTrilOptions, solve_tril, solve_tril_into};
 pub use wy_representation::{

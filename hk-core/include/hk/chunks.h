@@ -234,6 +234,11 @@ struct chunk_tile {
     *reinterpret_cast<vec<T, N>*>(&elements[place(row, column)]) = values;
   }
 
+  // Eight elements of a row, from a multiple of eight on.
+  __device__ vec<T, 8> row_of(u32 row, u32 column) const {
+    return *reinterpret_cast<const vec<T, 8>*>(&elements[place(row, column)]);
+  }
+
   // Elements of rows from column `first` on.
   __device__ void fill(const checked_rows<T>& from, u32 first) {
     static_for<Rows * 8 / chunk_threads>([&](auto i) {

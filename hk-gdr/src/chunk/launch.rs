@@ -1,26 +1,21 @@
 //! What ops of several steps on chunks launch.
 
+use hk_core::dtype::Real;
 use hk_core::op::Call;
 use hk_core::{AnyPtr, DevicePtr, Result, Stream, TileFunction};
 
 use crate::KERNELS;
 use crate::chunk_delta_h::{ChunkDeltaHArgs, SLICE};
-use crate::chunk_kkt::ChunkKktArgs;
 use crate::chunk_o::ChunkOArgs;
 use crate::chunk_states::{DeclaredStates, StateRows};
-use crate::chunk_wu::ChunkWuArgs;
 use crate::chunks::{ChunkElement, ChunkOp, ChunkSchedule, GateBase, grid};
 use crate::delta_rule::{StateLayout, TokenHeads};
-use crate::solve_tril::{SolveTrilArgs, TrilStrides};
-
-use hk_core::dtype::Real;
-use hk_core::op::indices::IndexList;
 
 /// Sizes of a call, and where its chunks are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Problem {
     pub(crate) schedule: ChunkSchedule,
-    pub(crate) bounds: Option<IndexList>,
+    is_packed: bool,
     pub(crate) base: GateBase,
     pub(crate) chunk: usize,
     pub(crate) b: usize,
@@ -34,8 +29,8 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(op: &ChunkOp<'_>, schedule: ChunkSchedule, base: GateBase) -> Result<Self> {
         let [b, t, h, hv, k, v] = op.arguments.sizes(["b", "t", "h", "hv", "k", "v"])?;
-        let (bounds, chunk) = (op.bounds(), op.size());
-        Ok(Self { schedule, bounds, base, chunk, b, t, h, hv, k, v })
+        let (is_packed, chunk) = (op.is_packed(), op.size());
+        Ok(Self { schedule, is_packed, base, chunk, b, t, h, hv, k, v })
     }
 
     /// Bytes of tokens of so many heads of so many elements of a type.
@@ -52,17 +47,16 @@ impl Problem {
         n: usize,
     ) -> TokenHeads {
         let (token, head) = (n as i64, (self.t * n) as i64);
-        let is_packed = self.bounds.is_some();
-        let sequence = if is_packed { 0 } else { head * heads as i64 };
+        let sequence = if self.is_packed { 0 } else { head * heads as i64 };
         let (base, element_type) = (base.any(), T::CODE);
         TokenHeads { base, sequence, token, head, element_type, reserved: 0 }
     }
 
-    fn group(&self) -> u32 {
+    pub(crate) fn group(&self) -> u32 {
         (self.hv / self.h) as u32
     }
 
-    fn is_two(&self) -> u32 {
+    pub(crate) fn is_two(&self) -> u32 {
         u32::from(self.base == GateBase::Two)
     }
 }
@@ -82,107 +76,14 @@ impl<A: hk_core::KernelArgs> Launch<A> {
     }
 }
 
-/// What the steps hand to each other.
+/// What tokens teach.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts {
     pub(crate) sums: TokenHeads,
-    pub(crate) a: TokenHeads,
+    /// Stored if wanted.
     pub(crate) tm: TokenHeads,
     pub(crate) w: TokenHeads,
     pub(crate) u: TokenHeads,
-}
-
-/// From keys, values and gates to the rows of which states learn.
-pub(crate) struct Pipeline {
-    kkt: Launch<ChunkKktArgs>,
-    solve: Launch<SolveTrilArgs>,
-    wu: Launch<ChunkWuArgs>,
-}
-
-/// Lanes of a wave, which solves for as many columns.
-const WAVE: usize = 64;
-
-impl Pipeline {
-    pub(crate) fn new<T: ChunkElement>(
-        call: &Call,
-        problem: &Problem,
-        [k, v, g, beta]: [TokenHeads; 4],
-        parts: &Parts,
-    ) -> Result<Self> {
-        let Problem { schedule, h, hv, .. } = *problem;
-        let (device, op, dtype) = (call.device(), call.op(), T::DTYPE.name());
-        let Parts { sums, a, tm, w, u } = *parts;
-        let kkt = Launch {
-            kernel: KERNELS.function(device, op, "chunk_kkt", dtype, &[])?,
-            grid: grid(call, "k", [schedule.chunks, h as u32, 1])?,
-            args: ChunkKktArgs {
-                schedule,
-                k,
-                g,
-                beta,
-                sums,
-                a,
-                key_heads: h as u32,
-                group: problem.group(),
-                keys: problem.k as u32,
-                is_two: problem.is_two(),
-                clamps: 0,
-                reserved: 0,
-            },
-        };
-        let chunk = [("chunk", problem.chunk as u64)];
-        let slots = match problem.bounds.is_some() {
-            true => problem.t / problem.chunk + schedule.sequences as usize,
-            false => schedule.chunks as usize,
-        };
-        let blocks = hv.div_ceil(WAVE / problem.chunk);
-        let strides =
-            |of: TokenHeads| TrilStrides { sequence: of.sequence, token: of.token, head: of.head };
-        let solve = Launch {
-            kernel: KERNELS.function(device, op, "solve_tril", "", &chunk)?,
-            grid: grid(call, "k", [slots as u32, blocks as u32, 1])?,
-            args: SolveTrilArgs {
-                a: a.base,
-                ai: tm.base,
-                bounds: problem.bounds.unwrap_or(IndexList::NONE),
-                a_strides: strides(a),
-                ai_strides: strides(tm),
-                sequences: schedule.sequences,
-                tokens: problem.t as u32,
-                heads: hv as u32,
-                slots: slots as u32,
-                output_type: tm.element_type,
-                reserved: 0,
-            },
-        };
-        let wu = Launch {
-            kernel: KERNELS.function(device, op, "chunk_wu", dtype, &[])?,
-            grid: grid(call, "v", [schedule.chunks, hv as u32, 1])?,
-            args: ChunkWuArgs {
-                schedule,
-                k,
-                v,
-                g: sums,
-                beta,
-                tm,
-                w,
-                u,
-                heads: hv as u32,
-                group: problem.group(),
-                keys: problem.k as u32,
-                values: problem.v as u32,
-                is_two: problem.is_two(),
-                reserved: 0,
-            },
-        };
-        Ok(Self { kkt, solve, wu })
-    }
-
-    pub(crate) fn launch(&self, stream: &Stream) -> Result<()> {
-        self.kkt.launch(stream)?;
-        self.solve.launch(stream)?;
-        self.wu.launch(stream)
-    }
 }
 
 /// From the rows of which states learn to the results.

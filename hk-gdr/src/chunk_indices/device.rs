@@ -207,7 +207,7 @@ fn offsets_launch(
     call: &Call,
     args: ChunkOffsetsArgs,
 ) -> Result<impl FnOnce(&Stream) -> Result<()> + use<>> {
-    let kernel = KERNELS.function(call.device(), call.op(), "index", "offsets", &[])?;
+    let kernel = KERNELS.function(call.device(), call.op(), "chunk_indices", "offsets", &[])?;
     Ok(move |stream: &Stream| {
         // SAFETY: the kernel stays within bounds and offsets, whose sizes were checked.
         unsafe { kernel.launch(stream, [1, 1, 1], &args) }
@@ -218,7 +218,7 @@ fn rows_launch(
     call: &Call,
     args: IndexRowsArgs,
 ) -> Result<impl FnOnce(&Stream) -> Result<()> + use<>> {
-    let kernel = KERNELS.function(call.device(), call.op(), "index", "rows", &[])?;
+    let kernel = KERNELS.function(call.device(), call.op(), "chunk_indices", "rows", &[])?;
     Ok(move |stream: &Stream| {
         if args.rows == 0 {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use hk_core::dtype::DType;
 use hk_ref::draw::Random;
-use hk_ref::gdr::index::{chunk_indices, chunk_offsets, token_indices};
+use hk_ref::gdr::chunk_indices::{chunk_indices, chunk_offsets, token_indices};
 use hk_ref::{Case, CaseInfo, Expected, Setup, Size};
 
 use super::indices::bounds_of;

@@ -2,10 +2,10 @@
 
 use hk_core::dtype::DType;
 use hk_core::{Result, TensorSlice};
-use hk_ref::gdr::op::{FUNCTIONS, of};
+use hk_ref::gdr::gate_functions::{FUNCTIONS, of};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup};
 
-use crate::op::*;
+use crate::gate_functions::*;
 
 /// What x a case has.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -33,7 +33,7 @@ use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 use crate::KERNELS;
 
 kernel_args! {
-    /// Arguments of the kernel `elementwise`, as `kernels/gdr_utils.hip` declares them.
+    /// Arguments of the kernel `elementwise`, as `kernels/reductions.hip` declares them.
     pub(crate) struct ElementwiseArgs {
         x: AnyPtr,
         y: AnyPtr,
@@ -270,7 +270,7 @@ pub fn l2_normalize_into(x: &TensorSlice<f32>, eps: f32, out: &mut TensorSlice<f
     args.require(eps >= 0.0 && eps.is_finite(), "eps", "at least 0 and finite", eps)?;
     let [rows, width] = args.sizes(["..", "n"])?;
     let call = args.check()?;
-    let kernel = KERNELS.function(call.device(), call.op(), "gdr_utils", "l2_normalize", &[])?;
+    let kernel = KERNELS.function(call.device(), call.op(), "reductions", "l2_normalize", &[])?;
     if rows == 0 {
         return Ok(());
     }
@@ -318,7 +318,7 @@ fn elementwise<X: Element, O: Element>(
     }
     args.output("out", out, &[".."]).contiguous()?;
     let call = args.check()?;
-    let kernel = KERNELS.function(call.device(), call.op(), "gdr_utils", "elementwise", &[])?;
+    let kernel = KERNELS.function(call.device(), call.op(), "reductions", "elementwise", &[])?;
     let count = x.len() as u64;
     if count == 0 {
         return Ok(());
@@ -368,7 +368,7 @@ fn reduce(
     let workgroups = count.div_ceil(SHARE).clamp(1, MOST_WORKGROUPS) as u32;
     let [partials] = call.workspace([workgroups as usize * PARTIAL_BYTES])?;
     let kernel = |call: &Call, variant| {
-        KERNELS.function(call.device(), call.op(), "gdr_utils", variant, &[])
+        KERNELS.function(call.device(), call.op(), "reductions", variant, &[])
     };
     let (parts, last) = (kernel(&call, "parts")?, kernel(&call, "partials")?);
     let args = ReduceArgs {

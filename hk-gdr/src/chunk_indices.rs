@@ -49,7 +49,7 @@ use hk_core::op::indices::IndexList;
 use hk_core::{AnyPtr, kernel_args};
 
 kernel_args! {
-    /// Arguments of the kernel `offsets`, as `kernels/index.hip` declares them.
+    /// Arguments of the kernel `offsets`, as `kernels/chunk_indices.hip` declares them.
     pub(crate) struct ChunkOffsetsArgs {
         bounds: IndexList,
         offsets: AnyPtr,

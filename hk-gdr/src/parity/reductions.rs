@@ -2,10 +2,10 @@
 
 use hk_core::dtype::{DType, bf16};
 use hk_core::{Result, TensorSlice};
-use hk_ref::gdr::gdr_utils::{err_ratio, l2_normalize, largest};
+use hk_ref::gdr::reductions::{err_ratio, l2_normalize, largest};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
 
-use crate::gdr_utils::*;
+use crate::reductions::*;
 
 const COUNTS: [usize; 9] = [1, 3, 63, 64, 255, 257, 1024, 4097, 65_537];
 

@@ -76,7 +76,7 @@ impl OpOptions {
 }
 
 kernel_args! {
-    /// Arguments of the kernel, as `kernels/op.hip` declares them.
+    /// Arguments of the kernel, as `kernels/gate_functions.hip` declares them.
     pub(crate) struct ElementaryArgs {
         x: DevicePtr<f32>,
         results: [DevicePtr<f32>; 8],
@@ -113,7 +113,7 @@ fn launch<const N: usize>(
     args.require(options.workgroups != Some(0), "workgroups", "at least 1", 0)?;
     let call = args.check()?;
 
-    let kernel = KERNELS.function(call.device(), call.op(), "op", "", &[])?;
+    let kernel = KERNELS.function(call.device(), call.op(), "gate_functions", "", &[])?;
     let count = x.len() as u64;
     if count == 0 {
         return Ok(());

@@ -9,7 +9,7 @@ use hk_gdr::{
     prepare_token_indices,
 };
 use hk_ref::draw::Random;
-use hk_ref::gdr::index as reference;
+use hk_ref::gdr::chunk_indices as reference;
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
