@@ -150,14 +150,14 @@ __device__ inline void chunk_delta_h(const ChunkDeltaHArgs& args) {
   for (u32 c = 0; c < span.chunks; ++c) {
     const u32 begin = c * size, count = count_of(begin);
     for_blocks([&](auto b, u32 first_key) {
-      states.template store<4>(lane_id() % 16, first_key + four, round_to<T, 4>(state[b.value]));
+      states.store_four(lane_id() % 16, first_key + four, round_to<T, 4>(state[b.value]));
     });
     if (has_snapshots) store_state(&ChunkDeltaHArgs::snapshots, span.first_chunk + c);
     sync_threads();
 
     vec<f32, 4> known = 0;
     static_for<Tile::KEYS / atom_depth>([&](auto step) {
-      const auto rows = states.load(0, step.value);
+      const auto rows = states.load_fours(0, step.value);
       known = mma_ABt<T>(rows, fragment_from<T>(inputs.w[step.value]), known);
     });
     const vec<f32, 4> news = to_f32<T, 4>(inputs.u) - known;

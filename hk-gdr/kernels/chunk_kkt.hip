@@ -49,7 +49,7 @@ __device__ inline void chunk_kkt(const ChunkKktArgs& args) {
     gates.load(read_again(args), chunk, head, heads);
     sync_threads();
     if (again.sums.base != nullptr) {
-      if (own == 0) gates.add_up();
+      gates.add_up();
       sync_threads();
       const auto& to = read_again(args);
       gates.store(to.sums, to.is_two != 0, chunk, head, heads);

@@ -113,7 +113,7 @@ __device__ inline void chunk_o(const ChunkOArgs& args) {
       const f32 decay = has_sums ? decay_of(sum - sums[other * args.g.token], is_two) : 1;
       row[e.value] = products[b.value][e.value] * decay;
     });
-    scores.template store<4>(token, first, round_to<T, 4>(row));
+    scores.store_four(token, first, round_to<T, 4>(row));
   });
 
   const f32 decay = decay_of(sum, is_two);
@@ -134,7 +134,7 @@ __device__ inline void chunk_o(const ChunkOArgs& args) {
     static_for<panel / block_rows>([&](auto b) { results[b.value] *= decay; });
     static_for<chunk_tokens / atom_depth>([&](auto step) {
       if (step.value * atom_depth > own * block_rows) return;
-      const auto mine = scores.load(own * block_rows, step.value);
+      const auto mine = scores.load_fours(own * block_rows, step.value);
       static_for<panel / block_rows>([&](auto b) {
         const auto others = staged.load(b.value * block_rows, step.value);
         results[b.value] = mma_ABt<T>(others, mine, results[b.value]);

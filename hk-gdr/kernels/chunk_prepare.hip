@@ -78,7 +78,7 @@ __device__ inline void chunk_prepare(const ChunkPrepareArgs& args) {
     sync_threads();
     gates.load(read_again(args), chunk, head, heads);
     sync_threads();
-    if (own == 0) gates.add_up();
+    gates.add_up();
     sync_threads();
     const auto& again = read_again(args);
     gates.store(again.sums, again.is_two != 0, chunk, head, heads);

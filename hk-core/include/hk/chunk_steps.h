@@ -37,11 +37,9 @@ inline constexpr u32 heads_at_once = 8;
 
 // Gates and strengths of tokens of heads, in LDS.
 struct chunk_gates {
-  // Tokens of a lane that adds up.
-  static constexpr u32 run = chunk_tokens / 8;
   using of_heads = f32[heads_at_once][chunk_tokens];
 
-  alignas(32) of_heads gates;
+  alignas(16) of_heads gates;
   of_heads strengths;
 
   // Zero and one of tokens that there are not. `Args` has the fields `g` and `beta`.
@@ -59,12 +57,15 @@ struct chunk_gates {
     }
   }
 
-  // Makes gates the sums of theirs and those of the tokens before: work of one wave.
+  // Makes gates the sums of theirs and those of the tokens before. A wave has two heads, a lane two tokens.
   __device__ void add_up() {
-    auto& runs = *reinterpret_cast<vec<f32, run>*>(&gates[lane_id() / 8][lane_id() % 8 * run]);
-    vec<f32, run> sums = runs;
-    for (u32 e = 1; e < run; ++e) sums[e] += sums[e - 1];
-    runs = sums + scan_lanes(sums[run - 1], 8, false).before;
+    constexpr u32 lanes = chunk_tokens / 2;
+    static_assert(chunk_threads / lanes == heads_at_once);
+    const u32 h = thread_idx().x / lanes, first = thread_idx().x % lanes * 2;
+    auto& two = *reinterpret_cast<vec<f32, 2>*>(&gates[h][first]);
+    vec<f32, 2> sums = two;
+    sums[1] += sums[0];
+    two = sums + scan_lanes(sums[1], lanes, false).before;
   }
 
   // Stores sums, for powers of two if that is wanted.

@@ -228,6 +228,17 @@ struct chunk_tile {
     return {{*reinterpret_cast<const bits128*>(&elements[at])}};
   }
 
+  // Four elements of 16 rows by 16 lanes, from a multiple of four on: in every other eight rows, halves of
+  // eight elements change places, so that all are at banks of their own; and what was stored so.
+  __device__ void store_four(u32 row, u32 column, vec<T, 4> values) {
+    *reinterpret_cast<vec<T, 4>*>(&elements[place(row, column) ^ (row >> 1 & 4)]) = values;
+  }
+  __device__ chunk_fragment load_fours(u32 first_row, u32 step) const {
+    const bits128 eight = load(first_row, step).chunk[0];
+    const bits128 other = __builtin_shufflevector(eight, eight, 2, 3, 0, 1);
+    return {{lane_id() & 8 ? other : eight}};
+  }
+
   // Up to eight elements of a row, from a multiple of their number on.
   template <int N>
   __device__ void store(u32 row, u32 column, vec<T, N> values) {

@@ -59,10 +59,11 @@ struct triangle_blocks {
   static __device__ constexpr u32 start(u32 block) { return block * size + block % 2 * 16 + block / 2 * 36; }
   alignas(16) f32 elements[start(Count - 1) + size];
 
-  // Rows that are read as fours of lines have places of their own, as have rows that two groups of lanes
-  // have at once.
+  // Fours of rows that lanes have at once are at banks of their own, and so are single elements of rows four
+  // apart, of 32 banks and of 64.
   static __device__ u32 place(u32 block, u32 row, u32 column) {
-    return start(block) + (row ^ (row >> 2 & 1)) * triangle_block + (column ^ row / 2 % 4 * 4);
+    const u32 four = (row << 1 & 12) ^ (row & 8);
+    return start(block) + (row ^ row >> 2) * triangle_block + (column ^ four);
   }
 
   __device__ vec<f32, 4>& left(u32 block, u32 row, u32 column) {

@@ -78,6 +78,11 @@ impl Spec {
         chunks
     }
 
+    /// The row with a NaN, in the last block of a chunk.
+    fn nan_row(&self) -> usize {
+        self.chunk - 11
+    }
+
     fn case(self) -> Case {
         let Self { content, packed, wild, in_place, place, size, output, .. } = self;
         let mut title = format!("{content:?}");
@@ -110,7 +115,7 @@ impl Spec {
                     Content::Ones => 1.0,
                     Content::Powers if j + 1 == i => 0.75,
                     Content::Powers => 0.0,
-                    Content::Nan if (i, j) == (5, 2) => f64::NAN,
+                    Content::Nan if (i, j) == (self.nan_row(), 2) => f64::NAN,
                     Content::Small | Content::Nan => 0.1 * drawn[i * c + j],
                     Content::Model => {
                         let product: f64 = key(i).iter().zip(key(j)).map(|(x, y)| x * y).sum();
@@ -202,7 +207,8 @@ fn set_up<O: Real>(s: &mut Setup, spec: &Spec) {
 /// Whether an element is in a row before that of its chunk that has a NaN.
 fn is_before_nan(spec: &Spec, element: usize) -> bool {
     let token = element / spec.chunk / spec.heads;
-    spec.chunks().iter().filter_map(|chunk| chunk.iter().position(|at| *at == token)).any(|i| i < 5)
+    let mut rows = spec.chunks().into_iter();
+    rows.any(|chunk| chunk.iter().position(|at| *at == token).is_some_and(|i| i < spec.nan_row()))
 }
 
 /// Every case.

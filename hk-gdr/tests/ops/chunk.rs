@@ -6,10 +6,10 @@ use hk_gdr::{
     chunk_compute_a, chunk_cumsum, chunk_gated_delta_rule, chunk_pipeline, chunk_pipeline_into,
     chunk_recompute_w_u, chunk_solve_tril, parity,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Draw, Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_has_parity() {
@@ -93,5 +93,22 @@ fn wrong_sizes_are_refused_and_results_left() {
             let error = result.unwrap_err();
             assert!(matches!(error, Error::Value { arg: "scale", .. }), "{error}");
         }
+    }
+}
+
+/// Keys of all heads of values once more for each, from a cache, and no more; no bank conflicts.
+#[test]
+fn one_launch_reads_and_writes_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [t, h, hv, keys, values] = [128, 2, 4, 128, 64];
+        let k = Tensor::filled(&stream, &[1, t, h, keys], bf16::from_f32(0.0625)).unwrap();
+        let v = Tensor::filled(&stream, &[1, t, hv, values], bf16::ONE).unwrap();
+        let g = Tensor::filled(&stream, &[1, t, hv], -0.1f32).unwrap();
+        let options = ChunkPipelineOptions::default();
+        let moved = Moved::by(&stream, || chunk_pipeline(&k, &v, &g, &g, &options));
+        let read = (k.len() * (1 + hv / h) + v.len()) * 2 + g.len() * 2 * 4;
+        let written = g.len() * 4 + t * hv * (keys + values) * 2;
+        moved.once(read, of_arguments(t / 64 * h * 4), written);
     }
 }

@@ -2,10 +2,10 @@
 
 use hk_core::{Error, Tensor, dtype::bf16};
 use hk_gdr::{ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, chunk_delta_h_fwd_into, parity};
-use hk_ref::harness::rejected;
+use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_delta_h_has_parity() {
@@ -47,5 +47,28 @@ fn wrong_sizes_and_slots_are_refused_and_states_left() {
         assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
         let error = refused([1, 2, 4, 513], [0, 1], 64);
         assert!(matches!(error, Error::Shape { arg: "u", .. }), "{error}");
+    }
+}
+
+/// Every 16 values of a head read its keys and the rows of which it learns again, from a cache.
+#[test]
+fn chunk_delta_h_reads_states_once_and_writes_everything_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [t, h, hv, keys, values] = [128, 2, 4, 128, 64];
+        let k = Tensor::filled(&stream, &[1, t, h, keys], bf16::from_f32(0.0625)).unwrap();
+        let w = Tensor::filled(&stream, &[1, t, hv, keys], bf16::from_f32(0.0625)).unwrap();
+        let u = Tensor::filled(&stream, &[1, t, hv, values], bf16::ONE).unwrap();
+        let mut pool = Tensor::filled(&stream, &[1, hv, keys, values], 1.0f32).unwrap();
+        let states = pool.len();
+        let options = ChunkDeltaHOptions::default();
+        let moved = Moved::by(&stream, || {
+            let states =
+                ChunkStates::Pool { states: &mut pool, indices: None, has_initial_state: None };
+            let out = ChunkDeltaHOut::<_, bf16, _> { h: None, v_new: None, states };
+            chunk_delta_h_fwd_into(&k, &w, &u, &options, out)
+        });
+        let read = (k.len() * (hv / h) + w.len()) * (values / 16) * 2 + u.len() * 2 + states * 4;
+        moved.once(read, of_arguments(hv * values / 16 * 4), states * 4);
     }
 }

@@ -1,11 +1,11 @@
 //! `chunk_fwd_o` against its reference, and what it refuses.
 
 use hk_core::{Error, Tensor, dtype::bf16};
-use hk_gdr::{ChunkOOptions, chunk_fwd_o_into, parity};
-use hk_ref::harness::rejected;
+use hk_gdr::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into, parity};
+use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_o_has_parity() {
@@ -43,5 +43,21 @@ fn wrong_sizes_and_scales_are_refused_and_results_left() {
         assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
         let error = refused([1, 2, 4, 513], 64, 1.0);
         assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+    }
+}
+
+#[test]
+fn chunk_o_reads_and_writes_everything_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [t, h, hv, keys, values] = [128, 2, 4, 128, 64];
+        let q = Tensor::filled(&stream, &[1, t, h, keys], bf16::from_f32(0.0625)).unwrap();
+        let v = Tensor::filled(&stream, &[1, t, hv, values], bf16::ONE).unwrap();
+        let states = Tensor::filled(&stream, &[t / 64, hv, keys, values], bf16::ONE).unwrap();
+        let options = ChunkOOptions::default();
+        let moved = Moved::by(&stream, || chunk_fwd_o(&q, &q, &v, &states, &options));
+        // A head of values reads the queries and keys of its head.
+        let read = (2 * q.len() * (hv / h) + v.len() + states.len()) * 2;
+        moved.once(read, of_arguments(t / 64 * hv * 4), v.len() * 2);
     }
 }

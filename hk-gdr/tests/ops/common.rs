@@ -3,8 +3,15 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use std::ops::RangeInclusive;
+
 use hk_core::Device;
 use hk_gdr::parity;
+
+/// What so many waves read at most of their kernel's arguments.
+pub(crate) fn of_arguments(waves: usize) -> RangeInclusive<u64> {
+    0..=waves as u64 * 512
+}
 
 /// A simulated device of each architecture that there are kernels for.
 pub(crate) fn devices() -> Vec<Device> {

@@ -5,10 +5,10 @@ use hk_gdr::{
     CumsumKktOptions, CumsumKktOut, PrefillSchedule, fused_cumsum_kkt, fused_cumsum_kkt_into,
     parity,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn fused_cumsum_kkt_has_parity() {
@@ -71,5 +71,19 @@ fn of_no_tokens_there_is_nothing() {
         let out = fused_cumsum_kkt(&g, &k, &g, &options).unwrap();
         assert_eq!(out.a.shape(), [2, 0, 4, 64]);
         assert_eq!(out.gates.sums.shape(), [2, 0, 4]);
+    }
+}
+
+#[test]
+fn fused_cumsum_kkt_reads_and_writes_everything_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [t, h, hv, keys] = [128, 2, 4, 128];
+        let k = Tensor::filled(&stream, &[1, t, h, keys], bf16::from_f32(0.0625)).unwrap();
+        let g = Tensor::filled(&stream, &[1, t, hv], -0.1f32).unwrap();
+        let options = CumsumKktOptions::default();
+        let moved = Moved::by(&stream, || fused_cumsum_kkt(&g, &k, &g, &options));
+        let read = k.len() * 2 + 2 * g.len() * 4;
+        moved.once(read, of_arguments(t / 64 * h * 4), g.len() * 4 + g.len() * 64 * 4);
     }
 }

@@ -1,11 +1,14 @@
 //! `chunk_scaled_dot_kkt` and `recompute_w_u` against their references, and what they refuse.
 
 use hk_core::{Error, Tensor, dtype::bf16, dtype::f16};
-use hk_gdr::{ChunkWUOut, RecomputeWUOptions, parity, recompute_w_u, recompute_w_u_into};
-use hk_ref::harness::rejected;
+use hk_gdr::{
+    ChunkKktOptions, ChunkWUOut, RecomputeWUOptions, chunk_scaled_dot_kkt, parity, recompute_w_u,
+    recompute_w_u_into,
+};
+use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn wy_representation_has_parity() {
@@ -66,5 +69,25 @@ fn heads_may_be_first_in_memory() {
         assert_eq!(turned.w.strides(), [80, 8, 40, 1]);
         assert_eq!(turned.w.to_vec().unwrap(), plain.w.to_vec().unwrap());
         assert_eq!(turned.u.to_vec().unwrap(), plain.u.to_vec().unwrap());
+    }
+}
+
+#[test]
+fn wy_representation_reads_and_writes_everything_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [t, h, hv, keys, values] = [128, 2, 4, 128, 64];
+        let k = Tensor::filled(&stream, &[1, t, h, keys], bf16::from_f32(0.0625)).unwrap();
+        let v = Tensor::filled(&stream, &[1, t, hv, values], bf16::ONE).unwrap();
+        let beta = Tensor::filled(&stream, &[1, t, hv], 0.5f32).unwrap();
+        let options = ChunkKktOptions::default().beta(&beta);
+        let moved = Moved::by(&stream, || chunk_scaled_dot_kkt(&k, hv, &options));
+        moved.once(k.len() * 2 + beta.len() * 4, of_arguments(t / 64 * h * 4), t * hv * 64 * 4);
+
+        let tm = Tensor::filled(&stream, &[1, t, hv, 64], bf16::ONE).unwrap();
+        let options = RecomputeWUOptions::default().beta(&beta);
+        let moved = Moved::by(&stream, || recompute_w_u(&k, &v, &tm, &options));
+        let read = (tm.len() + v.len() + k.len() * (hv / h)) * 2 + beta.len() * 4;
+        moved.once(read, of_arguments(t / 64 * hv * 4), t * hv * (keys + values) * 2);
     }
 }
