@@ -10,6 +10,7 @@ use common::{AXPY, AxpyArgs, compile, devices};
 use hk_core::kernel::{CodeObjectImage, Kernel, KernelSet, Range, Resources, TileConfig};
 use hk_core::metadata::CodeObjectInfo;
 use hk_core::{Arch, Device, DevicePtr, Error, LaunchConfig, Module, Tensor, kernel_args};
+use hk_sim::trace::launches;
 use hk_sim::{HipError, capi};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
@@ -37,6 +38,52 @@ fn both_forms_of_arguments_compute_the_same() {
             assert!(axpy.info().max_workgroup == 256 && axpy.info().vgprs > 0);
         }
     }
+}
+
+#[test]
+fn of_a_traced_launch_few_workgroups_are_executed_unless_it_is_small() {
+    let [device, _] = devices();
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(&device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>("axpy").unwrap();
+    let launch = |workgroups: usize, traced: bool| {
+        let n = 256 * workgroups;
+        let x = Tensor::filled(&stream, &[n], 1.0f32).unwrap();
+        let mut y = Tensor::filled(&stream, &[n], 2.0f32).unwrap();
+        let args = AxpyArgs { x: x.ptr(), y: y.ptr_mut(), a: 1.0, n: n as i32 };
+        let run = || {
+            // SAFETY: the kernel stays within n elements of x and y.
+            unsafe { axpy.launch(&stream, LaunchConfig::for_elements(n as u32, 256), &args) }
+                .unwrap();
+            stream.synchronize().unwrap();
+        };
+        let traced = if traced {
+            launches(|_, _| vec![5, 2], run).1
+        } else {
+            run();
+            Vec::new()
+        };
+        let written: Vec<_> = y.to_vec().unwrap().chunks(256).map(|of| of == [3.0; 256]).collect();
+        (traced, written)
+    };
+    for workgroups in [8, 1000] {
+        let (traced, written) = launch(workgroups, true);
+        let [traced] = traced.as_slice() else { panic!("one launch") };
+        assert_eq!(
+            (traced.dispatch.kernel.as_str(), traced.dispatch.grid[0]),
+            ("axpy", workgroups as u32)
+        );
+        assert_eq!(traced.groups.iter().map(|of| of.group).collect::<Vec<_>>(), [5, 2]);
+        assert!(
+            traced.groups.iter().all(|of| of.waves.len() == 4 && !of.waves[3].steps.is_empty())
+        );
+        let executed = written.iter().filter(|written| **written).count();
+        assert_eq!(executed, if workgroups == 8 { 8 } else { 2 });
+        assert!(written[2] && written[5]);
+    }
+    // Other launches are as ever.
+    let (traced, written) = launch(8, false);
+    assert!(traced.is_empty() && written.iter().all(|written| *written));
 }
 
 #[test]

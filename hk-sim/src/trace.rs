@@ -1,14 +1,16 @@
 //! What a model of time needs to know of a launch: the instructions of each wave in their order, and
 //! of those that access memory, which lines and banks they touch.
 //!
-//! [`trace`] executes some workgroups of a launch and says what they did. Nothing is recorded, and
-//! nothing costs time, in other launches. Lines are those of the vector L1 and the L2, 128 bytes; an
+//! [`trace`] executes some workgroups of a launch and says what they did, [`launches`] does so with the
+//! launches that a closure makes. Nothing is recorded, and nothing costs time, in other launches. Lines are those of the vector L1 and the L2, 128 bytes; an
 //! access of scalar memory touches lines of the scalar cache, 64 bytes.
 
-use std::sync::{Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hk_types::FaultReport;
 
+use crate::Product;
 use crate::counters::{Banks, Direction};
 use crate::exec::effects::{
     Access as Does, Memory, Queue, Range, Reach, Space, locate, locate_scalar, locate_slots, ones,
@@ -117,6 +119,85 @@ pub fn trace(
     let place = |trace: &GroupTrace| groups.iter().position(|&group| group == trace.group);
     traces.sort_by_key(place);
     Ok(traces)
+}
+
+/// A launch of which workgroups were traced.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The launch.
+    pub dispatch: Dispatch,
+    /// What its chosen workgroups did, in the order in which they were chosen.
+    pub groups: Vec<GroupTrace>,
+}
+
+/// Chooses the workgroups to trace of a launch of so many.
+pub type Choose = fn(u64, &Product) -> Vec<u64>;
+
+/// Launches of at most so many workgroups are executed as a whole: others read what they write, as of
+/// those that sort.
+const WHOLE: u64 = 256;
+
+/// Where launches are traced.
+pub(crate) struct Traces {
+    choose: Choose,
+    launches: Mutex<Vec<Traced>>,
+}
+
+impl Traces {
+    /// Executes a launch as far as it is traced.
+    pub(crate) fn add(
+        &self,
+        dispatch: &Dispatch,
+        options: &ExecOptions,
+    ) -> Result<(), Box<FaultReport>> {
+        let count = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+        let chosen = (self.choose)(count, dispatch.product);
+        let groups = if count <= WHOLE {
+            let all: Vec<_> = (0..count).collect();
+            let traced = trace(dispatch, options, &all)?;
+            chosen.iter().map(|&group| traced[group as usize].clone()).collect()
+        } else {
+            trace(dispatch, options, &chosen)?
+        };
+        let traced = Traced { dispatch: dispatch.clone(), groups };
+        self.launches.lock().unwrap_or_else(PoisonError::into_inner).push(traced);
+        Ok(())
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Traces>>> = const { RefCell::new(None) };
+}
+
+/// Where launches that this thread makes are traced.
+pub(crate) fn current() -> Option<Arc<Traces>> {
+    CURRENT.with_borrow(Option::clone)
+}
+
+/// Calls `f` and returns what the launches did that it made from this thread, in the order in which they
+/// ended.
+///
+/// They are not what they would be otherwise: of one of more than 256 workgroups, only those that `choose`
+/// names are executed, so that most results are never written. Others are executed as a whole. The
+/// sanitizer does not watch, nothing is counted or captured. Launches are traced when they have ended, so
+/// `f` should wait for them.
+pub fn launches<T>(choose: Choose, f: impl FnOnce() -> T) -> (T, Vec<Traced>) {
+    /// Puts back what was current, also after a panic.
+    struct Restore(Option<Arc<Traces>>);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0.take());
+        }
+    }
+
+    let traces = Arc::new(Traces { choose, launches: Mutex::default() });
+    let restore = Restore(CURRENT.replace(Some(Arc::clone(&traces))));
+    let result = f();
+    drop(restore);
+    let launches =
+        std::mem::take(&mut *traces.launches.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, launches)
 }
 
 #[derive(Default)]

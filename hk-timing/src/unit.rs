@@ -571,8 +571,10 @@ impl<'a> Unit<'a> {
             Counter::Vector | Counter::Flat => {
                 let bypass = kind == Kind::VectorMemory { bypass: true };
                 let mut end = self.vector_memory(wave, access, bypass, now);
-                if access.lds_phases != 0 {
-                    end = end.max(self.lds(wave.simd / 2, access, end));
+                if access.kind == AccessKind::ToLds {
+                    end += self.lds_from_memory(access, now);
+                } else if access.lds_phases != 0 {
+                    end = end.max(self.lds(wave.simd / 2, access, now));
                 }
                 while wave.vector.front().is_some_and(|end| *end <= now) {
                     wave.vector.pop_front();
@@ -606,20 +608,27 @@ impl<'a> Unit<'a> {
         let in_array = self.array.max(start) + array;
         self.array = in_array;
         let end = in_array.max(start + busy);
-        // Data that come from memory take no place in the port.
-        if access.kind != AccessKind::ToLds {
-            self.done.lds_port += end - start;
-            port.free = end;
-            while port.queue.front().is_some_and(|(end, _)| *end <= now) {
-                port.queue.pop_front();
-            }
-            port.queue.push_back((end.ceil() as u64, dwords));
+        self.done.lds_port += end - start;
+        port.free = end;
+        while port.queue.front().is_some_and(|(end, _)| *end <= now) {
+            port.queue.pop_front();
         }
+        port.queue.push_back((end.ceil() as u64, dwords));
         self.done.lds_array += u64::from(access.lds_phases + access.lds_conflicts);
         self.done.lds_conflicts += u64::from(access.lds_conflicts);
         let returns = matches!(access.kind, AccessKind::Load | AccessKind::Atomic);
         let more = if returns { self.by.lds_roundtrip } else { 0.0 };
         (end + more).ceil() as u64
+    }
+
+    /// Cycles that data from memory, asked for at `now`, take in the array of LDS; they need no port. They
+    /// count from now on: when the data come is known before, but others are served until then.
+    fn lds_from_memory(&mut self, access: &Access, now: u64) -> u64 {
+        let cycles = u64::from(access.lds_phases + access.lds_conflicts);
+        self.array = self.array.max(now as f64) + cycles as f64;
+        self.done.lds_array += cycles;
+        self.done.lds_conflicts += u64::from(access.lds_conflicts);
+        cycles
     }
 
     /// When an access to device memory that is issued at `now` has been served.

@@ -205,6 +205,12 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    // More heads of values to a head of keys than are at work at once.
+    specs.push(Spec::new(Sizes::new([1, 20], [1, 10], [20, 12]), 16));
+    let all = [DType::F16, DType::F32, DType::F32];
+    let of_f16 = |spec: &Spec| Spec { dtypes: all, size: Size::Core, ..spec.clone() };
+    let plain = specs.iter().filter(|spec| spec.dtypes == two.dtypes && spec.place.gap == 0);
+    specs.extend(plain.map(of_f16).collect::<Vec<_>>());
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

@@ -314,6 +314,12 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     let states = Where::Pool { slots: Some(vec![2, 0]), count: 3, has: Some(vec![1, 1]) };
     specs.push(Spec { states, ..plain([2, 3], [2, 4], [4, 8], 16) });
+    let of_f16 = |spec: &Spec| {
+        let [_, h, state] = spec.dtypes;
+        Spec { dtypes: [DType::F16, h, state], size: Size::Core, ..spec.clone() }
+    };
+    let others = specs.iter().filter(|spec| spec.name != "types");
+    specs.extend(others.map(of_f16).collect::<Vec<_>>());
     let long = plain([1, 300], [1, 2], [128, 128], 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = plain([1, 8192], [2, 4], [128, 128], 64);

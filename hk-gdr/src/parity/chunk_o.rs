@@ -203,6 +203,13 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(Spec { layout, scale: Some(2.5), ..small.clone() });
         specs.push(Spec { layout, place: Placement::DENSE.gap(8).shift(1), ..small });
     }
+    let of_f16 = |spec: &Spec| Spec {
+        dtypes: [DType::F16, spec.dtypes[1]],
+        size: Size::Core,
+        ..spec.clone()
+    };
+    let others = specs.iter().filter(|spec| spec.base == GateBase::E);
+    specs.extend(others.map(of_f16).collect::<Vec<_>>());
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

@@ -168,6 +168,10 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    let all = [DType::F32, DType::F16, DType::F32];
+    let of_f16 = |spec: &Spec| Spec { dtypes: all, size: Size::Core, ..spec.clone() };
+    let plain = specs.iter().filter(|spec| spec.dtypes == two.dtypes);
+    specs.extend(plain.map(of_f16).collect::<Vec<_>>());
     let long = Spec::new(of([1, 1000], [2, 8], 128), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(of([1, 8192], [16, 32], 128), 64);

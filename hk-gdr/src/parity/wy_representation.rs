@@ -276,6 +276,11 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    let all = [DType::F16, DType::F32, DType::F32];
+    let of_f16 = |spec: &Spec| Spec { dtypes: all, size: Size::Core, ..spec.clone() };
+    let plain = [DType::Bf16, DType::F32, DType::F32];
+    let plain = specs.iter().filter(|spec| spec.dtypes == plain);
+    specs.extend(plain.map(of_f16).collect::<Vec<_>>());
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

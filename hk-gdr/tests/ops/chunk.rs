@@ -112,3 +112,36 @@ fn one_launch_reads_and_writes_once() {
         moved.once(read, of_arguments(t / 64 * h * 4), written);
     }
 }
+
+/// The blocks of an inverse are multiplied with zeros for later tokens, which NaN must not get through.
+#[test]
+fn a_nan_in_a_key_spoils_its_token_and_later_ones_of_the_chunk_alone() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let ([t, keys, values], spoilt) = ([100, 24, 20], 53);
+        let mut elements: Vec<bf16> = Draw::Scaled(-3).values(1, t * keys);
+        let v: Vec<bf16> = Draw::Normal.values(2, t * values);
+        let v = Tensor::from_slice(&stream, &v, &[1, t, 1, values]).unwrap();
+        let g = Tensor::filled(&stream, &[1, t, 1], -0.25f32).unwrap();
+        let beta = Tensor::filled(&stream, &[1, t, 1], 0.5f32).unwrap();
+        let mut run = |spoils: bool| {
+            if spoils {
+                elements[spoilt * keys + 3] = bf16::NAN;
+            }
+            let k = Tensor::from_slice(&stream, &elements, &[1, t, 1, keys]).unwrap();
+            let options = ChunkPipelineOptions::default().output_tm(true);
+            let out = chunk_pipeline(&k, &v, &g, &beta, &options).unwrap();
+            let tm = out.tm.expect("it is wanted").to_vec().unwrap();
+            (tm, out.u.to_vec().unwrap())
+        };
+        let (tm, u) = run(false);
+        let (spoilt_tm, spoilt_u) = run(true);
+        let same = |of: &[bf16], other: &[bf16], width: usize| {
+            assert_eq!(of[..spoilt * width], other[..spoilt * width]);
+            assert_eq!(of[64 * width..], other[64 * width..]);
+            assert!(other[spoilt * width..64 * width].iter().any(|x| x.is_nan()));
+        };
+        same(&tm, &spoilt_tm, 64);
+        same(&u, &spoilt_u, values);
+    }
+}

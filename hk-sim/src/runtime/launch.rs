@@ -18,6 +18,7 @@ use crate::exec::{self, Dispatch};
 use crate::mem::{Mapping, PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
 use crate::sanitize::{self, Kind, Notes, Options, SourceLines};
+use crate::trace::{self, Traces};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -120,6 +121,8 @@ pub(crate) struct Launch {
     arguments: OnceLock<Vec<usize>>,
     /// Where it is counted what it does.
     recorder: Option<Arc<Recorder>>,
+    /// Where it is traced, rather than executed as a whole.
+    traces: Option<Arc<Traces>>,
 }
 
 impl Launch {
@@ -163,8 +166,9 @@ impl Launch {
             return Err(HipError::LAUNCH_OUT_OF_RESOURCES);
         }
         let kernarg = kernarg(kernel, &shape, explicit);
-        let (name, arguments, recorder) = (None, OnceLock::new(), counters::current());
-        Ok(Self { function, shape, lds_bytes, kernarg, name, arguments, recorder })
+        let (name, arguments) = (None, OnceLock::new());
+        let (recorder, traces) = (counters::current(), trace::current());
+        Ok(Self { function, shape, lds_bytes, kernarg, name, arguments, recorder, traces })
     }
 
     /// The launch as work for a stream.
@@ -251,6 +255,9 @@ impl Launch {
             scratch_bytes,
             regions: Arc::clone(snapshot.regions()),
         };
+        if let Some(traces) = &self.traces {
+            return traces.add(&dispatch, &options.exec).map_err(|report| self.failure(*report));
+        }
         let recording = runtime().capture_folder().and_then(|folder| {
             Recording::new(&folder, &self.function, self.shape, &self.kernarg, product)
         });

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::clock::Class;
-use super::counters::room;
+use super::counters::{own_class, room};
 use super::facts::{Access, Action, Facts, LaneRule, Memory, RowSet, Scope, scalar_bits};
 use crate::exec::effects::Range;
 use crate::isa::Operand;
@@ -205,10 +205,15 @@ impl<'a> GroupAudit<'a> {
     /// Whether an instruction uses registers that a late load fills.
     fn misuse(&mut self, at: usize, facts: &Facts, exec: u64) {
         let lanes = if facts.lanes == LaneRule::Active { exec } else { u64::MAX };
+        let all = (&facts.touches, facts.scalar_reads | facts.scalar_writes);
+        let own = own_class(facts);
         let touched = self.waves[at].flights.iter().any(|flight| {
+            // Results of one class arrive in order, so a load may follow a load to the same register.
+            let follows = own == Some(flight.class) && flight.class != Class::Scalar;
+            let (rows, scalars) = if follows { (&facts.reads, facts.scalar_reads) } else { all };
             flight.late.is_some()
-                && (flight.lanes & lanes != 0 && flight.rows.meets(&facts.touches)
-                    || flight.scalars & (facts.scalar_reads | facts.scalar_writes) != 0)
+                && (flight.lanes & lanes != 0 && flight.rows.meets(rows)
+                    || flight.scalars & scalars != 0)
         });
         if touched {
             self.need("a register is used that a load behind it fills");

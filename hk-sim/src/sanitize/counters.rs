@@ -171,7 +171,7 @@ impl Counters {
 }
 
 /// Class of a memory instruction with a single one.
-fn own_class(facts: &Facts) -> Option<Class> {
+pub(super) fn own_class(facts: &Facts) -> Option<Class> {
     use super::facts::Queue;
     facts.memory().and_then(|memory| match memory.queue {
         Queue::Vector => Some(Class::Vector),

@@ -1,5 +1,6 @@
 //! The `hipkittens` command.
 
+mod bench;
 mod budgets;
 mod check;
 mod cores;
@@ -55,6 +56,12 @@ enum Command {
     /// Exits with 1 if fewer than 97 % of the mutants that are not proved equivalent are caught, or if
     /// no reason is stated why one may survive.
     Mutate(mutate::Request),
+    /// Time ops at shapes of models: by a model on simulated devices, by events on GPUs.
+    ///
+    /// Says for each what limits it, how far it is from the roofline, and what was published of others'
+    /// kernels. A simulated device executes only some workgroups of each launch, and the model composes
+    /// the device from them.
+    Bench(bench::Request),
     /// Make vectors of sentences with the model all-MiniLM-L6-v2, or another BERT of
     /// sentence-transformers, every step an op of these crates.
     ///
@@ -103,6 +110,7 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Check(request) => check::run(&request),
         Command::Mutate(request) => mutate::run(&request),
+        Command::Bench(request) => bench::run(&request),
         Command::Embed(request) => embed::run(&request),
         Command::Kernels(request) => kernels::run(&request),
         Command::Doctor => doctor::run(),

@@ -1,0 +1,246 @@
+//! `hipkittens bench`: how long ops take, by the model of `hk-timing` on simulated devices, by events on
+//! GPUs.
+
+mod problems;
+
+use std::error::Error;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hk_core::{Device, Stream};
+use hk_sim::Product;
+use hk_sim::trace::{Traced, launches};
+use hk_timing::{Parameters, Prediction, predict, sample};
+use serde_json::{Value, json};
+
+use crate::check;
+
+use problems::{Launch, Problem, Published, problems};
+
+/// What `hipkittens bench` is asked to do.
+#[derive(Args)]
+pub(crate) struct Request {
+    /// Time only problems whose op and shape contain this text, such as `gemm` or `8192`; --list prints
+    /// all.
+    filter: Option<String>,
+    /// Device, such as hip:0 or sim:mi355x; may be given several times [default: a simulated chip of
+    /// each architecture that there are kernels for]
+    #[arg(long, value_name = "NAME")]
+    device: Vec<String>,
+    /// Print an object of JSON per problem and device, one per line: with each kernel's share of the
+    /// time, what it waits for and how busy its units are.
+    #[arg(long)]
+    json: bool,
+    /// List the problems, and time none.
+    #[arg(long)]
+    list: bool,
+}
+
+/// Times the problems on the devices and prints what came out.
+///
+/// # Errors
+/// What is wrong with the request, or with a launch.
+pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    let filter = request.filter.as_deref().unwrap_or_default();
+    let problems: Vec<_> =
+        problems().into_iter().filter(|problem| problem.title().contains(filter)).collect();
+    if problems.is_empty() {
+        return Err(format!("no problem matches `{filter}`; --list prints all").into());
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    if request.list {
+        for problem in &problems {
+            writeln!(out, "{}", problem.title())?;
+        }
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let devices = check::open(&request.device)?;
+    if !request.json && devices.iter().any(Device::is_simulated) {
+        write!(out, "{MODEL}")?;
+    }
+    let mut hashes = Vec::new();
+    for problem in &problems {
+        if !request.json {
+            writeln!(out, "{}", problem.title())?;
+        }
+        for device in &devices {
+            let time = Time::of(problem, device)?;
+            if request.json {
+                writeln!(out, "{}", time.object(problem, device))?;
+            } else {
+                writeln!(out, "  {}", time.row(problem, device))?;
+            }
+            // Whoever waits sees what is there.
+            out.flush()?;
+            hashes.extend(time.hash(device));
+        }
+    }
+    hashes.sort();
+    hashes.dedup();
+    if !request.json {
+        for (device, hash) in hashes {
+            writeln!(out, "{device}: parameters {hash}")?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What precedes times of simulated devices.
+const MODEL: &str = "\
+Times of simulated devices are those of a model; nothing was measured. `within` is the error to expect of
+nine in ten: of a factor of 1.2, 20 %. `roofline` is the least time by what a kernel does, as a share of its
+time. Published times are of others' kernels, measured.
+
+";
+
+/// How often a GPU does a problem before it is timed, and while.
+const WARM_UP: usize = 3;
+const REPEATS: usize = 20;
+
+/// What a problem takes on a device.
+enum Time {
+    /// Launches of it, by the model.
+    Model(Vec<(String, Prediction)>),
+    /// Measured.
+    Device(Duration),
+}
+
+impl Time {
+    fn of(problem: &Problem, device: &Device) -> Result<Self, Box<dyn Error>> {
+        let about = |error| format!("{} on {device}: {error}", problem.title());
+        let stream = device.new_stream()?;
+        let launch = (problem.prepare)(&stream).map_err(|error| about(error.to_string()))?;
+        if device.is_simulated() {
+            model(&stream, launch).map(Self::Model).map_err(|error| about(error.to_string()).into())
+        } else {
+            measure(&stream, launch)
+                .map(Self::Device)
+                .map_err(|error| about(error.to_string()).into())
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        match self {
+            Self::Model(kernels) => kernels.iter().map(|(_, of)| of.seconds).sum(),
+            Self::Device(time) => time.as_secs_f64(),
+        }
+    }
+
+    /// The launch that takes longest.
+    fn longest(&self) -> Option<&Prediction> {
+        let Self::Model(kernels) = self else { return None };
+        let seconds = |of: &Prediction| of.seconds;
+        kernels.iter().map(|(_, of)| of).max_by(|a, b| seconds(a).total_cmp(&seconds(b)))
+    }
+
+    /// The least time by what the kernels do, as a share of their time.
+    fn roofline_share(&self) -> Option<f64> {
+        let Self::Model(kernels) = self else { return None };
+        Some(kernels.iter().map(|(_, of)| of.roofline).sum::<f64>() / self.seconds())
+    }
+
+    fn hash(&self, device: &Device) -> Option<(String, String)> {
+        Some((device.name().to_owned(), self.longest()?.parameters.clone()))
+    }
+
+    fn row(&self, problem: &Problem, device: &Device) -> String {
+        let seconds = self.seconds();
+        let mut row =
+            format!("{:<10} {:>10} {:>11}", device.name(), micros(seconds), problem.rate(seconds));
+        if let Some((longest, share)) = self.longest().zip(self.roofline_share()) {
+            let within = 100.0 * (longest.error.exp() - 1.0);
+            let limit = longest.limit;
+            row += &format!("  within {within:>3.0} %  roofline {:>3.0} %  {limit}", 100.0 * share);
+        }
+        if let Some(Published { seconds: theirs, by, .. }) = problem.published_on(device) {
+            let ratio = seconds / theirs;
+            row += &format!("  published {} ({by}), ratio {ratio:.2}", micros(*theirs));
+        }
+        row
+    }
+
+    fn object(&self, problem: &Problem, device: &Device) -> Value {
+        let seconds = self.seconds();
+        let mut object = json!({
+            "op": problem.op,
+            "shape": problem.shape,
+            "device": device.name(),
+            "source": if matches!(self, Self::Model(_)) { "model" } else { "events" },
+            "seconds": seconds,
+            "flops_per_second": problem.flops / seconds,
+            "bytes_per_second": problem.bytes / seconds,
+        });
+        if let Some(published) = problem.published_on(device) {
+            let Published { seconds, by, .. } = published;
+            object["published"] = json!({ "seconds": seconds, "by": by });
+        }
+        if let Some((longest, share)) = self.longest().zip(self.roofline_share()) {
+            object["roofline_share"] = share.into();
+            object["limit"] = longest.limit.to_string().into();
+            object["error"] = longest.error.into();
+            object["parameters"] = longest.parameters.as_str().into();
+        }
+        if let Self::Model(kernels) = self {
+            let kernel = |(name, of): &(String, Prediction)| {
+                let busy = of.busy.iter().map(|(unit, share)| (unit.to_string(), json!(share)));
+                let waits = of.stalls.reasons.iter();
+                let waits = waits.map(|(reason, cycles)| {
+                    (format!("{reason:?}"), json!(*cycles as f64 / of.stalls.total.max(1) as f64))
+                });
+                json!({
+                    "kernel": name,
+                    "seconds": of.seconds,
+                    "clock_ghz": of.clock,
+                    "roofline_share": of.roofline_share(),
+                    "limit": of.limit.to_string(),
+                    "busy": busy.collect::<serde_json::Map<_, _>>(),
+                    "waits": waits.collect::<serde_json::Map<_, _>>(),
+                })
+            };
+            object["kernels"] = kernels.iter().map(kernel).collect();
+        }
+        object
+    }
+}
+
+fn micros(seconds: f64) -> String {
+    format!("{:.1} us", 1e6 * seconds)
+}
+
+/// What the model expects of each launch.
+fn model(stream: &Stream, mut launch: Launch) -> Result<Vec<(String, Prediction)>, Box<dyn Error>> {
+    let chosen = |groups, product: &Product| sample(groups, product).0;
+    let (result, traced) = launches(chosen, || launch().and_then(|()| stream.synchronize()));
+    result?;
+    let predicted = |Traced { dispatch, groups }: Traced| {
+        let by = Parameters::of(dispatch.product)?;
+        let count = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+        let neighbours = sample(count, dispatch.product).1;
+        // Whoever publishes a time has run the kernel before.
+        let prediction = predict(&dispatch, &groups, neighbours, true, &by)?;
+        Ok((dispatch.kernel, prediction))
+    };
+    traced.into_iter().map(predicted).collect()
+}
+
+/// The median of what events say.
+fn measure(stream: &Stream, mut launch: Launch) -> hk_core::Result<Duration> {
+    for _ in 0..WARM_UP {
+        launch()?;
+    }
+    let mut events = Vec::new();
+    for _ in 0..REPEATS {
+        let start = stream.record()?;
+        launch()?;
+        events.push((start, stream.record()?));
+    }
+    stream.synchronize()?;
+    let mut times: Vec<_> =
+        events.iter().map(|(start, stop)| start.elapsed(stop)).collect::<Result<_, _>>()?;
+    times.sort();
+    Ok(times[REPEATS / 2])
+}

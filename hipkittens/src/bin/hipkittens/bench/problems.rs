@@ -1,0 +1,280 @@
+//! What `hipkittens bench` times: ops at shapes of models, and at those of published times.
+
+use hk_attn::{
+    AttentionOptions, MhaOut, PaDecodeOptions, PaDecodeOut, mha_fwd_into, pa_decode_into,
+};
+use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::op::product::Element8;
+use hk_core::op::rows::RowOptions;
+use hk_core::{Arch, Device, Result, Stream, Tensor};
+use hk_gdr::{
+    ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, SolveTrilOptions, chunk_gated_delta_rule,
+    solve_tril_into,
+};
+use hk_gemm::{GemmOptions, gemm_a8w8_into, gemm_a16w16_into};
+use hk_moe::{MoeTopkOptions, MoeTopkOut, moe_topk_into};
+use hk_norm::{RmsnormOptions, RmsnormOut, rmsnorm_into, softmax_into};
+use hk_quant::{Quantised, per_token_quant_into};
+use hk_ref::Draw;
+
+/// Does a problem once.
+pub(super) type Launch = Box<dyn FnMut() -> Result<()>>;
+
+/// Makes ready for it, on a stream.
+type Prepare = Box<dyn Fn(&Stream) -> Result<Launch>>;
+
+/// An op at a shape.
+pub(super) struct Problem {
+    pub(super) op: &'static str,
+    pub(super) shape: String,
+    /// Multiplications and additions of its definition.
+    pub(super) flops: f64,
+    /// Bytes that it has to read and write.
+    pub(super) bytes: f64,
+    published: Vec<Published>,
+    pub(super) prepare: Prepare,
+}
+
+/// A measured time of another kernel for the same problem.
+pub(super) struct Published {
+    product: &'static str,
+    pub(super) seconds: f64,
+    /// Whose it is.
+    pub(super) by: &'static str,
+}
+
+impl Problem {
+    /// One that is limited by arithmetic if it has any, else by memory.
+    fn new(
+        op: &'static str,
+        shape: impl Into<String>,
+        [flops, bytes]: [usize; 2],
+        prepare: impl Fn(&Stream) -> Result<Launch> + 'static,
+    ) -> Self {
+        let (flops, bytes) = (flops as f64, bytes as f64);
+        let prepare = Box::new(prepare);
+        Self { op, shape: shape.into(), flops, bytes, published: vec![], prepare }
+    }
+
+    fn published(mut self, product: &'static str, micros: f64, by: &'static str) -> Self {
+        self.published.push(Published { product, seconds: 1e-6 * micros, by });
+        self
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("{} {}", self.op, self.shape)
+    }
+
+    /// What was published of this device's product.
+    pub(super) fn published_on(&self, device: &Device) -> Option<&Published> {
+        self.published.iter().find(|of| device.name().ends_with(of.product))
+    }
+
+    /// Arithmetic, or bytes where there is none, in so many seconds.
+    pub(super) fn rate(&self, seconds: f64) -> String {
+        let (amount, unit) =
+            if self.flops > 0.0 { (self.flops, "TFLOP/s") } else { (self.bytes, "TB/s") };
+        format!("{:.2} {unit}", amount / seconds / 1e12)
+    }
+}
+
+/// More elements than these are not drawn for a simulated device: no time depends on them.
+const MOST_DRAWN: usize = 1 << 20;
+
+/// A tensor of what is drawn; on simulated devices, of nothing if it is large.
+fn tensor<T: Element>(stream: &Stream, draw: Draw, shape: &[usize]) -> Result<Tensor<T>> {
+    let count = shape.iter().product();
+    if stream.device().is_simulated() && count > MOST_DRAWN {
+        return Tensor::empty(stream, shape);
+    }
+    Tensor::from_slice(stream, &draw.values(1, count), shape)
+}
+
+fn normal<T: Element>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
+    tensor(stream, Draw::Normal, shape)
+}
+
+/// All of them.
+pub(super) fn problems() -> Vec<Problem> {
+    vec![
+        gemm([8192; 3]).published("mi355x", 682.7, "HipKittens").published(
+            "mi325x",
+            1399.2,
+            "hipBLASLt",
+        ),
+        gemm([4096; 3]),
+        gemm([2048; 3]).published("mi325x", 57.6, "HipKittens"),
+        gemm([16, 8192, 8192]),
+        gemm([1, 57_344, 8192]),
+        gemm_fp8([8192; 3]).published("mi355x", 330.4, "HipKittens"),
+        gemm_fp8([64, 7168, 4096]),
+        rmsnorm([32_768, 512]).published("mi350x", 11.44, "Triton"),
+        rmsnorm([65_536, 128]).published("mi325x", 21.8, "AITER"),
+        rmsnorm([16_384, 8192]),
+        softmax([65_536, 128]).published("mi325x", 47.2, "PyTorch"),
+        softmax([4096, 8192]),
+        per_token_quant([16_384, 7168]),
+        mha([1, 2048, 64, 8], true),
+        mha([4, 8192, 64, 8], false).published("mi300x", 14_853.0, "AITER"),
+        pa_decode([64, 4096]),
+        chunk(8192),
+        solve_tril([8192, 32]),
+        moe_topk([4096, 256, 8]),
+    ]
+}
+
+fn gemm([m, n, k]: [usize; 3]) -> Problem {
+    let amount = [2 * m * n * k, 2 * (m * k + n * k + m * n)];
+    Problem::new("gemm_a16w16", format!("bf16 {m}x{n}x{k}"), amount, move |stream| {
+        let (x, w) = (normal::<bf16>(stream, &[m, k])?, normal::<bf16>(stream, &[n, k])?);
+        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
+        Ok(Box::new(move || gemm_a16w16_into(&x, &w, &GemmOptions::default(), &mut y)))
+    })
+}
+
+fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
+    fn prepare<T: Element8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
+        let (x, w) = (normal::<T>(stream, &[m, k])?, normal::<T>(stream, &[n, k])?);
+        let x_scale = Tensor::filled(stream, &[m, 1], 1.0f32)?;
+        let w_scale = Tensor::filled(stream, &[1, n], 1.0f32)?;
+        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
+        let options = GemmOptions::default();
+        Ok(Box::new(move || gemm_a8w8_into(&x, &w, &x_scale, &w_scale, &options, &mut y)))
+    }
+    let amount = [2 * m * n * k, m * k + n * k + 2 * m * n];
+    Problem::new("gemm_a8w8", format!("fp8 {m}x{n}x{k}"), amount, move |stream| {
+        match stream.device().arch() {
+            Arch::Gfx942 => prepare::<F8E4M3Fnuz>(stream, [m, n, k]),
+            Arch::Gfx950 => prepare::<F8E4M3>(stream, [m, n, k]),
+        }
+    })
+}
+
+fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
+    let bytes = 2 * (2 * rows * width + width);
+    Problem::new("rmsnorm", format!("bf16 {rows}x{width}"), [0, bytes], move |stream| {
+        let (x, weight) =
+            (normal::<bf16>(stream, &[rows, width])?, normal::<bf16>(stream, &[width])?);
+        let mut y = Tensor::empty(stream, &[rows, width])?;
+        Ok(Box::new(move || {
+            let out = RmsnormOut { y: &mut *y, rstd: None };
+            rmsnorm_into(&x, &weight, 1e-6, &RmsnormOptions::default(), out)
+        }))
+    })
+}
+
+fn softmax([rows, width]: [usize; 2]) -> Problem {
+    let bytes = 2 * 2 * rows * width;
+    Problem::new("softmax", format!("bf16 {rows}x{width}"), [0, bytes], move |stream| {
+        let x = normal::<bf16>(stream, &[rows, width])?;
+        let mut y = Tensor::<bf16>::empty(stream, &[rows, width])?;
+        Ok(Box::new(move || softmax_into(&x, &RowOptions::default(), &mut *y)))
+    })
+}
+
+fn per_token_quant([rows, width]: [usize; 2]) -> Problem {
+    let bytes = 3 * rows * width + 4 * rows;
+    Problem::new(
+        "per_token_quant",
+        format!("bf16 to i8 {rows}x{width}"),
+        [0, bytes],
+        move |stream| {
+            let x = normal::<bf16>(stream, &[rows, width])?;
+            let mut to = Quantised::<i8>::empty(&x, &[rows])?;
+            Ok(Box::new(move || per_token_quant_into(&x, &RowOptions::default(), to.out())))
+        },
+    )
+}
+
+/// Elements of a head.
+const HEAD: usize = 128;
+
+fn mha([batch, tokens, heads, kv_heads]: [usize; 4], causal: bool) -> Problem {
+    let rows = batch * tokens * HEAD;
+    let flops = 4 * heads * rows * tokens / if causal { 2 } else { 1 };
+    let amount = [flops, 2 * 2 * rows * (heads + kv_heads)];
+    let kind = if causal { "causal " } else { "" };
+    let shape = format!("bf16 {kind}{batch}x{tokens}, heads {heads}/{kv_heads} of {HEAD}");
+    Problem::new("mha_fwd", shape, amount, move |stream| {
+        let of = |heads| normal::<bf16>(stream, &[batch, tokens, heads, HEAD]);
+        let (q, k, v) = (of(heads)?, of(kv_heads)?, of(kv_heads)?);
+        let mut out = Tensor::<bf16>::empty(stream, q.shape())?;
+        Ok(Box::new(move || {
+            let options = AttentionOptions::default().causal(causal);
+            mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+        }))
+    })
+}
+
+/// Of the heads of Llama 3 70B, in pages of 16 tokens.
+fn pa_decode([batch, context]: [usize; 2]) -> Problem {
+    const PAGE: usize = 16;
+    let (heads, kv_heads, pages) = (64, 8, context / PAGE);
+    let bytes = 2 * 2 * batch * HEAD * (context * kv_heads + heads);
+    let shape = format!("bf16 {batch}x{context}, heads {heads}/{kv_heads} of {HEAD}");
+    Problem::new("pa_decode", shape, [0, bytes], move |stream| {
+        let q = normal::<bf16>(stream, &[batch, heads, HEAD])?;
+        let of = || normal::<bf16>(stream, &[batch * pages, kv_heads, PAGE, HEAD]);
+        let (k, v) = (of()?, of()?);
+        let lengths = Tensor::filled(stream, &[batch], context as i32)?;
+        let table: Vec<_> = (0..(batch * pages) as i32).rev().collect();
+        let table = Tensor::from_slice(stream, &table, &[batch, pages])?;
+        let mut out = Tensor::<bf16>::empty(stream, q.shape())?;
+        Ok(Box::new(move || {
+            let options = PaDecodeOptions::default();
+            let out = PaDecodeOut { out: &mut *out, lse: None };
+            pa_decode_into(&q, &k, &v, (&lengths).into(), (&table).into(), &options, out)
+        }))
+    })
+}
+
+/// Of Qwen3-Next on 8 chips.
+fn chunk(tokens: usize) -> Problem {
+    let (heads, value_heads) = (2, 4);
+    let rows = tokens * HEAD;
+    let bytes = 2 * rows * 2 * (heads + value_heads) + 2 * 4 * tokens * value_heads;
+    let shape = format!("bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
+    Problem::new("chunk_gated_delta_rule", shape, [0, bytes], move |stream| {
+        let of = |heads| tensor::<bf16>(stream, Draw::Scaled(-4), &[1, tokens, heads, HEAD]);
+        let (q, k, v) = (of(heads)?, of(heads)?, of(value_heads)?);
+        let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
+        let beta = Tensor::filled(stream, &[1, tokens, value_heads], 0.5f32)?;
+        Ok(Box::new(move || {
+            let options = ChunkGatedDeltaRuleOptions::default();
+            let made: Result<ChunkGatedDeltaRule<_, f32>> =
+                chunk_gated_delta_rule(&q, &k, &v, &g, &beta, None, &options);
+            made.map(drop)
+        }))
+    })
+}
+
+fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
+    let shape = [1, tokens, heads, 64];
+    let elements: usize = shape.iter().product();
+    // Blocks of 16 on and below the diagonal are read.
+    let bytes = 4 * (elements * 10 / 16 + elements);
+    Problem::new("solve_tril", format!("f32 {tokens}x{heads}x64"), [0, bytes], move |stream| {
+        let a = tensor::<f32>(stream, Draw::Scaled(-4), &shape)?;
+        let mut ai = Tensor::<f32>::empty(stream, &shape)?;
+        Ok(Box::new(move || solve_tril_into(&a, &SolveTrilOptions::default(), &mut *ai)))
+    })
+}
+
+/// Of the logits of a model's router, such as DeepSeek-V3's.
+fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
+    let bytes = 2 * tokens * experts + 8 * tokens * k;
+    Problem::new(
+        "moe_topk",
+        format!("bf16 {tokens}x{experts}, {k} of them"),
+        [0, bytes],
+        move |stream| {
+            let x = normal::<bf16>(stream, &[tokens, experts])?;
+            let mut y_vals = Tensor::<f32>::empty(stream, &[tokens, k])?;
+            let mut y_indx = Tensor::empty(stream, &[tokens, k])?;
+            Ok(Box::new(move || {
+                let out = MoeTopkOut { y_vals: &mut *y_vals, y_indx: &mut y_indx, bitmatrix: None };
+                moe_topk_into(&x, k, &MoeTopkOptions::default(), out)
+            }))
+        },
+    )
+}
