@@ -53,8 +53,7 @@ fn of_a_traced_launch_few_workgroups_are_executed_unless_it_is_small() {
         let args = AxpyArgs { x: x.ptr(), y: y.ptr_mut(), a: 1.0, n: n as i32 };
         let run = || {
             // SAFETY: the kernel stays within n elements of x and y.
-            unsafe { axpy.launch(&stream, LaunchConfig::for_elements(n as u32, 256), &args) }
-                .unwrap();
+            unsafe { axpy.launch(&stream, LaunchConfig::for_elements(n, 256), &args) }.unwrap();
             stream.synchronize().unwrap();
         };
         let traced = if traced {

@@ -11,7 +11,7 @@ use crate::unit::{Done, Reason, Supply, Unit};
 use crate::{Error, Parameters};
 
 /// Wave-instructions that are timed in one round; workgroups beyond are extrapolated.
-const MOST_STEPS: usize = 1 << 20;
+const MOST_STEPS: usize = 1 << 21;
 /// Rounds until the clock fits the load.
 const ROUNDS: usize = 3;
 /// Workgroups of one XCD, next to each other, in a sample, and others.
@@ -152,7 +152,7 @@ pub fn sample(groups: u64, product: &Product) -> (Vec<u64>, usize) {
 ///
 /// # Errors
 /// [`Error::NoGroups`] without workgroups, [`Error::DoesNotFit`] where no compute unit can hold one,
-/// [`Error::TooLong`] if one executes more than 2^20 wave-instructions, or if there are so many on each
+/// [`Error::TooLong`] if one executes more than 2^21 wave-instructions, or if there are so many on each
 /// compute unit that a steady state must be found, and two turns of those that run at once do.
 pub fn predict(
     dispatch: &Dispatch,

@@ -5,6 +5,7 @@ mod problems;
 
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::check;
 
-use problems::{Launch, Problem, Published, problems};
+use problems::{Launch, Problem, Published, captured, problems};
 
 /// What `hipkittens bench` is asked to do.
 #[derive(Args)]
@@ -36,6 +37,10 @@ pub(crate) struct Request {
     /// List the problems, and time none.
     #[arg(long)]
     list: bool,
+    /// Time captured launches instead, by the model: that of this folder, or all in folders of their own
+    /// there. They are of any HIP program: `hipkittens run --capture DIR -- PROGRAM`.
+    #[arg(long, value_name = "DIR")]
+    capture: Option<PathBuf>,
 }
 
 /// Times the problems on the devices and prints what came out.
@@ -44,8 +49,11 @@ pub(crate) struct Request {
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
-    let problems: Vec<_> =
-        problems().into_iter().filter(|problem| problem.title().contains(filter)).collect();
+    let mut problems = match &request.capture {
+        Some(folder) => captured(folder)?,
+        None => problems(),
+    };
+    problems.retain(|problem| problem.title().contains(filter));
     if problems.is_empty() {
         return Err(format!("no problem matches `{filter}`; --list prints all").into());
     }
@@ -58,6 +66,17 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     let devices = check::open(&request.device)?;
+    if request.capture.is_some() {
+        if let Some(device) = devices.iter().find(|device| !device.is_simulated()) {
+            return Err(
+                format!("{device}: captured launches are timed on simulated devices").into()
+            );
+        }
+        let fits = |device: &Device| problems.iter().any(|of| of.arch == Some(device.arch()));
+        if !devices.iter().any(fits) {
+            return Err("no device is of an architecture of the captured launches".into());
+        }
+    }
     if !request.json && devices.iter().any(Device::is_simulated) {
         write!(out, "{MODEL}")?;
     }
@@ -66,7 +85,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         if !request.json {
             writeln!(out, "{}", problem.title())?;
         }
-        for device in &devices {
+        let fits = |device: &&Device| problem.arch.is_none_or(|arch| arch == device.arch());
+        for device in devices.iter().filter(fits) {
             let time = Time::of(problem, device)?;
             if request.json {
                 writeln!(out, "{}", time.object(problem, device))?;
@@ -171,9 +191,11 @@ impl Time {
             "device": device.name(),
             "source": if matches!(self, Self::Model(_)) { "model" } else { "events" },
             "seconds": seconds,
-            "flops_per_second": problem.flops / seconds,
-            "bytes_per_second": problem.bytes / seconds,
         });
+        if problem.bytes > 0.0 {
+            object["flops_per_second"] = (problem.flops / seconds).into();
+            object["bytes_per_second"] = (problem.bytes / seconds).into();
+        }
         if let Some(published) = problem.published_on(device) {
             let Published { seconds, by, .. } = published;
             object["published"] = json!({ "seconds": seconds, "by": by });

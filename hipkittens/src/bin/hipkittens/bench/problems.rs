@@ -1,8 +1,14 @@
-//! What `hipkittens bench` times: ops at shapes of models, and at those of published times.
+//! What `hipkittens bench` times: ops at shapes of models, and at those of published times; captured
+//! launches.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use hk_attn::{
     AttentionOptions, MhaOut, PaDecodeOptions, PaDecodeOut, mha_fwd_into, pa_decode_into,
 };
+use hk_core::capture::{captured_arch, replay};
 use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, bf16};
 use hk_core::op::product::Element8;
 use hk_core::op::rows::RowOptions;
@@ -23,13 +29,16 @@ pub(super) type Launch = Box<dyn FnMut() -> Result<()>>;
 /// Makes ready for it, on a stream.
 type Prepare = Box<dyn Fn(&Stream) -> Result<Launch>>;
 
-/// An op at a shape.
+/// An op at a shape, or a captured launch.
 pub(super) struct Problem {
-    pub(super) op: &'static str,
+    /// The name of the launch's folder if it is one.
+    pub(super) op: String,
     pub(super) shape: String,
+    /// The architecture that its code is for, if it is for one alone.
+    pub(super) arch: Option<Arch>,
     /// Multiplications and additions of its definition.
     pub(super) flops: f64,
-    /// Bytes that it has to read and write.
+    /// Bytes that it has to read and write; 0 if nobody knows.
     pub(super) bytes: f64,
     published: Vec<Published>,
     pub(super) prepare: Prepare,
@@ -44,16 +53,16 @@ pub(super) struct Published {
 }
 
 impl Problem {
-    /// One that is limited by arithmetic if it has any, else by memory.
     fn new(
-        op: &'static str,
+        op: &str,
         shape: impl Into<String>,
         [flops, bytes]: [usize; 2],
         prepare: impl Fn(&Stream) -> Result<Launch> + 'static,
     ) -> Self {
         let (flops, bytes) = (flops as f64, bytes as f64);
         let prepare = Box::new(prepare);
-        Self { op, shape: shape.into(), flops, bytes, published: vec![], prepare }
+        let (op, shape, published) = (op.to_owned(), shape.into(), vec![]);
+        Self { op, shape, arch: None, flops, bytes, published, prepare }
     }
 
     fn published(mut self, product: &'static str, micros: f64, by: &'static str) -> Self {
@@ -62,7 +71,7 @@ impl Problem {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("{} {}", self.op, self.shape)
+        format!("{} {}", self.op, self.shape).trim_end().to_owned()
     }
 
     /// What was published of this device's product.
@@ -70,11 +79,16 @@ impl Problem {
         self.published.iter().find(|of| device.name().ends_with(of.product))
     }
 
-    /// Arithmetic, or bytes where there is none, in so many seconds.
+    /// Arithmetic in so many seconds, or bytes where there is little arithmetic to them.
     pub(super) fn rate(&self, seconds: f64) -> String {
-        let (amount, unit) =
-            if self.flops > 0.0 { (self.flops, "TFLOP/s") } else { (self.bytes, "TB/s") };
-        format!("{:.2} {unit}", amount / seconds / 1e12)
+        // Where the chips' fastest units and their memory take as long, roughly.
+        const BALANCE: f64 = 200.0;
+        let per_second = |amount: f64, unit| format!("{:.2} {unit}", amount / seconds / 1e12);
+        match self.bytes {
+            0.0 => String::new(),
+            bytes if self.flops < BALANCE * bytes => per_second(bytes, "TB/s"),
+            _ => per_second(self.flops, "TFLOP/s"),
+        }
     }
 }
 
@@ -92,6 +106,37 @@ fn tensor<T: Element>(stream: &Stream, draw: Draw, shape: &[usize]) -> Result<Te
 
 fn normal<T: Element>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
     tensor(stream, Draw::Normal, shape)
+}
+
+/// Captured launches: of a folder that has one, or some in folders of their own, in the order of their
+/// names.
+///
+/// # Errors
+/// What is wrong with a capture, or that there is none.
+pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
+    const LAUNCH: &str = "launch.json";
+    let mut folders = vec![folder.to_owned()];
+    if !folder.join(LAUNCH).is_file() {
+        let about = |error| format!("{}: {error}", folder.display());
+        let entries = fs::read_dir(folder).map_err(about)?.collect::<Result<Vec<_>, _>>();
+        folders = entries.map_err(about)?.iter().map(fs::DirEntry::path).collect();
+        folders.retain(|folder| folder.join(LAUNCH).is_file());
+        folders.sort();
+    }
+    if folders.is_empty() {
+        return Err(format!("{}: no captured launch is there", folder.display()).into());
+    }
+    let problem = |folder: &PathBuf| {
+        let arch = captured_arch(folder)?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = folder.clone();
+        let problem = Problem::new(&name, "", [0, 0], move |stream| {
+            let (folder, device) = (folder.clone(), stream.device().clone());
+            Ok(Box::new(move || replay(&folder, &device).map(drop)))
+        });
+        Ok(Problem { arch: Some(arch), ..problem })
+    };
+    folders.iter().map(problem).collect()
 }
 
 /// All of them.
