@@ -1,5 +1,7 @@
-//! `hipkittens bench` as a user calls it.
+//! `hipkittens bench` as a user calls it, and the recorded times, which `HIPKITTENS_BLESS=1` records anew.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -8,6 +10,10 @@ fn bench(args: &[&str], threads: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
     command.arg("bench").args(args).env("HIPKITTENS_SIM_THREADS", threads);
     command.output().expect("the command starts")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -44,13 +50,21 @@ fn times_are_of_a_model_and_the_same_for_any_number_of_threads() {
 
 #[test]
 fn the_table_says_that_it_is_a_model_and_what_was_published() {
-    let output = bench(&["rmsnorm bf16 65536x128", "--device", "sim:mi325x"], "2");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let picture = folder.path().join("roofline.svg");
+    let args = ["rmsnorm bf16 65536x128", "--device", "sim:mi325x", "--svg"];
+    let output = bench(&[&args[..], &[&*picture.to_string_lossy()]].concat(), "2");
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(shown.contains("those of a model; nothing was measured"), "{shown}");
     let row = shown.lines().find(|line| line.starts_with("  sim:mi325x")).expect("a row");
     assert!(row.contains("TB/s") && row.contains("published 21.8 us (AITER), ratio"), "{shown}");
     assert!(shown.contains("sim:mi325x: parameters "), "{shown}");
+    let picture = fs::read_to_string(picture).expect("it was drawn");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(picture.contains(">1 rmsnorm bf16 65536x128</text>"), "{picture}");
+    // Device and problem, and the roofs of 16 and of 8 bits.
+    assert_eq!([picture.matches("<circle").count(), picture.matches("\"roof").count()], [2, 2]);
 }
 
 #[test]
@@ -62,4 +76,117 @@ fn what_cannot_be_timed_is_refused() {
     }
     let listed = bench(&["--list"], "2");
     assert!(text(&listed.stdout).contains("gemm_a16w16 bf16 8192x8192x8192\n"));
+}
+
+#[test]
+fn the_readme_of_the_model_has_the_times_of_whole_kernels() {
+    let readme = fs::read_to_string(root().join("hk-timing/README.md")).expect("it is there");
+    let mut rows_of = 0;
+    for line in readme.lines().filter(|line| line.starts_with("| gemm_")) {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let device = format!("sim:{}", cells[1].to_lowercase());
+        let [row] = rows(&[cells[0], "--device", &device, "--json"], "2").try_into().expect("one");
+        let seconds = row["seconds"].as_f64().expect("a number");
+        let published = &row["published"];
+        let theirs = published["seconds"].as_f64().expect("it was published");
+        let by = published["by"].as_str().expect("somebody did");
+        let micros = |seconds: f64| format!("{:.1} us", 1e6 * seconds);
+        let ratio = format!("{:.2}", seconds / theirs);
+        let expected = [format!("{} ({by})", micros(theirs)), micros(seconds), ratio];
+        assert_eq!(cells[2..], expected, "{line}");
+        rows_of += 1;
+    }
+    assert_eq!(rows_of, 4);
+}
+
+#[test]
+fn captured_launches_are_timed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    command.args(["check", "softmax softmax bf16 [7, 27] plain", "--device", "sim:mi355x"]);
+    let output = command.env("HIPKITTENS_CAPTURE", folder.path()).output().expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let folder = folder.path().to_string_lossy().into_owned();
+    let timed = rows(&["--capture", &folder, "--json"], "2");
+    assert!(!timed.is_empty());
+    for row in &timed {
+        assert!(
+            row["device"] == "sim:mi355x"
+                && row["op"].as_str().expect("a name").contains("softmax")
+        );
+        assert!(
+            row["seconds"].as_f64().expect("a number") > 1e-6 && row["flops_per_second"].is_null()
+        );
+    }
+    for args in [&["--capture", "/nowhere"][..], &["--capture", &folder, "--device", "sim:mi325x"]]
+    {
+        assert_eq!(bench(args, "2").status.code(), Some(2), "{args:?}");
+    }
+}
+
+/// Products whose times are recorded.
+const PRODUCTS: [&str; 4] = ["MI300X", "MI325X", "MI350X", "MI355X"];
+
+const RECORD: &str = "\
+# Times of the model
+
+Microseconds that the model of [hk-timing](../hk-timing/README.md) expects of each problem of `hipkittens
+bench`, the share of the roofline, and what limits the launch that takes longest. Nothing was measured. A
+test fails if a time becomes more than 3 % longer; `HIPKITTENS_BLESS=1 cargo test --workspace --features
+cdna3,cdna4 --test bench` records them anew.
+
+![The problems on the rooflines of an MI325X and an MI355X](roofline.svg)
+
+";
+
+/// The problems with a cell for each product.
+fn times() -> Vec<(String, Vec<String>)> {
+    let devices = PRODUCTS.map(|product| format!("--device=sim:{}", product.to_lowercase()));
+    let args: Vec<_> = ["--json"].into_iter().chain(devices.iter().map(String::as_str)).collect();
+    let mut times: Vec<(String, Vec<String>)> = Vec::new();
+    for row in rows(&args, "2") {
+        let word = |key: &str| row[key].as_str().expect("a string");
+        let number = |key: &str| row[key].as_f64().expect("a number");
+        let title = format!("{} {}", word("op"), word("shape"));
+        let share = 100.0 * number("roofline_share");
+        let cell = format!("{:.1}, {share:.0} %, {}", 1e6 * number("seconds"), word("limit"));
+        match times.last_mut().filter(|(last, _)| *last == title) {
+            Some((_, cells)) => cells.push(cell),
+            None => times.push((title, vec![cell])),
+        }
+    }
+    times
+}
+
+#[test]
+fn no_time_is_longer_than_recorded() {
+    let file = root().join("docs/times.md");
+    let times = times();
+    assert!(times.iter().all(|(_, cells)| cells.len() == PRODUCTS.len()));
+    if std::env::var_os("HIPKITTENS_BLESS").is_some() {
+        let mut text = format!("{RECORD}| problem | {} |\n", PRODUCTS.join(" | "));
+        text += &format!("|{}\n", "---|".repeat(1 + PRODUCTS.len()));
+        for (title, cells) in &times {
+            text += &format!("| {title} | {} |\n", cells.join(" | "));
+        }
+        fs::write(&file, text).expect("it can be written");
+        let picture = root().join("docs/roofline.svg");
+        let drawn = bench(&["--svg", &picture.to_string_lossy()], "2");
+        assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    }
+    let recorded = fs::read_to_string(&file).expect("it is there");
+    let mut slower = Vec::new();
+    for (title, cells) in &times {
+        let start = format!("| {title} | ");
+        let row = recorded.lines().find_map(|line| line.strip_prefix(&start));
+        let row = row.unwrap_or_else(|| panic!("{title} is not in docs/times.md"));
+        let micros = |cell: &str| cell.split(',').next().and_then(|time| time.parse::<f64>().ok());
+        for ((cell, before), product) in cells.iter().zip(row.split(" | ")).zip(PRODUCTS) {
+            let (now, before) = (micros(cell).expect("a time"), micros(before).expect("a time"));
+            if now > 1.03 * before {
+                slower.push(format!("{title} on {product}: {before} us, now {now} us"));
+            }
+        }
+    }
+    assert!(slower.is_empty(), "slower than docs/times.md has it:\n{}", slower.join("\n"));
 }

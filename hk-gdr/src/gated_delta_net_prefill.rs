@@ -13,7 +13,7 @@
 //! | Shapes | mixed_qkv `[t, c]` with c = 2hk+hv v, or mixed_qkvz and mixed_ba as [`fused_qkvzba_split`](crate::fused_qkvzba_split()) has them, conv_weight `[c, w]` with w of 2 to 4, bias `[c]`, A_log, dt_bias `[hv]`, a, b `[t, hv]`, conv_state `[slots, c, >= w-1]`, state `[slots, hv, k, v]` or `[slots, hv, v, k]`, has_initial_state `[n]` -> o `[t, hv, v]`, z `[t, hv, v]`; k from 1 to 256, v from 1 to 512 |
 //! | Dtypes | mixed_qkv, conv_state, o bf16, f16; conv_weight and bias, A_log and dt_bias, a and b bf16, f16, f32 each; states f32, bf16; slots i32, i64; has_initial_state u8 |
 //! | Numerics | those of the parts: the results of the convolution are rounded, and normalised queries and keys; bitwise deterministic |
-//! | Hardware | cdna3, cdna4; eight launches, or nine |
+//! | Hardware | cdna3, cdna4; six launches, or seven |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024); Qwen3-Next |
 //!
 //! ```

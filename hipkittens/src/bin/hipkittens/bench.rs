@@ -2,8 +2,10 @@
 //! GPUs.
 
 mod problems;
+mod roofline;
 
 use std::error::Error;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ use serde_json::{Value, json};
 use crate::check;
 
 use problems::{Launch, Problem, Published, captured, problems};
+use roofline::{Point, roofline};
 
 /// What `hipkittens bench` is asked to do.
 #[derive(Args)]
@@ -41,6 +44,9 @@ pub(crate) struct Request {
     /// there. They are of any HIP program: `hipkittens run --capture DIR -- PROGRAM`.
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
+    /// Draw the problems on the rooflines of the devices, into this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "capture")]
+    svg: Option<PathBuf>,
 }
 
 /// Times the problems on the devices and prints what came out.
@@ -80,13 +86,13 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     if !request.json && devices.iter().any(Device::is_simulated) {
         write!(out, "{MODEL}")?;
     }
-    let mut hashes = Vec::new();
-    for problem in &problems {
+    let (mut hashes, mut points) = (Vec::new(), Vec::new());
+    for (number, problem) in problems.iter().enumerate() {
         if !request.json {
             writeln!(out, "{}", problem.title())?;
         }
-        let fits = |device: &&Device| problem.arch.is_none_or(|arch| arch == device.arch());
-        for device in devices.iter().filter(fits) {
+        let fits = |device: &Device| problem.arch.is_none_or(|arch| arch == device.arch());
+        for (at, device) in devices.iter().enumerate().filter(|(_, device)| fits(device)) {
             let time = Time::of(problem, device)?;
             if request.json {
                 writeln!(out, "{}", time.object(problem, device))?;
@@ -96,6 +102,12 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             // Whoever waits sees what is there.
             out.flush()?;
             hashes.extend(time.hash(device));
+            points.push(Point {
+                number: number + 1,
+                device: at,
+                flops_per_byte: problem.flops / problem.bytes,
+                flops_per_second: problem.flops / time.seconds(),
+            });
         }
     }
     hashes.sort();
@@ -106,6 +118,11 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     out.flush()?;
+    if let Some(file) = &request.svg {
+        let titles: Vec<_> = problems.iter().map(Problem::title).collect();
+        let about = |error| format!("{}: {error}", file.display());
+        fs::write(file, roofline(&points, &titles, &devices)).map_err(about)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

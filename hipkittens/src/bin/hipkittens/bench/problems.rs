@@ -196,8 +196,8 @@ fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
 }
 
 fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
-    let bytes = 2 * (2 * rows * width + width);
-    Problem::new("rmsnorm", format!("bf16 {rows}x{width}"), [0, bytes], move |stream| {
+    let amount = [4 * rows * width, 2 * (2 * rows * width + width)];
+    Problem::new("rmsnorm", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let (x, weight) =
             (normal::<bf16>(stream, &[rows, width])?, normal::<bf16>(stream, &[width])?);
         let mut y = Tensor::empty(stream, &[rows, width])?;
@@ -209,8 +209,8 @@ fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
 }
 
 fn softmax([rows, width]: [usize; 2]) -> Problem {
-    let bytes = 2 * 2 * rows * width;
-    Problem::new("softmax", format!("bf16 {rows}x{width}"), [0, bytes], move |stream| {
+    let amount = [4 * rows * width, 2 * 2 * rows * width];
+    Problem::new("softmax", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let x = normal::<bf16>(stream, &[rows, width])?;
         let mut y = Tensor::<bf16>::empty(stream, &[rows, width])?;
         Ok(Box::new(move || softmax_into(&x, &RowOptions::default(), &mut *y)))
@@ -218,17 +218,13 @@ fn softmax([rows, width]: [usize; 2]) -> Problem {
 }
 
 fn per_token_quant([rows, width]: [usize; 2]) -> Problem {
-    let bytes = 3 * rows * width + 4 * rows;
-    Problem::new(
-        "per_token_quant",
-        format!("bf16 to i8 {rows}x{width}"),
-        [0, bytes],
-        move |stream| {
-            let x = normal::<bf16>(stream, &[rows, width])?;
-            let mut to = Quantised::<i8>::empty(&x, &[rows])?;
-            Ok(Box::new(move || per_token_quant_into(&x, &RowOptions::default(), to.out())))
-        },
-    )
+    let amount = [2 * rows * width, 3 * rows * width + 4 * rows];
+    let shape = format!("bf16 to i8 {rows}x{width}");
+    Problem::new("per_token_quant", shape, amount, move |stream| {
+        let x = normal::<bf16>(stream, &[rows, width])?;
+        let mut to = Quantised::<i8>::empty(&x, &[rows])?;
+        Ok(Box::new(move || per_token_quant_into(&x, &RowOptions::default(), to.out())))
+    })
 }
 
 /// Elements of a head.
@@ -255,9 +251,10 @@ fn mha([batch, tokens, heads, kv_heads]: [usize; 4], causal: bool) -> Problem {
 fn pa_decode([batch, context]: [usize; 2]) -> Problem {
     const PAGE: usize = 16;
     let (heads, kv_heads, pages) = (64, 8, context / PAGE);
-    let bytes = 2 * 2 * batch * HEAD * (context * kv_heads + heads);
+    let flops = 4 * batch * heads * context * HEAD;
+    let amount = [flops, 2 * 2 * batch * HEAD * (context * kv_heads + heads)];
     let shape = format!("bf16 {batch}x{context}, heads {heads}/{kv_heads} of {HEAD}");
-    Problem::new("pa_decode", shape, [0, bytes], move |stream| {
+    Problem::new("pa_decode", shape, amount, move |stream| {
         let q = normal::<bf16>(stream, &[batch, heads, HEAD])?;
         let of = || normal::<bf16>(stream, &[batch * pages, kv_heads, PAGE, HEAD]);
         let (k, v) = (of()?, of()?);
@@ -277,9 +274,11 @@ fn pa_decode([batch, context]: [usize; 2]) -> Problem {
 fn chunk(tokens: usize) -> Problem {
     let (heads, value_heads) = (2, 4);
     let rows = tokens * HEAD;
+    // Of the rule token after token: to decay, to ask, to learn, to read.
+    let flops = 7 * rows * value_heads * HEAD;
     let bytes = 2 * rows * 2 * (heads + value_heads) + 2 * 4 * tokens * value_heads;
     let shape = format!("bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
-    Problem::new("chunk_gated_delta_rule", shape, [0, bytes], move |stream| {
+    Problem::new("chunk_gated_delta_rule", shape, [flops, bytes], move |stream| {
         let of = |heads| tensor::<bf16>(stream, Draw::Scaled(-4), &[1, tokens, heads, HEAD]);
         let (q, k, v) = (of(heads)?, of(heads)?, of(value_heads)?);
         let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
@@ -298,7 +297,8 @@ fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
     let elements: usize = shape.iter().product();
     // Blocks of 16 on and below the diagonal are read.
     let bytes = 4 * (elements * 10 / 16 + elements);
-    Problem::new("solve_tril", format!("f32 {tokens}x{heads}x64"), [0, bytes], move |stream| {
+    let amount = [elements * 64 / 3, bytes];
+    Problem::new("solve_tril", format!("f32 {tokens}x{heads}x64"), amount, move |stream| {
         let a = tensor::<f32>(stream, Draw::Scaled(-4), &shape)?;
         let mut ai = Tensor::<f32>::empty(stream, &shape)?;
         Ok(Box::new(move || solve_tril_into(&a, &SolveTrilOptions::default(), &mut *ai)))
@@ -307,11 +307,12 @@ fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
 
 /// Of the logits of a model's router, such as DeepSeek-V3's.
 fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
-    let bytes = 2 * tokens * experts + 8 * tokens * k;
+    // A comparison of each logit.
+    let amount = [tokens * experts, 2 * tokens * experts + 8 * tokens * k];
     Problem::new(
         "moe_topk",
         format!("bf16 {tokens}x{experts}, {k} of them"),
-        [0, bytes],
+        amount,
         move |stream| {
             let x = normal::<bf16>(stream, &[tokens, experts])?;
             let mut y_vals = Tensor::<f32>::empty(stream, &[tokens, k])?;
