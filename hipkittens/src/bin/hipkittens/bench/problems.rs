@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hk_attn::{
-    AttentionOptions, MhaOut, PaDecodeOptions, PaDecodeOut, mha_fwd_into, pa_decode_into,
+    Angles, AttentionOptions, MhaOut, PaDecodeOptions, PaDecodeOut, RopeLayout, RopeOptions,
+    mha_fwd_into, pa_decode_into, rope_into,
 };
 use hk_core::capture::{captured_arch, replay};
-use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
 use hk_core::op::product::Element8;
 use hk_core::op::rows::RowOptions;
 use hk_core::{Arch, Device, Result, Stream, Tensor};
@@ -17,9 +18,14 @@ use hk_gdr::{
     ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, SolveTrilOptions, chunk_gated_delta_rule,
     solve_tril_into,
 };
-use hk_gemm::{GemmOptions, gemm_a8w8_into, gemm_a16w16_into};
-use hk_moe::{MoeTopkOptions, MoeTopkOut, moe_topk_into};
-use hk_norm::{RmsnormOptions, RmsnormOut, rmsnorm_into, softmax_into};
+use hk_gemm::{GemmOptions, gemm_a8w8_into, gemm_a16w16_into, gemm_afp4wfp4_into};
+use hk_moe::{
+    DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, Router, moe_topk_into,
+};
+use hk_norm::{
+    GatedOptions, LayernormOut, RmsnormOptions, RmsnormOut, TopkOut, layernorm_into, rmsnorm_into,
+    silu_and_mul_into, softmax_into, topk_into,
+};
 use hk_quant::{Quantised, per_token_quant_into};
 use hk_ref::Draw;
 
@@ -153,9 +159,14 @@ pub(super) fn problems() -> Vec<Problem> {
         gemm([1, 57_344, 8192]),
         gemm_fp8([8192; 3]).published("mi355x", 330.4, "HipKittens"),
         gemm_fp8([64, 7168, 4096]),
+        gemm_mxfp4([16_384, 8192, 28_672]).published("mi355x", 1325.6, "AITER"),
         rmsnorm([32_768, 512]).published("mi350x", 11.44, "Triton"),
         rmsnorm([65_536, 128]).published("mi325x", 21.8, "AITER"),
         rmsnorm([16_384, 8192]),
+        layernorm([65_536, 128]).published("mi325x", 25.6, "AITER"),
+        silu_and_mul([16_384, 14_336]),
+        rope([16, 32, 4096]).published("mi325x", 329.9, "HipKittens"),
+        topk([4096, 256, 10]).published("mi325x", 39.1, "AITER"),
         softmax([65_536, 128]).published("mi325x", 47.2, "PyTorch"),
         softmax([4096, 8192]),
         per_token_quant([16_384, 7168]),
@@ -165,6 +176,7 @@ pub(super) fn problems() -> Vec<Problem> {
         chunk(8192),
         solve_tril([8192, 32]),
         moe_topk([4096, 256, 8]),
+        fused_moe([1024, 2048, 768]),
     ]
 }
 
@@ -195,6 +207,20 @@ fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
     })
 }
 
+fn gemm_mxfp4([m, n, k]: [usize; 3]) -> Problem {
+    let amount = [2 * m * n * k, (m + n) * k * 17 / 32 + 2 * m * n];
+    Problem::new("gemm_afp4wfp4", format!("mxfp4 {m}x{n}x{k}"), amount, move |stream| {
+        let codes = |rows| tensor::<F4x2E2M1>(stream, Draw::Codes, &[rows, k]);
+        let (x, w) = (codes(m)?, codes(n)?);
+        let scales = |rows| tensor::<E8M0>(stream, Draw::Powers(-2, 2), &[rows, k / 32]);
+        let (x_scale, w_scale) = (scales(m)?, scales(n)?);
+        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
+        Ok(Box::new(move || {
+            gemm_afp4wfp4_into(&x, &w, &x_scale, &w_scale, &GemmOptions::default(), &mut y)
+        }))
+    })
+}
+
 fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
     let amount = [4 * rows * width, 2 * (2 * rows * width + width)];
     Problem::new("rmsnorm", format!("bf16 {rows}x{width}"), amount, move |stream| {
@@ -204,6 +230,60 @@ fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
         Ok(Box::new(move || {
             let out = RmsnormOut { y: &mut *y, rstd: None };
             rmsnorm_into(&x, &weight, 1e-6, &RmsnormOptions::default(), out)
+        }))
+    })
+}
+
+fn layernorm([rows, width]: [usize; 2]) -> Problem {
+    let amount = [6 * rows * width, 2 * 2 * (rows * width + width)];
+    Problem::new("layernorm", format!("bf16 {rows}x{width}"), amount, move |stream| {
+        let of = |shape: &[usize]| normal::<bf16>(stream, shape);
+        let (x, weight, bias) = (of(&[rows, width])?, of(&[width])?, of(&[width])?);
+        let mut y = Tensor::empty(stream, &[rows, width])?;
+        Ok(Box::new(move || {
+            let out = LayernormOut { y: &mut *y, mean: None, rstd: None };
+            let (weight, bias) = (Some(&*weight), Some(&*bias));
+            layernorm_into(&x, weight, bias, 1e-6, &RowOptions::default(), out)
+        }))
+    })
+}
+
+/// Rows of gates, then of what they let through.
+fn silu_and_mul([rows, width]: [usize; 2]) -> Problem {
+    let amount = [4 * rows * width, 2 * 3 * rows * width];
+    Problem::new("silu_and_mul", format!("bf16 {rows}x{width}"), amount, move |stream| {
+        let x = normal::<bf16>(stream, &[rows, 2 * width])?;
+        let mut y = Tensor::empty(stream, &[rows, width])?;
+        Ok(Box::new(move || silu_and_mul_into(&x, &GatedOptions::default(), &mut *y)))
+    })
+}
+
+fn rope([batch, heads, tokens]: [usize; 3]) -> Problem {
+    let shape = [batch, heads, tokens, HEAD];
+    let elements: usize = shape.iter().product();
+    let amount = [3 * elements, 2 * (2 * elements + tokens * HEAD)];
+    let title = format!("bf16 {batch}x{heads}x{tokens}x{HEAD}");
+    Problem::new("rope", title, amount, move |stream| {
+        let x = normal::<bf16>(stream, &shape)?;
+        let table = normal::<bf16>(stream, &[tokens, HEAD / 2])?;
+        let mut y = Tensor::empty(stream, &shape)?;
+        Ok(Box::new(move || {
+            let angles = Angles::tables(&table, &table);
+            rope_into(&x, RopeLayout::Bhsd, &angles, &RopeOptions::default(), &mut *y)
+        }))
+    })
+}
+
+fn topk([rows, width, k]: [usize; 3]) -> Problem {
+    // A comparison of each number.
+    let amount = [rows * width, 2 * rows * width + 10 * rows * k];
+    Problem::new("topk", format!("bf16 {rows}x{width}, {k} of them"), amount, move |stream| {
+        let x = normal::<bf16>(stream, &[rows, width])?;
+        let mut values = Tensor::empty(stream, &[rows, k])?;
+        let mut indices = Tensor::<i64>::empty(stream, &[rows, k])?;
+        Ok(Box::new(move || {
+            let out = TopkOut { values: &mut *values, indices: &mut *indices };
+            topk_into(&x, k, &RowOptions::default(), out)
         }))
     })
 }
@@ -323,4 +403,21 @@ fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
             }))
         },
     )
+}
+
+/// Of Qwen3-30B-A3B: 8 of 128 experts.
+fn fused_moe([tokens, hidden, inner]: [usize; 3]) -> Problem {
+    let (experts, chosen) = (128, 8);
+    let weights = experts * 3 * inner * hidden;
+    let amount = [2 * tokens * chosen * 3 * inner * hidden, 2 * (weights + 2 * tokens * hidden)];
+    let title = format!("bf16 {tokens}x{hidden}, {chosen} of {experts} experts of {inner}");
+    Problem::new("fused_moe", title, amount, move |stream| {
+        let w1 = normal::<bf16>(stream, &[experts, 2 * inner, hidden])?;
+        let w2 = normal::<bf16>(stream, &[experts, hidden, inner])?;
+        let mut layer = FusedMoe::new(FusedMoeConfig::qwen3(), DenseWeights::new(w1, w2), tokens)?;
+        let x = normal::<bf16>(stream, &[tokens, hidden])?;
+        let logits = normal::<f32>(stream, &[tokens, experts])?;
+        let mut y = Tensor::<bf16>::empty(stream, &[tokens, hidden])?;
+        Ok(Box::new(move || layer.forward_into(&x, Router::Logits(&logits), None, &mut *y)))
+    })
 }
