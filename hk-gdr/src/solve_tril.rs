@@ -9,8 +9,8 @@
 //! |---|---|
 //! | Shapes | A `[b, t, hv, c]` -> Ai alike; c is 16, 32 or 64; any strides of all but the innermost dimension |
 //! | Dtypes | A f32; Ai bf16, f16, f32; bounds i32, i64 |
-//! | Numerics | forward substitution in f32, rounded once at the store; bitwise deterministic; a NaN spoils at most its row and later ones of its chunk and head |
-//! | Hardware | cdna3, cdna4; each element is read once and written once, 16 bytes of f32 to a lane |
+//! | Numerics | in f32: blocks of 16 on the diagonal by forward substitution, those below by matrix instructions; rounded once at the store; bitwise deterministic; a NaN spoils at most its row and later ones of its chunk and head |
+//! | Hardware | cdna3, cdna4; blocks of 16 by 16 on and below the diagonal are read once, all elements written once, 16 bytes of f32 to a lane |
 //! | Source | Yang, Wang, Zhang, Shen and Kim, "Parallelizing Linear Transformers with the Delta Rule over Sequence Length" (2024) |
 //!
 //! ```
