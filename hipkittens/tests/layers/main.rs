@@ -11,6 +11,7 @@ use hk_sim::{HipError, Options, capi};
 use ndarray::Array2;
 
 mod gpt_oss;
+mod qwen3_next;
 
 /// Looks for every kind of fault from here on.
 fn sanitized() {
