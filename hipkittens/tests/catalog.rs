@@ -96,3 +96,12 @@ fn every_core_has_its_files() {
     }
     assert!(cores > 0, "there are kernels");
 }
+
+#[test]
+fn no_kernel_takes_device_memory_for_what_may_be_lds() {
+    let kernels = objects(&["kernels"]);
+    let flat = kernels.iter().filter(|kernel| kernel["flat_accesses"] != 0);
+    let flat: Vec<_> =
+        flat.map(|kernel| format!("{} {}", kernel["kernel"], kernel["tile"])).collect();
+    assert!(!kernels.is_empty() && flat.is_empty(), "flat accesses: {}", flat.join(", "));
+}

@@ -37,7 +37,7 @@ __device__ inline void copy_row(const NewRows& from, const KeyRows& to, u64 at, 
                                                head * from.head);
 #pragma unroll 1
   for (u32 column = lane_id(); column < to.width; column += wave_size) {
-    reinterpret_cast<T*>(at)[column] = source[column];
+    arch::store_global<T>(at + column * sizeof(T), arch::load_global<T>(source + column));
   }
 }
 

@@ -43,7 +43,9 @@ namespace {
 template <class T>
 __device__ inline void copy_row(T* to, const T* from, u32 width) {
 #pragma unroll 1
-  for (u32 column = lane_id(); column < width; column += wave_size) to[column] = from[column];
+  for (u32 column = lane_id(); column < width; column += wave_size) {
+    arch::store_global<T>(to + column, arch::load_global<T>(from + column));
+  }
 }
 
 // Rotates what is behind the first `rank` columns of a row, and copies what is not rotated.
@@ -62,9 +64,9 @@ __device__ inline void rotate_row(const MlaRowsArgs& in, u32 sequence, const T* 
       sin = to_f32(row[half + pair]);
     });
     const u32 i = in.interleaved ? 2 * pair : pair, j = in.interleaved ? i + 1 : i + half;
-    const f32 x = to_f32(from[i]), y = to_f32(from[j]);
-    to[i] = round_to<T>(x * cos - y * sin);
-    to[j] = round_to<T>(y * cos + x * sin);
+    const f32 x = to_f32(arch::load_global<T>(from + i)), y = to_f32(arch::load_global<T>(from + j));
+    arch::store_global<T>(to + i, round_to<T>(x * cos - y * sin));
+    arch::store_global<T>(to + j, round_to<T>(y * cos + x * sin));
   }
   copy_row(to + in.rotary, from + in.rotary, in.width - in.rank - in.rotary);
 }

@@ -4,6 +4,7 @@
 // A wave has 64 pieces of the results' rows, or those of several short rows, and takes the same of rows
 // further on in turn: where its pieces come from is found once. A piece is as wide as all places where
 // one can be are aligned, up to 16 bytes.
+#include "hk/arch/global_memory.h"
 #include "hk/types.h"
 #include "hk/wave.h"
 
@@ -61,11 +62,11 @@ __device__ inline void copy_rows(const Piece* from, i64 from_stride, Piece* to, 
     const u32 left = rows - row;
 #pragma unroll
     for (u32 i = 0; i < split_batch; ++i) {
-      if (i * step < left) pieces[i] = from[i * from_stride];
+      if (i * step < left) pieces[i] = arch::load_global<Piece>(from + i * from_stride);
     }
 #pragma unroll
     for (u32 i = 0; i < split_batch; ++i) {
-      if (i * step < left) __builtin_nontemporal_store(pieces[i], to + i * to_stride);
+      if (i * step < left) arch::store_global_once<Piece>(to + i * to_stride, pieces[i]);
     }
     from += split_batch * from_stride;
     to += split_batch * to_stride;

@@ -430,9 +430,8 @@ struct attention_block {
     if constexpr (plain) {
       static_for<width_slices>([&](auto s) {
         const u32 column = s.value * 32 + lane_id() / 16 * 8;
-        using chunk = vec_in_memory<u32, 4, 2>;
         q[n.value][s.value] =
-            column < in.width ? *reinterpret_cast<const chunk*>(at + column * 2) : bits128(0);
+            column < in.width ? bits128(arch::load_global<u32, 4, 2>(at + column * 2)) : bits128(0);
       });
       return;
     }

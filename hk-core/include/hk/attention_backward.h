@@ -178,9 +178,8 @@ struct backward_block {
         const u64 at = row_address(source, from, rows_of_head(from, sequence, of_head), place);
         static_for<slices.value>([&](auto s) {
           const u32 column = s.value * 32 + lane_id() / 16 * 8;
-          using chunk = vec_in_memory<u32, 4, 2>;
           to[n.value][s.value] = column < from.width
-                                     ? *reinterpret_cast<const chunk*>(at + column * 2)
+                                     ? bits128(arch::load_global<u32, 4, 2>(at + column * 2))
                                      : bits128(0);
         });
       };

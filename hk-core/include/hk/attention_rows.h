@@ -5,6 +5,7 @@
 // Nothing outside of a tensor is read, whatever pages, tokens and lengths are.
 #pragma once
 
+#include "hk/arch/global_memory.h"
 #include "hk/arch/lds_loads.h"
 #include "hk/indices.h"
 #include "hk/operand.h"
@@ -84,8 +85,8 @@ __device__ inline bits128 load_chunk(const KeyRows& rows, u64 row, u32 column) {
   bits128 bits = 0;
   if (rows.whole) {
     if (left == 0) return bits;
-    if (!is_narrow) return *reinterpret_cast<const vec_in_memory<u32, 4, 2>*>(at);
-    const auto half = *reinterpret_cast<const vec_in_memory<u32, 2, 1>*>(at);
+    if (!is_narrow) return arch::load_global<u32, 4, 2>(at);
+    const auto half = arch::load_global<u32, 2, 1>(at);
     return {half[0], half[1], 0, 0};
   }
   vec<u64, 2> halves = 0;
@@ -95,8 +96,8 @@ __device__ inline bits128 load_chunk(const KeyRows& rows, u64 row, u32 column) {
     const u32 group = (column + i) / rows.group_size;
     const u64 element =
         row + group * rows.group + (column + i - group * rows.group_size) * rows.element;
-    const u64 value = is_narrow ? *reinterpret_cast<const u8*>(element)
-                                : *reinterpret_cast<const u16*>(element);
+    const u64 value =
+        is_narrow ? arch::load_global<u8>(element) : arch::load_global<u16>(element);
     const u32 shift = i * bits_of_one;
     halves[0] |= shift < 64 ? value << shift : 0;
     halves[1] |= shift < 64 ? 0 : value << (shift - 64);
@@ -169,10 +170,9 @@ __device__ inline row_place find_row(const KeySource& source, const key_sequence
   row = row < sequence.length ? row : sequence.length - 1;
   if (source.pages.base == nullptr) return {static_cast<u32>(sequence.start) + row, 0};
   const u32 number = static_cast<u64>(row) * source.page_multiplier >> source.page_shift;
-  const i64 at = sequence.start + number;
-  const u32 page = source.pages.is_64
-                       ? static_cast<u32>(static_cast<const i64*>(source.pages.base)[at])
-                       : static_cast<const u32*>(source.pages.base)[at];
+  const u64 list = reinterpret_cast<u64>(source.pages.base), at = sequence.start + number;
+  const u32 page = source.pages.is_64 ? static_cast<u32>(arch::load_global<u64>(list + at * 8))
+                                      : arch::load_global<u32>(list + at * 4);
   return {page, row - number * source.page_size};
 }
 __device__ inline u64 row_address(const KeySource& source, const KeyRows& rows, u64 base,
@@ -237,12 +237,11 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
       static_for<loads>([&](auto i) {
         const u32 column = spot_of<i.value>().column;
         const u64 at = row_address(source, of, base, place[i.value]) + column * 2;
-        using chunk = vec_in_memory<u32, 4, 2>;
         // Without a branch where rows have all columns of the tile.
         if (of.width == Width) {
-          loaded[i.value] = *reinterpret_cast<const chunk*>(at);
+          loaded[i.value] = arch::load_global<u32, 4, 2>(at);
         } else {
-          loaded[i.value] = column < of.width ? *reinterpret_cast<const chunk*>(at) : bits128(0);
+          loaded[i.value] = column < of.width ? bits128(arch::load_global<u32, 4, 2>(at)) : bits128(0);
         }
       });
     } else {

@@ -2,6 +2,7 @@
 // layouts. Nothing is accessed outside of a list or a cache, whatever the indices are.
 #pragma once
 
+#include "hk/arch/global_memory.h"
 #include "hk/indices.h"
 #include "hk/quant.h"
 
@@ -55,12 +56,11 @@ __device__ inline i64 element_offset(const SlotMap& map, u32 element) {
 // N elements in memory that are adjacent, and aligned as one of them is.
 template <class T, int N>
 __device__ inline vec<T, N> load_elements(const T* from) {
-  return *reinterpret_cast<const vec_in_memory<T, N, sizeof(T)>*>(from);
+  return arch::load_global<T, N, sizeof(T)>(from);
 }
 template <class T, int N>
 __device__ inline void store_elements(T* to, vec<T, N> elements) {
-  __builtin_nontemporal_store(elements,
-                              reinterpret_cast<vec_in_memory<T, N, sizeof(T)>*>(to));
+  arch::store_global_once<T, N, sizeof(T)>(to, elements);
 }
 
 // As above, `stride` apart.

@@ -1,6 +1,7 @@
 // Elements of a lane in global memory, of which some may not be there, any distance apart.
 #pragma once
 
+#include "hk/arch/global_memory.h"
 #include "hk/hip.h"
 
 namespace hk {
@@ -8,11 +9,11 @@ namespace hk {
 // N adjacent elements, aligned as one of them is.
 template <class T, int N>
 __device__ inline vec<T, N> load_adjacent(const T* from) {
-  return *reinterpret_cast<const vec_in_memory<T, N, sizeof(T)>*>(from);
+  return arch::load_global<T, N, sizeof(T)>(from);
 }
 template <class T, int N>
 __device__ inline void store_adjacent(T* to, vec<T, N> values) {
-  __builtin_nontemporal_store(values, reinterpret_cast<vec_in_memory<T, N, sizeof(T)>*>(to));
+  arch::store_global_once<T, N, sizeof(T)>(to, values);
 }
 
 // The first `count` of N elements, `stride` apart, and the last of them again in the place of others;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hk_core::kernel::{Kernel, TileConfig};
 use hk_sim::counters::Classes;
-use hk_sim::object::CodeObject;
+use hk_sim::object::{CodeObject, Placed};
 use serde_json::json;
 
 use crate::registry;
@@ -36,7 +36,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
                     let object = CodeObject::parse(&tile.image.unpack()?)?;
                     let code = Classes::of_code(&object, tile.symbol);
-                    rows.push(Row { package: set.package, kernel, tile, code });
+                    let is_flat = |placed: &Placed| placed.inst.info.base().starts_with("flat_");
+                    let placed = object.instructions(tile.symbol);
+                    let flat = placed.into_iter().filter(is_flat).count();
+                    rows.push(Row { package: set.package, kernel, tile, code, flat });
                 }
             }
         }
@@ -63,9 +66,11 @@ struct Row {
     kernel: &'static Kernel,
     tile: &'static TileConfig,
     code: Classes,
+    /// Accesses to memory that may be LDS, for which waits for LDS wait.
+    flat: usize,
 }
 
-fn object(Row { package, kernel, tile, code }: &Row) -> serde_json::Value {
+fn object(Row { package, kernel, tile, code, flat }: &Row) -> serde_json::Value {
     let r = &tile.resources;
     json!({
         "crate": package,
@@ -83,6 +88,7 @@ fn object(Row { package, kernel, tile, code }: &Row) -> serde_json::Value {
         "object_bytes": tile.image.size,
         "embedded_bytes": tile.image.packed.len(),
         "instructions": code,
+        "flat_accesses": flat,
     })
 }
 
@@ -108,7 +114,7 @@ fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         "VMEM",
         "waits",
     )?;
-    for Row { package, kernel, tile, code } in rows {
+    for Row { package, kernel, tile, code, .. } in rows {
         let r = &tile.resources;
         writeln!(
             out,
