@@ -3,14 +3,17 @@
 //! Which level has the lines that a workgroup asks for first follows from footprints. Let `D(n)` be
 //! the distinct lines of `n` workgroups. It is measured for samples and continued as `D(1) n^a`:
 //! for neighbours on one XCD, which gives what the L2 must fetch for all that run at once, and for
-//! workgroups all over the grid, which gives what the launch takes from HBM. A line that a workgroup
-//! asks for again is taken to be in the L2.
+//! workgroups all over the grid, which gives what the launch takes from HBM. Where workgroups share rows and
+//! columns, few samples hardly meet and the second goes on too steeply, so it ends at the size of the
+//! allocations that are read. A line that a workgroup asks for again is taken to be in the L2.
 //!
 //! Latency under load comes from the servers: each compute unit has its share of every rate, and its
 //! requests take turns. There is no further term for queues.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use hk_sim::exec::Dispatch;
+use hk_sim::mem::Mapping;
 use hk_sim::trace::{AccessKind, Counter, GroupTrace, LINE};
 
 use crate::Parameters;
@@ -52,15 +55,29 @@ fn growth(groups: &[&HashSet<u64>]) -> (f64, f64) {
     (single, exponent.clamp(0.0, 1.0))
 }
 
+/// Lines of the allocations that these lines are in: a launch has no more. Infinite if a line is in none of
+/// them, as those of private memory.
+fn allocated(sets: &[HashSet<u64>], regions: &[Mapping]) -> f64 {
+    let region_of = |line: &u64| {
+        let address = line * LINE;
+        let behind = regions.partition_point(|region| region.base <= address);
+        let at = behind.checked_sub(1)?;
+        (address < regions[at].base + regions[at].mapped).then_some(at)
+    };
+    let found: Option<BTreeSet<usize>> = sets.iter().flatten().map(region_of).collect();
+    let lines = |at: usize| regions[at].len.div_ceil(LINE) as f64;
+    found.map_or(f64::INFINITY, |found| found.into_iter().map(lines).sum())
+}
+
 impl Shares {
-    /// Shares of a launch of `groups` workgroups on `xcds` XCDs, with `at_once` on each at a time.
-    /// The first `neighbours` traces are of one XCD; with `warm`, what the MALL can hold is there.
+    /// Shares of a launch of `groups` workgroups, with `at_once` on each XCD at a time. The first `neighbours`
+    /// traces are of one XCD; with `warm`, what the MALL can hold is there.
     pub(crate) fn of(
+        dispatch: &Dispatch,
         traces: &[GroupTrace],
         neighbours: usize,
         groups: u64,
         at_once: f64,
-        xcds: f64,
         warm: bool,
         by: &Parameters,
     ) -> Self {
@@ -74,13 +91,15 @@ impl Shares {
         }
         let groups = groups as f64;
         let beyond_l2 = at_once.max(1.0).powf(near - 1.0);
-        let footprint = average * groups.powf(far);
+        let footprint = (average * groups.powf(far)).min(allocated(&sets, &dispatch.regions));
         let requests = average * groups * beyond_l2;
         let bytes = footprint * LINE as f64;
         let room = by.mall_effective * f64::from(1 << 20);
+        let xcds = f64::from(dispatch.product.xcds);
+        let at_once = (at_once * xcds * average * beyond_l2).min(footprint) * LINE as f64;
         let beyond_mall = if bytes <= room && warm {
             0.0
-        } else if at_once * xcds * average * LINE as f64 * beyond_l2 <= room {
+        } else if at_once <= room {
             // What runs at once shares through the MALL what its XCDs do not.
             (footprint / requests).min(1.0)
         } else {

@@ -179,7 +179,7 @@ pub fn predict(
     let per_xcd = active.div_ceil(u64::from(product.xcds)) as f64;
     let per_unit = groups.div_ceil(units);
     let at_once = (per_xcd * f64::from(resident)).min((groups as f64 / xcds).ceil());
-    let shares = Shares::of(traces, neighbours, groups, at_once, xcds, warm, by);
+    let shares = Shares::of(dispatch, traces, neighbours, groups, at_once, warm, by);
     let waves = f64::from(block.div_ceil(64));
     // The launcher of an XCD goes round its units.
     let interval = waves * per_xcd / by.wave_launch;

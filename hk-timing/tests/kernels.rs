@@ -272,6 +272,30 @@ fn streams_are_bounded_by_memory() {
 }
 
 #[test]
+fn a_launch_reads_no_more_from_memory_than_there_is() {
+    // Of a square of workgroups each reads the block of its row and the block of its column.
+    let address = |block: &str, to: u32| {
+        format!(
+            "{block}\ns_lshl_b32 s3, s3, 12\nv_lshlrev_b32 v1, 4, v0\nv_add_u32 v1, s3, v1\n\
+             v_mov_b32 v{high}, s1\nv_add_co_u32 v{to}, vcc, s0, v1\n\
+             v_addc_co_u32 v{high}, vcc, 0, v{high}, vcc\n\
+             global_load_dwordx4 v[{}:{}], v[{to}:{high}], off\n",
+            to + 8,
+            to + 11,
+            high = to + 1,
+        )
+    };
+    let (row, column) = ("s_and_b32 s3, s2, 63", "s_lshr_b32 s3, s2, 6\ns_add_u32 s3, s3, 64");
+    let body = address(row, 4) + &address(column, 20) + "s_waitcnt vmcnt(0)\n";
+    for product in ["mi300x", "mi355x"] {
+        let kernel = Kernel::new(product, body.clone()).groups(64 * 64, 4);
+        let kernel = Kernel { buffer: 128 << 12, warm: false, ..kernel };
+        let (found, all) = (kernel.predict().bytes[2], kernel.buffer as f64);
+        assert!((0.9..1.1).contains(&(found / all)), "{product}: {found} of {all}");
+    }
+}
+
+#[test]
 fn cycles_of_waves_are_issue_and_stalls() {
     let barriers = "ds_read_b32 v20, v8\ns_waitcnt lgkmcnt(0)\ns_barrier\n";
     let mut kernel = Kernel::new("mi325x", repeated(&zeros(), barriers, 20)).groups(700, 8);

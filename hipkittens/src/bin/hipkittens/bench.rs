@@ -283,3 +283,39 @@ fn measure(stream: &Stream, mut launch: Launch) -> hk_core::Result<Duration> {
     times.sort();
     Ok(times[REPEATS / 2])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// What a GPU would do; events of a simulated device are of the host's clock.
+    #[test]
+    fn events_around_repeated_launches_are_a_time() {
+        let device = Device::open("sim:mi355x").expect("it is simulated");
+        let stream = device.new_stream().expect("a stream");
+        let all = problems();
+        let problem = all.iter().find(|of| of.title() == "moe_topk bf16 4096x256, 8 of them");
+        let problem = problem.expect("it is one of them");
+        let mut launch = (problem.prepare)(&stream).expect("it is ready");
+        let launched = Rc::new(Cell::new(0));
+        let count = Rc::clone(&launched);
+        let start = Instant::now();
+        let counted = Box::new(move || {
+            count.set(count.get() + 1);
+            launch()
+        });
+        let time = measure(&stream, counted).expect("it is timed");
+        assert_eq!(launched.get(), WARM_UP + REPEATS);
+        // The median and all that are longer are within what passed.
+        assert!(time > Duration::ZERO && time * (REPEATS / 2) as u32 <= start.elapsed());
+        let object = Time::Device(time).object(problem, &device);
+        assert_eq!(object["source"], "events");
+        assert_eq!(object["seconds"], time.as_secs_f64());
+        // What only the model knows is not there.
+        assert!(object["limit"].is_null() && object["kernels"].is_null());
+    }
+}

@@ -153,8 +153,16 @@ pub(super) fn problems() -> Vec<Problem> {
             1399.2,
             "hipBLASLt",
         ),
-        gemm([4096; 3]),
-        gemm([2048; 3]).published("mi325x", 57.6, "HipKittens"),
+        gemm([4096; 3]).published("mi325x", 183.0, "hipBLASLt").published(
+            "mi355x",
+            97.3,
+            "HipKittens",
+        ),
+        gemm([2048; 3]).published("mi325x", 57.6, "HipKittens").published(
+            "mi355x",
+            25.8,
+            "HipKittens",
+        ),
         gemm([16, 8192, 8192]),
         gemm([1, 57_344, 8192]),
         gemm_fp8([8192; 3]).published("mi355x", 330.4, "HipKittens"),
