@@ -1,0 +1,29 @@
+//! The pictures of `docs/`: layouts of tiles, LDS and lanes as the code has them, which
+//! `HIPKITTENS_BLESS=1` draws anew. Small kernels include the tile library, or a kernel's own source, run
+//! on the simulator, and say what is where; nothing of a layout is written down here a second time.
+
+mod attention;
+#[cfg(feature = "cdna4")]
+mod flow;
+mod gpu;
+mod layout;
+mod product;
+mod scan;
+mod svg;
+
+use std::path::Path;
+
+/// The chips, by the names that pictures give them.
+const CHIPS: [&str; 2] = ["MI325X", "MI355X"];
+
+/// Compares a picture with that of the documentation, or stores it there.
+#[track_caller]
+fn drawn(name: &str, picture: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    if std::env::var_os("HIPKITTENS_BLESS").is_some() {
+        std::fs::write(&file, picture).expect("it can be written");
+        return;
+    }
+    let stored = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(stored == picture, "docs/{name} is not what the code does; HIPKITTENS_BLESS=1 draws it");
+}
