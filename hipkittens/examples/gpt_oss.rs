@@ -18,7 +18,7 @@ use hipkittens::moe::{
     F4x2E2M1, FusedMoe, FusedMoeConfig, MxMatrices, Mxfp4Weights, Router, SharedExpert,
 };
 use hipkittens::norm::{RmsnormOptions, RmsnormOut, rmsnorm_into};
-use hipkittens::{Device, Result, Stream, Tensor, bf16, dtype::Element};
+use hipkittens::{Device, Error, Result, Stream, Tensor, bf16, dtype::Element};
 use hk_ref::Draw;
 
 // Of GPT-OSS 20B: 2880, 64, 8, 64, 32, 2880, 128 and 24.
@@ -181,7 +181,15 @@ impl Step {
     }
 
     /// Takes the tokens at these positions, as many of each sequence as there were first.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the cache has not as many positions.
     pub(crate) fn write(&mut self, x: &[bf16], ranges: &[Range<usize>; SEQUENCES]) -> Result<()> {
+        let most = ranges.iter().map(|range| range.end).max().unwrap_or_default();
+        if most > CONTEXT {
+            let constraint = format!("within the {CONTEXT} positions of the cache");
+            return Err(Error::value("Step::write", "ranges", constraint, format!("{ranges:?}")));
+        }
         let pages = self.pages.to_vec()?;
         let each = |(b, range): (usize, &Range<usize>)| range.clone().map(move |at| (b, at));
         let tokens: Vec<_> = ranges.iter().enumerate().flat_map(each).collect();
@@ -327,7 +335,7 @@ pub(crate) fn main() -> Result<()> {
         model.forward(step, caches)?;
         let y: Vec<_> = step.x.to_vec()?.into_iter().map(f32::from).collect();
         println!("positions {ranges:?}: {:.2} s", start.elapsed().as_secs_f64());
-        Ok::<_, hipkittens::Error>(y)
+        Ok::<_, Error>(y)
     };
     let prompts = [0..21, 0..9];
     let mut caches = Model::caches(&stream)?;

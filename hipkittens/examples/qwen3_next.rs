@@ -27,7 +27,7 @@ use hipkittens::norm::{
     Activation, RmsnormOptions, RmsnormOut, RowOptions, activation_inplace, fused_mul_add_inplace,
     rmsnorm_into, silu_inplace,
 };
-use hipkittens::{Device, Result, Stream, Tensor, TensorSlice, bf16, dtype::Element};
+use hipkittens::{Device, Error, Result, Stream, Tensor, TensorSlice, bf16, dtype::Element};
 use hk_ref::Draw;
 
 // Of Qwen3-Next 80B-A3B: 2048; 16, 32 and 128; 16, 2, 256 and 64; 512 and 512. Of its 48 layers, every
@@ -274,7 +274,7 @@ impl Step {
         let prompts = || {
             let schedule = PrefillSchedule::new(stream, &bounds, CHUNK)?;
             let has_initial_state = Tensor::filled(stream, &[SEQUENCES], 0u8)?;
-            Ok::<_, hipkittens::Error>(Prompts { schedule, has_initial_state })
+            Ok::<_, Error>(Prompts { schedule, has_initial_state })
         };
         let rows = |width| Tensor::empty(stream, &[tokens, width]);
         let heads = |heads, width| Tensor::empty(stream, &[tokens, heads, width]);
@@ -308,7 +308,15 @@ impl Step {
     }
 
     /// Takes the tokens at these positions, as many of each sequence as there were first.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the cache has not as many positions.
     pub(crate) fn write(&mut self, x: &[bf16], ranges: &[Range<usize>; SEQUENCES]) -> Result<()> {
+        let most = ranges.iter().map(|range| range.end).max().unwrap_or_default();
+        if most > CONTEXT {
+            let constraint = format!("within the {CONTEXT} positions of the cache");
+            return Err(Error::value("Step::write", "ranges", constraint, format!("{ranges:?}")));
+        }
         let pages = self.pages.to_vec()?;
         let each = |(b, range): (usize, &Range<usize>)| range.clone().map(move |at| (b, at));
         let tokens: Vec<_> = ranges.iter().enumerate().flat_map(each).collect();
@@ -453,7 +461,7 @@ pub(crate) fn main() -> Result<()> {
         model.forward(step, memory)?;
         let y: Vec<_> = step.x.to_vec()?.into_iter().map(f32::from).collect();
         println!("positions {ranges:?}: {:.2} s", start.elapsed().as_secs_f64());
-        Ok::<_, hipkittens::Error>(y)
+        Ok::<_, Error>(y)
     };
     let prompts = [0..21, 0..9];
     let mut memory = Model::memory(&stream)?;

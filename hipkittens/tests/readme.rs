@@ -1,5 +1,5 @@
-//! The README's tables of modules: those of the catalogue and those beside it, and what the command
-//! says of them.
+//! The tables of modules in `docs/modules.md`: those of the catalogue and those beside it, and what the
+//! command says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -155,16 +155,16 @@ fn missing(absent: &[Module]) -> String {
 
 #[test]
 fn the_table_of_modules_is_what_the_command_says() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(file).expect("there is a README");
-    let (before, rest) = readme.split_once(BEGIN).expect("the README has the table's place");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/modules.md");
+    let page = std::fs::read_to_string(file).expect("there is a page of modules");
+    let (before, rest) = page.split_once(BEGIN).expect("the page has the table's place");
     let (written, after) = rest.split_once(END).expect("the table's place has an end");
     let section = section();
     if std::env::var_os("HIPKITTENS_BLESS").is_some() {
         std::fs::write(file, format!("{before}{BEGIN}{section}{END}{after}"))
-            .expect("the README is writable");
+            .expect("the page is writable");
     } else {
-        assert!(written == section, "README.md is out of date; HIPKITTENS_BLESS=1 writes it");
+        assert!(written == section, "docs/modules.md is out of date; HIPKITTENS_BLESS=1 writes it");
     }
 }
 

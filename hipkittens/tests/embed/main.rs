@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use hipkittens::models::SentenceEncoder;
-use hk_core::Device;
+use hipkittens::models::{BertConfig, ModelError, Sentence, SentenceEncoder};
+use hk_core::{Device, Error};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -289,6 +289,28 @@ fn tensors_that_do_not_fit_are_refused() {
     let tensor = "encoder.layer.0.intermediate.dense.weight";
     refuses(spoil(f32::NAN), &[file, tensor, "finite numbers", "NaN"]);
     refuses(spoil(1e5), &[file, tensor, "range of f16", "100000"]);
+}
+
+/// Tokens that the model has no embedding for, and more than it has positions for: no tokenizer gives them,
+/// but a program may.
+#[test]
+fn tokens_that_the_model_cannot_take_are_refused() {
+    let small = Small::new();
+    let stream = Device::open("sim:mi355x").unwrap().default_stream();
+    let encoder = SentenceEncoder::load(small.path(), &stream).unwrap();
+    let config = BertConfig::read(&small.path().join("config.json")).unwrap();
+    let of = |ids: Vec<i32>| encoder.embed(&[Sentence { ids, is_truncated: false }], |_| {});
+    let (most, words) = (config.max_position_embeddings, config.vocab_size as i32);
+    assert!(of(vec![words - 1; most]).is_ok());
+    for (ids, arg) in [
+        (vec![1; most + 1], "plus[0].ids"),
+        (vec![words], "ids"),
+        (vec![1, -1], "ids"),
+    ] {
+        let ModelError::Op(error) = of(ids).unwrap_err() else { panic!("no op's") };
+        let Error::Value { op: "embedding", arg: got, .. } = &error else { panic!("{error}") };
+        assert_eq!(*got, arg, "{error}");
+    }
 }
 
 #[test]

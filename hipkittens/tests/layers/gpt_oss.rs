@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::moe::{F4x2E2M1, MxMatrices};
-use hipkittens::{Device, Stream, Tensor};
+use hipkittens::{Device, Error, Stream, Tensor};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -18,7 +18,7 @@ use super::{Graph, distance, matrix, numbers, sanitized};
 mod model;
 
 use model::{
-    Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear, Model,
+    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear, Model,
     SEQUENCES, Step, embedded,
 };
 
@@ -209,6 +209,20 @@ fn gpt_oss_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi325x() {
 #[test]
 fn gpt_oss_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() {
     agrees("sim:mi355x");
+}
+
+#[test]
+fn gpt_oss_refuses_tokens_beyond_its_cache() {
+    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
+    let mut step = Step::new(&stream, &[0..1, 0..1]).unwrap();
+    step.write(&embedded(&[0..1, 0..1]), &[CONTEXT - 1..CONTEXT, 0..1]).unwrap();
+    for ranges in [[CONTEXT..CONTEXT + 1, 0..1], [0..1, CONTEXT..CONTEXT + 1]] {
+        let error = step.write(&embedded(&[0..1, 0..1]), &ranges).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "ranges", .. }), "{error}");
+        let shown = error.to_string();
+        assert!(shown.contains(&format!("the {CONTEXT} positions of the cache")), "{shown}");
+        assert!(shown.contains(&format!("{ranges:?}")), "{shown}");
+    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What a tile is like in LDS.
 
-use hk_core::counters::Counters;
-
 use crate::gpu::Program;
 use crate::svg::{Anchor, Cells, HUES, Picture};
 
@@ -39,19 +37,17 @@ pub(crate) struct Image {
     phases: Vec<u32>,
     /// The numbers of the elements.
     elements: Vec<u32>,
-    /// What was counted.
-    pub(crate) counts: Counters,
 }
 
 impl Image {
     /// Of an operand of so many elements.
     pub(crate) fn of(program: &Program, kernel: &str, threads: u32, elements: usize) -> Self {
-        let (said, counts) = program.run(kernel, threads, 3 + 2 * LANES + elements);
+        let said = program.say(kernel, threads, 3 + 2 * LANES + elements);
         let [line_bytes, banks, bytes] = [0, 1, 2].map(|i| said[i] as usize);
         let addresses = said[3..][..LANES].iter().map(|x| *x as usize).collect();
         let phases = said[3 + LANES..][..LANES].to_vec();
         let elements = said[3 + 2 * LANES..].to_vec();
-        Self { line_bytes, banks, bytes, addresses, phases, elements, counts }
+        Self { line_bytes, banks, bytes, addresses, phases, elements }
     }
 
     /// Where element number `n` is, in bytes.

@@ -3,7 +3,6 @@
 //! on the simulator, and say what is where; nothing of a layout is written down here a second time.
 
 mod attention;
-#[cfg(feature = "cdna4")]
 mod flow;
 mod gpu;
 mod layout;

@@ -115,7 +115,7 @@ KERNEL(atom_32, 64) { multiply<1>(io); }
 const FILE: &str = "hk-gemm/tiles/a16w16.toml";
 const TILE: &str = "128x128x64";
 
-/// The colour of dots and lines on cells.
+/// The colour of lines on cells.
 const INK: &str = "#1f2328";
 
 /// The tile on a chip, and kernels that speak of it.
@@ -253,9 +253,9 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
         [left, near_top - 10.0],
         Anchor::Start,
         "note",
-        "right the registers of its atom; a dot: four more of them, a line: another atom",
+        "right the registers of its atom; a black line: those of another atom",
     );
-    let mut cells = Cells::default();
+    let (mut cells, mut ink) = (Cells::default(), Cells::default());
     let key = |row, column| (owner(row, column).wave, owner(row, column).lane);
     for ([x, y, w, h], (_, lane)) in regions(rows, columns, key) {
         for row in y..y + h {
@@ -268,11 +268,9 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
             cells.fill(cell, HUES[lane / dim]);
             for column in x + 1..x + w {
                 let [before, now] = [column - 1, column].map(|column| owner(row, column).register);
-                let at = near_left + column as f64 * size;
                 if before / per_fragment != now / per_fragment {
-                    cells.fill([at - 0.7, cell[1], 1.8, size], INK);
-                } else if before + 1 != now || now % 4 == 0 {
-                    cells.fill([at - 0.8, cell[1] + size / 2.0 - 1.0, 2.2, 2.2], INK);
+                    let at = near_left + column as f64 * size;
+                    ink.fill([at - 1.2, cell[1], 1.8, size], INK);
                 }
             }
             cells.letters([cell[0] + 4.0, cell[1] + 8.5], Anchor::Start, lane);
@@ -283,6 +281,7 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
         }
     }
     picture.cells(cells);
+    picture.cells(ink);
     for line in (0..rows).step_by(4) {
         let at = near_top + line as f64 * size + 9.0;
         picture.text([near_left - 5.0, at], Anchor::End, "note", line);
@@ -348,13 +347,22 @@ fn atoms() {
             let [row, chunk] = [place >> 8, place & 0xff].map(f64::from);
             let colour = HUES[lane / dim];
             cells.cell([left + chunk * long, d_top + row * size, long, size], colour, lane);
-            cells.cell([d_left + row * size, 62.0 + chunk * high, size, high], colour, lane);
+            let cell = [d_left + row * size, 62.0 + chunk * high, size, high];
+            if dim == 16 || lane % 2 == 0 {
+                cells.cell(cell, colour, lane);
+            } else {
+                cells.fill(cell, colour);
+            }
         }
         for (at, product) in products.iter().enumerate() {
             let (register, lane) = (at / 64, at % 64);
             let [i, j] = [product % 32, product / 32].map(f64::from);
             let cell = [d_left + j * size, d_top + i * size, size, size];
-            cells.cell(cell, HUES[lane / dim], register);
+            if dim == 16 || lane % 2 == 0 {
+                cells.cell(cell, HUES[lane / dim], register);
+            } else {
+                cells.fill(cell, HUES[lane / dim]);
+            }
         }
         picture.cells(cells);
         picture.text([left, d_top - 8.0], Anchor::Start, "note", "A");
@@ -362,7 +370,8 @@ fn atoms() {
         picture.text([end, 62.0 + high * 0.7], Anchor::Start, "note", "B\u{1d40}");
         picture.text([end, d_top + 12.0], Anchor::Start, "note", "D");
     }
-    let note = "A and B: the lane that gives eight k of a row. D: the register, of lane column + columns x colour.";
+    let note = "A and B: the lane that gives eight k of a row, coloured by lane / 16 or lane / 32. D: the \
+                register, of the lane that has the column of B\u{1d40} above, in the same colour.";
     picture.text([40.0, 484.0], Anchor::Start, "note", note);
     drawn("product_atoms.svg", &picture.finish());
 }
