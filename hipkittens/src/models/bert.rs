@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hk_attn::{AttentionOptions, MhaOut, VarlenOptions, mha_varlen_fwd_into};
 use hk_core::dtype::f16;
-use hk_core::{Activation, Result, Stream, Tensor};
+use hk_core::{Activation, Error, Result, Stream, Tensor};
 use hk_gemm::{GemmOptions, gemm_a16w16};
 use hk_norm::{EmbeddingOptions, RowOptions, embedding, layernorm};
 
@@ -108,7 +108,7 @@ impl Batch {
     /// Sequences of tokens, each of one segment.
     ///
     /// # Errors
-    /// [`hk_core::Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`].
     pub fn new<'a>(
         stream: &Stream,
         sequences: impl IntoIterator<Item = &'a [i32]>,
@@ -218,9 +218,14 @@ impl Bert {
     /// has done one.
     ///
     /// # Errors
-    /// [`hk_core::Error::Value`] if an id is not in the vocabulary, or a sequence has more tokens than
-    /// positions.
+    /// [`Error::Value`] if a sequence has more tokens than there are positions, or an id is not in
+    /// the vocabulary and [looked at](EmbeddingOptions::validate_indices).
     pub fn forward(&self, batch: &Batch, mut after_layer: impl FnMut()) -> Result<Tensor<f16>> {
+        let most = self.config.max_position_embeddings;
+        if batch.longest > most {
+            let constraint = format!("sequences of at most {most} tokens");
+            return Err(Error::value("Bert::forward", "batch", constraint, batch.longest));
+        }
         let mut x = self.norm.apply(&self.embed(batch)?)?;
         for layer in &self.layers {
             x = layer.forward(&x, batch)?;

@@ -18,8 +18,8 @@ use super::{Graph, distance, matrix, numbers, sanitized};
 mod model;
 
 use model::{
-    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear, Model,
-    SEQUENCES, Step, embedded,
+    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear,
+    Model, SEQUENCES, Step, embedded,
 };
 
 type Ranges = [Range<usize>; SEQUENCES];

@@ -24,8 +24,8 @@ use super::{Graph, distance, matrix, numbers, sanitized};
 mod model;
 
 use model::{
-    Attention, CONTEXT, DELTA, DeltaNet, EPS, Experts, HEAD_DIM, HEADS, HIDDEN, KV_HEADS, Memory, Mlp,
-    Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
+    Attention, CONTEXT, DELTA, DeltaNet, EPS, Experts, HEAD_DIM, HEADS, HIDDEN, KV_HEADS, Memory,
+    Mlp, Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
 };
 
 type Ranges = [Range<usize>; SEQUENCES];

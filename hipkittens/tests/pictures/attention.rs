@@ -124,7 +124,8 @@ struct Owner {
 
 /// Owners of the scores of a workgroup, by key, then row.
 fn scores(attention: &Attention) -> (Vec<Vec<Owner>>, Counters) {
-    let [keys, waves, fragments] = ["BK", "Q_WAVES", "Q_FRAGMENTS"].map(|name| attention.tile.get(name));
+    let [keys, waves, fragments] =
+        ["BK", "Q_WAVES", "Q_FRAGMENTS"].map(|name| attention.tile.get(name));
     let threads = attention.tile.threads as usize;
     let rows = waves * fragments * 16;
     let (said, counts) =
@@ -136,7 +137,8 @@ fn scores(attention: &Attention) -> (Vec<Vec<Owner>>, Counters) {
         let owner = Owner { wave: thread / 64, lane: thread % 64, register: register % (keys / 4) };
         assert_eq!(owners[key][row].replace(owner), None, "key {key}, row {row}");
     }
-    let owners = owners.into_iter().map(|of| of.into_iter().map(Option::unwrap).collect()).collect();
+    let owners =
+        owners.into_iter().map(|of| of.into_iter().map(Option::unwrap).collect()).collect();
     (owners, counts)
 }
 
@@ -169,7 +171,11 @@ fn weights() {
     let share = 100 * moves(&plain) / 512;
     let panels = [
         (&had, "S\u{1d40} of the first product", "numbers: registers of the lane".to_owned()),
-        (&wanted, "P\u{1d40} for the second product", "numbers: elements of the lane's eight".to_owned()),
+        (
+            &wanted,
+            "P\u{1d40} for the second product",
+            "numbers: elements of the lane's eight".to_owned(),
+        ),
         (&plain, "S\u{1d40} of rows in order", format!("{share} % would have to change lanes")),
     ];
     let names = ["lanes 0..15", "16..31", "32..47", "48..63"];
@@ -207,7 +213,9 @@ fn weights() {
 
 fn draw_workgroup(picture: &mut Picture, owners: &[Vec<Owner>]) {
     let (keys, rows) = (owners.len(), owners[0].len());
-    let title = format!("Scores S\u{1d40} = K Q\u{1d40} of a workgroup: {keys} keys by {rows} rows of queries");
+    let title = format!(
+        "Scores S\u{1d40} = K Q\u{1d40} of a workgroup: {keys} keys by {rows} rows of queries"
+    );
     picture.text([40.0, 28.0], Anchor::Start, "title", title);
     let note = "coloured by wave; black: what lane 0 of wave 0 has, of two fragments of rows";
     picture.text([40.0, 46.0], Anchor::Start, "note", note);

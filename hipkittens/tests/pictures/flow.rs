@@ -8,6 +8,11 @@ use hk_core::{Device, Tensor};
 use crate::drawn;
 use crate::svg::{Anchor, HUES, Picture};
 
+/// Heads of the problem, and their elements.
+const KEY_HEADS: usize = 2;
+const VALUE_HEADS: usize = 4;
+const WIDTH: usize = 128;
+
 /// A tensor or a part of the workspace that launches take.
 struct Data {
     name: String,
@@ -33,9 +38,9 @@ fn launches(tokens: usize) -> (Vec<Launched>, Vec<Data>) {
             numbers.map(|n| bf16::from_f32(scale * (n as f32 / 1009.0 - 0.5))).collect();
         Tensor::from_slice(&stream, &numbers, &shape).unwrap()
     };
-    let [q, k] = [0.1, 0.2].map(|scale| tensor(&[2, 128], scale));
-    let v = tensor(&[4, 128], 1.0);
-    let [g, beta] = [0.01, 0.3].map(|scale| tensor(&[4], scale));
+    let [q, k] = [0.1, 0.2].map(|scale| tensor(&[KEY_HEADS, WIDTH], scale));
+    let v = tensor(&[VALUE_HEADS, WIDTH], 1.0);
+    let [g, beta] = [0.01, 0.3].map(|scale| tensor(&[VALUE_HEADS], scale));
     let folder = tempfile::tempdir().unwrap();
     device.set_capture(Some(folder.path()));
     let options = ChunkGatedDeltaRuleOptions::default().output_final_state(true);
@@ -74,7 +79,8 @@ fn launches(tokens: usize) -> (Vec<Launched>, Vec<Data>) {
     }
     let mut data: Vec<([usize; 2], Data)> = Vec::new();
     for (number, allocation, offset, name, buffer) in &pointers {
-        let behind = pointers.iter().filter(|of| of.1 == *allocation && of.2 > *offset).map(|of| of.2);
+        let behind =
+            pointers.iter().filter(|of| of.1 == *allocation && of.2 > *offset).map(|of| of.2);
         let before = contents(*number, buffer, Moment::Before);
         let after = contents(*number, buffer, Moment::After);
         let end = behind.min().unwrap_or(before.len());
@@ -100,19 +106,22 @@ const TOKENS: usize = 192;
 fn flow() {
     let (few, data) = launches(TOKENS);
     let (many, _) = launches(2 * TOKENS);
-    let mut picture = Picture::new(960.0, 130.0 + 66.0 * few.len() as f64);
+    let mut picture = Picture::new(960.0, 108.0 + 66.0 * few.len() as f64);
     let title = "What chunk_gated_delta_rule launches, and what the launches hand to each other";
     picture.text([20.0, 28.0], Anchor::Start, "title", title);
-    let note = "a ring reads, a dot writes; in the colour of the launch that writes";
+    let [keys, values, width] = [KEY_HEADS, VALUE_HEADS, WIDTH];
+    let note = format!(
+        "{TOKENS} tokens, {keys} heads of keys and {values} of values, {width} wide; a dot: written, a ring: read"
+    );
     picture.text([20.0, 46.0], Anchor::Start, "note", note);
-    let (first, step) = (330.0, 610.0 / data.len() as f64);
-    let middle = |launch: usize| 122.0 + 66.0 * launch as f64;
+    let (first, step) = (232.0, 704.0 / data.len() as f64);
+    let middle = |launch: usize| 108.0 + 66.0 * launch as f64;
     for (number, (launch, more)) in few.iter().zip(&many).enumerate() {
         let y = middle(number);
-        picture.rect([20.0, y - 22.0, 920.0, 44.0], "band");
-        picture.rect([20.0, y - 22.0, 6.0, 44.0], HUES[number]);
-        let (entry, _) = launch.kernel.split_once("__").unwrap_or((&launch.kernel, ""));
-        picture.text([36.0, y - 3.0], Anchor::Start, "name", entry);
+        picture.rect([20.0, y - 24.0, 920.0, 48.0], "band");
+        picture.rect([20.0, y - 24.0, 6.0, 48.0], HUES[number]);
+        let name = launch.kernel.trim_start_matches("hk_").split("_bf16").next();
+        picture.text([36.0, y - 3.0], Anchor::Start, "name", name.unwrap_or_default());
         let kind = if more.workgroups == 2 * launch.workgroups {
             "all chunks at once"
         } else {
@@ -122,18 +131,24 @@ fn flow() {
         let note = format!("{} workgroups, {kind}", launch.workgroups);
         picture.text([36.0, y + 13.0], Anchor::Start, "note", note);
     }
+    let end = middle(few.len() - 1) + 38.0;
     for (number, data) in data.iter().enumerate() {
         let x = first + (number as f64 + 0.5) * step;
-        picture.text([x, 76.0], Anchor::Middle, "small-free", &data.name);
-        let uses: Vec<_> = data.uses.iter().enumerate().filter_map(|(i, of)| of.map(|of| (i, of))).collect();
+        let uses = data.uses.iter().enumerate();
+        let uses: Vec<_> = uses.filter_map(|(i, of)| of.map(|of| (i, of))).collect();
         let writer = uses.iter().find(|(_, is_written)| *is_written).map(|(launch, _)| *launch);
-        let top = if writer.is_some() { middle(uses[0].0) } else { 82.0 };
-        let is_result = uses.len() == 1 && writer.is_some();
-        let bottom = if is_result { middle(few.len() - 1) + 40.0 } else { middle(uses[uses.len() - 1].0) };
-        picture.stroke([x, top], [x, bottom], writer.map_or("#8c959f", |launch| HUES[launch]));
+        let colour = writer.map_or("#8c959f", |launch| HUES[launch]);
+        let (top, is_result) = match writer {
+            Some(launch) => (middle(launch), uses.len() == 1),
+            None => (76.0, false),
+        };
+        let name = [x, if writer.is_some() { top - 10.0 } else { 70.0 }];
+        let bottom = if is_result { end } else { middle(uses[uses.len() - 1].0) };
+        picture.stroke([x, top], [x, bottom], colour);
         for (launch, is_written) in uses {
             picture.ring([x, middle(launch)], is_written);
         }
+        picture.text(name, Anchor::Middle, "data", &data.name);
     }
     drawn("scan_flow.svg", &picture.finish());
 }

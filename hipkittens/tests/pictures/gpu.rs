@@ -37,7 +37,8 @@ impl Program {
     /// Compiles a source that includes a header, behind `before`.
     pub(crate) fn new(chip: &str, header: &str, before: &str, source: &str) -> Self {
         let device = Device::open(&format!("sim:{}", chip.to_lowercase())).unwrap();
-        let source = format!("#include \"hk/hip.h\"\n#include \"hk/{header}\"\n{HEAD}{before}{source}");
+        let source =
+            format!("#include \"hk/hip.h\"\n#include \"hk/{header}\"\n{HEAD}{before}{source}");
         let options = hk_build::CompileOptions::default().include(hk_core::INCLUDE);
         let image = hk_build::compile_source(&source, device.arch(), &options).unwrap().image;
         Self { module: Module::load(&device, &image).unwrap(), device }
@@ -89,7 +90,8 @@ impl Tile {
         for table in [kernel, tile] {
             let of_arch = table.get(arch).and_then(toml::Value::as_table);
             for table in [Some(table), of_arch].into_iter().flatten() {
-                let given = table.get("params").and_then(toml::Value::as_table).into_iter().flatten();
+                let given =
+                    table.get("params").and_then(toml::Value::as_table).into_iter().flatten();
                 params.extend(given.map(|(key, value)| (key.clone(), value.clone())));
                 threads = table.get("threads").map_or(threads, |n| n.as_integer().unwrap() as u32);
             }

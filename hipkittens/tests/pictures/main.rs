@@ -24,5 +24,8 @@ fn drawn(name: &str, picture: &str) {
         return;
     }
     let stored = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(stored == picture, "docs/{name} is not what the code does; HIPKITTENS_BLESS=1 draws it");
+    assert!(
+        stored == picture,
+        "docs/{name} is not what the code does; HIPKITTENS_BLESS=1 draws it"
+    );
 }

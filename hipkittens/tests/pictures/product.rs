@@ -184,16 +184,19 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
     };
     let scale = 2.0;
     let (y_left, y_top) = (left + k as f64 * scale + 10.0, 64.0 + k as f64 * scale + 10.0);
-    let band = |waves: &[usize]| {
-        waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
-    };
+    let band = |waves: &[usize]| waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let mut rows = 0..0;
     for row in 0..=m {
         if row == m || readers(row) != readers(rows.start) {
             let height = (row - rows.start) as f64 * scale;
             let cell = [left, y_top + rows.start as f64 * scale, k as f64 * scale, height];
             picture.rect(cell, "box");
-            picture.label(cell, 0.5, "small", format_args!("x, of waves {}", band(&readers(rows.start))));
+            picture.label(
+                cell,
+                0.5,
+                "small",
+                format_args!("x, of waves {}", band(&readers(rows.start))),
+            );
             rows = row..row;
         }
     }
@@ -211,18 +214,22 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
             columns = column..column;
         }
     }
-    let scaled = |[x, y, w, h]: [usize; 4]| {
-        [x, y, w, h].map(|n| n as f64 * scale)
-    };
+    let scaled = |[x, y, w, h]: [usize; 4]| [x, y, w, h].map(|n| n as f64 * scale);
     for (at, wave) in regions(m, n, |row, column| owner(row, column).wave) {
         let [x, y, w, h] = scaled(at);
         picture.rect([y_left + x, y_top + y, w, h], HUES[wave]);
     }
     for line in (dim..m).step_by(dim) {
-        picture.path("thin", format_args!("M{y_left} {}h{}", y_top + line as f64 * scale, n as f64 * scale));
+        picture.path(
+            "thin",
+            format_args!("M{y_left} {}h{}", y_top + line as f64 * scale, n as f64 * scale),
+        );
     }
     for line in (32..n).step_by(32) {
-        picture.path("thin", format_args!("M{} {y_top}v{}", y_left + line as f64 * scale, m as f64 * scale));
+        picture.path(
+            "thin",
+            format_args!("M{} {y_top}v{}", y_left + line as f64 * scale, m as f64 * scale),
+        );
     }
     let first = |row, column| {
         let Owner { wave, lane, .. } = owner(row, column);
@@ -247,7 +254,9 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
         [left, near_top - 24.0],
         Anchor::Start,
         "note",
-        format_args!("The first {rows} x {columns} of y: left the lane of wave 0, coloured by lane / {dim},"),
+        format_args!(
+            "The first {rows} x {columns} of y: left the lane of wave 0, coloured by lane / {dim},"
+        ),
     );
     picture.text(
         [left, near_top - 10.0],
@@ -259,12 +268,8 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
     let key = |row, column| (owner(row, column).wave, owner(row, column).lane);
     for ([x, y, w, h], (_, lane)) in regions(rows, columns, key) {
         for row in y..y + h {
-            let cell = [
-                near_left + x as f64 * size,
-                near_top + row as f64 * size,
-                w as f64 * size,
-                size,
-            ];
+            let cell =
+                [near_left + x as f64 * size, near_top + row as f64 * size, w as f64 * size, size];
             cells.fill(cell, HUES[lane / dim]);
             for column in x + 1..x + w {
                 let [before, now] = [column - 1, column].map(|column| owner(row, column).register);
@@ -295,7 +300,8 @@ fn lds() {
         let product = Product::new(chip);
         let [m, k] = ["BM", "BK"].map(|name| product.tile.get(name));
         let image = Image::of(&product.program, "image", product.tile.threads, m * k);
-        let title = format!("{chip}: {} banks, {} lanes at once", image.banks, image.lanes_together());
+        let title =
+            format!("{chip}: {} banks, {} lanes at once", image.banks, image.lanes_together());
         picture.text([left - 14.0, 28.0], Anchor::Start, "title", title);
         for (is_swizzled, kernel, name, x) in [
             (false, "plain_reads", "as in memory", left),
@@ -323,8 +329,9 @@ fn atoms() {
     let mut picture = Picture::new(960.0, 500.0);
     for (dim, left) in [(16, 40.0), (32, 510.0)] {
         let registers = dim * dim / 64;
-        let [(said, counts), (others, other_counts)] =
-            products.each_ref().map(|of| of.program.run(&format!("atom_{dim}"), 64, 64 * (registers + 1)));
+        let [(said, counts), (others, other_counts)] = products
+            .each_ref()
+            .map(|of| of.program.run(&format!("atom_{dim}"), 64, 64 * (registers + 1)));
         assert_eq!(said, others, "both chips have the same layout");
         let title = format!("{dim} x {dim}: D = C + A B\u{1d40}");
         picture.text([left, 28.0], Anchor::Start, "title", title);

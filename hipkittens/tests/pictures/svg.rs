@@ -5,8 +5,8 @@ use std::fmt::{Display, Write};
 
 /// Hues that tell up to 16 things apart, light enough for dark letters on them.
 pub(crate) const HUES: [&str; 16] = [
-    "#9ec5f4", "#f7c08a", "#a8dba0", "#d8b6f0", "#f4a6a6", "#f3e08c", "#9adfd6", "#d6c3ae", "#c3daf9",
-    "#fbdcb9", "#cfeccb", "#ebd9f8", "#fad0d0", "#faf0c3", "#c8efea", "#e9dfd3",
+    "#9ec5f4", "#f7c08a", "#a8dba0", "#d8b6f0", "#f4a6a6", "#f3e08c", "#9adfd6", "#d6c3ae",
+    "#c3daf9", "#fbdcb9", "#cfeccb", "#ebd9f8", "#fad0d0", "#faf0c3", "#c8efea", "#e9dfd3",
 ];
 
 /// Cells of tables, each in a colour, with letters on them.
@@ -59,14 +59,13 @@ const STYLE: &str = "\
 text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 15px; font-weight: 600 }
 .note { font-size: 11px; fill: #59636e } .cell text { font-size: 8px; fill: #1f2328 }
 .middle { text-anchor: middle } .end { text-anchor: end } .small { font-size: 10px } .sign { font-size: 26px }
-.small, .on { fill: #1f2328 } .name { font-weight: 600 } .sheet { fill: #fff } .thin { fill: none; stroke: #fff; stroke-width: .6 }
+.small, .on { fill: #1f2328 } .name { font-weight: 600 } .data { font-size: 9.5px } .sheet { fill: #fff } .thin { fill: none; stroke: #fff; stroke-width: .6 }
 .edge { fill: none; stroke: #1f2328; stroke-width: 1.6 } .mark { fill: #1f2328 }
-.line { fill: none; stroke: #59636e; stroke-width: 1.4 } .plain { fill: #e4e8ed }
 .box { fill: #eef1f4; stroke: #8c959f } .band { fill: #eef1f4 }
 .rim { stroke: #fff } .ring { fill: #fff; stroke: #1f2328; stroke-width: 1.6 }
 @media (prefers-color-scheme: dark) {
 text, .title { fill: #e6edf3 } .note { fill: #9aa4af } .cell text, .small, .on { fill: #1f2328 } .sheet { fill: #0d1117 }
-.thin { stroke: #0d1117 } .line { stroke: #9aa4af } .box { fill: #d5dbe2 }
+.thin { stroke: #0d1117 } .box { fill: #d5dbe2 }
 .band { fill: #161b22 } .name { fill: #e6edf3 }
 }";
 
@@ -105,7 +104,13 @@ impl Picture {
     }
 
     /// A text in the middle of a rectangle, or at another share of its height.
-    pub(crate) fn label(&mut self, [x, y, w, h]: [f64; 4], at: f64, class: &str, text: impl Display) {
+    pub(crate) fn label(
+        &mut self,
+        [x, y, w, h]: [f64; 4],
+        at: f64,
+        class: &str,
+        text: impl Display,
+    ) {
         self.text([x + w / 2.0, y + h * at + 3.8], Anchor::Middle, class, text);
     }
 
@@ -173,9 +178,8 @@ pub(crate) fn regions<K: PartialEq + Copy>(
             let k = key(row, column);
             let free = |r: usize, c: usize| !taken[r * columns + c] && key(r, c) == k;
             let width = (column..columns).take_while(|c| free(row, *c)).count();
-            let height = (row..rows)
-                .take_while(|r| (column..column + width).all(|c| free(*r, c)))
-                .count();
+            let height =
+                (row..rows).take_while(|r| (column..column + width).all(|c| free(*r, c))).count();
             for r in row..row + height {
                 taken[r * columns + column..][..width].fill(true);
             }
