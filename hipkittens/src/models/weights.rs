@@ -179,14 +179,35 @@ fn check_header(file: &[u8]) -> Result<(), String> {
     };
     let header: Map<String, Value> =
         serde_json::from_slice(header).map_err(|error| format!("corrupt header: {error}"))?;
+    let mut parts = Vec::new();
     for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {
-        check_tensor(tensor, data.len()).map_err(|what| format!("tensor {name}: {what}"))?;
+        let part = check_tensor(tensor, data.len());
+        parts.push((part.map_err(|what| format!("tensor {name}: {what}"))?, name));
     }
-    Ok(())
+    check_order(parts, data.len())
 }
 
-/// `available` bytes follow the header.
-fn check_tensor(tensor: &Value, available: usize) -> Result<(), String> {
+/// Data of tensors follow each other, without gaps, up to the end of the `available` bytes.
+fn check_order(mut parts: Vec<((usize, usize), &String)>, available: usize) -> Result<(), String> {
+    parts.sort_unstable();
+    let mut expected = 0;
+    for ((begin, end), name) in parts {
+        if begin != expected {
+            return Err(format!(
+                "tensor {name}: corrupt header: its data begin at byte {begin}, and those of the tensors \
+                 before end at {expected}"
+            ));
+        }
+        expected = end;
+    }
+    match available - expected {
+        0 => Ok(()),
+        rest => Err(format!("its last {rest} bytes are of no tensor: it is corrupt")),
+    }
+}
+
+/// Where a tensor's data begin and end; `available` bytes follow the header.
+fn check_tensor(tensor: &Value, available: usize) -> Result<(usize, usize), String> {
     if serde_json::from_value::<Dtype>(tensor["dtype"].clone()).is_err() {
         return Err(format!("unknown dtype {}", tensor["dtype"]));
     }
@@ -206,5 +227,5 @@ fn check_tensor(tensor: &Value, available: usize) -> Result<(), String> {
              truncated"
         ));
     }
-    Ok(())
+    Ok((begin, end))
 }

@@ -195,6 +195,11 @@ fn files_that_are_missing_or_broken_are_named() {
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         refuses(|folder| fs::remove_file(folder.join(file)).unwrap(), &[file, "No such file"]);
         refuses(|folder| fs::write(folder.join(file), "{\"a\": ").unwrap(), &[file]);
+        refuses(|folder| fs::write(folder.join(file), "").unwrap(), &[file]);
+    }
+    for file in ["config.json", "sentence_bert_config.json", "1_Pooling/config.json"] {
+        refuses(|folder| fs::write(folder.join(file), "{\"a\": ").unwrap(), &[file, "no JSON"]);
+        refuses(|folder| fs::write(folder.join(file), "[]").unwrap(), &[file, "no object of JSON"]);
     }
     let cut = |bytes: fn(usize) -> usize| {
         move |folder: &Path| {
@@ -206,6 +211,12 @@ fn files_that_are_missing_or_broken_are_named() {
     refuses(cut(|len| len - 4), &["model.safetensors", "tensor ", "truncated"]);
     refuses(cut(|_| 200), &["model.safetensors", "header", "truncated"]);
     refuses(cut(|_| 3), &["model.safetensors", "header"]);
+    let longer = |folder: &Path| {
+        let file = folder.join("model.safetensors");
+        let weights = fs::read(&file).unwrap();
+        fs::write(file, [&weights[..], &[0; 4]].concat()).unwrap();
+    };
+    refuses(longer, &["model.safetensors", "last 4 bytes", "no tensor"]);
 }
 
 #[test]
@@ -243,9 +254,47 @@ fn tokenizers_that_do_not_fit_are_refused() {
         of("/model/vocab/a", json!(5000)),
         &["tokenizer.json", "\"a\" is number 5000", "vocab_size"],
     );
+    refuses(of("/model/vocab", json!({})), &["tokenizer.json"]);
     let short =
         |folder: &Path| set(folder, "sentence_bert_config.json", "/max_seq_length", json!(2));
     refuses(short, &["tokenizer.json", "adds 2 tokens"]);
+}
+
+/// Changes the header of the weights.
+fn change_header(folder: &Path, change: impl FnOnce(&mut Value)) {
+    let file = folder.join("model.safetensors");
+    let weights = fs::read(&file).unwrap();
+    let (start, _) = hipkittens::models::read_header(&weights).unwrap();
+    let mut header: Value = serde_json::from_slice(&weights[8..start]).unwrap();
+    change(&mut header);
+    let header = serde_json::to_vec(&header).unwrap();
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(file, [&length[..], &header, &weights[start..]].concat()).unwrap();
+}
+
+#[test]
+fn sizes_that_the_weights_do_not_have_are_refused() {
+    let cases = [
+        ("num_hidden_layers", json!(3), "encoder.layer.2.attention.self.query.weight"),
+        ("intermediate_size", json!(97), "encoder.layer.0.intermediate.dense.weight"),
+        ("vocab_size", json!(500), "embeddings.word_embeddings.weight"),
+        ("type_vocab_size", json!(3), "embeddings.token_type_embeddings.weight"),
+    ];
+    for (key, value, tensor) in cases {
+        let other = |folder: &Path| set(folder, "config.json", &format!("/{key}"), value);
+        refuses(other, &["model.safetensors", &format!("tensor {tensor}"), "of shape", "got"]);
+    }
+}
+
+#[test]
+fn sentences_that_the_tokenizer_refuses_are_named() {
+    let small = Small::new();
+    set(small.path(), "tokenizer.json", "/model/unk_token", json!("[NONE]"));
+    let [shown, said] = expect(&embed(small.path(), &["a cat", "\u{3a9}"]), 2);
+    assert_eq!(shown, "");
+    for name in ["tokenizer.json", "cannot split \"\u{3a9}\"", "UNK"] {
+        assert!(said.contains(name), "{name} is not in {said}");
+    }
 }
 
 #[test]
@@ -272,6 +321,16 @@ fn tensors_that_do_not_fit_are_refused() {
     refuses(replace(header, turned), &[file, position, "[40, 48]", "got F32 of shape [48, 40]"]);
     refuses(replace(header, larger), &[file, position, "corrupt header", "[40, 49]"]);
     refuses(replace(header, unknown), &[file, position, "unknown dtype \"F33\""]);
+    let overlapping = |folder: &Path| {
+        change_header(folder, |header| {
+            let data = header["encoder.layer.1.output.dense.bias"]["data_offsets"].clone();
+            header["encoder.layer.0.output.dense.bias"]["data_offsets"] = data;
+        });
+    };
+    refuses(
+        overlapping,
+        &[file, "tensor encoder.layer.", "corrupt header", "its data begin at byte"],
+    );
     let renamed =
         replace("encoder.layer.1.output.dense.weight", "encoder.layer.7.output.dense.weight");
     refuses(renamed, &[file, "encoder.layer.1.output.dense.weight", "no such tensor"]);
