@@ -1,8 +1,11 @@
 //! The pictures of an attention: `mha_fwd` with the tile for heads of 128.
 
+use hipkittens::attn::{AttentionOptions, mha_fwd};
+use hk_core::Tensor;
 use hk_core::counters::Counters;
+use hk_core::dtype::bf16;
 
-use crate::gpu::{Program, Tile};
+use crate::gpu::{Program, Tile, lds_of_op};
 use crate::layout::{self, Image};
 use crate::svg::{Anchor, Cells, HUES, Picture, regions};
 use crate::{CHIPS, drawn};
@@ -252,7 +255,7 @@ fn draw_workgroup(picture: &mut Picture, owners: &[Vec<Owner>]) {
 
 #[test]
 fn lds() {
-    let mut picture = Picture::new(1000.0, 530.0);
+    let mut picture = Picture::new(1000.0, 548.0);
     for (chip, left) in CHIPS.into_iter().zip([34.0, 534.0]) {
         let attention = Attention::new(chip);
         let [keys, width, values] =
@@ -263,7 +266,7 @@ fn lds() {
         let (_, counts) = scores(&attention);
         assert_eq!(counts.lds_conflict_cycles, 0, "{chip}");
         let images = [of("keys", keys * width), of("values", keys * values)];
-        let title = format!("{chip}: {} banks, 0 cycles lost", images[0].banks);
+        let title = format!("{chip}: {} banks, 0 cycles lost by K and V", images[0].banks);
         picture.text([left - 14.0, 28.0], Anchor::Start, "title", title);
         for (image, is_values, x) in [(&images[0], false, left), (&images[1], true, left + 244.0)] {
             let elements = image.line_bytes / 2;
@@ -282,9 +285,23 @@ fn lds() {
             let note = format!("{} lanes at once", image.lanes_together());
             picture.text([x, 494.0], Anchor::Start, "note", note);
         }
+        let of_op = |keys: usize| {
+            lds_of_op(chip, |stream| {
+                let tensor = |rows| Tensor::filled(stream, &[1, rows, 1, width], bf16::ONE);
+                let (q, k, v) = (tensor(256)?, tensor(keys)?, tensor(keys)?);
+                mha_fwd(&q, &k, &v, &AttentionOptions::default().num_splits(1)).map(drop)
+            })
+        };
+        let [all, lost] = of_op(512);
+        let [_, more] = of_op(1024);
+        assert_eq!(lost, more, "{chip}: keys cost conflicts");
+        let note = format!(
+            "mha_fwd, 256 queries, 512 keys: {all} accesses, {lost} cycles lost by results"
+        );
+        picture.text([left, 511.0], Anchor::Start, "note", note);
     }
     let note = "Colours: the banks that hold a chunk of 16 bytes, the same colour the same banks. Framed: what \
                 the lanes read that the LDS serves at once.";
-    picture.text([20.0, 518.0], Anchor::Start, "note", note);
+    picture.text([20.0, 536.0], Anchor::Start, "note", note);
     drawn("attention_lds.svg", &picture.finish());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hk_core::counters::{Counters, count};
 use hk_core::dtype::f16;
-use hk_core::{AnyPtr, Arch, Device, LaunchConfig, Module, Tensor, kernel_args};
+use hk_core::{AnyPtr, Arch, Device, LaunchConfig, Module, Result, Stream, Tensor, kernel_args};
 
 kernel_args! {
     /// Arguments of every kernel here: elements of 16 bits, and what it says.
@@ -114,4 +114,13 @@ impl Tile {
         }
         text + "};\n"
     }
+}
+
+/// What an op does on a chip: accesses of LDS, and the cycles that its bank conflicts cost.
+pub(crate) fn lds_of_op(chip: &str, op: impl FnOnce(&Stream) -> Result<()>) -> [u64; 2] {
+    let stream = Device::open(&format!("sim:{}", chip.to_lowercase())).unwrap().default_stream();
+    let (result, counts) = count(|| op(&stream).and_then(|()| stream.synchronize()));
+    result.unwrap();
+    let sum = |of: fn(&Counters) -> u64| counts.values().map(of).sum();
+    [sum(|of| of.lds_accesses), sum(|of| of.lds_conflict_cycles)]
 }

@@ -8,6 +8,7 @@ mod gpu;
 mod layout;
 mod product;
 mod scan;
+mod schedule;
 mod svg;
 
 use std::path::Path;

@@ -1,6 +1,10 @@
 //! The pictures of a product: `gemm_a16w16` with the tile of 128 x 128 x 64.
 
-use crate::gpu::{Program, Tile};
+use hipkittens::gemm::{GemmOptions, gemm_a16w16};
+use hk_core::Tensor;
+use hk_core::dtype::bf16;
+
+use crate::gpu::{Program, Tile, lds_of_op};
 use crate::layout::{self, Image};
 use crate::svg::{Anchor, Cells, HUES, Picture, regions};
 use crate::{CHIPS, drawn};
@@ -295,7 +299,7 @@ fn draw_block(picture: &mut Picture, product: &Product, left: f64) {
 
 #[test]
 fn lds() {
-    let mut picture = Picture::new(1000.0, 530.0);
+    let mut picture = Picture::new(1000.0, 548.0);
     for (chip, left) in CHIPS.into_iter().zip([34.0, 534.0]) {
         let product = Product::new(chip);
         let [m, k] = ["BM", "BK"].map(|name| product.tile.get(name));
@@ -316,10 +320,18 @@ fn lds() {
             image.draw(&mut picture, [x, 62.0], [26.0, 13.0], 32, number, is_swizzled);
             picture.text([x, 494.0], Anchor::Start, "note", "rows down, k to the right");
         }
+        let [all, lost] = lds_of_op(chip, |stream| {
+            let tensor = || Tensor::filled(stream, &[256, 512], bf16::ONE);
+            let options = GemmOptions::default().tile(TILE).splits(1);
+            gemm_a16w16::<bf16, bf16>(&tensor()?, &tensor()?, &options).map(drop)
+        });
+        let of = "gemm_a16w16 of 256 x 256 x 512";
+        let note = format!("{of}: {all} accesses of LDS, {lost} cycles lost");
+        picture.text([left, 511.0], Anchor::Start, "note", note);
     }
     let note = "Numbers and colours: the first of the four banks that hold 16 bytes. Framed: what the lanes read \
                 that the LDS serves at once. Lost: while all waves read the tile.";
-    picture.text([20.0, 518.0], Anchor::Start, "note", note);
+    picture.text([20.0, 536.0], Anchor::Start, "note", note);
     drawn("product_lds.svg", &picture.finish());
 }
 

@@ -59,14 +59,14 @@ const STYLE: &str = "\
 text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 15px; font-weight: 600 }
 .note { font-size: 11px; fill: #59636e } .cell text { font-size: 8px; fill: #1f2328 }
 .middle { text-anchor: middle } .end { text-anchor: end } .small { font-size: 10px } .sign { font-size: 26px }
-.small, .on { fill: #1f2328 } .name { font-weight: 600 } .data { font-size: 9.5px } .sheet { fill: #fff } .thin { fill: none; stroke: #fff; stroke-width: .6 }
+.small, .on { fill: #1f2328 } .tick { fill: #59636e } .name { font-weight: 600 } .data { font-size: 9.5px } .sheet { fill: #fff } .thin { fill: none; stroke: #fff; stroke-width: .6 }
 .edge { fill: none; stroke: #1f2328; stroke-width: 1.6 } .mark { fill: #1f2328 }
 .box { fill: #eef1f4; stroke: #8c959f } .band { fill: #eef1f4 }
 .rim { stroke: #fff } .ring { fill: #fff; stroke: #1f2328; stroke-width: 1.6 }
 @media (prefers-color-scheme: dark) {
 text, .title { fill: #e6edf3 } .note { fill: #9aa4af } .cell text, .small, .on { fill: #1f2328 } .sheet { fill: #0d1117 }
 .thin { stroke: #0d1117 } .box { fill: #d5dbe2 }
-.band { fill: #161b22 } .name { fill: #e6edf3 }
+.band { fill: #161b22 } .tick { fill: #9aa4af } .name { fill: #e6edf3 }
 }";
 
 impl Picture {
