@@ -8,7 +8,7 @@ use hk_core::dtype::bf16;
 use crate::gpu::{Program, Tile, lds_of_op};
 use crate::layout::{self, Image};
 use crate::svg::{Anchor, Cells, HUES, Picture, regions};
-use crate::{CHIPS, drawn};
+use crate::{CHIPS, drawn, drawn_of_instructions};
 
 const SOURCE: &str = r"
 using block = attention_block<Tile>;
@@ -303,5 +303,5 @@ fn lds() {
     let note = "Colours: the banks that hold a chunk of 16 bytes, the same colour the same banks. Framed: what \
                 the lanes read that the LDS serves at once.";
     picture.text([20.0, 536.0], Anchor::Start, "note", note);
-    drawn("attention_lds.svg", &picture.finish());
+    drawn_of_instructions("attention_lds.svg", &picture.finish());
 }

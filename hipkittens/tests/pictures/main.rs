@@ -30,3 +30,22 @@ fn drawn(name: &str, picture: &str) {
         "docs/{name} is not what the code does; HIPKITTENS_BLESS=1 draws it"
     );
 }
+
+/// As [`drawn`], of a picture with instructions in it, or their number: what another compiler makes of the
+/// same code may be another one, and is not compared.
+#[track_caller]
+fn drawn_of_instructions(name: &str, picture: &str) {
+    let compiler = hk_build::clang().expect("a compiler, which built this").version().to_owned();
+    let version = compiler.split(" (").next().unwrap_or_default();
+    let picture =
+        picture.replace("</svg>", &format!("<!-- Instructions of {version}. -->\n</svg>"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    let stored = std::fs::read_to_string(&file).unwrap_or_default();
+    let blesses = std::env::var_os("HIPKITTENS_BLESS").is_some();
+    if blesses || stored.contains(&format!("Instructions of {version}.")) {
+        drawn(name, &picture);
+    } else {
+        assert!(!stored.is_empty(), "there is no docs/{name}; HIPKITTENS_BLESS=1 draws it");
+        eprintln!("docs/{name} is of another compiler than {version}");
+    }
+}

@@ -7,7 +7,7 @@ use hk_core::dtype::bf16;
 use crate::gpu::{Program, Tile, lds_of_op};
 use crate::layout::{self, Image};
 use crate::svg::{Anchor, Cells, HUES, Picture, regions};
-use crate::{CHIPS, drawn};
+use crate::{CHIPS, drawn, drawn_of_instructions};
 
 const SOURCE: &str = r"
 using block = gemm_block<C>;
@@ -332,7 +332,7 @@ fn lds() {
     let note = "Numbers and colours: the first of the four banks that hold 16 bytes. Framed: what the lanes read \
                 that the LDS serves at once. Lost: while all waves read the tile.";
     picture.text([20.0, 536.0], Anchor::Start, "note", note);
-    drawn("product_lds.svg", &picture.finish());
+    drawn_of_instructions("product_lds.svg", &picture.finish());
 }
 
 #[test]

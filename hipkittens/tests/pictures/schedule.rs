@@ -7,7 +7,7 @@ use hk_sim::counters::Class;
 use hk_sim::trace::launches;
 
 use crate::svg::{Anchor, Cells, HUES, Picture};
-use crate::{CHIPS, drawn};
+use crate::{CHIPS, drawn_of_instructions};
 
 /// Rows and columns of y, and k.
 const SIDE: usize = 256;
@@ -89,7 +89,7 @@ fn schedules() {
     }
     let note = "between lines: from barrier to barrier";
     picture.text([940.0, top + 12.0], Anchor::End, "note", note);
-    drawn("product_schedules.svg", &picture.finish());
+    drawn_of_instructions("product_schedules.svg", &picture.finish());
 }
 
 /// What two waves execute in the middle of a kernel, one below the other.
