@@ -66,7 +66,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 15p
 @media (prefers-color-scheme: dark) {
 text, .title { fill: #e6edf3 } .note { fill: #9aa4af } .cell text, .small, .on { fill: #1f2328 } .sheet { fill: #0d1117 }
 .thin { stroke: #0d1117 } .box { fill: #d5dbe2 }
-.band { fill: #161b22 } .tick { fill: #9aa4af } .name { fill: #e6edf3 }
+.band { fill: #161b22 } .tick { fill: #9aa4af }
+.rim { fill: #e6edf3; stroke: #161b22 } .ring { fill: #161b22; stroke: #e6edf3 } .name { fill: #e6edf3 }
 }";
 
 impl Picture {
