@@ -15,9 +15,9 @@ use hipkittens::attn::{
     fused_qkv_split_qk_norm_rope_cache_into, unified_attn_fwd_into,
 };
 use hipkittens::gdr::{
-    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, PrefillOptions,
-    PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
-    fused_qkvzba_split_into, gated_delta_net_prefill, gated_delta_rule_decode_step_into,
+    ConvFilter, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, PrefillOptions,
+    PrefillOut, PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
+    fused_qkvzba_split_into, gated_delta_net_prefill_into, gated_delta_rule_decode_step_into,
 };
 use hipkittens::gemm::{
     FeedForwardOptions, GemmOptions, ff_a16w16_fused_gated_into, gemm_a16w16_into,
@@ -129,6 +129,8 @@ pub(crate) struct Step {
 struct Prompts {
     schedule: PrefillSchedule,
     has_initial_state: Tensor<u8>,
+    qkv: [Tensor<bf16>; 3],
+    gates: [Tensor<f32>; 2],
 }
 
 /// The layers, and the cosines and sines of rotary embedding.
@@ -162,16 +164,17 @@ impl DeltaNet {
         let out = QkvzbaSplitOut { mixed_qkv: &mut *mixed, z: &mut *z, b: &mut *b, a: &mut *a };
         fused_qkvzba_split_into(qkvz, ba, DELTA, &QkvzbaSplitOptions::default(), out)?;
 
-        let conv = DecodeConv { weight: &self.conv, bias: None };
+        let conv = ConvFilter { weight: &self.conv, bias: None };
         let (a_log, dt_bias) = (&*self.a_log, &*self.dt_bias);
         let Memory { conv: conv_state, state, .. } = memory;
-        if let Some(Prompts { schedule, has_initial_state }) = &step.prompts {
+        if let Some(Prompts { schedule, has_initial_state, qkv, gates }) = &mut step.prompts {
             let gating = GatingInputs { a_log, dt_bias, a, b };
             let states =
                 PrefillStates { conv_state, state: &mut **state, indices: None, has_initial_state };
+            let ([q, k, v], [g, beta]) = (qkv, gates);
+            let out = PrefillOut { o: &mut *learnt, q, k, v, g, beta, states };
             let options = PrefillOptions::default();
-            *learnt =
-                gated_delta_net_prefill(mixed, conv, gating, DELTA, states, schedule, &options)?;
+            gated_delta_net_prefill_into(mixed, conv, gating, DELTA, schedule, &options, out)?;
         } else {
             let of_heads = [tokens, 1, DELTA.num_heads_v];
             let (a, b) = (a.reshape(&of_heads)?, b.reshape(&of_heads)?);
@@ -271,12 +274,16 @@ impl Step {
         let mut bounds = vec![0];
         ranges.iter().for_each(|range| bounds.push(bounds[bounds.len() - 1] + range.len() as i32));
         let longest = ranges.iter().map(Range::len).max().unwrap_or_default();
+        let rows = |width| Tensor::empty(stream, &[tokens, width]);
         let prompts = || {
             let schedule = PrefillSchedule::new(stream, &bounds, CHUNK)?;
             let has_initial_state = Tensor::filled(stream, &[SEQUENCES], 0u8)?;
-            Ok::<_, Error>(Prompts { schedule, has_initial_state })
+            let keys = DELTA.num_heads_qk * DELTA.head_qk;
+            let qkv = [rows(keys)?, rows(keys)?, rows(VALUES)?];
+            let gates = || Tensor::empty(stream, &[tokens, DELTA.num_heads_v]);
+            let gates = [gates()?, gates()?];
+            Ok::<_, Error>(Prompts { schedule, has_initial_state, qkv, gates })
         };
-        let rows = |width| Tensor::empty(stream, &[tokens, width]);
         let heads = |heads, width| Tensor::empty(stream, &[tokens, heads, width]);
         let QkvzbaHeads { num_heads_v, head_v, .. } = DELTA;
         Ok(Self {

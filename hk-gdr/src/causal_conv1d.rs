@@ -43,7 +43,7 @@ use hk_core::{AnyPtr, DevicePtr, kernel_args};
 
 pub use dense::{CausalConv1d, CausalConv1dOut, causal_conv1d, causal_conv1d_into};
 pub(crate) use launch::{Convolution, Order};
-pub use options::CausalConv1dOptions;
+pub use options::{CausalConv1dOptions, ConvFilter};
 pub use update::{
     CausalConv1dUpdateOut, causal_conv1d_update, causal_conv1d_update_inplace,
     causal_conv1d_update_into,

@@ -19,7 +19,7 @@
 //! ```
 //! # #[cfg(feature = "cdna3")] {
 //! use hk_gdr::{
-//!     DecodeConv, Device, GatingInputs, PrefillOptions, PrefillSchedule, PrefillStates,
+//!     ConvFilter, Device, GatingInputs, PrefillOptions, PrefillSchedule, PrefillStates,
 //!     QkvzbaHeads, Tensor, bf16, gated_delta_net_prefill,
 //! };
 //!
@@ -39,7 +39,7 @@
 //!     indices: None,
 //!     has_initial_state: &fresh,
 //! };
-//! let conv = DecodeConv { weight: &weight, bias: None };
+//! let conv = ConvFilter { weight: &weight, bias: None };
 //! let o = gated_delta_net_prefill(
 //!     &mixed_qkv, conv, gating, heads, states, &schedule, &PrefillOptions::default(),
 //! )?;
@@ -53,7 +53,7 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::indices::Indices;
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use crate::chunk_kkt::MOST_KEYS;
 use crate::chunk_states::ChunkStates;
@@ -62,7 +62,7 @@ use crate::chunks::{ChunkElement, ChunkOp, Chunking, GateBase};
 use crate::delta_rule::{State, StateLayout};
 use crate::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, ChunkGatedDeltaRuleOptions,
-    ChunkGatedDeltaRuleOut, DecodeConv, GatingInputs, GdnGatingOptions, GdnGatingOut,
+    ChunkGatedDeltaRuleOut, ConvFilter, GatingInputs, GdnGatingOptions, GdnGatingOut,
     PrefillSchedule, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
     causal_conv1d_fwd_split_qkv_into, chunk_gated_delta_rule_into, fused_gdn_gating_into,
     fused_qkvzba_split_into,
@@ -155,6 +155,25 @@ pub struct PrefillWithZ<T: ChunkElement> {
     pub z: Tensor<T>,
 }
 
+/// Where [`gated_delta_net_prefill_into`] stores, without gaps.
+#[derive(Debug)]
+pub struct PrefillOut<'a, T: ChunkElement, S: State> {
+    /// The results, `[t, hv, v]`.
+    pub o: &'a mut TensorSlice<T>,
+    /// Queries behind the convolution, `[t, h * k]`.
+    pub q: &'a mut TensorSlice<T>,
+    /// Keys behind the convolution, `[t, h * k]`.
+    pub k: &'a mut TensorSlice<T>,
+    /// Values behind the convolution, `[t, hv * v]`.
+    pub v: &'a mut TensorSlice<T>,
+    /// Logarithms of decays, `[t, hv]`.
+    pub g: &'a mut TensorSlice<f32>,
+    /// Strengths of writing, `[t, hv]`.
+    pub beta: &'a mut TensorSlice<f32>,
+    /// The states.
+    pub states: PrefillStates<'a, T, S>,
+}
+
 /// The results of all tokens, `[t, hv, v]`; states become those after them.
 ///
 /// # Errors
@@ -166,24 +185,65 @@ pub struct PrefillWithZ<T: ChunkElement> {
 /// and [`Error::OutOfMemory`].
 pub fn gated_delta_net_prefill<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
-    conv: DecodeConv<'_, W>,
+    conv: ConvFilter<'_, W>,
     gating: GatingInputs<'_, P, A>,
     heads: QkvzbaHeads,
     states: PrefillStates<'_, T, S>,
     schedule: &PrefillSchedule,
     options: &PrefillOptions,
 ) -> Result<Tensor<T>> {
-    let mut states = states;
-    check(mixed_qkv, &conv, gating, heads, &mut states, schedule, options)?;
-    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
+    let mut results = Results::new(mixed_qkv.stream(), schedule.tokens, heads)?;
+    let out = results.out(states);
+    gated_delta_net_prefill_into(mixed_qkv, conv, gating, heads, schedule, options, out)?;
+    Ok(results.o)
+}
+
+/// What [`PrefillOut`] names, but the states.
+struct Results<T: ChunkElement> {
+    o: Tensor<T>,
+    qkv: [Tensor<T>; 3],
+    gates: [Tensor<f32>; 2],
+}
+
+impl<T: ChunkElement> Results<T> {
+    fn new(stream: &Stream, t: usize, heads: QkvzbaHeads) -> Result<Self> {
+        let QkvzbaHeads { num_heads_v: hv, head_v, .. } = heads;
+        let [k_dim, v_dim] = widths(heads);
+        let rows = |width| Tensor::empty(stream, &[t, width]);
+        let gates = || Tensor::empty(stream, &[t, hv]);
+        Ok(Self {
+            o: Tensor::empty(stream, &[t, hv, head_v])?,
+            qkv: [rows(k_dim)?, rows(k_dim)?, rows(v_dim)?],
+            gates: [gates()?, gates()?],
+        })
+    }
+
+    fn out<'a, S: State>(&'a mut self, states: PrefillStates<'a, T, S>) -> PrefillOut<'a, T, S> {
+        let Self { o, qkv: [q, k, v], gates: [g, beta] } = self;
+        PrefillOut { o, q, k, v, g, beta, states }
+    }
+}
+
+/// As [`gated_delta_net_prefill`], into given tensors.
+///
+/// # Errors
+/// As [`gated_delta_net_prefill`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
+/// [`PrefillOut`] says, and [`Error::Alias`] if one overlaps another argument.
+pub fn gated_delta_net_prefill_into<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
+    mixed_qkv: &TensorSlice<T>,
+    conv: ConvFilter<'_, W>,
+    gating: GatingInputs<'_, P, A>,
+    heads: QkvzbaHeads,
+    schedule: &PrefillSchedule,
+    options: &PrefillOptions,
+    mut out: PrefillOut<'_, T, S>,
+) -> Result<()> {
+    check(mixed_qkv, &conv, gating, heads, schedule, options, &mut out)?;
+    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk, head_v } = heads;
+    let PrefillOut { o, q, k, v, g, beta, states } = out;
     let PrefillStates { conv_state, state, indices, has_initial_state } = states;
-    let (stream, t) = (mixed_qkv.stream(), schedule.tokens);
-    let (k_dim, v_dim) = (h * k, hv * v);
-    let rows = |width| Tensor::<T>::empty(stream, &[t, width]);
-    let (mut of_q, mut of_k, mut of_v) = (rows(k_dim)?, rows(k_dim)?, rows(v_dim)?);
-    let gates = || Tensor::<f32>::empty(stream, &[t, hv]);
-    let (mut g, mut beta) = (gates()?, gates()?);
-    let mut o = Tensor::empty(stream, &[t, hv, v])?;
+    let t = schedule.tokens;
+    let [k_dim, v_dim] = widths(heads);
 
     let mut of_conv = CausalConv1dOptions::default()
         .silu(true)
@@ -197,17 +257,16 @@ pub fn gated_delta_net_prefill<T: ChunkElement, W: Real, P: Real, A: Real, S: St
     }
     let x = mixed_qkv.permute(&[1, 0])?;
     let bounds = Indices::from(&schedule.cu_seqlens);
-    let (q, k_rows, v_rows) = (&mut *of_q, &mut *of_k, &mut *of_v);
     let conv_states = Some(conv_state);
-    let out = CausalConv1dFwdSplitQkvOut { q, k: k_rows, v: v_rows, conv_states };
-    causal_conv1d_fwd_split_qkv_into(&x, conv.weight, bounds, k_dim, v_dim, &of_conv, out)?;
+    let parts = CausalConv1dFwdSplitQkvOut { q: &mut *q, k: &mut *k, v: &mut *v, conv_states };
+    causal_conv1d_fwd_split_qkv_into(&x, conv.weight, bounds, k_dim, v_dim, &of_conv, parts)?;
 
     let of_gates = GdnGatingOptions::default()
         .softplus_beta(options.softplus_beta)
         .softplus_threshold(options.softplus_threshold);
     let GatingInputs { a_log, dt_bias, a, b } = gating;
-    let out = GdnGatingOut { g: &mut g, beta: &mut *beta };
-    fused_gdn_gating_into(a_log, dt_bias, a, b, &of_gates, out)?;
+    let gates = GdnGatingOut { g: &mut *g, beta: &mut *beta };
+    fused_gdn_gating_into(a_log, dt_bias, a, b, &of_gates, gates)?;
 
     let mut of_rule = ChunkGatedDeltaRuleOptions::default()
         .schedule(schedule)
@@ -220,24 +279,29 @@ pub fn gated_delta_net_prefill<T: ChunkElement, W: Real, P: Real, A: Real, S: St
     }
     let has_initial_state = Some(has_initial_state);
     let states = ChunkStates::Pool { states: state, indices, has_initial_state };
-    let mut results = o.reshape_mut(&[1, t, hv, v])?;
+    let mut results = o.reshape_mut(&[1, t, hv, head_v])?;
     let out = ChunkGatedDeltaRuleOut { o: &mut results, states };
-    let (of_q, of_k) = (of_q.reshape(&[1, t, h, k])?, of_k.reshape(&[1, t, h, k])?);
-    let of_v = of_v.reshape(&[1, t, hv, v])?;
+    let (q, k) = (q.reshape(&[1, t, h, head_qk])?, k.reshape(&[1, t, h, head_qk])?);
+    let v = v.reshape(&[1, t, hv, head_v])?;
     let (g, beta) = (g.reshape(&[1, t, hv])?, beta.reshape(&[1, t, hv])?);
-    chunk_gated_delta_rule_into(&of_q, &of_k, &of_v, &*g, &*beta, &of_rule, out)?;
-    Ok(o)
+    chunk_gated_delta_rule_into(&q, &k, &v, &*g, &*beta, &of_rule, out)
+}
+
+/// Elements of the queries or keys, and of the values, of a token.
+fn widths(heads: QkvzbaHeads) -> [usize; 2] {
+    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
+    [h.saturating_mul(k), hv.saturating_mul(v)]
 }
 
 /// Checks all that the parts are given, before the first of them is launched.
 fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
-    conv: &DecodeConv<'_, W>,
+    conv: &ConvFilter<'_, W>,
     gating: GatingInputs<'_, P, A>,
     heads: QkvzbaHeads,
-    states: &mut PrefillStates<'_, T, S>,
     schedule: &PrefillSchedule,
     options: &PrefillOptions,
+    out: &mut PrefillOut<'_, T, S>,
 ) -> Result<()> {
     let chunking = Chunking { chunk_size: None, schedule: Some(schedule) };
     let mut op = ChunkOp::new("gated_delta_net_prefill", chunking);
@@ -248,9 +312,12 @@ fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
     {
         arguments.require(number > 0, name, "at least 1", number)?;
     }
-    let all = h.saturating_mul(k).saturating_mul(2).saturating_add(hv.saturating_mul(v));
+    let [k_dim, v_dim] = widths(heads);
+    let all = k_dim.saturating_mul(2).saturating_add(v_dim);
     arguments.limit("c", all..=all)?;
-    for (name, size) in [("b", 1), ("h", h), ("hv", hv), ("k", k), ("v", v)] {
+    let sizes =
+        [("b", 1), ("h", h), ("hv", hv), ("k", k), ("v", v), ("h k", k_dim), ("hv v", v_dim)];
+    for (name, size) in sizes {
         arguments.define(name, size);
     }
     arguments.limit("k", 1..=MOST_KEYS)?;
@@ -268,12 +335,20 @@ fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
     let is_factor = factor > 0.0 && factor.is_finite();
     arguments.require(is_factor, "softplus_beta", "positive and finite", factor)?;
     arguments.require(!threshold.is_nan(), "softplus_threshold", "a number", threshold)?;
+    let PrefillOut { o, q, k: of_k, v: of_v, g, beta, states } = out;
     let declared = arguments.output("conv_state", states.conv_state, &["lines", "c", "columns"]);
     declared.strides::<3>()?;
     let [width] = arguments.sizes(["w"])?;
     arguments.limit("columns", width - 1..=i32::MAX as usize)?;
     op.scale(options.scale)?;
     let of_chunks = op.schedule()?;
+    let arguments = &mut op.arguments;
+    arguments.output("o", o, &["t", "hv", "v"]).contiguous()?;
+    arguments.output("q", q, &["t", "h k"]).contiguous()?;
+    arguments.output("k", of_k, &["t", "h k"]).contiguous()?;
+    arguments.output("v", of_v, &["t", "hv v"]).contiguous()?;
+    arguments.output("g", g, &["t", "hv"]).contiguous()?;
+    arguments.output("beta", beta, &["t", "hv"]).contiguous()?;
     let has_initial_state = Some(states.has_initial_state);
     let (indices, state) = (states.indices, &mut *states.state);
     let pool = ChunkStates::Pool { states: state, indices, has_initial_state };
@@ -298,25 +373,27 @@ fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
 /// As [`gated_delta_net_prefill`] and [`fused_qkvzba_split_into`].
 pub fn gated_delta_net_prefill_qkvz<T: ChunkElement, W: Real, P: Real, S: State>(
     [mixed_qkvz, mixed_ba]: [&TensorSlice<T>; 2],
-    conv: DecodeConv<'_, W>,
+    conv: ConvFilter<'_, W>,
     [a_log, dt_bias]: [&TensorSlice<P>; 2],
     heads: QkvzbaHeads,
     states: PrefillStates<'_, T, S>,
     schedule: &PrefillSchedule,
     options: &PrefillOptions,
 ) -> Result<PrefillWithZ<T>> {
-    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
+    let QkvzbaHeads { num_heads_v: hv, head_v, .. } = heads;
     let (stream, t) = (mixed_qkvz.stream(), schedule.tokens);
-    let width = h.saturating_mul(k).saturating_mul(2).saturating_add(hv.saturating_mul(v));
+    let [k_dim, v_dim] = widths(heads);
+    let width = k_dim.saturating_mul(2).saturating_add(v_dim);
     let mut mixed_qkv = Tensor::empty(stream, &[t, width])?;
-    let mut z = Tensor::empty(stream, &[t, hv, v])?;
+    let mut z = Tensor::empty(stream, &[t, hv, head_v])?;
     let (mut b, mut a) = (Tensor::empty(stream, &[t, hv])?, Tensor::empty(stream, &[t, hv])?);
-    let mut states = states;
+    let mut results = Results::new(stream, t, heads)?;
+    let mut out = results.out(states);
     let gating = GatingInputs { a_log, dt_bias, a: &*a, b: &*b };
-    check(&mixed_qkv, &conv, gating, heads, &mut states, schedule, options)?;
-    let out = QkvzbaSplitOut { mixed_qkv: &mut mixed_qkv, z: &mut z, b: &mut b, a: &mut a };
-    fused_qkvzba_split_into(mixed_qkvz, mixed_ba, heads, &QkvzbaSplitOptions::default(), out)?;
+    check(&mixed_qkv, &conv, gating, heads, schedule, options, &mut out)?;
+    let split = QkvzbaSplitOut { mixed_qkv: &mut mixed_qkv, z: &mut z, b: &mut b, a: &mut a };
+    fused_qkvzba_split_into(mixed_qkvz, mixed_ba, heads, &QkvzbaSplitOptions::default(), split)?;
     let gating = GatingInputs { a_log, dt_bias, a: &*a, b: &*b };
-    let o = gated_delta_net_prefill(&mixed_qkv, conv, gating, heads, states, schedule, options)?;
-    Ok(PrefillWithZ { o, z })
+    gated_delta_net_prefill_into(&mixed_qkv, conv, gating, heads, schedule, options, out)?;
+    Ok(PrefillWithZ { o: results.o, z })
 }

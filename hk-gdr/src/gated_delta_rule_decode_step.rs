@@ -17,7 +17,7 @@
 //! ```
 //! # #[cfg(feature = "cdna3")] {
 //! use hk_gdr::{
-//!     DecodeConv, DecodeStates, DecodeStepOptions, Device, GatingInputs, QkvzbaHeads, Tensor,
+//!     ConvFilter, DecodeStates, DecodeStepOptions, Device, GatingInputs, QkvzbaHeads, Tensor,
 //!     gated_delta_rule_decode_step,
 //! };
 //!
@@ -30,7 +30,7 @@
 //! let (mut conv_state, mut state) = (one(1.0, &[1, 3, 1])?, one(0.0, &[1, 1, 1, 1])?);
 //! let o = gated_delta_rule_decode_step(
 //!     &mixed_qkv,
-//!     DecodeConv { weight: &weight, bias: None },
+//!     ConvFilter { weight: &weight, bias: None },
 //!     gating,
 //!     heads,
 //!     DecodeStates { conv_state: &mut conv_state, state: &mut state },
@@ -50,16 +50,7 @@ use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::causal_conv1d::update;
 use crate::delta_rule::{Recurrence, Shared, State, StateLayout};
-use crate::{CausalConv1dOptions, CausalConv1dUpdateOut, GatingInputs, QkvzbaHeads};
-
-/// The filter of the convolution.
-#[derive(Debug)]
-pub struct DecodeConv<'a, W: Real> {
-    /// `[c, w]`.
-    pub weight: &'a TensorSlice<W>,
-    /// `[c]`.
-    pub bias: Option<&'a TensorSlice<W>>,
-}
+use crate::{CausalConv1dOptions, CausalConv1dUpdateOut, ConvFilter, GatingInputs, QkvzbaHeads};
 
 /// States of a batch, which become the new ones.
 #[derive(Debug)]
@@ -158,7 +149,7 @@ impl<'a> DecodeStepOptions<'a> {
 /// argument.
 pub fn gated_delta_rule_decode_step<T: Real, W: Real, P: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
-    conv: DecodeConv<'_, W>,
+    conv: ConvFilter<'_, W>,
     gating: GatingInputs<'_, P, A>,
     heads: QkvzbaHeads,
     states: DecodeStates<'_, T, S>,
@@ -180,7 +171,7 @@ pub fn gated_delta_rule_decode_step<T: Real, W: Real, P: Real, A: Real, S: State
 /// [`DecodeStepOut`] says, and [`Error::Alias`] if one overlaps another argument.
 pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
-    conv: DecodeConv<'_, W>,
+    conv: ConvFilter<'_, W>,
     gating: GatingInputs<'_, P, A>,
     heads: QkvzbaHeads,
     options: &DecodeStepOptions<'_>,

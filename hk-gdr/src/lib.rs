@@ -35,7 +35,7 @@ pub mod wy_representation;
 
 pub use causal_conv1d::{
     CausalConv1d, CausalConv1dOptions, CausalConv1dOut, CausalConv1dUpdateOut,
-    CausalConv1dVarlenOut, causal_conv1d, causal_conv1d_into, causal_conv1d_update,
+    CausalConv1dVarlenOut, ConvFilter, causal_conv1d, causal_conv1d_into, causal_conv1d_update,
     causal_conv1d_update_inplace, causal_conv1d_update_into, causal_conv1d_varlen,
     causal_conv1d_varlen_into,
 };
@@ -98,11 +98,11 @@ pub use gate_functions::{
     op_sigmoid_into, op_silu, op_silu_into, op_softplus, op_softplus_into,
 };
 pub use gated_delta_net_prefill::{
-    PrefillOptions, PrefillStates, PrefillWithZ, gated_delta_net_prefill,
-    gated_delta_net_prefill_qkvz,
+    PrefillOptions, PrefillOut, PrefillStates, PrefillWithZ, gated_delta_net_prefill,
+    gated_delta_net_prefill_into, gated_delta_net_prefill_qkvz,
 };
 pub use gated_delta_rule_decode_step::{
-    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
+    DecodeStates, DecodeStepOptions, DecodeStepOut, gated_delta_rule_decode_step,
     gated_delta_rule_decode_step_into,
 };
 pub use reductions::{

@@ -4,6 +4,15 @@ use hk_core::TensorSlice;
 use hk_core::dtype::Real;
 use hk_core::op::indices::Indices;
 
+/// The filter of the convolution in a layer.
+#[derive(Debug, Clone, Copy)]
+pub struct ConvFilter<'a, W: Real> {
+    /// `[c, w]`.
+    pub weight: &'a TensorSlice<W>,
+    /// `[c]`.
+    pub bias: Option<&'a TensorSlice<W>>,
+}
+
 /// What can be chosen of the convolutions of this crate. Default is none of it, but for the activation.
 #[derive(Debug, Clone, Copy)]
 pub struct CausalConv1dOptions<'a, W: Real> {

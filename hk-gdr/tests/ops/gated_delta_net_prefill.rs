@@ -3,10 +3,10 @@
 use hk_core::dtype::{Real, bf16};
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
-    DecodeConv, DecodeStates, DecodeStepOptions, GatingInputs, Indices, PrefillOptions,
+    ConvFilter, DecodeStates, DecodeStepOptions, GatingInputs, Indices, PrefillOptions, PrefillOut,
     PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions, StateLayout,
-    fused_qkvzba_split, gated_delta_net_prefill, gated_delta_net_prefill_qkvz,
-    gated_delta_rule_decode_step,
+    fused_qkvzba_split, gated_delta_net_prefill, gated_delta_net_prefill_into,
+    gated_delta_net_prefill_qkvz, gated_delta_rule_decode_step,
 };
 use hk_ref::Draw;
 use hk_ref::gdr::causal_conv1d::{causal_conv1d, new_state};
@@ -81,7 +81,7 @@ impl Layer {
         let has = Tensor::from_slice(&stream, has, &[has.len()])?;
         let Self { heads, layout, weight, bias, a_log, dt_bias, conv_state, state } = self;
         let gating = GatingInputs { a_log, dt_bias, a, b };
-        let conv = DecodeConv { weight, bias: Some(bias) };
+        let conv = ConvFilter { weight, bias: Some(bias) };
         let indices = Some(Indices::from(&slots));
         let states = PrefillStates { conv_state, state, indices, has_initial_state: &has };
         let options = PrefillOptions::default().state_layout(*layout);
@@ -219,7 +219,7 @@ fn a_decode_step_continues_a_prefill() {
             let (x, a, b) = (of(&x), of(&a), of(&b));
             let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut layer;
             let gating = GatingInputs { a_log, dt_bias, a: &*a, b: &*b };
-            let conv = DecodeConv { weight, bias: Some(bias) };
+            let conv = ConvFilter { weight, bias: Some(bias) };
             let states = DecodeStates { conv_state, state };
             let options = DecodeStepOptions::default().state_indices(&slots);
             let step = gated_delta_rule_decode_step(&x, conv, gating, heads, states, &options);
@@ -249,7 +249,7 @@ fn projections_may_be_interleaved() {
         let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut other;
         let has = Tensor::filled(&stream, &[2], 1u8).unwrap();
         let states = PrefillStates { conv_state, state, indices: None, has_initial_state: &has };
-        let conv = DecodeConv { weight, bias: Some(bias) };
+        let conv = ConvFilter { weight, bias: Some(bias) };
         let options = PrefillOptions::default();
         let out = gated_delta_net_prefill_qkvz(
             [&mixed_qkvz, &mixed_ba],
@@ -264,6 +264,60 @@ fn projections_may_be_interleaved() {
         assert_eq!(out.o.to_vec().unwrap(), expected);
         assert_eq!(out.z.to_vec().unwrap(), split.z.to_vec().unwrap());
         assert_eq!(other.states(), one.states());
+    }
+}
+
+#[test]
+fn results_may_be_given_and_are_checked_first() {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 20, head_v: 12 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = tensor(&stream, 50, &[25, channels(heads)], Draw::Normal);
+        let (a, b) = (
+            tensor(&stream, 51, &[25, 4], Draw::Normal),
+            tensor(&stream, 52, &[25, 4], Draw::Normal),
+        );
+        let schedule = PrefillSchedule::new(&stream, &[0, 9, 25], 16).unwrap();
+        let mut one = Layer::new(&stream, heads, StateLayout::Vk);
+        let expected = one.prefill(&x, [&a, &b], &schedule, &[0, 1], &[1, 0]).unwrap();
+
+        let mut layer = Layer::new(&stream, heads, StateLayout::Vk);
+        let before = layer.states();
+        let mut run = |width: usize| {
+            let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut layer;
+            let filled = |width| Tensor::filled(&stream, &[25, width], bf16::ONE).unwrap();
+            let [mut q, mut k, mut v] = [40, width, 48].map(filled);
+            let mut o = Tensor::filled(&stream, &[25, 4, 12], bf16::ONE).unwrap();
+            let [mut g, mut beta] =
+                [1.0f32; 2].map(|x| Tensor::filled(&stream, &[25, 4], x).unwrap());
+            let has = Tensor::from_slice(&stream, &[1u8, 0], &[2]).unwrap();
+            let states =
+                PrefillStates { conv_state, state, indices: None, has_initial_state: &has };
+            let out = PrefillOut {
+                o: &mut o,
+                q: &mut q,
+                k: &mut k,
+                v: &mut v,
+                g: &mut g,
+                beta: &mut beta,
+                states,
+            };
+            let gating = GatingInputs { a_log, dt_bias, a: &*a, b: &*b };
+            let conv = ConvFilter { weight, bias: Some(bias) };
+            let options = PrefillOptions::default().state_layout(StateLayout::Vk);
+            let done =
+                gated_delta_net_prefill_into(&x, conv, gating, heads, &schedule, &options, out);
+            (done, o.to_vec().unwrap())
+        };
+        let (refused, o) = run(39);
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
+        assert!(o.iter().all(|o| *o == bf16::ONE));
+        let (done, o) = run(40);
+        done.unwrap();
+        assert_eq!(o, expected);
+        assert_eq!(layer.states(), one.states());
+        assert_ne!(layer.states(), before);
     }
 }
 

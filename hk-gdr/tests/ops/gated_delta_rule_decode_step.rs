@@ -3,7 +3,7 @@
 use hk_core::dtype::{Element, Real, bf16};
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
-    DecodeConv, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, QkvzbaHeads,
+    ConvFilter, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, QkvzbaHeads,
     SigmoidGatingOptions, State, StateLayout, fused_sigmoid_gating_recurrent_packed,
     gated_delta_rule_decode_step, gated_delta_rule_decode_step_into,
 };
@@ -104,7 +104,7 @@ impl<S: State> Layer<S> {
             GatingInputs { a_log: &self.a_log, dt_bias: &self.dt_bias, a: &a_tensor, b: &b_tensor };
         let states = DecodeStates { conv_state: &mut self.conv_state, state: &mut self.state };
         let out = DecodeStepOut { o: &mut o, conv_qkv: &mut conv_qkv, states };
-        let conv = DecodeConv { weight: &self.weight, bias: None };
+        let conv = ConvFilter { weight: &self.weight, bias: None };
         gated_delta_rule_decode_step_into(&mixed_qkv, conv, gating, self.heads, &options, out)
             .unwrap();
 
@@ -251,7 +251,7 @@ fn several_tokens_at_once_give_the_states_of_one_after_the_other() {
                 let Layer { a_log, dt_bias, conv_state, state, weight, .. } = &mut layer;
                 let gating = GatingInputs { a_log, dt_bias, a: &of_heads, b: &of_heads };
                 let states = DecodeStates { conv_state, state };
-                let conv = DecodeConv { weight, bias: None };
+                let conv = ConvFilter { weight, bias: None };
                 let options = DecodeStepOptions::default();
                 let o = gated_delta_rule_decode_step(&part, conv, gating, heads, states, &options);
                 let o = o.unwrap().to_vec().unwrap();
@@ -283,7 +283,7 @@ fn wrong_tensors_are_refused_before_anything_changes() {
                 GatingInputs { a_log: &of_head, dt_bias: &of_head, a: &of_heads, b: &of_heads };
             let options = DecodeStepOptions::default().scale(scale).state_indices(&slots);
             let states = DecodeStates { conv_state: &mut conv_state, state: &mut state };
-            let conv = DecodeConv { weight: &weight, bias: None };
+            let conv = ConvFilter { weight: &weight, bias: None };
             let result =
                 gated_delta_rule_decode_step(&mixed_qkv, conv, gating, heads, states, &options);
             assert!(conv_state.to_vec().unwrap().iter().all(|x| *x == bf16::ONE));
@@ -328,7 +328,7 @@ fn the_recurrence_of_a_step_is_that_of_its_op() {
         let states = DecodeStates { conv_state, state: of_layer };
         let out = DecodeStepOut { o: &mut o, conv_qkv: &mut conv_qkv, states };
         let options = DecodeStepOptions::default().state_layout(StateLayout::Vk);
-        let conv = DecodeConv { weight, bias: None };
+        let conv = ConvFilter { weight, bias: None };
         gated_delta_rule_decode_step_into(&x, conv, gating, heads, &options, out).unwrap();
         let options = SigmoidGatingOptions::default().use_qk_l2norm(true);
         let options = options.state_layout(StateLayout::Vk);
