@@ -9,7 +9,7 @@ use super::rmsnorm::{Spec, TIES_X, case};
 
 /// `[rows, width]` that the simulator runs in no time: sub-wave rows, a workgroup per row, two
 /// passes; odd widths, a width of one.
-const SHAPES: [[usize; 2]; 15] = [
+const SHAPES: [[usize; 2]; 16] = [
     [1, 4],
     [2, 10],
     [5, 1],
@@ -24,6 +24,8 @@ const SHAPES: [[usize; 2]; 15] = [
     [1, 32_767],
     [2, 65_536],
     [1, 17_389],
+    // The last column's bits tell chunks, lanes and dwords of a piece apart.
+    [1, 19_465],
     [512, 128],
 ];
 
