@@ -798,9 +798,10 @@ struct attention_block {
   static constexpr int pass_bytes = 16 * pass * 4;
   using floats = arch::lds_pointer_to<vec<f32, 4>>;
 
-  // Where four columns of a row are, of those of a wave.
+  // Where four columns of a row are, of those of a wave. Lanes that read or write at once have other
+  // banks: what a quad reads of a row differs in bits 1 and 2 of the chunk, of several rows in the rest.
   __device__ floats columns_at(u32 wave, u32 row, u32 column) const {
-    const u32 chunk = column / 4 ^ row % (pass / 4);
+    const u32 chunk = column / 4 ^ (row ^ (row & 4) << 1) % (pass / 4);
     return reinterpret_cast<floats>(lds + wave * pass_bytes + row * (pass * 4) + chunk * 16);
   }
   __device__ arch::lds_pointer_to<f32> state_at(u32 wave, u32 row) const {
@@ -834,7 +835,7 @@ struct attention_block {
             const row_state state = {state_at(wave, row)[0], state_at(wave, row)[1]};
 #pragma unroll 1
             for (u32 c = 0; c < columns; c += 8) {
-              const u32 column = lane_id() % 4 * columns + c;
+              const u32 column = lane_id() % 4 * 8 + c * 4;
               const vec<f32, 4> low = *columns_at(wave, row, column);
               const vec<f32, 4> high = *columns_at(wave, row, column + 4);
               const vec<f32, 8> eight = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
