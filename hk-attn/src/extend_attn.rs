@@ -222,19 +222,7 @@ fn cached<'a, T: LeanElement>(
     let keys = problem.rows(k_buffer, [0, of_k[0], of_k[1]], d);
     let values = problem.rows(v_buffer, [0, of_v[0], of_v[1]], dv);
     problem.most_keys += indices;
-    problem.check(move |call| {
-        let (bounds, list) = (kv_indptr.to_vec()?, kv_indices.to_vec()?);
-        let constraint = format!("bounds from 0 to at most {indices}, none below the one before");
-        call.require_each("kv_indptr", &bounds, &constraint, |at, bound| {
-            let before = if at == 0 { 0 } else { bounds[at - 1] };
-            (at > 0 || bound == 0) && (before..=indices as i64).contains(&bound)
-        })?;
-        let used = bounds.last().copied().unwrap_or_default() as usize;
-        let constraint = format!("a token below {tokens}");
-        call.require_each("kv_indices", &list[..used], &constraint, |_, token| {
-            usize::try_from(token).is_ok_and(|token| token < tokens)
-        })
-    });
+    problem.check_tokens(kv_indptr, kv_indices, [indices, tokens]);
     Ok(KeySource {
         keys,
         values,

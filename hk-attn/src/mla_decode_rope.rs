@@ -14,7 +14,9 @@
 //! result 0, and a row of zeros in `k_pe_tokens`.
 //!
 //! Keys are split into `num_kv_splits` parts of `ceil(tokens / num_kv_splits)` tokens each, as far as they
-//! go. `attn_logits` has, of each part, the average and, behind it, lse.
+//! go. `attn_logits` has, of each part, the average and, behind it, lse. The number that is chosen depends on
+//! that of `kv_indices`, of which there may be more than the last bound says: with room for all tokens to come,
+//! it stays the same, and so does a graph.
 //!
 //! | | |
 //! |---|---|
@@ -78,7 +80,7 @@ const HEADS_OF_GROUP: usize = 64;
 pub struct MlaTokens<'a> {
     /// Bounds of sequences among `kv_indices`, `[b + 1]`.
     pub kv_indptr: Indices<'a>,
-    /// Rows of the buffers, `[nnz]`.
+    /// Rows of the buffers, `[nnz]`: at least as many as the last bound.
     pub kv_indices: Indices<'a>,
     /// Columns of values.
     pub kv_lora_rank: usize,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::moe::{F4x2E2M1, MxMatrices};
-use hipkittens::{Device, Error, Stream, Tensor};
+use hipkittens::{Device, Error, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -12,14 +12,14 @@ use hk_ref::moe::ragged::Act;
 use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView2, s};
 
-use super::{Graph, distance, matrix, numbers, sanitized};
+use super::{Graph, bytes, distance, distinct, matrix, moved, moves_little, numbers, sanitized};
 
 #[path = "../../examples/gpt_oss.rs"]
 mod model;
 
 use model::{
-    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Layer, Linear,
-    Model, SEQUENCES, Step, embedded,
+    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, LAYERS, Layer,
+    Linear, Model, SEQUENCES, Step, embedded,
 };
 
 type Ranges = [Range<usize>; SEQUENCES];
@@ -38,6 +38,12 @@ const WAYS: f64 = 5e-3;
 /// not chosen: no rounding chooses another expert.
 const APART: f64 = 0.03;
 
+/// How many times the bytes that a step cannot do without it may move.
+const MOVED: f64 = 1.35;
+
+/// Of each token.
+const CHOSEN: usize = 4;
+
 /// The hidden states that a step leaves, of each sequence.
 fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
     let mut rows = numbers(&step.x).into_iter();
@@ -52,23 +58,31 @@ fn prefill(model: &mut Model, stream: &Stream, ranges: &Ranges) -> (Vec<Cache>, 
     (caches, left(&step, ranges))
 }
 
-/// Prompts, then steps of a token of each sequence, which a graph does or calls do.
-fn decode_steps(model: &mut Model, stream: &Stream, from_graph: bool) -> [Vec<f64>; SEQUENCES] {
+/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
+/// last one moves.
+fn decode_steps(
+    model: &mut Model,
+    stream: &Stream,
+    from_graph: bool,
+) -> ([Vec<f64>; SEQUENCES], usize) {
     let (mut caches, mut all) = prefill(model, stream, &PROMPTS);
     let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
     let graph =
         from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut caches).unwrap()));
+    let mut bytes = 0;
     for token in 0..STEPS {
         let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
         step.write(&embedded(&ranges), &ranges).unwrap();
-        match &graph {
-            Some(graph) => graph.launch(),
-            None => model.forward(&mut step, &mut caches).unwrap(),
-        }
-        stream.synchronize().unwrap();
+        bytes = moved(|| {
+            match &graph {
+                Some(graph) => graph.launch(),
+                None => model.forward(&mut step, &mut caches).unwrap(),
+            }
+            stream.synchronize().unwrap();
+        });
         all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
     }
-    all
+    (all, bytes)
 }
 
 fn linear(linear: &Linear, x: &Array2<f64>) -> Array2<f64> {
@@ -136,17 +150,22 @@ fn route(logits: ArrayView2<'_, f64>) -> (Vec<i32>, Vec<f64>) {
     for logits in logits.outer_iter() {
         let mut order: Vec<_> = (0..EXPERTS).collect();
         order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-        let apart = logits[order[3]] - logits[order[4]];
-        assert!(apart > APART, "experts {:?} are only {apart} apart", &order[3..5]);
-        let sum: f64 = order[..4].iter().map(|id| logits[*id].exp()).sum();
-        ids.extend(order[..4].iter().map(|id| *id as i32));
-        weights.extend(order[..4].iter().map(|id| logits[*id].exp() / sum));
+        let apart = logits[order[CHOSEN - 1]] - logits[order[CHOSEN]];
+        assert!(apart > APART, "experts {:?} are only {apart} apart", &order[CHOSEN - 1..=CHOSEN]);
+        let sum: f64 = order[..CHOSEN].iter().map(|id| logits[*id].exp()).sum();
+        ids.extend(order[..CHOSEN].iter().map(|id| *id as i32));
+        weights.extend(order[..CHOSEN].iter().map(|id| logits[*id].exp() / sum));
     }
     (ids, weights)
 }
 
-/// What a layer makes of a sequence.
-fn layer(layer: &Layer, experts: &Experts, x: Array2<f64>, tables: &[Vec<f64>; 2]) -> Array2<f64> {
+/// What a layer makes of a sequence, and the experts of its last token.
+fn layer(
+    layer: &Layer,
+    experts: &Experts,
+    x: Array2<f64>,
+    tables: &[Vec<f64>; 2],
+) -> (Array2<f64>, Vec<usize>) {
     let qkv = linear(&layer.qkv, &norm(&layer.attention_norm, &x));
     let x = linear(&layer.out, &attention(layer, &qkv, tables)) + x;
     let normed = norm(&layer.mlp_norm, &x);
@@ -168,37 +187,65 @@ fn layer(layer: &Layer, experts: &Experts, x: Array2<f64>, tables: &[Vec<f64>; 2
         shared: Some(x.view()),
         between: &|row| row,
     };
-    matrix([x.nrows(), HIDDEN], experts.dense())
+    let last = ids[ids.len() - CHOSEN..].iter().map(|id| *id as usize).collect();
+    (matrix([x.nrows(), HIDDEN], experts.dense()), last)
 }
 
-/// What the model makes of all tokens, in f64.
-fn reference(model: &Model, stream: &Stream) -> [Vec<f64>; SEQUENCES] {
+/// What the model makes of all tokens, in f64, and each layer's experts of the last ones.
+fn reference(model: &Model, stream: &Stream) -> ([Vec<f64>; SEQUENCES], [Vec<usize>; LAYERS]) {
     let tables = [&model.cos, &model.sin].map(numbers);
     let mut rows = decode(&embedded(&ALL)).into_iter();
-    ALL.map(|range| {
+    let mut chosen = <[Vec<_>; LAYERS]>::default();
+    let y = ALL.map(|range| {
         let x = rows.by_ref().take(range.len() * HIDDEN).collect();
-        let x = matrix([range.len(), HIDDEN], x);
-        let of_layer = |x, (i, of): (usize, &Layer)| {
-            layer(of, &Experts::seeded(stream, i).unwrap(), x, &tables)
-        };
-        model.layers.iter().enumerate().fold(x, of_layer).into_iter().collect()
-    })
+        let mut x = matrix([range.len(), HIDDEN], x);
+        for (i, of) in model.layers.iter().enumerate() {
+            let last;
+            (x, last) = layer(of, &Experts::seeded(stream, i).unwrap(), x, &tables);
+            chosen[i].extend(last);
+        }
+        x.into_iter().collect()
+    });
+    (y, chosen)
+}
+
+/// Bytes that the last step cannot do without.
+fn compulsory(model: &Model, stream: &Stream, chosen: &[Vec<usize>; LAYERS]) -> usize {
+    let linear = |of: &Linear| bytes(&of.weight) + bytes(&of.bias);
+    let mx = |of: &MxMatrices<F4x2E2M1>| bytes(&of.codes) + bytes(&of.scales);
+    let of_layer = |(i, layer): (usize, &Layer)| {
+        let Experts { w1, b1, w2, b2 } = Experts::seeded(stream, i).unwrap();
+        let experts = mx(&w1) + bytes(&b1) + mx(&w2) + bytes(&b2);
+        let window = layer.window.map_or(CONTEXT, |left| left as usize + 1);
+        let seen = |range: &Range<usize>| range.len().min(window);
+        let rows = ALL.iter().map(seen).sum::<usize>() + SEQUENCES;
+        let norms = bytes(&layer.attention_norm) + bytes(&layer.mlp_norm);
+        let linears = linear(&layer.qkv) + linear(&layer.out) + linear(&layer.router);
+        norms
+            + linears
+            + bytes(&layer.sinks)
+            + experts / EXPERTS * distinct(&chosen[i])
+            + rows * 2 * KV_HEADS * HEAD_DIM * size_of::<bf16>()
+    };
+    let x = SEQUENCES * HIDDEN * size_of::<bf16>();
+    2 * x + model.layers.iter().enumerate().map(of_layer).sum::<usize>()
 }
 
 fn agrees(device: &str) {
     sanitized();
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::seeded(&stream).unwrap();
-    let expected = reference(&model, &stream);
+    let (expected, chosen) = reference(&model, &stream);
     let (_, whole) = prefill(&mut model, &stream, &ALL);
-    let steps = decode_steps(&mut model, &stream, false);
+    let (steps, bytes) = decode_steps(&mut model, &stream, false);
     let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
     eprintln!(
         "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
         off[0], off[1], off[2]
     );
     assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
-    assert_eq!(decode_steps(&mut model, &stream, true), steps, "{device}: a graph's bits");
+    moves_little(device, bytes, compulsory(&model, &stream, &chosen), MOVED);
+    assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Layers of models, composed of ops of several crates, against compositions of references.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::iter;
 use std::ptr::null_mut;
 
 use hipkittens::dtype::{Element, decode};
 use hipkittens::{Stream, Tensor};
+use hk_sim::counters::{Counters, count};
 use hk_sim::sanitize::Checks;
 use hk_sim::{HipError, Options, capi};
 use ndarray::Array2;
 
+mod deepseek_v3;
 mod gpt_oss;
 mod qwen3_next;
 
@@ -33,6 +36,30 @@ fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     let off: f64 = iter::zip(&a, &b).map(|(a, b)| (a - b).powi(2)).sum();
     let size: f64 = b.iter().map(|b| b * b).sum();
     (off / size).sqrt()
+}
+
+fn bytes<T: Element>(tensor: &Tensor<T>) -> usize {
+    tensor.len() / T::PACK * size_of::<T>()
+}
+
+/// Bytes that the kernels of `work` move from and to device memory, of each launch every byte once.
+fn moved(work: impl FnOnce()) -> usize {
+    let ((), counters) = count(work);
+    let of = |of: &Counters| of.distinct_read_bytes + of.distinct_written_bytes;
+    counters.values().map(of).sum::<u64>() as usize
+}
+
+/// Requires a step to move at most `bar` times the bytes that it cannot do without: weights that it needs,
+/// what is remembered of tokens, read once, and written where it is new, and hidden states.
+fn moves_little(device: &str, moved: usize, compulsory: usize, bar: f64) {
+    let times = moved as f64 / compulsory as f64;
+    eprintln!("{device}: a step moves {moved} bytes, {times:.2} times the {compulsory} it needs");
+    assert!((1.0..bar).contains(&times), "{device}: {times} times, not below {bar}");
+}
+
+/// How many experts tokens have together.
+fn distinct<'a>(experts: impl IntoIterator<Item = &'a usize>) -> usize {
+    experts.into_iter().collect::<BTreeSet<_>>().len()
 }
 
 /// A HIP graph.

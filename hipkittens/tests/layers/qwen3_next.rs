@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::gdr::QkvzbaHeads;
-use hipkittens::{Device, Error, Stream, Tensor};
+use hipkittens::{Device, Error, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::fused_qkv_split_qk_rope::norm as head_norm;
 use hk_ref::attn::rope::{Rope, Rotated};
@@ -18,14 +18,14 @@ use hk_ref::moe::ragged::Act;
 use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, s};
 
-use super::{Graph, distance, matrix, numbers, sanitized};
+use super::{Graph, bytes, distance, distinct, matrix, moved, moves_little, numbers, sanitized};
 
 #[path = "../../examples/qwen3_next.rs"]
 mod model;
 
 use model::{
-    Attention, CONTEXT, DELTA, DeltaNet, EPS, Experts, HEAD_DIM, HEADS, HIDDEN, KV_HEADS, Memory,
-    Mlp, Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
+    Attention, CONTEXT, DELTA, DeltaNet, EPS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS,
+    Memory, Mlp, Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
 };
 
 type Ranges = [Range<usize>; SEQUENCES];
@@ -42,6 +42,9 @@ const WAYS: f64 = 1e-2;
 /// How much larger the logit of the last chosen expert has to be than that of the first one that is
 /// not chosen: no rounding chooses another expert.
 const APART: f64 = 0.06;
+
+/// How many times the bytes that a step cannot do without it may move.
+const MOVED: f64 = 1.12;
 
 /// Of each token.
 const CHOSEN: usize = 10;
@@ -63,23 +66,31 @@ fn prefill(model: &mut Model, stream: &Stream, ranges: &Ranges) -> (Memory, [Vec
     (memory, left(&step, ranges))
 }
 
-/// Prompts, then steps of a token of each sequence, which a graph does or calls do.
-fn decode_steps(model: &mut Model, stream: &Stream, from_graph: bool) -> [Vec<f64>; SEQUENCES] {
+/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
+/// last one moves.
+fn decode_steps(
+    model: &mut Model,
+    stream: &Stream,
+    from_graph: bool,
+) -> ([Vec<f64>; SEQUENCES], usize) {
     let (mut memory, mut all) = prefill(model, stream, &PROMPTS);
     let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
     let graph =
         from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut memory).unwrap()));
+    let mut bytes = 0;
     for token in 0..STEPS {
         let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
         step.write(&embedded(&ranges), &ranges).unwrap();
-        match &graph {
-            Some(graph) => graph.launch(),
-            None => model.forward(&mut step, &mut memory).unwrap(),
-        }
-        stream.synchronize().unwrap();
+        bytes = moved(|| {
+            match &graph {
+                Some(graph) => graph.launch(),
+                None => model.forward(&mut step, &mut memory).unwrap(),
+            }
+            stream.synchronize().unwrap();
+        });
         all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
     }
-    all
+    (all, bytes)
 }
 
 fn weight<T: hipkittens::dtype::Element>(tensor: &Tensor<T>) -> Array2<f64> {
@@ -195,13 +206,19 @@ impl Matrices {
     }
 }
 
-/// What experts add to a sequence, and how close each token's choice among them is.
-fn experts(mlp: &Mlp, matrices: &Matrices, x: &Array2<f64>) -> (Array2<f64>, Vec<f64>) {
+/// What experts add to a sequence, how close each token's choice among them is, and that of the last one.
+struct Fed {
+    y: Array2<f64>,
+    apart: Vec<f64>,
+    last: Vec<usize>,
+}
+
+fn experts(mlp: &Mlp, matrices: &Matrices, x: &Array2<f64>) -> Fed {
     let normed = norm(&mlp.norm, x);
     let logits = normed.dot(&weight(&mlp.router).t());
     let (up, down) = (weight(&mlp.up).insert_axis(Axis(0)), weight(&mlp.down).insert_axis(Axis(0)));
     let gates = normed.dot(&Array1::from(numbers(&mlp.gate)));
-    let (mut all, mut apart) = (vec![], vec![]);
+    let (mut all, mut apart, mut last) = (vec![], vec![], vec![]);
     for (at, row) in normed.outer_iter().enumerate() {
         let (chosen, weights, by) = route(logits.row(at));
         apart.push(by);
@@ -227,51 +244,84 @@ fn experts(mlp: &Mlp, matrices: &Matrices, x: &Array2<f64>) -> (Array2<f64>, Vec
         let shared = feed(&up, &down, &[sigmoid(gates[at])], None);
         let [w1, w2] = [&matrices.w1, &matrices.w2].map(|of| of.select(Axis(0), &chosen));
         all.extend(feed(&w1, &w2, &weights, Some(&shared)));
+        last = chosen;
     }
-    (matrix([x.nrows(), HIDDEN], all), apart)
+    Fed { y: matrix([x.nrows(), HIDDEN], all), apart, last }
 }
 
-/// What the model makes of a sequence in f64, and each layer's distances of choices.
-fn sequence(model: &Model, of: &[Matrices; 2], x: Array2<f64>) -> (Array2<f64>, [Vec<f64>; 2]) {
+/// What the model makes of a sequence in f64, and of each layer, how close choices are and the last one.
+type Made = (Array2<f64>, [(Vec<f64>, Vec<usize>); 2]);
+
+fn sequence(model: &Model, of: &[Matrices; 2], x: Array2<f64>) -> Made {
     let tables = [&model.cos, &model.sin].map(numbers);
     let x = delta_rule(&model.delta, &x) + x;
-    let (fed, first) = experts(&model.mlps[0], &of[0], &x);
-    let x = fed + x;
+    let first = experts(&model.mlps[0], &of[0], &x);
+    let x = first.y + x;
     let x = attention(&model.attention, &x, &tables) + x;
-    let (fed, second) = experts(&model.mlps[1], &of[1], &x);
-    (fed + x, [first, second])
+    let second = experts(&model.mlps[1], &of[1], &x);
+    (second.y + x, [(first.apart, first.last), (second.apart, second.last)])
 }
 
-/// What the model makes of all tokens, in f64.
-fn reference(model: &Model, stream: &Stream) -> [Vec<f64>; SEQUENCES] {
+/// What the model makes of all tokens, in f64, and each layer's experts of the last ones.
+fn reference(model: &Model, stream: &Stream) -> ([Vec<f64>; SEQUENCES], [Vec<usize>; 2]) {
     let of = [0, 1].map(|layer| Matrices::of(stream, layer));
     let mut rows = decode(&embedded(&ALL)).into_iter();
-    ALL.map(|range| {
+    let mut chosen = <[Vec<_>; 2]>::default();
+    let y = ALL.map(|range| {
         let x = rows.by_ref().take(range.len() * HIDDEN).collect();
-        let (y, apart) = sequence(model, &of, matrix([range.len(), HIDDEN], x));
-        for (layer, apart) in apart.iter().enumerate() {
-            for (at, by) in apart.iter().enumerate() {
-                assert!(*by > APART, "layer {layer}, token {at}: experts are only {by} apart");
+        let (y, layers) = sequence(model, &of, matrix([range.len(), HIDDEN], x));
+        for (layer, (apart, last)) in layers.into_iter().enumerate() {
+            for (at, by) in apart.into_iter().enumerate() {
+                assert!(by > APART, "layer {layer}, token {at}: experts are only {by} apart");
             }
+            chosen[layer].extend(last);
         }
         y.into_iter().collect()
-    })
+    });
+    (y, chosen)
+}
+
+/// Bytes that the last step cannot do without.
+fn compulsory(model: &Model, chosen: &[Vec<usize>; 2]) -> usize {
+    let QkvzbaHeads { num_heads_qk, num_heads_v, head_qk, head_v } = DELTA;
+    let delta = &model.delta;
+    let floats = [&delta.norm, &delta.a_log, &delta.dt_bias, &delta.out_norm];
+    let linears = [&delta.qkvz, &delta.ba, &delta.conv, &delta.out];
+    let of_delta = floats.map(bytes).iter().chain(&linears.map(bytes)).sum::<usize>();
+    let channels = 2 * num_heads_qk * head_qk + num_heads_v * head_v;
+    let conv = SEQUENCES * channels * (TAPS - 1) * size_of::<bf16>();
+    let state = SEQUENCES * num_heads_v * head_qk * head_v * size_of::<f32>();
+    let attention = &model.attention;
+    let norms = [&attention.norm, &attention.q_norm, &attention.k_norm];
+    let linears = [&attention.qkv, &attention.out];
+    let of_attention = norms.map(bytes).iter().chain(&linears.map(bytes)).sum::<usize>();
+    let rows = ALL.iter().map(Range::len).sum::<usize>() + SEQUENCES;
+    let cache = rows * 2 * KV_HEADS * HEAD_DIM * size_of::<bf16>();
+    let of_mlp = |(mlp, chosen): (&Mlp, &Vec<usize>)| {
+        let matrices = [&mlp.router, &mlp.up, &mlp.down, &mlp.gate].map(bytes);
+        let experts = distinct(chosen) * 3 * INNER * HIDDEN * size_of::<bf16>();
+        bytes(&mlp.norm) + matrices.iter().sum::<usize>() + experts
+    };
+    let x = SEQUENCES * HIDDEN * size_of::<bf16>();
+    let mlps = model.mlps.iter().zip(chosen).map(of_mlp).sum::<usize>();
+    of_delta + of_attention + mlps + 2 * (conv + state + x) + cache
 }
 
 fn agrees(device: &str) {
     sanitized();
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::seeded(&stream).unwrap();
-    let expected = reference(&model, &stream);
+    let (expected, chosen) = reference(&model, &stream);
     let (_, whole) = prefill(&mut model, &stream, &ALL);
-    let steps = decode_steps(&mut model, &stream, false);
+    let (steps, bytes) = decode_steps(&mut model, &stream, false);
     let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
     eprintln!(
         "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
         off[0], off[1], off[2]
     );
     assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
-    assert_eq!(decode_steps(&mut model, &stream, true), steps, "{device}: a graph's bits");
+    moves_little(device, bytes, compulsory(&model, &chosen), MOVED);
+    assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
 }
 
 #[test]

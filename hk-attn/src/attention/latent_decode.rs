@@ -128,13 +128,7 @@ impl<'a> Problem<'a> {
             count: n as u32,
             ..KeySource::NONE
         };
-        self.check(move |call| {
-            call.require_bounds("kv_indptr", &kv_indptr.to_vec()?, nnz)?;
-            let constraint = format!("a token below {n}");
-            call.require_each("kv_indices", &kv_indices.to_vec()?, &constraint, |_, token| {
-                usize::try_from(token).is_ok_and(|token| token < n)
-            })
-        });
+        self.check_tokens(kv_indptr, kv_indices, [nnz, n]);
         let rows = MlaRowsArgs {
             source: self.args.source[0],
             sequences: b as u32,

@@ -255,6 +255,30 @@ impl<'a> Problem<'a> {
         });
     }
 
+    /// Looks at the bounds of sequences among so many indices, of which there may be more than the last bound
+    /// says, and at those that they have, of so many tokens.
+    pub(crate) fn check_tokens(
+        &mut self,
+        kv_indptr: Indices<'a>,
+        kv_indices: Indices<'a>,
+        [indices, tokens]: [usize; 2],
+    ) {
+        self.check(move |call| {
+            let (bounds, list) = (kv_indptr.to_vec()?, kv_indices.to_vec()?);
+            let constraint =
+                format!("bounds from 0 to at most {indices}, none below the one before");
+            call.require_each("kv_indptr", &bounds, &constraint, |at, bound| {
+                let before = if at == 0 { 0 } else { bounds[at - 1] };
+                (at > 0 || bound == 0) && (before..=indices as i64).contains(&bound)
+            })?;
+            let used = bounds.last().copied().unwrap_or_default() as usize;
+            let constraint = format!("a token below {tokens}");
+            call.require_each("kv_indices", &list[..used], &constraint, |_, token| {
+                usize::try_from(token).is_ok_and(|token| token < tokens)
+            })
+        });
+    }
+
     /// Looks at indices before the launch, if they are looked at.
     pub(crate) fn check(&mut self, check: impl FnOnce(&Call) -> Result<()> + 'a) {
         self.checks.push(Box::new(check));

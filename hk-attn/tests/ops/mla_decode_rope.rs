@@ -6,6 +6,7 @@ use hk_attn::{
     parity,
 };
 use hk_core::Error;
+use hk_ref::Draw;
 
 #[test]
 fn mla_decode_rope_has_parity() {
@@ -102,5 +103,33 @@ fn mla_decode_rope_names_what_is_wrong() {
             let error = call(&device, given).unwrap_err();
             assert!(matches!(error, Error::Shape { .. }), "{error}");
         }
+    }
+}
+
+#[test]
+fn mla_decode_rope_takes_more_indices_than_there_are_tokens() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of = |seed, shape: &[usize]| {
+            let values = Draw::Normal.values::<bf16>(seed, shape.iter().product());
+            Tensor::from_slice(&stream, &values, shape).unwrap()
+        };
+        let (q, k_buffer) = (of(1, &[2, 3, 40]), of(2, &[4, 1, 40]));
+        let kv_indptr = Tensor::from_slice(&stream, &[0i32, 1, 3], &[3]).unwrap();
+        // What is behind the last bound is not looked at.
+        let of_tokens = |list: &[i32]| {
+            let kv_indices = Tensor::from_slice(&stream, list, &[list.len()]).unwrap();
+            let tokens = MlaTokens {
+                kv_indptr: (&kv_indptr).into(),
+                kv_indices: (&kv_indices).into(),
+                kv_lora_rank: 32,
+            };
+            let options =
+                MlaDecodeOptions { num_kv_splits: Some(2), ..MlaDecodeOptions::default() };
+            let rope = None::<MlaRope<'_, bf16, f32>>;
+            let o = mla_decode_rope(&q, &k_buffer, None, &tokens, rope, 0.5, &options).unwrap();
+            o.to_vec().unwrap()
+        };
+        assert_eq!(of_tokens(&[3, 0, 2, 99, -1]), of_tokens(&[3, 0, 2]), "{device:?}");
     }
 }
