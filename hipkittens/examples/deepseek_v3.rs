@@ -73,7 +73,7 @@ pub(crate) struct Attention {
 /// What feeds tokens forward.
 pub(crate) enum Mlp<C: Fp8 + RaggedElement> {
     Dense { up: Tensor<bf16>, down: Tensor<bf16> },
-    Experts { router: Tensor<bf16>, experts: FusedMoe<Fp8BlockWeights<bf16, C>> },
+    Experts { router: Tensor<bf16>, experts: Box<FusedMoe<Fp8BlockWeights<bf16, C>>> },
 }
 
 /// A layer, with experts of the chip's flavour of fp8.
@@ -425,7 +425,7 @@ impl<C: Fp8 + RaggedElement> Model<C> {
                     Mlp::Dense { up, down: seeded.draw(Draw::Scaled(-4), &[HIDDEN, DENSE_INNER])? }
                 } else {
                     let router = seeded.linear([EXPERTS, HIDDEN])?;
-                    Mlp::Experts { router, experts: Experts::seeded(stream, i)?.layer()? }
+                    Mlp::Experts { router, experts: Box::new(Experts::seeded(stream, i)?.layer()?) }
                 },
             })
         };
