@@ -5,8 +5,8 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `(batch, m, k)`, w `(batch, n, k)` -> y `(batch, m, n)`, or `(m, batch, n)`; any m and n, k a multiple of 32; w_scale `(batch, n, k / 32)` |
-//! | Dtypes | x bf16 or f16; w e2m1, two in a byte; w_scale e8m0; y bf16, f16 or f32 |
-//! | Numerics | x becomes e2m1 with scales as the mode [`Even`](hk_core::op::quant::MxRound::Even) has them, bit for bit; f32 sums; a block whose scale is NaN, because x has infinity or NaN there or w's is, makes its row or column NaN; one rounding at the end; bitwise deterministic, also when k is split |
+//! | Dtypes | x bf16 or f16; w e2m1, two in a byte; w_scale e8m0; y bf16, f16 or f32, or e4m3 in the flavour of the chip with a scale y_scale `(1)` in f32 |
+//! | Numerics | x becomes e2m1 with scales as the mode [`Even`](hk_core::op::quant::MxRound::Even) has them, bit for bit; f32 sums; a block whose scale is NaN, because x has infinity or NaN there or w's is, makes its row or column NaN; one rounding at the end; as e4m3, `y / y_scale` is rounded, of which what is beyond the largest finite number, as infinity is, becomes that, and NaN stays; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands operands to bf16, and cdna4; each with tile configurations of its own; results do not depend on which |
 //! | Source | OCP Microscaling Formats (MX) 1.0; AITER `batched_gemm_a16wfp4` |
 //!
@@ -32,6 +32,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::op::quant::Fp8;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::mx::{self, A16Wfp4Options};
@@ -71,5 +72,43 @@ pub fn batched_gemm_a16wfp4_into<T: Real16, Y: Real>(
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    options.launch::<T, Y>(operands, y)
+}
+
+/// As [`batched_gemm_a16wfp4`], with e4m3 as the result, of which `y_scale` is the scale: each element of
+/// the epilogue's is divided by it, and then rounded to a finite number, or is NaN.
+///
+/// # Errors
+/// As [`batched_gemm_a16wfp4`]; [`Error::Shape`] also if `y_scale` does not have one element,
+/// [`Error::ArchMismatch`] if `Y` is not the flavour of the chip.
+pub fn batched_gemm_a16wfp4_fp8<T: Real16, Y: Fp8>(
+    x: &TensorSlice<T>,
+    w: &TensorSlice<F4x2E2M1>,
+    w_scale: &TensorSlice<E8M0>,
+    y_scale: &TensorSlice<f32>,
+    options: &A16Wfp4Options<'_>,
+) -> Result<Tensor<Y>> {
+    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    let mut y = Tensor::empty(x.stream(), &operands.shape(&options.gemm))?;
+    batched_gemm_a16wfp4_fp8_into(x, w, w_scale, y_scale, options, &mut y)?;
+    Ok(y)
+}
+
+/// As [`batched_gemm_a16wfp4_fp8`], into `y`, whose matrices and rows may be any distances apart.
+///
+/// # Errors
+/// As [`batched_gemm_a16wfp4_fp8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it
+/// overlaps an operand.
+pub fn batched_gemm_a16wfp4_fp8_into<T: Real16, Y: Fp8>(
+    x: &TensorSlice<T>,
+    w: &TensorSlice<F4x2E2M1>,
+    w_scale: &TensorSlice<E8M0>,
+    y_scale: &TensorSlice<f32>,
+    options: &A16Wfp4Options<'_>,
+    y: &mut TensorSlice<Y>,
+) -> Result<()> {
+    let mut operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    operands.args.input("y_scale", y_scale, &["1"]).strides::<1>()?;
+    operands.encode = Some(y_scale.ptr());
     options.launch::<T, Y>(operands, y)
 }

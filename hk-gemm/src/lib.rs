@@ -58,7 +58,10 @@ pub use batched_gemm_a8w8::{batched_gemm_a8w8, batched_gemm_a8w8_into};
 pub use batched_gemm_a8w8_ptgq::{
     PtgqOptions, batched_gemm_a8w8_ptgq, batched_gemm_a8w8_ptgq_into,
 };
-pub use batched_gemm_a16wfp4::{batched_gemm_a16wfp4, batched_gemm_a16wfp4_into};
+pub use batched_gemm_a16wfp4::{
+    batched_gemm_a16wfp4, batched_gemm_a16wfp4_fp8, batched_gemm_a16wfp4_fp8_into,
+    batched_gemm_a16wfp4_into,
+};
 pub use batched_gemm_afp4wfp4::{batched_gemm_afp4wfp4, batched_gemm_afp4wfp4_into};
 pub use batched_gemm_bf16::{batched_gemm_bf16, batched_gemm_bf16_into};
 pub use feed_forward::FeedForwardOptions;

@@ -1,7 +1,7 @@
 //! The core of products whose w is e2m1 with a scale per block of 32 k, and x that, 8-bit floating point
 //! or 16 bits.
 
-use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real, Real16};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real16};
 use hk_core::op::epilogue::Lowered;
 use hk_core::op::prequant::Prequant;
 use hk_core::op::product::Matrices;
@@ -42,7 +42,7 @@ pub(crate) fn operands<X: Element>(
 }
 
 /// Checks what is left, and launches the product in the variant for x of that type.
-pub(crate) fn launch<Y: Real>(
+pub(crate) fn launch<Y: Element>(
     operands: Operands,
     variant: &str,
     steps: Lowered,
@@ -82,7 +82,7 @@ impl<'a> A16Wfp4Options<'a> {
     }
 
     /// Checks what is left, and launches the product.
-    pub(crate) fn launch<T: Real16, Y: Real>(
+    pub(crate) fn launch<T: Real16, Y: Element>(
         &self,
         mut operands: Operands,
         y: &mut TensorSlice<Y>,

@@ -7,7 +7,7 @@ use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::split_cat::{self as product, Heads};
 use hk_core::op::tiling::Problem;
 use hk_core::op::{Argument, Arguments};
-use hk_core::{Activation, Result, Stream, Tensor, TensorSlice};
+use hk_core::{Activation, DevicePtr, Result, Stream, Tensor, TensorSlice};
 
 use crate::KERNELS;
 
@@ -178,6 +178,8 @@ pub(crate) struct Operands {
     gated: bool,
     /// If shares of k are added to the result as they come: whether to what it holds.
     pub(crate) accumulate: Option<bool>,
+    /// If the result is codes, of e4m3: their scale.
+    pub(crate) encode: Option<DevicePtr<f32>>,
 }
 
 /// Results of a product whose columns are heads of two parts.
@@ -293,6 +295,7 @@ impl Operands {
             prequant: None,
             gated,
             accumulate: None,
+            encode: None,
         })
     }
 
@@ -399,7 +402,7 @@ impl Operands {
         options: &GemmOptions<'_>,
         (y, split_cat): (Matrices, Option<product::SplitCat>),
     ) -> Result<()> {
-        let Self { args, problem, x, w, groups, blocks, prequant, accumulate, .. } = self;
+        let Self { args, problem, x, w, groups, blocks, prequant, accumulate, encode, .. } = self;
         if let Some(splits) = options.splits {
             let holds = (1..=problem.k).contains(&splits.into());
             args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
@@ -425,6 +428,9 @@ impl Operands {
             splits,
             tile,
         };
-        product.launch(call)
+        match encode {
+            Some(scale) => product.launch_encoded(call, scale),
+            None => product.launch(call),
+        }
     }
 }

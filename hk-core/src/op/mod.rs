@@ -39,6 +39,7 @@
 //! ```
 
 mod arguments;
+pub mod encode;
 pub mod epilogue;
 pub mod experts;
 pub mod feed_forward;

@@ -2,6 +2,7 @@
 //! behind.
 
 use super::Call;
+use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
 use super::prequant::{Codes, Prequant};
 use super::product::{
@@ -17,6 +18,8 @@ use crate::{Device, DevicePtr, Error, Result, Stream, TileFunction};
 /// The kernels that add up and pack, and those that quantise.
 const SHARED: &str = "product";
 const PREQUANT: &str = "prequant";
+/// The kernel that makes results codes.
+const ENCODE: &str = "encode";
 /// The kernel that copies heads.
 const SPLIT_CAT: &str = "split_cat";
 
@@ -163,6 +166,20 @@ impl Plan {
         let x_blocks = aligned(blocks[0], x_blocks_at, copies[2])?;
         let w_blocks = aligned(blocks[1], w_blocks_at, copies[3])?;
         Ok(Operands { x, w, blocks: [x_blocks, w_blocks], groups })
+    }
+
+    /// Makes results at that place codes.
+    pub(super) fn encode(&mut self, encode: &Encode, at: DevicePtr<u8>) -> Result<()> {
+        let kernel = self.kernels.named_function::<EncodeArgs>(
+            &self.device,
+            self.op,
+            ENCODE,
+            "e4m3",
+            "any",
+        )?;
+        let grid = self.grid_of(kernel.tile().threads, encode.runs());
+        self.then(kernel, grid, encode.arguments(at));
+        Ok(())
     }
 
     /// Copies what goes beside the first parts of heads.

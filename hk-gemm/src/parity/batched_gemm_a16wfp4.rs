@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 
-use hk_core::dtype::{F4x2E2M1, Real, Real16, bf16, f16};
-use hk_ref::{Case, Draw};
+use hk_core::dtype::{DType, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
+use hk_core::op::quant::Fp8;
+use hk_ref::{Case, Draw, Edge, Placement};
 
 use super::mx::{self, Make};
 use super::product::{Prequant, Spec, case};
-use crate::{A16Wfp4Options, batched_gemm_a16wfp4_into};
+use crate::{A16Wfp4Options, Activation, batched_gemm_a16wfp4_fp8_into, batched_gemm_a16wfp4_into};
 
 /// With x quantised, or as it is.
 #[derive(Clone, Copy)]
@@ -38,9 +39,51 @@ impl<T: Real16> Make for Op<T> {
     }
 }
 
+/// With codes as the result, of every way to store them.
+fn add_encoded<T: Real16, Y: Fp8>(cases: &mut Vec<Case>, prequant: bool) {
+    let make = Op::<T> { prequant, of: PhantomData };
+    let spec = |name: &str, batch, shape| {
+        let (batch, y_scale) = (Some(batch), Some(Draw::Scaled(3)));
+        Spec { batch, y_scale, ..make.spec(name.to_owned(), shape) }
+    };
+    let mut push = |spec: Spec| {
+        cases.push(case::<T, F4x2E2M1, Y>(spec, move |x, w, given, options, y| {
+            let options = A16Wfp4Options::default().gemm(options.clone()).prequant(prequant);
+            let y_scale = given.scales.last().expect("a scale of the result");
+            batched_gemm_a16wfp4_fp8_into(x, w, &given.blocks[0], y_scale, &options, y)
+        }));
+    };
+    for batch in [1, 3] {
+        for shape in [[1, 1, 32], [17, 33, 96], [64, 64, 512], [7, 200, 544]] {
+            push(spec("codes", batch, shape));
+        }
+    }
+    push(spec("codes, no products", 0, [3, 5, 64]));
+    push(spec("codes, no rows", 3, [0, 64, 64]));
+    let split = Spec { splits: Some(2), ..spec("codes, split", 3, [21, 83, 1216]) };
+    push(Spec { bias: Some(DType::Bf16), by_rows: true, ..split.clone() });
+    push(Spec { activation: Some(Activation::Silu), residual: true, ..split });
+    push(Spec { special: true, ..spec("codes, infinity and NaN", 2, [12, 40, 96]) });
+    for y_scale in [Draw::Scaled(-12), Draw::Scaled(16)] {
+        let name = format!("codes, y_scale {y_scale:?}");
+        push(Spec { y_scale: Some(y_scale), ..spec(&name, 2, [24, 40, 96]) });
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(96), "codes, rows of wider tensors"),
+        (Placement::DENSE.gap(10).shift(6), "codes, rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "codes, end of memory"),
+    ] {
+        push(Spec { place, ..spec(name, 3, [40, 72, 96]) });
+    }
+}
+
 pub(super) fn add(cases: &mut Vec<Case>) {
     for prequant in [true, false] {
         mx::add_batched(cases, Op::<bf16> { prequant, of: PhantomData });
         mx::add_batched(cases, Op::<f16> { prequant, of: PhantomData });
+        add_encoded::<bf16, F8E4M3>(cases, prequant);
+        add_encoded::<bf16, F8E4M3Fnuz>(cases, prequant);
+        add_encoded::<f16, F8E4M3>(cases, prequant);
+        add_encoded::<f16, F8E4M3Fnuz>(cases, prequant);
     }
 }

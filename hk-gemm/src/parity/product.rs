@@ -1,8 +1,9 @@
 //! Cases of products with a batch, with scales, or with both.
 
-use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, Real, decode};
+use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, decode};
 use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
+use hk_ref::gemm::batched_gemm_a16wfp4::codes;
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
 use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
@@ -98,6 +99,8 @@ pub(super) struct Spec {
     pub(super) w_scale: Option<WScale>,
     /// Stores x as `(m, batch, k)`.
     pub(super) x_by_rows: bool,
+    /// A scale of the result, which is codes, as a whole, if the op has such.
+    pub(super) y_scale: Option<Draw>,
     /// How the op quantises x before, if it does.
     pub(super) prequant: Option<Prequant>,
     /// Has infinity and NaN in x.
@@ -134,6 +137,7 @@ impl Spec {
             nan_scales: false,
             w_scale: None,
             x_by_rows: false,
+            y_scale: None,
             prequant: None,
             special: false,
             mul_add: None,
@@ -149,7 +153,7 @@ impl Spec {
         }
     }
 
-    fn info<X: Element, W: Element, Y: Real>(&self) -> CaseInfo {
+    fn info<X: Element, W: Element, Y: Element>(&self) -> CaseInfo {
         let operands = if X::DTYPE == W::DTYPE {
             X::DTYPE.to_string()
         } else {
@@ -163,6 +167,8 @@ impl Spec {
         let shape: Vec<usize> = self.batch.into_iter().chain(self.shape).collect();
         let info = CaseInfo::new(self.module, self.module, case, &[], &shape);
         let arch = match (X::DTYPE, W::DTYPE) {
+            _ if Y::DTYPE == DType::F8E4M3 => Some(Arch::Gfx950),
+            _ if Y::DTYPE == DType::F8E4M3Fnuz => Some(Arch::Gfx942),
             (DType::F8E4M3 | DType::F8E5M2, _) | (_, DType::F8E4M3) => Some(Arch::Gfx950),
             (DType::F8E4M3Fnuz | DType::F8E5M2Fnuz, _) | (_, DType::F8E4M3Fnuz) => {
                 Some(Arch::Gfx942)
@@ -175,7 +181,7 @@ impl Spec {
 
 /// What an op is given besides x and w.
 pub(super) struct Given<'a> {
-    /// Of x and w, if it has such.
+    /// Of x and w, and of the result, if it has such.
     pub(super) scales: &'a [Tensor<f32>],
     /// Of blocks of those of x and w that have such.
     pub(super) blocks: &'a [Tensor<E8M0>],
@@ -184,7 +190,7 @@ pub(super) struct Given<'a> {
 }
 
 /// What multiplies: x, w, what else it is given, options and the result.
-pub(super) trait Op<X: Element, W: Element, Y: Real>:
+pub(super) trait Op<X: Element, W: Element, Y: Element>:
     Fn(
         &TensorSlice<X>,
         &TensorSlice<W>,
@@ -199,7 +205,7 @@ pub(super) trait Op<X: Element, W: Element, Y: Real>:
 {
 }
 
-impl<X: Element, W: Element, Y: Real, F> Op<X, W, Y> for F where
+impl<X: Element, W: Element, Y: Element, F> Op<X, W, Y> for F where
     F: Fn(
             &TensorSlice<X>,
             &TensorSlice<W>,
@@ -215,7 +221,7 @@ impl<X: Element, W: Element, Y: Real, F> Op<X, W, Y> for F where
 }
 
 /// The case with operands of types `X` and `W` and a result of type `Y`, computed by `op`.
-pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W, Y>) -> Case {
+pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X, W, Y>) -> Case {
     Case::new(spec.info::<X, W, Y>(), move |s| {
         let [m, n, k] = spec.shape;
         let batch = spec.batch.unwrap_or(1);
@@ -273,6 +279,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
             };
             s.input::<f32>("w_scale", &shape, Draw::Scaled(-6))
         });
+        let y_scale = spec.y_scale.map(|draw| s.input::<f32>("y_scale", &[1], draw));
         let mut block_scale = |name, draw: Option<Draw>, rows| {
             let shape: Vec<usize> = spec.batch.into_iter().chain([rows, k / BLOCK]).collect();
             draw.map(|draw| {
@@ -349,6 +356,9 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                         factors.each_ref().map(|of_y| along(&of_y.numbers(), m * n, of, [n, 1]));
                     steps.push(reference::Step::AddProduct(a, b));
                 }
+                if let Some(scale) = &y_scale {
+                    steps.push(reference::Step::Divide(scale.numbers()[0] as f32));
+                }
                 let [x_scale, w_scale] = &scales;
                 let x_scale = x_scale.as_ref().map(|x| along(&x.numbers(), m, of, [1, 0]));
                 let w_scale = w_scale.as_ref().map(|w| along(&w.numbers(), n, of, [0, 1]));
@@ -403,7 +413,10 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
                 .enumerate()
                 .map(|(of, (x, w))| (Operands { x: x.view(), w: w.view(), integers }, steps_of(of)))
                 .collect();
-            reference::expect_batch(&products, Y::DTYPE)
+            match y_scale {
+                None => reference::expect_batch(&products, Y::DTYPE),
+                Some(_) => codes(&products),
+            }
         };
         let y = s.output::<Y>("y", &y_shape, expected).place(spec.place);
         let y = if spec.by_rows { y.order(&[1, 0, 2]) } else { y };
@@ -415,6 +428,7 @@ pub(super) fn case<X: Element, W: Element, Y: Real>(spec: Spec, op: impl Op<X, W
             .chain(group_scales.into_iter().flatten())
             .flatten()
             .chain(w_scale_of)
+            .chain(y_scale)
             .collect();
         let factors: Vec<_> = mul_add.into_iter().flat_map(|(_, factors)| factors).collect();
         s.call(move || {
