@@ -34,9 +34,14 @@ const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, some twenty times, and make
 /// rows e4m3 before the products of experts, where what is near a boundary becomes another number, up to
-/// 2^-3 away.
-const REFERENCE: f64 = 1.5e-2;
-const WAYS: f64 = 1e-2;
+/// 2^-3 away. Experts, whose codes go up to 448 or to 240, have a smaller share of results on CDNA3.
+struct Limits {
+    reference: f64,
+    ways: f64,
+}
+
+const CDNA3: Limits = Limits { reference: 6.5e-3, ways: 4.5e-3 };
+const CDNA4: Limits = Limits { reference: 1.3e-2, ways: 9e-3 };
 
 /// How much larger the biased sigmoid of the last chosen expert has to be than that of the first one that is
 /// not chosen, and the sums of groups: no rounding chooses another expert.
@@ -326,7 +331,7 @@ fn compulsory<C: Fp8 + RaggedElement>(model: &Model<C>, chosen: &Chosen) -> usiz
     2 * x + model.layers.iter().enumerate().map(of_layer).sum::<usize>()
 }
 
-fn agrees<C: Fp8 + RaggedElement>(device: &str) {
+fn agrees<C: Fp8 + RaggedElement>(device: &str, limits: &Limits) {
     sanitized();
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::<C>::seeded(&stream).unwrap();
@@ -343,19 +348,20 @@ fn agrees<C: Fp8 + RaggedElement>(device: &str) {
         "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
         off[0], off[1], off[2]
     );
-    assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
+    let Limits { reference, ways } = *limits;
+    assert!(off[0] < reference && off[1] < reference && off[2] < ways, "{off:?}");
     moves_little(device, bytes, compulsory(&model, &chosen), MOVED);
     assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
 }
 
 #[test]
 fn deepseek_v3_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi325x() {
-    agrees::<F8E4M3Fnuz>("sim:mi325x");
+    agrees::<F8E4M3Fnuz>("sim:mi325x", &CDNA3);
 }
 
 #[test]
 fn deepseek_v3_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() {
-    agrees::<F8E4M3>("sim:mi355x");
+    agrees::<F8E4M3>("sim:mi355x", &CDNA4);
 }
 
 #[test]
