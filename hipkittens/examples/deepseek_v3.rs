@@ -28,7 +28,7 @@ use hipkittens::moe::{
 use hipkittens::norm::{
     Activation, RmsnormOptions, RmsnormOut, RowOptions, fused_mul_add_inplace, rmsnorm_into,
 };
-use hipkittens::{Device, Result, Stream, Tensor, TensorSlice, bf16, dtype::Element};
+use hipkittens::{Device, Error, Result, Stream, Tensor, TensorSlice, bf16, dtype::Element};
 use hk_ref::Draw;
 
 // Of DeepSeek-V3: 7168; 128, 1536, 512, 128, 64 and 128; 18432; 256 and 2048. Of its 61 layers, the first
@@ -315,7 +315,15 @@ impl Step {
     }
 
     /// Takes the tokens at these positions, as many of each sequence as there were first.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the cache has not as many positions.
     pub(crate) fn write(&mut self, x: &[bf16], ranges: &[Range<usize>; SEQUENCES]) -> Result<()> {
+        let most = ranges.iter().map(|range| range.end).max().unwrap_or_default();
+        if most > CONTEXT {
+            let constraint = format!("within the {CONTEXT} positions of the cache");
+            return Err(Error::value("Step::write", "ranges", constraint, format!("{ranges:?}")));
+        }
         let slots_of = |(b, range): (usize, Range<usize>)| range.map(move |at| slot(b, at));
         let slots: Vec<_> = ranges.iter().cloned().enumerate().flat_map(slots_of).collect();
         let positions: Vec<_> = ranges.iter().cloned().flatten().map(|at| at as i32).collect();
@@ -479,7 +487,7 @@ pub(crate) fn main() -> Result<()> {
         model.forward(step, caches)?;
         let y: Vec<_> = step.x.to_vec()?.into_iter().map(f32::from).collect();
         println!("positions {ranges:?}: {:.2} s", start.elapsed().as_secs_f64());
-        Ok::<_, hipkittens::Error>(y)
+        Ok::<_, Error>(y)
     };
     let caches = || Model::<F8E4M3>::caches(&stream);
     let prompts = [0..21, 0..9];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use hipkittens::core::op::quant::Fp8;
 use hipkittens::dtype::{Element, decode};
 use hipkittens::moe::{F8E4M3, F8E4M3Fnuz, Fp8Matrices, RaggedElement};
-use hipkittens::{Device, Stream, Tensor, bf16};
+use hipkittens::{Device, Error, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -21,8 +21,8 @@ use super::{Graph, bytes, distance, distinct, matrix, moved, moves_little, numbe
 mod model;
 
 use model::{
-    Attention, BLOCK, DENSE_LAYERS, EPS, EXPERTS, Experts, HEADS, HIDDEN, INNER, KV_RANK, LAYERS,
-    Layer, Mlp, Model, NOPE, Q_RANK, ROPE, SEQUENCES, Step, VALUE, embedded,
+    Attention, BLOCK, CONTEXT, DENSE_LAYERS, EPS, EXPERTS, Experts, HEADS, HIDDEN, INNER, KV_RANK,
+    LAYERS, Layer, Mlp, Model, NOPE, Q_RANK, ROPE, SEQUENCES, Step, VALUE, embedded,
 };
 
 type Ranges = [Range<usize>; SEQUENCES];
@@ -362,6 +362,19 @@ fn deepseek_v3_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi325x()
 #[test]
 fn deepseek_v3_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() {
     agrees::<F8E4M3>("sim:mi355x", &CDNA4);
+}
+
+#[test]
+fn deepseek_v3_refuses_tokens_beyond_its_cache() {
+    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
+    let mut step = Step::new(&stream, &[0..1, 0..1]).unwrap();
+    step.write(&embedded(&[0..1, 0..1]), &[CONTEXT - 1..CONTEXT, 0..1]).unwrap();
+    for ranges in [[CONTEXT..CONTEXT + 1, 0..1], [0..1, CONTEXT..CONTEXT + 1]] {
+        let error = step.write(&embedded(&[0..1, 0..1]), &ranges).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "ranges", .. }), "{error}");
+        let shown = error.to_string();
+        assert!(shown.contains(&format!("the {CONTEXT} positions of the cache")), "{shown}");
+    }
 }
 
 #[test]
