@@ -37,28 +37,20 @@ namespace {
 
 // What is to be done with each row of x.
 template <class Tile>
-struct activated_rows : no_columns, no_reduction {
-  using T = typename Tile::T;
+struct activated_rows : one_matrix<Tile>, no_columns, no_reduction {
+  using one = one_matrix<Tile>;
+  using T = typename one::T;
+  using held = typename one::held;
   static constexpr int chunks = Tile::CHUNKS;
   using no_columns::hold;
   using no_columns::start;
+  using one::hold;
+  using one::start;
 
   const ActivationArgs& args;
 
-  __device__ activated_rows(const ActivationArgs& args) : args(args) {}
-
-  using loads = row_load<T, chunks>;
-  using held = per_chunk<vec<T, chunk>, chunks>;
-
-  __device__ void start(loads& to, const auto& at) const {
-    to.start({static_cast<const T*>(args.x), args.x_stride}, at);
-  }
-
-  __device__ held hold(const loads& from, const auto& at) const {
-    held x;
-    for (int i = 0; i < chunks; ++i) x.of[i] = from.elements(i, at);
-    return x;
-  }
+  __device__ activated_rows(const ActivationArgs& args)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
 
   __device__ void store(const held& x, auto&&, no_reduction, const auto& at) const {
     store_row<chunks>(matrix<T>{static_cast<T*>(args.y), args.y_stride}, at, [&](int i) {

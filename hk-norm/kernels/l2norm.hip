@@ -34,29 +34,21 @@ namespace {
 
 // What `for_rows` is to do, with results of type Y.
 template <class Tile, class Y>
-struct l2norm_rows : no_columns {
-  using T = typename Tile::T;
+struct l2norm_rows : one_matrix<Tile>, no_columns {
+  using one = one_matrix<Tile>;
+  using T = typename one::T;
+  using held = typename one::held;
   static constexpr int chunks = Tile::CHUNKS;
   using no_columns::hold;
   using no_columns::start;
+  using one::hold;
+  using one::start;
   using reduction = add;
 
   const L2normArgs& args;
 
-  __device__ l2norm_rows(const L2normArgs& args) : args(args) {}
-
-  using loads = row_load<T, chunks>;
-  using held = per_chunk<vec<T, chunk>, chunks>;
-
-  __device__ void start(loads& to, const auto& at) const {
-    to.start({static_cast<const T*>(args.x), args.x_stride}, at);
-  }
-
-  __device__ held hold(const loads& from, const auto& at) const {
-    held x;
-    for (int i = 0; i < chunks; ++i) x.of[i] = from.elements(i, at);
-    return x;
-  }
+  __device__ l2norm_rows(const L2normArgs& args)
+      : one{{static_cast<const T*>(args.x), args.x_stride}}, args(args) {}
 
   __device__ f32 measure(const held& x) const { return dot(x, x); }
 
