@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::iter;
+use std::ops::Range;
 use std::ptr::null_mut;
 
 use hipkittens::dtype::{Element, decode};
-use hipkittens::{Stream, Tensor};
+use hipkittens::{Error, Result, Stream, Tensor};
 use hk_sim::counters::{Counters, count};
 use hk_sim::sanitize::Checks;
 use hk_sim::{HipError, Options, capi};
@@ -55,6 +56,19 @@ fn moves_little(device: &str, moved: usize, compulsory: usize, bar: f64) {
     let times = moved as f64 / compulsory as f64;
     eprintln!("{device}: a step moves {moved} bytes, {times:.2} times the {compulsory} it needs");
     assert!((1.0..bar).contains(&times), "{device}: {times} times, not below {bar}");
+}
+
+/// Requires a step of a token of each of two sequences to take the last of so many positions, and none
+/// beyond.
+fn refuses_beyond(positions: usize, mut write: impl FnMut(&[Range<usize>; 2]) -> Result<()>) {
+    write(&[positions - 1..positions, 0..1]).unwrap();
+    for ranges in [[positions..positions + 1, 0..1], [0..1, positions..positions + 1]] {
+        let error = write(&ranges).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "ranges", .. }), "{error}");
+        let shown = error.to_string();
+        assert!(shown.contains(&format!("the {positions} positions of the cache")), "{shown}");
+        assert!(shown.contains(&format!("{ranges:?}")), "{shown}");
+    }
 }
 
 /// How many experts tokens have together.
