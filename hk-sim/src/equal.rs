@@ -22,8 +22,6 @@ mod bits;
 mod demand;
 mod known;
 
-use std::collections::BTreeMap;
-
 use crate::isa::{Format, Inst, Operand};
 use crate::object::{Next, Placed};
 
@@ -171,21 +169,4 @@ fn exhaust(
     while let Some(at) = if backwards { open.pop_last() } else { open.pop_first() } {
         open.extend(step(at));
     }
-}
-
-/// Where execution can go on behind each instruction.
-fn successors(code: &[Placed]) -> Vec<Vec<usize>> {
-    let places: BTreeMap<u64, usize> =
-        code.iter().enumerate().map(|(at, placed)| (placed.offset, at)).collect();
-    let all = code.iter().map(|placed| {
-        let behind = placed.offset + u64::from(placed.inst.size);
-        let offsets = match placed.next() {
-            Next::Through => vec![behind],
-            Next::Jump(target) => vec![target],
-            Next::Branch(target) => vec![behind, target],
-            Next::End | Next::Anywhere => vec![],
-        };
-        offsets.iter().filter_map(|offset| places.get(offset).copied()).collect()
-    });
-    all.collect()
 }

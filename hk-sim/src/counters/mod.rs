@@ -41,6 +41,7 @@
 
 mod banks;
 mod class;
+mod loops;
 mod touched;
 
 use std::cell::RefCell;
@@ -48,6 +49,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use class::{Class, Classes};
+pub use loops::{Loop, Wait};
 use serde::Serialize;
 
 pub(crate) use banks::{Banks, Direction};

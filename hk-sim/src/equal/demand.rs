@@ -2,9 +2,9 @@
 
 use super::bits::{self, Bit};
 use super::known::{Facts, Known};
-use super::{EXEC, REGISTERS, SCC, exhaust, only_writes, registers, successors};
+use super::{EXEC, REGISTERS, SCC, exhaust, only_writes, registers};
 use crate::isa::{Elem, Ext, Format, Inst, Operand};
-use crate::object::Placed;
+use crate::object::{Placed, successors};
 
 /// The bits of every register on which an address, a branch, a store or EXEC may depend.
 #[derive(Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! What is known of registers before an instruction, from the entry on.
 
 use super::bits::{self, Bit, Word};
-use super::{EXEC, REGISTERS, SCC, calculates, exhaust, registers, successors};
+use super::{EXEC, REGISTERS, SCC, calculates, exhaust, registers};
 use crate::isa::{Inst, Op, Operand};
-use crate::object::Placed;
+use crate::object::{Placed, successors};
 
 /// The bits that are known of every register.
 #[derive(Clone, PartialEq)]

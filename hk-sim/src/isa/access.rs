@@ -61,6 +61,14 @@ impl Inst {
         self.implicit().has(Implicit::SCC_READ)
     }
 
+    /// Of `s_waitcnt`, how many vector memory instructions, and how many others, it leaves under way;
+    /// none of a counter that it does not wait for.
+    pub fn leaves_under_way(&self) -> (Option<u32>, Option<u32>) {
+        let counts = u32::from(self.simm16);
+        let (vector, lgkm) = (counts & 15 | counts >> 10 & 0x30, counts >> 8 & 15);
+        ((vector < 63).then_some(vector), (lgkm < 15).then_some(lgkm))
+    }
+
     /// Whether the scalar condition code is written.
     pub fn writes_scc(&self) -> bool {
         self.implicit().has(Implicit::SCC_WRITE)

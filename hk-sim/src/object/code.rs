@@ -1,5 +1,7 @@
 //! The instructions of a function.
 
+use std::collections::BTreeMap;
+
 use super::CodeObject;
 use crate::isa::{Imm, Inst, Op, decode};
 
@@ -86,4 +88,21 @@ impl CodeObject {
         }
         placed
     }
+}
+
+/// The places of the instructions at which execution can go on behind each.
+pub(crate) fn successors(code: &[Placed]) -> Vec<Vec<usize>> {
+    let places: BTreeMap<u64, usize> =
+        code.iter().enumerate().map(|(at, placed)| (placed.offset, at)).collect();
+    let all = code.iter().map(|placed| {
+        let behind = placed.offset + u64::from(placed.inst.size);
+        let offsets = match placed.next() {
+            Next::Through => vec![behind],
+            Next::Jump(target) => vec![target],
+            Next::Branch(target) => vec![behind, target],
+            Next::End | Next::Anywhere => vec![],
+        };
+        offsets.iter().filter_map(|offset| places.get(offset).copied()).collect()
+    });
+    all.collect()
 }

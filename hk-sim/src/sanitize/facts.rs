@@ -266,12 +266,8 @@ impl Inst {
 fn action(program: &Program, index: usize, inst: &Inst) -> Action {
     match inst.info.op {
         Op::s_waitcnt => {
-            let simm = u32::from(inst.simm16);
-            let (vector, lgkm) = (simm & 15 | simm >> 10 & 0x30, simm >> 8 & 15);
-            return Action::Wait {
-                vector: (vector < 63).then_some(vector),
-                lgkm: (lgkm < 15).then_some(lgkm),
-            };
+            let (vector, lgkm) = inst.leaves_under_way();
+            return Action::Wait { vector, lgkm };
         }
         Op::s_barrier => return Action::Barrier,
         Op::s_endpgm | Op::s_endpgm_saved | Op::s_endpgm_ordered_ps_done => return Action::End,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hk_core::kernel::{Kernel, TileConfig};
-use hk_sim::counters::Classes;
+use hk_sim::counters::{Classes, Loop};
 use hk_sim::object::{CodeObject, Placed};
 use serde_json::json;
 
@@ -17,6 +17,10 @@ use crate::registry;
 pub(crate) struct Request {
     /// List only kernels whose crate, architecture, name and tile contain this text.
     filter: Option<String>,
+    /// Print what a turn of each main loop executes instead: the innermost loop with the most
+    /// multiplications of matrices. Kernels without one are left out.
+    #[arg(long)]
+    loops: bool,
     /// Print an object of JSON per tile configuration, one per line.
     #[arg(long)]
     json: bool,
@@ -36,10 +40,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
                     let object = CodeObject::parse(&tile.image.unpack()?)?;
                     let code = Classes::of_code(&object, tile.symbol);
+                    let main_loop = Loop::main(&object, tile.symbol);
+                    if request.loops && main_loop.is_none() {
+                        continue;
+                    }
                     let is_flat = |placed: &Placed| placed.inst.info.base().starts_with("flat_");
                     let placed = object.instructions(tile.symbol);
                     let flat = placed.into_iter().filter(is_flat).count();
-                    rows.push(Row { package: set.package, kernel, tile, code, flat });
+                    rows.push(Row { package: set.package, kernel, tile, code, main_loop, flat });
                 }
             }
         }
@@ -53,6 +61,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         for row in rows {
             writeln!(out, "{}", object(&row))?;
         }
+    } else if request.loops {
+        loops(&mut out, &rows)?;
     } else {
         table(&mut out, &rows)?;
     }
@@ -66,11 +76,12 @@ struct Row {
     kernel: &'static Kernel,
     tile: &'static TileConfig,
     code: Classes,
+    main_loop: Option<Loop>,
     /// Accesses to memory that may be LDS, for which waits for LDS wait.
     flat: usize,
 }
 
-fn object(Row { package, kernel, tile, code, flat }: &Row) -> serde_json::Value {
+fn object(Row { package, kernel, tile, code, main_loop, flat }: &Row) -> serde_json::Value {
     let r = &tile.resources;
     json!({
         "crate": package,
@@ -88,6 +99,7 @@ fn object(Row { package, kernel, tile, code, flat }: &Row) -> serde_json::Value 
         "object_bytes": tile.image.size,
         "embedded_bytes": tile.image.packed.len(),
         "instructions": code,
+        "main_loop": main_loop,
         "flat_accesses": flat,
     })
 }
@@ -136,6 +148,59 @@ fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             code.vector_memory,
             code.wait,
             r.waves_per_simd,
+        )?;
+    }
+    Ok(())
+}
+
+/// Multiply-adds that the table counts instructions by: those of a 16x16x32 or a 32x32x8 product.
+const UNIT: f64 = 8192.0;
+
+fn loops(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    writeln!(
+        out,
+        "a turn of the main loop; `/8 Ki` are instructions per 8,192 multiply-adds of a wave, waits \
+         what is left\nunder way of vector memory (v) and of LDS and scalar memory (l)\n"
+    )?;
+    writeln!(
+        out,
+        "{:<8} {:<7} {:<22} {:<12} {:>5} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>7}  waits",
+        "crate",
+        "arch",
+        "kernel",
+        "tile",
+        "MFMA",
+        "exp",
+        "VALU",
+        "SALU",
+        "read",
+        "write",
+        "load",
+        "barr",
+        "all",
+        "/8 Ki",
+    )?;
+    for Row { package, kernel, tile, main_loop, .. } in rows {
+        let Some(turn) = main_loop else { continue };
+        let of = &turn.instructions;
+        writeln!(
+            out,
+            "{package:<8} {:<7} {:<22} {:<12} {:>5} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} \
+             {:>7.2}  {}",
+            kernel.arch,
+            kernel.name(),
+            tile.name,
+            of.matrix,
+            turn.exponentials,
+            of.vector,
+            of.scalar + of.branch,
+            turn.lds_reads,
+            turn.lds_writes,
+            turn.loads,
+            of.barrier,
+            of.total(),
+            of.total() as f64 * UNIT / turn.multiply_adds as f64,
+            turn.waits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         )?;
     }
     Ok(())
