@@ -206,6 +206,7 @@ impl Bmm {
             gate: None,
             accumulate: None,
             split_cat: None,
+            encode: None,
             problem: Problem {
                 batch,
                 m,

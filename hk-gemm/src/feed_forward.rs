@@ -105,6 +105,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
         gate: gated.then_some(Gate { steps: 0, activation, whole: false }),
         accumulate: None,
         split_cat: None,
+        encode: None,
         problem,
         steps,
         splits: None,

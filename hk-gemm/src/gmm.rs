@@ -256,6 +256,7 @@ fn product() -> Product<'static> {
         gate: None,
         accumulate: None,
         split_cat: None,
+        encode: None,
         problem: Problem::NONE,
         steps: Lowered::default(),
         splits: None,

@@ -423,14 +423,12 @@ impl Operands {
             gate,
             accumulate,
             split_cat,
+            encode,
             problem,
             steps,
             splits,
             tile,
         };
-        match encode {
-            Some(scale) => product.launch_encoded(call, scale),
-            None => product.launch(call),
-        }
+        product.launch(call)
     }
 }

@@ -173,6 +173,7 @@ impl Half {
             gate: None,
             accumulate: None,
             split_cat: None,
+            encode: None,
             problem: self.problem,
             steps,
             splits: None,

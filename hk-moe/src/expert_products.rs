@@ -431,6 +431,7 @@ pub(crate) fn product(variant: &str) -> Product<'_> {
         gate: None,
         accumulate: None,
         split_cat: None,
+        encode: None,
         problem: Problem::NONE,
         steps: Lowered::default(),
         splits: None,

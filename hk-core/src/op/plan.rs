@@ -169,7 +169,7 @@ impl Plan {
     }
 
     /// Makes results at that place codes.
-    pub(super) fn encode(&mut self, encode: &Encode, at: DevicePtr<u8>) -> Result<()> {
+    fn encode(&mut self, encode: &Encode, at: DevicePtr<u8>) -> Result<()> {
         let kernel = self.kernels.named_function::<EncodeArgs>(
             &self.device,
             self.op,
@@ -327,7 +327,7 @@ impl Sums {
 }
 
 /// Pieces of a workspace that a product takes.
-pub(super) const PIECES: usize = 7;
+pub(super) const PIECES: usize = 8;
 
 /// A product whose tile is chosen, and what it needs besides.
 pub(super) struct Draft<'a> {
@@ -336,6 +336,7 @@ pub(super) struct Draft<'a> {
     tile: Tile,
     split: Split,
     sums: Option<Sums>,
+    encode: Option<Encode>,
 }
 
 /// Arguments of a main kernel, whose operands are ready, and of what adds up its partial sums, if it has
@@ -346,23 +347,37 @@ pub(super) struct Ready {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn of(product: Product<'a>, plan: &Plan, tile: Tile, split: Split) -> Result<Self> {
+    pub(super) fn of(
+        mut product: Product<'a>,
+        plan: &Plan,
+        tile: Tile,
+        split: Split,
+    ) -> Result<Self> {
         let sources = Sources::of(&product, plan.op, tile)?;
         let sums = Sums::of(&product, split);
-        Ok(Self { product, sources, tile, split, sums })
+        let Product { y, problem, .. } = product;
+        let encode = product.encode.map(|scale| Encode { y, scale, problem });
+        if let Some(encode) = &encode {
+            product.y = encode.results(DevicePtr::NULL);
+        }
+        Ok(Self { product, sources, tile, split, sums, encode })
     }
 
     /// Of a workspace.
     pub(super) fn bytes(&self) -> [usize; PIECES] {
         let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
         let sums = self.sums.map_or(0, |sums| sums.bytes(self.product.problem, self.split));
-        [codes, scales, x, w, x_blocks, w_blocks, sums]
+        let results = self.encode.map_or(0, |encode| encode.bytes());
+        [codes, scales, x, w, x_blocks, w_blocks, sums, results]
     }
 
     /// Makes ready what the main kernel takes.
     pub(super) fn prepare(self, plan: &mut Plan, at: [DevicePtr<u8>; PIECES]) -> Result<Ready> {
-        let [codes, scales, x, w, x_blocks, w_blocks, sums_at] = at;
-        let Self { product, sources, tile, split, sums } = self;
+        let [codes, scales, x, w, x_blocks, w_blocks, sums_at, results_at] = at;
+        let Self { mut product, sources, tile, split, sums, encode } = self;
+        if let Some(encode) = &encode {
+            product.y = encode.results(results_at);
+        }
         let at = [codes, scales, x, w, x_blocks, w_blocks];
         let operands = plan.operands(sources, product.groups, at)?;
         let adds = product.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
@@ -394,9 +409,14 @@ impl<'a> Draft<'a> {
         at: [DevicePtr<u8>; PIECES],
     ) -> Result<()> {
         let grid = plan.grid(self.product.problem, self.tile, self.split)?;
+        let encode = self.encode;
         let Ready { main, sums } = self.prepare(plan, at)?;
         plan.then(kernel, [grid, 1, 1], main);
-        sums.map_or(Ok(()), |sums| plan.reduce(sums))
+        if let Some(sums) = sums {
+            plan.reduce(sums)?;
+        }
+        let [.., results] = at;
+        encode.map_or(Ok(()), |encode| plan.encode(&encode, results))
     }
 }
 

@@ -5,7 +5,6 @@
 //! configurations of its own, and the core `product` for what all of them take besides.
 
 use super::Call;
-use super::encode::Encode;
 use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
 use super::plan::{Choice, Draft, Operands, Plan};
 use super::prequant::Prequant;
@@ -266,6 +265,9 @@ pub struct Product<'a> {
     /// If the core splits the columns of one matrix: where they go. Then y is
     /// [`SplitCat::results`].
     pub split_cat: Option<SplitCat>,
+    /// If y takes codes, e4m3 in the flavour of the chip: the scale, of one element, over which the results
+    /// in f32 are.
+    pub encode: Option<DevicePtr<f32>>,
     /// The sizes.
     pub problem: Problem,
     /// What is done to the sums.
@@ -291,29 +293,6 @@ impl Product<'_> {
         let draft = Draft::of(self, &plan, tile, split)?;
         let at = call.workspace(draft.bytes())?;
         draft.plan(&mut plan, kernel, at)?;
-        plan.submit(call)
-    }
-
-    /// Launches it, if it has results, of which y takes codes: e4m3 in the flavour of the chip, of the
-    /// results in f32 over that scale, of one element.
-    ///
-    /// # Errors
-    /// As [`launch`](Self::launch).
-    pub fn launch_encoded(mut self, mut call: Call, scale: DevicePtr<f32>) -> Result<()> {
-        if self.has_no_results() {
-            return Ok(());
-        }
-        let encode = Encode { y: self.y, scale, problem: self.problem };
-        let mut plan = Plan::new(&call, self.kernels);
-        let Choice { kernel, tile, split } = plan.choose(&self)?;
-        self.y = encode.results(DevicePtr::NULL);
-        let mut draft = Draft::of(self, &plan, tile, split)?;
-        let [codes, scales, x, w, x_blocks, w_blocks, sums] = draft.bytes();
-        let pieces = [codes, scales, x, w, x_blocks, w_blocks, sums, encode.bytes()];
-        let [codes, scales, x, w, x_blocks, w_blocks, sums, at] = call.workspace(pieces)?;
-        draft.product.y = encode.results(at);
-        draft.plan(&mut plan, kernel, [codes, scales, x, w, x_blocks, w_blocks, sums])?;
-        plan.encode(&encode, at)?;
         plan.submit(call)
     }
 
