@@ -5,7 +5,7 @@ use std::ops::Range;
 use hipkittens::core::op::quant::Fp8;
 use hipkittens::dtype::{Element, decode};
 use hipkittens::moe::{F8E4M3, F8E4M3Fnuz, Fp8Matrices, RaggedElement};
-use hipkittens::{Device, Stream, Tensor, bf16};
+use hipkittens::{Device, Result, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -16,8 +16,8 @@ use hk_ref::quant::quant::per_group_quant;
 use ndarray::{Array1, Array2, Array3, ArrayView1, s};
 
 use super::{
-    Graph, bytes, distance, distinct, matrix, moved, moves_little, numbers, refuses_beyond,
-    sanitized,
+    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
+    refuses_beyond, sanitized,
 };
 
 #[path = "../../examples/deepseek_v3.rs"]
@@ -28,21 +28,10 @@ use model::{
     LAYERS, Layer, Mlp, Model, NOPE, Q_RANK, ROPE, SEQUENCES, Step, VALUE, embedded,
 };
 
-type Ranges = [Range<usize>; SEQUENCES];
-
-const PROMPTS: Ranges = [0..21, 0..9];
-const STEPS: usize = 16;
-const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
-
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, some twenty times, and make
 /// rows e4m3 before the products of experts, where what is near a boundary becomes another number, up to
 /// 2^-3 away. Experts, whose codes go up to 448 or to 240, have a smaller share of results on CDNA3.
-struct Limits {
-    reference: f64,
-    ways: f64,
-}
-
 const CDNA3: Limits = Limits { reference: 6.5e-3, ways: 4.5e-3 };
 const CDNA4: Limits = Limits { reference: 1.3e-2, ways: 9e-3 };
 
@@ -61,49 +50,25 @@ const KEPT: usize = 4;
 /// `silu(gate)` times the other.
 const SILU: Act = Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 };
 
-/// The hidden states that a step leaves, of each sequence.
-fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
-    let mut rows = numbers(&step.x).into_iter();
-    ranges.clone().map(|range| rows.by_ref().take(range.len() * HIDDEN).collect())
-}
+impl<C: Fp8 + RaggedElement> Decoder for Model<C> {
+    type Step = Step;
+    type Memory = Vec<Tensor<bf16>>;
 
-fn prefill<C: Fp8 + RaggedElement>(
-    model: &mut Model<C>,
-    stream: &Stream,
-    ranges: &Ranges,
-) -> (Vec<Tensor<bf16>>, [Vec<f64>; SEQUENCES]) {
-    let mut caches = Model::<C>::caches(stream).unwrap();
-    let mut step = Step::new(stream, ranges).unwrap();
-    step.write(&embedded(ranges), ranges).unwrap();
-    model.forward(&mut step, &mut caches).unwrap();
-    (caches, left(&step, ranges))
-}
-
-/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
-/// last one moves.
-fn decode_steps<C: Fp8 + RaggedElement>(
-    model: &mut Model<C>,
-    stream: &Stream,
-    from_graph: bool,
-) -> ([Vec<f64>; SEQUENCES], usize) {
-    let (mut caches, mut all) = prefill(model, stream, &PROMPTS);
-    let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
-    let graph =
-        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut caches).unwrap()));
-    let mut bytes = 0;
-    for token in 0..STEPS {
-        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
-        step.write(&embedded(&ranges), &ranges).unwrap();
-        bytes = moved(|| {
-            match &graph {
-                Some(graph) => graph.launch(),
-                None => model.forward(&mut step, &mut caches).unwrap(),
-            }
-            stream.synchronize().unwrap();
-        });
-        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+    fn memory(stream: &Stream) -> Result<Self::Memory> {
+        Self::caches(stream)
     }
-    (all, bytes)
+    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
+        Step::new(stream, ranges)
+    }
+    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
+        step.write(&embedded(ranges), ranges)
+    }
+    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
+        self.forward(step, memory)
+    }
+    fn left(step: &Step) -> &Tensor<bf16> {
+        &step.x
+    }
 }
 
 fn weight<T: Element>(tensor: &Tensor<T>) -> Array2<f64> {
@@ -344,17 +309,9 @@ fn agrees<C: Fp8 + RaggedElement>(device: &str, limits: &Limits) {
             assert!(*by > APART, "sequence {b}, token {at}: experts are only {by} apart");
         }
     }
-    let (_, whole) = prefill(&mut model, &stream, &ALL);
-    let (steps, bytes) = decode_steps(&mut model, &stream, false);
-    let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
-    eprintln!(
-        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
-        off[0], off[1], off[2]
-    );
-    let Limits { reference, ways } = *limits;
-    assert!(off[0] < reference && off[1] < reference && off[2] < ways, "{off:?}");
-    moves_little(device, bytes, compulsory(&model, &chosen), MOVED);
-    assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
+    let compulsory = compulsory(&model, &chosen);
+    let model = (&mut model, &stream);
+    agrees_every_way(device, model, (&expected, limits), (compulsory, MOVED));
 }
 
 #[test]

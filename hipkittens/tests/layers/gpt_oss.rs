@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::moe::{F4x2E2M1, MxMatrices};
-use hipkittens::{Device, Stream, Tensor, bf16};
+use hipkittens::{Device, Result, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -13,8 +13,8 @@ use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView2, s};
 
 use super::{
-    Graph, bytes, distance, distinct, matrix, moved, moves_little, numbers, refuses_beyond,
-    sanitized,
+    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
+    refuses_beyond, sanitized,
 };
 
 #[path = "../../examples/gpt_oss.rs"]
@@ -25,17 +25,9 @@ use model::{
     Linear, Model, SEQUENCES, Step, embedded,
 };
 
-type Ranges = [Range<usize>; SEQUENCES];
-
-/// Both see more tokens than the window in the end, the second one only then.
-const PROMPTS: Ranges = [0..21, 0..9];
-const STEPS: usize = 16;
-const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
-
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, ten times.
-const REFERENCE: f64 = 1e-2;
-const WAYS: f64 = 5e-3;
+const LIMITS: Limits = Limits { reference: 1e-2, ways: 5e-3 };
 
 /// How much larger the logit of the last chosen expert has to be than that of the first one that is
 /// not chosen: no rounding chooses another expert.
@@ -47,45 +39,25 @@ const MOVED: f64 = 1.35;
 /// Of each token.
 const CHOSEN: usize = 4;
 
-/// The hidden states that a step leaves, of each sequence.
-fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
-    let mut rows = numbers(&step.x).into_iter();
-    ranges.clone().map(|range| rows.by_ref().take(range.len() * HIDDEN).collect())
-}
+impl Decoder for Model {
+    type Step = Step;
+    type Memory = Vec<Cache>;
 
-fn prefill(model: &mut Model, stream: &Stream, ranges: &Ranges) -> (Vec<Cache>, [Vec<f64>; 2]) {
-    let mut caches = Model::caches(stream).unwrap();
-    let mut step = Step::new(stream, ranges).unwrap();
-    step.write(&embedded(ranges), ranges).unwrap();
-    model.forward(&mut step, &mut caches).unwrap();
-    (caches, left(&step, ranges))
-}
-
-/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
-/// last one moves.
-fn decode_steps(
-    model: &mut Model,
-    stream: &Stream,
-    from_graph: bool,
-) -> ([Vec<f64>; SEQUENCES], usize) {
-    let (mut caches, mut all) = prefill(model, stream, &PROMPTS);
-    let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
-    let graph =
-        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut caches).unwrap()));
-    let mut bytes = 0;
-    for token in 0..STEPS {
-        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
-        step.write(&embedded(&ranges), &ranges).unwrap();
-        bytes = moved(|| {
-            match &graph {
-                Some(graph) => graph.launch(),
-                None => model.forward(&mut step, &mut caches).unwrap(),
-            }
-            stream.synchronize().unwrap();
-        });
-        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+    fn memory(stream: &Stream) -> Result<Self::Memory> {
+        Self::caches(stream)
     }
-    (all, bytes)
+    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
+        Step::new(stream, ranges)
+    }
+    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
+        step.write(&embedded(ranges), ranges)
+    }
+    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
+        self.forward(step, memory)
+    }
+    fn left(step: &Step) -> &Tensor<bf16> {
+        &step.x
+    }
 }
 
 fn linear(linear: &Linear, x: &Array2<f64>) -> Array2<f64> {
@@ -239,16 +211,9 @@ fn agrees(device: &str) {
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::seeded(&stream).unwrap();
     let (expected, chosen) = reference(&model, &stream);
-    let (_, whole) = prefill(&mut model, &stream, &ALL);
-    let (steps, bytes) = decode_steps(&mut model, &stream, false);
-    let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
-    eprintln!(
-        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
-        off[0], off[1], off[2]
-    );
-    assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
-    moves_little(device, bytes, compulsory(&model, &stream, &chosen), MOVED);
-    assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
+    let compulsory = compulsory(&model, &stream, &chosen);
+    let model = (&mut model, &stream);
+    agrees_every_way(device, model, (&expected, &LIMITS), (compulsory, MOVED));
 }
 
 #[test]

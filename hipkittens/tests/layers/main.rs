@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::ptr::null_mut;
 
 use hipkittens::dtype::{Element, decode};
-use hipkittens::{Error, Result, Stream, Tensor};
+use hipkittens::{Error, Result, Stream, Tensor, bf16};
 use hk_sim::counters::{Counters, count};
 use hk_sim::sanitize::Checks;
 use hk_sim::{HipError, Options, capi};
@@ -69,6 +69,102 @@ fn refuses_beyond(positions: usize, mut write: impl FnMut(&[Range<usize>; 2]) ->
         assert!(shown.contains(&format!("the {positions} positions of the cache")), "{shown}");
         assert!(shown.contains(&format!("{ranges:?}")), "{shown}");
     }
+}
+
+/// Tokens of each of two sequences.
+type Ranges = [Range<usize>; 2];
+
+/// Those of prompts, and of all when so many steps have added one to each.
+const PROMPTS: Ranges = [0..21, 0..9];
+const STEPS: usize = 16;
+const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
+
+/// A decoder as an example has it.
+trait Decoder {
+    type Step;
+    /// What it remembers of tokens.
+    type Memory;
+
+    fn memory(stream: &Stream) -> Result<Self::Memory>;
+    fn step(stream: &Stream, ranges: &Ranges) -> Result<Self::Step>;
+    /// Gives a step these tokens.
+    fn write(step: &mut Self::Step, ranges: &Ranges) -> Result<()>;
+    fn forward(&mut self, step: &mut Self::Step, memory: &mut Self::Memory) -> Result<()>;
+    /// The hidden states that it leaves.
+    fn left(step: &Self::Step) -> &Tensor<bf16>;
+}
+
+/// The hidden states that a step leaves, of each sequence.
+fn left<D: Decoder>(step: &D::Step, ranges: &Ranges) -> [Vec<f64>; 2] {
+    let left = D::left(step);
+    let mut rows = numbers(left).into_iter();
+    ranges.clone().map(|range| rows.by_ref().take(range.len() * left.shape()[1]).collect())
+}
+
+fn prefill<D: Decoder>(
+    model: &mut D,
+    stream: &Stream,
+    ranges: &Ranges,
+) -> (D::Memory, [Vec<f64>; 2]) {
+    let mut memory = D::memory(stream).unwrap();
+    let mut step = D::step(stream, ranges).unwrap();
+    D::write(&mut step, ranges).unwrap();
+    model.forward(&mut step, &mut memory).unwrap();
+    (memory, left::<D>(&step, ranges))
+}
+
+/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
+/// last one moves.
+fn decode_steps<D: Decoder>(
+    model: &mut D,
+    stream: &Stream,
+    from_graph: bool,
+) -> ([Vec<f64>; 2], usize) {
+    let (mut memory, mut all) = prefill(model, stream, &PROMPTS);
+    let mut step = D::step(stream, &[0..1, 0..1]).unwrap();
+    let graph =
+        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut memory).unwrap()));
+    let mut bytes = 0;
+    for token in 0..STEPS {
+        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
+        D::write(&mut step, &ranges).unwrap();
+        bytes = moved(|| {
+            match &graph {
+                Some(graph) => graph.launch(),
+                None => model.forward(&mut step, &mut memory).unwrap(),
+            }
+            stream.synchronize().unwrap();
+        });
+        all.iter_mut().zip(left::<D>(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+    }
+    (all, bytes)
+}
+
+/// How far results may be apart, all together: from f64, and of one way through a model from another one.
+struct Limits {
+    reference: f64,
+    ways: f64,
+}
+
+/// Requires all tokens at once, and step by step, to leave what is expected; steps from a graph to leave the
+/// same bits; and the last step to move at most `bar` times the bytes that it cannot do without.
+fn agrees_every_way<D: Decoder>(
+    device: &str,
+    (model, stream): (&mut D, &Stream),
+    (expected, limits): (&[Vec<f64>; 2], &Limits),
+    (compulsory, bar): (usize, f64),
+) {
+    let (_, whole) = prefill(model, stream, &ALL);
+    let (steps, bytes) = decode_steps(model, stream, false);
+    let off = [distance(&whole, expected), distance(&steps, expected), distance(&steps, &whole)];
+    eprintln!(
+        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
+        off[0], off[1], off[2]
+    );
+    let Limits { reference, ways } = *limits;
+    assert!(off[0] < reference && off[1] < reference && off[2] < ways, "{off:?}");
+    moves_little(device, bytes, compulsory, bar);
+    assert_eq!(decode_steps(model, stream, true).0, steps, "{device}: a graph's bits");
 }
 
 /// How many experts tokens have together.

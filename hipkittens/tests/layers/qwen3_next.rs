@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::gdr::QkvzbaHeads;
-use hipkittens::{Device, Stream, Tensor, bf16};
+use hipkittens::{Device, Result, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::fused_qkv_split_qk_rope::norm as head_norm;
 use hk_ref::attn::rope::{Rope, Rotated};
@@ -19,8 +19,8 @@ use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, s};
 
 use super::{
-    Graph, bytes, distance, distinct, matrix, moved, moves_little, numbers, refuses_beyond,
-    sanitized,
+    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
+    refuses_beyond, sanitized,
 };
 
 #[path = "../../examples/qwen3_next.rs"]
@@ -31,16 +31,9 @@ use model::{
     Memory, Mlp, Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
 };
 
-type Ranges = [Range<usize>; SEQUENCES];
-
-const PROMPTS: Ranges = [0..21, 0..9];
-const STEPS: usize = 16;
-const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
-
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, some fifteen times.
-const REFERENCE: f64 = 1e-2;
-const WAYS: f64 = 1e-2;
+const LIMITS: Limits = Limits { reference: 1e-2, ways: 1e-2 };
 
 /// How much larger the logit of the last chosen expert has to be than that of the first one that is
 /// not chosen: no rounding chooses another expert.
@@ -55,45 +48,25 @@ const CHOSEN: usize = 10;
 /// `silu(gate)` times the other.
 const SILU: Act = Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 };
 
-/// The hidden states that a step leaves, of each sequence.
-fn left(step: &Step, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
-    let mut rows = numbers(&step.x).into_iter();
-    ranges.clone().map(|range| rows.by_ref().take(range.len() * HIDDEN).collect())
-}
+impl Decoder for Model {
+    type Step = Step;
+    type Memory = Memory;
 
-fn prefill(model: &mut Model, stream: &Stream, ranges: &Ranges) -> (Memory, [Vec<f64>; 2]) {
-    let mut memory = Model::memory(stream).unwrap();
-    let mut step = Step::new(stream, ranges).unwrap();
-    step.write(&embedded(ranges), ranges).unwrap();
-    model.forward(&mut step, &mut memory).unwrap();
-    (memory, left(&step, ranges))
-}
-
-/// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
-/// last one moves.
-fn decode_steps(
-    model: &mut Model,
-    stream: &Stream,
-    from_graph: bool,
-) -> ([Vec<f64>; SEQUENCES], usize) {
-    let (mut memory, mut all) = prefill(model, stream, &PROMPTS);
-    let mut step = Step::new(stream, &[0..1, 0..1]).unwrap();
-    let graph =
-        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut memory).unwrap()));
-    let mut bytes = 0;
-    for token in 0..STEPS {
-        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
-        step.write(&embedded(&ranges), &ranges).unwrap();
-        bytes = moved(|| {
-            match &graph {
-                Some(graph) => graph.launch(),
-                None => model.forward(&mut step, &mut memory).unwrap(),
-            }
-            stream.synchronize().unwrap();
-        });
-        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+    fn memory(stream: &Stream) -> Result<Self::Memory> {
+        Self::memory(stream)
     }
-    (all, bytes)
+    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
+        Step::new(stream, ranges)
+    }
+    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
+        step.write(&embedded(ranges), ranges)
+    }
+    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
+        self.forward(step, memory)
+    }
+    fn left(step: &Step) -> &Tensor<bf16> {
+        &step.x
+    }
 }
 
 fn weight<T: hipkittens::dtype::Element>(tensor: &Tensor<T>) -> Array2<f64> {
@@ -315,16 +288,9 @@ fn agrees(device: &str) {
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::seeded(&stream).unwrap();
     let (expected, chosen) = reference(&model, &stream);
-    let (_, whole) = prefill(&mut model, &stream, &ALL);
-    let (steps, bytes) = decode_steps(&mut model, &stream, false);
-    let off = [distance(&whole, &expected), distance(&steps, &expected), distance(&steps, &whole)];
-    eprintln!(
-        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
-        off[0], off[1], off[2]
-    );
-    assert!(off[0] < REFERENCE && off[1] < REFERENCE && off[2] < WAYS, "{off:?}");
-    moves_little(device, bytes, compulsory(&model, &chosen), MOVED);
-    assert_eq!(decode_steps(&mut model, &stream, true).0, steps, "{device}: a graph's bits");
+    let compulsory = compulsory(&model, &chosen);
+    let model = (&mut model, &stream);
+    agrees_every_way(device, model, (&expected, &LIMITS), (compulsory, MOVED));
 }
 
 #[test]
