@@ -132,7 +132,7 @@ struct row_access {
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
-    if (d * 4 >= chunk * size) return end();
+    if (d * 4 >= chunk * size) return out_of_range;
     if constexpr (!Place::shares_wave) return in_row;
     // Rows that are not ragged have whole chunks.
     const u32 elements = Place::ragged ? ((d + count) * 4 + size - 1) / size : 1;
@@ -169,9 +169,10 @@ struct row_access {
     return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};
   }
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
-    const u32 before = Place::shares_wave ? at.row_of_wave() * static_cast<u32>(stride) : 0;
+    // Of a row that is not there, the range is empty.
+    if constexpr (!Place::shares_wave) return is_there ? in_row : end();
     // No branch for each.
-    return (is_there & at.has_row()) ? before + in_row : end();
+    return (is_there & at.has_row()) ? at.row_of_wave() * static_cast<u32>(stride) + in_row : end();
   }
 };
 

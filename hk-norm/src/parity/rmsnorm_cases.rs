@@ -24,8 +24,8 @@ const SHAPES: [[usize; 2]; 16] = [
     [1, 32_767],
     [2, 65_536],
     [1, 17_389],
-    // The last column's bits tell chunks, lanes and dwords of a piece apart.
-    [1, 19_465],
+    // The last column is the last lane's, in the last dword of its chunk.
+    [1, 19_967],
     [512, 128],
 ];
 
