@@ -1,9 +1,10 @@
 //! Products of tokens with the matrices of their experts: what the ops that have such share.
 
-use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
+use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
+use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation as Plain, Result, TensorSlice};
@@ -19,8 +20,8 @@ pub trait ExpertElement: Element {
     const VARIANT: &'static str;
 }
 
-/// Elements of the matrices that tokens of type `T` are multiplied with: those of tokens, or i8 with scales
-/// for tokens of 16 bits.
+/// Elements of the matrices that tokens of type `T` are multiplied with: those of tokens, or, for tokens of
+/// 16 bits, i8 with scales, or e4m3 with scales, which tokens are made as well.
 pub trait ExpertWeight<T: ExpertElement>: Element {
     /// How the kernels' variants name both.
     const VARIANT: &'static str;
@@ -40,12 +41,21 @@ macro_rules! elements {
 
 elements!(bf16: "bf16", f16: "f16", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3");
 
-impl ExpertWeight<bf16> for i8 {
-    const VARIANT: &'static str = "bf16_i8";
+macro_rules! weights {
+    ($($type:ident for $tokens:ident: $variant:literal),*) => {$(
+        impl ExpertWeight<$tokens> for $type {
+            const VARIANT: &'static str = $variant;
+        }
+    )*};
 }
 
-impl ExpertWeight<f16> for i8 {
-    const VARIANT: &'static str = "f16_i8";
+weights!(i8 for bf16: "bf16_i8", i8 for f16: "f16_i8");
+weights!(F8E4M3 for bf16: "e4m3", F8E4M3 for f16: "e4m3");
+weights!(F8E4M3Fnuz for bf16: "e4m3", F8E4M3Fnuz for f16: "e4m3");
+
+/// Whether rows of type `T` are made codes of matrices of type `W`.
+pub(crate) const fn quantises<T: Element, W: Element>() -> bool {
+    size_of::<T>() == 2 && matches!(W::DTYPE, DType::F8E4M3 | DType::F8E4M3Fnuz)
 }
 
 /// Gates in order of their experts, as [`moe_align_block_size`](crate::moe_align_block_size()) gives them.
@@ -155,7 +165,9 @@ impl<'a> MoeGemmOptions<'a> {
     }
 
     /// Multiplies sums by the scale of a, `[1]`: of 8-bit rows, instead of scales of blocks, and of those
-    /// that are multiplied with blocks of MX.
+    /// that are multiplied with blocks of MX. Rows of 16 bits that are made 8-bit codes have `a / a_scale`,
+    /// rounded to nearest, ties to even, and at most the largest; without it their scale is the largest
+    /// magnitude of all rows over the largest code, and codes are multiplied by its inverse.
     #[must_use]
     pub fn a_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
         self.a_scale = Some(scale);
@@ -180,6 +192,23 @@ impl<'a> MoeGemmOptions<'a> {
 }
 
 impl MoeGemmOptions<'_> {
+    /// How rows of 16 bits become codes that e4m3 of type `W` is multiplied with, if it is such: with a scale
+    /// that is given, and a step already, or that of all rows, as a step.
+    pub(crate) fn prequant<T: Element, W: Element>(
+        &self,
+        args: &Arguments,
+        steps: &mut Lowered,
+    ) -> Result<Option<Prequant>> {
+        if !quantises::<T, W>() {
+            return Ok(None);
+        }
+        let scales = match self.a_scale {
+            Some(scale) => StepScales::Given(scale.ptr()),
+            None => StepScales::Tensor(steps.push_scales(args, false)?),
+        };
+        Ok(Some(Prequant::Steps(scales)))
+    }
+
     /// Declares the scales of a, of matrices and of their rows, if there are such, as steps.
     pub(crate) fn scale(
         &self,
@@ -251,7 +280,7 @@ impl GatedForm {
         steps: u32,
         activation: Activation,
     ) -> Self {
-        let is_expanded = size_of::<T>() != size_of::<W>();
+        let is_expanded = size_of::<T>() != size_of::<W>() && !quantises::<T, W>();
         let in_turn = is_expanded || activation != Activation::SiluAndMul;
         let form = if in_turn { "halves" } else { "gated" };
         let gate = Gate { steps, activation: Some(Plain::Silu), whole: true };
@@ -312,6 +341,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let halves = Extent::ExpertHalves(&["experts", "2n"]);
     let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
     options.scale(&mut args, &mut steps, of_rows)?;
+    let prequant = options.prequant::<T, W>(&args, &mut steps)?;
     let of_blocks = if groups.is_some() { "_128" } else { "" };
     let plain = || format!("{}{of_blocks}", W::VARIANT);
     let mut of = GatedForm { variant: plain(), columns: 1, gate: None, halves: None };
@@ -346,6 +376,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         w: Matrices::of(b, [b_matrix, row]).with_shape(shape),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
+        prequant,
         gate: of.gate,
         problem: Problem {
             group: if groups.is_some() { GROUP as u64 } else { 1 },
@@ -373,7 +404,7 @@ fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
     };
     require(scales.is_some(), of_blocks, "scales")?;
     require(b_scale.is_some(), are_narrow[1] && !of_blocks, "b_scale")?;
-    let may_have = are_narrow[0] && !of_blocks;
+    let may_have = (are_narrow[0] && !of_blocks) || quantises::<T, W>();
     args.require(a_scale.is_none() || may_have, "a_scale", "none of such operands", "some")
 }
 
@@ -410,7 +441,8 @@ pub(crate) fn matrix_scales(
 
 /// Of so many rows, columns and k, and experts.
 pub(crate) fn problem<T: ExpertElement, W: ExpertWeight<T>>([m, n, k, batch]: [u64; 4]) -> Problem {
-    let bits = [size_of::<T>() as u64 * 8, size_of::<W>() as u64 * 8];
+    let of_x = if quantises::<T, W>() { size_of::<W>() } else { size_of::<T>() };
+    let bits = [of_x as u64 * 8, size_of::<W>() as u64 * 8];
     Problem { batch, m, n, k, transposed: [false; 2], bits, group: 1 }
 }
 

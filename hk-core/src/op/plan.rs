@@ -4,13 +4,16 @@
 use super::Call;
 use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
-use super::prequant::{Codes, Prequant};
+use super::prequant::{Codes, Prequant, StepScales};
 use super::product::{
     Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks,
 };
+use super::quant::ByteCode;
+use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
+use super::rows::RowKernel;
 use super::split_cat::SplitCat;
 use super::tiling::{Problem, Split, Tile};
-use crate::dtype::{DType, Real};
+use crate::dtype::{DType, F8E4M3, Real};
 use crate::kernel::{KernelSet, TileConfig};
 use crate::launch::KernelArgs;
 use crate::{Device, DevicePtr, Error, Result, Stream, TileFunction};
@@ -126,11 +129,97 @@ impl Plan {
 
     /// Quantises x.
     fn prequantize(&mut self, codes: &Codes, x: &Matrices) -> Result<()> {
-        let (name, args) = codes.launch(x);
+        let groups = match codes.form {
+            Prequant::Steps(scales) => return self.encode_rows(codes, scales, x),
+            Prequant::Groups { k, reciprocal } => (Some(k), reciprocal),
+            Prequant::Mx => (None, false),
+        };
+        let (name, args) = codes.launch(x, groups);
         let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
         let grid = self.grid_of(kernel.tile().threads, codes.runs());
         self.then(kernel, grid, args);
         Ok(())
+    }
+
+    /// Makes rows of x codes.
+    fn encode_rows(&mut self, codes: &Codes, scales: StepScales, x: &Matrices) -> Result<()> {
+        let ([rows, width], [_, x_stride]) = (codes.codes.shape, x.strides);
+        let (rows_of_x, width_of_x) = (rows as u32, width as u32);
+        let codes_stride = codes.codes.strides[1];
+        let (format, at) = (F8E4M3::CODE, DevicePtr::new(codes.scales.ptr.address()));
+        if let StepScales::Rows(_) = scales {
+            let kernel =
+                self.row_kernel(["row_quant", x.dtype.name()], [width, x_stride as u64])?;
+            let workgroups = kernel.workgroups(rows as usize);
+            let args = RowQuantArgs {
+                x: x.ptr,
+                codes: codes.codes.ptr,
+                scales: at,
+                x_stride,
+                codes_stride,
+                rows: rows_of_x,
+                width: width_of_x,
+                format,
+            };
+            self.then_rows(kernel, workgroups, args);
+            return Ok(());
+        }
+        let stride = x_stride.max(codes_stride) as u64;
+        let mut args = StaticQuantArgs {
+            x: x.ptr,
+            scale: DevicePtr::NULL,
+            largest: DevicePtr::NULL,
+            scale_out: DevicePtr::NULL,
+            codes: codes.codes.ptr,
+            x_stride,
+            codes_stride,
+            workgroups: 0,
+            rows: rows_of_x,
+            width: width_of_x,
+            format,
+            divides: 0,
+        };
+        if let StepScales::Given(scale) = scales {
+            (args.scale, args.divides) = (scale, 1);
+        } else {
+            let variant = format!("amax_{}", x.dtype.name());
+            let amax = self.row_kernel(["static_quant", &variant], [width, x_stride as u64])?;
+            let workgroups = amax.workgroups(rows as usize).min(MOST_WORKGROUPS);
+            (args.largest, args.scale_out) = (codes.largest(), at);
+            args.workgroups = workgroups;
+            let (x, largest, width) = (x.ptr, codes.largest(), width_of_x);
+            let of_all = AmaxArgs { x, largest, x_stride, rows: rows_of_x, width };
+            self.then_rows(amax, workgroups, of_all);
+        }
+        let kernel = self.row_kernel(["static_quant", x.dtype.name()], [width, stride])?;
+        let workgroups = kernel.workgroups(rows as usize);
+        self.then_rows(kernel, workgroups, args);
+        Ok(())
+    }
+
+    /// The kernel of a core's variant for rows of so many elements, at most so far apart.
+    fn row_kernel<A: KernelArgs>(
+        &self,
+        [core, variant]: [&str; 2],
+        [width, stride]: [u64; 2],
+    ) -> Result<RowKernel<A>> {
+        let (op, device) = (self.op, &self.device);
+        let sizes = [("n", width), ("stride", stride)];
+        let function = self.kernels.function(device, op, core, variant, &sizes)?;
+        RowKernel::of((op, device), function, width as usize, stride as i64)
+    }
+
+    /// Launches a kernel of rows after what there is.
+    fn then_rows<A: KernelArgs + 'static>(
+        &mut self,
+        kernel: RowKernel<A>,
+        workgroups: u32,
+        args: A,
+    ) {
+        self.last(move |stream| {
+            // SAFETY: as in `then`.
+            unsafe { kernel.launch_on(stream, workgroups, &args) }
+        });
     }
 
     /// Quantises and copies what is to be, to these places.
@@ -154,8 +243,9 @@ impl Plan {
                         groups.strides[0] = [codes.scales.strides[1], 1];
                         groups.batch[0] = codes.scales.strides[0];
                     }
+                    Prequant::Steps(_) => (),
                 }
-                codes.codes
+                self.aligned(codes.codes, x_at, copies[0])?
             }
         };
         let w = self.aligned(w, w_at, copies[1])?;
@@ -362,7 +452,10 @@ impl<'a> Draft<'a> {
     /// Makes ready what the main kernel takes.
     pub(super) fn prepare(self, plan: &mut Plan, at: [DevicePtr<u8>; PIECES]) -> Result<Ready> {
         let [codes, scales, x, w, x_blocks, w_blocks, sums_at] = at;
-        let Self { product, sources, tile, split, sums } = self;
+        let Self { mut product, sources, tile, split, sums } = self;
+        if let Some(prequant) = product.prequant {
+            prequant.hand_scales(&mut product.steps, scales);
+        }
         let at = [codes, scales, x, w, x_blocks, w_blocks];
         let operands = plan.operands(sources, product.groups, at)?;
         let adds = product.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
@@ -448,7 +541,8 @@ impl Sources {
         let bytes = |copy: usize, size: u64| {
             usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
         };
-        let (x, w) = (bytes(0, self.x.size()), bytes(1, self.w.size()));
+        let taken = self.codes.as_ref().map_or(&self.x, |codes| &codes.codes);
+        let (x, w) = (bytes(0, taken.size()), bytes(1, self.w.size()));
         [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
     }
 }

@@ -2,9 +2,12 @@
 
 use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16};
 use hk_core::kernel::Kernel;
+use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
+use hk_ref::quant::quant::dynamic_per_tensor_quant;
+use hk_ref::quant::quant_moe::static_fp8;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
@@ -81,6 +84,18 @@ enum Scales {
     Rows,
 }
 
+/// What rows of 16 bits are made before they are multiplied, with that scale, or that of all of them.
+type Encode = fn(&[f64], Option<f32>) -> Vec<f64>;
+
+/// Codes of type `C`, times their scale.
+fn encoded<C: ByteCode>(rows: &[f64], scale: Option<f32>) -> Vec<f64> {
+    let (codes, scale) = match scale {
+        Some(scale) => (static_fp8::<C>(rows, scale, C::MOST), scale),
+        None => dynamic_per_tensor_quant::<C>(rows, C::MOST),
+    };
+    codes.into_iter().map(|code| code * f64::from(scale)).collect()
+}
+
 /// A case as data.
 #[derive(Clone)]
 pub(super) struct Spec {
@@ -94,6 +109,8 @@ pub(super) struct Spec {
     scales: Scales,
     /// Whether k is the outer dimension of matrices.
     by_rows: bool,
+    /// How rows become codes, and whether their scale is given.
+    encode: Option<(Encode, bool)>,
     bias: bool,
     activation: Option<Activation>,
     tile: Option<(Arch, &'static str)>,
@@ -111,6 +128,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         absent: None,
         scales: Scales::Blocks,
         by_rows: false,
+        encode: None,
         bias: false,
         activation: None,
         tile: None,
@@ -139,6 +157,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         Scales::Rows => name += ", scales of rows",
     }
     name += if spec.by_rows { ", columns adjacent" } else { "" };
+    name += match spec.encode {
+        Some((_, true)) => ", scale of a given",
+        Some((_, false)) => ", scale of a found",
+        None => "",
+    };
     name += if spec.bias { ", bias" } else { "" };
     if let Some(activation) = spec.activation {
         name += &format!(", {activation:?}");
@@ -147,7 +170,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let of_b = if T::DTYPE == W::DTYPE { String::new() } else { format!("*{}", W::DTYPE) };
     let dtype = format!("{}{of_b}->{}", T::DTYPE, Y::DTYPE);
     let are_narrow = [size_of::<T>() == 1, size_of::<W>() == 1];
-    let arch = match T::DTYPE {
+    let arch = match W::DTYPE {
         DType::F8E4M3 => Some(Arch::Gfx950),
         DType::F8E4M3Fnuz => Some(Arch::Gfx942),
         _ => spec.tile.map(|(arch, _)| arch),
@@ -172,6 +195,9 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         });
         let a_scale = (are_narrow[0] && spec.scales == Scales::Matrices)
             .then(|| s.input::<f32>("a_scale", &[1], Draw::Scaled(-2)));
+        // By which the largest of normal numbers are beyond the largest code.
+        let is_given = spec.encode.is_some_and(|(_, is_given)| is_given);
+        let a_scale = a_scale.or_else(|| is_given.then(|| s.given("a_scale", &[1], vec![0.01])));
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
@@ -205,7 +231,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                     matrix.assign(&scaled);
                 }
             }
-            if let Some(a_scale) = &a_scale {
+            if let Some((encode, is_given)) = spec.encode {
+                let scale = a_scale.as_ref().filter(|_| is_given).map(|scale| scale.elements()[0]);
+                let codes = encode(&a.iter().copied().collect::<Vec<_>>(), scale);
+                a = Array2::from_shape_vec((rows, k), codes).expect("a matrix of that shape");
+            } else if let Some(a_scale) = &a_scale {
                 a *= a_scale.numbers()[0];
             }
             if let Some(b_scale) = &b_scale {
@@ -427,6 +457,31 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
             cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
+    }
+    for (shape, block_size) in [
+        ([4, 4, 8, 2, 2], 16),
+        ([33, 136, 160, 3, 5], 64),
+        ([8, 30, 77, 2, 16], 16),
+        ([0, 8, 16, 2, 4], 16),
+    ] {
+        for (scales, is_given) in [(Scales::Matrices, false), (Scales::Rows, true)] {
+            let encode = Some((encoded::<F8E4M3> as Encode, is_given));
+            let spec = Spec { scales, encode, ..spec("rows made codes", shape, block_size) };
+            cases.push(case::<K, bf16, F8E4M3, bf16>(spec.clone(), K::call));
+            let encode = Some((encoded::<F8E4M3Fnuz> as Encode, is_given));
+            cases.push(case::<K, f16, F8E4M3Fnuz, f32>(Spec { encode, ..spec }, K::call));
+        }
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(5).shift(3), "codes of rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "codes of rows at the end of memory"),
+    ] {
+        let scales = Scales::Matrices;
+        let spec = Spec { place, scales, ..spec(name, [21, 72, 80, 2, 3], 32) };
+        let encode = Some((encoded::<F8E4M3> as Encode, false));
+        cases.push(case::<K, f16, F8E4M3, f32>(Spec { encode, ..spec.clone() }, K::call));
+        let encode = Some((encoded::<F8E4M3Fnuz> as Encode, false));
+        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(Spec { encode, ..spec }, K::call));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         if kernel.variant.starts_with("e4m3") {
