@@ -130,6 +130,7 @@ pub struct MoeGemmOptions<'a> {
     pub(crate) scales: Option<BlockScales<'a>>,
     a_scale: Option<&'a TensorSlice<f32>>,
     b_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) splits: Option<u32>,
     pub(crate) tile: Option<&'a str>,
 }
 
@@ -182,6 +183,15 @@ impl<'a> MoeGemmOptions<'a> {
         self
     }
 
+    /// Cuts k into so many shares at most, whose partial sums are added up in their order by a launch of its
+    /// own: if not given, as many as keep the device busy, where there are few gates and at least 4096 k. Not of
+    /// products of gates and what they let through.
+    #[must_use]
+    pub const fn splits(mut self, splits: u32) -> Self {
+        self.splits = Some(splits);
+        self
+    }
+
     /// Takes the tile configuration of that name, such as `64x128x64`, instead of the one that is expected to
     /// be fastest.
     #[must_use]
@@ -199,14 +209,7 @@ impl MoeGemmOptions<'_> {
         args: &Arguments,
         steps: &mut Lowered,
     ) -> Result<Option<Prequant>> {
-        if !quantises::<T, W>() {
-            return Ok(None);
-        }
-        let scales = match self.a_scale {
-            Some(scale) => StepScales::Given(scale.ptr()),
-            None => StepScales::Tensor(steps.push_scales(args, false)?),
-        };
-        Ok(Some(Prequant::Steps(scales)))
+        quantises::<T, W>().then(|| one_scale(args, steps, self.a_scale)).transpose()
     }
 
     /// Declares the scales of a, of matrices and of their rows, if there are such, as steps.
@@ -240,6 +243,12 @@ impl MoeGemmOptions<'_> {
         args.require(self.activation.is_none(), "activation", "none, without gates", given)
     }
 
+    /// The shares of k, if they are given.
+    pub(crate) fn shares(&self, args: &Arguments) -> Result<Option<u32>> {
+        args.require(self.splits != Some(0), "splits", "at least 1", 0)?;
+        Ok(self.splits)
+    }
+
     /// Declares the weights, if there are such, as a step.
     pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
         let Some(weights) = self.weights else { return Ok(()) };
@@ -250,7 +259,7 @@ impl MoeGemmOptions<'_> {
 }
 
 /// Rows of a block, or k, with one scale.
-const GROUP: usize = 128;
+pub(crate) const GROUP: usize = 128;
 const K_GROUPS: &str = "groups(k)";
 const N_GROUPS: &str = "groups(n)";
 const TILES: &str = "ceil(cap / block_size)";
@@ -274,24 +283,29 @@ pub(crate) struct GatedForm {
 }
 
 impl GatedForm {
-    /// Blocks have columns of both next to each other, or, if operands are expanded or the activation has
-    /// numbers, multiply one after the other.
+    /// Blocks have columns of both next to each other, or, if matrices are of 8 bits or not stored along k, or
+    /// the activation has numbers, multiply one after the other. Scales are of blocks, or not.
     pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(
         steps: u32,
         activation: Activation,
+        (of_blocks, by_k): (bool, bool),
     ) -> Self {
-        let is_expanded = size_of::<T>() != size_of::<W>() && !quantises::<T, W>();
-        let in_turn = is_expanded || activation != Activation::SiluAndMul;
+        let in_turn = size_of::<W>() == 1 || activation != Activation::SiluAndMul || !by_k;
         let form = if in_turn { "halves" } else { "gated" };
         let gate = Gate { steps, activation: Some(Plain::Silu), whole: true };
         let (_, halves) = activation.code();
         Self {
-            variant: format!("{}_{form}", W::VARIANT),
+            variant: format!("{}_{form}", plain_variant::<T, W>(of_blocks)),
             columns: if in_turn { 2 } else { 1 },
-            gate: (!in_turn).then_some(gate),
+            gate: (!in_turn || !by_k).then_some(gate),
             halves: in_turn.then_some(halves),
         }
     }
+}
+
+/// The variant of products without gates, whose scales are of blocks, or not.
+pub(crate) fn plain_variant<T: ExpertElement, W: ExpertWeight<T>>(of_blocks: bool) -> String {
+    format!("{}{}", W::VARIANT, if of_blocks { "_128" } else { "" })
 }
 
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
@@ -317,8 +331,8 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     }
     let b_dims: &[&str] = if is_gated { &["experts", "2n", "k"] } else { &["experts", "n", "k"] };
     let declared = args.input("b", b, b_dims);
-    // Rows of 8 bits, and those of gates and what they let through, are along k.
-    let any_order = size_of::<W>() == 2 && !is_gated;
+    // Rows of 8 bits are along k.
+    let any_order = size_of::<W>() == 2;
     let strides = if any_order { declared.strides::<3>()? } else { declared.adjacent::<3>()? };
     args.limit("experts", 1..=most)?;
     args.limit(b_dims[1], 1..=most)?;
@@ -337,17 +351,18 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 
     let mut steps = Lowered::default();
     require_scales::<T, W>(&args, options)?;
-    let groups = block_scales(&mut args, options, [n, k])?;
+    let groups = block_scales(&mut args, options, [b_rows, k])?;
     let halves = Extent::ExpertHalves(&["experts", "2n"]);
     let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
     options.scale(&mut args, &mut steps, of_rows)?;
     let prequant = options.prequant::<T, W>(&args, &mut steps)?;
-    let of_blocks = if groups.is_some() { "_128" } else { "" };
-    let plain = || format!("{}{of_blocks}", W::VARIANT);
-    let mut of = GatedForm { variant: plain(), columns: 1, gate: None, halves: None };
+    let variant = plain_variant::<T, W>(groups.is_some());
+    let mut of = GatedForm { variant, columns: 1, gate: None, halves: None };
+    let mut splits = None;
     match form {
         Form::Plain(activation) => {
             options.refuse_activation(&args)?;
+            splits = options.shares(&args)?;
             options.add_bias(&mut args, &mut steps, of_rows)?;
             if let Some(activation) = activation {
                 steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
@@ -355,13 +370,15 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             options.weigh(&mut args, &mut steps)?;
         }
         Form::Gated => {
+            let given = options.splits.map_or("none".into(), |splits| splits.to_string());
+            args.require(options.splits.is_none(), "splits", "none, of gates", given)?;
             let activation = options.activation.unwrap_or(Activation::SiluAndMul);
             let given = format!("{activation:?}");
             args.require(activation.is_gated(), "activation", "one of gates", given)?;
             activation.check(&args)?;
             options.weigh(&mut args, &mut steps)?;
             options.add_bias(&mut args, &mut steps, of_rows)?;
-            of = GatedForm::new::<T, W>(steps.len(), activation);
+            of = GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k));
         }
     }
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
@@ -384,10 +401,24 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,
+        splits,
         tile: options.tile,
         ..product(&of.variant)
     };
     Experts { product, gates, halves: of.halves }.launch(call)
+}
+
+/// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a
+/// step.
+pub(crate) fn one_scale(
+    args: &Arguments,
+    steps: &mut Lowered,
+    given: Option<&TensorSlice<f32>>,
+) -> Result<Prequant> {
+    Ok(Prequant::Steps(match given {
+        Some(scale) => StepScales::Given(scale.ptr()),
+        None => StepScales::Tensor(steps.push_scales(args, false)?),
+    }))
 }
 
 /// Requires the scales that elements of the types must have.

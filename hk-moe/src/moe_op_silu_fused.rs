@@ -4,8 +4,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, b `[E, 2n, k]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a and b both bf16 or f16, or b i8 with scales, f32, of experts or of rows; c bf16, f16 or f32; topk_weights f32 |
+//! | Shapes | a `[rows, k]`, b `[E, 2n, k]`, of 16 bits also as the transposed view of `[E, k, 2n]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128, or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales, or e4m3 in the flavour of the chip, which a is made before with a scale of all of it, found or given; c bf16, f16 or f32; topk_weights and scales f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | GLU variants (arXiv 2002.05202); AITER `fused_moe_silu` |
@@ -34,7 +34,7 @@
 
 #[cfg(doc)]
 use hk_core::Error;
-use hk_core::dtype::{Real, Real16};
+use hk_core::dtype::Real;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::expert_products::{
@@ -52,7 +52,7 @@ const OP: &str = "moe_silu_fused";
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0; [`Error::Value`] if tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the activation
 /// is none of gates, a is of 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
-pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+pub fn moe_silu_fused<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
@@ -71,7 +71,7 @@ pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
 /// # Errors
 /// As [`moe_silu_fused`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
 /// operand.
-pub fn moe_silu_fused_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+pub fn moe_silu_fused_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,

@@ -40,12 +40,13 @@ pub struct Experts<'a> {
 }
 
 /// The kernel for so many rows of results of all experts, in tiles of so many, whose rows of x are
-/// gathered; and what it needs.
+/// gathered; and what it needs. `shares` says how k is cut.
 pub(super) fn gathered<'a, A: KernelArgs>(
     product: &Product<'a>,
     plan: &Plan,
     rows: u64,
     (arg, tile_rows): (&'static str, u64),
+    shares: impl Fn(Tile) -> Split,
 ) -> Result<(TileFunction<A>, Draft<'a>)> {
     let (op, problem, units) = (plan.op(), product.problem, plan.compute_units());
     if problem.k > MAX_CHAIN {
@@ -69,8 +70,8 @@ pub(super) fn gathered<'a, A: KernelArgs>(
         let constraint = format!("a multiple of the {} rows of a block", tile.m);
         return Err(Error::value(op, arg, constraint, tile_rows));
     }
-    let split = Split { count: 1, share: problem.k };
-    Ok((kernel, Draft::of(product.clone(), plan, tile, split)?))
+    let draft = Draft::of(product.clone(), plan, tile, shares(tile))?;
+    Ok((kernel, draft.with_sums_of(rows)))
 }
 
 kernel_args! {
@@ -87,9 +88,12 @@ kernel_args! {
         alpha: f32,
         limit: f32,
         offset: f32,
-        reserved: u32,
+        columns: u32,
     }
 }
+
+/// k from which it may be cut without being asked for.
+const LONG: u64 = 4096;
 
 /// Bytes below which offsets of gathered rows must stay.
 const MAX_BYTES: u64 = 1 << 31;
@@ -112,7 +116,26 @@ impl Experts<'_> {
 
     /// The kernel, and what it needs.
     pub(super) fn draft(&self, plan: &Plan) -> Result<(TileFunction<ExpertArgs>, Draft<'_>)> {
-        gathered(&self.product, plan, self.gates.count, ("block_size", self.gates.tile_rows))
+        let (Self { product, gates, .. }, units) = (self, plan.compute_units());
+        let of_tile = ("block_size", gates.tile_rows);
+        gathered(product, plan, gates.count, of_tile, |tile| self.shares(tile, units))
+    }
+
+    /// How k is cut: long rows of few gates, so that there is work for all compute units.
+    fn shares(&self, tile: Tile, compute_units: u64) -> Split {
+        let Self { product: Product { problem, gate, splits, .. }, gates, halves } = self;
+        let whole = Split { count: 1, share: problem.k };
+        if gate.is_some() || halves.is_some() {
+            return whole;
+        }
+        // A block that multiplies has a gate at least.
+        let blocks = gates.capacity.div_ceil(tile.m).min(gates.count);
+        let all = Problem { batch: 1, m: blocks * tile.m, ..*problem };
+        match splits {
+            Some(splits) => tile.split_into(all, (*splits).into()),
+            None if problem.k >= LONG => tile.split(all, compute_units),
+            None => whole,
+        }
     }
 
     /// Launches that.
@@ -123,10 +146,16 @@ impl Experts<'_> {
         at: [DevicePtr<u8>; PIECES],
     ) -> Result<()> {
         let (tile, problem) = (Tile::of(kernel.tile()), draft.product.problem);
+        let core = draft.product.core;
         let n = if halves.is_some() { problem.n / 2 } else { problem.n };
         let rows = Problem { batch: 1, m: gates.capacity, n, ..problem };
         let grid = plan.grid(rows, tile, Split { count: 1, share: problem.k })?;
-        let ready = draft.prepare(plan, at)?;
+        let split = draft.split();
+        let padded = draft.sources.padded_halves();
+        let mut ready = draft.prepare(plan, at)?;
+        if let Some(width) = padded {
+            ready.main.n = width as u32;
+        }
         let [alpha, limit, offset] = halves.unwrap_or_default();
         let args = ExpertArgs {
             product: ready.main,
@@ -140,9 +169,17 @@ impl Experts<'_> {
             alpha,
             limit,
             offset,
-            reserved: 0,
+            columns: n as u32,
         };
-        plan.then(kernel, [grid, 1, 1], args);
+        let Some((_, product)) = ready.sums else {
+            plan.then(kernel, [grid, 1, 1], args);
+            return Ok(());
+        };
+        let reduce = plan.kernel([core, "reduce"], Some("any"), problem, |_| 0.0)?;
+        let pieces = gates.capacity.saturating_mul(n.div_ceil(8));
+        let of_reduce = plan.grid_of(reduce.tile().threads, [1, pieces]);
+        plan.then(kernel, [grid, split.count as u32, 1], args);
+        plan.then(reduce, of_reduce, ExpertArgs { product, ..args });
         Ok(())
     }
 }
@@ -178,6 +215,10 @@ impl ExpertLayer<'_> {
         let between = at[2 * PIECES].any().address();
         for of in [&mut up_draft.product.y, &mut down_draft.sources.x] {
             of.ptr = of.ptr.moved_to(between);
+        }
+        if down.product.prequant.is_some() {
+            // Rows of gates that no tile has become codes as well.
+            plan.clear(&up_draft.product.y)?;
         }
         Experts::plan(&mut plan, (up_kernel, up_draft), (up.gates, up.halves), pieces(0))?;
         let down_rows = (down.gates, down.halves);

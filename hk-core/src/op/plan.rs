@@ -6,7 +6,7 @@ use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
 use super::prequant::{Codes, Prequant, StepScales};
 use super::product::{
-    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks,
+    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks, real_code,
 };
 use super::quant::ByteCode;
 use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
@@ -16,7 +16,7 @@ use super::tiling::{Problem, Split, Tile};
 use crate::dtype::{DType, F8E4M3, Real};
 use crate::kernel::{KernelSet, TileConfig};
 use crate::launch::KernelArgs;
-use crate::{Device, DevicePtr, Error, Result, Stream, TileFunction};
+use crate::{AnyPtr, Device, DevicePtr, Error, Result, Stream, TileFunction};
 
 /// The kernels that add up and pack, and those that quantise.
 const SHARED: &str = "product";
@@ -283,7 +283,7 @@ impl Plan {
 
     /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
     fn aligned(&mut self, of: Matrices, at: DevicePtr<u8>, copy: Copy) -> Result<Matrices> {
-        let Copy { matrices, rows, width } = copy;
+        let Copy { matrices, rows, width, parts } = copy;
         if matrices == 0 {
             return Ok(of);
         }
@@ -291,20 +291,25 @@ impl Plan {
         let ptr = of.ptr.moved_to(at.address());
         let copied =
             Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
-        let args = ProductArgs {
-            x: of.ptr,
-            y: ptr,
-            x_batch: of.strides[0],
-            y_batch: per_matrix,
-            x_stride: of.strides[1],
-            y_stride: width as i64,
-            m: of.shape[0] as u32,
-            n: of.shape[1] as u32,
-            batch: matrices as u32,
-            ..ProductArgs::new(&Lowered::default())
-        };
-        let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
-        self.elementwise(kernel, [matrices, rows * width / (16 / of.size())], args)?;
+        let [from, to] = [of.shape[1], width].map(|width| width / parts);
+        for part in 0..parts {
+            let at =
+                |ptr: AnyPtr, width: u64| ptr.moved_to(ptr.address() + part * width * of.size());
+            let args = ProductArgs {
+                x: at(of.ptr, from),
+                y: at(ptr, to),
+                x_batch: of.strides[0],
+                y_batch: per_matrix,
+                x_stride: of.strides[1],
+                y_stride: width as i64,
+                m: of.shape[0] as u32,
+                n: from as u32,
+                batch: matrices as u32,
+                ..ProductArgs::new(&Lowered::default())
+            };
+            let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
+            self.elementwise(kernel, [matrices, rows * to / (16 / of.size())], args)?;
+        }
         Ok(copied)
     }
 
@@ -322,6 +327,21 @@ impl Plan {
         Ok(())
     }
 
+    /// Makes the rows of a matrix in the workspace zeros.
+    pub(super) fn clear(&mut self, y: &Matrices) -> Result<()> {
+        let [rows, width] = y.shape;
+        let args = ProductArgs {
+            y: y.ptr,
+            y_stride: y.strides[1],
+            m: rows as u32,
+            n: width as u32,
+            y_type: real_code(y.dtype),
+            y_store: StoreUnit::Run as u32,
+            ..ProductArgs::new(&Lowered::default())
+        };
+        self.elementwise("clear", [1, rows * width.div_ceil(8)], args)
+    }
+
     /// What adds up partial sums.
     pub(super) fn reduce(&mut self, (sums, args): (Sums, ProductArgs)) -> Result<()> {
         let (name, pieces) = match sums.form {
@@ -333,7 +353,7 @@ impl Plan {
     }
 
     /// Workgroups of a kernel whose lanes each take so many pieces of each matrix.
-    fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
+    pub(super) fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
         let enough = pieces.div_ceil(threads.into());
         let most = (self.compute_units() * 8).div_ceil(matrices);
         let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
@@ -344,6 +364,7 @@ impl Plan {
 /// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sums {
+    matrices: u64,
     width: u64,
     of_share: u64,
     form: Form,
@@ -360,8 +381,8 @@ enum Form {
 }
 
 impl Sums {
-    /// Those of a product, if it has any.
-    fn of(product: &Product<'_>, split: Split) -> Option<Self> {
+    /// Those of a product, if it has any: of so many matrices of so many rows.
+    fn of(product: &Product<'_>, split: Split, [matrices, rows]: [u64; 2]) -> Option<Self> {
         if split.count == 1 || product.accumulate.is_some() {
             return None;
         }
@@ -370,9 +391,9 @@ impl Sums {
             (None, Some(_)) => Form::Split,
             (None, None) => Form::Plain,
         };
-        let Problem { m, n, .. } = product.problem;
-        let width = n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
-        Some(Self { width, of_share: m * width, form })
+        let columns = product.problem.n.next_multiple_of(8);
+        let width = columns * if form == Form::Gated { 2 } else { 1 };
+        Some(Self { matrices, width, of_share: rows * width, form })
     }
 
     /// Arguments of the main kernel for partial sums at that place, of blocks of so many rows, and of what
@@ -410,8 +431,8 @@ impl Sums {
         (partial, reduced)
     }
 
-    fn bytes(&self, problem: Problem, split: Split) -> usize {
-        let count = problem.batch.saturating_mul(split.count).saturating_mul(self.of_share);
+    fn bytes(&self, split: Split) -> usize {
+        let count = self.matrices.saturating_mul(split.count).saturating_mul(self.of_share);
         usize::try_from(count.saturating_mul(size_of::<f32>() as u64)).unwrap_or(usize::MAX)
     }
 }
@@ -438,14 +459,26 @@ pub(super) struct Ready {
 impl<'a> Draft<'a> {
     pub(super) fn of(product: Product<'a>, plan: &Plan, tile: Tile, split: Split) -> Result<Self> {
         let sources = Sources::of(&product, plan.op, tile)?;
-        let sums = Sums::of(&product, split);
+        let Problem { batch, m, .. } = product.problem;
+        let sums = Sums::of(&product, split, [batch, m]);
         Ok(Self { product, sources, tile, split, sums })
+    }
+
+    /// With so many rows of partial sums, of whichever matrices.
+    pub(super) fn with_sums_of(mut self, rows: u64) -> Self {
+        self.sums = Sums::of(&self.product, self.split, [1, rows]);
+        self
+    }
+
+    /// The shares of k.
+    pub(super) const fn split(&self) -> Split {
+        self.split
     }
 
     /// Of a workspace.
     pub(super) fn bytes(&self) -> [usize; PIECES] {
         let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
-        let sums = self.sums.map_or(0, |sums| sums.bytes(self.product.problem, self.split));
+        let sums = self.sums.map_or(0, |sums| sums.bytes(self.split));
         [codes, scales, x, w, x_blocks, w_blocks, sums]
     }
 
@@ -524,15 +557,25 @@ impl Sources {
         let longest = tile.longest_strides(problem);
         let taken = codes.as_ref().map_or(x, |codes| codes.codes);
         let in_halves = product.gate.is_some_and(|gate| !gate.whole);
+        let in_turn = w_transposed && product.gate.is_some_and(|gate| gate.whole);
         let w_matrices = if in_halves { 2 } else { problem.batch };
         let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let copies = [
             taken.copied(op, "x", problem.batch, longest[0])?,
-            w.copied(op, "w", w_matrices, longest[1])?,
+            match in_turn {
+                true => w.copied_halves(op, "w", w_matrices, longest[1])?,
+                false => w.copied(op, "w", w_matrices, longest[1])?,
+            },
             x_blocks,
             w_blocks,
         ];
         Ok(Self { x, w, blocks, codes, copies })
+    }
+
+    /// The length of w's rows with what fills up their halves, if that is a copy of such.
+    pub(super) fn padded_halves(&self) -> Option<u64> {
+        let Copy { width, parts, .. } = self.copies[1];
+        (parts == 2).then_some(width)
     }
 
     /// Of a workspace: for codes and their scales, and for each copy.

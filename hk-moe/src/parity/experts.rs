@@ -36,7 +36,7 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
     fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected;
 }
 
-/// What is special to products of gates and what they let through.
+/// What is special to some: a bias, and an activation of gates and what they let through.
 #[derive(Default)]
 pub(super) struct Gated {
     pub(super) bias: Option<Array2<f64>>,
@@ -88,7 +88,7 @@ enum Scales {
 type Encode = fn(&[f64], Option<f32>) -> Vec<f64>;
 
 /// Codes of type `C`, times their scale.
-fn encoded<C: ByteCode>(rows: &[f64], scale: Option<f32>) -> Vec<f64> {
+pub(super) fn encoded<C: ByteCode>(rows: &[f64], scale: Option<f32>) -> Vec<f64> {
     let (codes, scale) = match scale {
         Some(scale) => (static_fp8::<C>(rows, scale, C::MOST), scale),
         None => dynamic_per_tensor_quant::<C>(rows, C::MOST),
@@ -109,6 +109,8 @@ pub(super) struct Spec {
     scales: Scales,
     /// Whether k is the outer dimension of matrices.
     by_rows: bool,
+    /// Shares of k, if they are given.
+    splits: Option<u32>,
     /// How rows become codes, and whether their scale is given.
     encode: Option<(Encode, bool)>,
     bias: bool,
@@ -128,6 +130,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         absent: None,
         scales: Scales::Blocks,
         by_rows: false,
+        splits: None,
         encode: None,
         bias: false,
         activation: None,
@@ -162,6 +165,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         Some((_, false)) => ", scale of a found",
         None => "",
     };
+    name += &spec.splits.map_or(String::new(), |splits| format!(", {splits} shares of k"));
     name += if spec.bias { ", bias" } else { "" };
     if let Some(activation) = spec.activation {
         name += &format!(", {activation:?}");
@@ -279,6 +283,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             let options = spec.activation.into_iter().fold(options, MoeGemmOptions::activation);
             let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
             let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
+            let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -337,8 +342,11 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
         cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
     }
+    if K::ROWS == 1 {
+        add_shares::<K>(cases);
+    }
     let of_rows = [[4, 4, 8, 2, 2], [33, 136, 160, 3, 5], [16, 131, 33, 1, 1], [16, 72, 1, 2, 4]];
-    for shape in of_rows.into_iter().filter(|_| K::ROWS == 1) {
+    for shape in of_rows {
         let spec = Spec { by_rows: true, ..spec("by rows", shape, 64) };
         cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
         let weights = false;
@@ -346,13 +354,17 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let variant = kernel.variant.trim_end_matches("_by_rows");
-        let gated = variant.ends_with("gated");
-        let is_plain = ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&variant);
+        let by_rows = variant != kernel.variant;
+        let gated = variant.contains('_');
+        let is_plain = match by_rows {
+            true => ["bf16", "f16", "bf16_halves", "f16_halves"].contains(&variant),
+            false => ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&variant),
+        };
         if !is_plain || gated != (K::ROWS == 2) {
             continue;
         }
-        let by_rows = variant != kernel.variant;
-        let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
+        let columns = if variant.ends_with("gated") { columns / 2 } else { columns };
+        let shape = [2 * m + 5, columns + 9, 3 * k + 8, 2, 3];
         let end = Placement::DENSE.edge(Edge::End);
         let tile = Some((arch, name));
         let spec = Spec { tile, by_rows, place: end, ..spec(format!("tile {name}"), shape, m) };
@@ -360,6 +372,37 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
             true => case::<K, f16, f16, f32>(spec, K::call),
             false => case::<K, bf16, bf16, bf16>(spec, K::call),
         });
+    }
+}
+
+/// Those whose k is cut into shares.
+fn add_shares<K: Kind>(cases: &mut Vec<Case>) {
+    // As many as there are rows enough for, of which the last one is shorter.
+    for (splits, shape, block_size) in [
+        (2, [33, 136, 300, 3, 5], 64),
+        (3, [16, 131, 1000, 1, 1], 16),
+        (9, [5, 21, 2070, 2, 3], 16),
+        (4, [4, 4, 8, 2, 2], 16),
+        (2, [0, 8, 300, 2, 4], 16),
+    ] {
+        let spec = Spec { splits: Some(splits), ..spec("shares", shape, block_size) };
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec.clone() }, K::call));
+        cases.push(case::<K, f16, f16, f32>(Spec { weights: false, ..spec.clone() }, K::call));
+        let scales = Scales::Rows;
+        cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
+    }
+    // Without being asked for; results of experts that are elsewhere are zeros, whatever is added to others.
+    for absent in [None, Some(1)] {
+        let spec = Spec { absent, bias: true, ..spec("long rows", [3, 40, 4136, 2, 3], 16) };
+        cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
+    }
+    for load in [Load::Wrong, Load::Absent, Load::One(2)] {
+        let spec = Spec { load, splits: Some(2), ..spec("load", [37, 40, 300, 2, 6], 32) };
+        cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
+    }
+    for place in [Placement::DENSE.gap(5).shift(3), Placement::DENSE.edge(Edge::End)] {
+        let spec = Spec { place, splits: Some(2), ..spec("shares", [21, 72, 280, 2, 3], 32) };
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec }, K::call));
     }
 }
 
@@ -378,6 +421,8 @@ pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
             let spec = Spec { activation, bias: true, ..spec("biased", shape, block_size) };
             cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
             cases.push(case::<K, f16, f16, f32>(Spec { bias: false, ..spec.clone() }, K::call));
+            let by_rows = Spec { by_rows: true, ..spec.clone() };
+            cases.push(case::<K, bf16, bf16, bf16>(by_rows, K::call));
             let scales = Scales::Rows;
             cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
         }
@@ -451,6 +496,11 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
     }
+    for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 1) {
+        let spec = Spec { scales, splits: Some(3), ..spec("shares", [19, 140, 1100, 2, 3], 16) };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
     for (shape, block_size) in [([33, 136, 160, 3, 5], 64), ([8, 30, 77, 2, 16], 16)] {
         for scales in [Scales::Matrices, Scales::Rows] {
             let spec = Spec { scales, ..spec("scales of tensors", shape, block_size) };
@@ -472,6 +522,14 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, f16, F8E4M3Fnuz, f32>(Spec { encode, ..spec }, K::call));
         }
     }
+    for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 2) {
+        // What gates let through begins within a block of scales.
+        let activation = Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
+        let spec = spec("with numbers", [19, 200, 300, 2, 3], 16);
+        let spec = Spec { scales, activation: Some(activation), bias: true, ..spec };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
     for (place, name) in [
         (Placement::DENSE.gap(5).shift(3), "codes of rows off alignment"),
         (Placement::DENSE.edge(Edge::End), "codes of rows at the end of memory"),
@@ -484,11 +542,12 @@ pub(super) fn add_scaled<K: Kind>(
         cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(Spec { encode, ..spec }, K::call));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.starts_with("e4m3") {
+        let is_gated = kernel.variant.ends_with("_halves");
+        if kernel.variant.starts_with("e4m3") && is_gated == (K::ROWS == 2) {
             let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);
-            let of_blocks = kernel.variant.ends_with("_128");
+            let of_blocks = kernel.variant.contains("_128");
             let scales = if of_blocks { Scales::Blocks } else { Scales::Rows };
             let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
             cases.push(match arch {

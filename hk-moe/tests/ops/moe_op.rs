@@ -52,6 +52,8 @@ fn moe_op_requires_the_scales_that_its_operands_have() {
         let error =
             refusal::<bf16, bf16>(&device, |options, _| options.activation(Activation::SiluAndMul));
         assert!(is_of(&error, "activation"), "{error}");
+        let error = refusal::<bf16, bf16>(&device, |options, _| options.splits(0));
+        assert!(is_of(&error, "splits"), "{error}");
         let made_codes = |form: Form| match device.arch() {
             Arch::Gfx942 => refusal::<bf16, F8E4M3Fnuz>(&device, form),
             Arch::Gfx950 => refusal::<bf16, F8E4M3>(&device, form),

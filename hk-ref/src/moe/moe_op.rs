@@ -62,11 +62,22 @@ impl Problem<'_> {
         all
     }
 
-    /// `w activation(a b^T)` with its tolerance as an output of type `dtype`.
-    pub fn expect(&self, activation: Option<Activation>, dtype: DType) -> Expected {
-        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, _, w| {
+    /// `w activation(a b^T + bias)` with its tolerance as an output of type `dtype`; a row of the bias for each
+    /// expert.
+    pub fn expect(
+        &self,
+        bias: Option<ArrayView2<'_, f64>>,
+        activation: Option<Activation>,
+        dtype: DType,
+    ) -> Expected {
+        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, expert, w| {
+            let bias = bias.map(|bias| {
+                let values = bias.row(expert).to_vec();
+                Step::Add(Term { values, row_stride: 0, column_stride: 1 }, 1.0)
+            });
+            let activation = activation.map(Step::Activate);
             let steps: Vec<_> =
-                activation.map(Step::Activate).into_iter().chain(weigh.iter().cloned()).collect();
+                bias.into_iter().chain(activation).chain(weigh.iter().cloned()).collect();
             expect(Operands { x, w, integers: false }, &steps, dtype, false)
         })
     }
