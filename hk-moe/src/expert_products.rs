@@ -128,8 +128,8 @@ pub struct MoeGemmOptions<'a> {
     bias: Option<&'a TensorSlice<f32>>,
     activation: Option<Activation>,
     pub(crate) scales: Option<BlockScales<'a>>,
-    a_scale: Option<&'a TensorSlice<f32>>,
-    b_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) a_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) b_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) splits: Option<u32>,
     pub(crate) tile: Option<&'a str>,
 }
@@ -243,10 +243,9 @@ impl MoeGemmOptions<'_> {
         args.require(self.activation.is_none(), "activation", "none, without gates", given)
     }
 
-    /// The shares of k, if they are given.
-    pub(crate) fn shares(&self, args: &Arguments) -> Result<Option<u32>> {
-        args.require(self.splits != Some(0), "splits", "at least 1", 0)?;
-        Ok(self.splits)
+    /// Requires shares of k that can be, if they are given.
+    pub(crate) fn shares(&self, args: &Arguments) -> Result<()> {
+        args.require(self.splits != Some(0), "splits", "at least 1", 0)
     }
 
     /// Declares the weights, if there are such, as a step.
@@ -271,6 +270,41 @@ pub(crate) enum Form {
     Plain(Option<Plain>),
     /// Weights, then an activation of gates and what they let through: silu if there is no other.
     Gated,
+}
+
+impl Form {
+    /// Declares what happens to sums, as steps; gives the activation of gates, if it is one of such.
+    pub(crate) fn lower(
+        self,
+        args: &mut Arguments,
+        steps: &mut Lowered,
+        options: &MoeGemmOptions<'_>,
+        of_rows: Extent,
+    ) -> Result<Option<Activation>> {
+        match self {
+            Self::Plain(activation) => {
+                options.refuse_activation(args)?;
+                options.shares(args)?;
+                options.add_bias(args, steps, of_rows)?;
+                if let Some(activation) = activation {
+                    steps.push(args, ["activation"; 3], Step::Activate(activation))?;
+                }
+                options.weigh(args, steps)?;
+                Ok(None)
+            }
+            Self::Gated => {
+                let given = options.splits.map_or("none".into(), |splits| splits.to_string());
+                args.require(options.splits.is_none(), "splits", "none, of gates", given)?;
+                let activation = options.activation.unwrap_or(Activation::SiluAndMul);
+                let given = format!("{activation:?}");
+                args.require(activation.is_gated(), "activation", "one of gates", given)?;
+                activation.check(args)?;
+                options.weigh(args, steps)?;
+                options.add_bias(args, steps, of_rows)?;
+                Ok(Some(activation))
+            }
+        }
+    }
 }
 
 /// What a product of gates and what they let through is: in which variant, with how many columns for each
@@ -357,30 +391,13 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     options.scale(&mut args, &mut steps, of_rows)?;
     let prequant = options.prequant::<T, W>(&args, &mut steps)?;
     let variant = plain_variant::<T, W>(groups.is_some());
-    let mut of = GatedForm { variant, columns: 1, gate: None, halves: None };
-    let mut splits = None;
-    match form {
-        Form::Plain(activation) => {
-            options.refuse_activation(&args)?;
-            splits = options.shares(&args)?;
-            options.add_bias(&mut args, &mut steps, of_rows)?;
-            if let Some(activation) = activation {
-                steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
-            }
-            options.weigh(&mut args, &mut steps)?;
+    let gated = form.lower(&mut args, &mut steps, options, of_rows)?;
+    let mut of = match gated {
+        Some(activation) => {
+            GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k))
         }
-        Form::Gated => {
-            let given = options.splits.map_or("none".into(), |splits| splits.to_string());
-            args.require(options.splits.is_none(), "splits", "none, of gates", given)?;
-            let activation = options.activation.unwrap_or(Activation::SiluAndMul);
-            let given = format!("{activation:?}");
-            args.require(activation.is_gated(), "activation", "one of gates", given)?;
-            activation.check(&args)?;
-            options.weigh(&mut args, &mut steps)?;
-            options.add_bias(&mut args, &mut steps, of_rows)?;
-            of = GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k));
-        }
-    }
+        None => GatedForm { variant, columns: 1, gate: None, halves: None },
+    };
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
@@ -401,11 +418,11 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,
-        splits,
+        splits: options.splits,
         tile: options.tile,
         ..product(&of.variant)
     };
-    Experts { product, gates, halves: of.halves }.launch(call)
+    Experts { product, gates, halves: of.halves, in_groups: None }.launch(call)
 }
 
 /// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a

@@ -262,8 +262,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         steps,
         ..product(&plain)
     };
-    let up = Experts { product: up, gates, halves: of.halves };
+    let up = Experts { product: up, gates, halves: of.halves, in_groups: None };
     let down_gates = SortedGates { per_row: 1, ..gates };
-    let down = Experts { product: down, gates: down_gates, halves: None };
+    let down = Experts { product: down, gates: down_gates, halves: None, in_groups: None };
     ExpertLayer { up, down }.launch(call)
 }

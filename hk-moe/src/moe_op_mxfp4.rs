@@ -174,6 +174,6 @@ impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
             tile,
             ..product(&variant)
         };
-        Experts { product, gates, halves }.launch(call)
+        Experts { product, gates, halves, in_groups: None }.launch(call)
     }
 }

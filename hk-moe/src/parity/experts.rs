@@ -560,8 +560,15 @@ pub(super) fn add_scaled<K: Kind>(
 
 /// Every tile configuration, with the rows, columns and k of a block.
 pub(super) fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
-    let of_core = |kernel: &&Kernel| kernel.core == "experts";
-    crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
+    tiles_of(|kernel| kernel.core == "experts")
+}
+
+/// As [`tiles`], of some kernels.
+pub(super) fn tiles_of(
+    are_wanted: impl Fn(&Kernel) -> bool,
+) -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
+    let kernels = crate::KERNELS.kernels.iter().filter(move |kernel| are_wanted(kernel));
+    kernels.flat_map(|kernel| {
         kernel.tiles.iter().filter_map(move |tile| {
             let int = |name| usize::try_from(tile.int(name)?).ok();
             let arch = Arch::from_target_id(kernel.arch)?;

@@ -4,7 +4,7 @@ use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, Scalar, bf16};
 use hk_core::{Arch, Device, Error, Tensor};
 use hk_moe::{
     Activation, BlockScales, ExpertElement, ExpertWeight, MoeAlignOptions, MoeGemmOptions,
-    moe_align_block_size, moe_gemm_into, parity,
+    WnA16Weights, moe_align_block_size, moe_gemm_into, moe_gemm_wna16_into, parity,
 };
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
@@ -122,4 +122,43 @@ fn is_captured<W: ExpertWeight<bf16> + Scalar>(device: &Device) {
     }
     // SAFETY: it is live, and at no work.
     assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
+}
+
+#[test]
+fn moe_op_names_what_is_wrong_with_groups() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let ids = Tensor::<i32>::zeros(&stream, &[4, 1]).unwrap();
+        let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+        let factor = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
+        let refused = |[n, k, groups]: [usize; 3],
+                       has_zeros: bool,
+                       options: &MoeGemmOptions<'_>| {
+            let a = Tensor::<bf16>::zeros(&stream, &[4, k]).unwrap();
+            let codes = Tensor::<u8>::zeros(&stream, &[1, n, k / 2]).unwrap();
+            let scales = Tensor::<f32>::zeros(&stream, &[1, n, groups]).unwrap();
+            let zeros = Tensor::<u8>::zeros(&stream, &[1, n / 2, groups]).unwrap();
+            let b = WnA16Weights::of_4_bits(&codes, &scales);
+            let b = if has_zeros { b.zero_points(&zeros) } else { b };
+            let mut c = Guarded::<bf16>::new(&stream, &[4, 1, n], Placement::DENSE).unwrap();
+            let error =
+                rejected(&mut c, |c| moe_gemm_wna16_into(&a, &b, &gates.gates(16), 1, options, c));
+            match error {
+                Error::Value { op: "moe_gemm_wna16", arg, .. }
+                | Error::Shape { op: "moe_gemm_wna16", arg, .. } => arg,
+                other => panic!("{other}"),
+            }
+        };
+        let plain = MoeGemmOptions::default();
+        // Groups of 4, of 48, and of what does not divide k.
+        for (k, groups) in [(32, 8), (96, 2), (40, 3), (32, 0)] {
+            assert_eq!(refused([8, k, groups], false, &plain), "b_scale");
+        }
+        // There are as many groups as there would be of 8, but not of all k.
+        assert_eq!(refused([8, 36, 4], false, &plain), "k");
+        assert_eq!(refused([7, 32, 2], true, &plain), "b_zp");
+        assert_eq!(refused([8, 32, 2], false, &plain.clone().a_scale(&factor)), "a_scale");
+        assert_eq!(refused([8, 32, 2], false, &plain.clone().b_scale(&factor)), "b_scale");
+        assert_eq!(refused([8, 32, 2], false, &plain.splits(0)), "splits");
+    }
 }

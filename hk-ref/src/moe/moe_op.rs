@@ -1,7 +1,7 @@
 //! Products of tokens with the matrices of their experts.
 
 use hk_types::Activation;
-use hk_types::dtype::DType;
+use hk_types::dtype::{DType, Real, decode};
 use ndarray::{Array2, ArrayView2, ArrayView3, Axis};
 
 use super::moe_align_block_size::buckets;
@@ -90,4 +90,20 @@ impl Problem<'_> {
             expect_gated(x, [gates, values], [weigh; 2], Some(activation), &[], dtype)
         })
     }
+}
+
+/// The numbers of unsigned integers with a scale, and a zero point by its number, for each group: `(q - zero) scale`
+/// in f32, rounded to `T`.
+pub fn in_groups<T: Real>(
+    codes: &[u8],
+    scales: &[f64],
+    group: usize,
+    zero: impl Fn(usize) -> u8,
+) -> Vec<f64> {
+    let number = |(at, code): (usize, &u8)| {
+        let (difference, scale) =
+            (f32::from(*code) - f32::from(zero(at / group)), scales[at / group]);
+        f64::from(difference * scale as f32)
+    };
+    decode(&T::encode(&codes.iter().enumerate().map(number).collect::<Vec<_>>()))
 }
