@@ -1,2 +1,2 @@
-// The kernels are those of `hk/row_quant.h`.
-#include "hk/row_quant.h"
+// The kernels are those of `hk/row_quant.h`, and of smoothed rows those of `hk/smooth_quant.h`.
+#include "hk/smooth_quant.h"

@@ -1,9 +1,10 @@
 //! Products of tokens with the matrices of their experts: what the ops that have such share.
 
-use hk_core::dtype::{Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
+use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
+use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation as Plain, Result, TensorSlice};
@@ -19,8 +20,8 @@ pub trait ExpertElement: Element {
     const VARIANT: &'static str;
 }
 
-/// Elements of the matrices that tokens of type `T` are multiplied with: those of tokens, or i8 with scales
-/// for tokens of 16 bits.
+/// Elements of the matrices that tokens of type `T` are multiplied with: those of tokens, or, for tokens of
+/// 16 bits, i8 with scales, or e4m3 with scales, which tokens are made as well.
 pub trait ExpertWeight<T: ExpertElement>: Element {
     /// How the kernels' variants name both.
     const VARIANT: &'static str;
@@ -40,12 +41,21 @@ macro_rules! elements {
 
 elements!(bf16: "bf16", f16: "f16", F8E4M3: "e4m3", F8E4M3Fnuz: "e4m3");
 
-impl ExpertWeight<bf16> for i8 {
-    const VARIANT: &'static str = "bf16_i8";
+macro_rules! weights {
+    ($($type:ident for $tokens:ident: $variant:literal),*) => {$(
+        impl ExpertWeight<$tokens> for $type {
+            const VARIANT: &'static str = $variant;
+        }
+    )*};
 }
 
-impl ExpertWeight<f16> for i8 {
-    const VARIANT: &'static str = "f16_i8";
+weights!(i8 for bf16: "bf16_i8", i8 for f16: "f16_i8");
+weights!(F8E4M3 for bf16: "e4m3", F8E4M3 for f16: "e4m3");
+weights!(F8E4M3Fnuz for bf16: "e4m3", F8E4M3Fnuz for f16: "e4m3");
+
+/// Whether rows of type `T` are made codes of matrices of type `W`.
+pub(crate) const fn quantises<T: Element, W: Element>() -> bool {
+    size_of::<T>() == 2 && matches!(W::DTYPE, DType::F8E4M3 | DType::F8E4M3Fnuz)
 }
 
 /// Gates in order of their experts, as [`moe_align_block_size`](crate::moe_align_block_size()) gives them.
@@ -118,8 +128,9 @@ pub struct MoeGemmOptions<'a> {
     bias: Option<&'a TensorSlice<f32>>,
     activation: Option<Activation>,
     pub(crate) scales: Option<BlockScales<'a>>,
-    a_scale: Option<&'a TensorSlice<f32>>,
-    b_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) a_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) b_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) splits: Option<u32>,
     pub(crate) tile: Option<&'a str>,
 }
 
@@ -155,7 +166,9 @@ impl<'a> MoeGemmOptions<'a> {
     }
 
     /// Multiplies sums by the scale of a, `[1]`: of 8-bit rows, instead of scales of blocks, and of those
-    /// that are multiplied with blocks of MX.
+    /// that are multiplied with blocks of MX. Rows of 16 bits that are made 8-bit codes have `a / a_scale`,
+    /// rounded to nearest, ties to even, and at most the largest; without it their scale is the largest
+    /// magnitude of all rows over the largest code, and codes are multiplied by its inverse.
     #[must_use]
     pub fn a_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
         self.a_scale = Some(scale);
@@ -170,6 +183,15 @@ impl<'a> MoeGemmOptions<'a> {
         self
     }
 
+    /// Cuts k into so many shares at most, whose partial sums are added up in their order by a launch of its
+    /// own: if not given, as many as keep the device busy, where there are few gates and at least 4096 k. Not of
+    /// products of gates and what they let through.
+    #[must_use]
+    pub const fn splits(mut self, splits: u32) -> Self {
+        self.splits = Some(splits);
+        self
+    }
+
     /// Takes the tile configuration of that name, such as `64x128x64`, instead of the one that is expected to
     /// be fastest.
     #[must_use]
@@ -180,6 +202,16 @@ impl<'a> MoeGemmOptions<'a> {
 }
 
 impl MoeGemmOptions<'_> {
+    /// How rows of 16 bits become codes that e4m3 of type `W` is multiplied with, if it is such: with a scale
+    /// that is given, and a step already, or that of all rows, as a step.
+    pub(crate) fn prequant<T: Element, W: Element>(
+        &self,
+        args: &Arguments,
+        steps: &mut Lowered,
+    ) -> Result<Option<Prequant>> {
+        quantises::<T, W>().then(|| one_scale(args, steps, self.a_scale)).transpose()
+    }
+
     /// Declares the scales of a, of matrices and of their rows, if there are such, as steps.
     pub(crate) fn scale(
         &self,
@@ -211,6 +243,11 @@ impl MoeGemmOptions<'_> {
         args.require(self.activation.is_none(), "activation", "none, without gates", given)
     }
 
+    /// Requires shares of k that can be, if they are given.
+    pub(crate) fn shares(&self, args: &Arguments) -> Result<()> {
+        args.require(self.splits != Some(0), "splits", "at least 1", 0)
+    }
+
     /// Declares the weights, if there are such, as a step.
     pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
         let Some(weights) = self.weights else { return Ok(()) };
@@ -221,7 +258,7 @@ impl MoeGemmOptions<'_> {
 }
 
 /// Rows of a block, or k, with one scale.
-const GROUP: usize = 128;
+pub(crate) const GROUP: usize = 128;
 const K_GROUPS: &str = "groups(k)";
 const N_GROUPS: &str = "groups(n)";
 const TILES: &str = "ceil(cap / block_size)";
@@ -235,6 +272,41 @@ pub(crate) enum Form {
     Gated,
 }
 
+impl Form {
+    /// Declares what happens to sums, as steps; gives the activation of gates, if it is one of such.
+    pub(crate) fn lower(
+        self,
+        args: &mut Arguments,
+        steps: &mut Lowered,
+        options: &MoeGemmOptions<'_>,
+        of_rows: Extent,
+    ) -> Result<Option<Activation>> {
+        match self {
+            Self::Plain(activation) => {
+                options.refuse_activation(args)?;
+                options.shares(args)?;
+                options.add_bias(args, steps, of_rows)?;
+                if let Some(activation) = activation {
+                    steps.push(args, ["activation"; 3], Step::Activate(activation))?;
+                }
+                options.weigh(args, steps)?;
+                Ok(None)
+            }
+            Self::Gated => {
+                let given = options.splits.map_or("none".into(), |splits| splits.to_string());
+                args.require(options.splits.is_none(), "splits", "none, of gates", given)?;
+                let activation = options.activation.unwrap_or(Activation::SiluAndMul);
+                let given = format!("{activation:?}");
+                args.require(activation.is_gated(), "activation", "one of gates", given)?;
+                activation.check(args)?;
+                options.weigh(args, steps)?;
+                options.add_bias(args, steps, of_rows)?;
+                Ok(Some(activation))
+            }
+        }
+    }
+}
+
 /// What a product of gates and what they let through is: in which variant, with how many columns for each
 /// result, and how these are put together after so many steps.
 pub(crate) struct GatedForm {
@@ -245,24 +317,29 @@ pub(crate) struct GatedForm {
 }
 
 impl GatedForm {
-    /// Blocks have columns of both next to each other, or, if operands are expanded or the activation has
-    /// numbers, multiply one after the other.
+    /// Blocks have columns of both next to each other, or, if matrices are of 8 bits or not stored along k, or
+    /// the activation has numbers, multiply one after the other. Scales are of blocks, or not.
     pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(
         steps: u32,
         activation: Activation,
+        (of_blocks, by_k): (bool, bool),
     ) -> Self {
-        let is_expanded = size_of::<T>() != size_of::<W>();
-        let in_turn = is_expanded || activation != Activation::SiluAndMul;
+        let in_turn = size_of::<W>() == 1 || activation != Activation::SiluAndMul || !by_k;
         let form = if in_turn { "halves" } else { "gated" };
         let gate = Gate { steps, activation: Some(Plain::Silu), whole: true };
         let (_, halves) = activation.code();
         Self {
-            variant: format!("{}_{form}", W::VARIANT),
+            variant: format!("{}_{form}", plain_variant::<T, W>(of_blocks)),
             columns: if in_turn { 2 } else { 1 },
-            gate: (!in_turn).then_some(gate),
+            gate: (!in_turn || !by_k).then_some(gate),
             halves: in_turn.then_some(halves),
         }
     }
+}
+
+/// The variant of products without gates, whose scales are of blocks, or not.
+pub(crate) fn plain_variant<T: ExpertElement, W: ExpertWeight<T>>(of_blocks: bool) -> String {
+    format!("{}{}", W::VARIANT, if of_blocks { "_128" } else { "" })
 }
 
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
@@ -288,8 +365,8 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     }
     let b_dims: &[&str] = if is_gated { &["experts", "2n", "k"] } else { &["experts", "n", "k"] };
     let declared = args.input("b", b, b_dims);
-    // Rows of 8 bits, and those of gates and what they let through, are along k.
-    let any_order = size_of::<W>() == 2 && !is_gated;
+    // Rows of 8 bits are along k.
+    let any_order = size_of::<W>() == 2;
     let strides = if any_order { declared.strides::<3>()? } else { declared.adjacent::<3>()? };
     args.limit("experts", 1..=most)?;
     args.limit(b_dims[1], 1..=most)?;
@@ -308,32 +385,19 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 
     let mut steps = Lowered::default();
     require_scales::<T, W>(&args, options)?;
-    let groups = block_scales(&mut args, options, [n, k])?;
+    let groups = block_scales(&mut args, options, [b_rows, k])?;
     let halves = Extent::ExpertHalves(&["experts", "2n"]);
     let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
     options.scale(&mut args, &mut steps, of_rows)?;
-    let of_blocks = if groups.is_some() { "_128" } else { "" };
-    let plain = || format!("{}{of_blocks}", W::VARIANT);
-    let mut of = GatedForm { variant: plain(), columns: 1, gate: None, halves: None };
-    match form {
-        Form::Plain(activation) => {
-            options.refuse_activation(&args)?;
-            options.add_bias(&mut args, &mut steps, of_rows)?;
-            if let Some(activation) = activation {
-                steps.push(&mut args, ["activation"; 3], Step::Activate(activation))?;
-            }
-            options.weigh(&mut args, &mut steps)?;
+    let prequant = options.prequant::<T, W>(&args, &mut steps)?;
+    let variant = plain_variant::<T, W>(groups.is_some());
+    let gated = form.lower(&mut args, &mut steps, options, of_rows)?;
+    let mut of = match gated {
+        Some(activation) => {
+            GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k))
         }
-        Form::Gated => {
-            let activation = options.activation.unwrap_or(Activation::SiluAndMul);
-            let given = format!("{activation:?}");
-            args.require(activation.is_gated(), "activation", "one of gates", given)?;
-            activation.check(&args)?;
-            options.weigh(&mut args, &mut steps)?;
-            options.add_bias(&mut args, &mut steps, of_rows)?;
-            of = GatedForm::new::<T, W>(steps.len(), activation);
-        }
-    }
+        None => GatedForm { variant, columns: 1, gate: None, halves: None },
+    };
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
@@ -346,6 +410,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         w: Matrices::of(b, [b_matrix, row]).with_shape(shape),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups,
+        prequant,
         gate: of.gate,
         problem: Problem {
             group: if groups.is_some() { GROUP as u64 } else { 1 },
@@ -353,10 +418,24 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,
+        splits: options.splits,
         tile: options.tile,
         ..product(&of.variant)
     };
-    Experts { product, gates, halves: of.halves }.launch(call)
+    Experts { product, gates, halves: of.halves, in_groups: None }.launch(call)
+}
+
+/// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a
+/// step.
+pub(crate) fn one_scale(
+    args: &Arguments,
+    steps: &mut Lowered,
+    given: Option<&TensorSlice<f32>>,
+) -> Result<Prequant> {
+    Ok(Prequant::Steps(match given {
+        Some(scale) => StepScales::Given(scale.ptr()),
+        None => StepScales::Tensor(steps.push_scales(args, false)?),
+    }))
 }
 
 /// Requires the scales that elements of the types must have.
@@ -373,7 +452,7 @@ fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
     };
     require(scales.is_some(), of_blocks, "scales")?;
     require(b_scale.is_some(), are_narrow[1] && !of_blocks, "b_scale")?;
-    let may_have = are_narrow[0] && !of_blocks;
+    let may_have = (are_narrow[0] && !of_blocks) || quantises::<T, W>();
     args.require(a_scale.is_none() || may_have, "a_scale", "none of such operands", "some")
 }
 
@@ -410,7 +489,8 @@ pub(crate) fn matrix_scales(
 
 /// Of so many rows, columns and k, and experts.
 pub(crate) fn problem<T: ExpertElement, W: ExpertWeight<T>>([m, n, k, batch]: [u64; 4]) -> Problem {
-    let bits = [size_of::<T>() as u64 * 8, size_of::<W>() as u64 * 8];
+    let of_x = if quantises::<T, W>() { size_of::<W>() } else { size_of::<T>() };
+    let bits = [of_x as u64 * 8, size_of::<W>() as u64 * 8];
     Problem { batch, m, n, k, transposed: [false; 2], bits, group: 1 }
 }
 

@@ -8,6 +8,7 @@ mod expert_map;
 mod expert_products;
 mod expert_sort;
 pub mod fused_moe;
+mod int_groups;
 mod interleave;
 pub mod moe_align_block_size;
 pub mod moe_bitmatrix;
@@ -36,6 +37,7 @@ pub use fused_moe::{
     Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, MxMatrices, MxProduct, MxWeights,
     Mxfp4Weights, Mxfp8Weights, Router, SharedExpert, W8a16Weights,
 };
+pub use int_groups::WnA16Weights;
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};
 pub use moe_align_block_size::{
     MoeAlign, MoeAlignOptions, MoeAlignOut, aligned_capacity, moe_align_block_size,
@@ -49,7 +51,7 @@ pub use moe_expt_data::{
     ExptData, ExptDataOptions, ExptDataOut, expt_data_compute, expt_data_compute_into,
     expt_data_stage1_into, expt_data_stage2_fused_into, expt_data_stage2_into, max_num_tiles,
 };
-pub use moe_op::{moe_gemm, moe_gemm_into};
+pub use moe_op::{moe_gemm, moe_gemm_into, moe_gemm_wna16, moe_gemm_wna16_into};
 pub use moe_op_e2e::{MoeLayerOptions, moe_e2e, moe_e2e_into};
 pub use moe_op_gelu::{moe_gelu, moe_gelu_into};
 pub use moe_op_gemm_a4w4::{moe_a4w4, moe_a4w4_into};
@@ -66,7 +68,9 @@ pub use moe_op_mxfp4::{moe_mxfp4, moe_mxfp4_into};
 pub use moe_op_mxfp4_silu_fused::{
     MoeGatedOptions, moe_mxfp4_silu_fused, moe_mxfp4_silu_fused_into,
 };
-pub use moe_op_silu_fused::{moe_silu_fused, moe_silu_fused_into};
+pub use moe_op_silu_fused::{
+    moe_silu_fused, moe_silu_fused_into, moe_silu_fused_wna16, moe_silu_fused_wna16_into,
+};
 pub use moe_routing::{
     ChosenOut, Routing, RoutingData, RoutingIndx, RoutingIndxOut, RoutingOptions, SortOptions,
     SortTokensOut, block_m, routing, routing_compute_indx, routing_compute_indx_into, routing_into,

@@ -5,9 +5,9 @@
 //! | | |
 //! |---|---|
 //! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`; any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows; c bf16, f16 or f32; topk_weights f32 |
-//! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; bitwise deterministic |
-//! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches |
+//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows, or e4m3 in the flavour of the chip, with such scales or with those of blocks of 128; c bf16, f16 or f32; topk_weights f32 |
+//! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; for e4m3, a and z are made codes as [`MoeLayerOptions`] says; bitwise deterministic |
+//! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches, and those that make codes |
 //! | Source | Mixtral of Experts (arXiv 2401.04088), section 2.1; AITER `e2e_moe`, which adds to what c holds |
 //!
 //! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
@@ -39,22 +39,34 @@ use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
-use hk_core::op::product::{Matrices, Product};
+use hk_core::op::prequant::{Prequant, StepScales};
+use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
-use hk_core::{Result, Tensor, TensorSlice};
+use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
 use crate::expert_products::{
-    AlignedGates, ExpertElement, ExpertWeight, GatedForm, matrix_scales, problem, product,
+    AlignedGates, ExpertElement, ExpertWeight, GROUP, GatedForm, matrix_scales, one_scale,
+    plain_variant, problem, product, quantises,
 };
 
 const OP: &str = "moe_e2e";
+
+/// Groups of rows and columns with a scale.
+const UP_GROUPS: &str = "groups(2i)";
+const K_GROUPS: &str = "groups(k)";
+const I_GROUPS: &str = "groups(i)";
+const W1_GROUPS: &[&str] = &["experts", UP_GROUPS, K_GROUPS];
+const W2_GROUPS: &[&str] = &["experts", K_GROUPS, I_GROUPS];
 
 /// What layers of experts do besides.
 #[derive(Debug, Clone, Default)]
 pub struct MoeLayerOptions<'a> {
     weights: Option<&'a TensorSlice<f32>>,
     scales: [Option<&'a TensorSlice<f32>>; 2],
+    block_scales: [Option<&'a TensorSlice<f32>>; 2],
+    a_scale: Option<&'a TensorSlice<f32>>,
+    per_tensor: bool,
 }
 
 impl<'a> MoeLayerOptions<'a> {
@@ -65,11 +77,59 @@ impl<'a> MoeLayerOptions<'a> {
         self
     }
 
-    /// Multiplies the sums of both products by the scales of i8 matrices, `[E]`, or of their rows, `[E, rows]`.
+    /// Multiplies the sums of both products by the scales of 8-bit matrices, `[E]`, or of their rows, `[E,
+    /// rows]`. For e4m3, all of a is made codes with one scale, and each row of z with its own: the largest
+    /// magnitude over the largest code, or 1 for zeros.
     #[must_use]
     pub fn scales(mut self, [w1, w2]: [&'a TensorSlice<f32>; 2]) -> Self {
         self.scales = [Some(w1), Some(w2)];
         self
+    }
+
+    /// Of e4m3: scales of blocks of 128 rows by 128 columns, `[E, ceil(2i / 128), ceil(k / 128)]` and `[E, ceil(k
+    /// / 128), ceil(i / 128)]`. a and z are made codes with a scale for each 128 of a row.
+    #[must_use]
+    pub fn block_scales(mut self, [w1, w2]: [&'a TensorSlice<f32>; 2]) -> Self {
+        self.block_scales = [Some(w1), Some(w2)];
+        self
+    }
+
+    /// The scale of all of a, `[1]`, for e4m3 without scales of blocks: codes are `a / a_scale`, rounded to
+    /// nearest, ties to even, and at most the largest.
+    #[must_use]
+    pub fn a_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
+        self.a_scale = Some(scale);
+        self
+    }
+
+    /// Makes all rows of z codes with one scale, for e4m3 without scales of blocks. Gates that no tile has count
+    /// as zeros.
+    #[must_use]
+    pub const fn intermediate_per_tensor(mut self) -> Self {
+        self.per_tensor = true;
+        self
+    }
+
+    /// Requires the scales, and what goes with them, that matrices of type `W` have.
+    fn check<T: ExpertElement, W: ExpertWeight<T>>(&self, args: &Arguments) -> Result<()> {
+        let (are_narrow, are_codes) = (size_of::<W>() == 1, quantises::<T, W>());
+        let of_blocks = self.block_scales[0].is_some();
+        let some = |is_given: bool| if is_given { "some" } else { "none" };
+        let expected = if are_codes { "some" } else { "none of matrices other than e4m3" };
+        args.require(!of_blocks || are_codes, "block_scales", expected, some(of_blocks))?;
+        let expected = match (are_narrow, of_blocks) {
+            (true, false) => "those of 8-bit matrices",
+            (true, true) => "none beside scales of blocks",
+            (false, _) => "none of 16-bit matrices",
+        };
+        let is_scaled = self.scales[0].is_some();
+        args.require(is_scaled == (are_narrow && !of_blocks), "scales", expected, some(is_scaled))?;
+        let (may_have, has) = (are_codes && !of_blocks, self.a_scale.is_some());
+        let expected = "none but of e4m3 with scales of matrices or rows";
+        args.require(!has || may_have, "a_scale", expected, some(has))?;
+        let expected = format!("false, {expected}");
+        let per_tensor = self.per_tensor;
+        args.require(!per_tensor || may_have, "intermediate_per_tensor", expected, per_tensor)
     }
 }
 
@@ -79,9 +139,8 @@ impl<'a> MoeLayerOptions<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, or i, k or E is 0;
-/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, scales are missing for i8 or there for
-/// others, a or z is of 2 GiB or more, or k or i
-/// above 65,536.
+/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, scales are missing for 8-bit matrices or
+/// there for others, a or z is of 2 GiB or more, or k or i above 65,536.
 pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     w1: &TensorSlice<W>,
@@ -129,10 +188,39 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
     let gates = gates.declare(&mut args, count, top_k)?;
     let [mut of_up, mut steps] = [Lowered::default(), Lowered::default()];
-    let (is_scaled, are_narrow) = (options.scales[0].is_some(), size_of::<W>() == 1);
-    let expected = if are_narrow { "those of i8 matrices" } else { "none of 16-bit matrices" };
-    let given = if is_scaled { "some" } else { "none" };
-    args.require(is_scaled == are_narrow, "scales", expected, given)?;
+    options.check::<T, W>(&args)?;
+    let mut groups = [None; 2];
+    if let [Some(w1_scale), Some(w2_scale)] = options.block_scales {
+        args.define(UP_GROUPS, (2 * hidden).div_ceil(GROUP));
+        args.define(K_GROUPS, (k as usize).div_ceil(GROUP));
+        args.define(I_GROUPS, hidden.div_ceil(GROUP));
+        let of = [("w1_scale", w1_scale, W1_GROUPS), ("w2_scale", w2_scale, W2_GROUPS)];
+        for (groups, (name, scale, dims)) in groups.iter_mut().zip(of) {
+            let [matrix, row, _] = args.input(name, scale, dims).adjacent::<3>()?;
+            *groups = Some(GroupScales {
+                tensors: [DevicePtr::NULL, scale.ptr()],
+                strides: [[0; 2], [row, 1]],
+                batch: [0, matrix],
+                sizes: [GROUP as u32; 2],
+            });
+        }
+    }
+    if let Some(scale) = options.a_scale {
+        let step = Step::Multiply(Operand::F32(scale), Extent::One);
+        of_up.push(&mut args, ["a_scale"; 3], step)?;
+    }
+    let in_groups = Prequant::Groups { k: GROUP as u32, reciprocal: false };
+    let [of_a, of_z] = match (quantises::<T, W>(), groups[0].is_some(), options.per_tensor) {
+        (false, ..) => [None; 2],
+        (true, true, _) => [Some(in_groups); 2],
+        (true, false, per_tensor) => {
+            let of_z = match per_tensor {
+                true => one_scale(&args, &mut steps, None)?,
+                false => Prequant::Steps(StepScales::Rows(steps.push_scales(&args, true)?)),
+            };
+            [Some(one_scale(&args, &mut of_up, options.a_scale)?), Some(of_z)]
+        }
+    };
     if let [Some(w1_scale), Some(w2_scale)] = options.scales {
         let halves = Extent::ExpertHalves(&["experts", "2i"]);
         matrix_scales(&mut args, &mut of_up, ("w1_scale", w1_scale), halves)?;
@@ -148,26 +236,34 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul);
+    let of_blocks = groups[0].is_some();
+    let group = if of_blocks { GROUP as u64 } else { 1 };
+    let of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul, (of_blocks, true));
+    let [of_w1, of_w2] = groups;
     let up = Product {
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(w1, [w1_matrix, w1_row]),
         y: z,
+        groups: of_w1,
+        prequant: of_a,
         gate: of.gate,
-        problem: problem::<T, W>([rows, of.columns * i, k, experts]),
+        problem: Problem { group, ..problem::<T, W>([rows, of.columns * i, k, experts]) },
         steps: of_up,
         ..product(&of.variant)
     };
+    let plain = plain_variant::<T, W>(of_blocks);
     let down = Product {
         x: z,
         w: Matrices::of(w2, [w2_matrix, w2_row]),
         y: Matrices::of(c, [0, c_row]).with_shape([count, k]),
-        problem: problem::<T, W>([count, k, i, experts]),
+        groups: of_w2,
+        prequant: of_z,
+        problem: Problem { group, ..problem::<T, W>([count, k, i, experts]) },
         steps,
-        ..product(W::VARIANT)
+        ..product(&plain)
     };
-    let up = Experts { product: up, gates, halves: of.halves };
+    let up = Experts { product: up, gates, halves: of.halves, in_groups: None };
     let down_gates = SortedGates { per_row: 1, ..gates };
-    let down = Experts { product: down, gates: down_gates, halves: None };
+    let down = Experts { product: down, gates: down_gates, halves: None, in_groups: None };
     ExpertLayer { up, down }.launch(call)
 }

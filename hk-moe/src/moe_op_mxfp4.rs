@@ -87,10 +87,11 @@ pub fn moe_mxfp4_into<T: Real16 + ExpertElement, Y: Real>(
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = MxOperands { a, b, b_mx_scale, gates, top_k };
+    let operands = MxOperands { a, b, b_mx_scale, gates, top_k, splits: options.splits };
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
         options.refuse_activation(args)?;
+        options.shares(args)?;
         let mut steps = Lowered::default();
         options.scale(args, &mut steps, Extent::ExpertColumns)?;
         options.add_bias(args, &mut steps, Extent::ExpertColumns)?;
@@ -107,6 +108,7 @@ pub(crate) struct MxOperands<'a, T: Real16> {
     pub(crate) b_mx_scale: &'a TensorSlice<E8M0>,
     pub(crate) gates: &'a AlignedGates<'a>,
     pub(crate) top_k: usize,
+    pub(crate) splits: Option<u32>,
 }
 
 impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
@@ -120,7 +122,7 @@ impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
         steps: impl FnOnce(&mut Arguments) -> Result<Lowered>,
         c: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { a, b, b_mx_scale, gates, top_k } = self;
+        let Self { a, b, b_mx_scale, gates, top_k, splits } = self;
         let most = Problem::MAX_SIZE as usize;
         let mut args = Arguments::new(op);
         let a_row = args.input("a", a, &["rows", "k"]).rows()?;
@@ -168,9 +170,10 @@ impl<T: Real16 + ExpertElement> MxOperands<'_, T> {
             blocks: [None, Some(scales)],
             problem: Problem { bits: [16, 4], ..problem::<T, T>([rows, b_rows, k, experts]) },
             steps,
+            splits,
             tile,
             ..product(&variant)
         };
-        Experts { product, gates, halves }.launch(call)
+        Experts { product, gates, halves, in_groups: None }.launch(call)
     }
 }

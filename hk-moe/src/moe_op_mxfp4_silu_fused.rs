@@ -170,6 +170,6 @@ pub fn moe_mxfp4_silu_fused_into<T: Real16 + ExpertElement, Y: Real>(
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let (_, halves) = options.activation.code();
-    let operands = MxOperands { a, b, b_mx_scale, gates, top_k };
+    let operands = MxOperands { a, b, b_mx_scale, gates, top_k, splits: None };
     operands.launch(OP, Some(halves), options.gemm.tile, |args| options.steps(args), c)
 }

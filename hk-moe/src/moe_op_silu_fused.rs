@@ -4,8 +4,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, b `[E, 2n, k]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a and b both bf16 or f16, or b i8 with scales, f32, of experts or of rows; c bf16, f16 or f32; topk_weights f32 |
+//! | Shapes | a `[rows, k]`, b `[E, 2n, k]`, of 16 bits also as the transposed view of `[E, k, 2n]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128, or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales, or e4m3 in the flavour of the chip, which a is made before with a scale of all of it, found or given; c bf16, f16 or f32; topk_weights and scales f32; or a of 16 bits and b unsigned integers of 8 or 4 bits in [`WnA16Weights`], with scales of groups of k in bf16, f16 or f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | GLU variants (arXiv 2002.05202); AITER `fused_moe_silu` |
@@ -37,10 +37,13 @@ use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
 use hk_core::{Result, Tensor, TensorSlice};
 
+use crate::WnA16Weights;
 use crate::expert_products::{
     AlignedGates, ExpertElement, ExpertWeight, Form, MoeGemmOptions, launch,
 };
+use crate::int_groups;
 
+const WNA16_OP: &str = "moe_silu_fused_wna16";
 const OP: &str = "moe_silu_fused";
 
 /// Multiplies the row of `a` of each gate by the transposes of both halves of its expert's matrix:
@@ -52,7 +55,7 @@ const OP: &str = "moe_silu_fused";
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0; [`Error::Value`] if tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the activation
 /// is none of gates, a is of 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
-pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+pub fn moe_silu_fused<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
@@ -71,7 +74,7 @@ pub fn moe_silu_fused<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
 /// # Errors
 /// As [`moe_silu_fused`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
 /// operand.
-pub fn moe_silu_fused_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+pub fn moe_silu_fused_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
     gates: &AlignedGates<'_>,
@@ -80,4 +83,41 @@ pub fn moe_silu_fused_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Rea
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
     launch((OP, Form::Gated), (a, b), gates, top_k, options, c)
+}
+
+/// Multiplies by integers of 8 or 4 bits that have a scale, and perhaps a zero point, for each group of k, rounded
+/// to the type of `a`: as [`moe_silu_fused`] does.
+/// AITER's `int8_w8a16` and `int4_w4a16` with groups are such.
+///
+/// # Errors
+/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, a group of k is no power of two, 8 or more, or n, k or E is 0; [`Error::Stride`] if scales or zero
+/// points have gaps; [`Error::Value`] if k is no multiple of a group, the options have scales besides, zero
+/// points of 4 bits belong to an odd number of rows, tiles of gates are not multiples of 16 rows, a is of 2 GiB or
+/// more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+pub fn moe_silu_fused_wna16<T: Real16 + ExpertElement, S: Real, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &WnA16Weights<'_, S>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+) -> Result<Tensor<Y>> {
+    let rows = a.shape().first().copied().unwrap_or_default();
+    let mut c = Tensor::zeros(a.stream(), &[rows, top_k, b.rows() / 2])?;
+    moe_silu_fused_wna16_into(a, b, gates, top_k, options, &mut c)?;
+    Ok(c)
+}
+
+/// As [`moe_silu_fused_wna16`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+///
+/// # Errors
+/// As [`moe_silu_fused_wna16`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an operand.
+pub fn moe_silu_fused_wna16_into<T: Real16 + ExpertElement, S: Real, Y: Real>(
+    a: &TensorSlice<T>,
+    b: &WnA16Weights<'_, S>,
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
+    int_groups::launch((WNA16_OP, Form::Gated), (a, b), gates, top_k, options, c)
 }

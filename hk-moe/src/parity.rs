@@ -3,6 +3,7 @@
 
 mod experts;
 mod fused_moe;
+mod int_groups;
 mod loads;
 mod moe_align_block_size;
 mod moe_bitmatrix;
@@ -39,6 +40,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(moe_routing_sigmoid_top1_fused::cases());
     cases.extend(moe_routing::cases());
     moe_op::add(&mut cases);
+    int_groups::add(&mut cases);
     moe_op_e2e::add(&mut cases);
     moe_op_gelu::add(&mut cases);
     moe_op_gemm_a4w4::add(&mut cases);

@@ -30,9 +30,7 @@ pub mod parity;
 pub mod quant;
 pub mod quant_moe;
 mod rms_quant;
-mod row_quant;
 mod silu_mul_quant;
-mod static_quant;
 
 pub use fused_fp8_quant::{
     FusedAddRmsnormDynamicQuantOut, FusedRmsQuant, FusedRmsStaticQuant, GateActivation,

@@ -20,7 +20,7 @@ struct ExpertArgs {
   // Of halves of columns: what gates are multiplied by in the exponent, where they and what they let through
   // end, infinite if they do not, and what is added to the latter.
   f32 alpha, limit, offset;
-  u32 reserved;
+  u32 columns;  // of the results; halves may be further apart
 };
 
 namespace detail {
@@ -32,7 +32,8 @@ struct block_gates {
   u32 row[Rows];
 };
 
-// What a workgroup makes: rows from one on, of one expert, and columns from one on.
+// What a workgroup makes: rows from one on, of one expert, and columns from one on. Shares of k are the grid's
+// second dimension.
 struct expert_block {
   u32 first, column, expert;
 };
@@ -79,6 +80,7 @@ __device__ inline void for_each_result(const u32* gates, u32 gate_count, u32 fir
 
 }  // namespace detail
 
+// If k has shares, results are partial sums: a row for each gate, behind those of the share before.
 template <class Tile>
 __device__ void expert_product(const ExpertArgs& args) {
   using Block = gemm_block<Tile>;
@@ -90,7 +92,8 @@ __device__ void expert_product(const ExpertArgs& args) {
   detail::expert_block at;
   if (!detail::find_block<Tile>(args, product.n, Block::columns, gates, at)) return;
   const auto [first, column, expert] = at;
-  const result_matrix y = detail::results_of(product, 0);
+  const u32 split = block_idx().y;
+  const result_matrix y = detail::results_of(product, split * product.split_stride);
   if (expert >= product.batch) {
     detail::for_each_result<Block>(gates.gate, args.gate_count, column, product.n,
                                    [&](u32 gate, u32 at, u32) {
@@ -99,7 +102,9 @@ __device__ void expert_product(const ExpertArgs& args) {
     return;
   }
   Block block;
-  const product_part part{expert, 0, first, column, first + Tile::BM, 0, product.k};
+  const u32 begin = split * product.split_k, left = product.k - begin;
+  const u32 end = left < product.split_k ? product.k : begin + product.split_k;
+  const product_part part{expert, split, first, column, first + Tile::BM, begin, end};
   multiply_part(block, product, part, lds_start(lds), [&](u32 row) { return gates.row[row]; });
 
   const auto in = &kernel_arguments<ExpertArgs>()->product;
@@ -134,10 +139,10 @@ __device__ void expert_halves(const ExpertArgs& args) {
   const ProductArgs& product = args.product;
 
   detail::expert_block at;
-  if (!detail::find_block<Tile>(args, product.n / 2, Block::columns, gates, at)) return;
+  if (!detail::find_block<Tile>(args, args.columns, Block::columns, gates, at)) return;
   const auto [first, column, expert] = at;
   result_matrix y = detail::results_of(product, 0);
-  y.columns /= 2;
+  y.columns = args.columns;
   if (expert >= product.batch) {
     detail::for_each_result<Block>(gates.gate, args.gate_count, column, y.columns,
                                    [&](u32 gate, u32 at, u32) {
@@ -172,13 +177,49 @@ __device__ void expert_halves(const ExpertArgs& args) {
           through = of_gates.template results<c>();
           values = block.template results<c>();
         });
-        const epilogue<ProductArgs> steps{&in->product, expert, in->product.n};
+        const epilogue<ProductArgs> steps{&in->product, expert, 2 * in->columns};
         through = steps.apply(through, gate, at);
         values = steps.apply(values, gate, y.columns + at);
         const swiglu activate{in->alpha, in->limit, in->offset};
         for (int j = 0; j < run; ++j) values[j] = activate(through[j], values[j]);
         store_run(y, gate, at, values);
       });
+}
+
+// Adds up the partial sums of shares of k, in their order, for the gates that rows have. x holds them: f32, in
+// rows of a multiple of 8.
+template <class Tile>
+__device__ void expert_reduce(const ExpertArgs& args) {
+  constexpr int run = 8;
+  const u32 runs = (args.product.n + run - 1) / run;
+  const u32 wanted = static_cast<u32>(args.length[0]);
+  const u32 length = wanted < args.capacity ? wanted : args.capacity;
+  const u32 first = block_idx().x * Tile::threads + thread_idx().x;
+  __builtin_assume(args.product.splits > 0);
+  for_each_piece(first, grid_size().x, length, runs, [&](u32 row, u32 piece) {
+    // Read again each time: there are too few scalar registers to keep them beside the chain's.
+    auto all = kernel_arguments<ExpertArgs>();
+    asm volatile("" : "+s"(all));
+    const auto in = &all->product;
+    const u32 gate = static_cast<u32>(all->gates[row]);
+    if (gate >= all->gate_count) return;
+    const u32 expert = static_cast<u32>(all->experts[row / all->tile_rows]);
+    const u32 column = piece * run;
+    const result_matrix y = detail::results_of(*in, 0);
+    vec<f32, run> sum = 0;
+    if (expert < in->batch) {
+      const f32* from = static_cast<const f32*>(in->x) + gate * in->x_stride + column;
+      for (u32 split = 0; split < args.product.splits; ++split) {
+        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.product.split_stride);
+      }
+      // Past the last column nobody wrote; the chain must not branch on that.
+      for (u32 j = 1; j < run; ++j) {
+        if (column + j >= in->n) sum[j] = 0;
+      }
+      sum = detail::epilogue_of(args.product, in, expert).apply(sum, gate, column);
+    }
+    store_run(y, gate, column, sum);
+  });
 }
 
 }  // namespace hk

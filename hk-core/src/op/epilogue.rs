@@ -394,26 +394,52 @@ impl Lowered {
         Ok(())
     }
 
+    /// Adds a multiplication by f32 numbers of rows, or by one of all, whose address is still to come. Gives
+    /// the number of that operand.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) if there are too many steps or tensors.
+    pub fn push_scales(&mut self, args: &Arguments, of_rows: bool) -> Result<usize> {
+        let operand = self.next_operand(args)?;
+        let a = OperandArg {
+            row_stride: of_rows.into(),
+            tensor: operand as i32,
+            element: f32::CODE,
+            ..OperandArg::number(0.0)
+        };
+        self.steps[self.count as usize] = StepArg { kind: 0, a, ..StepArg::NONE };
+        self.count += 1;
+        Ok(operand)
+    }
+
+    /// The number of one more tensor, for one more step.
+    fn next_operand(&mut self, args: &Arguments) -> Result<usize> {
+        let operand = self.used;
+        let has_room = (self.count as usize) < MAX_STEPS && operand < MAX_TENSORS;
+        let constraint = format_args!("of at most {MAX_STEPS} steps");
+        args.require(has_room, "epilogue", constraint, self.count)?;
+        self.used += 1;
+        Ok(operand)
+    }
+
     /// Adds, as the last step, what so many matrices of results hold before.
     ///
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) if there are too many steps or tensors.
     pub fn push_results(&mut self, args: &Arguments, y: &Matrices, batch: u64) -> Result<()> {
-        let room = (self.count as usize) < MAX_STEPS && self.used < MAX_TENSORS;
-        args.require(room, "epilogue", format_args!("of at most {MAX_STEPS} steps"), self.count)?;
+        let operand = self.next_operand(args)?;
         let a = OperandArg {
             batch_stride: y.strides[0],
             row_stride: y.strides[1],
             column_stride: 1,
             number: 0.0,
-            tensor: self.used as i32,
+            tensor: operand as i32,
             element: real_code(y.dtype),
             wide: y.are_aligned(batch).into(),
         };
         self.steps[self.count as usize] = StepArg { kind: 1, parameter: 1.0, a, ..StepArg::NONE };
         self.count += 1;
-        self.tensors[self.used] = y.ptr;
-        self.used += 1;
+        self.tensors[operand] = y.ptr;
         Ok(())
     }
 

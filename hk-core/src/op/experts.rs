@@ -1,11 +1,12 @@
-//! Products of tokens with the matrices of their experts: what the kernels of `hk/experts.h` take.
+//! Products of tokens with the matrices of their experts: what the kernels of `hk/experts.h` and
+//! `hk/expert_groups.h` take.
 
 use super::Call;
 use super::plan::{Draft, PIECES, Plan};
 use super::product::{Product, ProductArgs};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
 use crate::launch::KernelArgs;
-use crate::{DevicePtr, Error, Result, TileFunction, kernel_args};
+use crate::{AnyPtr, DevicePtr, Error, Result, TileFunction, kernel_args};
 
 /// Gates, each of a token and one of its experts, in order of experts.
 #[derive(Debug, Clone, Copy)]
@@ -37,15 +38,33 @@ pub struct Experts<'a> {
     /// If columns are gates, and behind them as many that these let through: alpha, the limit and what is
     /// added, of the activation between the two.
     pub halves: Option<[f32; 3]>,
+    /// If w has integers with scales of groups of k.
+    pub in_groups: Option<WeightGroups>,
+}
+
+/// Scales and zero points of groups of k of each row of matrices of integers, without gaps.
+#[derive(Debug, Clone, Copy)]
+pub struct WeightGroups {
+    /// `(experts, rows, groups)`.
+    pub scales: AnyPtr,
+    /// Bytes of one, and the number by which kernels know its type.
+    pub scale: (u32, u32),
+    /// Likewise, or, of integers of 4 bits, those of two rows in a byte; null if all are `zero`.
+    pub zero_points: DevicePtr<u8>,
+    /// That of all.
+    pub zero: f32,
+    /// k of a group: a power of two, 8 or more.
+    pub k: u32,
 }
 
 /// The kernel for so many rows of results of all experts, in tiles of so many, whose rows of x are
-/// gathered; and what it needs.
+/// gathered; and what it needs. `shares` says how k is cut.
 pub(super) fn gathered<'a, A: KernelArgs>(
     product: &Product<'a>,
     plan: &Plan,
     rows: u64,
     (arg, tile_rows): (&'static str, u64),
+    shares: impl Fn(Tile) -> Split,
 ) -> Result<(TileFunction<A>, Draft<'a>)> {
     let (op, problem, units) = (plan.op(), product.problem, plan.compute_units());
     if problem.k > MAX_CHAIN {
@@ -69,8 +88,8 @@ pub(super) fn gathered<'a, A: KernelArgs>(
         let constraint = format!("a multiple of the {} rows of a block", tile.m);
         return Err(Error::value(op, arg, constraint, tile_rows));
     }
-    let split = Split { count: 1, share: problem.k };
-    Ok((kernel, Draft::of(product.clone(), plan, tile, split)?))
+    let draft = Draft::of(product.clone(), plan, tile, shares(tile))?;
+    Ok((kernel, draft.with_sums_of(rows)))
 }
 
 kernel_args! {
@@ -87,7 +106,40 @@ kernel_args! {
         alpha: f32,
         limit: f32,
         offset: f32,
-        reserved: u32,
+        columns: u32,
+    }
+}
+
+/// k from which it may be cut without being asked for.
+const LONG: u64 = 4096;
+
+kernel_args! {
+    /// Arguments of the kernels, as `hk/expert_groups.h` declares them.
+    pub struct GroupedExpertArgs {
+        experts: ExpertArgs,
+        zero_points: DevicePtr<u8>,
+        zero: f32,
+        log2_group: u32,
+        groups: u32,
+        scale_type: u32,
+    }
+}
+
+impl WeightGroups {
+    /// Puts them into the arguments.
+    fn arguments(
+        self,
+        mut experts: ExpertArgs,
+        Problem { n, k, .. }: Problem,
+    ) -> GroupedExpertArgs {
+        let Self { scales, scale: (bytes, scale_type), zero_points, zero, k: group } = self;
+        let groups = k / u64::from(group);
+        let row = groups * u64::from(bytes);
+        experts.product.w_blocks = scales;
+        experts.product.w_block_row = row as i64;
+        experts.product.w_block_batch = (n * row) as i64;
+        let (log2_group, groups) = (group.ilog2(), groups as u32);
+        GroupedExpertArgs { experts, zero_points, zero, log2_group, groups, scale_type }
     }
 }
 
@@ -104,29 +156,63 @@ impl Experts<'_> {
             return Ok(());
         }
         let mut plan = Plan::new(&call, self.product.kernels);
-        let (kernel, draft) = self.draft(&plan)?;
-        let at: [_; PIECES] = call.workspace(draft.bytes())?;
-        Self::plan(&mut plan, (kernel, draft), (self.gates, self.halves), at)?;
+        let rows = (self.gates, self.halves);
+        if let Some(groups) = self.in_groups {
+            let (kernel, draft) = self.draft::<GroupedExpertArgs>(&plan)?;
+            let at: [_; PIECES] = call.workspace(draft.bytes())?;
+            let problem = self.product.problem;
+            let arguments = |args| groups.arguments(args, problem);
+            Self::plan(&mut plan, (kernel, draft), rows, at, arguments)?;
+        } else {
+            let (kernel, draft) = self.draft(&plan)?;
+            let at: [_; PIECES] = call.workspace(draft.bytes())?;
+            Self::plan(&mut plan, (kernel, draft), rows, at, |args| args)?;
+        }
         plan.submit(call)
     }
 
     /// The kernel, and what it needs.
-    pub(super) fn draft(&self, plan: &Plan) -> Result<(TileFunction<ExpertArgs>, Draft<'_>)> {
-        gathered(&self.product, plan, self.gates.count, ("block_size", self.gates.tile_rows))
+    pub(super) fn draft<A: KernelArgs>(&self, plan: &Plan) -> Result<(TileFunction<A>, Draft<'_>)> {
+        let (Self { product, gates, .. }, units) = (self, plan.compute_units());
+        let of_tile = ("block_size", gates.tile_rows);
+        gathered(product, plan, gates.count, of_tile, |tile| self.shares(tile, units))
     }
 
-    /// Launches that.
-    pub(super) fn plan(
+    /// How k is cut: long rows of few gates, so that there is work for all compute units.
+    fn shares(&self, tile: Tile, compute_units: u64) -> Split {
+        let Self { product: Product { problem, gate, splits, .. }, gates, halves, .. } = self;
+        let whole = Split { count: 1, share: problem.k };
+        if gate.is_some() || halves.is_some() {
+            return whole;
+        }
+        // A block that multiplies has a gate at least.
+        let blocks = gates.capacity.div_ceil(tile.m).min(gates.count);
+        let all = Problem { batch: 1, m: blocks * tile.m, ..*problem };
+        match splits {
+            Some(splits) => tile.split_into(all, (*splits).into()),
+            None if problem.k >= LONG => tile.split(all, compute_units),
+            None => whole,
+        }
+    }
+
+    /// Launches that, with what `arguments` makes of those that all kernels have.
+    pub(super) fn plan<A: KernelArgs + 'static>(
         plan: &mut Plan,
-        (kernel, draft): (TileFunction<ExpertArgs>, Draft<'_>),
+        (kernel, draft): (TileFunction<A>, Draft<'_>),
         (gates, halves): (SortedGates, Option<[f32; 3]>),
         at: [DevicePtr<u8>; PIECES],
+        arguments: impl FnOnce(ExpertArgs) -> A,
     ) -> Result<()> {
         let (tile, problem) = (Tile::of(kernel.tile()), draft.product.problem);
         let n = if halves.is_some() { problem.n / 2 } else { problem.n };
         let rows = Problem { batch: 1, m: gates.capacity, n, ..problem };
         let grid = plan.grid(rows, tile, Split { count: 1, share: problem.k })?;
-        let ready = draft.prepare(plan, at)?;
+        let split = draft.split();
+        let padded = draft.sources.padded_halves();
+        let mut ready = draft.prepare(plan, at)?;
+        if let Some(width) = padded {
+            ready.main.n = width as u32;
+        }
         let [alpha, limit, offset] = halves.unwrap_or_default();
         let args = ExpertArgs {
             product: ready.main,
@@ -140,9 +226,18 @@ impl Experts<'_> {
             alpha,
             limit,
             offset,
-            reserved: 0,
+            columns: n as u32,
         };
-        plan.then(kernel, [grid, 1, 1], args);
+        let Some((_, product)) = ready.sums else {
+            plan.then(kernel, [grid, 1, 1], arguments(args));
+            return Ok(());
+        };
+        let reduce = plan.kernel(["experts", "reduce"], Some("any"), problem, |_| 0.0)?;
+        let pieces = gates.capacity.saturating_mul(n.div_ceil(8));
+        let of_reduce = plan.grid_of(reduce.tile().threads, [1, pieces]);
+        let sums = ExpertArgs { product, ..args };
+        plan.then(kernel, [grid, split.count as u32, 1], arguments(args));
+        plan.then(reduce, of_reduce, sums);
         Ok(())
     }
 }
@@ -179,9 +274,21 @@ impl ExpertLayer<'_> {
         for of in [&mut up_draft.product.y, &mut down_draft.sources.x] {
             of.ptr = of.ptr.moved_to(between);
         }
-        Experts::plan(&mut plan, (up_kernel, up_draft), (up.gates, up.halves), pieces(0))?;
+        if down.product.prequant.is_some() {
+            // Rows of gates that no tile has become codes as well.
+            plan.clear(&up_draft.product.y)?;
+        }
+        Experts::plan(
+            &mut plan,
+            (up_kernel, up_draft),
+            (up.gates, up.halves),
+            pieces(0),
+            |args| args,
+        )?;
         let down_rows = (down.gates, down.halves);
-        Experts::plan(&mut plan, (down_kernel, down_draft), down_rows, pieces(PIECES))?;
+        Experts::plan(&mut plan, (down_kernel, down_draft), down_rows, pieces(PIECES), |args| {
+            args
+        })?;
         plan.submit(call)
     }
 }

@@ -4,16 +4,19 @@
 use super::Call;
 use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
-use super::prequant::{Codes, Prequant};
+use super::prequant::{Codes, Prequant, StepScales};
 use super::product::{
-    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks,
+    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks, real_code,
 };
+use super::quant::ByteCode;
+use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
+use super::rows::RowKernel;
 use super::split_cat::SplitCat;
 use super::tiling::{Problem, Split, Tile};
-use crate::dtype::{DType, Real};
+use crate::dtype::{DType, F8E4M3, Real};
 use crate::kernel::{KernelSet, TileConfig};
 use crate::launch::KernelArgs;
-use crate::{Device, DevicePtr, Error, Result, Stream, TileFunction};
+use crate::{AnyPtr, Device, DevicePtr, Error, Result, Stream, TileFunction};
 
 /// The kernels that add up and pack, and those that quantise.
 const SHARED: &str = "product";
@@ -126,11 +129,97 @@ impl Plan {
 
     /// Quantises x.
     fn prequantize(&mut self, codes: &Codes, x: &Matrices) -> Result<()> {
-        let (name, args) = codes.launch(x);
+        let groups = match codes.form {
+            Prequant::Steps(scales) => return self.encode_rows(codes, scales, x),
+            Prequant::Groups { k, reciprocal } => (Some(k), reciprocal),
+            Prequant::Mx => (None, false),
+        };
+        let (name, args) = codes.launch(x, groups);
         let kernel = self.kernels.named_function(&self.device, self.op, PREQUANT, name, "any")?;
         let grid = self.grid_of(kernel.tile().threads, codes.runs());
         self.then(kernel, grid, args);
         Ok(())
+    }
+
+    /// Makes rows of x codes.
+    fn encode_rows(&mut self, codes: &Codes, scales: StepScales, x: &Matrices) -> Result<()> {
+        let ([rows, width], [_, x_stride]) = (codes.codes.shape, x.strides);
+        let (rows_of_x, width_of_x) = (rows as u32, width as u32);
+        let codes_stride = codes.codes.strides[1];
+        let (format, at) = (F8E4M3::CODE, DevicePtr::new(codes.scales.ptr.address()));
+        if let StepScales::Rows(_) = scales {
+            let kernel =
+                self.row_kernel(["row_quant", x.dtype.name()], [width, x_stride as u64])?;
+            let workgroups = kernel.workgroups(rows as usize);
+            let args = RowQuantArgs {
+                x: x.ptr,
+                codes: codes.codes.ptr,
+                scales: at,
+                x_stride,
+                codes_stride,
+                rows: rows_of_x,
+                width: width_of_x,
+                format,
+            };
+            self.then_rows(kernel, workgroups, args);
+            return Ok(());
+        }
+        let stride = x_stride.max(codes_stride) as u64;
+        let mut args = StaticQuantArgs {
+            x: x.ptr,
+            scale: DevicePtr::NULL,
+            largest: DevicePtr::NULL,
+            scale_out: DevicePtr::NULL,
+            codes: codes.codes.ptr,
+            x_stride,
+            codes_stride,
+            workgroups: 0,
+            rows: rows_of_x,
+            width: width_of_x,
+            format,
+            divides: 0,
+        };
+        if let StepScales::Given(scale) = scales {
+            (args.scale, args.divides) = (scale, 1);
+        } else {
+            let variant = format!("amax_{}", x.dtype.name());
+            let amax = self.row_kernel(["static_quant", &variant], [width, x_stride as u64])?;
+            let workgroups = amax.workgroups(rows as usize).min(MOST_WORKGROUPS);
+            (args.largest, args.scale_out) = (codes.largest(), at);
+            args.workgroups = workgroups;
+            let (x, largest, width) = (x.ptr, codes.largest(), width_of_x);
+            let of_all = AmaxArgs { x, largest, x_stride, rows: rows_of_x, width };
+            self.then_rows(amax, workgroups, of_all);
+        }
+        let kernel = self.row_kernel(["static_quant", x.dtype.name()], [width, stride])?;
+        let workgroups = kernel.workgroups(rows as usize);
+        self.then_rows(kernel, workgroups, args);
+        Ok(())
+    }
+
+    /// The kernel of a core's variant for rows of so many elements, at most so far apart.
+    fn row_kernel<A: KernelArgs>(
+        &self,
+        [core, variant]: [&str; 2],
+        [width, stride]: [u64; 2],
+    ) -> Result<RowKernel<A>> {
+        let (op, device) = (self.op, &self.device);
+        let sizes = [("n", width), ("stride", stride)];
+        let function = self.kernels.function(device, op, core, variant, &sizes)?;
+        RowKernel::of((op, device), function, width as usize, stride as i64)
+    }
+
+    /// Launches a kernel of rows after what there is.
+    fn then_rows<A: KernelArgs + 'static>(
+        &mut self,
+        kernel: RowKernel<A>,
+        workgroups: u32,
+        args: A,
+    ) {
+        self.last(move |stream| {
+            // SAFETY: as in `then`.
+            unsafe { kernel.launch_on(stream, workgroups, &args) }
+        });
     }
 
     /// Quantises and copies what is to be, to these places.
@@ -154,8 +243,9 @@ impl Plan {
                         groups.strides[0] = [codes.scales.strides[1], 1];
                         groups.batch[0] = codes.scales.strides[0];
                     }
+                    Prequant::Steps(_) => (),
                 }
-                codes.codes
+                self.aligned(codes.codes, x_at, copies[0])?
             }
         };
         let w = self.aligned(w, w_at, copies[1])?;
@@ -193,7 +283,7 @@ impl Plan {
 
     /// An operand as the main kernels take it: a copy that is made before, if it is to have one.
     fn aligned(&mut self, of: Matrices, at: DevicePtr<u8>, copy: Copy) -> Result<Matrices> {
-        let Copy { matrices, rows, width } = copy;
+        let Copy { matrices, rows, width, parts } = copy;
         if matrices == 0 {
             return Ok(of);
         }
@@ -201,20 +291,25 @@ impl Plan {
         let ptr = of.ptr.moved_to(at.address());
         let copied =
             Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
-        let args = ProductArgs {
-            x: of.ptr,
-            y: ptr,
-            x_batch: of.strides[0],
-            y_batch: per_matrix,
-            x_stride: of.strides[1],
-            y_stride: width as i64,
-            m: of.shape[0] as u32,
-            n: of.shape[1] as u32,
-            batch: matrices as u32,
-            ..ProductArgs::new(&Lowered::default())
-        };
-        let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
-        self.elementwise(kernel, [matrices, rows * width / (16 / of.size())], args)?;
+        let [from, to] = [of.shape[1], width].map(|width| width / parts);
+        for part in 0..parts {
+            let at =
+                |ptr: AnyPtr, width: u64| ptr.moved_to(ptr.address() + part * width * of.size());
+            let args = ProductArgs {
+                x: at(of.ptr, from),
+                y: at(ptr, to),
+                x_batch: of.strides[0],
+                y_batch: per_matrix,
+                x_stride: of.strides[1],
+                y_stride: width as i64,
+                m: of.shape[0] as u32,
+                n: from as u32,
+                batch: matrices as u32,
+                ..ProductArgs::new(&Lowered::default())
+            };
+            let kernel = if of.size() == 1 { "pack_8" } else { "pack_16" };
+            self.elementwise(kernel, [matrices, rows * to / (16 / of.size())], args)?;
+        }
         Ok(copied)
     }
 
@@ -232,6 +327,21 @@ impl Plan {
         Ok(())
     }
 
+    /// Makes the rows of a matrix in the workspace zeros.
+    pub(super) fn clear(&mut self, y: &Matrices) -> Result<()> {
+        let [rows, width] = y.shape;
+        let args = ProductArgs {
+            y: y.ptr,
+            y_stride: y.strides[1],
+            m: rows as u32,
+            n: width as u32,
+            y_type: real_code(y.dtype),
+            y_store: StoreUnit::Run as u32,
+            ..ProductArgs::new(&Lowered::default())
+        };
+        self.elementwise("clear", [1, rows * width.div_ceil(8)], args)
+    }
+
     /// What adds up partial sums.
     pub(super) fn reduce(&mut self, (sums, args): (Sums, ProductArgs)) -> Result<()> {
         let (name, pieces) = match sums.form {
@@ -243,7 +353,7 @@ impl Plan {
     }
 
     /// Workgroups of a kernel whose lanes each take so many pieces of each matrix.
-    fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
+    pub(super) fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
         let enough = pieces.div_ceil(threads.into());
         let most = (self.compute_units() * 8).div_ceil(matrices);
         let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
@@ -254,6 +364,7 @@ impl Plan {
 /// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sums {
+    matrices: u64,
     width: u64,
     of_share: u64,
     form: Form,
@@ -270,8 +381,8 @@ enum Form {
 }
 
 impl Sums {
-    /// Those of a product, if it has any.
-    fn of(product: &Product<'_>, split: Split) -> Option<Self> {
+    /// Those of a product, if it has any: of so many matrices of so many rows.
+    fn of(product: &Product<'_>, split: Split, [matrices, rows]: [u64; 2]) -> Option<Self> {
         if split.count == 1 || product.accumulate.is_some() {
             return None;
         }
@@ -280,9 +391,9 @@ impl Sums {
             (None, Some(_)) => Form::Split,
             (None, None) => Form::Plain,
         };
-        let Problem { m, n, .. } = product.problem;
-        let width = n.next_multiple_of(8) * if form == Form::Gated { 2 } else { 1 };
-        Some(Self { width, of_share: m * width, form })
+        let columns = product.problem.n.next_multiple_of(8);
+        let width = columns * if form == Form::Gated { 2 } else { 1 };
+        Some(Self { matrices, width, of_share: rows * width, form })
     }
 
     /// Arguments of the main kernel for partial sums at that place, of blocks of so many rows, and of what
@@ -320,8 +431,8 @@ impl Sums {
         (partial, reduced)
     }
 
-    fn bytes(&self, problem: Problem, split: Split) -> usize {
-        let count = problem.batch.saturating_mul(split.count).saturating_mul(self.of_share);
+    fn bytes(&self, split: Split) -> usize {
+        let count = self.matrices.saturating_mul(split.count).saturating_mul(self.of_share);
         usize::try_from(count.saturating_mul(size_of::<f32>() as u64)).unwrap_or(usize::MAX)
     }
 }
@@ -354,7 +465,8 @@ impl<'a> Draft<'a> {
         split: Split,
     ) -> Result<Self> {
         let sources = Sources::of(&product, plan.op, tile)?;
-        let sums = Sums::of(&product, split);
+        let Problem { batch, m, .. } = product.problem;
+        let sums = Sums::of(&product, split, [batch, m]);
         let Product { y, problem, .. } = product;
         let encode = product.encode.map(|scale| Encode { y, scale, problem });
         if let Some(encode) = &encode {
@@ -363,10 +475,21 @@ impl<'a> Draft<'a> {
         Ok(Self { product, sources, tile, split, sums, encode })
     }
 
+    /// With so many rows of partial sums, of whichever matrices.
+    pub(super) fn with_sums_of(mut self, rows: u64) -> Self {
+        self.sums = Sums::of(&self.product, self.split, [1, rows]);
+        self
+    }
+
+    /// The shares of k.
+    pub(super) const fn split(&self) -> Split {
+        self.split
+    }
+
     /// Of a workspace.
     pub(super) fn bytes(&self) -> [usize; PIECES] {
         let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
-        let sums = self.sums.map_or(0, |sums| sums.bytes(self.product.problem, self.split));
+        let sums = self.sums.map_or(0, |sums| sums.bytes(self.split));
         let results = self.encode.map_or(0, |encode| encode.bytes());
         [codes, scales, x, w, x_blocks, w_blocks, sums, results]
     }
@@ -377,6 +500,9 @@ impl<'a> Draft<'a> {
         let Self { mut product, sources, tile, split, sums, encode } = self;
         if let Some(encode) = &encode {
             product.y = encode.results(results_at);
+        }
+        if let Some(prequant) = product.prequant {
+            prequant.hand_scales(&mut product.steps, scales);
         }
         let at = [codes, scales, x, w, x_blocks, w_blocks];
         let operands = plan.operands(sources, product.groups, at)?;
@@ -451,15 +577,25 @@ impl Sources {
         let longest = tile.longest_strides(problem);
         let taken = codes.as_ref().map_or(x, |codes| codes.codes);
         let in_halves = product.gate.is_some_and(|gate| !gate.whole);
+        let in_turn = w_transposed && product.gate.is_some_and(|gate| gate.whole);
         let w_matrices = if in_halves { 2 } else { problem.batch };
         let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let copies = [
             taken.copied(op, "x", problem.batch, longest[0])?,
-            w.copied(op, "w", w_matrices, longest[1])?,
+            match in_turn {
+                true => w.copied_halves(op, "w", w_matrices, longest[1])?,
+                false => w.copied(op, "w", w_matrices, longest[1])?,
+            },
             x_blocks,
             w_blocks,
         ];
         Ok(Self { x, w, blocks, codes, copies })
+    }
+
+    /// The length of w's rows with what fills up their halves, if that is a copy of such.
+    pub(super) fn padded_halves(&self) -> Option<u64> {
+        let Copy { width, parts, .. } = self.copies[1];
+        (parts == 2).then_some(width)
     }
 
     /// Of a workspace: for codes and their scales, and for each copy.
@@ -468,7 +604,8 @@ impl Sources {
         let bytes = |copy: usize, size: u64| {
             usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
         };
-        let (x, w) = (bytes(0, self.x.size()), bytes(1, self.w.size()));
+        let taken = self.codes.as_ref().map_or(&self.x, |codes| &codes.codes);
+        let (x, w) = (bytes(0, taken.size()), bytes(1, self.w.size()));
         [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
     }
 }

@@ -1,7 +1,9 @@
-//! Quantising x before a product: what the kernels of `hk/prequant.h` take, and where they put codes and
-//! scales.
+//! Quantising x before a product: what the kernels of `hk/prequant.h` take, and where they, and those of
+//! whole rows, put codes and scales.
 
+use super::epilogue::Lowered;
 use super::product::Matrices;
+use super::quant_rows::MOST_WORKGROUPS;
 use super::tiling::Problem;
 use crate::dtype::{DType, Element, F4x2E2M1, F8E4M3};
 use crate::{AnyPtr, DevicePtr, kernel_args};
@@ -13,8 +15,23 @@ const BLOCK: u64 = 32;
 /// Numbers that a lane takes at a time.
 const RUN: u64 = 8;
 
+/// Scales of codes by which a step multiplies the results; of those that are not given, with the number of
+/// that step's operand.
+#[derive(Debug, Clone, Copy)]
+pub enum StepScales {
+    /// One for all rows, by which they are divided.
+    Given(DevicePtr<f32>),
+    /// One for all rows: their largest magnitude over the largest code, or 1 for zeros.
+    Tensor(usize),
+    /// One for each row, likewise.
+    Rows(usize),
+}
+
+/// Where the largest magnitudes are behind the scale of all rows, in bytes.
+const LARGEST: u64 = 256;
+
 /// The codes that x is quantised to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Prequant {
     /// e2m1 in MX blocks, whose scales are those of [`MxRound::Even`](super::quant::MxRound::Even).
     Mx,
@@ -26,6 +43,17 @@ pub enum Prequant {
         /// than over the largest code: they differ in the last bit.
         reciprocal: bool,
     },
+    /// e4m3 in the flavour of the chip.
+    Steps(StepScales),
+}
+
+impl Prequant {
+    /// Gives the steps the address of scales that they multiply by.
+    pub(super) fn hand_scales(self, steps: &mut Lowered, at: DevicePtr<u8>) {
+        if let Self::Steps(StepScales::Tensor(operand) | StepScales::Rows(operand)) = self {
+            steps.tensors[operand] = at.any();
+        }
+    }
 }
 
 /// Codes of x, and their scales, in a workspace.
@@ -58,6 +86,11 @@ impl Codes {
                 let scales = k.div_ceil(group.into());
                 (rows(F8E4M3::DTYPE, k.next_multiple_of(CHUNK)), rows(DType::F32, scales))
             }
+            Prequant::Steps(_) => {
+                // Chunks are filled up in a copy, if rows do not end with one.
+                let codes = rows(F8E4M3::DTYPE, k.next_multiple_of(CHUNK));
+                (codes.with_width(k), rows(DType::F32, 1))
+            }
         };
         Self { form, codes, scales, matrices, k }
     }
@@ -71,12 +104,22 @@ impl Codes {
 
     /// Bytes of the codes, and of the scales.
     pub(super) fn bytes(&self) -> [usize; 2] {
-        [&self.codes, &self.scales].map(|of| {
-            let [rows, width] = of.shape;
-            let bytes =
-                self.matrices.saturating_mul(rows * width).saturating_mul(of.dtype.size() as u64);
+        let [codes, scales] = [&self.codes, &self.scales].map(|of| {
+            let elements = of.shape[0] * of.strides[1] as u64;
+            let bytes = self.matrices.saturating_mul(elements).saturating_mul(of.size());
             usize::try_from(bytes).unwrap_or(usize::MAX)
-        })
+        });
+        match self.form {
+            Prequant::Steps(StepScales::Tensor(_)) => {
+                [codes, LARGEST as usize + MOST_WORKGROUPS as usize * size_of::<u32>()]
+            }
+            _ => [codes, scales],
+        }
+    }
+
+    /// Where the largest magnitude of each workgroup is that looks for that of all rows.
+    pub(super) fn largest(&self) -> DevicePtr<u32> {
+        DevicePtr::new(self.scales.ptr.address() + LARGEST)
     }
 
     /// Matrices, and runs of each that lanes take.
@@ -85,13 +128,16 @@ impl Codes {
     }
 
     /// The kernel that quantises x, and its arguments.
-    pub(super) fn launch(&self, x: &Matrices) -> (&'static str, PrequantArgs) {
-        let is_bf16 = x.dtype == DType::Bf16;
-        let (name, group, reciprocal) = match self.form {
-            Prequant::Mx => (if is_bf16 { "mx_bf16" } else { "mx_f16" }, BLOCK as u32, false),
-            Prequant::Groups { k, reciprocal } => {
-                (if is_bf16 { "groups_bf16" } else { "groups_f16" }, k, reciprocal)
-            }
+    pub(super) fn launch(
+        &self,
+        x: &Matrices,
+        (group, reciprocal): (Option<u32>, bool),
+    ) -> (&'static str, PrequantArgs) {
+        let name = match (group, x.dtype == DType::Bf16) {
+            (None, true) => "mx_bf16",
+            (None, false) => "mx_f16",
+            (Some(_), true) => "groups_bf16",
+            (Some(_), false) => "groups_f16",
         };
         let args = PrequantArgs {
             x: x.ptr,
@@ -107,7 +153,7 @@ impl Codes {
             m: self.codes.shape[0] as u32,
             k: self.k as u32,
             batch: self.matrices as u32,
-            group,
+            group: group.unwrap_or(BLOCK as u32),
             reciprocal: reciprocal.into(),
             wide: x.are_aligned(self.matrices).into(),
         };

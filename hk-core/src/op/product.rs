@@ -158,7 +158,7 @@ impl Matrices {
         let chunk = 16 / self.size();
         let near = self.strides[1] as u64 <= longest;
         if self.are_aligned(batch) && width.is_multiple_of(chunk) && near {
-            return Ok(Copy { matrices: 0, rows, width });
+            return Ok(Copy { matrices: 0, rows, width, parts: 1 });
         }
         let padded = width.next_multiple_of(chunk);
         if padded > longest {
@@ -167,7 +167,26 @@ impl Matrices {
         }
         // One copy for all, if they are all the same.
         let matrices = if self.strides[0] == 0 { 1 } else { batch };
-        Ok(Copy { matrices, rows, width: padded })
+        Ok(Copy { matrices, rows, width: padded, parts: 1 })
+    }
+
+    /// As [`copied`](Self::copied), of rows that are two halves, each of which begins at a multiple of 16 bytes.
+    pub(super) fn copied_halves(
+        &self,
+        op: &'static str,
+        arg: &'static str,
+        batch: u64,
+        longest: u64,
+    ) -> Result<Copy> {
+        let [rows, width] = self.shape;
+        let half = (width / 2).next_multiple_of(16 / self.size());
+        if 2 * half == width {
+            return self.copied(op, arg, batch, longest);
+        }
+        // Rows of that length are copied, and can be.
+        let padded = self.with_width(2 * half).copied(op, arg, batch, longest)?.width;
+        let matrices = if self.strides[0] == 0 { 1 } else { batch };
+        Ok(Copy { matrices, rows, width: padded, parts: 2 })
     }
 }
 
@@ -181,7 +200,7 @@ pub(super) fn copies_of_blocks(
     let copy = |i: usize, arg| match blocks[i] {
         // A buffer holds those of a block of the result.
         Some(of) => of.copied(op, arg, batch, ((1 << 31) - 1) / rows[i]),
-        None => Ok(Copy { matrices: 0, rows: 0, width: 0 }),
+        None => Ok(Copy { matrices: 0, rows: 0, width: 0, parts: 1 }),
     };
     Ok([copy(0, "x_scale")?, copy(1, "w_scale")?])
 }
@@ -192,6 +211,8 @@ pub(super) struct Copy {
     pub(super) matrices: u64,
     pub(super) rows: u64,
     pub(super) width: u64,
+    /// Of rows, equally long, each filled up.
+    pub(super) parts: u64,
 }
 
 impl Copy {
@@ -227,7 +248,7 @@ pub struct Gate {
     /// Of the gates, if there is one.
     pub activation: Option<Activation>,
     /// Whether w's matrices, one for each of the batch, have the rows of both; else there is one product,
-    /// and w is two matrices.
+    /// and w is two matrices. Of transposed ones, blocks multiply one half after the other.
     pub whole: bool,
 }
 

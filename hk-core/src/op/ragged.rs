@@ -142,8 +142,9 @@ impl Ragged<'_> {
             return Ok(());
         }
         let mut plan = Plan::new(&call, product.kernels);
+        let whole = Split { count: 1, share: product.problem.k };
         let (kernel, mut draft) =
-            gathered(&product, &plan, rows.count, ("block_m", rows.tile_rows))?;
+            gathered(&product, &plan, rows.count, ("block_m", rows.tile_rows), |_| whole)?;
         let mut bytes = [0; PIECES + 3];
         bytes[..PIECES].copy_from_slice(&draft.bytes());
         for (bytes, copy) in bytes[PIECES..].iter_mut().zip(&copies) {
@@ -167,7 +168,7 @@ impl Ragged<'_> {
         }
         let (tile, problem) = (Tile::of(kernel.tile()), product.problem);
         let all = Problem { batch: 1, m: rows.tile_count * rows.tile_rows, ..problem };
-        let grid = plan.grid(all, tile, Split { count: 1, share: problem.k })?;
+        let grid = plan.grid(all, tile, whole)?;
         let pieces = std::array::from_fn(|piece| at[piece]);
         let args = RaggedArgs {
             product: draft.prepare(&mut plan, pieces)?.main,

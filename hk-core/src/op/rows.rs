@@ -93,9 +93,8 @@ impl<'a> RowOptions<'a> {
     ) -> Result<RowKernel<A>> {
         let problem = [("n", width as u64), ("stride", stride as u64)];
         let function = self.function(call, kernels, (core, variant), &problem)?;
-        let tile = RowTile::new(call.op(), function.tile(), width, stride)?;
-        let fastest = resident(call.device(), function.tile());
-        Ok(RowKernel { function, tile, fastest, chosen: self.workgroups, parts: 1 })
+        let kernel = RowKernel::of((call.op(), call.device()), function, width, stride)?;
+        Ok(RowKernel { chosen: self.workgroups, ..kernel })
     }
 
     /// The kernel of that core and variant in the tile configuration that is asked for, else the
@@ -144,6 +143,21 @@ pub struct RowKernel<A> {
 }
 
 impl<A: KernelArgs> RowKernel<A> {
+    /// For rows of `width` elements, at most `stride` apart.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the tile does not take such rows.
+    pub(super) fn of(
+        (op, device): (&'static str, &Device),
+        function: TileFunction<A>,
+        width: usize,
+        stride: i64,
+    ) -> Result<Self> {
+        let tile = RowTile::new(op, function.tile(), width, stride)?;
+        let fastest = resident(device, function.tile());
+        Ok(Self { function, tile, fastest, chosen: None, parts: 1 })
+    }
+
     /// With workgroups for all rows, rather than as many as the chip holds at once.
     pub fn for_all_rows(self) -> Self {
         Self { fastest: u32::MAX, ..self }

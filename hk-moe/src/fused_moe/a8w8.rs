@@ -5,16 +5,16 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::quant::ByteCode;
+use hk_core::op::quant::{ByteCode, Fp8};
 use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
-use super::codes::in_rows;
+use super::codes::{by_scale, in_rows, in_smooth_rows};
 use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
 use super::weights::{
-    Layer, Sizes, W1, W2, Work, declare_biases, declare_scales, define_inner, limit_sizes,
-    refuse_weighed_input,
+    HIDDEN, INNER, Layer, Sizes, W1, W2, Work, declare_biases, declare_scales, define_inner,
+    limit_sizes, refuse_weighed_input,
 };
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::{RaggedElement, moe_a8w8_into};
@@ -32,7 +32,7 @@ pub struct ByteMatrices<C: ByteCode> {
 
 /// Weights of i8, or of e4m3 in the flavour of the chip, with a scale for each expert or each row,
 /// of which tokens, and rows between the products, are made the same codes with a scale for each
-/// row: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
+/// row, or one that is given: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through, as
 /// [`moe_interleave_gate_up`](crate::moe_interleave_gate_up) makes them, or `[E, inner, hidden]`
 /// without gates, and w2 `[E, hidden, inner]`.
 #[derive(Debug)]
@@ -41,19 +41,61 @@ pub struct A8w8Weights<T: Real16, C: ByteCode> {
     w2: ByteMatrices<C>,
     b1: Option<Tensor<f32>>,
     b2: Option<Tensor<f32>>,
+    /// Of the rows that each product takes.
+    rows: [RowScale; 2],
     hidden: PhantomData<fn() -> T>,
+}
+
+/// How rows become codes.
+#[derive(Debug)]
+enum RowScale {
+    /// By their largest magnitude.
+    Own,
+    /// Likewise, after each column is multiplied by one of these numbers.
+    Smooth(Tensor<f32>),
+    /// All by this scale.
+    Given(Tensor<f32>),
 }
 
 impl<T: Real16, C: ByteCode> A8w8Weights<T, C> {
     /// Of both products.
     pub const fn new(w1: ByteMatrices<C>, w2: ByteMatrices<C>) -> Self {
-        Self { w1, w2, b1: None, b2: None, hidden: PhantomData }
+        let rows = [RowScale::Own, RowScale::Own];
+        Self { w1, w2, b1: None, b2: None, rows, hidden: PhantomData }
     }
 
     /// What is added to the sums of each expert's columns, `[E, rows of w1]` and `[E, hidden]`.
     #[must_use]
     pub fn biases(mut self, b1: Tensor<f32>, b2: Tensor<f32>) -> Self {
         (self.b1, self.b2) = (Some(b1), Some(b2));
+        self
+    }
+}
+
+impl<T: Real16> A8w8Weights<T, i8> {
+    /// Multiplies each number of tokens by that of its column, `[hidden]`, before they are made codes, by
+    /// which w1 is divided (SmoothQuant, arXiv 2211.10438). Products are rounded to f32.
+    #[must_use]
+    pub fn smooth_scale(mut self, scale: Tensor<f32>) -> Self {
+        self.rows[0] = RowScale::Smooth(scale);
+        self
+    }
+
+    /// As [`smooth_scale`](Self::smooth_scale), of rows between the products, `[inner]`, and w2.
+    #[must_use]
+    pub fn inner_smooth_scale(mut self, scale: Tensor<f32>) -> Self {
+        self.rows[1] = RowScale::Smooth(scale);
+        self
+    }
+}
+
+impl<T: Real16, C: Fp8> A8w8Weights<T, C> {
+    /// Makes all tokens codes by the first scale, `[1]`, and all rows between the products by the second one,
+    /// instead of by scales of their own: codes are what they are over the scale, rounded to nearest, ties to
+    /// even, and at most the largest.
+    #[must_use]
+    pub fn activation_scales(mut self, [tokens, inner]: [Tensor<f32>; 2]) -> Self {
+        self.rows = [RowScale::Given(tokens), RowScale::Given(inner)];
         self
     }
 }
@@ -76,10 +118,15 @@ where
     T: Real16 + RaggedOutput,
     C: ByteCode + RaggedElement,
 {
-    fn encode(&self, x: &TensorSlice<T>, to: &mut ByteRows<C>) -> Result<()> {
+    fn encode(&self, is_second: bool, x: &TensorSlice<T>, to: &mut ByteRows<C>) -> Result<()> {
         let rows = x.rows();
         let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        in_rows(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)
+        let mut scales = to.scales.narrow_mut(0, 0..rows)?;
+        match &self.rows[usize::from(is_second)] {
+            RowScale::Own => in_rows(x, &mut codes, &mut scales),
+            RowScale::Smooth(smooth) => in_smooth_rows(x, smooth, &mut codes, &mut scales),
+            RowScale::Given(scale) => by_scale(x, scale, &mut codes),
+        }
     }
 
     fn multiply<Y: Real + RaggedOutput>(
@@ -93,7 +140,11 @@ where
     ) -> Result<()> {
         let w = if is_second { &self.w2 } else { &self.w1 };
         let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
-        moe_a8w8_into(&codes, &w.codes, &scales, &w.scales, gates, options, y)
+        let scales = match &self.rows[usize::from(is_second)] {
+            RowScale::Given(scale) => scale,
+            RowScale::Own | RowScale::Smooth(_) => &*scales,
+        };
+        moe_a8w8_into(&codes, &w.codes, scales, &w.scales, gates, options, y)
     }
 }
 
@@ -110,13 +161,28 @@ where
     }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
-        let Self { w1, w2, b1, b2, .. } = self;
+        let Self { w1, w2, b1, b2, rows, .. } = self;
         define_inner(args, w1.codes.shape(), config.activation.is_gated());
         args.input("w1", &w1.codes, W1).adjacent::<3>()?;
         args.input("w2", &w2.codes, W2).adjacent::<3>()?;
         limit_sizes(args)?;
         declare_scales(args, [&w1.scales, &w2.scales])?;
         declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
+        const NAMES: [[&str; 3]; 2] = [
+            ["smooth_scale", "activation_scales[0]", HIDDEN],
+            ["inner_smooth_scale", "activation_scales[1]", INNER],
+        ];
+        for (rows, [smooth_name, given_name, width]) in rows.iter().zip(&NAMES) {
+            match rows {
+                RowScale::Own => (),
+                RowScale::Smooth(smooth) => {
+                    args.input(smooth_name, smooth, std::slice::from_ref(width)).contiguous()?;
+                }
+                RowScale::Given(scale) => {
+                    args.input(given_name, scale, &["1"]).contiguous()?;
+                }
+            }
+        }
         config.activation.check(args)?;
         refuse_weighed_input(args, config)
     }

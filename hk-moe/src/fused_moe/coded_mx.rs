@@ -125,7 +125,7 @@ impl MxProduct<Self> for F4x2E2M1 {
 impl<T: Real16 + RaggedOutput, X: MxProduct<W>, W: MxCode> Products<T, MxCodes<X>>
     for MxWeights<T, X, W>
 {
-    fn encode(&self, x: &TensorSlice<T>, to: &mut MxCodes<X>) -> Result<()> {
+    fn encode(&self, _: bool, x: &TensorSlice<T>, to: &mut MxCodes<X>) -> Result<()> {
         let rows = x.rows();
         let mut codes = to.codes.narrow_mut(0, 0..rows)?;
         in_blocks(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)

@@ -81,7 +81,7 @@ where
     T: Real16 + RaggedOutput,
     C: Fp8 + ByteCode + RaggedElement,
 {
-    fn encode(&self, x: &TensorSlice<T>, to: &mut Fp8Codes<C>) -> Result<()> {
+    fn encode(&self, _: bool, x: &TensorSlice<T>, to: &mut Fp8Codes<C>) -> Result<()> {
         let rows = x.rows();
         let mut codes = to.codes.narrow_mut(0, 0..rows)?;
         in_groups(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)

@@ -40,8 +40,8 @@ pub trait Codes: Sized {
 
 /// The two products, which take rows as codes.
 pub(super) trait Products<T: Real16, C> {
-    /// Codes of rows.
-    fn encode(&self, x: &TensorSlice<T>, codes: &mut C) -> Result<()>;
+    /// Codes of the rows that the first product takes, or the second one.
+    fn encode(&self, is_second: bool, x: &TensorSlice<T>, codes: &mut C) -> Result<()>;
 
     /// The first product, or the second one, of the first so many rows of codes.
     fn multiply<Y: Real + RaggedOutput>(
@@ -116,7 +116,7 @@ impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
         let up = biases[0].into_iter().fold(up, MoeRaggedOptions::bias);
         let mut sums = sums.narrow_mut(0, 0..gates)?;
         let mut z = z.narrow_mut(0, 0..gates)?;
-        products.encode(x, of_x)?;
+        products.encode(false, x, of_x)?;
         products.multiply(false, of_x, tokens, &in_order.gather(&gather), &up, &mut sums)?;
         let sums = sums.reshape(&[1, gates, sums.row_len()])?;
         let activate = ReduceGroupedOptions::new(config.activation);
@@ -125,7 +125,7 @@ impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
         let down = biases[1].into_iter().fold(down, MoeRaggedOptions::bias);
         let down = down.gammas(&gate_scal);
         let mut y = y.narrow_mut(0, 0..gates)?;
-        products.encode(&z, of_z)?;
+        products.encode(true, &z, of_z)?;
         products.multiply(true, of_z, gates, &in_order, &down, &mut y)?;
 
         let options = ReduceGroupedOptions::new(Activation::None).validate_indices(false);

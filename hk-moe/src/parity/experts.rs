@@ -2,9 +2,12 @@
 
 use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16};
 use hk_core::kernel::Kernel;
+use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
+use hk_ref::quant::quant::dynamic_per_tensor_quant;
+use hk_ref::quant::quant_moe::static_fp8;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
@@ -33,7 +36,7 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
     fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected;
 }
 
-/// What is special to products of gates and what they let through.
+/// What is special to some: a bias, and an activation of gates and what they let through.
 #[derive(Default)]
 pub(super) struct Gated {
     pub(super) bias: Option<Array2<f64>>,
@@ -81,6 +84,18 @@ enum Scales {
     Rows,
 }
 
+/// What rows of 16 bits are made before they are multiplied, with that scale, or that of all of them.
+type Encode = fn(&[f64], Option<f32>) -> Vec<f64>;
+
+/// Codes of type `C`, times their scale.
+pub(super) fn encoded<C: ByteCode>(rows: &[f64], scale: Option<f32>) -> Vec<f64> {
+    let (codes, scale) = match scale {
+        Some(scale) => (static_fp8::<C>(rows, scale, C::MOST), scale),
+        None => dynamic_per_tensor_quant::<C>(rows, C::MOST),
+    };
+    codes.into_iter().map(|code| code * f64::from(scale)).collect()
+}
+
 /// A case as data.
 #[derive(Clone)]
 pub(super) struct Spec {
@@ -94,6 +109,10 @@ pub(super) struct Spec {
     scales: Scales,
     /// Whether k is the outer dimension of matrices.
     by_rows: bool,
+    /// Shares of k, if they are given.
+    splits: Option<u32>,
+    /// How rows become codes, and whether their scale is given.
+    encode: Option<(Encode, bool)>,
     bias: bool,
     activation: Option<Activation>,
     tile: Option<(Arch, &'static str)>,
@@ -111,6 +130,8 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         absent: None,
         scales: Scales::Blocks,
         by_rows: false,
+        splits: None,
+        encode: None,
         bias: false,
         activation: None,
         tile: None,
@@ -139,6 +160,12 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         Scales::Rows => name += ", scales of rows",
     }
     name += if spec.by_rows { ", columns adjacent" } else { "" };
+    name += match spec.encode {
+        Some((_, true)) => ", scale of a given",
+        Some((_, false)) => ", scale of a found",
+        None => "",
+    };
+    name += &spec.splits.map_or(String::new(), |splits| format!(", {splits} shares of k"));
     name += if spec.bias { ", bias" } else { "" };
     if let Some(activation) = spec.activation {
         name += &format!(", {activation:?}");
@@ -147,7 +174,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let of_b = if T::DTYPE == W::DTYPE { String::new() } else { format!("*{}", W::DTYPE) };
     let dtype = format!("{}{of_b}->{}", T::DTYPE, Y::DTYPE);
     let are_narrow = [size_of::<T>() == 1, size_of::<W>() == 1];
-    let arch = match T::DTYPE {
+    let arch = match W::DTYPE {
         DType::F8E4M3 => Some(Arch::Gfx950),
         DType::F8E4M3Fnuz => Some(Arch::Gfx942),
         _ => spec.tile.map(|(arch, _)| arch),
@@ -172,6 +199,9 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         });
         let a_scale = (are_narrow[0] && spec.scales == Scales::Matrices)
             .then(|| s.input::<f32>("a_scale", &[1], Draw::Scaled(-2)));
+        // By which the largest of normal numbers are beyond the largest code.
+        let is_given = spec.encode.is_some_and(|(_, is_given)| is_given);
+        let a_scale = a_scale.or_else(|| is_given.then(|| s.given("a_scale", &[1], vec![0.01])));
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
@@ -205,7 +235,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                     matrix.assign(&scaled);
                 }
             }
-            if let Some(a_scale) = &a_scale {
+            if let Some((encode, is_given)) = spec.encode {
+                let scale = a_scale.as_ref().filter(|_| is_given).map(|scale| scale.elements()[0]);
+                let codes = encode(&a.iter().copied().collect::<Vec<_>>(), scale);
+                a = Array2::from_shape_vec((rows, k), codes).expect("a matrix of that shape");
+            } else if let Some(a_scale) = &a_scale {
                 a *= a_scale.numbers()[0];
             }
             if let Some(b_scale) = &b_scale {
@@ -249,6 +283,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             let options = spec.activation.into_iter().fold(options, MoeGemmOptions::activation);
             let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
             let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
+            let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -307,8 +342,11 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
         cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
     }
+    if K::ROWS == 1 {
+        add_shares::<K>(cases);
+    }
     let of_rows = [[4, 4, 8, 2, 2], [33, 136, 160, 3, 5], [16, 131, 33, 1, 1], [16, 72, 1, 2, 4]];
-    for shape in of_rows.into_iter().filter(|_| K::ROWS == 1) {
+    for shape in of_rows {
         let spec = Spec { by_rows: true, ..spec("by rows", shape, 64) };
         cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
         let weights = false;
@@ -316,13 +354,17 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let variant = kernel.variant.trim_end_matches("_by_rows");
-        let gated = variant.ends_with("gated");
-        let is_plain = ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&variant);
+        let by_rows = variant != kernel.variant;
+        let gated = variant.contains('_');
+        let is_plain = match by_rows {
+            true => ["bf16", "f16", "bf16_halves", "f16_halves"].contains(&variant),
+            false => ["bf16", "f16", "bf16_gated", "f16_gated"].contains(&variant),
+        };
         if !is_plain || gated != (K::ROWS == 2) {
             continue;
         }
-        let by_rows = variant != kernel.variant;
-        let shape = [2 * m + 5, columns / K::ROWS + 9, 3 * k + 8, 2, 3];
+        let columns = if variant.ends_with("gated") { columns / 2 } else { columns };
+        let shape = [2 * m + 5, columns + 9, 3 * k + 8, 2, 3];
         let end = Placement::DENSE.edge(Edge::End);
         let tile = Some((arch, name));
         let spec = Spec { tile, by_rows, place: end, ..spec(format!("tile {name}"), shape, m) };
@@ -330,6 +372,37 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
             true => case::<K, f16, f16, f32>(spec, K::call),
             false => case::<K, bf16, bf16, bf16>(spec, K::call),
         });
+    }
+}
+
+/// Those whose k is cut into shares.
+fn add_shares<K: Kind>(cases: &mut Vec<Case>) {
+    // As many as there are rows enough for, of which the last one is shorter.
+    for (splits, shape, block_size) in [
+        (2, [33, 136, 300, 3, 5], 64),
+        (3, [16, 131, 1000, 1, 1], 16),
+        (9, [5, 21, 2070, 2, 3], 16),
+        (4, [4, 4, 8, 2, 2], 16),
+        (2, [0, 8, 300, 2, 4], 16),
+    ] {
+        let spec = Spec { splits: Some(splits), ..spec("shares", shape, block_size) };
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec.clone() }, K::call));
+        cases.push(case::<K, f16, f16, f32>(Spec { weights: false, ..spec.clone() }, K::call));
+        let scales = Scales::Rows;
+        cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
+    }
+    // Without being asked for; results of experts that are elsewhere are zeros, whatever is added to others.
+    for absent in [None, Some(1)] {
+        let spec = Spec { absent, bias: true, ..spec("long rows", [3, 40, 4136, 2, 3], 16) };
+        cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
+    }
+    for load in [Load::Wrong, Load::Absent, Load::One(2)] {
+        let spec = Spec { load, splits: Some(2), ..spec("load", [37, 40, 300, 2, 6], 32) };
+        cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
+    }
+    for place in [Placement::DENSE.gap(5).shift(3), Placement::DENSE.edge(Edge::End)] {
+        let spec = Spec { place, splits: Some(2), ..spec("shares", [21, 72, 280, 2, 3], 32) };
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec }, K::call));
     }
 }
 
@@ -348,6 +421,8 @@ pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
             let spec = Spec { activation, bias: true, ..spec("biased", shape, block_size) };
             cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
             cases.push(case::<K, f16, f16, f32>(Spec { bias: false, ..spec.clone() }, K::call));
+            let by_rows = Spec { by_rows: true, ..spec.clone() };
+            cases.push(case::<K, bf16, bf16, bf16>(by_rows, K::call));
             let scales = Scales::Rows;
             cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
         }
@@ -421,6 +496,11 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
     }
+    for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 1) {
+        let spec = Spec { scales, splits: Some(3), ..spec("shares", [19, 140, 1100, 2, 3], 16) };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
     for (shape, block_size) in [([33, 136, 160, 3, 5], 64), ([8, 30, 77, 2, 16], 16)] {
         for scales in [Scales::Matrices, Scales::Rows] {
             let spec = Spec { scales, ..spec("scales of tensors", shape, block_size) };
@@ -428,12 +508,46 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
     }
+    for (shape, block_size) in [
+        ([4, 4, 8, 2, 2], 16),
+        ([33, 136, 160, 3, 5], 64),
+        ([8, 30, 77, 2, 16], 16),
+        ([0, 8, 16, 2, 4], 16),
+    ] {
+        for (scales, is_given) in [(Scales::Matrices, false), (Scales::Rows, true)] {
+            let encode = Some((encoded::<F8E4M3> as Encode, is_given));
+            let spec = Spec { scales, encode, ..spec("rows made codes", shape, block_size) };
+            cases.push(case::<K, bf16, F8E4M3, bf16>(spec.clone(), K::call));
+            let encode = Some((encoded::<F8E4M3Fnuz> as Encode, is_given));
+            cases.push(case::<K, f16, F8E4M3Fnuz, f32>(Spec { encode, ..spec }, K::call));
+        }
+    }
+    for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 2) {
+        // What gates let through begins within a block of scales.
+        let activation = Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
+        let spec = spec("with numbers", [19, 200, 300, 2, 3], 16);
+        let spec = Spec { scales, activation: Some(activation), bias: true, ..spec };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(5).shift(3), "codes of rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "codes of rows at the end of memory"),
+    ] {
+        let scales = Scales::Matrices;
+        let spec = Spec { place, scales, ..spec(name, [21, 72, 80, 2, 3], 32) };
+        let encode = Some((encoded::<F8E4M3> as Encode, false));
+        cases.push(case::<K, f16, F8E4M3, f32>(Spec { encode, ..spec.clone() }, K::call));
+        let encode = Some((encoded::<F8E4M3Fnuz> as Encode, false));
+        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(Spec { encode, ..spec }, K::call));
+    }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.starts_with("e4m3") {
+        let is_gated = kernel.variant.ends_with("_halves");
+        if kernel.variant.starts_with("e4m3") && is_gated == (K::ROWS == 2) {
             let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);
-            let of_blocks = kernel.variant.ends_with("_128");
+            let of_blocks = kernel.variant.contains("_128");
             let scales = if of_blocks { Scales::Blocks } else { Scales::Rows };
             let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
             cases.push(match arch {
@@ -446,8 +560,15 @@ pub(super) fn add_scaled<K: Kind>(
 
 /// Every tile configuration, with the rows, columns and k of a block.
 pub(super) fn tiles() -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
-    let of_core = |kernel: &&Kernel| kernel.core == "experts";
-    crate::KERNELS.kernels.iter().filter(of_core).flat_map(|kernel| {
+    tiles_of(|kernel| kernel.core == "experts")
+}
+
+/// As [`tiles`], of some kernels.
+pub(super) fn tiles_of(
+    are_wanted: impl Fn(&Kernel) -> bool,
+) -> impl Iterator<Item = (&'static Kernel, Arch, &'static str, [usize; 3])> {
+    let kernels = crate::KERNELS.kernels.iter().filter(move |kernel| are_wanted(kernel));
+    kernels.flat_map(|kernel| {
         kernel.tiles.iter().filter_map(move |tile| {
             let int = |name| usize::try_from(tile.int(name)?).ok();
             let arch = Arch::from_target_id(kernel.arch)?;

@@ -26,8 +26,8 @@ impl Kind for Plain {
         moe_gemm_into(a, b, gates, top_k, options, c)
     }
 
-    fn expect(problem: &Problem<'_>, _: &Gated, dtype: DType) -> Expected {
-        problem.expect(None, dtype)
+    fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected {
+        problem.expect(gated.bias.as_ref().map(|bias| bias.view()), None, dtype)
     }
 }
 

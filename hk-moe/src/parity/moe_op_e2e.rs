@@ -1,14 +1,61 @@
 //! Cases of `moe_op_e2e`.
 
+use hk_core::Arch;
 use hk_core::Tensor;
-use hk_core::dtype::{Real, Real16, bf16, f16};
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
+use hk_core::op::quant::ByteCode;
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
-use hk_ref::moe::moe_op_e2e::{Problem, expect_layer};
+use hk_ref::moe::moe_op::dequantised;
+use hk_ref::moe::moe_op_e2e::{Problem, expect_coded_layer, expect_layer};
+use hk_ref::quant::quant::{per_group_quant, per_token_quant};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
-use ndarray::{ArrayView2, ArrayView3};
+use ndarray::{Array3, ArrayView2, ArrayView3};
 
+use super::experts::encoded;
 use super::loads::{Load, ids};
 use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeLayerOptions, moe_e2e_into};
+
+/// Scales of matrices of e4m3, and how rows are made such.
+#[derive(Clone, Copy, PartialEq)]
+enum Scales {
+    /// Of experts or of rows; all of a has one, which is perhaps given, and z one for each row or one.
+    Given { a: bool, per_tensor: bool },
+    /// Of blocks of 128.
+    Blocks,
+}
+
+/// What rows of that width are as codes.
+type Coded = fn(&[f64], usize, Scales) -> Vec<f64>;
+
+/// What all of a is, by a scale that may be given.
+const A_SCALE: f32 = 0.005;
+
+fn coded_a<C: ByteCode>(a: &[f64], width: usize, scales: Scales) -> Vec<f64> {
+    match scales {
+        Scales::Given { a: is_given, .. } => encoded::<C>(a, is_given.then_some(A_SCALE)),
+        Scales::Blocks => coded_z::<C>(a, width, scales),
+    }
+}
+
+fn coded_z<C: ByteCode>(z: &[f64], width: usize, scales: Scales) -> Vec<f64> {
+    let (codes, scales, group) = match scales {
+        Scales::Given { per_tensor: true, .. } => return encoded::<C>(z, None),
+        Scales::Given { .. } => {
+            let (codes, scales) = per_token_quant::<C>(z, width, C::MOST);
+            (codes, scales, width)
+        }
+        Scales::Blocks => {
+            let (codes, scales) = per_group_quant::<C>(z, width, GROUP, C::MOST);
+            (codes, scales, GROUP)
+        }
+    };
+    let groups = width.div_ceil(group);
+    let scale = |at: usize| f64::from(scales[at / width * groups + at % width / group]);
+    codes.iter().enumerate().map(|(at, code)| code * scale(at)).collect()
+}
+
+/// Rows and columns of a block.
+const GROUP: usize = 128;
 
 /// A case as data.
 #[derive(Clone)]
@@ -20,6 +67,8 @@ struct Spec {
     load: Load,
     weights: bool,
     absent: Option<usize>,
+    /// Of e4m3.
+    coded: Option<(Scales, [Coded; 2])>,
     place: Placement,
 }
 
@@ -29,19 +78,42 @@ const HELD: f64 = 17.0;
 fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> Case {
     let [rows, hidden, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
-    let name = format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    let mut name =
+        format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    name += match spec.coded {
+        None => "",
+        Some((Scales::Blocks, _)) => ", scales of blocks",
+        Some((Scales::Given { a: true, .. }, _)) => ", scale of a given",
+        Some((Scales::Given { per_tensor: true, .. }, _)) => ", one scale of z",
+        Some(_) => ", scales of rows of z",
+    };
     let info = CaseInfo::new("moe_op_e2e", "moe_e2e", name, &[], &spec.shape);
     let is_narrow = size_of::<W>() == 1;
     let of_w = if is_narrow { format!("*{}", W::DTYPE) } else { String::new() };
     let dtype = format!("{}{of_w}->{}", T::DTYPE, Y::DTYPE);
-    Case::new(CaseInfo { dtype, size: Size::Quick, ..info }, move |s| {
+    let arch = match W::DTYPE {
+        DType::F8E4M3 => Some(Arch::Gfx950),
+        DType::F8E4M3Fnuz => Some(Arch::Gfx942),
+        _ => None,
+    };
+    Case::new(CaseInfo { dtype, arch, size: Size::Quick, ..info }, move |s| {
         let place = spec.place;
         let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
         let draws = [Draw::Scaled(-2), Draw::Normal];
         let [of_w1, of_w2] = if is_narrow { [Draw::Codes; 2] } else { draws };
         let w1 = s.input::<W>("w1", &[experts, 2 * hidden, k], of_w1).place(place);
         let w2 = s.input::<W>("w2", &[experts, k, hidden], of_w2).place(place);
-        let scales = is_narrow.then(|| {
+        let of_scales = spec.coded.map(|(scales, _)| scales);
+        let of_blocks = of_scales == Some(Scales::Blocks);
+        let groups =
+            |rows: usize, columns: usize| [experts, rows.div_ceil(GROUP), columns.div_ceil(GROUP)];
+        let block_scales = of_blocks.then(|| {
+            [("w1_scale", groups(2 * hidden, k)), ("w2_scale", groups(k, hidden))]
+                .map(|(name, shape)| s.input::<f32>(name, &shape, Draw::Scaled(-8)))
+        });
+        let is_given = matches!(of_scales, Some(Scales::Given { a: true, .. }));
+        let a_scale = is_given.then(|| s.given("a_scale", &[1], vec![A_SCALE]));
+        let scales = (is_narrow && !of_blocks).then(|| {
             let [up, down] = [[experts, 2 * hidden], [experts, k]];
             // With weights, a scale for each matrix.
             let rank = if spec.weights { 1 } else { 2 };
@@ -62,13 +134,33 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
 
         let expected = {
-            let (a, mut up, mut down) = (a.numbers(), w1.numbers(), w2.numbers());
+            let (mut a, mut up, mut down) = (a.numbers(), w1.numbers(), w2.numbers());
             if let Some([of_up, of_down]) = &scales {
                 for (matrices, scales) in [(&mut up, of_up), (&mut down, of_down)] {
                     let scales = scales.numbers();
                     let each = (matrices.len() / scales.len()).max(1);
                     matrices.iter_mut().enumerate().for_each(|(at, x)| *x *= scales[at / each]);
                 }
+            }
+            if let Some(scales) = &block_scales {
+                let sizes = [[2 * hidden, k], [k, hidden]];
+                for ((matrices, [rows, columns]), scales) in
+                    [&mut up, &mut down].into_iter().zip(sizes).zip(scales)
+                {
+                    let [_, down, across] = groups(rows, columns);
+                    let scales = scales.numbers();
+                    let scales = Array3::from_shape_vec((experts, down, across), scales);
+                    let scales = scales.expect("scales of matrices");
+                    let each = matrices.chunks_exact_mut(rows * columns);
+                    for (matrix, scales) in each.zip(scales.outer_iter()) {
+                        let of = ArrayView2::from_shape((rows, columns), matrix).expect("a matrix");
+                        let scaled = dequantised(of, scales, [GROUP; 2]);
+                        matrix.iter_mut().zip(&scaled).for_each(|(to, from)| *to = *from);
+                    }
+                }
+            }
+            if let Some((scales, [of_a, _])) = spec.coded {
+                a = of_a(&a, k, scales);
             }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let matrices =
@@ -82,18 +174,32 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
                 absent: spec.absent,
                 held: HELD,
             };
-            expect_layer::<T>(&problem, matrices((experts, k, hidden), &down), Y::DTYPE)
+            let down = matrices((experts, k, hidden), &down);
+            match spec.coded {
+                None => expect_layer::<T>(&problem, down, Y::DTYPE),
+                Some((scales, [_, of_z])) => {
+                    let coded = |z: &[f64]| of_z(z, hidden, scales);
+                    expect_coded_layer::<T>(&problem, down, &coded, Y::DTYPE)
+                }
+            }
         };
         let held = Y::encode(&vec![HELD; rows * top_k * k]);
         let c = s.output::<Y>("c", &[rows, top_k, k], expected).place(place).holding(held);
 
         let block_size = spec.block_size;
+        let per_tensor = matches!(of_scales, Some(Scales::Given { per_tensor: true, .. }));
         s.call(move || {
             let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
             let options = MoeLayerOptions::default();
             let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
             let scales = scales.as_ref().map(|scales| scales.each_ref().map(Arg::get));
             let options = scales.iter().fold(options, |options, [w1, w2]| options.scales([w1, w2]));
+            let of_blocks = block_scales.as_ref().map(|scales| scales.each_ref().map(Arg::get));
+            let options =
+                of_blocks.iter().fold(options, |options, [w1, w2]| options.block_scales([w1, w2]));
+            let a_scale = a_scale.as_ref().map(Arg::get);
+            let options = a_scale.iter().fold(options, |options, scale| options.a_scale(scale));
+            let options = if per_tensor { options.intermediate_per_tensor() } else { options };
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
             let gates = AlignedGates {
                 sorted_token_ids: &sorted,
@@ -115,6 +221,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         load: Load::Uniform,
         weights: true,
         absent: None,
+        coded: None,
         place: Placement::default(),
     };
     for shape in [
@@ -136,6 +243,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         cases.push(case::<bf16, i8, bf16>(spec("i8", shape, 64)));
         cases.push(case::<f16, i8, f32>(Spec { weights: false, ..spec("i8", shape, 16) }));
     }
+    add_coded(cases, &spec);
     for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
         let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], 32) };
         cases.push(case::<bf16, bf16, f16>(spec));
@@ -149,5 +257,39 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         (Placement::DENSE.edge(Edge::End), "end of memory"),
     ] {
         cases.push(case::<bf16, bf16, bf16>(Spec { place, ..spec(name, [21, 40, 80, 2, 3], 32) }));
+    }
+}
+
+/// Those of e4m3, for the chip of either flavour.
+fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&'static str, [usize; 5], usize) -> Spec) {
+    let ocp: [Coded; 2] = [coded_a::<F8E4M3>, coded_z::<F8E4M3>];
+    let fnuz: [Coded; 2] = [coded_a::<F8E4M3Fnuz>, coded_z::<F8E4M3Fnuz>];
+    let given = |a, per_tensor| Scales::Given { a, per_tensor };
+    let all = [given(false, false), given(true, false), given(false, true), Scales::Blocks];
+    let mut add = |spec: Spec, scales: Scales| {
+        let [ocp, fnuz] = [ocp, fnuz].map(|of| Spec { coded: Some((scales, of)), ..spec.clone() });
+        match spec.weights {
+            true => {
+                cases.push(case::<bf16, F8E4M3, bf16>(ocp));
+                cases.push(case::<bf16, F8E4M3Fnuz, bf16>(fnuz));
+            }
+            false => {
+                cases.push(case::<f16, F8E4M3, f32>(ocp));
+                cases.push(case::<f16, F8E4M3Fnuz, f32>(fnuz));
+            }
+        }
+    };
+    for scales in all {
+        for (shape, block_size) in
+            [([4, 2, 8, 2, 2], 16), ([17, 45, 70, 2, 3], 64), ([33, 160, 272, 2, 4], 64)]
+        {
+            add(spec("e4m3", shape, block_size), scales);
+        }
+        add(Spec { weights: false, ..spec("e4m3", [33, 64, 130, 2, 4], 16) }, scales);
+        let absent = Spec { absent: Some(1), ..spec("elsewhere", [20, 24, 40, 2, 3], 16) };
+        add(absent, scales);
+        add(Spec { load: Load::Absent, ..spec("load", [9, 24, 40, 2, 3], 16) }, scales);
+        let place = Placement::DENSE.gap(5).shift(3);
+        add(Spec { place, ..spec("rows off alignment", [21, 40, 80, 2, 3], 32) }, scales);
     }
 }

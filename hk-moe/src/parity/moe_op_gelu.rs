@@ -26,8 +26,12 @@ impl Kind for Activated {
         moe_gelu_into(a, b, gates, top_k, options, c)
     }
 
-    fn expect(problem: &Problem<'_>, _: &Gated, dtype: DType) -> Expected {
-        problem.expect(Some(Activation::GeluTanh), dtype)
+    fn expect(problem: &Problem<'_>, gated: &Gated, dtype: DType) -> Expected {
+        problem.expect(
+            gated.bias.as_ref().map(|bias| bias.view()),
+            Some(Activation::GeluTanh),
+            dtype,
+        )
     }
 }
 

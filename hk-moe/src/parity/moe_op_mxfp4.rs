@@ -23,6 +23,7 @@ struct Spec {
     weights: bool,
     /// Of a and of experts.
     factors: bool,
+    splits: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
 }
@@ -33,7 +34,9 @@ const HELD: f64 = 17.0;
 fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
-    let name = format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    let mut name =
+        format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    name += &spec.splits.map_or(String::new(), |splits| format!(", {splits} shares of k"));
     let info = CaseInfo::new("moe_op_mxfp4", "moe_mxfp4", name, &[], &spec.shape);
     let dtype = format!("{}*e2m1->{}", T::DTYPE, Y::DTYPE);
     let arch = spec.tile.map(|(arch, _)| arch);
@@ -84,7 +87,7 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
                 absent: None,
                 held: HELD,
             };
-            problem.expect(None, Y::DTYPE)
+            problem.expect(None, None, Y::DTYPE)
         };
         let held = Y::encode(&vec![HELD; rows * top_k * n]);
         let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
@@ -98,6 +101,7 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             let options = factors.iter().fold(options, |options, (a_scale, b_scale)| {
                 options.a_scale(a_scale).b_scale(b_scale)
             });
+            let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -122,6 +126,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         scales: Draw::Powers(-6, 4),
         weights: true,
         factors: false,
+        splits: None,
         tile: None,
         place: Placement::default(),
     };
@@ -143,6 +148,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     }
     for shape in [[4, 4, 64, 2, 2], [33, 70, 96, 2, 3]] {
         cases.push(case::<bf16, bf16>(Spec { factors: true, ..spec("factors", shape, 16) }));
+    }
+    for (splits, shape) in [(2, [33, 70, 528, 2, 3]), (3, [9, 41, 1072, 1, 2])] {
+        let spec = Spec { splits: Some(splits), ..spec("shares", shape, 16) };
+        cases.push(case::<bf16, bf16>(Spec { factors: true, ..spec.clone() }));
+        cases.push(case::<f16, f32>(spec));
     }
     // Every scale but NaN.
     for scales in [Draw::Powers(-127, -100), Draw::Powers(100, 110)] {

@@ -45,4 +45,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<SiluFused>(cases);
     experts::add_i8::<SiluFused>(cases);
     experts::add_gated::<SiluFused>(cases);
+    experts::add_scaled::<SiluFused>(
+        cases,
+        |(a, b), gates, top_k, options, c| moe_silu_fused_into(a, b, gates, top_k, options, c),
+        |(a, b), gates, top_k, options, c| moe_silu_fused_into(a, b, gates, top_k, options, c),
+    );
 }

@@ -1,8 +1,5 @@
 //! `fused_moe` against its reference, what it refuses, and what else it promises.
 
-use std::ffi::c_void;
-use std::ptr;
-
 use hk_core::dtype::Real;
 use hk_core::{Error, Stream, Tensor};
 use hk_moe::{
@@ -11,7 +8,7 @@ use hk_moe::{
 };
 use hk_sim::{HipError, capi};
 
-use crate::common::devices;
+use crate::common::{capture, devices};
 
 #[test]
 fn fused_moe_has_parity() {
@@ -90,20 +87,6 @@ fn fused_moe_needs_the_memory_that_it_says() {
         let rows = |tokens: usize| 2 * tokens * k * (hidden + inner);
         assert!(few >= rows(1) && many >= rows(100) && many < 4 * rows(100), "{few}, {many}");
     }
-}
-
-/// A graph of what `work` gives the stream.
-fn capture(stream: &Stream, work: impl FnOnce()) -> *mut c_void {
-    let (mut graph, mut executable, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the stream is live, and each handle was written by the call before.
-    unsafe {
-        assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
-        work();
-        assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
-        let made = capi::hipGraphInstantiate(&mut executable, graph, none, ptr::null_mut(), 0);
-        assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
-    }
-    executable
 }
 
 /// Matrices of 4 bits in blocks of MX.

@@ -5,11 +5,11 @@ use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::op::quant::{ByteCode, Quantised, QuantisedOut};
+use hk_core::op::quant_rows::{AmaxArgs, MOST_WORKGROUPS, StaticQuantArgs};
 use hk_core::op::rows::{ROWS, RowKernel, RowOptions};
 use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::KERNELS;
-use crate::static_quant::{AmaxArgs, MOST_WORKGROUPS, StaticQuantArgs};
 
 /// Quantises all elements with a given scale, a tensor of one element: codes are `x (1 / s)`,
 /// rounded to nearest, ties to even, and at most the largest.

@@ -5,12 +5,11 @@ use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
 use hk_core::op::quant::{ByteCode, Quantised, QuantisedOut};
-use hk_core::op::quant_rows::RowQuantArgs;
+use hk_core::op::quant_rows::{RowQuantArgs, SmoothQuantArgs};
 use hk_core::op::rows::{ROWS, RowOptions};
 use hk_core::{Result, TensorSlice};
 
 use crate::KERNELS;
-use crate::row_quant::SmoothQuantArgs;
 
 /// Quantises each row with a scale of its own, `s[i] = max_j |x[i,j]| / m`, where m is the largest
 /// code: 127 of i8, 240 or 448 of e4m3. Rows whose scale would be 0 or subnormal have 1.

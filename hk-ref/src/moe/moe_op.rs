@@ -1,7 +1,7 @@
 //! Products of tokens with the matrices of their experts.
 
 use hk_types::Activation;
-use hk_types::dtype::DType;
+use hk_types::dtype::{DType, Real, decode};
 use ndarray::{Array2, ArrayView2, ArrayView3, Axis};
 
 use super::moe_align_block_size::buckets;
@@ -62,11 +62,22 @@ impl Problem<'_> {
         all
     }
 
-    /// `w activation(a b^T)` with its tolerance as an output of type `dtype`.
-    pub fn expect(&self, activation: Option<Activation>, dtype: DType) -> Expected {
-        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, _, w| {
+    /// `w activation(a b^T + bias)` with its tolerance as an output of type `dtype`; a row of the bias for each
+    /// expert.
+    pub fn expect(
+        &self,
+        bias: Option<ArrayView2<'_, f64>>,
+        activation: Option<Activation>,
+        dtype: DType,
+    ) -> Expected {
+        self.of_experts(self.b.len_of(Axis(1)), |x, weigh, expert, w| {
+            let bias = bias.map(|bias| {
+                let values = bias.row(expert).to_vec();
+                Step::Add(Term { values, row_stride: 0, column_stride: 1 }, 1.0)
+            });
+            let activation = activation.map(Step::Activate);
             let steps: Vec<_> =
-                activation.map(Step::Activate).into_iter().chain(weigh.iter().cloned()).collect();
+                bias.into_iter().chain(activation).chain(weigh.iter().cloned()).collect();
             expect(Operands { x, w, integers: false }, &steps, dtype, false)
         })
     }
@@ -79,4 +90,20 @@ impl Problem<'_> {
             expect_gated(x, [gates, values], [weigh; 2], Some(activation), &[], dtype)
         })
     }
+}
+
+/// The numbers of unsigned integers with a scale, and a zero point by its number, for each group: `(q - zero) scale`
+/// in f32, rounded to `T`.
+pub fn in_groups<T: Real>(
+    codes: &[u8],
+    scales: &[f64],
+    group: usize,
+    zero: impl Fn(usize) -> u8,
+) -> Vec<f64> {
+    let number = |(at, code): (usize, &u8)| {
+        let (difference, scale) =
+            (f32::from(*code) - f32::from(zero(at / group)), scales[at / group]);
+        f64::from(difference * scale as f32)
+    };
+    decode(&T::encode(&codes.iter().enumerate().map(number).collect::<Vec<_>>()))
 }

@@ -9,7 +9,8 @@ use hk_core::dtype::{
 use hk_core::op::quant::{ByteCode, Fp8, MxCode, MxRound};
 use hk_ref::moe::fused_moe::Bound;
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
-use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant};
+use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant, smooth};
+use hk_ref::quant::quant_moe::static_fp8;
 use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
 use super::super::loads::Load;
@@ -265,6 +266,62 @@ where
     }
 }
 
+/// Of i8, with rows smoothed before both products.
+fn smoothed<T>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, i8>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+{
+    let [.., hidden, inner] = spec.shape;
+    let of_x = s.input::<f32>("smooth_scale", &[hidden], Draw::Powers(-3, 3));
+    let of_z = s.input::<f32>("inner_smooth_scale", &[inner], Draw::Powers(-3, 3));
+    let mut operands = a8w8::<T, i8, true>(s, spec);
+    // Weights that go with them are divided by what their columns are multiplied by.
+    let by = [of_x.numbers(), of_z.numbers()];
+    let in_smooth_rows = |by: Vec<f64>| {
+        move |row: Vec<f64>| {
+            let codes = in_rows::<i8>(smooth(&row, &by));
+            codes.iter().zip(&by).map(|(code, by)| code / by).collect::<Vec<_>>()
+        }
+    };
+    for (numbers, by) in operands.numbers.iter_mut().zip(&by) {
+        numbers.iter_mut().enumerate().for_each(|(at, number)| *number *= by[at % by.len()]);
+    }
+    let [by_x, by_z] = by.map(in_smooth_rows);
+    operands.of_x = Box::new(by_x);
+    operands.of_z = Box::new(move |row| by_z(rounded::<T>(row)));
+    let weights = operands.weights;
+    operands.weights = Box::new(move |biases| {
+        weights(biases).smooth_scale(of_x.get()).inner_smooth_scale(of_z.get())
+    });
+    operands
+}
+
+/// With a scale for all rows of each product, by which some numbers are beyond the largest code.
+fn given<T, C>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: Fp8 + RaggedElement + Debug,
+{
+    let scales = [3.0 / C::MOST, 1.0 / C::MOST];
+    let of_x = s.given::<f32>("activation_scales[0]", &[1], vec![scales[0]]);
+    let of_z = s.given::<f32>("activation_scales[1]", &[1], vec![scales[1]]);
+    let mut operands = a8w8::<T, C, true>(s, spec);
+    let [by_x, by_z] = scales.map(|scale| {
+        move |row: Vec<f64>| {
+            let codes = static_fp8::<C>(&row, scale, C::MOST);
+            codes.iter().map(|code| code * f64::from(scale)).collect::<Vec<_>>()
+        }
+    });
+    operands.of_x = Box::new(by_x);
+    operands.of_z = Box::new(move |row| by_z(rounded::<T>(row)));
+    // Numbers that are beyond the largest code are elsewhere.
+    operands.sanity = f64::INFINITY;
+    let weights = operands.weights;
+    operands.weights =
+        Box::new(move |biases| weights(biases).activation_scales([of_x.get(), of_z.get()]));
+    operands
+}
+
 /// Layers of models, of reduced size, and what is at the ends of what can be.
 fn specs() -> Vec<Spec> {
     let new = Spec::new;
@@ -406,5 +463,12 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<_, f32>(cases, ("i8", None), few(), a8w8::<f16, i8, false>);
     all::<_, bf16>(cases, ("e4m3", CDNA4), with_swiglu(), a8w8::<bf16, F8E4M3, false>);
     all::<_, bf16>(cases, ("e4m3", CDNA3), with_swiglu(), a8w8::<bf16, F8E4M3Fnuz, false>);
+    all::<_, bf16>(cases, ("smooth i8", None), with_swiglu(), smoothed::<bf16>);
+    all::<_, f32>(cases, ("smooth i8", None), few(), smoothed::<f16>);
+    all::<_, bf16>(cases, ("given e4m3", CDNA4), few(), given::<bf16, F8E4M3>);
+    all::<_, bf16>(cases, ("given e4m3", CDNA3), few(), given::<bf16, F8E4M3Fnuz>);
+    let no_gates = Spec { act: Activation::GeluTanh, ..gpt_oss };
+    all::<_, f32>(cases, ("given e4m3", CDNA4), [no_gates.clone()], given::<f16, F8E4M3>);
+    all::<_, f32>(cases, ("given e4m3", CDNA3), [no_gates], given::<f16, F8E4M3Fnuz>);
     models(cases);
 }

@@ -1,0 +1,2 @@
+// The kernels are those of `hk/static_quant.h`.
+#include "hk/static_quant.h"
