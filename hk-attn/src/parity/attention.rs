@@ -2,8 +2,10 @@
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, bf16};
-use hk_ref::attn::attention::{Alibi, Attended, Dropped, Head, Scores, attend};
-use hk_ref::{Arg, Draw, Setup};
+use hk_ref::attn::attention::{
+    Alibi, Attended, Dropped, Head, Scores, attend, coded_results, results,
+};
+use hk_ref::{Arg, Draw, Expected, Setup};
 
 use crate::{AttentionOptions, Dropout};
 
@@ -277,7 +279,11 @@ pub(super) struct Inputs {
 /// rows.
 pub(super) struct Results {
     pub(super) o: Vec<f64>,
+    /// For each, the largest magnitude of values of its head.
+    pub(super) largest: Vec<f64>,
     pub(super) lse: Vec<Vec<Vec<f64>>>,
+    /// Weights of keys of rows of heads of sequences.
+    weights: Vec<Vec<Vec<Vec<f64>>>>,
 }
 
 impl Results {
@@ -291,9 +297,36 @@ impl Results {
         all
     }
 
+    /// Weights of each sequence, head, row and key, of so many rows and keys, of which those are 0 that are not
+    /// there.
+    pub(super) fn all_weights(&self, [rows, keys]: [usize; 2]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for head in self.weights.iter().flatten() {
+            let end = all.len() + rows * keys;
+            for row in head {
+                let next = all.len() + keys;
+                all.extend(row);
+                all.resize(next, 0.0);
+            }
+            all.resize(end, 0.0);
+        }
+        all
+    }
+
     /// Logarithms of heads of rows, of each sequence.
     pub(super) fn lse_of_heads(&self) -> Vec<f64> {
         self.lse.iter().flatten().flatten().copied().collect()
+    }
+}
+
+/// Results of queries and of keys and values of these types, as they are stored: all of e4m3 are multiplied as
+/// such, as weights are. `largest` are those of [`Results`].
+pub(super) fn stored(o: Vec<f64>, largest: &[f64], inputs: [DType; 2], output: DType) -> Expected {
+    let is_code = |dtype| matches!(dtype, DType::F8E4M3 | DType::F8E4M3Fnuz);
+    if inputs.into_iter().all(is_code) {
+        coded_results(o, largest, output)
+    } else {
+        results(o, output)
     }
 }
 
@@ -308,9 +341,10 @@ pub(super) fn expected(
         x[(at * heads + head) * width..][..width].to_vec()
     };
     let (mut o, mut lse) = (vec![0.0; sizes.rows(0) * hq * dv], Vec::new());
+    let (mut all_largest, mut weights) = (o.clone(), Vec::new());
     let mut first = [0; 2];
     for (b, [sq, sk]) in sizes.lengths.iter().copied().enumerate() {
-        let mut of_heads = Vec::new();
+        let (mut of_heads, mut weights_of_heads) = (Vec::new(), Vec::new());
         for h in 0..hq {
             let of = h / (hq / hk);
             let head = Head {
@@ -318,17 +352,30 @@ pub(super) fn expected(
                 k: (0..sk).map(|j| row(&inputs.k, first[1] + j, hk, of, d)).collect(),
                 v: (0..sk).map(|j| row(&inputs.v, first[1] + j, hk, of, dv)).collect(),
             };
-            let attended: Vec<Attended> = attend(&head, &scores(b, h));
+            let scores = scores(b, h);
+            let attended: Vec<Attended> = attend(&head, &scores);
+            let scale = |j: usize| scores.value_scales.as_ref().map_or(1.0, |scales| scales[j]);
+            let of_row = |(j, row): (usize, &Vec<f64>)| {
+                scale(j) * row.iter().fold(0.0, |most: f64, x| most.max(x.abs()))
+            };
+            let largest = head.v.iter().enumerate().map(of_row).fold(0.0, f64::max);
             for (i, attended) in attended.iter().enumerate() {
                 let at = ((first[0] + i) * hq + h) * dv;
                 o[at..at + attended.o.len()].copy_from_slice(&attended.o);
+                all_largest[at..at + dv].fill(largest);
             }
-            of_heads.push(attended.into_iter().map(|attended| attended.lse).collect());
+            let (sums, of_rows) = attended
+                .into_iter()
+                .map(|row| (row.lse, row.weights))
+                .unzip::<_, _, Vec<_>, Vec<_>>();
+            of_heads.push(sums);
+            weights_of_heads.push(of_rows);
         }
         lse.push(of_heads);
+        weights.push(weights_of_heads);
         first = [first[0] + sq, first[1] + sk];
     }
-    Results { o, lse }
+    Results { o, largest: all_largest, lse, weights }
 }
 
 /// The architecture whose 8-bit floating point an element type is.
