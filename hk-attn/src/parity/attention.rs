@@ -7,7 +7,8 @@ use hk_ref::attn::attention::{
 };
 use hk_ref::{Arg, Draw, Expected, Setup};
 
-use crate::{AttentionOptions, Dropout};
+use super::paged::poison;
+use crate::{AttentionElement, AttentionOptions, Dropout};
 
 /// Sequences, heads and widths of a case.
 #[derive(Debug, Clone)]
@@ -69,6 +70,39 @@ impl Sizes {
     pub(super) fn products(&self) -> usize {
         let pairs: usize = self.lengths.iter().map(|[q, k]| q * k).sum();
         pairs * self.heads[0] * (self.widths[0] + self.widths[1])
+    }
+}
+
+/// Keys and values that are NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wild {
+    /// All that no query sees.
+    Unseen,
+    /// The last key, of which causal queries but the last see nothing; its value is a number.
+    LastKey,
+}
+
+impl Wild {
+    /// Makes them NaN, of the one sequence whose queries see so many keys before their own.
+    pub(super) fn spoil<T: AttentionElement>(
+        self,
+        sizes: &Sizes,
+        left: Option<u32>,
+        [keys, values]: [&mut [T]; 2],
+    ) {
+        let ([_, hk], [d, dv], [_, sk]) = (sizes.heads, sizes.widths, sizes.lengths[0]);
+        for key in 0..sk {
+            let is_wild = match self {
+                Self::Unseen => !sizes.sees(left, 0, key),
+                Self::LastKey => key + 1 == sk,
+            };
+            if is_wild {
+                keys[key * hk * d..][..hk * d].fill(poison());
+                if self == Self::Unseen {
+                    values[key * hk * dv..][..hk * dv].fill(poison());
+                }
+            }
+        }
     }
 }
 

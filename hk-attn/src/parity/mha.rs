@@ -5,7 +5,7 @@ use hk_ref::attn::mha::{logarithms, weights};
 use hk_ref::{Case, CaseInfo, Draw, Setup, Size};
 
 use super::attention::{
-    Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected, stored,
+    Choice, Chosen, Inputs, Sizes, Wild, arch_of, attention_element, expected, stored,
 };
 use crate::{
     AttentionElement, AttentionOutput, Dropout, MhaOut, VarlenOptions, mha_fwd_into,
@@ -23,6 +23,8 @@ struct Spec {
     dtypes: [DType; 2],
     /// By which power of two queries are larger than usual.
     peaky: i32,
+    /// What is NaN of keys and values.
+    wild: Option<Wild>,
     /// Whether heads lie before rows in memory.
     heads_first: bool,
     lse: bool,
@@ -40,6 +42,7 @@ impl Spec {
             is_packed: false,
             dtypes: [DType::Bf16; 2],
             peaky: 0,
+            wild: None,
             heads_first: false,
             lse: true,
             weights: false,
@@ -90,11 +93,14 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
         false => vec![b, sizes.most(of), heads, width],
     };
     let draw = Draw::Scaled(spec.peaky);
-    let [mut q, mut k, mut v] = [
-        s.input::<T>("q", &rows(0, hq, d), draw),
-        s.input::<T>("k", &rows(1, hk, d), Draw::Normal),
-        s.input::<T>("v", &rows(1, hk, dv), Draw::Normal),
-    ];
+    let shapes = [rows(1, hk, d), rows(1, hk, dv)];
+    let mut q = s.input::<T>("q", &rows(0, hq, d), draw);
+    let mut keys = s.draw("k", &shapes[0], Draw::Normal);
+    let mut values = s.draw("v", &shapes[1], Draw::Normal);
+    if let Some(wild) = spec.wild {
+        wild.spoil::<T>(sizes, spec.choice.window[0], [&mut keys, &mut values]);
+    }
+    let [mut k, mut v] = [s.given("k", &shapes[0], keys), s.given("v", &shapes[1], values)];
     if spec.heads_first {
         let order: &[usize] = if *is_packed { &[1, 0, 2] } else { &[0, 2, 1, 3] };
         [q, k, v] = [q, k, v].map(|x| x.order(order));
@@ -280,6 +286,35 @@ pub(super) fn cases() -> Vec<Case> {
             &causal,
         );
     }
+    let near = |left| Choice { window: [Some(left), None], ..causal.clone() };
+    let wild = |wild, spec: Spec| Spec { wild: Some(wild), ..spec };
+    let mut wilds = Vec::new();
+    for [sq, sk] in [[40, 80], [70, 300], [3, 100]] {
+        for d in [64, 128, 256] {
+            let spec = || Spec::dense("NaN", Sizes::dense(1, [sq, sk], [2, 1], d));
+            wilds.push(wild(Wild::Unseen, spec()).with(near(10)));
+            wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()));
+        }
+    }
+    let spec = || Spec::dense("NaN", Sizes::dense(1, [150, 170], [2, 2], 128));
+    for (input, output) in [
+        (DType::F16, DType::F16),
+        (DType::F8E4M3, DType::Bf16),
+        (DType::F8E4M3Fnuz, DType::Bf16),
+        (DType::F8E5M2, DType::F16),
+        (DType::F8E5M2Fnuz, DType::F16),
+    ] {
+        wilds.push(wild(Wild::Unseen, spec()).with(near(3)).of(input, output));
+        wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()).of(input, output));
+    }
+    specs.extend(wilds.into_iter().map(|spec| Spec {
+        name: if spec.wild == Some(Wild::Unseen) {
+            "unseen keys are NaN"
+        } else {
+            "the last key is NaN"
+        },
+        ..spec
+    }));
     let weighed = |spec: Spec| Spec { weights: true, ..spec };
     let dropped = || Choice { dropout: Some(dropout), ..causal.clone() };
     let some = [[1, 9], [0, 3], [7, 0], [5, 130]];

@@ -334,6 +334,7 @@ struct attention_block {
   key_sequence first, second;
   u32 first_tiles;    // of the first source
   u32 seen_from = 0;  // the first key that a row of the workgroup sees
+  u32 seen_to = ~0u;  // the first behind all that one sees
 
   // What a lane has: rows of queries, of each 16 an own one.
   bits128 q[q_fragments][width_slices];
@@ -476,6 +477,7 @@ struct attention_block {
     i32 high = static_cast<i32>(total) - 1;
     if (in.right >= 0 && to + in.right < high) high = to + in.right;
     seen_from = uniform(low);
+    seen_to = uniform(high + 1);
     if (high < low) return {0, 0};
     const range all = {tile_of(low), tile_of(high) + 1};
     const u32 each = (all.end - all.begin + in.splits - 1) / in.splits;
@@ -726,7 +728,7 @@ struct attention_block {
     };
     const auto write_values = [&](const span& tile) {
       const KeySource& source = attention_arguments(problem).source[tile.is_second];
-      values.write(source.values, tile.first, tile.count);
+      values.write(source.values, tile.first, min_of(tile.count, seen_to - tile.position));
     };
     // Rows of a tile are found while the one before is loaded, and that one before is multiplied.
     const u32 count = (end - begin + k_waves - 1) / k_waves;
