@@ -75,7 +75,7 @@ fn attend(stream: &Stream, queries: usize, keys: usize) -> Result<Launch> {
     let (q, k, v, mut out) = (of(queries, hq)?, of(keys, hk)?, of(keys, hk)?, of(queries, hq)?);
     Ok(Box::new(move || {
         let options = AttentionOptions::default().causal(true);
-        mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+        mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None, s_dmask: None })
     }))
 }
 
@@ -278,14 +278,16 @@ fn flash_attn_fwd_decode(criterion: &mut Criterion) {
                 advance_seqlens: None,
                 seqlens: None,
             };
-            let out = MhaOut { out: &mut *out, lse: None };
+            let out = MhaOut { out: &mut *out, lse: None, s_dmask: None };
             flash_attn_fwd_decode_append_into(&q, &mut k, &mut v, append, &options, out)
         }))
     };
     let merge = |stream: &Stream| -> Result<Launch> {
         let (o, mut out) = (tensor(stream, &[8, 16, hq, d])?, tensor(stream, &[16, hq, d])?);
         let lse = Tensor::filled(stream, &[8, hq, 16], 1.0f32)?;
-        Ok(Box::new(move || attn_merge_states_into(&o, &lse, MhaOut { out: &mut *out, lse: None })))
+        Ok(Box::new(move || {
+            attn_merge_states_into(&o, &lse, MhaOut { out: &mut *out, lse: None, s_dmask: None })
+        }))
     };
     let ops: [(_, _, Prepare<'_>); 2] =
         [("append", hq * CONTEXT, &decode), ("merge", 8 * 16 * hq, &merge)];
@@ -315,7 +317,13 @@ fn flash_attn_fwd_prefill(criterion: &mut Criterion) {
         Ok(Box::new(move || {
             let attention = AttentionOptions::default().causal(true);
             let options = FlashOptions::default().layout(FlashLayout::Bhsd).attention(attention);
-            flash_attn_fwd_prefill_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+            flash_attn_fwd_prefill_into(
+                &q,
+                &k,
+                &v,
+                &options,
+                MhaOut { out: &mut *out, lse: None, s_dmask: None },
+            )
         }))
     };
     bench(criterion, "flash_attn_fwd_prefill", &[("prefill", hq * PROMPT * PROMPT / 2, &launch)]);

@@ -182,7 +182,7 @@ impl Attention {
                     max_seqlen_k: *longest,
                 };
                 let options = AttentionOptions::default().causal(true).scale(scale());
-                let out = MhaOut { out: &mut **attended, lse: None };
+                let out = MhaOut { out: &mut **attended, lse: None, s_dmask: None };
                 mha_varlen_fwd_into(q, k, &v, &varlen, &options, out)?;
             }
             // Keys' up-projection is put to queries, and that of values to their mean: `q (W c) = (q W) c`.

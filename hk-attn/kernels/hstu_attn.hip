@@ -9,10 +9,12 @@ struct HstuArgs {
   AttentionArgs attention;
   IndexList targets;  // so many last rows of sequences, if any
   IndexList order;    // in which sequences begin, if given
-  f32 inverse_length;  // 1 / N
+  f32 weight_factor;   // 1 / N; of f16, which has no room for such weights, 1
+  f32 length;          // what their sums are divided by: 1; of f16, N
   u32 contextual;      // first rows of sequences, that see all but targets
   u32 most_distance;   // between a row and what it sees
   u32 is_causal;
+  u32 reserved;
 };
 
 namespace {
@@ -93,7 +95,7 @@ __device__ inline void hstu_attn(const HstuArgs&) {
   const u32 wave_from = uniform(block.wave_row);
   const u32 wave_to = last_of(wave_from, block_of::rows_of_wave);
   const auto weigh = [&](typename block_of::scores& s, const span& tile) {
-    const f32 alpha = attention_arguments().scale, by = hstu_arguments().inverse_length;
+    const f32 alpha = attention_arguments().scale, by = hstu_arguments().weight_factor;
     block_of::each([&](auto f, auto n) {
       vec<f32, 4>& four = s[f.value][n.value];
       four *= alpha;
@@ -126,8 +128,7 @@ __device__ inline void hstu_attn(const HstuArgs&) {
   block.run({first_tile, end_tile}, [&](u32 tile) { return block.span_of(tile); }, weigh);
   block.finish([&](u32 row, u32 column, auto sums, row_state) {
     constexpr int count = sizeof(sums) / sizeof(f32);
-    // Sums of weights are nothing to divide by.
-    store_row<count>(attention_arguments(), block.task, row, column, sums, {0, 1});
+    store_row<count>(attention_arguments(), block.task, row, column, sums, {0, hstu_arguments().length});
   });
 }
 

@@ -11,12 +11,14 @@ mod lean;
 mod options;
 mod paged;
 mod problem;
+pub(crate) mod weights;
 
 pub(crate) use append::{AppendArgs, NewRows};
 pub(crate) use backward::Backward;
 pub use backward::{
     AttnForward, AttnGradients, AttnGradientsOut, BackwardElement, BackwardMode, BackwardOptions,
 };
+pub(crate) use element::variant;
 pub use element::{AttentionElement, AttentionOutput};
 pub(crate) use latent::Numbered;
 pub(crate) use launch::{MOST_GROUPS, MOST_SPLITS, default_splits};

@@ -129,7 +129,7 @@ pub fn splitk_combine(
     let [b, hq, _, sq, dv] = <[usize; 5]>::try_from(acc.shape()).unwrap_or_default();
     let mut out = Tensor::empty(acc.stream(), &[b, sq, hq, dv])?;
     let mut lse = Tensor::empty(acc.stream(), &[b, hq, sq])?;
-    splitk_combine_into(acc, m, l, MhaOut { out: &mut *out, lse: Some(&mut *lse) })?;
+    splitk_combine_into(acc, m, l, MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None })?;
     Ok(Mha { out, lse })
 }
 
@@ -154,7 +154,8 @@ pub fn splitk_combine_into<O: AttentionOutput + Real>(
         Ok(PartPlaces { base: tensor.ptr().any(), part, sequence, row, head })
     };
     let (maxima, sums) = (numbers("m", m)?, numbers("l", l)?);
-    let MhaOut { out, lse: to } = out;
+    out.refuse_weights(&arguments)?;
+    let MhaOut { out, lse: to, .. } = out;
     let declared = arguments.output("out", out, &["b", "sq", "hq", "dv"]);
     let [sequence, row, head, _] = declared.adjacent()?;
     let out = PartPlaces { base: out.ptr_mut().any(), part: 0, sequence, row, head };
@@ -194,7 +195,11 @@ pub fn attn_merge_states<T: AttentionOutput + Real>(
     let [_, t, hq, dv] = <[usize; 4]>::try_from(o.shape()).unwrap_or_default();
     let mut out = Tensor::empty(o.stream(), &[t, hq, dv])?;
     let mut merged = Tensor::empty(o.stream(), &[hq, t])?;
-    attn_merge_states_into(o, lse, MhaOut { out: &mut *out, lse: Some(&mut *merged) })?;
+    attn_merge_states_into(
+        o,
+        lse,
+        MhaOut { out: &mut *out, lse: Some(&mut *merged), s_dmask: None },
+    )?;
     Ok(Mha { out, lse: merged })
 }
 
@@ -212,7 +217,8 @@ pub fn attn_merge_states_into<T: Real, O: AttentionOutput + Real>(
     let parts = PartPlaces { base: o.ptr().any(), part, sequence: 0, row, head };
     let [part, head, row] = arguments.input("lse", lse, &["n", "hq", "t"]).strides()?;
     let maxima = PartPlaces { base: lse.ptr().any(), part, sequence: 0, row, head };
-    let MhaOut { out, lse: to } = out;
+    out.refuse_weights(&arguments)?;
+    let MhaOut { out, lse: to, .. } = out;
     let [row, head, _] = arguments.output("out", out, &["t", "hq", "dv"]).adjacent()?;
     let out = PartPlaces { base: out.ptr_mut().any(), row, head, ..PartPlaces::NONE };
     let mut lse = PartPlaces::NONE;

@@ -86,7 +86,7 @@ pub fn flash_attn_fwd_decode<Q: AttentionElement, K: AttentionElement>(
     options: &AttentionOptions<'_>,
 ) -> Result<Mha<Q::Output>> {
     let (mut out, mut lse) = results(q, v_cache)?;
-    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
     flash_attn_fwd_decode_into(q, k_cache, v_cache, cache, options, into)?;
     Ok(Mha { out, lse })
 }
@@ -130,7 +130,7 @@ pub fn flash_attn_fwd_decode_append<Q: AttentionElement, K: AttentionElement>(
     options: &AttentionOptions<'_>,
 ) -> Result<Mha<Q::Output>> {
     let (mut out, mut lse) = results(q, v_cache)?;
-    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
     flash_attn_fwd_decode_append_into(q, k_cache, v_cache, append, options, into)?;
     Ok(Mha { out, lse })
 }
@@ -303,6 +303,7 @@ fn finish<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     problem.require_one_type::<Q, K>("k_cache")?;
     problem.refuse_bias()?;
     problem.output(out.out, &["b", "sq", "hq", "dv"])?;
+    out.refuse_weights(&problem.arguments)?;
     problem.lse(out.lse, &["b", "hq", "sq"])?;
     problem.declare_options()?;
     problem.launch()

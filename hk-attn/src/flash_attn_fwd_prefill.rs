@@ -116,7 +116,7 @@ pub fn flash_attn_fwd_prefill<T: AttentionElement>(
     // What no query counts for is 0.
     let mut out = Tensor::zeros(q.stream(), &of_out)?;
     let mut lse = Tensor::zeros(q.stream(), &of_lse)?;
-    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
     flash_attn_fwd_prefill_into(q, k, v, options, into)?;
     Ok(Mha { out, lse })
 }
@@ -161,6 +161,7 @@ pub fn flash_attn_fwd_prefill_into<T: AttentionElement, O: AttentionOutput>(
     };
     problem.output(out.out, of_out)?;
     problem.lse(out.lse, of_lse)?;
+    problem.weights(out.s_dmask)?;
     problem.declare_options()?;
     problem.launch()
 }

@@ -18,8 +18,8 @@
 //! | | |
 //! |---|---|
 //! | Shapes | q, k `[t, h, d]`, v `[t, h, dv]`, seq_offsets `[bounds]`, one more than sequences, num_targets, sort_by_length_indices `[bounds-1]` -> out `[t, h, dv]`; d and dv multiples of 8 up to 256; any strides of rows and heads |
-//! | Dtypes | q, k, v, out bf16; indices i32 or i64 |
-//! | Numerics | scores and weights in f32, weights rounded to bf16 before they meet values; a score of -inf has no weight; bitwise deterministic |
+//! | Dtypes | q, k, v, out bf16 or f16; indices i32 or i64 |
+//! | Numerics | scores and weights in f32, weights rounded to the type of values before they meet these, those of f16 divided by N only with their sum; a score of -inf has no weight; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhai et al., "Actions Speak Louder than Words: Trillion-Parameter Sequential Transducers for Generative Recommendations" (2024) |
 //!
@@ -41,13 +41,14 @@
 //! # Ok::<(), hk_core::Error>(())
 //! ```
 
-use hk_core::dtype::bf16;
+use hk_core::dtype::DType;
 use hk_core::op::indices::{IndexList, Indices};
 use hk_core::{Error, Result, Tensor, TensorSlice, TileFunction, kernel_args};
 
 use crate::KERNELS;
 use crate::attention::{
-    AttentionArgs, AttentionOptions, KeySource, Lengths, MOST_GROUPS, MOST_WIDTH, Problem,
+    AttentionArgs, AttentionOptions, BackwardElement, KeySource, Lengths, MOST_GROUPS, MOST_WIDTH,
+    Problem, variant,
 };
 use crate::mha::shape;
 
@@ -121,10 +122,12 @@ kernel_args! {
         attention: AttentionArgs,
         targets: IndexList,
         order: IndexList,
-        inverse_length: f32,
+        weight_factor: f32,
+        length: f32,
         contextual: u32,
         most_distance: u32,
         is_causal: u32,
+        reserved: u32,
     }
 }
 
@@ -135,15 +138,15 @@ kernel_args! {
 /// elements of a row are not adjacent, and [`Error::Value`] if d or dv is not a multiple of 8, alpha is
 /// not finite, there is a context though not causal, a sequence is longer than `max_seq_len`, or bounds,
 /// targets or the order are wrong and [looked at](HstuOptions::validate_indices).
-pub fn hstu_attn_fwd<'a>(
-    q: &TensorSlice<bf16>,
-    k: &TensorSlice<bf16>,
-    v: &TensorSlice<bf16>,
+pub fn hstu_attn_fwd<'a, T: BackwardElement>(
+    q: &TensorSlice<T>,
+    k: &TensorSlice<T>,
+    v: &TensorSlice<T>,
     seq_offsets: impl Into<Indices<'a>>,
     max_seq_len: usize,
     alpha: f32,
     options: &HstuOptions<'a>,
-) -> Result<Tensor<bf16>> {
+) -> Result<Tensor<T>> {
     let ([t, h, _], [.., dv]) = (shape(q.shape()), shape::<3>(v.shape()));
     let mut out = Tensor::empty(q.stream(), &[t, h, dv])?;
     hstu_attn_fwd_into(q, k, v, seq_offsets, max_seq_len, alpha, options, &mut out)?;
@@ -156,15 +159,15 @@ pub fn hstu_attn_fwd<'a>(
 /// As [`hstu_attn_fwd`]; [`Error::Shape`] or [`Error::Stride`] also if `out` is not as it says, and
 /// [`Error::Alias`] if it overlaps another argument.
 #[expect(clippy::too_many_arguments, reason = "the tensors, and what the equation has besides")]
-pub fn hstu_attn_fwd_into<'a>(
-    q: &TensorSlice<bf16>,
-    k: &TensorSlice<bf16>,
-    v: &TensorSlice<bf16>,
+pub fn hstu_attn_fwd_into<'a, T: BackwardElement>(
+    q: &TensorSlice<T>,
+    k: &TensorSlice<T>,
+    v: &TensorSlice<T>,
     seq_offsets: impl Into<Indices<'a>>,
     max_seq_len: usize,
     alpha: f32,
     options: &HstuOptions<'a>,
-    out: &mut TensorSlice<bf16>,
+    out: &mut TensorSlice<T>,
 ) -> Result<()> {
     let seq_offsets = seq_offsets.into();
     let mut problem = Problem::new("hstu_attn_fwd", AttentionOptions::default());
@@ -207,11 +210,16 @@ pub fn hstu_attn_fwd_into<'a>(
     let is_context = options.causal || context == 0;
     arguments.require(is_context, "contextual_seq_len", "0, unless causal", context)?;
     let few = |rows: usize| rows.min(i32::MAX as usize / 4) as u32;
+    // Weights of f16 are divided by N with their sum: the type has no room for less.
+    let n = max_seq_len as f32;
+    let is_f16 = problem.dtype == DType::F16;
+    let (weight_factor, length) = if is_f16 { (1.0, n) } else { (1.0 / n, 1.0) };
     let args = HstuArgs {
         attention: problem.args,
         targets,
         order,
-        inverse_length: 1.0 / max_seq_len as f32,
+        weight_factor,
+        length,
         contextual: few(context),
         most_distance: few(if options.max_attn_len == 0 {
             usize::MAX
@@ -219,6 +227,7 @@ pub fn hstu_attn_fwd_into<'a>(
             options.max_attn_len
         }),
         is_causal: options.causal.into(),
+        reserved: 0,
     };
     args.launch(problem, options.validate_indices)
 }
@@ -267,6 +276,7 @@ impl<'a> Problem<'a> {
 impl HstuArgs {
     /// Checks the problem, whose arguments these have, chooses the kernel and launches it.
     fn launch(mut self, problem: Problem<'_>, validates: Option<bool>) -> Result<()> {
+        let variant = variant(problem.dtype);
         let call = problem.arguments.check()?;
         let AttentionArgs { sequences, q_length, kv_heads, width, value_width, .. } =
             self.attention;
@@ -279,7 +289,7 @@ impl HstuArgs {
         }
         let size = [("width", u64::from(width.max(value_width)))];
         let kernel: TileFunction<Self> =
-            KERNELS.function(call.device(), call.op(), "hstu_attn", "", &size)?;
+            KERNELS.function(call.device(), call.op(), "hstu_attn", variant, &size)?;
         let int = |name| kernel.tile().int(name).unwrap_or(1) as u32;
         let tiles = q_length.div_ceil(16 * int("Q_WAVES") * int("Q_FRAGMENTS"));
         let groups = heads.saturating_mul(tiles.into());

@@ -12,9 +12,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]` -> out `[b, sq, hq, dv]`, lse `[b, hq, sq]`; packed: q `[tq, hq, d]`, k `[tk, hk, d]`, v `[tk, hk, dv]` -> out `[tq, hq, dv]`, lse `[tq, hq]`; d and dv from 1 to 256, dv at most d, hq a multiple of hk; any strides of all but the innermost dimension |
+//! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]` -> out `[b, sq, hq, dv]`, lse `[b, hq, sq]`; packed: q `[tq, hq, d]`, k `[tk, hk, d]`, v `[tk, hk, dv]` -> out `[tq, hq, dv]`, lse `[tq, hq]`; s_dmask, if it is wanted, as [`MhaOut`] says; d and dv from 1 to 256, dv at most d, hq a multiple of hk; any strides of all but the innermost dimension |
 //! | Dtypes | q, k and v bf16, f16, or 8 bits: e4m3 and e5m2 in the flavour of the chip, i8; out bf16, f16, f32, e4m3; lse f32 |
-//! | Numerics | scores, their maxima and sums in f32, weights rounded to 16 bits before they meet values; 8-bit elements are multiplied as bf16, which is exact; bitwise deterministic |
+//! | Numerics | scores, their maxima and sums in f32, weights rounded to 16 bits before they meet values; queries, keys and values that all are e4m3, of heads up to 256 wide, are multiplied as such, and weights are `2^7 exp(s - max s)` rounded to e4m3; other 8-bit elements are multiplied as bf16, which is exact; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each key and value is read once per tile of queries |
 //! | Source | Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023) |
 //!
@@ -38,6 +38,7 @@
 
 #[cfg(doc)]
 use hk_core::Error;
+use hk_core::op::Arguments;
 use hk_core::op::indices::Indices;
 use hk_core::{Result, Tensor, TensorSlice};
 
@@ -59,6 +60,18 @@ pub struct MhaOut<'a, O: AttentionOutput> {
     pub out: &'a mut TensorSlice<O>,
     /// Logarithms of the sums of exponentials of scores, if they are wanted.
     pub lse: Option<&'a mut TensorSlice<f32>>,
+    /// Weights `exp(s - lse)` of queries and keys, if they are wanted, which takes a second pass: negative if they
+    /// are dropped, not divided by `1 - p`, and 0 where a key is not visible or not there. `[b, hq, sq, sk]`, or
+    /// of packed sequences `[b, hq, max_seqlen_q, max_seqlen_k]`, both no more than there are rows. Only ops that
+    /// say so have them.
+    pub s_dmask: Option<&'a mut TensorSlice<f32>>,
+}
+
+impl<O: AttentionOutput> MhaOut<'_, O> {
+    /// Requires that weights are not wanted, of an op that does not give them.
+    pub(crate) fn refuse_weights(&self, arguments: &Arguments) -> Result<()> {
+        arguments.require(self.s_dmask.is_none(), "s_dmask", "none, of this op", "some")
+    }
 }
 
 /// Where sequences are that follow each other: their bounds, `[b + 1]`, and how long each is at most.
@@ -90,7 +103,7 @@ pub fn mha_fwd<T: AttentionElement>(
     let ([b, sq, hq, _], [.., dv]) = (shape(sizes[0]), shape::<4>(sizes[1]));
     let mut out = Tensor::empty(q.stream(), &[b, sq, hq, dv])?;
     let mut lse = Tensor::empty(q.stream(), &[b, hq, sq])?;
-    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
     mha_fwd_into(q, k, v, options, into)?;
     Ok(Mha { out, lse })
 }
@@ -112,6 +125,7 @@ pub fn mha_fwd_into<T: AttentionElement, O: AttentionOutput>(
     problem.require_narrow_values()?;
     problem.output(out.out, &["b", "sq", "hq", "dv"])?;
     problem.lse(out.lse, &["b", "hq", "sq"])?;
+    problem.weights(out.s_dmask)?;
     problem.declare_options()?;
     problem.launch()
 }
@@ -131,7 +145,7 @@ pub fn mha_varlen_fwd<T: AttentionElement>(
     let ([tq, hq, _], [.., dv]) = (shape(q.shape()), shape::<3>(v.shape()));
     let mut out = Tensor::empty(q.stream(), &[tq, hq, dv])?;
     let mut lse = Tensor::empty(q.stream(), &[tq, hq])?;
-    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+    let into = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
     mha_varlen_fwd_into(q, k, v, varlen, options, into)?;
     Ok(Mha { out, lse })
 }
@@ -157,6 +171,7 @@ pub fn mha_varlen_fwd_into<T: AttentionElement, O: AttentionOutput>(
     problem.refuse_bias()?;
     problem.output(out.out, &["tq", "hq", "dv"])?;
     problem.lse(out.lse, &["tq", "hq"])?;
+    problem.weights(out.s_dmask)?;
     problem.declare_options()?;
     problem.launch()
 }

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | Shapes | query `[b, hq, d]`, key_cache `[blocks, hk, bs, d]`, value_cache `[blocks, hk, bs, dv]`, seq_lens `[b]`, block_tables `[b, most_pages]`, k_scale and v_scale `[1]` or `[blocks, hk, bs]` -> out `[b, hq, dv]`, lse `[b, hq]`; any bs, d and dv from 1 to 256, hq a multiple of hk; any strides of all but the innermost dimension |
 //! | Dtypes | query and caches each bf16, f16, or 8 bits: e4m3 and e5m2 in the flavour of the chip, i8, but no bf16 with f16; out bf16, f16, f32, e4m3; scales and lse f32; seq_lens and block_tables i32 or i64 |
-//! | Numerics | as [`mha`](crate::mha); scales of caches apply to elements of 8 bits only, those of slots to scores and to weights before these are rounded; results beyond the largest e4m3 number become that |
+//! | Numerics | as [`mha`](crate::mha); scales of caches apply to elements of 8 bits only, those of slots to scores and to weights before these are rounded, to 16 bits; results beyond the largest e4m3 number become that |
 //! | Hardware | cdna3, cdna4; each key and value is read once |
 //! | Source | Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023); AITER `paged_attention_decode`, which ignores scales of i8 |
 //!

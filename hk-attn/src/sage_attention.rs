@@ -16,7 +16,7 @@
 //! |---|---|
 //! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]`, or heads before rows -> out as q with dv columns, lse `[b, hq, sq]`; q_descale `[b, hq, ceil(sq / blk_q)]`, k_descale `[b, hk, ceil(sk / blk_k)]`, v_descale `[b, hk, dv]`, delta_s `[b, hq, ceil(sq / blk_q), sk]`; d and dv from 1 to 256, dv at most d, hq a multiple of hk, blk_q and blk_k multiples of 64 |
 //! | Dtypes | q, k, v bf16, f16 or f32; codes i8, of values e4m3 in the flavour of the chip; out bf16; lse, scales and delta_s f32 |
-//! | Numerics | products of codes exact, as they are multiplied as bf16 and added up in f32; weights rounded to bf16; codes of ties away from zero, of values to even; a block or channel of zeros has the scale 0; bitwise deterministic |
+//! | Numerics | products of codes exact, of i8 by i8; weights `2^7 2^(s - max s)` rounded to e4m3 and multiplied by values as such, their sums and those of products in f32; codes of ties away from zero, of values to even; a block or channel of zeros has the scale 0; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang et al., "SageAttention: Accurate 8-Bit Attention for Plug-and-play Inference Acceleration" (2024), and "SageAttention2" (2024) |
 //!

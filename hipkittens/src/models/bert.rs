@@ -267,7 +267,7 @@ impl Layer {
         };
         let mut attended = Tensor::empty(q.stream(), &[batch.tokens, heads * width])?;
         let mut out = attended.reshape_mut(&[batch.tokens, heads, width])?;
-        let out = MhaOut { out: &mut *out, lse: None };
+        let out = MhaOut { out: &mut *out, lse: None, s_dmask: None };
         mha_varlen_fwd_into(&q, &k, &v, &varlen, &AttentionOptions::default(), out)?;
         Ok(attended)
     }

@@ -27,6 +27,9 @@ macro_rules! elements {
     )*};
 }
 
+/// The code of e4m3.
+pub(super) const E4M3: u32 = 3;
+
 elements!(
     bf16: 0 -> bf16, f16: 1 -> f16, F8E4M3: 3 -> bf16, F8E4M3Fnuz: 3 -> bf16,
     F8E5M2: 4 -> bf16, F8E5M2Fnuz: 4 -> bf16, i8: 5 -> bf16
@@ -47,7 +50,8 @@ pub(crate) fn is_narrow<T: Scalar>() -> bool {
     size_of::<T>() == 1
 }
 
-/// The variant of kernels that multiplies elements of a type: 8-bit ones as bf16, which is exact.
+/// The variant of kernels that multiplies elements of a type: 8-bit ones as bf16, which is exact, unless they
+/// are multiplied as codes.
 pub(crate) fn variant(dtype: DType) -> &'static str {
     if dtype == DType::F16 { "f16" } else { "bf16" }
 }

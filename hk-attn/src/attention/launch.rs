@@ -1,10 +1,10 @@
 //! How an attention is launched: which kernel, into how many parts keys are split, and what merges them.
 
 use hk_core::dtype::DType;
-use hk_core::{Device, DevicePtr, Error, Result, TileFunction};
+use hk_core::{AnyPtr, Device, DevicePtr, Error, Result, TileFunction};
 
-use super::element::variant;
-use super::{AppendArgs, AttentionArgs, Problem};
+use super::element::{E4M3, variant};
+use super::{AppendArgs, AttentionArgs, KeyRows, MOST_WIDTH, Problem};
 use crate::KERNELS;
 
 /// Workgroups of which a grid has fewer: HIP counts its work-items in 32 bits.
@@ -45,7 +45,11 @@ impl Problem<'_> {
             checks.into_iter().try_for_each(|check| check(&call))?;
         }
         args.has_steps = u32::from(args.steps.is_any());
-        let variant = kernel_variant(dtype, is_plain, &args);
+        let variant = if is_coded(&args) {
+            "e4m3".to_owned()
+        } else {
+            kernel_variant(dtype, is_plain, &args)
+        };
         // The kernel for sequences of so many rows, and tiles of these.
         let choose = |rows| -> Result<(TileFunction<AttentionArgs>, u64)> {
             let problem = [
@@ -129,6 +133,16 @@ pub(crate) fn default_splits(device: &Device, workgroups: u64, keys: usize) -> u
     let units = u64::from(device.info().compute_units).max(1);
     let wanted = (2 * units).div_ceil(workgroups.max(1)).next_power_of_two();
     wanted.min((keys.div_ceil(FEWEST_KEYS)).max(1) as u64).min(MOST_SPLITS)
+}
+
+/// Whether queries, keys and values are multiplied as the codes that they are, all of e4m3: unless heads are
+/// wide, or weights are multiplied by scales of slots, which codes of weights have no room for.
+fn is_coded(args: &AttentionArgs) -> bool {
+    let is_code = |rows: &KeyRows| rows.base == AnyPtr::NULL || rows.r#type == E4M3;
+    args.q_type == E4M3
+        && args.source.iter().all(|source| is_code(&source.keys) && is_code(&source.values))
+        && args.steps.value_scales.base == DevicePtr::NULL
+        && args.width.max(args.value_width) as usize <= MOST_WIDTH
 }
 
 /// The variant of kernels for elements of a type, which are plain or not.

@@ -36,6 +36,7 @@ pub struct LeanOptions {
     scale: Option<f32>,
     causal: bool,
     programs: Option<u32>,
+    blocks: [Option<u32>; 2],
     mode: LeanMode,
 }
 
@@ -56,6 +57,19 @@ impl LeanOptions {
     #[must_use]
     pub fn program_count(self, programs: u32) -> Self {
         Self { programs: Some(programs), ..self }
+    }
+
+    /// Rows of queries of a tile, of all heads that share keys; chosen by how many there are if not given. There
+    /// are tiles of 16 and of 128, of heads wider than 128 or not a multiple of 8 wide of 64.
+    #[must_use]
+    pub fn block_m(self, rows: u32) -> Self {
+        Self { blocks: [Some(rows), self.blocks[1]], ..self }
+    }
+
+    /// Keys of a unit of work: 32 of tiles of 16 and 64 rows, 64 of tiles of 128.
+    #[must_use]
+    pub fn block_n(self, keys: u32) -> Self {
+        Self { blocks: [self.blocks[0], Some(keys)], ..self }
     }
 
     /// How parts are merged.
@@ -149,14 +163,23 @@ impl<'a> Lean<'a> {
         }
         let variant = kernel_variant(dtype, is_plain, &all[0]);
         let most_rows = [0, 1].map(|at| if is_there[at] { rows[at] } else { 0 });
+        let most_rows = most_rows.into_iter().max().unwrap_or_default();
         let problem = [
             ("width", u64::from(all[0].width)),
-            ("rows", most_rows.into_iter().max().unwrap_or_default()),
+            ("rows", options.blocks[0].map_or(most_rows, u64::from)),
         ];
         let kernel: TileFunction<LeanArgs> =
             KERNELS.function(call.device(), call.op(), "lean_attention", &variant, &problem)?;
         let int = |name| kernel.tile().int(name).unwrap_or(1) as u64;
         let (block_q, block_k) = (16 * int("Q_WAVES") * int("Q_FRAGMENTS"), int("BK"));
+        for (name, wanted, there) in
+            [("block_m", options.blocks[0], block_q), ("block_n", options.blocks[1], block_k)]
+        {
+            if let Some(wanted) = wanted.filter(|wanted| u64::from(*wanted) != there) {
+                let constraint = format!("{there}, of which there is a tile");
+                return Err(Error::value(call.op(), name, constraint, wanted));
+            }
+        }
         let mut tiles = 0;
         for at in 0..LEAN_PROBLEMS {
             if !is_there[at] {

@@ -34,10 +34,10 @@ pub(crate) struct Problem<'a> {
     pub(crate) arguments: Arguments,
     pub(crate) args: AttentionArgs,
     pub(crate) options: AttentionOptions<'a>,
-    pub(super) dtype: DType,
+    pub(crate) dtype: DType,
     pub(super) is_plain: bool,
     /// Whether sequences follow each other.
-    is_packed: bool,
+    pub(super) is_packed: bool,
     pub(crate) alibi: AlibiForm,
     /// The widest heads of keys and of values.
     most_widths: [usize; 2],

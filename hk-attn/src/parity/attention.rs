@@ -2,10 +2,13 @@
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, bf16};
-use hk_ref::attn::attention::{Alibi, Attended, Dropped, Head, Scores, attend};
-use hk_ref::{Arg, Draw, Setup};
+use hk_ref::attn::attention::{
+    Alibi, Attended, Dropped, Head, Scores, attend, coded_results, results,
+};
+use hk_ref::{Arg, Draw, Expected, Setup};
 
-use crate::{AttentionOptions, Dropout};
+use super::paged::poison;
+use crate::{AttentionElement, AttentionOptions, Dropout};
 
 /// Sequences, heads and widths of a case.
 #[derive(Debug, Clone)]
@@ -67,6 +70,39 @@ impl Sizes {
     pub(super) fn products(&self) -> usize {
         let pairs: usize = self.lengths.iter().map(|[q, k]| q * k).sum();
         pairs * self.heads[0] * (self.widths[0] + self.widths[1])
+    }
+}
+
+/// Keys and values that are NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wild {
+    /// All that no query sees.
+    Unseen,
+    /// The last key, of which causal queries but the last see nothing; its value is a number.
+    LastKey,
+}
+
+impl Wild {
+    /// Makes them NaN, of the one sequence whose queries see so many keys before their own.
+    pub(super) fn spoil<T: AttentionElement>(
+        self,
+        sizes: &Sizes,
+        left: Option<u32>,
+        [keys, values]: [&mut [T]; 2],
+    ) {
+        let ([_, hk], [d, dv], [_, sk]) = (sizes.heads, sizes.widths, sizes.lengths[0]);
+        for key in 0..sk {
+            let is_wild = match self {
+                Self::Unseen => !sizes.sees(left, 0, key),
+                Self::LastKey => key + 1 == sk,
+            };
+            if is_wild {
+                keys[key * hk * d..][..hk * d].fill(poison());
+                if self == Self::Unseen {
+                    values[key * hk * dv..][..hk * dv].fill(poison());
+                }
+            }
+        }
     }
 }
 
@@ -277,7 +313,11 @@ pub(super) struct Inputs {
 /// rows.
 pub(super) struct Results {
     pub(super) o: Vec<f64>,
+    /// For each, the largest magnitude of values of its head.
+    pub(super) largest: Vec<f64>,
     pub(super) lse: Vec<Vec<Vec<f64>>>,
+    /// Weights of keys of rows of heads of sequences.
+    weights: Vec<Vec<Vec<Vec<f64>>>>,
 }
 
 impl Results {
@@ -291,9 +331,36 @@ impl Results {
         all
     }
 
+    /// Weights of each sequence, head, row and key, of so many rows and keys, of which those are 0 that are not
+    /// there.
+    pub(super) fn all_weights(&self, [rows, keys]: [usize; 2]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for head in self.weights.iter().flatten() {
+            let end = all.len() + rows * keys;
+            for row in head {
+                let next = all.len() + keys;
+                all.extend(row);
+                all.resize(next, 0.0);
+            }
+            all.resize(end, 0.0);
+        }
+        all
+    }
+
     /// Logarithms of heads of rows, of each sequence.
     pub(super) fn lse_of_heads(&self) -> Vec<f64> {
         self.lse.iter().flatten().flatten().copied().collect()
+    }
+}
+
+/// Results of queries and of keys and values of these types, as they are stored: all of e4m3 are multiplied as
+/// such, as weights are. `largest` are those of [`Results`].
+pub(super) fn stored(o: Vec<f64>, largest: &[f64], inputs: [DType; 2], output: DType) -> Expected {
+    let is_code = |dtype| matches!(dtype, DType::F8E4M3 | DType::F8E4M3Fnuz);
+    if inputs.into_iter().all(is_code) {
+        coded_results(o, largest, output)
+    } else {
+        results(o, output)
     }
 }
 
@@ -308,9 +375,10 @@ pub(super) fn expected(
         x[(at * heads + head) * width..][..width].to_vec()
     };
     let (mut o, mut lse) = (vec![0.0; sizes.rows(0) * hq * dv], Vec::new());
+    let (mut all_largest, mut weights) = (o.clone(), Vec::new());
     let mut first = [0; 2];
     for (b, [sq, sk]) in sizes.lengths.iter().copied().enumerate() {
-        let mut of_heads = Vec::new();
+        let (mut of_heads, mut weights_of_heads) = (Vec::new(), Vec::new());
         for h in 0..hq {
             let of = h / (hq / hk);
             let head = Head {
@@ -318,17 +386,30 @@ pub(super) fn expected(
                 k: (0..sk).map(|j| row(&inputs.k, first[1] + j, hk, of, d)).collect(),
                 v: (0..sk).map(|j| row(&inputs.v, first[1] + j, hk, of, dv)).collect(),
             };
-            let attended: Vec<Attended> = attend(&head, &scores(b, h));
+            let scores = scores(b, h);
+            let attended: Vec<Attended> = attend(&head, &scores);
+            let scale = |j: usize| scores.value_scales.as_ref().map_or(1.0, |scales| scales[j]);
+            let of_row = |(j, row): (usize, &Vec<f64>)| {
+                scale(j) * row.iter().fold(0.0, |most: f64, x| most.max(x.abs()))
+            };
+            let largest = head.v.iter().enumerate().map(of_row).fold(0.0, f64::max);
             for (i, attended) in attended.iter().enumerate() {
                 let at = ((first[0] + i) * hq + h) * dv;
                 o[at..at + attended.o.len()].copy_from_slice(&attended.o);
+                all_largest[at..at + dv].fill(largest);
             }
-            of_heads.push(attended.into_iter().map(|attended| attended.lse).collect());
+            let (sums, of_rows) = attended
+                .into_iter()
+                .map(|row| (row.lse, row.weights))
+                .unzip::<_, _, Vec<_>, Vec<_>>();
+            of_heads.push(sums);
+            weights_of_heads.push(of_rows);
         }
         lse.push(of_heads);
+        weights.push(weights_of_heads);
         first = [first[0] + sq, first[1] + sk];
     }
-    Results { o, lse }
+    Results { o, largest: all_largest, lse, weights }
 }
 
 /// The architecture whose 8-bit floating point an element type is.

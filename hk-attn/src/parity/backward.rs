@@ -6,7 +6,7 @@ use hk_ref::attn::attention::{Head, attend};
 use hk_ref::attn::attention_backward::{by_scores, by_sinks, by_values, gradients, products};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
 
-use super::attention::{Choice, Chosen, Sizes};
+use super::attention::{Choice, Chosen, Sizes, Wild};
 use crate::{
     AttnForward, AttnGradientsOut, BackwardElement, BackwardMode, BackwardOptions, Dropout,
     TensorSlice, VarlenOptions,
@@ -53,13 +53,31 @@ struct Spec {
     /// Rows of queries and of keys of each sequence that count, of those that there are.
     used: Option<Vec<[usize; 2]>>,
     mode: BackwardMode,
+    /// By which power of two queries are larger than usual.
+    peaky: i32,
+    /// Whether keys are alike by fours.
+    tied: bool,
+    /// Whether keys and values that no query sees are NaN.
+    wild: bool,
 }
 
 impl Spec {
     fn dense(name: &'static str, sizes: Sizes) -> Self {
         let (choice, dtype) = (Choice::default(), DType::Bf16);
         let mode = BackwardMode::Deterministic;
-        Self { name, sizes, choice, is_packed: false, dtype, rows_first: false, used: None, mode }
+        Self {
+            name,
+            sizes,
+            choice,
+            is_packed: false,
+            dtype,
+            rows_first: false,
+            used: None,
+            mode,
+            peaky: 0,
+            tied: false,
+            wild: false,
+        }
     }
 
     fn packed(name: &'static str, lengths: &[[usize; 2]], heads: [usize; 2], d: usize) -> Self {
@@ -117,9 +135,20 @@ fn set_up<K: Kind, T: BackwardElement + Element>(s: &mut Setup, spec: &Spec) {
         true => vec![sizes.rows(of), heads, width],
         false => vec![b, sizes.most(of), heads, width],
     };
-    let q = s.input::<T>("q", &rows(0, hq, d), Draw::Normal);
-    let k = s.input::<T>("k", &rows(1, hk, d), Draw::Normal);
-    let v = s.input::<T>("v", &rows(1, hk, dv), Draw::Normal);
+    let q = s.input::<T>("q", &rows(0, hq, d), Draw::Scaled(spec.peaky));
+    let shapes = [rows(1, hk, d), rows(1, hk, dv)];
+    let mut keys: Vec<T> = s.draw("k", &shapes[0], Draw::Normal);
+    let mut values: Vec<T> = s.draw("v", &shapes[1], Draw::Normal);
+    if spec.tied {
+        for four in keys.chunks_mut(4 * hk * d) {
+            let (first, rest) = four.split_at_mut(hk * d);
+            rest.chunks_mut(hk * d).for_each(|row| row.copy_from_slice(first));
+        }
+    }
+    if spec.wild {
+        Wild::Unseen.spoil(sizes, spec.choice.window[0], [&mut keys, &mut values]);
+    }
+    let [k, v] = [s.given("k", &shapes[0], keys), s.given("v", &shapes[1], values)];
     let dout = s.input::<T>("dout", &rows(0, hq, dv), Draw::Normal);
     let dout = if spec.rows_first { dout.order(&[1, 0, 2, 3]) } else { dout };
     let bounds = is_packed.then(|| {
@@ -318,6 +347,33 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
         Spec::packed("packed", &lengths, [4, 1], 128).with(causal()).f16(),
         Spec::packed("packed", &[[77, 0], [5, 130], [70, 66]], [2, 2], 32).with(causal()),
     ];
+    // Scaled inputs, ties, and what must not matter.
+    for (d, lengths) in [(64, [70, 90]), (128, [40, 150])] {
+        let spec = |name| dense(name, 1, lengths, [2, 1], d).with(causal());
+        specs.push(Spec { peaky: 3, ..spec("peaky") });
+        specs.push(Spec { peaky: 3, ..spec("peaky") }.f16());
+        specs.push(Spec { tied: true, ..spec("tied") });
+    }
+    let near = |left, right| Choice { window: [Some(left), right], ..Choice::default() };
+    for (d, lengths, choice) in [
+        (64, [40, 80], near(10, Some(0))),
+        (128, [70, 300], near(30, Some(5))),
+        (256, [50, 150], near(0, None)),
+        (64, [30, 200], Choice { softcap: 5.0, ..near(20, Some(0)) }),
+    ] {
+        let spec = dense("unseen keys are NaN", 1, lengths, [2, 1], d).with(choice);
+        specs.push(Spec { wild: true, ..spec.clone() });
+        specs.push(Spec { wild: true, ..spec }.f16());
+    }
+    specs.push(
+        dense("sinks", 1, [32, 128], [8, 1], 64)
+            .with(Choice { sink: Some(DType::Bf16), ..causal() }),
+    );
+    specs.push(dense("sinks", 1, [128, 64], [8, 1], 64).with(sinks()));
+    specs.push(
+        dense("sinks", 1, [32, 128], [16, 2], 128)
+            .with(Choice { dropout: Some(dropout), ..sinks() }),
+    );
     let used = vec![[20, 33], [0, 5], [37, 0]];
     specs.push(Spec {
         used: Some(used.clone()),

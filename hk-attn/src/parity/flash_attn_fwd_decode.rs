@@ -3,10 +3,10 @@
 mod merge;
 
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, bf16, decode, f16};
-use hk_ref::attn::flash_attn_fwd_decode::{logarithms, results};
+use hk_ref::attn::flash_attn_fwd_decode::logarithms;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Setup, Size};
 
-use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected};
+use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected, stored};
 use super::paged::{Pages, Paging, Scattered};
 use crate::{
     AttentionElement, AttentionOutput, CacheLayout, DecodeAppend, DecodeCache, MhaOut,
@@ -197,7 +197,11 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     let inputs = Inputs { q: q.numbers(), k: keys.numbers, v: values.numbers };
     let all = expected(sizes, &inputs, |b, h| chosen.scores(sizes, b, h));
     let of_heads = all.lse_of_heads();
-    let out = s.output::<O>("out", &[b, sq, hq, dv], results(all.o, O::DTYPE));
+    let out = s.output::<O>(
+        "out",
+        &[b, sq, hq, dv],
+        stored(all.o, &all.largest, [Q::DTYPE, K::DTYPE], O::DTYPE),
+    );
     let lse = s.output::<f32>("lse", &[b, hq, sq], logarithms(of_heads));
     s.call(move || {
         let (q, mut k, mut v) = (q.get(), k.get(), v.get());
@@ -210,7 +214,7 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
             cache_batch_idx: listed.as_ref().map(Into::into),
         };
         let (mut out, mut lse) = (out.get(), lse.get());
-        let out = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+        let out = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
         chosen.with(|options| {
             let Some((k_new, v_new)) = &fresh else {
                 return flash_attn_fwd_decode_into(&q, &k, &v, &cache, options, out);

@@ -1,10 +1,12 @@
 //! Cases of `flash_attn_fwd_prefill`.
 
 use hk_core::dtype::{DType, bf16, f16};
-use hk_ref::attn::flash_attn_fwd_prefill::{logarithms, results};
+use hk_ref::attn::flash_attn_fwd_prefill::{logarithms, weights};
 use hk_ref::{Case, CaseInfo, Draw, Setup};
 
-use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected};
+use super::attention::{
+    Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected, stored,
+};
 use crate::{
     AttentionElement, AttentionOutput, Dropout, FlashLayout, FlashOptions, MhaOut, VarlenOptions,
     flash_attn_fwd_prefill_into,
@@ -119,6 +121,7 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
     // Where results go; the rest stays.
     let out_dims = dims(0, hq, dv);
     let mut o = vec![0.5; out_dims.iter().product()];
+    let mut largest = vec![0.0; o.len()];
     let lse_dims = match layout {
         Layout::Thd => vec![hq, sizes.rows(0)],
         _ => vec![b, hq, sizes.most(0)],
@@ -133,6 +136,7 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
                     _ => (first + i) * hq + head,
                 };
                 o[row * dv..][..dv].copy_from_slice(&all.o[from * dv..][..dv]);
+                largest[row * dv..][..dv].copy_from_slice(&all.largest[from * dv..][..dv]);
                 from += 1;
                 let place = match layout {
                     Layout::Thd => head * sizes.rows(0) + first + i,
@@ -144,13 +148,19 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
         first += sizes.lengths[at][0];
     }
     let held = O::encode(&vec![0.5; o.len()]);
-    let out = s.output::<O>("out", &out_dims, results(o, O::DTYPE)).holding(held);
+    let out =
+        s.output::<O>("out", &out_dims, stored(o, &largest, [T::DTYPE; 2], O::DTYPE)).holding(held);
     let held = vec![0.5f32; lse.len()];
     let lse = s.output::<f32>("lse", &lse_dims, logarithms(lse)).holding(held);
     let [max_seqlen_q, max_seqlen_k] = [0, 1].map(|of| sizes.most(of));
+    let s_dmask = spec.choice.dropout.map(|_| {
+        let values = all.all_weights([max_seqlen_q, max_seqlen_k]);
+        s.output::<f32>("s_dmask", &[b, hq, max_seqlen_q, max_seqlen_k], weights(values))
+    });
     s.call(move || {
         let (q, k, v) = (q.get(), k.get(), v.get());
         let (mut out, mut lse) = (out.get(), lse.get());
+        let mut s_dmask = s_dmask.as_ref().map(|s_dmask| s_dmask.get());
         let bounds = bounds.as_ref().map(|all| all.each_ref().map(|arg| arg.get()));
         let counts = counts.as_ref().map(|all| all.each_ref().map(|arg| arg.get()));
         chosen.with(|attention| {
@@ -168,7 +178,8 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
             if let Some([of_q, of_k]) = &counts {
                 options = options.seqused_q(of_q).seqused_k(of_k);
             }
-            let into = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+            let into =
+                MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: s_dmask.as_deref_mut() };
             flash_attn_fwd_prefill_into(&q, &k, &v, &options, into)
         })
     });
@@ -213,7 +224,15 @@ pub(super) fn cases() -> Vec<Case> {
     specs.push(
         Spec::new("biased", Layout::Bhsd, Sizes::dense(2, [17, 33], [4, 2], 40)).with(biased),
     );
+    let dropped = Choice { dropout: Some(dropout), ..causal.clone() };
+    specs.push(some(
+        Spec::new("weights", Layout::Thd, ragged()).with(dropped.clone()),
+        &[[1, 4], [0, 3], [50, 0], [2, 100]],
+    ));
     for dtype in [DType::F8E4M3, DType::F8E4M3Fnuz] {
+        specs.push(
+            Spec::new("codes", Layout::Thd, ragged()).with(dropped.clone()).of(dtype, DType::F16),
+        );
         let choice = Choice { descales: Some(true), scale: Some(0.125), ..causal.clone() };
         let sizes = Sizes::dense(2, [21, 70], [4, 2], 64);
         specs.push(Spec::new("codes", Layout::Bshd, sizes).with(choice).of(dtype, DType::Bf16));

@@ -1,10 +1,10 @@
 //! Cases of `hstu_attn_fwd`.
 
-use hk_core::dtype::{DType, bf16};
+use hk_core::dtype::{DType, Real, bf16, f16};
 use hk_ref::attn::hstu_attn::{Rules, attend, results};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Setup, Size};
 
-use crate::{HstuOptions, Indices, hstu_attn_fwd_into};
+use crate::{BackwardElement, HstuOptions, Indices, hstu_attn_fwd_into};
 
 /// What varies between cases.
 #[derive(Debug, Clone)]
@@ -29,6 +29,7 @@ struct Spec {
     scale: i32,
     /// Has a key whose scores are -inf.
     infinite: bool,
+    dtype: DType,
 }
 
 impl Spec {
@@ -48,11 +49,16 @@ impl Spec {
             wide: false,
             scale: 0,
             infinite: false,
+            dtype: DType::Bf16,
         }
     }
 
     fn targets(self, targets: &[usize]) -> Self {
         Self { targets: Some(targets.to_vec()), ..self }
+    }
+
+    fn f16(self) -> Self {
+        Self { dtype: DType::F16, ..self }
     }
 
     /// The targets of sequence b.
@@ -72,14 +78,17 @@ impl Spec {
         let ([d, dv], heads) = (self.widths, self.heads);
         let longest = self.lengths.iter().max().copied().unwrap_or_default();
         let shape = [self.lengths.len(), longest, heads, d, dv];
-        let info = CaseInfo::new("hstu_attn", "hstu_attn_fwd", title, &[DType::Bf16], &shape);
+        let info = CaseInfo::new("hstu_attn", "hstu_attn_fwd", title, &[self.dtype], &shape);
         let pairs: usize = self.lengths.iter().map(|rows| rows * rows).sum();
         let size = match pairs * heads * (d + dv) {
             ..8_000_000 => Size::Quick,
             8_000_000..500_000_000 => Size::Core,
             _ => Size::Large,
         };
-        Case::new(CaseInfo { size, ..info }, move |s| set_up(s, &self))
+        Case::new(CaseInfo { size, ..info }, move |s| match self.dtype {
+            DType::F16 => set_up::<f16>(s, &self),
+            _ => set_up::<bf16>(s, &self),
+        })
     }
 }
 
@@ -108,18 +117,18 @@ impl List {
     }
 }
 
-fn set_up(s: &mut Setup, spec: &Spec) {
+fn set_up<T: BackwardElement + Real>(s: &mut Setup, spec: &Spec) {
     let ([d, dv], heads) = (spec.widths, spec.heads);
     let rows: usize = spec.lengths.iter().sum();
-    let mut queries: Vec<bf16> = s.draw("q", &[rows, heads, d], Draw::Normal);
-    let mut keys: Vec<bf16> = s.draw("k", &[rows, heads, d], Draw::Scaled(spec.scale));
+    let mut queries: Vec<T> = s.draw("q", &[rows, heads, d], Draw::Normal);
+    let mut keys: Vec<T> = s.draw("k", &[rows, heads, d], Draw::Scaled(spec.scale));
     if spec.infinite {
-        queries.iter_mut().step_by(d).for_each(|q| *q = bf16::ONE);
-        keys[0] = bf16::NEG_INFINITY;
+        queries.iter_mut().step_by(d).for_each(|q| *q = T::from_f64(1.0));
+        keys[0] = T::from_f64(f64::NEG_INFINITY);
     }
     let q = s.given("q", &[rows, heads, d], queries);
     let k = s.given("k", &[rows, heads, d], keys);
-    let v = s.input::<bf16>("v", &[rows, heads, dv], Draw::Normal);
+    let v = s.input::<T>("v", &[rows, heads, dv], Draw::Normal);
     let mut bounds = vec![0];
     for rows in &spec.lengths {
         bounds.push(bounds[bounds.len() - 1] + rows);
@@ -161,11 +170,11 @@ fn set_up(s: &mut Setup, spec: &Spec) {
             for (head, [k, v]) in of_heads.iter().enumerate() {
                 let q = at(&queries, bounds[b] + i, head, d);
                 let factors = (f64::from(spec.alpha), max_seq_len);
-                expected.push(attend((i, &q), k, v, factors, &rules));
+                expected.push(attend((i, &q), k, v, factors, &rules, spec.dtype));
             }
         }
     }
-    let out = s.output::<bf16>("out", &[rows, heads, dv], results(expected));
+    let out = s.output::<T>("out", &[rows, heads, dv], results(expected, spec.dtype));
     let (causal, most_distance, context, alpha) =
         (spec.causal, spec.most_distance, spec.context, spec.alpha);
     s.call(move || {
@@ -232,6 +241,14 @@ pub(super) fn cases() -> Vec<Case> {
     add(Spec { alpha: 30.0, ..Spec::new("steep", &[40, 70], 2, 64) });
     add(Spec { alpha: -0.3, causal: false, ..Spec::new("inverted", &[40, 70], 2, 64) });
     add(Spec { infinite: true, ..Spec::new("an infinite key", &[20], 1, 64) });
+    add(Spec { infinite: true, ..Spec::new("an infinite key", &[20], 1, 64) }.f16());
+    for d in [64, 128, 256] {
+        add(all(Spec::new("ragged", &ragged, 2, d)).f16());
+        add(Spec { causal: false, ..Spec::new("long", &[300, 97], 2, d) }.f16());
+    }
+    // Weights that are divided by so many rows are below what f16 has all bits of.
+    let small = Spec::new("small weights", &[40, 70], 2, 64).f16();
+    add(Spec { spare: 4000, ..small });
     add(Spec::new("nothing", &[], 2, 64));
     add(Spec::new("nothing of three", &[0, 0, 0], 2, 64));
     // Of recommenders: inputs of 0.01, and weights that make up for it.

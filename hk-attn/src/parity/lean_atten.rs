@@ -30,6 +30,8 @@ pub(super) struct Spec {
     pub(super) causal: bool,
     scale: Option<f32>,
     programs: Option<u32>,
+    /// Rows of queries and keys of a tile, if they are chosen.
+    blocks: Option<[u32; 2]>,
     mode: LeanMode,
     dtype: DType,
     size: Size,
@@ -51,6 +53,7 @@ impl Spec {
             causal: false,
             scale: None,
             programs: None,
+            blocks: None,
             mode: LeanMode::Reduce,
             dtype: DType::Bf16,
             size: Size::Quick,
@@ -85,7 +88,8 @@ impl Spec {
     pub(super) fn options(&self) -> LeanOptions {
         let options = LeanOptions::default().causal(self.causal).mode(self.mode);
         let options = self.scale.into_iter().fold(options, LeanOptions::scale);
-        self.programs.into_iter().fold(options, LeanOptions::program_count)
+        let options = self.programs.into_iter().fold(options, LeanOptions::program_count);
+        self.blocks.into_iter().fold(options, |options, [m, n]| options.block_m(m).block_n(n))
     }
 
     pub(super) fn case(self) -> Case {
@@ -94,6 +98,9 @@ impl Spec {
         title += if self.scale.is_some() { ", scaled" } else { "" };
         if let Some(programs) = self.programs {
             title += &format!(", {programs} programs");
+        }
+        if let Some([m, n]) = self.blocks {
+            title += &format!(", tiles of {m} and {n}");
         }
         match &self.form {
             Form::Dense => (),
@@ -200,6 +207,10 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { scale: Some(0.25), ..Spec::new("long", 40, &[500], [2, 2], 96) }.by(4, reduce),
         Spec::new("many sequences", 2, &[9; 70], [2, 2], 16).by(13, flags),
     ];
+    for (queries, blocks) in [(40, [16, 32]), (130, [16, 32]), (3, [128, 64])] {
+        let spec = Spec::new("tiles", queries, &[150, 70], [2, 1], 64).by(5, flags).causal();
+        specs.push(Spec { blocks: Some(blocks), ..spec });
+    }
     for programs in [1, 2, 3, 7, 64] {
         for mode in [reduce, flags] {
             specs.push(Spec::new("programs", 40, &[150, 70], [2, 1], 64).by(programs, mode));

@@ -1,10 +1,12 @@
 //! Cases of `mha_fwd` and `mha_varlen_fwd`.
 
 use hk_core::dtype::{DType, bf16, f16};
-use hk_ref::attn::mha::{logarithms, results};
+use hk_ref::attn::mha::{logarithms, weights};
 use hk_ref::{Case, CaseInfo, Draw, Setup, Size};
 
-use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, attention_element, expected};
+use super::attention::{
+    Choice, Chosen, Inputs, Sizes, Wild, arch_of, attention_element, expected, stored,
+};
 use crate::{
     AttentionElement, AttentionOutput, Dropout, MhaOut, VarlenOptions, mha_fwd_into,
     mha_varlen_fwd_into,
@@ -21,9 +23,13 @@ struct Spec {
     dtypes: [DType; 2],
     /// By which power of two queries are larger than usual.
     peaky: i32,
+    /// What is NaN of keys and values.
+    wild: Option<Wild>,
     /// Whether heads lie before rows in memory.
     heads_first: bool,
     lse: bool,
+    /// Whether weights are wanted.
+    weights: bool,
     size: Size,
 }
 
@@ -36,8 +42,10 @@ impl Spec {
             is_packed: false,
             dtypes: [DType::Bf16; 2],
             peaky: 0,
+            wild: None,
             heads_first: false,
             lse: true,
+            weights: false,
             size: Size::Quick,
         }
     }
@@ -62,6 +70,7 @@ impl Spec {
         let mut title = format!("{}{}", self.name, self.choice.title());
         title += if self.heads_first { ", heads first" } else { "" };
         title += if self.lse { "" } else { ", without sums" };
+        title += if self.weights { ", weights" } else { "" };
         let info = CaseInfo::new("mha", self.op(), title, &self.dtypes, &self.sizes.shape());
         let info = CaseInfo { size: self.size, arch: arch_of(self.dtypes[0]), ..info };
         Case::new(info, move |s| {
@@ -84,11 +93,14 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
         false => vec![b, sizes.most(of), heads, width],
     };
     let draw = Draw::Scaled(spec.peaky);
-    let [mut q, mut k, mut v] = [
-        s.input::<T>("q", &rows(0, hq, d), draw),
-        s.input::<T>("k", &rows(1, hk, d), Draw::Normal),
-        s.input::<T>("v", &rows(1, hk, dv), Draw::Normal),
-    ];
+    let shapes = [rows(1, hk, d), rows(1, hk, dv)];
+    let mut q = s.input::<T>("q", &rows(0, hq, d), draw);
+    let mut keys = s.draw("k", &shapes[0], Draw::Normal);
+    let mut values = s.draw("v", &shapes[1], Draw::Normal);
+    if let Some(wild) = spec.wild {
+        wild.spoil::<T>(sizes, spec.choice.window[0], [&mut keys, &mut values]);
+    }
+    let [mut k, mut v] = [s.given("k", &shapes[0], keys), s.given("v", &shapes[1], values)];
     if spec.heads_first {
         let order: &[usize] = if *is_packed { &[1, 0, 2] } else { &[0, 2, 1, 3] };
         [q, k, v] = [q, k, v].map(|x| x.order(order));
@@ -102,16 +114,26 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
     let inputs = Inputs { q: q.numbers(), k: k.numbers(), v: v.numbers() };
     let all = expected(sizes, &inputs, |b, h| chosen.scores(sizes, b, h));
     let (of_rows, of_heads) = (all.lse_of_rows(), all.lse_of_heads());
-    let out = s.output::<O>("out", &rows(0, hq, dv), results(all.o, O::DTYPE));
+    let of_weights = spec.weights.then(|| all.all_weights([0, 1].map(|of| sizes.most(of))));
+    let out = s.output::<O>(
+        "out",
+        &rows(0, hq, dv),
+        stored(all.o, &all.largest, [T::DTYPE; 2], O::DTYPE),
+    );
     let lse = spec.lse.then(|| match is_packed {
         true => s.output::<f32>("lse", &[sizes.rows(0), hq], logarithms(of_rows)),
         false => s.output::<f32>("lse", &[b, hq, sizes.most(0)], logarithms(of_heads)),
     });
     let [max_seqlen_q, max_seqlen_k] = [0, 1].map(|of| sizes.most(of));
+    let s_dmask = of_weights.map(|values| {
+        s.output::<f32>("s_dmask", &[b, hq, max_seqlen_q, max_seqlen_k], weights(values))
+    });
     s.call(move || {
         let (q, k, v) = (q.get(), k.get(), v.get());
         let (mut out, mut lse) = (out.get(), lse.as_ref().map(|lse| lse.get()));
-        let out = MhaOut { out: &mut *out, lse: lse.as_deref_mut() };
+        let mut s_dmask = s_dmask.as_ref().map(|s_dmask| s_dmask.get());
+        let (lse, s_dmask) = (lse.as_deref_mut(), s_dmask.as_deref_mut());
+        let out = MhaOut { out: &mut *out, lse, s_dmask };
         chosen.with(|options| match &bounds {
             None => mha_fwd_into(&q, &k, &v, options, out),
             Some([of_q, of_k]) => {
@@ -234,6 +256,85 @@ pub(super) fn cases() -> Vec<Case> {
         let choice = Choice { scale: Some(scale), ..choice };
         specs.push(Spec::dense("codes", sizes).with(choice).of(dtype, output));
     }
+    for dtype in [DType::F8E4M3, DType::F8E4M3Fnuz] {
+        let mut of = |spec: Spec, choice: &Choice| {
+            specs.push(spec.with(choice.clone()).of(dtype, DType::Bf16));
+        };
+        let plain = Choice::default();
+        of(Spec::dense("codes", Sizes::dense(1, [150, 200], [2, 1], 128)), &causal);
+        of(Spec::dense("codes", Sizes::dense(1, [70, 90], [2, 1], 256)), &causal);
+        of(Spec::dense("codes", Sizes::dense(1, [3, 330], [4, 2], 64)), &causal);
+        let split = Choice { splits: Some(2), sink: Some(DType::F32), ..causal.clone() };
+        of(Spec::dense("codes", Sizes::dense(1, [2, 300], [4, 1], 128)), &split);
+        of(
+            Spec::dense("codes of odd widths", Sizes::dense(1, [33, 45], [2, 1], 19).values(7)),
+            &plain,
+        );
+        of(
+            Spec::dense("codes of odd widths", Sizes::dense(1, [20, 70], [2, 2], 140).values(129)),
+            &plain,
+        );
+        let peaky = Spec::dense("peaky codes", Sizes::dense(1, [50, 200], [2, 1], 64));
+        of(Spec { peaky: 3, ..peaky }, &causal);
+        of(Spec::dense("flat codes", small()), &Choice { scale: Some(0.0), ..plain.clone() });
+        let near = Choice { window: [Some(20), Some(5)], softcap: 2.0, ..plain.clone() };
+        of(Spec::dense("codes", Sizes::dense(1, [97, 131], [3, 3], 72)), &near);
+        let dropped = Choice { dropout: Some(dropout), sink: Some(DType::F32), ..plain.clone() };
+        of(Spec::dense("codes", Sizes::dense(2, [40, 70], [2, 1], 64)), &dropped);
+        of(
+            Spec::packed("codes", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64)),
+            &causal,
+        );
+    }
+    let near = |left| Choice { window: [Some(left), None], ..causal.clone() };
+    let wild = |wild, spec: Spec| Spec { wild: Some(wild), ..spec };
+    let mut wilds = Vec::new();
+    for [sq, sk] in [[40, 80], [70, 300], [3, 100]] {
+        for d in [64, 128, 256] {
+            let spec = || Spec::dense("NaN", Sizes::dense(1, [sq, sk], [2, 1], d));
+            wilds.push(wild(Wild::Unseen, spec()).with(near(10)));
+            wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()));
+        }
+    }
+    let spec = || Spec::dense("NaN", Sizes::dense(1, [150, 170], [2, 2], 128));
+    for (input, output) in [
+        (DType::F16, DType::F16),
+        (DType::F8E4M3, DType::Bf16),
+        (DType::F8E4M3Fnuz, DType::Bf16),
+        (DType::F8E5M2, DType::F16),
+        (DType::F8E5M2Fnuz, DType::F16),
+    ] {
+        wilds.push(wild(Wild::Unseen, spec()).with(near(3)).of(input, output));
+        wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()).of(input, output));
+    }
+    specs.extend(wilds.into_iter().map(|spec| Spec {
+        name: if spec.wild == Some(Wild::Unseen) {
+            "unseen keys are NaN"
+        } else {
+            "the last key is NaN"
+        },
+        ..spec
+    }));
+    let weighed = |spec: Spec| Spec { weights: true, ..spec };
+    let dropped = || Choice { dropout: Some(dropout), ..causal.clone() };
+    let some = [[1, 9], [0, 3], [7, 0], [5, 130]];
+    specs.extend([
+        weighed(Spec::dense("tiny", Sizes::dense(2, [3, 5], [4, 2], 16).values(8))).with(dropped()),
+        weighed(Spec::dense("plain", Sizes::dense(1, [70, 150], [2, 1], 64))),
+        weighed(Spec::dense("dropped", Sizes::dense(2, [40, 23], [4, 2], 40)))
+            .with(Choice { sink: Some(DType::F32), ..dropped() })
+            .of(DType::F16, DType::F16),
+        weighed(Spec {
+            lse: false,
+            ..Spec::dense("dropped", Sizes::dense(1, [90, 70], [1, 1], 136))
+        })
+        .with(Choice { window: [Some(20), Some(5)], causal: false, ..dropped() }),
+        weighed(Spec { lse: false, ..Spec::packed("packed", Sizes::packed(&some, [4, 2], 64)) })
+            .with(Choice { splits: Some(2), ..dropped() }),
+        weighed(Spec::dense("all dropped", small()))
+            .with(Choice { dropout: Some(Dropout { p: 1.0, ..dropout }), ..Choice::default() }),
+        weighed(Spec::dense("no keys", Sizes::dense(2, [3, 0], [2, 1], 64))),
+    ]);
     let of_size = |spec: Spec| Spec { size: size_of(&spec.sizes), ..spec };
     specs.into_iter().map(|spec| of_size(spec).case()).collect()
 }

@@ -4,7 +4,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, f16};
 use hk_ref::attn::pa_decode::{Alibi, logarithms, results};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
 
-use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected};
+use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected, stored};
 use super::paged::{Caches, Pages, Paging};
 use crate::{
     AttentionElement, AttentionOutput, CacheLayout, PaDecodeOptions, PaDecodeOut, pa_decode_into,
@@ -121,7 +121,12 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
         scores
     });
     let lse = all.lse_of_rows();
-    let out = s.output::<O>("out", &[b, hq, dv], results(all.o, O::DTYPE));
+    // Weights that are multiplied by scales of slots are not rounded to codes.
+    let expected = match scales {
+        Scales::OfSlots => results(all.o, O::DTYPE),
+        _ => stored(all.o, &all.largest, [Q::DTYPE, K::DTYPE], O::DTYPE),
+    };
+    let out = s.output::<O>("out", &[b, hq, dv], expected);
     let lse = spec.lse.then(|| s.output::<f32>("lse", &[b, hq], logarithms(lse)));
     s.call(move || {
         let (q, k, v, seq_lens) = (q.get(), k.get(), v.get(), seq_lens.get());

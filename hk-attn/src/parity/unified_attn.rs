@@ -1,10 +1,10 @@
 //! Cases of `unified_attn_fwd`.
 
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, f16};
-use hk_ref::attn::unified_attn::{Alibi, results};
+use hk_ref::attn::unified_attn::Alibi;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
 
-use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected};
+use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected, stored};
 use super::paged::{Caches, Pages, Paging};
 use crate::{
     AttentionElement, AttentionOutput, CacheLayout, PagedSequences, UnifiedAttnOptions,
@@ -113,8 +113,12 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
         scores.scale *= of_q * of_k;
         scores
     });
-    all.o.iter_mut().for_each(|o| *o *= of_v / of_o);
-    let out = s.output::<O>("out", &[sizes.rows(0), hq, dv], results(all.o, O::DTYPE));
+    all.o.iter_mut().chain(&mut all.largest).for_each(|o| *o *= of_v / of_o);
+    let out = s.output::<O>(
+        "out",
+        &[sizes.rows(0), hq, dv],
+        stored(all.o, &all.largest, [Q::DTYPE, K::DTYPE], O::DTYPE),
+    );
     let [max_seqlen_q, max_seqlen_k] = [0, 1].map(|of| sizes.most(of));
     let layout = paging.layout;
     s.call(move || {

@@ -2,8 +2,9 @@
 
 use crate::common::devices;
 use hk_attn::{
-    AttentionOptions, DecodeAppend, DecodeCache, Device, Result, Tensor, bf16,
-    flash_attn_fwd_decode, flash_attn_fwd_decode_append, parity,
+    AttentionOptions, DecodeAppend, DecodeCache, Device, MhaOut, Result, Tensor,
+    attn_merge_states_into, bf16, flash_attn_fwd_decode, flash_attn_fwd_decode_append,
+    flash_attn_fwd_decode_into, parity, splitk_combine_into,
 };
 use hk_core::Error;
 
@@ -126,6 +127,30 @@ fn flash_attn_fwd_decode_names_what_does_not_go_together() {
         ] {
             let error = call(&device, given).unwrap_err();
             assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
+        }
+    }
+}
+
+#[test]
+fn weights_are_refused_by_what_has_none() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, 1.0f32).unwrap();
+        let x = Tensor::filled(&stream, &[1, 1, 1, 16], bf16::ONE).unwrap();
+        let mut out = Tensor::filled(&stream, &[1, 1, 1, 16], bf16::ONE).unwrap();
+        let mut states = Tensor::filled(&stream, &[1, 1, 16], bf16::ONE).unwrap();
+        let mut weights = ones(&[1, 1, 1, 1]);
+        let (parts, state, lse) = (ones(&[1, 1, 1, 1, 16]), ones(&[1, 1, 1, 1]), ones(&[1, 1, 1]));
+        let (cache, options) = (DecodeCache::default(), AttentionOptions::default());
+        let into = MhaOut { out: &mut *out, lse: None, s_dmask: Some(&mut *weights) };
+        let decoded = flash_attn_fwd_decode_into(&x, &x, &x, &cache, &options, into);
+        let into = MhaOut { out: &mut *out, lse: None, s_dmask: Some(&mut *weights) };
+        let combined = splitk_combine_into(&parts, &state, &state, into);
+        let into = MhaOut { out: &mut *states, lse: None, s_dmask: Some(&mut *weights) };
+        let merged = attn_merge_states_into(&x, &lse, into);
+        for result in [decoded, combined, merged] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "s_dmask", .. }), "{error}");
         }
     }
 }

@@ -7,13 +7,14 @@
 // weights that a lane computes are what it has to give the second product, V^T P^T.
 //
 // Maxima are kept in units of log2, and only raised when they grow by more than `lazy_growth`: weights
-// are at most 2^lazy_growth then, and sums stay far from overflowing.
+// are at most 2^lazy_growth then, and sums stay far from overflowing. Weights of 8 bits are at most
+// 2^code_exponent, those of the largest score: what is subtracted is so much less than the maximum.
 #pragma once
 
 #include "hk/arch/exchange.h"
 #include "hk/arch/logarithm.h"
 #include "hk/arch/votes.h"
-#include "hk/attention_rows.h"
+#include "hk/attention_codes.h"
 #include "hk/elements.h"
 #include "hk/math.h"
 #include "hk/order.h"
@@ -286,7 +287,9 @@ __device__ inline const AttentionArgs& attention_arguments(u32 problem = 0) {
 
 template <class Tile>
 struct attention_block {
-  using T = typename Tile::T;
+  using T = typename multiplied<typename Tile::T>::key;      // of queries and keys
+  using V = typename multiplied<typename Tile::T>::value;    // of weights and values
+  static constexpr bool is_coded = sizeof(T) == 1;
   static constexpr int q_waves = Tile::Q_WAVES;  // that share tiles, each with rows of its own
   static constexpr int k_waves = Tile::K_WAVES;  // that have the same rows, and tiles of their own
   static constexpr int q_fragments = Tile::Q_FRAGMENTS;  // of 16 rows, of a wave
@@ -299,12 +302,15 @@ struct attention_block {
 
   static constexpr int rows_of_wave = 16 * q_fragments;
   static constexpr int block_q = rows_of_wave * q_waves;
-  static constexpr int fragments = block_k / 16, slices = block_k / 32;
-  static constexpr int width_slices = width / 32, value_fragments = value_width / 16;
+  static constexpr int lane_columns = per_128_bits<T>;  // of a row, in each slice
+  static constexpr int fragments = block_k / 16, slices = block_k / (4 * per_128_bits<V>);
+  static constexpr int width_slices = width / (4 * lane_columns), value_fragments = value_width / 16;
   static constexpr int threads = wave_size * q_waves;  // that share tiles
 
   using key_tile = row_tile<T, true, block_k, width, threads, plain>;
-  using value_tile = row_tile<T, false, block_k, value_width, threads, plain>;
+  using value_tile =
+      typename choose<is_coded, code_columns<block_k, value_width, threads>,
+                      row_tile<T, false, block_k, value_width, threads, plain>>::type;
   static constexpr int key_bytes = key_tile::slot_bytes;
   // Whether LDS has no room for both, so that values take the keys' place once there are scores.
   static constexpr bool in_turn =
@@ -314,7 +320,8 @@ struct attention_block {
   static constexpr int waves = q_waves * k_waves;
   static constexpr int lds_bytes = max(tile_bytes * k_waves, waves * (16 * min(64, value_width) * 4 + 128));
 
-  static constexpr f32 lazy_growth = 8;
+  static constexpr f32 lazy_growth = is_coded ? 0 : 8;
+  static constexpr f32 code_exponent = is_coded ? 7 : 0;
   static constexpr f32 infinity = __builtin_inff();
 
   attention_task task;
@@ -327,6 +334,7 @@ struct attention_block {
   key_sequence first, second;
   u32 first_tiles;    // of the first source
   u32 seen_from = 0;  // the first key that a row of the workgroup sees
+  u32 seen_to = ~0u;  // the first behind all that one sees
 
   // What a lane has: rows of queries, of each 16 an own one.
   bits128 q[q_fragments][width_slices];
@@ -412,8 +420,8 @@ struct attention_block {
                              : to_f32(static_cast<const bf16*>(in.sinks)[head]);
         // A sink of no weight is none.
         if (sink > -infinity) {
-          maximum[n.value] = sink * log2_e;
-          sum[n.value] = lane_id() < 16 ? 1 : 0;
+          maximum[n.value] = sink * log2_e - code_exponent;
+          sum[n.value] = lane_id() < 16 ? (is_coded ? 128 : 1) : 0;
         }
       }
       load_query(in, query, head, n);
@@ -438,10 +446,13 @@ struct attention_block {
     const KeyRows like = {nullptr, 0, 0, 0, 0, 0, 0, size, ~0u, 31, in.q_type,
                           in.width % 8 == 0, in.width, 0};
     static_for<width_slices>([&](auto s) {
-      const u32 column = s.value * 32 + lane_id() / 16 * 8;
-      const bits128 bits = load_chunk(like, at, column);
-      q[n.value][s.value] =
-          is_narrow ? expand<T>(bits, static_cast<row_type>(in.q_type)) : bits;
+      const u32 column = (s.value * 4 + lane_id() / 16) * lane_columns;
+      if constexpr (is_coded) {
+        q[n.value][s.value] = load_codes(like, at, column);
+      } else {
+        const bits128 bits = load_chunk(like, at, column);
+        q[n.value][s.value] = is_narrow ? expand<T>(bits, static_cast<row_type>(in.q_type)) : bits;
+      }
     });
   }
 
@@ -466,6 +477,7 @@ struct attention_block {
     i32 high = static_cast<i32>(total) - 1;
     if (in.right >= 0 && to + in.right < high) high = to + in.right;
     seen_from = uniform(low);
+    seen_to = uniform(high + 1);
     if (high < low) return {0, 0};
     const range all = {tile_of(low), tile_of(high) + 1};
     const u32 each = (all.end - all.begin + in.splits - 1) / in.splits;
@@ -605,7 +617,7 @@ struct attention_block {
         static_for<4>([&](auto i) { top = __builtin_fmaxf(top, s[f.value][n.value][i.value]); });
       });
       top = over_lanes_of_row<largest>(top);
-      tops[n.value] = top * by[n.value];
+      tops[n.value] = top * by[n.value] - code_exponent;
       grows = grows || tops[n.value] - maximum[n.value] > lazy_growth;
     });
     if (arch::ballot(grows) != 0) {
@@ -716,7 +728,7 @@ struct attention_block {
     };
     const auto write_values = [&](const span& tile) {
       const KeySource& source = attention_arguments(problem).source[tile.is_second];
-      values.write(source.values, tile.first, tile.count);
+      values.write(source.values, tile.first, min_of(tile.count, seen_to - tile.position));
     };
     // Rows of a tile are found while the one before is loaded, and that one before is multiplied.
     const u32 count = (end - begin + k_waves - 1) / k_waves;
@@ -761,6 +773,11 @@ struct attention_block {
 
   // The weights of a tile's keys.
   HK_INLINE void score(const key_tile& keys, scores& s, const span& tile, auto&& weigh_tile) {
+    multiply(keys, s);
+    weigh_tile(s, tile);
+  }
+
+  HK_INLINE void multiply(const key_tile& keys, scores& s) const {
     each([&](auto f, auto n) { s[f.value][n.value] = 0; });
     static_for<fragments>([&](auto f) {
       static_for<width_slices>([&](auto w) {
@@ -770,7 +787,58 @@ struct attention_block {
         });
       });
     });
-    weigh_tile(s, tile);
+  }
+
+  // Chunks of a lane, from the first of them on, of what `of` gives by number.
+  template <int Chunks>
+  HK_INLINE static fragment_of<bits128, Chunks> chunks_from(auto first, auto&& of) {
+    fragment_of<bits128, Chunks> fragment;
+    static_for<Chunks>([&](auto c) { fragment.chunk[c.value] = of(constant<first.value * Chunks + c.value>{}); });
+    return fragment;
+  }
+
+  // Products of codes, those of integers exact.
+  HK_INLINE void multiply(const key_tile& keys, scores& s) const
+    requires is_coded
+  {
+    constexpr int chunks = chunks_at_once<T, width_slices>;
+    static_for<fragments>([&](auto f) {
+      vec<typename sum_of<T>::type, 4> sums[q_fragments] = {};
+      static_for<width_slices / chunks>([&](auto w) {
+        const auto key = chunks_from<chunks>(
+            w, [&](auto at) { return keys.template fragment_at<f.value, at.value>(); });
+        static_for<q_fragments>([&](auto n) {
+          const auto query = chunks_from<chunks>(w, [&](auto at) { return q[n.value][at.value]; });
+          sums[n.value] = mma_chunks<T>(key, query, sums[n.value]);
+        });
+      });
+      static_for<q_fragments>(
+          [&](auto n) { s[f.value][n.value] = __builtin_convertvector(sums[n.value], vec<f32, 4>); });
+    });
+  }
+
+  // Values by their weights, as codes.
+  HK_INLINE void add_values(const value_tile& values, const scores& s)
+    requires is_coded
+  {
+    constexpr int chunks = chunks_at_once<V, slices>;
+    static_for<slices / chunks>([&](auto c) {
+      fragment_of<bits128, chunks> weights[q_fragments];
+      static_for<q_fragments>([&](auto n) {
+        weights[n.value] = chunks_from<chunks>(c, [&](auto at) {
+          bits128 codes;
+          static_for<4>([&](auto f) { codes[f.value] = arch::to_e4m3(s[at.value * 4 + f.value][n.value]); });
+          return codes;
+        });
+      });
+      static_for<value_fragments>([&](auto d) {
+        const auto value = chunks_from<chunks>(
+            c, [&](auto at) { return values.template fragment_at<d.value, at.value>(); });
+        static_for<q_fragments>([&](auto n) {
+          o[d.value][n.value] = mma_chunks<V>(value, weights[n.value], o[d.value][n.value]);
+        });
+      });
+    });
   }
 
   // Values by their weights.

@@ -198,13 +198,22 @@ struct backward_block {
   // Tiles of a head that there are scores of: so many from the first on.
   struct range {
     u32 begin, count;
+    u32 first, end;  // rows
   };
   __device__ range visible_tiles(const AttentionArgs& in, u32 tile) const {
     const u32 from = tile * rows_of_block, to = min_of(from + rows_of_block, rows) - 1;
     const i32 low = bounds_of(in, from).lowest, high = bounds_of(in, to).highest;
     const u32 begin = low < 0 ? 0 : low / step;
-    if (high < 0 || static_cast<u32>(high) / step < begin) return {0, 0};
-    return {begin, uniform(high / step + 1 - begin)};
+    if (high < 0 || static_cast<u32>(high) / step < begin) return {0, 0, 0, 0};
+    return {begin, uniform(high / step + 1 - begin), uniform(static_cast<u32>(low < 0 ? 0 : low)),
+            uniform(static_cast<u32>(high) + 1)};
+  }
+  // Of keys from row `from` on, those that some query sees: what others hold has no part in any sum.
+  __device__ range seen_keys(const AttentionArgs& in, u32 from) const {
+    const i32 base = static_cast<i32>(from), last = static_cast<i32>(min_of(rows - from, rows_of_block));
+    const i32 first = in.left < 0 ? 0 : delta - in.left - base;
+    const i32 end = in.right < 0 ? last : static_cast<i32>(q_length) + delta + in.right - base;
+    return {0, 0, static_cast<u32>(first < 0 ? 0 : first), static_cast<u32>(end < 0 ? 0 : end < last ? end : last)};
   }
 
   // The first row that a lane has of those of a tile, and others by fragment and register.
@@ -278,6 +287,13 @@ struct backward_block {
       vec<f32, 4> kept = x;
       if (has_steps && in.steps.drops) drop(in, kept, y, by, row_of(n), q_head);
       y = x * (y * in.keep_scale - d) * slope;
+      if (hides) {
+        // Whatever products are of what is not seen.
+        static_for<4>([&](auto i) {
+          const i32 at = static_cast<i32>(by) + i.value;
+          y[i.value] = at < lowest[n.value] || at > highest[n.value] ? 0 : y[i.value];
+        });
+      }
       x = kept;
     });
   }
@@ -384,7 +400,8 @@ struct backward_block {
       const u32 from = tile * rows_of_block;
       own_keys.find(source, keys, from);
       own_keys.load(source, source.keys, rows_of_head(source.keys, sequence, head));
-      own_keys.write(source.keys, 0, min_of(rows - from, rows_of_block));
+      const range seen = seen_keys(backward_arguments().attention, from);
+      own_keys.write(source.keys, seen.first, seen.end);
     }
     load(0);
 #pragma unroll 1
@@ -397,7 +414,9 @@ struct backward_block {
       arch::meet_with_lds();
       first_by.write(source().keys, 0, left);
       second_by.write(source().values, 0, left);
-      if constexpr (!takes_place) write_across(first_over, second_over, source(), left);
+      // Rows that no row of the workgroup has scores of.
+      const u32 unseen = tiles.first > row ? tiles.first - row : 0, seen = min_of(left, tiles.end - row);
+      if constexpr (!takes_place) write_across(first_over, second_over, source(), unseen, seen);
       if constexpr (Keys) {
         if (thread < step) {
           *number_at(0, thread) = own.lse;
@@ -426,7 +445,7 @@ struct backward_block {
       if constexpr (takes_place) {
         if constexpr (Fused) write_scores(products);
         arch::meet_with_lds();
-        write_across(first_over, second_over, source(), left);
+        write_across(first_over, second_over, source(), unseen, seen);
         arch::meet_with_lds();
         if (i + 1 < all) load(i + 1);
       }
@@ -496,9 +515,9 @@ struct backward_block {
   }
 
   HK_INLINE static void write_across(first_across& first, second_across& second,
-                                     const KeySource& source, u32 left) {
-    first.write(source.keys, 0, left);
-    if constexpr (Keys) second.write(source.values, 0, left);
+                                     const KeySource& source, u32 from, u32 end) {
+    first.write(source.keys, from, end);
+    if constexpr (Keys) second.write(source.values, from, end);
   }
 
   // ---- Results.

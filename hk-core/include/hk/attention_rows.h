@@ -106,6 +106,17 @@ __device__ inline bits128 load_chunk(const KeyRows& rows, u64 row, u32 column) {
   return bits;
 }
 
+// Sixteen elements of 8 bits of a row from column `column` on, as above.
+__device__ inline bits128 load_codes(const KeyRows& rows, u64 row, u32 column) {
+  const bool is_adjacent = rows.group_size % 16 == 0 || rows.group_size > rows.width;
+  if (rows.whole && is_adjacent && column + 16 <= rows.width) {
+    const u32 first = column / rows.group_size;
+    return arch::load_global<u32, 4, 1>(row + first * rows.group + (column - first * rows.group_size));
+  }
+  const bits128 low = load_chunk(rows, row, column), high = load_chunk(rows, row, column + 8);
+  return {low[0], low[1], high[0], high[1]};
+}
+
 // A sequence's rows of one source. All of it is the same for the wave.
 struct key_sequence {
   i64 start;   // of its rows, or of its pages in the list
@@ -188,9 +199,10 @@ __device__ inline u64 row_address(const KeySource& source, const KeyRows& rows, 
 template <class T, bool AlongK, int Count, int Width, int Threads>
 using row_operand =
     operand<T, typename choose<AlongK, k_major, mn_major>::type, AlongK ? Count : Width,
-            AlongK ? Width : Count, Threads, row_map<16, AlongK>>;
+            AlongK ? Width : Count, Threads, row_map<16, AlongK>, 1, 1>;
 
-// If elements are `Plain`, they are of type T, and chunks of eight of them adjacent.
+// If elements are `Plain`, they are of type T, and chunks of eight of them adjacent; if T has 8 bits, they
+// are of that type, too.
 template <class T, bool AlongK, int Count, int Width, int Threads, bool Plain>
 struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
   using Operand = row_operand<T, AlongK, Count, Width, Threads>;
@@ -198,7 +210,7 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
   static constexpr int pieces = Operand::pieces;
   // Rows that a lane has something of.
   static constexpr int rows = loads;
-  static_assert(!Operand::ragged);
+  static_assert(!Operand::ragged && (sizeof(T) == 2 || (AlongK && !Plain)));
 
   row_place place[rows];
   bits128 loaded[loads];
@@ -246,18 +258,21 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
       });
     } else {
       static_for<loads>([&](auto i) {
-        loaded[i.value] =
-            load_chunk(of, row_address(source, of, base, place[i.value]), spot_of<i.value>().column);
+        const u64 at = row_address(source, of, base, place[i.value]);
+        const u32 column = spot_of<i.value>().column;
+        loaded[i.value] = sizeof(T) == 1 ? load_codes(of, at, column) : load_chunk(of, at, column);
       });
     }
   }
 
   // Puts them into LDS; rows but [first, end) as zeros, so that they do no harm to a sum.
   HK_INLINE void write(const KeyRows& of, u32 first, u32 end) {
-    if (!Plain && of.type > static_cast<u32>(row_type::f32)) {
-      static_for<loads>([&](auto i) {
-        loaded[i.value] = expand<T>(loaded[i.value], static_cast<row_type>(of.type));
-      });
+    if constexpr (!Plain && sizeof(T) == 2) {
+      if (of.type > static_cast<u32>(row_type::f32)) {
+        static_for<loads>([&](auto i) {
+          loaded[i.value] = expand<T>(loaded[i.value], static_cast<row_type>(of.type));
+        });
+      }
     }
     if (first > 0 || end < Count) {
       static_for<loads>([&](auto i) {

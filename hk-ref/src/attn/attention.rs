@@ -194,6 +194,24 @@ pub fn results(values: Vec<f64>, dtype: DType) -> Expected {
     Expected { values, allowed, frobenius, ..Expected::default() }
 }
 
+/// As [`results`], of inputs of 8 bits and weights of as many; for each, the largest magnitude of values of its
+/// head.
+pub fn coded_results(values: Vec<f64>, largest: &[f64], dtype: DType) -> Expected {
+    let (together, part) = match dtype {
+        DType::F8E4M3 | DType::F8E4M3Fnuz => (6e-2, 2f64.powi(-4)),
+        _ => (4e-2, 0.0),
+    };
+    let each = |(value, largest): (&f64, &f64)| 5e-2 * largest + part * value.abs();
+    let allowed = values.iter().zip(largest).map(each).collect();
+    Expected { values, allowed, frobenius: Some(together), ..Expected::default() }
+}
+
+/// Weights, of 16-bit inputs: as far off as logarithms of sums make them.
+pub fn weights(values: Vec<f64>) -> Expected {
+    let allowed = values.iter().map(|value| 5e-4 * value.abs() + 1e-9).collect();
+    Expected { values, allowed, ..Expected::default() }
+}
+
 /// Logarithms of sums, of 16-bit inputs.
 pub fn logarithms(values: Vec<f64>) -> Expected {
     let allowed = values.iter().map(|value| 1e-4 + 2e-5 * value.abs()).collect();

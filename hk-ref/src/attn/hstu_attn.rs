@@ -1,6 +1,9 @@
 //! Attention whose weights are independent of each other.
 
-use crate::Expected;
+use hk_types::dtype::DType;
+
+use crate::expected::half_subnormal;
+use crate::{Expected, unit_roundoff};
 
 /// Which rows of a sequence see each other.
 #[derive(Debug, Clone, Copy)]
@@ -54,14 +57,16 @@ pub fn weight(score: f64, length: usize) -> f64 {
 /// What row i of a sequence and a head becomes, of keys and values in rows.
 ///
 /// A score is at most `2^-20 |alpha| sum |q k|` off, which its weight is 1.1 times at most; a weight is
-/// rounded to bf16, as the result is.
+/// rounded to `dtype` before it is divided by the length, as the result is after.
 pub fn attend(
     (i, q): (usize, &[f64]),
     k: &[Vec<f64>],
     v: &[Vec<f64>],
     (alpha, length): (f64, usize),
     rules: &Rules,
+    dtype: DType,
 ) -> Weighed {
+    let (step, least) = (unit_roundoff(dtype), half_subnormal(dtype));
     let width = v.first().map_or(0, Vec::len);
     let mut row = Weighed { values: vec![0.0; width], allowed: vec![0.0; width] };
     for (_, (k, v)) in k.iter().zip(v).enumerate().filter(|(j, _)| rules.sees(i, *j)) {
@@ -70,26 +75,27 @@ pub fn attend(
         let sizes: f64 = products().map(f64::abs).sum();
         // Infinite scores are exact.
         let size = if sizes.is_finite() { sizes } else { 0.0 };
-        let error = 2f64.powi(-8) * weight.abs() + 1.1 * 2f64.powi(-20) * size / length as f64;
+        let error = step * weight.abs() + (least + 1.1 * 2f64.powi(-20) * size) / length as f64;
         for (at, v) in v.iter().enumerate() {
             row.values[at] += weight * v;
             row.allowed[at] += error * v.abs();
         }
     }
     for (value, allowed) in row.values.iter().zip(&mut row.allowed) {
-        *allowed += 2f64.powi(-8) * value.abs();
+        *allowed += step * value.abs() + least;
     }
     row
 }
 
-/// Rows as they may come out, as bf16.
-pub fn results(rows: Vec<Weighed>) -> Expected {
+/// Rows as they may come out, as numbers of a type.
+pub fn results(rows: Vec<Weighed>, dtype: DType) -> Expected {
     let (mut values, mut allowed) = (Vec::new(), Vec::new());
     for row in rows {
         values.extend(row.values);
         allowed.extend(row.allowed);
     }
-    Expected { values, allowed, frobenius: Some(4e-3), ..Expected::default() }
+    let frobenius = Some(if dtype == DType::F16 { 7e-4 } else { 4e-3 });
+    Expected { values, allowed, frobenius, ..Expected::default() }
 }
 
 #[cfg(test)]
@@ -129,7 +135,7 @@ mod tests {
     fn weights_are_of_the_longest_sequence() {
         let ones = vec![vec![1.0]; 2];
         let rules = Rules { rows: 2, ..PLAIN };
-        let row = attend((1, &[3.0]), &ones, &ones, (1.0, 4), &rules);
+        let row = attend((1, &[3.0]), &ones, &ones, (1.0, 4), &rules, DType::F16);
         assert!((row.values[0] - 2.0 * 3.0 / (1.0 + (-3f64).exp()) / 4.0).abs() < 1e-12);
         assert_eq!(weight(f64::NEG_INFINITY, 4), 0.0);
     }

@@ -115,9 +115,9 @@ pub fn products(values: Vec<f64>, magnitudes: &[f64]) -> Expected {
     Expected { values, allowed, ..Expected::default() }
 }
 
-/// Results, in bf16 of weights in bf16.
-pub fn results(values: Vec<f64>) -> Expected {
-    super::attention::results(values, DType::Bf16)
+/// Results, in bf16 of weights in e4m3; for each, the largest magnitude of values of its head.
+pub fn results(values: Vec<f64>, largest: &[f64]) -> Expected {
+    super::attention::coded_results(values, largest, DType::Bf16)
 }
 
 #[cfg(test)]

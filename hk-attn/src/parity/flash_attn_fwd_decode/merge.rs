@@ -49,7 +49,7 @@ fn merge_states<T: AttentionOutput + Real>([n, t, hq, dv]: [usize; 4]) -> Case {
         let merged = s.output::<f32>("lse_out", &[hq, t], close(of_lse));
         s.call(move || {
             let (mut out, mut merged) = (out.get(), merged.get());
-            let out = MhaOut { out: &mut *out, lse: Some(&mut *merged) };
+            let out = MhaOut { out: &mut *out, lse: Some(&mut *merged), s_dmask: None };
             attn_merge_states_into(&o.get(), &lse.get(), out)
         });
     })
@@ -92,7 +92,7 @@ fn set_up_combine<O: AttentionOutput + Real>(s: &mut Setup, [b, hq, n, sq, dv]: 
     let lse = s.output::<f32>("lse", &[b, hq, sq], close(of_lse));
     s.call(move || {
         let (mut out, mut lse) = (out.get(), lse.get());
-        let out = MhaOut { out: &mut *out, lse: Some(&mut *lse) };
+        let out = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
         splitk_combine_into(&acc.get(), &m.get(), &l.get(), out)
     });
 }

@@ -330,7 +330,7 @@ fn mha([batch, tokens, heads, kv_heads]: [usize; 4], causal: bool) -> Problem {
         let mut out = Tensor::<bf16>::empty(stream, q.shape())?;
         Ok(Box::new(move || {
             let options = AttentionOptions::default().causal(causal);
-            mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None })
+            mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None, s_dmask: None })
         }))
     })
 }
