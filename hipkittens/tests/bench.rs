@@ -80,6 +80,48 @@ fn what_cannot_be_timed_is_refused() {
 }
 
 #[test]
+fn sizes_may_be_given() {
+    let given =
+        |shape| rows(&["gemm_a16w16", "--shape", shape, "--device", "sim:mi355x", "--json"], "2");
+    let (by_place, by_name) = (given("512x768x256"), given("k=256, m=512,n=768"));
+    assert_eq!(by_place, by_name);
+    assert_eq!(by_place[0]["shape"], "bf16 512x768x256");
+    let more = given("512x768x1024");
+    assert!(number(&more[0], "seconds") > number(&by_place[0], "seconds"), "{more:?}");
+    // Those of the list are nothing else.
+    let listed = rows(&["rmsnorm bf16 32768x512", "--device", "sim:mi325x", "--json"], "2");
+    let asked =
+        ["rmsnorm bf16 32768x512", "--shape", "32768x512", "--device", "sim:mi325x", "--json"];
+    assert_eq!(number(&rows(&asked, "2")[0], "seconds"), number(&listed[0], "seconds"));
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_refused() {
+    for (filter, shape, expected) in [
+        ("gemm_a16w16", "512x768", "expected all of the sizes"),
+        ("gemm_a16w16", "1x2x3x4", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,q=3", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,3", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,m=3", "expected each size once"),
+        ("gemm_a16w16", "0x1x1", "whole and positive"),
+        ("gemm_a16w16", "8192xmanyx1", "whole and positive"),
+        ("gemm_a16w16", "1000000x1000000x1000000", "at most 2^48"),
+        ("gemm_afp4wfp4", "64x64x48", "expected a k that is a multiple of 32"),
+        ("rmsnorm", "", "rmsnorm takes rows, width, as NxN or rows=N,width=N"),
+        ("no such op", "1x1", "no problem matches"),
+        // Of what only the op knows, the op speaks.
+        ("mha_fwd bf16 causal", "1x64x6x4", "mha_fwd"),
+    ] {
+        let output = bench(&[filter, "--shape", shape, "--device", "sim:mi355x"], "2");
+        assert_eq!(output.status.code(), Some(2), "{filter} {shape}");
+        let said = text(&output.stderr);
+        assert!(said.contains(expected) && said.lines().count() == 1, "{filter} {shape}: {said}");
+    }
+    let both = bench(&["--capture", "/nowhere", "--shape", "1x1"], "2");
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn captured_launches_are_timed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::check;
 
-use problems::{Launch, Problem, Published, captured, problems};
+use problems::{Family, Launch, Problem, Published, captured, families};
 use roofline::{Point, roofline};
 
 /// What `hipkittens bench` is asked to do.
@@ -29,6 +29,10 @@ pub(crate) struct Request {
     /// Time only problems whose op and shape contain this text, such as `gemm` or `8192`; --list prints
     /// all.
     filter: Option<String>,
+    /// Sizes of the problem instead of those listed: as 8192x4096x512 in the order of the op, or by names as
+    /// m=8192,n=4096,k=512; a wrong one is answered by what the op takes. FILTER names the op.
+    #[arg(long, value_name = "SIZES", conflicts_with = "capture")]
+    shape: Option<String>,
     /// Device, such as hip:0 or sim:mi355x; may be given several times [default: a simulated chip of
     /// each architecture that there are kernels for]
     #[arg(long, value_name = "NAME")]
@@ -55,11 +59,15 @@ pub(crate) struct Request {
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
-    let mut problems = match &request.capture {
-        Some(folder) => captured(folder)?,
-        None => problems(),
+    let mut problems = match (&request.capture, &request.shape) {
+        (Some(folder), _) => captured(folder)?,
+        (None, Some(shape)) => {
+            let families = families().into_iter().filter(|family| family.matches(filter));
+            families.map(|family| family.shaped(shape)).collect::<Result<_, _>>()?
+        }
+        (None, None) => families().into_iter().flat_map(Family::problems).collect(),
     };
-    problems.retain(|problem| problem.title().contains(filter));
+    problems.retain(|problem| request.shape.is_some() || problem.title().contains(filter));
     if problems.is_empty() {
         return Err(format!("no problem matches `{filter}`; --list prints all").into());
     }
@@ -297,8 +305,8 @@ mod tests {
     fn events_around_repeated_launches_are_a_time() {
         let device = Device::open("sim:mi355x").expect("it is simulated");
         let stream = device.new_stream().expect("a stream");
-        let all = problems();
-        let problem = all.iter().find(|of| of.title() == "moe_topk bf16 4096x256, 8 of them");
+        let mut all = families().into_iter().flat_map(Family::problems);
+        let problem = all.find(|of| of.title() == "moe_topk bf16 4096x256, 8 of them");
         let problem = problem.expect("it is one of them");
         let mut launch = (problem.prepare)(&stream).expect("it is ready");
         let launched = Rc::new(Cell::new(0));
