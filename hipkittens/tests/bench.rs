@@ -53,7 +53,7 @@ fn times_are_of_a_model_and_the_same_for_any_number_of_threads() {
 fn the_table_says_that_it_is_a_model_and_what_was_published() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let picture = folder.path().join("roofline.svg");
-    let args = ["rmsnorm bf16 65536x128", "--device", "sim:mi325x", "--svg"];
+    let args = ["rmsnorm bf16 65536x128", "--device=sim:mi325x", "--device=sim:mi355x", "--svg"];
     let output = bench(&[&args[..], &[&*picture.to_string_lossy()]].concat(), "2");
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -65,7 +65,31 @@ fn the_table_says_that_it_is_a_model_and_what_was_published() {
     assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
     assert!(picture.contains(">1 rmsnorm bf16 65536x128</text>"), "{picture}");
     // Device and problem, and the roofs of 16 and of 8 bits.
-    assert_eq!([picture.matches("<circle").count(), picture.matches("\"roof").count()], [2, 2]);
+    assert_eq!([picture.matches("<circle").count(), picture.matches("\"roof").count()], [4, 4]);
+}
+
+#[test]
+fn of_one_problem_the_waves_of_a_compute_unit_are_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("timeline.svg");
+    let draw = |shape| {
+        let args = ["gemm_a16w16", "--shape", shape, "--device=sim:mi355x", "--svg"];
+        let output = bench(&[&args[..], &[&*file.to_string_lossy()]].concat(), "2");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        fs::read_to_string(&file).expect("it was drawn")
+    };
+    let picture = draw("4096x4096x1024");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(picture.contains("gemm_a16w16 bf16 4096x4096x1024 on sim:mi355x"), "{picture}");
+    // A legend, of which the shares are of a whole; some of each of these were drawn.
+    let shares = picture.split("%</text>").filter_map(|part| part.rsplit(", ").next());
+    let shares: Vec<_> = shares.filter_map(|share| share.trim().parse::<u32>().ok()).collect();
+    assert!(shares.len() == 9 && (96..=104).contains(&shares.iter().sum::<u32>()), "{shares:?}");
+    for class in ["issue", "matrix", "barrier", "lds"] {
+        assert!(picture.matches(&format!("class=\"{class}\"")).count() > 20, "{class}");
+    }
+    assert_eq!(picture.matches(" wave 0<").count(), 2, "each wave in both panels");
+    assert_eq!(draw("4096x4096x1024"), picture);
 }
 
 #[test]

@@ -21,8 +21,8 @@ mod predict;
 mod unit;
 
 pub use parameters::Parameters;
-pub use predict::{Limit, Prediction, Stalls, predict, sample};
-pub use unit::Reason;
+pub use predict::{Limit, Prediction, Stalls, Timeline, predict, sample, timeline};
+pub use unit::{Activity, Reason, Span, WaveLine};
 
 /// Why there is no prediction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
