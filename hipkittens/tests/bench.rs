@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use hk_norm::{Device, RmsnormOptions, Tensor, bf16, rmsnorm};
 use serde_json::Value;
 
 fn bench(args: &[&str], threads: &str) -> Output {
@@ -143,6 +144,28 @@ fn sizes_that_do_not_fit_are_refused() {
     }
     let both = bench(&["--capture", "/nowhere", "--shape", "1x1"], "2");
     assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn events_have_the_time_that_bench_says() {
+    let bench = rows(&["rmsnorm", "--shape", "1024x512", "--device=sim:mi355x", "--json"], "2");
+    let expected = number(&bench[0], "seconds");
+    hk_timing::install();
+    let stream = Device::open("sim:mi355x").expect("it opens").new_stream().expect("a stream");
+    let x = Tensor::filled(&stream, &[1024, 512], bf16::ONE).expect("it fits");
+    let weight = Tensor::filled(&stream, &[512], bf16::ONE).expect("it fits");
+    let elapsed = |launches| {
+        let start = stream.record().expect("an event");
+        for _ in 0..launches {
+            rmsnorm(&x, &weight, 1e-6, &RmsnormOptions::default()).expect("it launches");
+        }
+        start.elapsed(&stream.record().expect("an event")).expect("a time").as_secs_f64()
+    };
+    hk_sim::set_timing(true);
+    let [none, one, three] = [0, 1, 3].map(elapsed);
+    assert!(none == 0.0 && (one / expected - 1.0).abs() < 0.01, "{one} s, not {expected}");
+    assert!((three / one - 3.0).abs() < 0.03, "{three} s, not three times {one}");
+    hk_sim::set_timing(false);
 }
 
 #[test]
