@@ -352,8 +352,6 @@ fn events_of_any_program_have_the_time_of_the_model() {
     let (host, said) = times("mi355x", "0");
     assert!(host.iter().all(|ms| *ms > 0.0), "{host:?}");
     assert!(said.contains("the host's clock") && said.lines().count() == 1, "{said}");
-    // What is neither is said, and off.
-    assert!(times("mi355x", "yes").1.contains("HIPKITTENS_SIM_TIMING: expected 0 or 1, got `yes`"));
 }
 
 #[test]
