@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use hk_norm::{Device, RmsnormOptions, Tensor, bf16, rmsnorm};
 use serde_json::Value;
 
 fn bench(args: &[&str], threads: &str) -> Output {
@@ -53,7 +54,7 @@ fn times_are_of_a_model_and_the_same_for_any_number_of_threads() {
 fn the_table_says_that_it_is_a_model_and_what_was_published() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let picture = folder.path().join("roofline.svg");
-    let args = ["rmsnorm bf16 65536x128", "--device", "sim:mi325x", "--svg"];
+    let args = ["rmsnorm bf16 65536x128", "--device=sim:mi325x", "--device=sim:mi355x", "--svg"];
     let output = bench(&[&args[..], &[&*picture.to_string_lossy()]].concat(), "2");
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -65,7 +66,31 @@ fn the_table_says_that_it_is_a_model_and_what_was_published() {
     assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
     assert!(picture.contains(">1 rmsnorm bf16 65536x128</text>"), "{picture}");
     // Device and problem, and the roofs of 16 and of 8 bits.
-    assert_eq!([picture.matches("<circle").count(), picture.matches("\"roof").count()], [2, 2]);
+    assert_eq!([picture.matches("<circle").count(), picture.matches("\"roof").count()], [4, 4]);
+}
+
+#[test]
+fn of_one_problem_the_waves_of_a_compute_unit_are_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("timeline.svg");
+    let draw = |shape| {
+        let args = ["gemm_a16w16", "--shape", shape, "--device=sim:mi355x", "--svg"];
+        let output = bench(&[&args[..], &[&*file.to_string_lossy()]].concat(), "2");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        fs::read_to_string(&file).expect("it was drawn")
+    };
+    let picture = draw("4096x4096x1024");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(picture.contains("gemm_a16w16 bf16 4096x4096x1024 on sim:mi355x"), "{picture}");
+    // A legend, of which the shares are of a whole; some of each of these were drawn.
+    let shares = picture.split("%</text>").filter_map(|part| part.rsplit(", ").next());
+    let shares: Vec<_> = shares.filter_map(|share| share.trim().parse::<u32>().ok()).collect();
+    assert!(shares.len() == 9 && (96..=104).contains(&shares.iter().sum::<u32>()), "{shares:?}");
+    for class in ["issue", "matrix", "barrier", "lds"] {
+        assert!(picture.matches(&format!("class=\"{class}\"")).count() > 20, "{class}");
+    }
+    assert_eq!(picture.matches(" wave 0<").count(), 2, "each wave in both panels");
+    assert_eq!(draw("4096x4096x1024"), picture);
 }
 
 #[test]
@@ -77,6 +102,70 @@ fn what_cannot_be_timed_is_refused() {
     }
     let listed = bench(&["--list"], "2");
     assert!(text(&listed.stdout).contains("gemm_a16w16 bf16 8192x8192x8192\n"));
+}
+
+#[test]
+fn sizes_may_be_given() {
+    let given =
+        |shape| rows(&["gemm_a16w16", "--shape", shape, "--device", "sim:mi355x", "--json"], "2");
+    let (by_place, by_name) = (given("512x768x256"), given("k=256, m=512,n=768"));
+    assert_eq!(by_place, by_name);
+    assert_eq!(by_place[0]["shape"], "bf16 512x768x256");
+    let more = given("512x768x1024");
+    assert!(number(&more[0], "seconds") > number(&by_place[0], "seconds"), "{more:?}");
+    // Those of the list are nothing else.
+    let listed = rows(&["rmsnorm bf16 32768x512", "--device", "sim:mi325x", "--json"], "2");
+    let asked =
+        ["rmsnorm bf16 32768x512", "--shape", "32768x512", "--device", "sim:mi325x", "--json"];
+    assert_eq!(number(&rows(&asked, "2")[0], "seconds"), number(&listed[0], "seconds"));
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_refused() {
+    for (filter, shape, expected) in [
+        ("gemm_a16w16", "512x768", "expected all of the sizes"),
+        ("gemm_a16w16", "1x2x3x4", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,q=3", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,3", "expected these sizes and no other"),
+        ("gemm_a16w16", "m=1,n=2,m=3", "expected each size once"),
+        ("gemm_a16w16", "0x1x1", "whole and positive"),
+        ("gemm_a16w16", "8192xmanyx1", "whole and positive"),
+        ("gemm_a16w16", "1000000x1000000x1000000", "at most 2^48"),
+        ("gemm_afp4wfp4", "64x64x48", "expected a k that is a multiple of 32"),
+        ("rmsnorm", "", "rmsnorm takes rows, width, as NxN or rows=N,width=N"),
+        ("no such op", "1x1", "no problem matches"),
+        // Of what only the op knows, the op speaks.
+        ("mha_fwd bf16 causal", "1x64x6x4", "mha_fwd"),
+    ] {
+        let output = bench(&[filter, "--shape", shape, "--device", "sim:mi355x"], "2");
+        assert_eq!(output.status.code(), Some(2), "{filter} {shape}");
+        let said = text(&output.stderr);
+        assert!(said.contains(expected) && said.lines().count() == 1, "{filter} {shape}: {said}");
+    }
+    let both = bench(&["--capture", "/nowhere", "--shape", "1x1"], "2");
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn events_have_the_time_that_bench_says() {
+    let bench = rows(&["rmsnorm", "--shape", "1024x512", "--device=sim:mi355x", "--json"], "2");
+    let expected = number(&bench[0], "seconds");
+    hk_timing::install();
+    let stream = Device::open("sim:mi355x").expect("it opens").new_stream().expect("a stream");
+    let x = Tensor::filled(&stream, &[1024, 512], bf16::ONE).expect("it fits");
+    let weight = Tensor::filled(&stream, &[512], bf16::ONE).expect("it fits");
+    let elapsed = |launches| {
+        let start = stream.record().expect("an event");
+        for _ in 0..launches {
+            rmsnorm(&x, &weight, 1e-6, &RmsnormOptions::default()).expect("it launches");
+        }
+        start.elapsed(&stream.record().expect("an event")).expect("a time").as_secs_f64()
+    };
+    hk_sim::set_timing(true);
+    let [none, one, three] = [0, 1, 3].map(elapsed);
+    assert!(none == 0.0 && (one / expected - 1.0).abs() < 0.01, "{one} s, not {expected}");
+    assert!((three / one - 3.0).abs() < 0.03, "{three} s, not three times {one}");
+    hk_sim::set_timing(false);
 }
 
 #[test]

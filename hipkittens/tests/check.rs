@@ -146,6 +146,7 @@ fn a_bad_value_of_a_variable_is_one_error_before_the_first_case() {
         ("HIPKITTENS_SIM_SEED", "dice", "got `dice`"),
         ("HIPKITTENS_SIM_SLICE", "0", "expected a positive number of instructions, got `0`"),
         ("HIPKITTENS_SIM_PATIENCE", "much", "got `much`"),
+        ("HIPKITTENS_SIM_TIMING", "yes", "expected 0 or 1, got `yes`"),
         ("HIPKITTENS_SIM_MAX_INSTRUCTIONS", "many", "got `many`"),
         ("HIPKITTENS_SIM_SIMD", "sse9", "expected one of portable, avx2, avx512, got `sse9`"),
     ] {

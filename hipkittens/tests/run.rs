@@ -291,6 +291,69 @@ fn launches_are_captured_and_replayed() {
     }
 }
 
+/// Times launches of `scale` on 2, and on 2 and 2 times 8192 workgroups; prints milliseconds.
+const TIMES: &str = r#"
+import ctypes as c, sys
+hip = c.CDLL("libamdhip64.so")
+n = 64 * 8192
+x, module, scale = c.c_void_p(), c.c_void_p(), c.c_void_p()
+assert hip.hipMalloc(c.byref(x), c.c_size_t(4 * n)) == 0
+assert hip.hipMemset(x, 0, c.c_size_t(4 * n)) == 0
+assert hip.hipModuleLoad(c.byref(module), sys.argv[1].encode()) == 0
+assert hip.hipModuleGetFunction(c.byref(scale), module, b"scale") == 0
+class Scale(c.Structure):
+    _fields_ = [("y", c.c_void_p), ("x", c.c_void_p), ("a", c.c_float), ("n", c.c_int)]
+def launch(groups):
+    value = Scale(x.value, x.value, 3.0, n)
+    params = (c.c_void_p * 1)(c.cast(c.pointer(value), c.c_void_p))
+    shape = [c.c_uint(v) for v in (groups, 1, 1, 64, 1, 1, 0)]
+    assert hip.hipModuleLaunchKernel(scale, *shape, None, params, None) == 0
+def event():
+    made = c.c_void_p()
+    assert hip.hipEventCreate(c.byref(made)) == 0 and hip.hipEventRecord(made, None) == 0
+    return made
+def time(*launches):
+    start = event()
+    for groups in launches: launch(groups)
+    stop, ms = event(), c.c_float()
+    assert hip.hipEventSynchronize(stop) == 0
+    assert hip.hipEventElapsedTime(c.byref(ms), start, stop) == 0
+    return ms.value
+print(time(), time(2), time(2, 2), time(8192))
+"#;
+
+#[test]
+fn events_of_any_program_have_the_time_of_the_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let code = compile_source(KERNELS, Arch::Gfx950, &CompileOptions::default());
+    let file = folder.path().join("code.hsaco");
+    fs::write(&file, code.expect("it compiles").image).expect("written");
+    let times = |device, timing| {
+        let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
+            .env("HIPKITTENS_SIM_TIMING", timing)
+            .args(["run", "--device", device, "--", "python3", "-c", TIMES])
+            .arg(&file)
+            .output()
+            .expect("the command starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let times: Vec<f64> =
+            text(&output.stdout).split_whitespace().map(|ms| ms.parse().expect("ms")).collect();
+        (times, text(&output.stderr))
+    };
+    let (found, said) = times("mi355x", "1");
+    assert_eq!(said, "");
+    // Start and end of a kernel alone take 1.6 us; 1024 waves on each XCD are launched in as many cycles.
+    assert!(found[0] == 0.0 && found[1] > 1.6e-3 && found[1] < 10e-3, "{found:?}");
+    assert!((found[2] / found[1] - 2.0).abs() < 1e-3, "{found:?}");
+    assert!(found[3] > 1.1 * found[1] && found[3] > 2.02e-3 && found[3] < 30e-3, "{found:?}");
+    assert_eq!(times("mi355x", "1").0, found, "nothing depends on the host");
+    assert_ne!(times("mi350x", "1").0, found);
+    // Off, they are of the host, and say so once.
+    let (host, said) = times("mi355x", "0");
+    assert!(host.iter().all(|ms| *ms > 0.0), "{host:?}");
+    assert!(said.contains("the host's clock") && said.lines().count() == 1, "{said}");
+}
+
 #[test]
 fn the_readmes_example_runs() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md"));

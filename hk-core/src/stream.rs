@@ -193,11 +193,14 @@ impl Event {
         self.raw.synchronize()
     }
 
-    /// Waits for `later` and returns the time between the two.
+    /// Waits for `later` and returns the time between the two. On simulated devices it is that of a model
+    /// if `HIPKITTENS_SIM_TIMING=1` is set and the program has called `hk_timing::install()`, else that of
+    /// the host's clock, which says nothing of a GPU.
     ///
     /// # Errors
     /// [`Error::Device`] if they are of different devices, whose clocks are not one; else as
-    /// [`Stream::synchronize`], and [`Error::Hip`] if either was not recorded.
+    /// [`Stream::synchronize`], and [`Error::Hip`] if either was not recorded, or the model has
+    /// no time for what is between them.
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
         if self.device != later.device {
             return Err(between_devices("Event::elapsed", &self.device, &later.device));

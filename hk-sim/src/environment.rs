@@ -16,6 +16,7 @@ pub fn environment_problems() -> Vec<String> {
     problems.extend(parse_devices().err());
     problems.extend(parse_simd_level().err());
     problems.extend(parse_report().err());
+    problems.extend(parse_timing().err());
     problems
 }
 
@@ -42,6 +43,27 @@ pub(crate) fn simd_level() -> Option<SimdLevel> {
         eprintln!("hk-sim: {problem}; it is ignored");
         None
     })
+}
+
+/// Whether launches are timed by a model.
+pub(crate) fn timing() -> bool {
+    let parsed = parse_timing().unwrap_or_else(|problem| {
+        eprintln!("hk-sim: {problem}; it is ignored");
+        None
+    });
+    parsed.unwrap_or(false)
+}
+
+fn parse_timing() -> Result<Option<bool>, String> {
+    read(
+        "HIPKITTENS_SIM_TIMING",
+        || "0 or 1".into(),
+        |text| match text {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        },
+    )
 }
 
 /// The variable's value as `parse` reads it, `None` if it is not set or empty; `expected` says what

@@ -22,5 +22,6 @@ pub use product::{PRODUCTS, Product};
 pub use runtime::occupancy::{self, Limit, Occupancy, occupancy};
 pub use runtime::{
     HipError, device_ordinal, last_fault, last_message, options, set_capture, set_options,
+    set_timing,
 };
 pub use sanitize::Options;

@@ -6,7 +6,7 @@
 //! access of scalar memory touches lines of the scalar cache, 64 bytes.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hk_types::FaultReport;
 
@@ -200,18 +200,144 @@ pub fn launches<T>(choose: Choose, f: impl FnOnce() -> T) -> (T, Vec<Traced>) {
     (result, launches)
 }
 
-#[derive(Default)]
+/// A model of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// Chooses the workgroups that it wants to be traced.
+    pub choose: Choose,
+    /// Seconds that a launch takes, by what these did; else why nobody knows.
+    pub seconds: fn(&Traced) -> Result<f64, String>,
+}
+
+static MODEL: OnceLock<Model> = OnceLock::new();
+
+/// Gives the model by which launches are timed where [`set_timing`](crate::set_timing) asks for it. The
+/// first one stays.
+pub fn set_model(model: Model) {
+    MODEL.get_or_init(|| model);
+}
+
+pub(crate) fn model() -> Option<Model> {
+    MODEL.get().copied()
+}
+
+/// Traces some workgroups of a launch that is executed as a whole.
+#[derive(Debug)]
+pub struct Meanwhile {
+    chosen: Vec<u64>,
+    tracer: Tracer,
+}
+
+impl PartialEq for Meanwhile {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Meanwhile {}
+
+impl Meanwhile {
+    pub(crate) fn new(model: Model, dispatch: &Dispatch) -> Self {
+        let count = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+        Self { chosen: (model.choose)(count, dispatch.product), tracer: Tracer::default() }
+    }
+
+    /// What watches the launch, together with somebody else.
+    pub(crate) fn beside<'a>(&'a self, other: Option<&'a dyn Observer>) -> Beside<'a> {
+        Beside { trace: self, other }
+    }
+
+    /// What the workgroups did, in the order in which they were chosen.
+    pub(crate) fn take(&self) -> Vec<GroupTrace> {
+        let mut found = self.tracer.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut groups = std::mem::take(&mut *found);
+        groups.sort_by_key(|trace| self.chosen.iter().position(|&group| group == trace.group));
+        groups
+    }
+}
+
+/// [`Meanwhile`] and another observer of the same launch.
+pub(crate) struct Beside<'a> {
+    trace: &'a Meanwhile,
+    other: Option<&'a dyn Observer>,
+}
+
+impl Observer for Beside<'_> {
+    fn group(&self, waves: usize) -> Box<dyn GroupObserver + '_> {
+        Box::new(GroupBeside {
+            chosen: &self.trace.chosen,
+            tracer: self.trace.tracer.of(waves),
+            is_chosen: false,
+            other: self.other.map(|other| other.group(waves)),
+        })
+    }
+}
+
+struct GroupBeside<'a> {
+    chosen: &'a [u64],
+    tracer: GroupTracer<'a>,
+    is_chosen: bool,
+    other: Option<Box<dyn GroupObserver + 'a>>,
+}
+
+impl GroupObserver for GroupBeside<'_> {
+    fn begin(&mut self, group: u64, waves: &[Wave<'_>]) {
+        self.is_chosen = self.chosen.contains(&group);
+        if self.is_chosen {
+            self.tracer.begin(group, waves);
+        }
+        if let Some(other) = &mut self.other {
+            other.begin(group, waves);
+        }
+    }
+
+    fn before(&mut self, wave: &Wave<'_>, index: usize) -> bool {
+        if self.is_chosen {
+            self.tracer.before(wave, index);
+        }
+        self.other.as_mut().is_some_and(|other| other.before(wave, index))
+    }
+
+    fn after(&mut self, wave: &Wave<'_>, index: usize) {
+        if let Some(other) = &mut self.other {
+            other.after(wave, index);
+        }
+    }
+
+    fn barrier(&mut self, arrived: u64, ended: u64) {
+        if let Some(other) = &mut self.other {
+            other.barrier(arrived, ended);
+        }
+    }
+
+    fn end(&mut self) {
+        if self.is_chosen {
+            self.tracer.end();
+        }
+        if let Some(other) = &mut self.other {
+            other.end();
+        }
+    }
+}
+
+#[derive(Debug, Default)]
 struct Tracer(Mutex<Vec<GroupTrace>>);
 
-impl Observer for Tracer {
-    fn group(&self, waves: usize) -> Box<dyn GroupObserver + '_> {
-        Box::new(GroupTracer {
+impl Tracer {
+    fn of(&self, waves: usize) -> GroupTracer<'_> {
+        GroupTracer {
             tracer: self,
             trace: GroupTrace { group: 0, waves: vec![WaveTrace::default(); waves] },
             reach: Reach::new(),
             banks: Banks::new(),
             insts: Vec::new(),
-        })
+        }
+    }
+}
+
+impl Observer for Tracer {
+    fn group(&self, waves: usize) -> Box<dyn GroupObserver + '_> {
+        Box::new(self.of(waves))
     }
 }
 

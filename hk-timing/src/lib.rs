@@ -20,9 +20,12 @@ mod parameters;
 mod predict;
 mod unit;
 
+use hk_sim::Product;
+use hk_sim::trace::{Model, Traced, set_model};
+
 pub use parameters::Parameters;
-pub use predict::{Limit, Prediction, Stalls, predict, sample};
-pub use unit::Reason;
+pub use predict::{Limit, Prediction, Stalls, Timeline, predict, sample, timeline};
+pub use unit::{Activity, Reason, Span, WaveLine};
 
 /// Why there is no prediction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -83,4 +86,24 @@ pub enum Error {
     /// Waves wait for each other without end.
     #[error("no wave can go on")]
     Stuck,
+}
+
+/// Gives this model to the simulator, so that with `HIPKITTENS_SIM_TIMING=1`, or
+/// [`hk_sim::set_timing`], events of simulated devices are of its time. As for [`predict`] with `warm`, the
+/// MALL holds what it can before each launch. The command `hipkittens`, and the HIP library that
+/// `hipkittens run` gives programs, have it from the start.
+///
+/// Where there is no prediction of a launch, events around it have no time: `hipEventElapsedTime` returns
+/// `hipErrorNotSupported`, and the reason is on standard error.
+pub fn install() {
+    fn seconds(traced: &Traced) -> Result<f64, String> {
+        let Traced { dispatch, groups } = traced;
+        let by = Parameters::of(dispatch.product).map_err(|error| error.to_string())?;
+        let count = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+        let neighbours = sample(count, dispatch.product).1;
+        let prediction = predict(dispatch, groups, neighbours, true, &by);
+        prediction.map(|of| of.seconds).map_err(|error| error.to_string())
+    }
+    let choose = |groups, product: &Product| sample(groups, product).0;
+    set_model(Model { choose, seconds });
 }

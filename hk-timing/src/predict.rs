@@ -7,7 +7,7 @@ use hk_sim::{Product, occupancy};
 
 use crate::clock::{Load, clock};
 use crate::memory::{Back, Shares};
-use crate::unit::{Done, Reason, Supply, Unit};
+use crate::unit::{Done, Reason, Supply, Unit, WaveLine};
 use crate::{Error, Parameters};
 
 /// Wave-instructions that are timed in one round; workgroups beyond are extrapolated.
@@ -161,60 +161,116 @@ pub fn predict(
     warm: bool,
     by: &Parameters,
 ) -> Result<Prediction, Error> {
-    let product = dispatch.product;
-    let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
-    let longest = traces.iter().map(steps).max().filter(|_| groups != 0).ok_or(Error::NoGroups)?;
-    if longest > MOST_STEPS {
-        return Err(Error::TooLong { found: longest, limit: MOST_STEPS });
-    }
-    let block: u32 = dispatch.block.iter().product();
-    let (vgprs, lds) = (dispatch.setup.vgprs + dispatch.setup.agprs, dispatch.lds_bytes);
-    let resident = occupancy(product.arch, vgprs, lds, block).workgroups;
-    if resident == 0 {
-        return Err(Error::DoesNotFit { block, vgprs, lds });
-    }
-    let units = u64::from(product.compute_units);
-    let xcds = f64::from(product.xcds);
-    let active = groups.min(units);
-    let per_xcd = active.div_ceil(u64::from(product.xcds)) as f64;
-    let per_unit = groups.div_ceil(units);
-    let at_once = (per_xcd * f64::from(resident)).min((groups as f64 / xcds).ceil());
-    let shares = Shares::of(dispatch, traces, neighbours, groups, at_once, warm, by);
-    let waves = f64::from(block.div_ceil(64));
-    // The launcher of an XCD goes round its units.
-    let interval = waves * per_xcd / by.wave_launch;
+    Settled::of(dispatch, traces, neighbours, warm, by).map(|settled| settled.finish(by))
+}
 
-    let most = f64::from(product.clock_khz) / 1e6;
-    let mut ghz = most;
-    let mut found = None;
-    for round in 0..ROUNDS {
-        let back = Back::new(by, ghz, shares, active as f64, per_xcd);
-        let supply = Supply {
-            groups: per_unit,
-            resident: u64::from(resident),
-            interval,
-            turnaround: by.wave_start * ghz,
-        };
-        let timed = Timed::of(dispatch, traces, supply, &back, by)?;
-        let cycles = timed.cycles + (per_xcd - 1.0) * waves / by.wave_launch;
-        let chip = active as f64 / cycles;
-        let rate = timed.scale * timed.done.bytes[2] * chip;
-        let energies = [by.energy_bf16, by.energy_f16, by.energy_8bit, by.energy_narrow];
-        let matrix: f64 =
-            timed.done.operations.iter().zip(energies).map(|(&n, e)| n as f64 * e).sum();
-        let vector = timed.done.vector_operations as f64 * by.energy_vector;
-        let energy = timed.scale * (matrix + vector) * chip;
-        let load = Load { active: active as f64 / units as f64, bytes: rate, energy };
-        let used_ghz = ghz;
-        if round + 1 < ROUNDS {
-            let burst = if cycles / (ghz * 1e9) < BURST { by.burst } else { 1.0 };
-            ghz = clock(by, load, by.power_cap * burst, most);
+/// What the waves of a compute unit do, cycle after cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// Clock in GHz.
+    pub clock: f64,
+    /// Its first workgroups, as many as run at once.
+    pub waves: Vec<WaveLine>,
+}
+
+/// As [`predict`]: what waves do meanwhile.
+///
+/// # Errors
+/// As [`predict`].
+pub fn timeline(
+    dispatch: &Dispatch,
+    traces: &[GroupTrace],
+    neighbours: usize,
+    warm: bool,
+    by: &Parameters,
+) -> Result<Timeline, Error> {
+    let Settled { supply, back, ghz, .. } = Settled::of(dispatch, traces, neighbours, warm, by)?;
+    let supply = Supply { groups: supply.groups.min(supply.resident), ..supply };
+    let waves = Unit::new(by, &dispatch.program, back).record(traces, supply)?;
+    Ok(Timeline { clock: ghz, waves })
+}
+
+/// A launch, timed at the clock that its load leaves.
+struct Settled {
+    timed: Timed,
+    cycles: f64,
+    ghz: f64,
+    /// Compute units that work.
+    active: f64,
+    product: &'static Product,
+    supply: Supply,
+    back: Back,
+}
+
+impl Settled {
+    fn of(
+        dispatch: &Dispatch,
+        traces: &[GroupTrace],
+        neighbours: usize,
+        warm: bool,
+        by: &Parameters,
+    ) -> Result<Self, Error> {
+        let product = dispatch.product;
+        let groups: u64 = dispatch.grid.iter().map(|&n| u64::from(n)).product();
+        let longest =
+            traces.iter().map(steps).max().filter(|_| groups != 0).ok_or(Error::NoGroups)?;
+        if longest > MOST_STEPS {
+            return Err(Error::TooLong { found: longest, limit: MOST_STEPS });
         }
-        found = Some((timed, cycles, used_ghz));
+        let block: u32 = dispatch.block.iter().product();
+        let (vgprs, lds) = (dispatch.setup.vgprs + dispatch.setup.agprs, dispatch.lds_bytes);
+        let resident = occupancy(product.arch, vgprs, lds, block).workgroups;
+        if resident == 0 {
+            return Err(Error::DoesNotFit { block, vgprs, lds });
+        }
+        let units = u64::from(product.compute_units);
+        let xcds = f64::from(product.xcds);
+        let active = groups.min(units);
+        let per_xcd = active.div_ceil(u64::from(product.xcds)) as f64;
+        let per_unit = groups.div_ceil(units);
+        let at_once = (per_xcd * f64::from(resident)).min((groups as f64 / xcds).ceil());
+        let shares = Shares::of(dispatch, traces, neighbours, groups, at_once, warm, by);
+        let waves = f64::from(block.div_ceil(64));
+        // The launcher of an XCD goes round its units.
+        let interval = waves * per_xcd / by.wave_launch;
+
+        let most = f64::from(product.clock_khz) / 1e6;
+        let mut ghz = most;
+        let mut found = None;
+        for round in 0..ROUNDS {
+            let back = Back::new(by, ghz, shares, active as f64, per_xcd);
+            let supply = Supply {
+                groups: per_unit,
+                resident: u64::from(resident),
+                interval,
+                turnaround: by.wave_start * ghz,
+            };
+            let timed = Timed::of(dispatch, traces, supply, &back, by)?;
+            let cycles = timed.cycles + (per_xcd - 1.0) * waves / by.wave_launch;
+            let chip = active as f64 / cycles;
+            let rate = timed.scale * timed.done.bytes[2] * chip;
+            let energies = [by.energy_bf16, by.energy_f16, by.energy_8bit, by.energy_narrow];
+            let matrix: f64 =
+                timed.done.operations.iter().zip(energies).map(|(&n, e)| n as f64 * e).sum();
+            let vector = timed.done.vector_operations as f64 * by.energy_vector;
+            let energy = timed.scale * (matrix + vector) * chip;
+            let load = Load { active: active as f64 / units as f64, bytes: rate, energy };
+            let used_ghz = ghz;
+            if round + 1 < ROUNDS {
+                let burst = if cycles / (ghz * 1e9) < BURST { by.burst } else { 1.0 };
+                ghz = clock(by, load, by.power_cap * burst, most);
+            }
+            let (ghz, active) = (used_ghz, active as f64);
+            found = Some(Self { timed, cycles, ghz, active, product, supply, back });
+        }
+        found.ok_or(Error::NoGroups)
     }
-    let (timed, cycles, ghz) = found.ok_or(Error::NoGroups)?;
-    let seconds = cycles / (ghz * 1e9) + by.kernel_start * 1e-9;
-    Ok(finish(&timed, cycles, ghz, seconds, active as f64, product, by))
+
+    fn finish(&self, by: &Parameters) -> Prediction {
+        let Self { timed, cycles, ghz, active, product, .. } = self;
+        let seconds = cycles / (ghz * 1e9) + by.kernel_start * 1e-9;
+        finish(timed, *cycles, *ghz, seconds, *active, product, by)
+    }
 }
 
 fn steps(group: &GroupTrace) -> usize {
@@ -299,7 +355,9 @@ fn finish(
     };
     let limit = if busy[0].1 >= 0.5 {
         busy[0].0
-    } else if stall(&[Reason::Barrier]) > stall(&[Reason::VectorWait, Reason::LgkmWait]) {
+    } else if stall(&[Reason::Barrier])
+        > stall(&[Reason::VectorWait, Reason::LdsWait, Reason::ScalarWait])
+    {
         Limit::Barriers
     } else {
         Limit::Waits

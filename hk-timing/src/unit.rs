@@ -38,8 +38,10 @@ pub enum Reason {
     Fetch,
     /// `s_waitcnt` of vector memory, or its counter is full.
     VectorWait,
-    /// `s_waitcnt` of LDS and scalar memory, or its counter is full.
-    LgkmWait,
+    /// `s_waitcnt` of LDS, or its counter is full.
+    LdsWait,
+    /// `s_waitcnt` of scalar memory, or its counter is full.
+    ScalarWait,
     /// `s_barrier`.
     Barrier,
     /// The matrix unit is busy.
@@ -56,12 +58,13 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Arbitration,
         Self::Pause,
         Self::Fetch,
         Self::VectorWait,
-        Self::LgkmWait,
+        Self::LdsWait,
+        Self::ScalarWait,
         Self::Barrier,
         Self::Matrix,
         Self::Vector,
@@ -69,6 +72,53 @@ impl Reason {
         Self::VectorMemory,
         Self::ScalarMemory,
     ];
+}
+
+/// What a wave does for some cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// It issues.
+    Issue,
+    /// It waits.
+    Wait(Reason),
+    /// It waits for LDS no longer than bank conflicts of that access take.
+    Conflict,
+}
+
+/// Cycles in which a wave does one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First of them.
+    pub start: u64,
+    /// The one behind the last.
+    pub end: u64,
+    /// What it does.
+    pub activity: Activity,
+}
+
+/// What a wave does, cycle after cycle, from its start to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaveLine {
+    /// Which workgroup of the compute unit it belongs to, from 0 on.
+    pub group: usize,
+    /// Which wave of the workgroup it is.
+    pub wave: usize,
+    /// Its SIMD.
+    pub simd: usize,
+    /// Without gaps, in order.
+    pub spans: Vec<Span>,
+}
+
+impl WaveLine {
+    fn add(&mut self, start: u64, end: u64, activity: Activity) {
+        if start == end {
+            return;
+        }
+        match self.spans.last_mut().filter(|last| last.activity == activity) {
+            Some(last) => last.end = end,
+            None => self.spans.push(Span { start, end, activity }),
+        }
+    }
 }
 
 /// What a compute unit did.
@@ -116,9 +166,20 @@ pub(crate) struct Supply {
     pub(crate) turnaround: f64,
 }
 
+/// What `lgkmcnt` counts.
+#[derive(Clone, Copy)]
+struct Outstanding {
+    end: u64,
+    reason: Reason,
+    /// Cycles of bank conflicts.
+    conflicts: u64,
+}
+
 struct Wave<'a> {
     trace: &'a WaveTrace,
     group: usize,
+    /// Place in the timeline.
+    line: usize,
     simd: usize,
     step: usize,
     access: usize,
@@ -128,9 +189,11 @@ struct Wave<'a> {
     /// Until when it waits, and why.
     until: u64,
     reason: Reason,
+    /// How many of the cycles in which it waits for LDS are by conflicts.
+    conflicts: u64,
     priority: u8,
     vector: VecDeque<u64>,
-    lgkm: Vec<u64>,
+    lgkm: Vec<Outstanding>,
     at_barrier: bool,
     ended: bool,
 }
@@ -181,6 +244,8 @@ pub(crate) struct Unit<'a> {
     /// When lines of code are there.
     code: HashMap<u64, u64>,
     done: Done,
+    /// What each wave does, if that is wanted.
+    timeline: Option<Vec<WaveLine>>,
 }
 
 impl<'a> Unit<'a> {
@@ -205,7 +270,22 @@ impl<'a> Unit<'a> {
             scalar_lines: HashSet::new(),
             code: HashMap::new(),
             done: Done::default(),
+            timeline: None,
         }
+    }
+
+    /// As [`Unit::run`], with what each wave does.
+    ///
+    /// # Errors
+    /// As [`Unit::run`].
+    pub(crate) fn record(
+        mut self,
+        traces: &'a [GroupTrace],
+        supply: Supply,
+    ) -> Result<Vec<WaveLine>, Error> {
+        self.timeline = Some(Vec::new());
+        self.go(traces, supply)?;
+        Ok(self.timeline.unwrap_or_default())
     }
 
     /// Times workgroups that do what `traces` did, in turns.
@@ -213,6 +293,11 @@ impl<'a> Unit<'a> {
     /// # Errors
     /// [`Error::Instruction`], [`Error::Stuck`].
     pub(crate) fn run(mut self, traces: &'a [GroupTrace], supply: Supply) -> Result<Done, Error> {
+        self.go(traces, supply)?;
+        Ok(self.done)
+    }
+
+    fn go(&mut self, traces: &'a [GroupTrace], supply: Supply) -> Result<(), Error> {
         let mut launched = 0;
         let mut next_launch = 0.0_f64;
         // When slots become free.
@@ -256,23 +341,30 @@ impl<'a> Unit<'a> {
         self.done.cycles = written;
         self.done.bytes = self.back.bytes;
         self.done.servers = servers.map(|server| server.busy());
-        Ok(self.done)
+        Ok(())
     }
 
     /// Starts a workgroup.
     fn start(&mut self, trace: &'a GroupTrace, at: u64, number: u64) -> Result<usize, Error> {
         let group = self.groups.len();
         for (index, trace) in trace.waves.iter().enumerate() {
+            let simd = (index + number as usize) % SIMDS;
+            let line = self.timeline.as_mut().map_or(0, |lines| {
+                lines.push(WaveLine { group, wave: index, simd, spans: Vec::new() });
+                lines.len() - 1
+            });
             let mut wave = Wave {
                 trace,
                 group,
-                simd: (index + number as usize) % SIMDS,
+                line,
+                simd,
                 step: 0,
                 access: 0,
                 started: at,
                 free: at,
                 until: at,
                 reason: Reason::Arbitration,
+                conflicts: 0,
                 priority: 0,
                 vector: VecDeque::new(),
                 lgkm: Vec::new(),
@@ -350,11 +442,11 @@ impl<'a> Unit<'a> {
             }
         }
         if wave.lgkm.len() > lgkm {
-            let mut ends = wave.lgkm.clone();
-            ends.sort_unstable();
-            let there = ends[ends.len() - lgkm - 1];
-            if there > wave.until {
-                (wave.until, wave.reason) = (there, Reason::LgkmWait);
+            let mut waited = wave.lgkm.clone();
+            waited.sort_by_key(|of| of.end);
+            let of = waited[waited.len() - lgkm - 1];
+            if of.end > wave.until {
+                (wave.until, wave.reason, wave.conflicts) = (of.end, of.reason, of.conflicts);
             }
         }
         Ok(())
@@ -444,6 +536,14 @@ impl<'a> Unit<'a> {
         let waited = self.waited(&wave, now, lost);
         self.done.stalls[reason as usize] += waited;
         self.done.stalls[Reason::Arbitration as usize] += lost - waited;
+        if let Some(lines) = &mut self.timeline {
+            let (line, until) = (&mut lines[wave.line], wave.free + waited);
+            let by_conflicts =
+                if reason == Reason::LdsWait { wave.conflicts.min(waited) } else { 0 };
+            line.add(wave.free, until - by_conflicts, Activity::Wait(reason));
+            line.add(until - by_conflicts, until, Activity::Conflict);
+            line.add(until, now, Activity::Wait(Reason::Arbitration));
+        }
         self.done.issued += 1;
         let mut slot = SLOT;
         let simd = wave.simd;
@@ -512,6 +612,9 @@ impl<'a> Unit<'a> {
             | Kind::Wait { .. }
             | Kind::Internal => {}
         }
+        if let Some(lines) = &mut self.timeline {
+            lines[wave.line].add(now, now + slot, Activity::Issue);
+        }
         wave.free = now + slot;
         wave.until = wave.until.max(wave.free);
         self.done.issue_cycles += slot;
@@ -559,14 +662,16 @@ impl<'a> Unit<'a> {
         match access.counter {
             Counter::Scalar => {
                 let latency = self.scalar_access(wave, access, now);
-                wave.lgkm.retain(|end| *end > now);
-                wave.lgkm.push(latency);
+                wave.lgkm.retain(|of| of.end > now);
+                let reason = Reason::ScalarWait;
+                wave.lgkm.push(Outstanding { end: latency, reason, conflicts: 0 });
             }
             Counter::Lds => {
                 let end = self.lds(wave.simd / 2, access, now);
-                wave.lgkm.retain(|end| *end > now);
-                let last = wave.lgkm.iter().max().copied().unwrap_or(0);
-                wave.lgkm.push(end.max(last));
+                wave.lgkm.retain(|of| of.end > now);
+                let end = wave.lgkm.iter().map(|of| of.end).fold(end, u64::max);
+                let conflicts = u64::from(access.lds_conflicts);
+                wave.lgkm.push(Outstanding { end, reason: Reason::LdsWait, conflicts });
             }
             Counter::Vector | Counter::Flat => {
                 let bypass = kind == Kind::VectorMemory { bypass: true };
@@ -582,7 +687,7 @@ impl<'a> Unit<'a> {
                 let end = end.max(wave.vector.back().copied().unwrap_or(0));
                 wave.vector.push_back(end);
                 if access.counter == Counter::Flat {
-                    wave.lgkm.push(end);
+                    wave.lgkm.push(Outstanding { end, reason: Reason::VectorWait, conflicts: 0 });
                 }
             }
         }
@@ -704,6 +809,7 @@ impl Wave<'_> {
         Self {
             trace: &NOTHING,
             group: 0,
+            line: 0,
             simd: 0,
             step: 0,
             access: 0,
@@ -711,6 +817,7 @@ impl Wave<'_> {
             free: 0,
             until: NEVER,
             reason: Reason::Arbitration,
+            conflicts: 0,
             priority: 0,
             vector: VecDeque::new(),
             lgkm: Vec::new(),

@@ -7,7 +7,9 @@ use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup};
 use hk_sim::mem::{Memory, RegionKind, Request};
 use hk_sim::trace::{GroupTrace, trace};
 use hk_sim::{PRODUCTS, Product};
-use hk_timing::{Limit, Parameters, Prediction, Reason, predict, sample};
+use hk_timing::{
+    Activity, Limit, Parameters, Prediction, Reason, Timeline, WaveLine, predict, sample, timeline,
+};
 
 /// Address of the code: far from everything else.
 const BASE: u64 = 0x1000_0000;
@@ -49,6 +51,15 @@ impl Kernel {
 
     /// What the sampled workgroups do, and what the model says of the launch.
     fn run(&self) -> (Vec<GroupTrace>, Prediction) {
+        let (traces, prediction, _) = self.all();
+        (traces, prediction)
+    }
+
+    fn timeline(&self) -> Timeline {
+        self.all().2
+    }
+
+    fn all(&self) -> (Vec<GroupTrace>, Prediction, Timeline) {
         let source = format!("{}\ns_endpgm\n", self.body);
         let code = assemble(&source, self.product.arch).expect("it assembles");
         let words = code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
@@ -92,13 +103,14 @@ impl Kernel {
         let mut traces = trace(&dispatch, &options, &chosen).expect("it runs");
         let by = Parameters::of(self.product).expect("the set is whole");
         let prediction = predict(&dispatch, &traces, neighbours, self.warm, &by).expect("it ends");
+        let line = timeline(&dispatch, &traces, neighbours, self.warm, &by).expect("it ends");
         // Addresses differ from run to run.
         for trace in &mut traces {
             for wave in &mut trace.waves {
                 wave.lines.iter_mut().for_each(|line| line.number -= buffer / 128);
             }
         }
-        (traces, prediction)
+        (traces, prediction, line)
     }
 
     fn predict(&self) -> Prediction {
@@ -308,6 +320,59 @@ fn cycles_of_waves_are_issue_and_stalls() {
         assert_eq!(stalls.issue + lost, stalls.total, "{stalls:?}");
         assert_eq!(stalls.reasons.len(), Reason::ALL.len());
     }
+}
+
+/// Cycles of a wave by what it does.
+fn cycles_of(wave: &WaveLine, activity: Activity) -> u64 {
+    let spans = wave.spans.iter().filter(|span| span.activity == activity);
+    spans.map(|span| span.end - span.start).sum()
+}
+
+#[test]
+fn a_timeline_says_what_each_wave_waits_for() {
+    // One workgroup, so that everything is in the timeline.
+    for (body, reason) in [
+        ("s_barrier\n", Reason::Pause),
+        ("s_load_dwordx2 s[4:5], s[0:1], 0\ns_waitcnt lgkmcnt(0)\n", Reason::ScalarWait),
+        ("ds_read_b32 v20, v8\ns_waitcnt lgkmcnt(0)\n", Reason::LdsWait),
+        (
+            "v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[8:9], v[16:31]\n\
+             v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[8:9], v[16:31]\n",
+            Reason::Matrix,
+        ),
+    ] {
+        let kernel = Kernel::new("mi300x", repeated(&zeros(), body, 20)).groups(1, 8);
+        let kernel = Kernel { lds: 4096, ..kernel };
+        let (stalls, line) = (kernel.predict().stalls, kernel.timeline());
+        assert_eq!(line.waves.len(), 8);
+        let mut found = 0;
+        for wave in &line.waves {
+            // Without gaps.
+            assert!(wave.spans.windows(2).all(|two| two[0].end == two[1].start), "{wave:?}");
+            assert!(wave.spans.iter().all(|span| span.start < span.end), "{wave:?}");
+            found += cycles_of(wave, Activity::Wait(reason));
+        }
+        // The same cycles as those of the prediction, by every reason.
+        let of = |activity| line.waves.iter().map(|wave| cycles_of(wave, activity)).sum::<u64>();
+        assert_eq!(of(Activity::Issue), stalls.issue);
+        for (reason, cycles) in stalls.reasons {
+            let conflicts = if reason == Reason::LdsWait { of(Activity::Conflict) } else { 0 };
+            assert_eq!(of(Activity::Wait(reason)) + conflicts, cycles, "{reason:?}");
+        }
+        assert!(found > 0, "{body}: no wave waits for {reason:?}");
+    }
+}
+
+#[test]
+fn a_timeline_tells_conflicts_from_other_waits() {
+    let conflicts = |stride| {
+        let step = "ds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n".repeat(8);
+        let kernel = Kernel::new("mi300x", repeated(&lds_address(stride), &step, 10));
+        let line = Kernel { lds: 1 << 15, ..kernel }.timeline();
+        line.waves.iter().map(|wave| cycles_of(wave, Activity::Conflict)).sum::<u64>()
+    };
+    // 31 more dwords of a bank in each of two phases.
+    assert_eq!([conflicts(4), conflicts(128)], [0, 80 * 62]);
 }
 
 #[test]

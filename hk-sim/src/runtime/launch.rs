@@ -18,7 +18,7 @@ use crate::exec::{self, Dispatch};
 use crate::mem::{Mapping, PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
 use crate::sanitize::{self, Kind, Notes, Options, SourceLines};
-use crate::trace::{self, Traces};
+use crate::trace::{self, Meanwhile, Traced, Traces};
 
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
@@ -261,7 +261,19 @@ impl Launch {
         let recording = runtime().capture_folder().and_then(|folder| {
             Recording::new(&folder, &self.function, self.shape, &self.kernarg, product)
         });
+        let timing = worker.time.as_ref().map(|_| trace::model());
+        options.trace = timing.flatten().map(|model| Arc::new(Meanwhile::new(model, &dispatch)));
         self.run(worker, &dispatch, &options, &snapshot)?;
+        if let Some(time) = &mut worker.time {
+            let model = timing.flatten().zip(options.trace.take());
+            let seconds = model.map_or_else(
+                || Err("no model of time is there; hk_timing::install() gives one".to_owned()),
+                |(model, trace)| (model.seconds)(&Traced { groups: trace.take(), dispatch }),
+            );
+            let about = |why| format!("{}: {why}", kernel.name);
+            let seconds = seconds.map_err(about).inspect_err(|why| eprintln!("hk-sim: {why}"));
+            time.pass(seconds);
+        }
         if let Some(recording) = recording {
             recording.finish();
         }

@@ -14,6 +14,7 @@ mod pool;
 mod record;
 mod state;
 mod stream;
+mod time;
 mod user_object;
 mod value;
 
@@ -36,7 +37,9 @@ pub(crate) use state::{
     capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,
     push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error,
 };
-pub use state::{device_ordinal, last_fault, last_message, options, set_capture, set_options};
+pub use state::{
+    device_ordinal, last_fault, last_message, options, set_capture, set_options, set_timing,
+};
 pub(crate) use stream::{Job, Marker, Stream, StreamKind, Worker};
 pub(crate) use user_object::UserObject;
 pub(crate) use value::{Action, Compare, ValueOp};

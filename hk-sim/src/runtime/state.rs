@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hk_types::FaultReport;
@@ -85,6 +86,8 @@ pub(crate) struct Runtime {
     options: Mutex<Options>,
     /// Where launches are captured.
     capture_folder: Mutex<Option<PathBuf>>,
+    /// Whether launches are timed by the model.
+    timing: AtomicBool,
 }
 
 /// The runtime, initialised by whoever asks first.
@@ -108,6 +111,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
             options: Mutex::new(options),
             capture_folder: Mutex::new(capture_folder_from_environment()),
+            timing: AtomicBool::new(crate::environment::timing()),
         }
     })
 }
@@ -135,6 +139,17 @@ pub fn set_options(options: impl Into<Options>) {
     watch(options.sanitize);
     runtime().follow_order(options.sanitize.has(Kind::Race));
     *runtime().lock_options() = options;
+}
+
+/// Whether launches are timed from now on by the model that [`trace::set_model`](crate::trace::set_model)
+/// gave, so that events are of its time. They are executed as without, more slowly. Initially as
+/// `HIPKITTENS_SIM_TIMING` says.
+///
+/// Work goes on in a stream when what it waits for has ended, and what the host submits begins when what
+/// the host has waited for has ended. Launches take the time of the model, nodes of graphs one after the
+/// other; copies, fills and functions of the host take none.
+pub fn set_timing(on: bool) {
+    runtime().timing.store(on, Ordering::Relaxed);
 }
 
 /// The folder into which launches are captured from now on, or none. Initially that of
@@ -198,6 +213,11 @@ impl Runtime {
 
     pub(crate) fn options(&self) -> Options {
         self.lock_options().clone()
+    }
+
+    /// Whether launches are timed by the model.
+    pub(crate) fn is_timing(&self) -> bool {
+        self.timing.load(Ordering::Relaxed)
     }
 
     /// The order of operations, where races are looked for.

@@ -10,6 +10,7 @@ use super::capture::Capture;
 use super::error::{HipError, HipResult};
 use super::launch::Arena;
 use super::order::{Clock, Point, Running, Stamp, StreamName, What};
+use super::time::{ModelTime, Reached};
 use crate::exec::Count;
 use crate::mem::Region;
 use crate::sanitize::Footprint;
@@ -27,6 +28,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) arena: &'a mut Arena,
     /// Where the work stands among all other, if somebody wants to know.
     running: Option<Running>,
+    /// Time of the model, if launches are to be timed.
+    pub(crate) time: Option<ModelTime>,
 }
 
 impl Worker<'_> {
@@ -95,6 +98,8 @@ struct Item {
     after: Vec<Marker>,
     job: Job,
     point: Option<Arc<Point>>,
+    /// When the host submitted it, and where to put the time at its end, if launches are to be timed.
+    time: Option<(ModelTime, Reached)>,
 }
 
 #[derive(Default)]
@@ -105,6 +110,7 @@ struct State {
     done: u64,
     /// The last item that was submitted.
     point: Option<Arc<Point>>,
+    time: Option<Reached>,
     /// First failure since the last synchronising call.
     failure: Option<Failure>,
     started: bool,
@@ -131,6 +137,7 @@ pub(crate) struct Marker {
     shared: Arc<Shared>,
     number: u64,
     point: Option<Arc<Point>>,
+    time: Option<Reached>,
 }
 
 impl Marker {
@@ -159,6 +166,14 @@ impl Marker {
         if let Some(point) = &self.point {
             point.learn();
         }
+        if let Some(time) = self.time() {
+            time.tell_host();
+        }
+    }
+
+    /// Time of the model there, once it is reached, if launches are timed.
+    fn time(&self) -> Option<&ModelTime> {
+        self.time.as_ref()?.get()
     }
 
     /// First failure of the stream since the last call of this.
@@ -227,7 +242,9 @@ impl Stream {
     /// Appends work that begins once the work before it and `after` are done.
     pub(crate) fn submit(&self, mut after: Vec<Marker>, job: Job) -> HipResult<Marker> {
         let order = super::runtime().order();
-        after.retain(|marker| order.is_some() || !marker.is_reached());
+        let time = super::runtime().is_timing().then(|| (ModelTime::of_host(), Reached::default()));
+        let is_wanted = order.is_some() || time.is_some();
+        after.retain(|marker| is_wanted || !marker.is_reached());
         let mut state = self.shared.state();
         if !state.started {
             self.start()?;
@@ -237,10 +254,12 @@ impl Stream {
         let number = state.submitted;
         let stamp = Stamp { lane: self.lane, number };
         let point = order.map(|order| order.submit(self.name(), stamp));
-        state.queue.push_back(Item { after, job, point: point.clone() });
+        let reached = time.as_ref().map(|(_, reached)| Arc::clone(reached));
+        state.queue.push_back(Item { after, job, point: point.clone(), time });
         state.point.clone_from(&point);
+        state.time.clone_from(&reached);
         self.shared.changed.notify_all();
-        Ok(Marker { shared: Arc::clone(&self.shared), number, point })
+        Ok(Marker { shared: Arc::clone(&self.shared), number, point, time: reached })
     }
 
     fn start(&self) -> HipResult {
@@ -256,8 +275,8 @@ impl Stream {
     /// Everything submitted so far.
     pub(crate) fn marker(&self) -> Marker {
         let state = self.shared.state();
-        let (number, point) = (state.submitted, state.point.clone());
-        Marker { shared: Arc::clone(&self.shared), number, point }
+        let (number, point, time) = (state.submitted, state.point.clone(), state.time.clone());
+        Marker { shared: Arc::clone(&self.shared), number, point, time }
     }
 
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
@@ -284,6 +303,7 @@ impl Drop for Stream {
 fn work(shared: &Shared, device: usize) {
     let mut arena = Arena::new(device);
     let mut known = Clock::default();
+    let mut now = ModelTime::default();
     let mut state = shared.state();
     loop {
         let Some(item) = state.queue.pop_front() else {
@@ -299,13 +319,23 @@ fn work(shared: &Shared, device: usize) {
         }
         let after = item.after.iter().filter_map(|marker| marker.point.as_deref());
         let running = item.point.as_ref().map(|point| point.begin(known.clone(), after));
-        let mut worker = Worker { arena: &mut arena, running };
+        let time = item.time.as_ref().map(|(submitted, _)| {
+            let mut time = std::mem::take(&mut now);
+            time.wait_for(submitted);
+            item.after.iter().filter_map(Marker::time).for_each(|other| time.wait_for(other));
+            time
+        });
+        let mut worker = Worker { arena: &mut arena, running, time };
         let working = Count::work();
         let result =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (item.job)(&mut worker)));
         drop(working);
         if let Some(running) = worker.running {
             known = running.end();
+        }
+        if let Some((time, (_, reached))) = worker.time.zip(item.time.as_ref()) {
+            reached.get_or_init(|| time.clone());
+            now = time;
         }
         // What the job holds, allocations for one, is released before it counts as done.
         drop(item);

@@ -14,6 +14,7 @@ use super::{Checks, Finding, Footprint, Kind, Other, Severity, publish};
 use crate::counters::Recorder;
 use crate::exec::{self, Dispatch, ExecOptions, GroupObserver, Observer, RunStats};
 use crate::mem::{Mapping, Written, nearest};
+use crate::trace::Meanwhile;
 
 /// Findings of each kind that a launch keeps; one defect rarely needs more than a few. Each kind has
 /// a room of its own, and so have its notes, so that what there is much of does not hide the rest.
@@ -32,6 +33,8 @@ pub struct Options {
     pub audit: Option<Arc<Audit>>,
     /// Where what the launch does is counted.
     pub recorder: Option<Arc<Recorder>>,
+    /// Where some workgroups are traced meanwhile.
+    pub trace: Option<Arc<Meanwhile>>,
 }
 
 impl Default for Options {
@@ -43,7 +46,14 @@ impl Default for Options {
 /// With nothing looked at.
 impl From<ExecOptions> for Options {
     fn from(exec: ExecOptions) -> Self {
-        Self { exec, sanitize: Checks::NONE, publish: true, audit: None, recorder: None }
+        Self {
+            exec,
+            sanitize: Checks::NONE,
+            publish: true,
+            audit: None,
+            recorder: None,
+            trace: None,
+        }
     }
 }
 
@@ -66,7 +76,9 @@ pub fn run(
     options: &Options,
 ) -> Result<RunStats, Box<FaultReport>> {
     if !options.observe() {
-        return exec::run(dispatch, &options.exec);
+        let trace = options.trace.as_ref().map(|trace| trace.beside(None));
+        let observer = trace.as_ref().map(|trace| trace as &dyn Observer);
+        return exec::run_observed(dispatch, &options.exec, observer);
     }
     check(dispatch, notes, options).settle(options.publish)
 }
@@ -102,7 +114,12 @@ impl Checked {
 /// Executes a launch to its end with the checks of [`Options::sanitize`].
 pub fn check(dispatch: &Dispatch, notes: &Notes, options: &Options) -> Checked {
     let launch = Launch::new(dispatch, notes, options);
-    let outcome = exec::run_observed(dispatch, &options.exec, Some(&launch));
+    let outcome = match &options.trace {
+        None => exec::run_observed(dispatch, &options.exec, Some(&launch)),
+        Some(trace) => {
+            exec::run_observed(dispatch, &options.exec, Some(&trace.beside(Some(&launch))))
+        }
+    };
     let (findings, footprint) = launch.finish();
     Checked { outcome, findings, footprint }
 }

@@ -1,6 +1,7 @@
 //! `hipkittens bench`: how long ops take, by the model of `hk-timing` on simulated devices, by events on
 //! GPUs.
 
+mod draw;
 mod problems;
 mod roofline;
 
@@ -15,12 +16,12 @@ use clap::Args;
 use hk_core::{Device, Stream};
 use hk_sim::Product;
 use hk_sim::trace::{Traced, launches};
-use hk_timing::{Parameters, Prediction, predict, sample};
+use hk_timing::{Parameters, Prediction, Timeline, predict, sample, timeline};
 use serde_json::{Value, json};
 
 use crate::check;
 
-use problems::{Launch, Problem, Published, captured, problems};
+use problems::{Family, Launch, Problem, Published, captured, families};
 use roofline::{Point, roofline};
 
 /// What `hipkittens bench` is asked to do.
@@ -29,6 +30,10 @@ pub(crate) struct Request {
     /// Time only problems whose op and shape contain this text, such as `gemm` or `8192`; --list prints
     /// all.
     filter: Option<String>,
+    /// Sizes of the problem instead of those listed: as 8192x4096x512 in the order of the op, or by names as
+    /// m=8192,n=4096,k=512; a wrong one is answered by what the op takes. FILTER names the op.
+    #[arg(long, value_name = "SIZES", conflicts_with = "capture")]
+    shape: Option<String>,
     /// Device, such as hip:0 or sim:mi355x; may be given several times [default: a simulated chip of
     /// each architecture that there are kernels for]
     #[arg(long, value_name = "NAME")]
@@ -44,8 +49,10 @@ pub(crate) struct Request {
     /// there. They are of any HIP program: `hipkittens run --capture DIR -- PROGRAM`.
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
-    /// Draw the problems on the rooflines of the devices, into this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "capture")]
+    /// Draw a picture into this file: of one problem, or captured launch, on one simulated device, what the
+    /// waves of a compute unit do cycle after cycle in its longest kernel; of others, where they are on the
+    /// rooflines of the devices.
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
     svg: Option<PathBuf>,
 }
 
@@ -55,11 +62,15 @@ pub(crate) struct Request {
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
-    let mut problems = match &request.capture {
-        Some(folder) => captured(folder)?,
-        None => problems(),
+    let mut problems = match (&request.capture, &request.shape) {
+        (Some(folder), _) => captured(folder)?,
+        (None, Some(shape)) => {
+            let families = families().into_iter().filter(|family| family.matches(filter));
+            families.map(|family| family.shaped(shape)).collect::<Result<_, _>>()?
+        }
+        (None, None) => families().into_iter().flat_map(Family::problems).collect(),
     };
-    problems.retain(|problem| problem.title().contains(filter));
+    problems.retain(|problem| request.shape.is_some() || problem.title().contains(filter));
     if problems.is_empty() {
         return Err(format!("no problem matches `{filter}`; --list prints all").into());
     }
@@ -83,17 +94,28 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             return Err("no device is of an architecture of the captured launches".into());
         }
     }
+    let fits =
+        |problem: &Problem, device: &Device| problem.arch.is_none_or(|arch| arch == device.arch());
+    let timed = problems.iter().map(|of| devices.iter().filter(|on| fits(of, on)).count());
+    let is_one = timed.sum::<usize>() == 1 && devices.iter().all(Device::is_simulated);
+    if request.svg.is_some() && request.capture.is_some() && !is_one {
+        return Err(
+            "--svg draws one captured launch on one device; nobody knows the rooflines of \
+                    others: FILTER and --device choose"
+                .into(),
+        );
+    }
     if !request.json && devices.iter().any(Device::is_simulated) {
         write!(out, "{MODEL}")?;
     }
-    let (mut hashes, mut points) = (Vec::new(), Vec::new());
+    let (mut hashes, mut points, mut picture) = (Vec::new(), Vec::new(), None);
     for (number, problem) in problems.iter().enumerate() {
         if !request.json {
             writeln!(out, "{}", problem.title())?;
         }
-        let fits = |device: &Device| problem.arch.is_none_or(|arch| arch == device.arch());
-        for (at, device) in devices.iter().enumerate().filter(|(_, device)| fits(device)) {
-            let time = Time::of(problem, device)?;
+        let fitting = devices.iter().enumerate().filter(|(_, device)| fits(problem, device));
+        for (at, device) in fitting {
+            let time = Time::of(problem, device, is_one && request.svg.is_some())?;
             if request.json {
                 writeln!(out, "{}", time.object(problem, device))?;
             } else {
@@ -102,6 +124,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             // Whoever waits sees what is there.
             out.flush()?;
             hashes.extend(time.hash(device));
+            picture = time.picture(problem, device);
             points.push(Point {
                 number: number + 1,
                 device: at,
@@ -121,7 +144,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(file) = &request.svg {
         let titles: Vec<_> = problems.iter().map(Problem::title).collect();
         let about = |error| format!("{}: {error}", file.display());
-        fs::write(file, roofline(&points, &titles, &devices)).map_err(about)?;
+        let picture = picture.unwrap_or_else(|| roofline(&points, &titles, &devices));
+        fs::write(file, picture).map_err(about)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -138,21 +162,31 @@ time. Published times are of others' kernels, measured.
 const WARM_UP: usize = 3;
 const REPEATS: usize = 20;
 
+/// A launch, by the model.
+struct Kernel {
+    name: String,
+    prediction: Prediction,
+    /// What waves do meanwhile, if it is to be drawn.
+    timeline: Option<Timeline>,
+}
+
 /// What a problem takes on a device.
 enum Time {
     /// Launches of it, by the model.
-    Model(Vec<(String, Prediction)>),
+    Model(Vec<Kernel>),
     /// Measured.
     Device(Duration),
 }
 
 impl Time {
-    fn of(problem: &Problem, device: &Device) -> Result<Self, Box<dyn Error>> {
+    fn of(problem: &Problem, device: &Device, to_draw: bool) -> Result<Self, Box<dyn Error>> {
         let about = |error| format!("{} on {device}: {error}", problem.title());
         let stream = device.new_stream()?;
         let launch = (problem.prepare)(&stream).map_err(|error| about(error.to_string()))?;
         if device.is_simulated() {
-            model(&stream, launch).map(Self::Model).map_err(|error| about(error.to_string()).into())
+            model(&stream, launch, to_draw)
+                .map(Self::Model)
+                .map_err(|error| about(error.to_string()).into())
         } else {
             measure(&stream, launch)
                 .map(Self::Device)
@@ -162,22 +196,34 @@ impl Time {
 
     fn seconds(&self) -> f64 {
         match self {
-            Self::Model(kernels) => kernels.iter().map(|(_, of)| of.seconds).sum(),
+            Self::Model(kernels) => kernels.iter().map(|of| of.prediction.seconds).sum(),
             Self::Device(time) => time.as_secs_f64(),
         }
     }
 
     /// The launch that takes longest.
-    fn longest(&self) -> Option<&Prediction> {
+    fn longest_kernel(&self) -> Option<&Kernel> {
         let Self::Model(kernels) = self else { return None };
-        let seconds = |of: &Prediction| of.seconds;
-        kernels.iter().map(|(_, of)| of).max_by(|a, b| seconds(a).total_cmp(&seconds(b)))
+        let seconds = |of: &Kernel| of.prediction.seconds;
+        kernels.iter().max_by(|a, b| seconds(a).total_cmp(&seconds(b)))
+    }
+
+    fn longest(&self) -> Option<&Prediction> {
+        self.longest_kernel().map(|of| &of.prediction)
+    }
+
+    /// What waves do in the launch that takes longest, if it is to be drawn.
+    fn picture(&self, problem: &Problem, device: &Device) -> Option<String> {
+        let Kernel { name, prediction, timeline } = self.longest_kernel()?;
+        let title = problem.title();
+        Some(draw::timeline(&title, device.name(), name, prediction, timeline.as_ref()?))
     }
 
     /// The least time by what the kernels do, as a share of their time.
     fn roofline_share(&self) -> Option<f64> {
         let Self::Model(kernels) = self else { return None };
-        Some(kernels.iter().map(|(_, of)| of.roofline).sum::<f64>() / self.seconds())
+        let roofline = kernels.iter().map(|of| of.prediction.roofline).sum::<f64>();
+        Some(roofline / self.seconds())
     }
 
     fn hash(&self, device: &Device) -> Option<(String, String)> {
@@ -224,7 +270,7 @@ impl Time {
             object["parameters"] = longest.parameters.as_str().into();
         }
         if let Self::Model(kernels) = self {
-            let kernel = |(name, of): &(String, Prediction)| {
+            let kernel = |Kernel { name, prediction: of, .. }: &Kernel| {
                 let busy = of.busy.iter().map(|(unit, share)| (unit.to_string(), json!(share)));
                 let waits = of.stalls.reasons.iter();
                 let waits = waits.map(|(reason, cycles)| {
@@ -251,7 +297,11 @@ fn micros(seconds: f64) -> String {
 }
 
 /// What the model expects of each launch.
-fn model(stream: &Stream, mut launch: Launch) -> Result<Vec<(String, Prediction)>, Box<dyn Error>> {
+fn model(
+    stream: &Stream,
+    mut launch: Launch,
+    to_draw: bool,
+) -> Result<Vec<Kernel>, Box<dyn Error>> {
     let chosen = |groups, product: &Product| sample(groups, product).0;
     let (result, traced) = launches(chosen, || launch().and_then(|()| stream.synchronize()));
     result?;
@@ -261,7 +311,9 @@ fn model(stream: &Stream, mut launch: Launch) -> Result<Vec<(String, Prediction)
         let neighbours = sample(count, dispatch.product).1;
         // Whoever publishes a time has run the kernel before.
         let prediction = predict(&dispatch, &groups, neighbours, true, &by)?;
-        Ok((dispatch.kernel, prediction))
+        let timeline =
+            to_draw.then(|| timeline(&dispatch, &groups, neighbours, true, &by)).transpose()?;
+        Ok(Kernel { name: dispatch.kernel, prediction, timeline })
     };
     traced.into_iter().map(predicted).collect()
 }
@@ -297,8 +349,8 @@ mod tests {
     fn events_around_repeated_launches_are_a_time() {
         let device = Device::open("sim:mi355x").expect("it is simulated");
         let stream = device.new_stream().expect("a stream");
-        let all = problems();
-        let problem = all.iter().find(|of| of.title() == "moe_topk bf16 4096x256, 8 of them");
+        let mut all = families().into_iter().flat_map(Family::problems);
+        let problem = all.find(|of| of.title() == "moe_topk bf16 4096x256, 8 of them");
         let problem = problem.expect("it is one of them");
         let mut launch = (problem.prepare)(&stream).expect("it is ready");
         let launched = Rc::new(Cell::new(0));

@@ -98,6 +98,7 @@ enum Command {
 const UNUSABLE: u8 = 2;
 
 fn main() -> ExitCode {
+    hk_timing::install();
     let command = Cli::parse().command;
     let problems = environment::problems();
     // The doctor reports them among the rest.

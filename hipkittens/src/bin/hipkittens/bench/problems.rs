@@ -62,10 +62,9 @@ impl Problem {
     fn new(
         op: &str,
         shape: impl Into<String>,
-        [flops, bytes]: [usize; 2],
+        [flops, bytes]: [f64; 2],
         prepare: impl Fn(&Stream) -> Result<Launch> + 'static,
     ) -> Self {
-        let (flops, bytes) = (flops as f64, bytes as f64);
         let prepare = Box::new(prepare);
         let (op, shape, published) = (op.to_owned(), shape.into(), vec![]);
         Self { op, shape, arch: None, flops, bytes, published, prepare }
@@ -136,7 +135,7 @@ pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
         let arch = captured_arch(folder)?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = folder.clone();
-        let problem = Problem::new(&name, "", [0, 0], move |stream| {
+        let problem = Problem::new(&name, "", [0.0; 2], move |stream| {
             let (folder, device) = (folder.clone(), stream.device().clone());
             Ok(Box::new(move || replay(&folder, &device).map(drop)))
         });
@@ -145,51 +144,163 @@ pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
     folders.iter().map(problem).collect()
 }
 
+/// Problems of an op that differ in their sizes alone.
+pub(super) struct Family {
+    /// Names of the sizes, and what each is a multiple of.
+    sizes: Vec<(&'static str, usize)>,
+    of: Box<dyn Fn(&[usize]) -> Problem>,
+    /// Those that are timed if no sizes are given.
+    problems: Vec<Problem>,
+}
+
+impl Family {
+    fn new<const N: usize>(
+        sizes: [(&'static str, usize); N],
+        of: impl Fn([usize; N]) -> Problem + 'static,
+    ) -> Self {
+        let of = move |given: &[usize]| {
+            let mut sizes = [1; N];
+            sizes.iter_mut().zip(given).for_each(|(size, given)| *size = *given);
+            of(sizes)
+        };
+        Self { sizes: sizes.to_vec(), of: Box::new(of), problems: Vec::new() }
+    }
+
+    /// Adds one, of whose time on some products these microseconds were published.
+    fn at<const N: usize>(
+        mut self,
+        sizes: [usize; N],
+        published: &[(&'static str, f64, &'static str)],
+    ) -> Self {
+        let problem = published.iter().fold((self.of)(&sizes), |problem, (product, time, by)| {
+            problem.published(product, *time, by)
+        });
+        self.problems.push(problem);
+        self
+    }
+
+    /// Whether the text is in the title of a problem.
+    pub(super) fn matches(&self, filter: &str) -> bool {
+        self.problems.iter().any(|problem| problem.title().contains(filter))
+    }
+
+    /// The problem of the sizes in `text`: all of them in their order, as `8192x4096x512`, or by their
+    /// names, as `m=8192,n=4096,k=512`.
+    ///
+    /// # Errors
+    /// What is expected instead.
+    pub(super) fn shaped(&self, text: &str) -> Result<Problem, String> {
+        /// So many elements fit no device; up to there nothing that is computed of sizes overflows.
+        const MOST: f64 = (1_u64 << 48) as f64;
+        let op = self.problems.first().map_or("", |problem| &problem.op);
+        let expected = |what: &str| {
+            let names: Vec<_> = self.sizes.iter().map(|(name, _)| *name).collect();
+            let named: Vec<_> = names.iter().map(|name| format!("{name}=N")).collect();
+            format!(
+                "--shape: {op} takes {}, as {} or {}; {what}, got `{text}`",
+                names.join(", "),
+                vec!["N"; names.len()].join("x"),
+                named.join(","),
+            )
+        };
+        let parts: Vec<_> = match text.contains('=') {
+            false => text.split('x').map(|size| (None, size)).collect(),
+            true => text
+                .split(',')
+                .map(|part| {
+                    part.split_once('=').map_or((None, part), |(name, size)| (Some(name), size))
+                })
+                .collect(),
+        };
+        let mut sizes = vec![None; self.sizes.len()];
+        for (place, (name, size)) in parts.into_iter().enumerate() {
+            let place = match name.map(str::trim) {
+                Some(name) => self.sizes.iter().position(|(of, _)| *of == name),
+                None if text.contains('=') => None,
+                None => Some(place).filter(|&place| place < sizes.len()),
+            };
+            let place = place.ok_or_else(|| expected("expected these sizes and no other"))?;
+            if sizes[place].is_some() {
+                return Err(expected("expected each size once"));
+            }
+            let size = size.trim().parse::<usize>().ok().filter(|&size| size != 0);
+            let size =
+                size.ok_or_else(|| expected("expected sizes that are whole and positive"))?;
+            let (name, multiple) = self.sizes[place];
+            if !size.is_multiple_of(multiple) {
+                return Err(expected(&format!(
+                    "expected a {name} that is a multiple of {multiple}"
+                )));
+            }
+            sizes[place] = Some(size);
+        }
+        let sizes: Option<Vec<_>> = sizes.into_iter().collect();
+        let sizes = sizes.ok_or_else(|| expected("expected all of the sizes"))?;
+        if sizes.iter().map(|&size| size as f64).product::<f64>() > MOST {
+            return Err(expected("expected sizes of which the product is at most 2^48"));
+        }
+        Ok((self.of)(&sizes))
+    }
+
+    /// Those that are timed if no sizes are given.
+    pub(super) fn problems(self) -> Vec<Problem> {
+        self.problems
+    }
+}
+
 /// All of them.
-pub(super) fn problems() -> Vec<Problem> {
+pub(super) fn families() -> Vec<Family> {
+    let product = |k| [("m", 1), ("n", 1), ("k", k)];
+    let rows = [("rows", 1), ("width", 1)];
+    let attention = [("batch", 1), ("tokens", 1), ("heads", 1), ("kv_heads", 1)];
     vec![
-        gemm([8192; 3]).published("mi355x", 682.7, "HipKittens").published(
-            "mi325x",
-            1399.2,
-            "hipBLASLt",
-        ),
-        gemm([4096; 3]).published("mi325x", 183.0, "hipBLASLt").published(
-            "mi355x",
-            97.3,
-            "HipKittens",
-        ),
-        gemm([2048; 3]).published("mi325x", 57.6, "HipKittens").published(
-            "mi355x",
-            25.8,
-            "HipKittens",
-        ),
-        gemm([16, 8192, 8192]),
-        gemm([1, 57_344, 8192]),
-        gemm_fp8([8192; 3]).published("mi355x", 330.4, "HipKittens"),
-        gemm_fp8([64, 7168, 4096]),
-        gemm_mxfp4([16_384, 8192, 28_672]).published("mi355x", 1325.6, "AITER"),
-        rmsnorm([32_768, 512]).published("mi350x", 11.44, "Triton"),
-        rmsnorm([65_536, 128]).published("mi325x", 21.8, "AITER"),
-        rmsnorm([16_384, 8192]),
-        layernorm([65_536, 128]).published("mi325x", 25.6, "AITER"),
-        silu_and_mul([16_384, 14_336]),
-        rope([16, 32, 4096]).published("mi325x", 329.9, "HipKittens"),
-        topk([4096, 256, 10]).published("mi325x", 39.1, "AITER"),
-        softmax([65_536, 128]).published("mi325x", 47.2, "PyTorch"),
-        softmax([4096, 8192]),
-        per_token_quant([16_384, 7168]),
-        mha([1, 2048, 64, 8], true),
-        mha([4, 8192, 64, 8], false).published("mi300x", 14_853.0, "AITER"),
-        pa_decode([64, 4096]),
-        chunk(8192),
-        solve_tril([8192, 32]),
-        moe_topk([4096, 256, 8]),
-        fused_moe([1024, 2048, 768]),
+        Family::new(product(1), gemm)
+            .at([8192; 3], &[("mi355x", 682.7, "HipKittens"), ("mi325x", 1399.2, "hipBLASLt")])
+            .at([4096; 3], &[("mi325x", 183.0, "hipBLASLt"), ("mi355x", 97.3, "HipKittens")])
+            .at([2048; 3], &[("mi325x", 57.6, "HipKittens"), ("mi355x", 25.8, "HipKittens")])
+            .at([16, 8192, 8192], &[])
+            .at([1, 57_344, 8192], &[]),
+        Family::new(product(1), gemm_fp8)
+            .at([8192; 3], &[("mi355x", 330.4, "HipKittens")])
+            .at([64, 7168, 4096], &[]),
+        Family::new(product(MX_BLOCK), gemm_mxfp4)
+            .at([16_384, 8192, 28_672], &[("mi355x", 1325.6, "AITER")]),
+        Family::new(rows, rmsnorm)
+            .at([32_768, 512], &[("mi350x", 11.44, "Triton")])
+            .at([65_536, 128], &[("mi325x", 21.8, "AITER")])
+            .at([16_384, 8192], &[]),
+        Family::new(rows, layernorm).at([65_536, 128], &[("mi325x", 25.6, "AITER")]),
+        Family::new(rows, silu_and_mul).at([16_384, 14_336], &[]),
+        Family::new([("batch", 1), ("heads", 1), ("tokens", 1)], rope)
+            .at([16, 32, 4096], &[("mi325x", 329.9, "HipKittens")]),
+        Family::new([("rows", 1), ("width", 1), ("k", 1)], topk)
+            .at([4096, 256, 10], &[("mi325x", 39.1, "AITER")]),
+        Family::new(rows, softmax)
+            .at([65_536, 128], &[("mi325x", 47.2, "PyTorch")])
+            .at([4096, 8192], &[]),
+        Family::new(rows, per_token_quant).at([16_384, 7168], &[]),
+        Family::new(attention, |sizes| mha(sizes, true)).at([1, 2048, 64, 8], &[]),
+        Family::new(attention, |sizes| mha(sizes, false))
+            .at([4, 8192, 64, 8], &[("mi300x", 14_853.0, "AITER")]),
+        Family::new([("batch", 1), ("context", PAGE)], pa_decode).at([64, 4096], &[]),
+        Family::new([("tokens", 1)], |[tokens]| chunk(tokens)).at([8192], &[]),
+        Family::new([("tokens", 1), ("heads", 1)], solve_tril).at([8192, 32], &[]),
+        Family::new([("tokens", 1), ("experts", 1), ("k", 1)], moe_topk).at([4096, 256, 8], &[]),
+        Family::new([("tokens", 1), ("hidden", 1), ("inner", 1)], fused_moe)
+            .at([1024, 2048, 768], &[]),
     ]
 }
 
+/// Elements that share a scale in the MX formats.
+const MX_BLOCK: usize = 32;
+
+/// Operations and bytes of a problem, of which both may be more than is counted exactly.
+fn amounts<const N: usize>(sizes: [usize; N], of: impl Fn([f64; N]) -> [f64; 2]) -> [f64; 2] {
+    of(sizes.map(|size| size as f64))
+}
+
 fn gemm([m, n, k]: [usize; 3]) -> Problem {
-    let amount = [2 * m * n * k, 2 * (m * k + n * k + m * n)];
+    let amount = amounts([m, n, k], |[m, n, k]| [2.0 * m * n * k, 2.0 * (m * k + n * k + m * n)]);
     Problem::new("gemm_a16w16", format!("bf16 {m}x{n}x{k}"), amount, move |stream| {
         let (x, w) = (normal::<bf16>(stream, &[m, k])?, normal::<bf16>(stream, &[n, k])?);
         let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
@@ -206,7 +317,7 @@ fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
         let options = GemmOptions::default();
         Ok(Box::new(move || gemm_a8w8_into(&x, &w, &x_scale, &w_scale, &options, &mut y)))
     }
-    let amount = [2 * m * n * k, m * k + n * k + 2 * m * n];
+    let amount = amounts([m, n, k], |[m, n, k]| [2.0 * m * n * k, m * k + n * k + 2.0 * m * n]);
     Problem::new("gemm_a8w8", format!("fp8 {m}x{n}x{k}"), amount, move |stream| {
         match stream.device().arch() {
             Arch::Gfx942 => prepare::<F8E4M3Fnuz>(stream, [m, n, k]),
@@ -216,7 +327,8 @@ fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
 }
 
 fn gemm_mxfp4([m, n, k]: [usize; 3]) -> Problem {
-    let amount = [2 * m * n * k, (m + n) * k * 17 / 32 + 2 * m * n];
+    let bytes = |[m, n, k]: [f64; 3]| (m + n) * k * 17.0 / 32.0 + 2.0 * m * n;
+    let amount = amounts([m, n, k], |of @ [m, n, k]| [2.0 * m * n * k, bytes(of)]);
     Problem::new("gemm_afp4wfp4", format!("mxfp4 {m}x{n}x{k}"), amount, move |stream| {
         let codes = |rows| tensor::<F4x2E2M1>(stream, Draw::Codes, &[rows, k]);
         let (x, w) = (codes(m)?, codes(n)?);
@@ -230,7 +342,9 @@ fn gemm_mxfp4([m, n, k]: [usize; 3]) -> Problem {
 }
 
 fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
-    let amount = [4 * rows * width, 2 * (2 * rows * width + width)];
+    let amount = amounts([rows, width], |[rows, width]| {
+        [4.0 * rows * width, 2.0 * (2.0 * rows * width + width)]
+    });
     Problem::new("rmsnorm", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let (x, weight) =
             (normal::<bf16>(stream, &[rows, width])?, normal::<bf16>(stream, &[width])?);
@@ -243,7 +357,9 @@ fn rmsnorm([rows, width]: [usize; 2]) -> Problem {
 }
 
 fn layernorm([rows, width]: [usize; 2]) -> Problem {
-    let amount = [6 * rows * width, 2 * 2 * (rows * width + width)];
+    let amount = amounts([rows, width], |[rows, width]| {
+        [6.0 * rows * width, 2.0 * 2.0 * (rows * width + width)]
+    });
     Problem::new("layernorm", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let of = |shape: &[usize]| normal::<bf16>(stream, shape);
         let (x, weight, bias) = (of(&[rows, width])?, of(&[width])?, of(&[width])?);
@@ -258,7 +374,8 @@ fn layernorm([rows, width]: [usize; 2]) -> Problem {
 
 /// Rows of gates, then of what they let through.
 fn silu_and_mul([rows, width]: [usize; 2]) -> Problem {
-    let amount = [4 * rows * width, 2 * 3 * rows * width];
+    let amount =
+        amounts([rows, width], |[rows, width]| [4.0 * rows * width, 2.0 * 3.0 * rows * width]);
     Problem::new("silu_and_mul", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let x = normal::<bf16>(stream, &[rows, 2 * width])?;
         let mut y = Tensor::empty(stream, &[rows, width])?;
@@ -268,8 +385,10 @@ fn silu_and_mul([rows, width]: [usize; 2]) -> Problem {
 
 fn rope([batch, heads, tokens]: [usize; 3]) -> Problem {
     let shape = [batch, heads, tokens, HEAD];
-    let elements: usize = shape.iter().product();
-    let amount = [3 * elements, 2 * (2 * elements + tokens * HEAD)];
+    let amount = amounts(shape, |[batch, heads, tokens, head]| {
+        let elements = batch * heads * tokens * head;
+        [3.0 * elements, 2.0 * (2.0 * elements + tokens * head)]
+    });
     let title = format!("bf16 {batch}x{heads}x{tokens}x{HEAD}");
     Problem::new("rope", title, amount, move |stream| {
         let x = normal::<bf16>(stream, &shape)?;
@@ -284,7 +403,9 @@ fn rope([batch, heads, tokens]: [usize; 3]) -> Problem {
 
 fn topk([rows, width, k]: [usize; 3]) -> Problem {
     // A comparison of each number.
-    let amount = [rows * width, 2 * rows * width + 10 * rows * k];
+    let amount = amounts([rows, width, k], |[rows, width, k]| {
+        [rows * width, 2.0 * rows * width + 10.0 * rows * k]
+    });
     Problem::new("topk", format!("bf16 {rows}x{width}, {k} of them"), amount, move |stream| {
         let x = normal::<bf16>(stream, &[rows, width])?;
         let mut values = Tensor::empty(stream, &[rows, k])?;
@@ -297,7 +418,8 @@ fn topk([rows, width, k]: [usize; 3]) -> Problem {
 }
 
 fn softmax([rows, width]: [usize; 2]) -> Problem {
-    let amount = [4 * rows * width, 2 * 2 * rows * width];
+    let amount =
+        amounts([rows, width], |[rows, width]| [4.0 * rows * width, 2.0 * 2.0 * rows * width]);
     Problem::new("softmax", format!("bf16 {rows}x{width}"), amount, move |stream| {
         let x = normal::<bf16>(stream, &[rows, width])?;
         let mut y = Tensor::<bf16>::empty(stream, &[rows, width])?;
@@ -306,7 +428,9 @@ fn softmax([rows, width]: [usize; 2]) -> Problem {
 }
 
 fn per_token_quant([rows, width]: [usize; 2]) -> Problem {
-    let amount = [2 * rows * width, 3 * rows * width + 4 * rows];
+    let amount = amounts([rows, width], |[rows, width]| {
+        [2.0 * rows * width, 3.0 * rows * width + 4.0 * rows]
+    });
     let shape = format!("bf16 to i8 {rows}x{width}");
     Problem::new("per_token_quant", shape, amount, move |stream| {
         let x = normal::<bf16>(stream, &[rows, width])?;
@@ -319,9 +443,11 @@ fn per_token_quant([rows, width]: [usize; 2]) -> Problem {
 const HEAD: usize = 128;
 
 fn mha([batch, tokens, heads, kv_heads]: [usize; 4], causal: bool) -> Problem {
-    let rows = batch * tokens * HEAD;
-    let flops = 4 * heads * rows * tokens / if causal { 2 } else { 1 };
-    let amount = [flops, 2 * 2 * rows * (heads + kv_heads)];
+    let amount = amounts([batch, tokens, heads, kv_heads], |[batch, tokens, heads, kv_heads]| {
+        let rows = batch * tokens * HEAD as f64;
+        let flops = 4.0 * heads * rows * tokens / if causal { 2.0 } else { 1.0 };
+        [flops, 2.0 * 2.0 * rows * (heads + kv_heads)]
+    });
     let kind = if causal { "causal " } else { "" };
     let shape = format!("bf16 {kind}{batch}x{tokens}, heads {heads}/{kv_heads} of {HEAD}");
     Problem::new("mha_fwd", shape, amount, move |stream| {
@@ -335,12 +461,17 @@ fn mha([batch, tokens, heads, kv_heads]: [usize; 4], causal: bool) -> Problem {
     })
 }
 
-/// Of the heads of Llama 3 70B, in pages of 16 tokens.
+/// Tokens of a page.
+const PAGE: usize = 16;
+
+/// Of the heads of Llama 3 70B.
 fn pa_decode([batch, context]: [usize; 2]) -> Problem {
-    const PAGE: usize = 16;
     let (heads, kv_heads, pages) = (64, 8, context / PAGE);
-    let flops = 4 * batch * heads * context * HEAD;
-    let amount = [flops, 2 * 2 * batch * HEAD * (context * kv_heads + heads)];
+    let sizes = [batch, context, heads, kv_heads, HEAD];
+    let amount = amounts(sizes, |[batch, context, heads, kv_heads, head]| {
+        let flops = 4.0 * batch * heads * context * head;
+        [flops, 2.0 * 2.0 * batch * head * (context * kv_heads + heads)]
+    });
     let shape = format!("bf16 {batch}x{context}, heads {heads}/{kv_heads} of {HEAD}");
     Problem::new("pa_decode", shape, amount, move |stream| {
         let q = normal::<bf16>(stream, &[batch, heads, HEAD])?;
@@ -361,12 +492,15 @@ fn pa_decode([batch, context]: [usize; 2]) -> Problem {
 /// Of Qwen3-Next on 8 chips.
 fn chunk(tokens: usize) -> Problem {
     let (heads, value_heads) = (2, 4);
-    let rows = tokens * HEAD;
-    // Of the rule token after token: to decay, to ask, to learn, to read.
-    let flops = 7 * rows * value_heads * HEAD;
-    let bytes = 2 * rows * 2 * (heads + value_heads) + 2 * 4 * tokens * value_heads;
+    let amount =
+        amounts([tokens, heads, value_heads, HEAD], |[tokens, heads, value_heads, head]| {
+            // Of the rule token after token: to decay, to ask, to learn, to read.
+            let flops = 7.0 * tokens * value_heads * head * head;
+            let bytes = 2.0 * tokens * head * 2.0 * (heads + value_heads);
+            [flops, bytes + 2.0 * 4.0 * tokens * value_heads]
+        });
     let shape = format!("bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
-    Problem::new("chunk_gated_delta_rule", shape, [flops, bytes], move |stream| {
+    Problem::new("chunk_gated_delta_rule", shape, amount, move |stream| {
         let of = |heads| tensor::<bf16>(stream, Draw::Scaled(-4), &[1, tokens, heads, HEAD]);
         let (q, k, v) = (of(heads)?, of(heads)?, of(value_heads)?);
         let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
@@ -382,10 +516,11 @@ fn chunk(tokens: usize) -> Problem {
 
 fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
     let shape = [1, tokens, heads, 64];
-    let elements: usize = shape.iter().product();
-    // Blocks of 16 on and below the diagonal are read.
-    let bytes = 4 * (elements * 10 / 16 + elements);
-    let amount = [elements * 64 / 3, bytes];
+    let amount = amounts([tokens, heads], |[tokens, heads]| {
+        let elements = tokens * heads * 64.0;
+        // Blocks of 16 on and below the diagonal are read.
+        [elements * 64.0 / 3.0, 4.0 * (elements * 10.0 / 16.0 + elements)]
+    });
     Problem::new("solve_tril", format!("f32 {tokens}x{heads}x64"), amount, move |stream| {
         let a = tensor::<f32>(stream, Draw::Scaled(-4), &shape)?;
         let mut ai = Tensor::<f32>::empty(stream, &shape)?;
@@ -396,7 +531,9 @@ fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
 /// Of the logits of a model's router, such as DeepSeek-V3's.
 fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
     // A comparison of each logit.
-    let amount = [tokens * experts, 2 * tokens * experts + 8 * tokens * k];
+    let amount = amounts([tokens, experts, k], |[tokens, experts, k]| {
+        [tokens * experts, 2.0 * tokens * experts + 8.0 * tokens * k]
+    });
     Problem::new(
         "moe_topk",
         format!("bf16 {tokens}x{experts}, {k} of them"),
@@ -416,15 +553,21 @@ fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
 /// Of Qwen3-30B-A3B: 8 of 128 experts.
 fn fused_moe([tokens, hidden, inner]: [usize; 3]) -> Problem {
     let (experts, chosen) = (128, 8);
-    let weights = experts * 3 * inner * hidden;
-    let amount = [2 * tokens * chosen * 3 * inner * hidden, 2 * (weights + 2 * tokens * hidden)];
+    let amount = amounts([tokens, hidden, inner, experts, chosen], |sizes| {
+        let [tokens, hidden, inner, experts, chosen] = sizes;
+        let weights = experts * 3.0 * inner * hidden;
+        let flops = 2.0 * tokens * chosen * 3.0 * inner * hidden;
+        [flops, 2.0 * (weights + 2.0 * tokens * hidden)]
+    });
     let title = format!("bf16 {tokens}x{hidden}, {chosen} of {experts} experts of {inner}");
     Problem::new("fused_moe", title, amount, move |stream| {
         let w1 = normal::<bf16>(stream, &[experts, 2 * inner, hidden])?;
         let w2 = normal::<bf16>(stream, &[experts, hidden, inner])?;
         let mut layer = FusedMoe::new(FusedMoeConfig::qwen3(), DenseWeights::new(w1, w2), tokens)?;
         let x = normal::<bf16>(stream, &[tokens, hidden])?;
-        let logits = normal::<f32>(stream, &[tokens, experts])?;
+        // Which experts the tokens go to decides on the time.
+        let logits = Draw::Normal.values(1, tokens * experts);
+        let logits = Tensor::<f32>::from_slice(stream, &logits, &[tokens, experts])?;
         let mut y = Tensor::<bf16>::empty(stream, &[tokens, hidden])?;
         Ok(Box::new(move || layer.forward_into(&x, Router::Logits(&logits), None, &mut *y)))
     })

@@ -33,6 +33,19 @@ mod interpreter {
     static INTERPRETER: [u8; PATH.len()] = *PATH;
 }
 
+/// Gives the simulator its model of time when the executable is loaded as a library.
+#[cfg(hip_library)]
+mod model {
+    extern "C" fn install() {
+        hk_timing::install();
+    }
+
+    // SAFETY: the loader calls the functions of this section, without arguments that matter.
+    #[unsafe(link_section = ".init_array")]
+    #[used]
+    static INSTALL: extern "C" fn() = install;
+}
+
 /// The library, copied from this executable if the copy is missing or older, with its links.
 pub(super) fn provide() -> Result<PathBuf, Box<dyn Error>> {
     let prefix = PREFIX.ok_or("`run` needs a build for Linux with glibc, x86-64 or AArch64")?;
