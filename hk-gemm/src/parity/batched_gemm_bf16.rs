@@ -3,6 +3,7 @@
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_ref::{Case, Edge, Placement, Size};
 
+use super::config::Config;
 use super::product::{Spec, case};
 use crate::{Activation, Layout, batched_gemm_bf16_into};
 
@@ -33,6 +34,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     // More than one workgroup of each XCD for each product, and products that lie in between.
     cases.push(of::<bf16, bf16>(spec("many", 77, [16, 70, 40])));
     layouts(cases);
+    tiles(cases);
     options(cases);
     places(cases);
     models(cases);
@@ -58,6 +60,19 @@ fn layouts(cases: &mut Vec<Case>) {
                 }
             }
         }
+    }
+}
+
+/// Every tile configuration, with partial sums of more than one product.
+fn tiles(cases: &mut Vec<Case>) {
+    for Config { arch, dtype, layout, name, m, n, k, .. } in Config::all("a16w16") {
+        let spec = spec(format!("tile {name}, shares of two products"), 2, [m, n, k + 8]);
+        let spec = Spec { layout, tile: Some((arch, name)), splits: Some(2), ..spec };
+        let spec = Spec { size: Size::Core, ..spec };
+        cases.push(match dtype {
+            DType::F16 => of::<f16, f16>(spec),
+            _ => of::<bf16, bf16>(spec),
+        });
     }
 }
 
@@ -102,7 +117,8 @@ fn places(cases: &mut Vec<Case>) {
     let far = Spec { bias: Some(DType::F32), ..spec("biases far apart", 5, [16, 64, 40]) };
     let bias_place = Placement::DENSE.gap(1 << 28);
     cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
-    let far = spec("matrices far apart", 5, [1, 1, 40]);
+    // The last ones beyond 2^32 elements.
+    let far = spec("matrices far apart", 10, [1, 1, 40]);
     let place = Placement::DENSE.gap(1 << 29);
     cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual: true, ..far }));
 }
