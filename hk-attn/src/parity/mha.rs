@@ -307,13 +307,21 @@ pub(super) fn cases() -> Vec<Case> {
         wilds.push(wild(Wild::Unseen, spec()).with(near(3)).of(input, output));
         wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()).of(input, output));
     }
-    specs.extend(wilds.into_iter().map(|spec| Spec {
-        name: if spec.wild == Some(Wild::Unseen) {
-            "unseen keys are NaN"
-        } else {
-            "the last key is NaN"
-        },
-        ..spec
+    // Of tiles of 64 and of 128 queries.
+    for d in [64, 128, 256] {
+        for dtype in [DType::Bf16, DType::F8E4M3, DType::F8E4M3Fnuz] {
+            let spec = Spec::dense("NaN", Sizes::dense(1, [256, 266], [1, 1], d));
+            let spec = wild(Wild::Value, spec).with(causal.clone());
+            wilds.push(spec.of(dtype, DType::Bf16));
+        }
+    }
+    specs.extend(wilds.into_iter().map(|spec| {
+        let name = match spec.wild {
+            Some(Wild::LastKey) => "the last key is NaN",
+            Some(Wild::Value) => "a value is NaN",
+            _ => "unseen keys are NaN",
+        };
+        Spec { name, ..spec }
     }));
     let weighed = |spec: Spec| Spec { weights: true, ..spec };
     let dropped = || Choice { dropout: Some(dropout), ..causal.clone() };
