@@ -80,7 +80,7 @@ pub(super) enum Wild {
     Unseen,
     /// The last key, of which causal queries but the last see nothing; its value is a number.
     LastKey,
-    /// The value that the second half of causal queries sees.
+    /// The value that causal queries see from number 128 on.
     Value,
 }
 
@@ -97,7 +97,7 @@ impl Wild {
             let is_wild = match self {
                 Self::Unseen => !sizes.sees(left, 0, key),
                 Self::LastKey => key + 1 == sk,
-                Self::Value => key == sk - sq / 2,
+                Self::Value => key + sq == sk + 128,
             };
             if is_wild && self != Self::Value {
                 keys[key * hk * d..][..hk * d].fill(poison());
