@@ -43,6 +43,8 @@ __device__ inline void lean_attention(const LeanArgs&) {
     // What was before is read.
     arch::meet_with_lds();
     block.begin(attention_arguments(problem));
+    // Of which keys rows see none.
+    block.visible_tiles(attention_arguments(problem));
     if (block.total > 0) block.run({unit - place.first, last - place.first});
     block.finish([&](u32 row, u32 column, auto sums, row_state state) {
       constexpr int count = sizeof(sums) / sizeof(f32);

@@ -80,6 +80,8 @@ pub(super) enum Wild {
     Unseen,
     /// The last key, of which causal queries but the last see nothing; its value is a number.
     LastKey,
+    /// The value that causal queries see from number 128 on.
+    Value,
 }
 
 impl Wild {
@@ -90,17 +92,18 @@ impl Wild {
         left: Option<u32>,
         [keys, values]: [&mut [T]; 2],
     ) {
-        let ([_, hk], [d, dv], [_, sk]) = (sizes.heads, sizes.widths, sizes.lengths[0]);
+        let ([_, hk], [d, dv], [sq, sk]) = (sizes.heads, sizes.widths, sizes.lengths[0]);
         for key in 0..sk {
             let is_wild = match self {
                 Self::Unseen => !sizes.sees(left, 0, key),
                 Self::LastKey => key + 1 == sk,
+                Self::Value => key + sq == sk + 128,
             };
-            if is_wild {
+            if is_wild && self != Self::Value {
                 keys[key * hk * d..][..hk * d].fill(poison());
-                if self == Self::Unseen {
-                    values[key * hk * dv..][..hk * dv].fill(poison());
-                }
+            }
+            if is_wild && self != Self::LastKey {
+                values[key * hk * dv..][..hk * dv].fill(poison());
             }
         }
     }

@@ -357,8 +357,8 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
     let near = |left, right| Choice { window: [Some(left), right], ..Choice::default() };
     for (d, lengths, choice) in [
         (64, [40, 80], near(10, Some(0))),
-        (128, [70, 300], near(30, Some(5))),
-        (256, [50, 150], near(0, None)),
+        (128, [40, 150], near(30, Some(5))),
+        (256, [30, 100], near(0, None)),
         (64, [30, 200], Choice { softcap: 5.0, ..near(20, Some(0)) }),
     ] {
         let spec = dense("unseen keys are NaN", 1, lengths, [2, 1], d).with(choice);
@@ -366,12 +366,12 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
         specs.push(Spec { wild: true, ..spec }.f16());
     }
     specs.push(
-        dense("sinks", 1, [32, 128], [8, 1], 64)
+        dense("sinks", 1, [32, 128], [6, 1], 64)
             .with(Choice { sink: Some(DType::Bf16), ..causal() }),
     );
-    specs.push(dense("sinks", 1, [128, 64], [8, 1], 64).with(sinks()));
+    specs.push(dense("sinks", 1, [128, 64], [3, 1], 64).with(sinks()));
     specs.push(
-        dense("sinks", 1, [32, 128], [16, 2], 128)
+        dense("sinks", 1, [32, 128], [2, 1], 128)
             .with(Choice { dropout: Some(dropout), ..sinks() }),
     );
     let used = vec![[20, 33], [0, 5], [37, 0]];

@@ -5,6 +5,7 @@ use hk_ref::attn::lean_atten::{Scores, logarithms, results};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
 
 use super::attention::{Inputs, Results, Sizes, expected};
+use super::paged::poison;
 use super::{lean_atten_paged, pod_attn};
 use crate::lean_atten::LeanElement;
 use crate::{LeanAttnOut, LeanMode, LeanOptions, lean_attn_fwd_into};
@@ -32,6 +33,8 @@ pub(super) struct Spec {
     programs: Option<u32>,
     /// Rows of queries and keys of a tile, if they are chosen.
     blocks: Option<[u32; 2]>,
+    /// Whether keys that no query sees are NaN.
+    unseen: bool,
     mode: LeanMode,
     dtype: DType,
     size: Size,
@@ -54,6 +57,7 @@ impl Spec {
             scale: None,
             programs: None,
             blocks: None,
+            unseen: false,
             mode: LeanMode::Reduce,
             dtype: DType::Bf16,
             size: Size::Quick,
@@ -95,6 +99,7 @@ impl Spec {
     pub(super) fn case(self) -> Case {
         let mut title = format!("{}, {:?}", self.name, self.mode);
         title += if self.causal { ", causal" } else { "" };
+        title += if self.unseen { ", unseen keys are NaN" } else { "" };
         title += if self.scale.is_some() { ", scaled" } else { "" };
         if let Some(programs) = self.programs {
             title += &format!(", {programs} programs");
@@ -153,15 +158,31 @@ pub(super) struct Batch<T: LeanElement> {
 }
 
 impl<T: LeanElement> Batch<T> {
-    pub(super) fn new(s: &mut Setup, [q, k, v, lengths]: [&'static str; 4], sizes: &Sizes) -> Self {
+    /// Keys and values that no causal query sees are NaN, if `unseen`.
+    pub(super) fn new(
+        s: &mut Setup,
+        [q, k, v, lengths]: [&'static str; 4],
+        sizes: &Sizes,
+        unseen: bool,
+    ) -> Self {
         let ([hq, hk], d) = (sizes.heads, sizes.widths[0]);
         // One key more than there are in sequences.
         let keys = [sizes.rows(1) + 1, hk, d];
+        let mut rows = [k, v].map(|name| s.draw::<T>(name, &keys, Draw::Normal));
+        let mut first = 0;
+        for [queries, count] in &sizes.lengths {
+            let at = (first + queries.min(count)) * hk * d..(first + count) * hk * d;
+            if unseen {
+                rows.iter_mut().for_each(|rows| rows[at.clone()].fill(poison()));
+            }
+            first += count;
+        }
+        let [of_keys, of_values] = rows;
         let of_sequences = sizes.lengths.iter().map(|[_, keys]| *keys as i32).collect();
         Self {
             q: s.input(q, &[sizes.rows(0), hq, d], Draw::Normal),
-            k: s.input(k, &keys, Draw::Normal),
-            v: s.input(v, &keys, Draw::Normal),
+            k: s.given(k, &keys, of_keys),
+            v: s.given(v, &keys, of_values),
             lengths: s.given(lengths, &[sizes.lengths.len()], of_sequences),
         }
     }
@@ -173,7 +194,7 @@ impl<T: LeanElement> Batch<T> {
 
 fn dense<T: LeanElement>(s: &mut Setup, spec: &Spec) {
     let sizes = &spec.sizes;
-    let batch = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], sizes);
+    let batch = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], sizes, spec.unseen);
     let all = attended(spec, sizes, &batch.inputs(), spec.causal.then_some(|_| 0));
     let lse = logarithms(all.lse_of_heads());
     let ([hq, _], d) = (sizes.heads, sizes.widths[0]);
@@ -210,6 +231,11 @@ pub(super) fn cases() -> Vec<Case> {
     for (queries, blocks) in [(40, [16, 32]), (130, [16, 32]), (3, [128, 64])] {
         let spec = Spec::new("tiles", queries, &[150, 70], [2, 1], 64).by(5, flags).causal();
         specs.push(Spec { blocks: Some(blocks), ..spec });
+    }
+    for d in [64, 256] {
+        let spec = || Spec::new("causal", 70, &[130, 200, 9], [2, 1], d).causal().by(5, flags);
+        specs.push(Spec { unseen: true, ..spec() });
+        specs.push(Spec { unseen: true, ..spec() }.of(DType::F16));
     }
     for programs in [1, 2, 3, 7, 64] {
         for mode in [reduce, flags] {

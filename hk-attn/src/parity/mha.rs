@@ -261,7 +261,7 @@ pub(super) fn cases() -> Vec<Case> {
             specs.push(spec.with(choice.clone()).of(dtype, DType::Bf16));
         };
         let plain = Choice::default();
-        of(Spec::dense("codes", Sizes::dense(1, [150, 200], [2, 1], 128)), &causal);
+        of(Spec::dense("codes", Sizes::dense(1, [150, 100], [2, 1], 128)), &causal);
         of(Spec::dense("codes", Sizes::dense(1, [70, 90], [2, 1], 256)), &causal);
         of(Spec::dense("codes", Sizes::dense(1, [3, 330], [4, 2], 64)), &causal);
         let split = Choice { splits: Some(2), sink: Some(DType::F32), ..causal.clone() };
@@ -289,31 +289,39 @@ pub(super) fn cases() -> Vec<Case> {
     let near = |left| Choice { window: [Some(left), None], ..causal.clone() };
     let wild = |wild, spec: Spec| Spec { wild: Some(wild), ..spec };
     let mut wilds = Vec::new();
-    for [sq, sk] in [[40, 80], [70, 300], [3, 100]] {
+    for [sq, sk] in [[40, 80], [35, 200], [3, 100]] {
         for d in [64, 128, 256] {
             let spec = || Spec::dense("NaN", Sizes::dense(1, [sq, sk], [2, 1], d));
             wilds.push(wild(Wild::Unseen, spec()).with(near(10)));
             wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()));
         }
     }
-    let spec = || Spec::dense("NaN", Sizes::dense(1, [150, 170], [2, 2], 128));
+    let spec = || Spec::dense("NaN", Sizes::dense(1, [100, 130], [2, 2], 128));
     for (input, output) in [
         (DType::F16, DType::F16),
         (DType::F8E4M3, DType::Bf16),
         (DType::F8E4M3Fnuz, DType::Bf16),
-        (DType::F8E5M2, DType::F16),
-        (DType::F8E5M2Fnuz, DType::F16),
+        (DType::F8E5M2, DType::Bf16),
+        (DType::F8E5M2Fnuz, DType::Bf16),
     ] {
         wilds.push(wild(Wild::Unseen, spec()).with(near(3)).of(input, output));
         wilds.push(wild(Wild::LastKey, spec()).with(causal.clone()).of(input, output));
     }
-    specs.extend(wilds.into_iter().map(|spec| Spec {
-        name: if spec.wild == Some(Wild::Unseen) {
-            "unseen keys are NaN"
-        } else {
-            "the last key is NaN"
-        },
-        ..spec
+    // Behind tiles of 64 and of 128 queries.
+    for d in [64, 128, 200] {
+        for dtype in [DType::Bf16, DType::F8E4M3, DType::F8E4M3Fnuz] {
+            let spec = Spec::dense("NaN", Sizes::dense(1, [129, 139], [1, 1], d));
+            let spec = wild(Wild::Value, spec).with(causal.clone());
+            wilds.push(spec.of(dtype, DType::Bf16));
+        }
+    }
+    specs.extend(wilds.into_iter().map(|spec| {
+        let name = match spec.wild {
+            Some(Wild::LastKey) => "the last key is NaN",
+            Some(Wild::Value) => "a value is NaN",
+            _ => "unseen keys are NaN",
+        };
+        Spec { name, ..spec }
     }));
     let weighed = |spec: Spec| Spec { weights: true, ..spec };
     let dropped = || Choice { dropout: Some(dropout), ..causal.clone() };
