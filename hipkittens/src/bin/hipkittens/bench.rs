@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(launched.get(), WARM_UP + REPEATS);
         // The median and all that are longer are within what passed.
         assert!(time > Duration::ZERO && time * (REPEATS / 2) as u32 <= start.elapsed());
-        let object = Time::Device(time).object(problem, &device);
+        let object = Time::Device(time).object(&problem, &device);
         assert_eq!(object["source"], "events");
         assert_eq!(object["seconds"], time.as_secs_f64());
         // What only the model knows is not there.

@@ -144,11 +144,14 @@ pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
     folders.iter().map(problem).collect()
 }
 
+/// The problem of these sizes.
+type OfSizes = Box<dyn Fn(&[usize]) -> Problem>;
+
 /// Problems of an op that differ in their sizes alone.
 pub(super) struct Family {
     /// Names of the sizes, and what each is a multiple of.
     sizes: Vec<(&'static str, usize)>,
-    of: Box<dyn Fn(&[usize]) -> Problem>,
+    of: OfSizes,
     /// Those that are timed if no sizes are given.
     problems: Vec<Problem>,
 }
