@@ -392,16 +392,19 @@ fn add_shares<K: Kind>(cases: &mut Vec<Case>) {
         cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
     }
     // Without being asked for; results of experts that are elsewhere are zeros, whatever is added to others.
-    for absent in [None, Some(1)] {
-        let spec = Spec { absent, bias: true, ..spec("long rows", [3, 40, 4136, 2, 3], 16) };
+    for (absent, name) in [(None, "long rows"), (Some(1), "long rows, an expert elsewhere")] {
+        let spec = Spec { absent, bias: true, ..spec(name, [3, 40, 4136, 2, 3], 16) };
         cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
     }
     for load in [Load::Wrong, Load::Absent, Load::One(2)] {
         let spec = Spec { load, splits: Some(2), ..spec("load", [37, 40, 300, 2, 6], 32) };
         cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
     }
-    for place in [Placement::DENSE.gap(5).shift(3), Placement::DENSE.edge(Edge::End)] {
-        let spec = Spec { place, splits: Some(2), ..spec("shares", [21, 72, 280, 2, 3], 32) };
+    for (place, name) in [
+        (Placement::DENSE.gap(5).shift(3), "shares, off alignment"),
+        (Placement::DENSE.edge(Edge::End), "shares, end of memory"),
+    ] {
+        let spec = Spec { place, splits: Some(2), ..spec(name, [21, 72, 280, 2, 3], 32) };
         cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec }, K::call));
     }
 }

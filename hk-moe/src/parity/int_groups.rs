@@ -215,9 +215,12 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 let name = "load".to_string();
                 cases.push(case::<bf16, bf16, f16>(Spec { load, name, ..base.clone() }));
             }
-            for place in [Placement::DENSE.gap(5).shift(3), Placement::DENSE.edge(Edge::End)] {
-                let name = "elsewhere in memory".to_string();
-                cases.push(case::<bf16, f32, bf16>(Spec { place, name, ..base.clone() }));
+            for (place, name) in [
+                (Placement::DENSE.gap(5).shift(3), "off alignment"),
+                (Placement::DENSE.edge(Edge::End), "end of memory"),
+            ] {
+                let spec = Spec { place, name: name.into(), ..base.clone() };
+                cases.push(case::<bf16, f32, bf16>(spec));
             }
             if gated {
                 let activation = Some(swiglu);
