@@ -27,9 +27,10 @@ use roofline::{Point, roofline};
 /// What `hipkittens bench` is asked to do.
 #[derive(Args)]
 pub(crate) struct Request {
-    /// Time only problems whose op and shape contain this text, such as `gemm` or `8192`; --list prints
-    /// all.
-    filter: Option<String>,
+    /// Time only problems whose op and shape contain one of these texts, such as `gemm` or `8192`; --list
+    /// prints all.
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
     /// Sizes of the problem instead of those listed: as 8192x4096x512 in the order of the op, or by names as
     /// m=8192,n=4096,k=512; a wrong one is answered by what the op takes. FILTER names the op.
     #[arg(long, value_name = "SIZES", conflicts_with = "capture")]
@@ -61,18 +62,22 @@ pub(crate) struct Request {
 /// # Errors
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
-    let filter = request.filter.as_deref().unwrap_or_default();
+    let is_wanted = |problem: &Problem| {
+        let title = problem.title();
+        request.filters.is_empty() || request.filters.iter().any(|filter| title.contains(filter))
+    };
     let mut problems = match (&request.capture, &request.shape) {
         (Some(folder), _) => captured(folder)?,
         (None, Some(shape)) => {
-            let families = families().into_iter().filter(|family| family.matches(filter));
+            let families = families().into_iter().filter(|family| family.has(is_wanted));
             families.map(|family| family.shaped(shape)).collect::<Result<_, _>>()?
         }
         (None, None) => families().into_iter().flat_map(Family::problems).collect(),
     };
-    problems.retain(|problem| request.shape.is_some() || problem.title().contains(filter));
+    problems.retain(|problem| request.shape.is_some() || is_wanted(problem));
     if problems.is_empty() {
-        return Err(format!("no problem matches `{filter}`; --list prints all").into());
+        let filters = request.filters.join("`, `");
+        return Err(format!("no problem matches `{filters}`; --list prints all").into());
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if request.list {

@@ -1,6 +1,13 @@
 //! What `hipkittens bench` times: ops at shapes of models, and at those of published times; captured
 //! launches.
 
+mod attention;
+mod caches;
+mod gdr;
+mod gemm;
+mod moe;
+mod rows;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,15 +17,13 @@ use hk_attn::{
     mha_fwd_into, pa_decode_into, rope_into,
 };
 use hk_core::capture::{captured_arch, replay};
-use hk_core::dtype::{E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
-use hk_core::op::product::Element8;
+use hk_core::dtype::{Element, bf16};
 use hk_core::op::rows::RowOptions;
 use hk_core::{Arch, Device, Result, Stream, Tensor};
 use hk_gdr::{
     ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, SolveTrilOptions, chunk_gated_delta_rule,
     solve_tril_into,
 };
-use hk_gemm::{GemmOptions, gemm_a8w8_into, gemm_a16w16_into, gemm_afp4wfp4_into};
 use hk_moe::{
     DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, Router, moe_topk_into,
 };
@@ -182,9 +187,9 @@ impl Family {
         self
     }
 
-    /// Whether the text is in the title of a problem.
-    pub(super) fn matches(&self, filter: &str) -> bool {
-        self.problems.iter().any(|problem| problem.title().contains(filter))
+    /// Whether one of its problems is such.
+    pub(super) fn has(&self, is_wanted: impl Fn(&Problem) -> bool) -> bool {
+        self.problems.iter().any(is_wanted)
     }
 
     /// The problem of the sizes in `text`: all of them in their order, as `8192x4096x512`, or by their
@@ -253,21 +258,9 @@ impl Family {
 
 /// All of them.
 pub(super) fn families() -> Vec<Family> {
-    let product = |k| [("m", 1), ("n", 1), ("k", k)];
     let rows = [("rows", 1), ("width", 1)];
-    let attention = [("batch", 1), ("tokens", 1), ("heads", 1), ("kv_heads", 1)];
-    vec![
-        Family::new(product(1), gemm)
-            .at([8192; 3], &[("mi355x", 682.7, "HipKittens"), ("mi325x", 1399.2, "hipBLASLt")])
-            .at([4096; 3], &[("mi325x", 183.0, "hipBLASLt"), ("mi355x", 97.3, "HipKittens")])
-            .at([2048; 3], &[("mi325x", 57.6, "HipKittens"), ("mi355x", 25.8, "HipKittens")])
-            .at([16, 8192, 8192], &[])
-            .at([1, 57_344, 8192], &[]),
-        Family::new(product(1), gemm_fp8)
-            .at([8192; 3], &[("mi355x", 330.4, "HipKittens")])
-            .at([64, 7168, 4096], &[]),
-        Family::new(product(MX_BLOCK), gemm_mxfp4)
-            .at([16_384, 8192, 28_672], &[("mi355x", 1325.6, "AITER")]),
+    let heads = [("batch", 1), ("tokens", 1), ("heads", 1), ("kv_heads", 1)];
+    let others = vec![
         Family::new(rows, rmsnorm)
             .at([32_768, 512], &[("mi350x", 11.44, "Triton")])
             .at([65_536, 128], &[("mi325x", 21.8, "AITER")])
@@ -282,8 +275,8 @@ pub(super) fn families() -> Vec<Family> {
             .at([65_536, 128], &[("mi325x", 47.2, "PyTorch")])
             .at([4096, 8192], &[]),
         Family::new(rows, per_token_quant).at([16_384, 7168], &[]),
-        Family::new(attention, |sizes| mha(sizes, true)).at([1, 2048, 64, 8], &[]),
-        Family::new(attention, |sizes| mha(sizes, false))
+        Family::new(heads, |sizes| mha(sizes, true)).at([1, 2048, 64, 8], &[]),
+        Family::new(heads, |sizes| mha(sizes, false))
             .at([4, 8192, 64, 8], &[("mi300x", 14_853.0, "AITER")]),
         Family::new([("batch", 1), ("context", PAGE)], pa_decode).at([64, 4096], &[]),
         Family::new([("tokens", 1)], |[tokens]| chunk(tokens)).at([8192], &[]),
@@ -291,7 +284,10 @@ pub(super) fn families() -> Vec<Family> {
         Family::new([("tokens", 1), ("experts", 1), ("k", 1)], moe_topk).at([4096, 256, 8], &[]),
         Family::new([("tokens", 1), ("hidden", 1), ("inner", 1)], fused_moe)
             .at([1024, 2048, 768], &[]),
-    ]
+    ];
+    let more = [rows::families(), caches::families(), attention::families(), gdr::families()];
+    let of_crates = [gemm::families(), others].into_iter().chain(more);
+    of_crates.chain([moe::families()]).flatten().collect()
 }
 
 /// Elements that share a scale in the MX formats.
@@ -302,45 +298,18 @@ fn amounts<const N: usize>(sizes: [usize; N], of: impl Fn([f64; N]) -> [f64; 2])
     of(sizes.map(|size| size as f64))
 }
 
-fn gemm([m, n, k]: [usize; 3]) -> Problem {
-    let amount = amounts([m, n, k], |[m, n, k]| [2.0 * m * n * k, 2.0 * (m * k + n * k + m * n)]);
-    Problem::new("gemm_a16w16", format!("bf16 {m}x{n}x{k}"), amount, move |stream| {
-        let (x, w) = (normal::<bf16>(stream, &[m, k])?, normal::<bf16>(stream, &[n, k])?);
-        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
-        Ok(Box::new(move || gemm_a16w16_into(&x, &w, &GemmOptions::default(), &mut y)))
-    })
-}
-
-fn gemm_fp8([m, n, k]: [usize; 3]) -> Problem {
-    fn prepare<T: Element8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
-        let (x, w) = (normal::<T>(stream, &[m, k])?, normal::<T>(stream, &[n, k])?);
-        let x_scale = Tensor::filled(stream, &[m, 1], 1.0f32)?;
-        let w_scale = Tensor::filled(stream, &[1, n], 1.0f32)?;
-        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
-        let options = GemmOptions::default();
-        Ok(Box::new(move || gemm_a8w8_into(&x, &w, &x_scale, &w_scale, &options, &mut y)))
-    }
-    let amount = amounts([m, n, k], |[m, n, k]| [2.0 * m * n * k, m * k + n * k + 2.0 * m * n]);
-    Problem::new("gemm_a8w8", format!("fp8 {m}x{n}x{k}"), amount, move |stream| {
-        match stream.device().arch() {
-            Arch::Gfx942 => prepare::<F8E4M3Fnuz>(stream, [m, n, k]),
-            Arch::Gfx950 => prepare::<F8E4M3>(stream, [m, n, k]),
-        }
-    })
-}
-
-fn gemm_mxfp4([m, n, k]: [usize; 3]) -> Problem {
-    let bytes = |[m, n, k]: [f64; 3]| (m + n) * k * 17.0 / 32.0 + 2.0 * m * n;
-    let amount = amounts([m, n, k], |of @ [m, n, k]| [2.0 * m * n * k, bytes(of)]);
-    Problem::new("gemm_afp4wfp4", format!("mxfp4 {m}x{n}x{k}"), amount, move |stream| {
-        let codes = |rows| tensor::<F4x2E2M1>(stream, Draw::Codes, &[rows, k]);
-        let (x, w) = (codes(m)?, codes(n)?);
-        let scales = |rows| tensor::<E8M0>(stream, Draw::Powers(-2, 2), &[rows, k / 32]);
-        let (x_scale, w_scale) = (scales(m)?, scales(n)?);
-        let mut y = Tensor::<bf16>::empty(stream, &[m, n])?;
-        Ok(Box::new(move || {
-            gemm_afp4wfp4_into(&x, &w, &x_scale, &w_scale, &GemmOptions::default(), &mut y)
-        }))
+/// Problems with these sizes: of their names, what each is a multiple of, and what they do.
+fn of_sizes<const N: usize>(
+    op: &'static str,
+    kind: &'static str,
+    sizes: [(&'static str, usize); N],
+    amount: impl Fn([f64; N]) -> [f64; 2] + 'static,
+    prepare: fn(&Stream, [usize; N]) -> Result<Launch>,
+) -> Family {
+    Family::new(sizes, move |given| {
+        let text = given.map(|size| size.to_string()).join("x");
+        let amount = amounts(given, &amount);
+        Problem::new(op, format!("{kind} {text}"), amount, move |stream| prepare(stream, given))
     })
 }
 
