@@ -137,9 +137,9 @@ fn align(stream: &Stream, [tokens, experts, k]: [usize; 3]) -> Result<Launch> {
     Ok(Box::new(move || {
         let options = MoeAlignOptions::default().validate_indices(false);
         let out = MoeAlignOut {
-            sorted_token_ids: &mut *sorted,
-            expert_ids: &mut *tiles,
-            num_tokens_post_pad: &mut *total,
+            sorted_token_ids: &mut sorted,
+            expert_ids: &mut tiles,
+            num_tokens_post_pad: &mut total,
             hist: None,
             offsets: None,
         };
@@ -164,7 +164,7 @@ fn expert_data(stream: &Stream, [tokens, experts, k]: [usize; 3]) -> Result<Laun
     Ok(Box::new(move || {
         let options = ExptDataOptions::default().validate_indices(false);
         let (token_offs_raw, token_offs_pad) = (&mut *raw, &mut *pad);
-        let out = ExptDataOut { token_offs_raw, token_offs_pad, block_pid_map: &mut *map };
+        let out = ExptDataOut { token_offs_raw, token_offs_pad, block_pid_map: &mut map };
         expt_data_compute_into(&hist, gates, 4, &options, out)
     }))
 }
@@ -174,7 +174,7 @@ fn sigmoid_top1(stream: &Stream, [tokens, experts, k]: [usize; 3]) -> Result<Lau
     let (mut ids, mut weights) =
         (Tensor::empty(stream, &[tokens, 1])?, Tensor::empty(stream, &[tokens, 1])?);
     Ok(Box::new(move || {
-        let out = SigmoidTop1Out { topk_ids: &mut *ids, topk_weights: &mut *weights };
+        let out = SigmoidTop1Out { topk_ids: &mut ids, topk_weights: &mut weights };
         moe_routing_sigmoid_top1_fused_into(&x, &w, 1, &SigmoidTop1Options::default(), out)
     }))
 }
