@@ -66,11 +66,13 @@ fn differences(cases: &mut Vec<Case>) {
 /// Numbers whose rounding turns: ties of both kinds, the end of the range, subnormal ones.
 fn ties() -> Vec<f32> {
     let halves = (0u32..512).map(|i| f32::from_bits(i << 22 | i << 16 & 0x1f_0000 | 0x8000));
+    // Of NaNs, only those at the end: what else they have in their mantissas is the hardware's to keep.
+    let halves = halves.filter(|x| !x.is_nan()).map(f32::to_bits);
     let near =
         (0u32..64).flat_map(|i| [0x3f80_7fff, 0x3f80_8000, 0x3f80_8001].map(|x| x + (i << 16)));
     let ends = [0x7f7f_7fff, 0x7f7f_8000, 0xff7f_8000, 0x7f7f_ffff, 1, 0x7fff, 0x8000, 0x8001];
     let ends = ends.into_iter().chain([0x0080_0000, 0x8000_0000, 0x7f80_0001, 0xffc0_0000]);
-    halves.chain(near.chain(ends).map(f32::from_bits)).collect()
+    halves.chain(near).chain(ends).map(f32::from_bits).collect()
 }
 
 fn conversions(cases: &mut Vec<Case>) {
@@ -81,7 +83,10 @@ fn conversions(cases: &mut Vec<Case>) {
         let info = info("bf16_to_float", "patterns", &types, &shape);
         let set_up = move |s: &mut Setup| {
             let x = s.given("x", &shape, elements.clone());
-            let out = s.output::<f32>("out", &shape, Expected::exact(x.numbers()));
+            // Whatever NaNs have in their mantissas, too.
+            let out = elements.iter().map(|x| f32::from_bits(u32::from(x.to_bits()) << 16));
+            let out = Expected::bits(&out.collect::<Vec<_>>());
+            let out = s.output::<f32>("out", &shape, out);
             s.call(move || bf16_to_float_into(&x.get(), &mut out.get()));
         };
         cases.push(Case::new(info, set_up).writes_once());
