@@ -300,7 +300,9 @@ fn set_up_upcast<T: Real, C: MxCode>(
     let y = decode(&T::encode(&values));
     let codes = s.given("codes", &[rows, width], codes);
     let scales = s.given("scales", &[rows, blocks], bytes);
-    let y = s.output::<T>("y", &[rows, width], Expected::exact(y));
+    // Codes of e5m2 have three.
+    let y = Expected { any_nan: true, ..Expected::exact(y) };
+    let y = s.output::<T>("y", &[rows, width], y);
     // As it is in memory; the op is given it with the dimension of blocks where it belongs.
     s.call(move || {
         let (codes, scales, mut y) = (codes.get(), scales.get(), y.get());
