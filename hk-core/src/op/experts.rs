@@ -151,23 +151,27 @@ impl Experts<'_> {
     ///
     /// # Errors
     /// As [`Product::launch`].
-    pub fn launch(self, mut call: Call) -> Result<()> {
+    pub fn launch(self, call: Call) -> Result<()> {
         if self.product.has_no_results() || self.gates.capacity == 0 {
             return Ok(());
         }
-        let mut plan = Plan::new(&call, self.product.kernels);
-        let rows = (self.gates, self.halves);
-        if let Some(groups) = self.in_groups {
-            let (kernel, draft) = self.draft::<GroupedExpertArgs>(&plan)?;
-            let at: [_; PIECES] = call.workspace(draft.bytes())?;
-            let problem = self.product.problem;
-            let arguments = |args| groups.arguments(args, problem);
-            Self::plan(&mut plan, (kernel, draft), rows, at, arguments)?;
-        } else {
-            let (kernel, draft) = self.draft(&plan)?;
-            let at: [_; PIECES] = call.workspace(draft.bytes())?;
-            Self::plan(&mut plan, (kernel, draft), rows, at, |args| args)?;
+        let problem = self.product.problem;
+        match self.in_groups {
+            Some(groups) => self.launch_with(call, |args| groups.arguments(args, problem)),
+            None => self.launch_with(call, |args| args),
         }
+    }
+
+    /// Launches them with what `arguments` makes of those that all kernels have.
+    fn launch_with<A: KernelArgs + 'static>(
+        &self,
+        mut call: Call,
+        arguments: impl Fn(ExpertArgs) -> A,
+    ) -> Result<()> {
+        let mut plan = Plan::new(&call, self.product.kernels);
+        let of = self.draft(&plan)?;
+        let at: [_; PIECES] = call.workspace(of.1.bytes())?;
+        Self::plan(&mut plan, of, (self.gates, self.halves), at, arguments)?;
         plan.submit(call)
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::isa::{Format, Inst, Op};
-use crate::object::CodeObject;
+use crate::object::Placed;
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $field:ident,)*) => {
@@ -64,12 +64,10 @@ classes! {
 }
 
 impl Classes {
-    /// The instructions of a kernel's code, however often each is executed.
-    pub fn of_code(object: &CodeObject, kernel: &str) -> Self {
+    /// The instructions of a function, however often each is executed.
+    pub fn of_code(code: &[Placed]) -> Self {
         let mut classes = Self::default();
-        for placed in object.instructions(kernel) {
-            classes.count(Class::of(&placed.inst));
-        }
+        code.iter().for_each(|placed| classes.count(Class::of(&placed.inst)));
         classes
     }
 }

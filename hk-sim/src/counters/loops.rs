@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Class, Classes};
 use crate::isa::{Arch, Inst, MfmaInfo, Op};
-use crate::object::{CodeObject, Placed, successors};
+use crate::object::{Placed, successors};
 
 /// What a turn of a loop executes if it takes every way through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -76,11 +76,7 @@ impl Loop {
 
     /// The innermost loop of a function with the most multiplications of matrices in a turn: that over
     /// the depth of a product, or over the keys of an attention.
-    pub fn main(object: &CodeObject, function: &str) -> Option<Self> {
-        Self::main_of(&object.instructions(function), object.arch())
-    }
-
-    fn main_of(code: &[Placed], arch: Arch) -> Option<Self> {
+    pub fn main(code: &[Placed], arch: Arch) -> Option<Self> {
         let bodies = bodies(code);
         let counted = bodies.iter().map(|(head, body)| {
             let mut turn = Self { head: code[*head].offset, ..Self::default() };
@@ -155,20 +151,11 @@ fn ways_back(next: &[Vec<usize>]) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::placed;
 
     fn main_of(text: &str) -> Option<Loop> {
         let bytes = hk_build::assemble(text, Arch::Gfx942).expect("it assembles");
-        let words: Vec<u32> =
-            bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let mut code = Vec::new();
-        let mut at = 0;
-        while at < words.len() {
-            let inst = crate::isa::decode(Arch::Gfx942, &words[at..]).expect("it decodes");
-            let (offset, size) = (4 * at as u64, usize::from(inst.size / 4));
-            code.push(Placed { offset, vaddr: offset, position: 4 * at, inst });
-            at += size;
-        }
-        Loop::main_of(&code, Arch::Gfx942)
+        Loop::main(&placed(Arch::Gfx942, &bytes, 0, 0), Arch::Gfx942)
     }
 
     #[test]

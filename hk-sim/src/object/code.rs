@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::CodeObject;
-use crate::isa::{Imm, Inst, Op, decode};
+use crate::isa::{Arch, Imm, Inst, Op, decode};
 
 /// An instruction of a function.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,23 +71,29 @@ impl CodeObject {
         let first = segment.file.start + (symbol.vaddr - segment.vaddr) as usize;
         let end = first.saturating_add(symbol.size as usize).min(segment.file.end);
         let bytes = self.bytes.get(first..end).unwrap_or(&[]);
-        let words: Vec<u32> =
-            bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let mut placed = Vec::new();
-        let mut at = 0;
-        while at < words.len() {
-            let Ok(inst) = decode(self.arch(), &words[at..]) else {
-                at += 1;
-                continue;
-            };
-            let dwords = usize::from(inst.size / 4);
-            let offset = 4 * at as u64;
-            let (vaddr, position) = (symbol.vaddr + offset, first + 4 * at);
-            placed.push(Placed { offset, vaddr, position, inst });
-            at += dwords;
-        }
-        placed
+        placed(self.arch(), bytes, symbol.vaddr, first)
     }
+}
+
+/// The instructions of a function in these bytes, at that address and place of the file, without words
+/// that do not decode.
+pub(crate) fn placed(arch: Arch, bytes: &[u8], vaddr: u64, position: usize) -> Vec<Placed> {
+    let words: Vec<u32> =
+        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let mut placed = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let Ok(inst) = decode(arch, &words[at..]) else {
+            at += 1;
+            continue;
+        };
+        let dwords = usize::from(inst.size / 4);
+        let offset = 4 * at as u64;
+        let (vaddr, position) = (vaddr + offset, position + 4 * at);
+        placed.push(Placed { offset, vaddr, position, inst });
+        at += dwords;
+    }
+    placed
 }
 
 /// The places of the instructions at which execution can go on behind each.

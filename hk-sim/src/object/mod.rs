@@ -23,6 +23,8 @@ use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 pub use arguments::ArgPointer;
+#[cfg(test)]
+pub(crate) use code::placed;
 pub(crate) use code::successors;
 pub use code::{Next, Placed};
 pub use descriptor::{KernelDescriptor, SystemSgprs, UserSgprs, WaveSetup};

@@ -39,14 +39,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                 let (arch, name) = (kernel.arch, kernel.name());
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
                     let object = CodeObject::parse(&tile.image.unpack()?)?;
-                    let code = Classes::of_code(&object, tile.symbol);
-                    let main_loop = Loop::main(&object, tile.symbol);
+                    let placed = object.instructions(tile.symbol);
+                    let main_loop = Loop::main(&placed, object.arch());
                     if request.loops && main_loop.is_none() {
                         continue;
                     }
-                    let is_flat = |placed: &Placed| placed.inst.info.base().starts_with("flat_");
-                    let placed = object.instructions(tile.symbol);
-                    let flat = placed.into_iter().filter(is_flat).count();
+                    let code = Classes::of_code(&placed);
+                    let is_flat = |placed: &&Placed| placed.inst.info.base().starts_with("flat_");
+                    let flat = placed.iter().filter(is_flat).count();
                     rows.push(Row { package: set.package, kernel, tile, code, main_loop, flat });
                 }
             }

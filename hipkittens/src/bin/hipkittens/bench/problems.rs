@@ -1,6 +1,16 @@
 //! What `hipkittens bench` times: ops at shapes of models, and at those of published times; captured
 //! launches.
 
+/// Calls a function for the chip's e4m3.
+macro_rules! native {
+    ($function:ident($stream:expr, $sizes:expr)) => {
+        match $stream.device().arch() {
+            hk_core::Arch::Gfx942 => $function::<hk_core::dtype::F8E4M3Fnuz>($stream, $sizes),
+            hk_core::Arch::Gfx950 => $function::<hk_core::dtype::F8E4M3>($stream, $sizes),
+        }
+    };
+}
+
 mod attention;
 mod caches;
 mod gdr;

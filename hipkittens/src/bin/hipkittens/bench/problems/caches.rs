@@ -9,9 +9,9 @@ use hk_attn::{
     fused_qk_rope_cat_into, fused_qk_rope_reshape_and_cache_into,
     fused_qkv_split_qk_norm_rope_cache_into, fused_qkv_split_qk_rope_into, paged_mqa_logits_into,
 };
-use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, bf16};
 use hk_core::op::quant::Fp8;
-use hk_core::{Arch, Result, Stream, Tensor};
+use hk_core::{Result, Stream, Tensor};
 
 use super::{Family, HEAD, Launch, MX_BLOCK, PAGE, normal, of_sizes};
 
@@ -28,15 +28,6 @@ const KEYS: usize = 64;
 
 fn numbers<const N: usize>(of: [usize; N]) -> [f64; N] {
     of.map(|n| n as f64)
-}
-
-macro_rules! native {
-    ($function:ident($stream:expr, $sizes:expr)) => {
-        match $stream.device().arch() {
-            Arch::Gfx942 => $function::<F8E4M3Fnuz>($stream, $sizes),
-            Arch::Gfx950 => $function::<F8E4M3>($stream, $sizes),
-        }
-    };
 }
 
 pub(super) fn families() -> Vec<Family> {

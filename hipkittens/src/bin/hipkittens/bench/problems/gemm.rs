@@ -1,9 +1,9 @@
 //! Problems of hk-gemm.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::dtype::{E8M0, F4x2E2M1, bf16};
 use hk_core::op::product::Element8;
 use hk_core::op::quant::Fp8;
-use hk_core::{Arch, Result, Stream, Tensor};
+use hk_core::{Result, Stream, Tensor};
 use hk_gemm::{
     A16W8Options, A16Wfp4Options, Activation, AtomicOptions, BlockscaleOptions, FeedForwardOptions,
     Fuse, GemmOptions, GmmOptions, GroupedForm, PtgqOptions, SplitCatOut, TwoProductsOptions,
@@ -77,16 +77,6 @@ fn batch(
             prepare(stream, sizes)
         })
     })
-}
-
-/// Calls a function for the chip's e4m3.
-macro_rules! native {
-    ($function:ident($stream:expr, $sizes:expr)) => {
-        match $stream.device().arch() {
-            Arch::Gfx942 => $function::<F8E4M3Fnuz>($stream, $sizes),
-            Arch::Gfx950 => $function::<F8E4M3>($stream, $sizes),
-        }
-    };
 }
 
 pub(super) fn families() -> Vec<Family> {

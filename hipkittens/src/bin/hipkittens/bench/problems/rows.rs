@@ -1,9 +1,9 @@
 //! Problems of hk-norm and hk-quant that work on rows.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::dtype::{E8M0, F4x2E2M1, bf16};
 use hk_core::op::quant::Fp8;
 use hk_core::op::rows::RowOptions;
-use hk_core::{Arch, Result, Stream, Tensor};
+use hk_core::{Result, Stream, Tensor};
 use hk_norm::{
     Activation, FusedAddRmsnormOut, GateLayout, L2normOut, RmsnormOptions, RmsnormPadOptions,
     act_mul_mxfp4_quant_into, fused_add_rmsnorm_into, fused_mul_add_into, l2norm_into,
@@ -32,15 +32,6 @@ fn rows(op: &'static str, kind: &'static str, [flops, bytes]: [f64; 2], of: Prep
     let sizes = [("rows", PARTS), ("width", GROUP)];
     let amount = move |[rows, width]: [f64; 2]| [flops * rows * width, bytes * rows * width];
     of_sizes(op, kind, sizes, amount, of)
-}
-
-macro_rules! native {
-    ($function:ident($stream:expr, $sizes:expr)) => {
-        match $stream.device().arch() {
-            Arch::Gfx942 => $function::<F8E4M3Fnuz>($stream, $sizes),
-            Arch::Gfx950 => $function::<F8E4M3>($stream, $sizes),
-        }
-    };
 }
 
 pub(super) fn families() -> Vec<Family> {
