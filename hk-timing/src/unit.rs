@@ -2,124 +2,33 @@
 //!
 //! SIMD `s` is visited at cycles that are `s` modulo 4. In a visit each of its waves may issue one
 //! instruction, and one of each category goes. All units serve in order, so the end of what is
-//! issued is known at once; a wave is looked at again when what it waits for has ended.
+//! issued is known at once; a wave is looked at again when what it waits for has ended. How long
+//! accesses take is in `access`, what waves wait for in `activity`.
+
+mod access;
+mod activity;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use hk_sim::exec::Program;
 use hk_sim::isa::Arch;
-use hk_sim::trace::{Access, AccessKind, Counter, GroupTrace, LINE, WaveTrace};
+use hk_sim::trace::{Counter, GroupTrace, WaveTrace};
 
 use crate::instruction::{Energy, Instruction, Kind, SLOT};
 use crate::memory::Back;
 use crate::{Error, Parameters};
+
+use access::Port;
+pub use activity::{Activity, Reason, Span, WaveLine};
 
 const SIMDS: usize = 4;
 const NEVER: u64 = u64::MAX / 2;
 /// Entries that `vmcnt` and `lgkmcnt` count.
 const VECTOR_ENTRIES: usize = 63;
 const LGKM_ENTRIES: usize = 15;
-/// Commands and data entries of an LDS port.
-const LDS_COMMANDS: usize = 8;
-const LDS_ENTRIES: u64 = 10;
 const L1_SETS: usize = 4;
-const L1_WAYS: usize = 64;
 /// Dwords of a line of code.
 const CODE_LINE: u64 = 32;
-
-/// Why a wave does not issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// Another wave had the slot.
-    Arbitration,
-    /// `s_nop`, `s_sleep`, a branch.
-    Pause,
-    /// Its code is fetched.
-    Fetch,
-    /// `s_waitcnt` of vector memory, or its counter is full.
-    VectorWait,
-    /// `s_waitcnt` of LDS, or its counter is full.
-    LdsWait,
-    /// `s_waitcnt` of scalar memory, or its counter is full.
-    ScalarWait,
-    /// `s_barrier`.
-    Barrier,
-    /// The matrix unit is busy.
-    Matrix,
-    /// The VALU is busy.
-    Vector,
-    /// The LDS port's queue is full.
-    LdsPort,
-    /// The vector memory unit is busy.
-    VectorMemory,
-    /// The scalar memory unit is busy.
-    ScalarMemory,
-}
-
-impl Reason {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
-        Self::Arbitration,
-        Self::Pause,
-        Self::Fetch,
-        Self::VectorWait,
-        Self::LdsWait,
-        Self::ScalarWait,
-        Self::Barrier,
-        Self::Matrix,
-        Self::Vector,
-        Self::LdsPort,
-        Self::VectorMemory,
-        Self::ScalarMemory,
-    ];
-}
-
-/// What a wave does for some cycles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Activity {
-    /// It issues.
-    Issue,
-    /// It waits.
-    Wait(Reason),
-    /// It waits for LDS no longer than bank conflicts of that access take.
-    Conflict,
-}
-
-/// Cycles in which a wave does one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// First of them.
-    pub start: u64,
-    /// The one behind the last.
-    pub end: u64,
-    /// What it does.
-    pub activity: Activity,
-}
-
-/// What a wave does, cycle after cycle, from its start to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaveLine {
-    /// Which workgroup of the compute unit it belongs to, from 0 on.
-    pub group: usize,
-    /// Which wave of the workgroup it is.
-    pub wave: usize,
-    /// Its SIMD.
-    pub simd: usize,
-    /// Without gaps, in order.
-    pub spans: Vec<Span>,
-}
-
-impl WaveLine {
-    fn add(&mut self, start: u64, end: u64, activity: Activity) {
-        if start == end {
-            return;
-        }
-        match self.spans.last_mut().filter(|last| last.activity == activity) {
-            Some(last) => last.end = end,
-            None => self.spans.push(Span { start, end, activity }),
-        }
-    }
-}
 
 /// What a compute unit did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -213,13 +122,6 @@ struct Simd {
     vector: u64,
     /// Until then only scalar instructions.
     blocked: u64,
-}
-
-#[derive(Default)]
-struct Port {
-    free: f64,
-    /// End and data entries of what is in the queue.
-    queue: VecDeque<(u64, u64)>,
 }
 
 /// The unit.
@@ -656,149 +558,6 @@ impl<'a> Unit<'a> {
         }
         Ok(())
     }
-
-    fn access(&mut self, wave: &mut Wave<'_>, access: &Access, kind: Kind, now: u64) {
-        self.done.asked += u64::from(access.bytes);
-        match access.counter {
-            Counter::Scalar => {
-                let latency = self.scalar_access(wave, access, now);
-                wave.lgkm.retain(|of| of.end > now);
-                let reason = Reason::ScalarWait;
-                wave.lgkm.push(Outstanding { end: latency, reason, conflicts: 0 });
-            }
-            Counter::Lds => {
-                let end = self.lds(wave.simd / 2, access, now);
-                wave.lgkm.retain(|of| of.end > now);
-                let end = wave.lgkm.iter().map(|of| of.end).fold(end, u64::max);
-                let conflicts = u64::from(access.lds_conflicts);
-                wave.lgkm.push(Outstanding { end, reason: Reason::LdsWait, conflicts });
-            }
-            Counter::Vector | Counter::Flat => {
-                let bypass = kind == Kind::VectorMemory { bypass: true };
-                let mut end = self.vector_memory(wave, access, bypass, now);
-                if access.kind == AccessKind::ToLds {
-                    end += self.lds_from_memory(access, now);
-                } else if access.lds_phases != 0 {
-                    end = end.max(self.lds(wave.simd / 2, access, now));
-                }
-                while wave.vector.front().is_some_and(|end| *end <= now) {
-                    wave.vector.pop_front();
-                }
-                let end = end.max(wave.vector.back().copied().unwrap_or(0));
-                wave.vector.push_back(end);
-                if access.counter == Counter::Flat {
-                    wave.lgkm.push(Outstanding { end, reason: Reason::VectorWait, conflicts: 0 });
-                }
-            }
-        }
-    }
-
-    fn scalar_access(&mut self, wave: &Wave<'_>, access: &Access, now: u64) -> u64 {
-        self.scalar = now + SLOT;
-        let mut latency = self.by.scalar_hit;
-        for line in wave.trace.lines_of(access) {
-            if self.scalar_lines.insert(line.number) {
-                latency = self.by.scalar_miss;
-            }
-        }
-        now + latency as u64
-    }
-
-    /// When an access to LDS that is issued at `now` has been served.
-    fn lds(&mut self, port: usize, access: &Access, now: u64) -> u64 {
-        let (dwords, busy) = port_cycles(self.arch, access);
-        let array = f64::from(access.lds_phases + access.lds_conflicts);
-        let port = &mut self.ports[port];
-        let start = port.free.max(now as f64);
-        let in_array = self.array.max(start) + array;
-        self.array = in_array;
-        let end = in_array.max(start + busy);
-        self.done.lds_port += end - start;
-        port.free = end;
-        while port.queue.front().is_some_and(|(end, _)| *end <= now) {
-            port.queue.pop_front();
-        }
-        port.queue.push_back((end.ceil() as u64, dwords));
-        self.done.lds_array += u64::from(access.lds_phases + access.lds_conflicts);
-        self.done.lds_conflicts += u64::from(access.lds_conflicts);
-        let returns = matches!(access.kind, AccessKind::Load | AccessKind::Atomic);
-        let more = if returns { self.by.lds_roundtrip } else { 0.0 };
-        (end + more).ceil() as u64
-    }
-
-    /// Cycles that data from memory, asked for at `now`, take in the array of LDS; they need no port. They
-    /// count from now on: when the data come is known before, but others are served until then.
-    fn lds_from_memory(&mut self, access: &Access, now: u64) -> u64 {
-        let cycles = u64::from(access.lds_phases + access.lds_conflicts);
-        self.array = self.array.max(now as f64) + cycles as f64;
-        self.done.lds_array += cycles;
-        self.done.lds_conflicts += u64::from(access.lds_conflicts);
-        cycles
-    }
-
-    /// When an access to device memory that is issued at `now` has been served.
-    fn vector_memory(&mut self, wave: &Wave<'_>, access: &Access, bypass: bool, now: u64) -> u64 {
-        let lines = wave.trace.lines_of(access);
-        let mut of_set = [0_u32; L1_SETS];
-        for line in lines {
-            of_set[line.number as usize % L1_SETS] += 1;
-        }
-        let most = of_set.into_iter().max().unwrap_or(0);
-        let rate =
-            if access.kind == AccessKind::ToLds { self.by.dtl_return } else { self.by.l1_return };
-        let cycles = (f64::from(access.bytes) / rate).max(f64::from(most)).max(SLOT as f64);
-        let start = self.pipe.max(now as f64);
-        let piped = start + cycles;
-        self.pipe = piped;
-        self.done.l1 += cycles;
-        let mut end = piped;
-        for line in lines {
-            let bytes = f64::from(line.bytes);
-            let served = match access.kind {
-                AccessKind::Load | AccessKind::ToLds => {
-                    // No line of another workgroup is shared in the L1.
-                    let tag = line.number.wrapping_mul(1 << 12) ^ wave.group as u64;
-                    if !bypass && self.l1_hit(line.number as usize % L1_SETS, tag) {
-                        piped + self.by.l1_hit - SLOT as f64
-                    } else {
-                        let at = room(&mut self.inflight, self.by.l1_inflight, start);
-                        let first = self.groups[wave.group].lines.insert(line.number);
-                        let mut there = self.back.read(self.by, at, LINE as f64, first);
-                        if bypass {
-                            there += self.by.l1_bypass;
-                        }
-                        enter(&mut self.inflight, there);
-                        there.max(piped)
-                    }
-                }
-                AccessKind::Store => {
-                    let at = room(&mut self.writes, self.by.wr_inflight, piped);
-                    let there = self.back.write(self.by, at, bytes);
-                    enter(&mut self.writes, there);
-                    there
-                }
-                AccessKind::Atomic => {
-                    let first = self.groups[wave.group].lines.insert(line.number);
-                    self.back.read(self.by, piped, bytes, first) + self.by.l2_atomic
-                }
-            };
-            end = end.max(served);
-        }
-        end.ceil() as u64
-    }
-
-    /// Whether the L1 has a line, which it has afterwards.
-    fn l1_hit(&mut self, set: usize, tag: u64) -> bool {
-        let set = &mut self.l1[set];
-        let found = set.iter().position(|&line| line == tag);
-        if let Some(at) = found {
-            set.remove(at);
-        } else if set.len() == L1_WAYS {
-            set.pop_front();
-        }
-        set.push_back(tag);
-        found.is_some()
-    }
 }
 
 impl Wave<'_> {
@@ -827,58 +586,6 @@ impl Wave<'_> {
     }
 }
 
-impl Port {
-    /// When the queue takes an access.
-    fn accepts(&self, access: &Access) -> u64 {
-        let entries = entries(access);
-        let (mut commands, mut data) = (0, 0);
-        // From the last on: as many as may stand before it.
-        for &(end, taken) in self.queue.iter().rev() {
-            commands += 1;
-            data += taken;
-            if commands >= LDS_COMMANDS || data + entries > LDS_ENTRIES {
-                return end;
-            }
-        }
-        0
-    }
-}
-
-/// Data entries of the port's queue that an access takes; one access may fill them.
-fn entries(access: &Access) -> u64 {
-    match access.kind {
-        AccessKind::Load | AccessKind::ToLds => 1,
-        AccessKind::Store | AccessKind::Atomic => (1 + u64::from(access.dwords)).min(LDS_ENTRIES),
-    }
-}
-
-/// Data entries, and cycles of the port.
-fn port_cycles(arch: Arch, access: &Access) -> (u64, f64) {
-    let cycles = match (access.kind, access.dwords) {
-        (AccessKind::Load, 0 | 1) => 4.0,
-        (AccessKind::Load, 2) => {
-            if arch == Arch::Gfx950 {
-                4.0
-            } else {
-                8.0
-            }
-        }
-        (AccessKind::Load, 4) => {
-            if arch == Arch::Gfx950 {
-                8.0
-            } else {
-                16.0
-            }
-        }
-        (AccessKind::Load, 3) => 16.0,
-        (AccessKind::ToLds, _) => 0.0,
-        (AccessKind::Load, dwords) | (AccessKind::Store | AccessKind::Atomic, dwords) => {
-            f64::from(4 + 4 * dwords)
-        }
-    };
-    (entries(access), cycles)
-}
-
 /// First visit of a SIMD at or behind a cycle.
 fn phase(at: u64, simd: usize) -> u64 {
     let (at, simd) = (at.max(simd as u64), simd as u64);
@@ -895,19 +602,4 @@ fn category(kind: Kind) -> Option<usize> {
         Kind::Branch => Some(4),
         _ => None,
     }
-}
-
-/// When one of `most` places is free for what comes at `at`.
-fn room(queue: &mut VecDeque<f64>, most: f64, at: f64) -> f64 {
-    while queue.front().is_some_and(|&end| end <= at) {
-        queue.pop_front();
-    }
-    let over = (queue.len() + 1).saturating_sub(most as usize);
-    over.checked_sub(1).and_then(|last| queue.get(last)).map_or(at, |&end| end.max(at))
-}
-
-/// Notes the end of what took a place; the queue is sorted.
-fn enter(queue: &mut VecDeque<f64>, end: f64) {
-    let at = queue.partition_point(|&other| other <= end);
-    queue.insert(at, end);
 }
