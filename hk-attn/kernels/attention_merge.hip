@@ -1,6 +1,6 @@
 // The parts of attention's results over splits of keys, merged: those of a row by a wave, split after
 // split, so that the result does not depend on which was computed first.
-#include "hk/attention.h"
+#include "hk/attention_results.h"
 
 namespace hk {
 

@@ -121,7 +121,7 @@ impl KeySource {
 }
 
 kernel_args! {
-    /// Numbers of sequences and heads, in elements: `HeadScales` in `hk/attention.h`.
+    /// Numbers of sequences and heads, in elements: `HeadScales` in `hk/attention_arguments.h`.
     pub(crate) struct HeadScales {
         pub(crate) base: DevicePtr<f32>,
         pub(crate) sequence: i64,
@@ -137,7 +137,7 @@ impl HeadScales {
 }
 
 kernel_args! {
-    /// Scales of slots of pages, in elements: `SlotScales` in `hk/attention.h`.
+    /// Scales of slots of pages, in elements: `SlotScales` in `hk/attention_arguments.h`.
     pub(crate) struct SlotScales {
         pub(crate) base: DevicePtr<f32>,
         pub(crate) page: i64,
@@ -151,7 +151,7 @@ impl SlotScales {
 }
 
 kernel_args! {
-    /// What is done to scores and weights: `ScoreSteps` in `hk/attention.h`.
+    /// What is done to scores and weights: `ScoreSteps` in `hk/attention_arguments.h`.
     pub(crate) struct ScoreSteps {
         pub(crate) slopes: DevicePtr<f32>,
         pub(crate) slopes_of_sequence: i64,
@@ -217,7 +217,7 @@ impl ScoreSteps {
 }
 
 kernel_args! {
-    /// Arguments of the kernels, as `hk/attention.h` declares them.
+    /// Arguments of the kernels, as `hk/attention_arguments.h` declares them.
     pub(crate) struct AttentionArgs {
         pub(crate) q: AnyPtr,
         pub(crate) q_sequence: i64,

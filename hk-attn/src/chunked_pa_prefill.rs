@@ -53,7 +53,7 @@ use crate::attention::{AttentionArgs, AttentionElement, KeySource};
 use crate::lean_atten::LeanElement;
 use crate::pa_prefill::{Names, PaPrefillOptions, PrefixCache, prefill};
 
-/// Sequences of one query are left alone, or all others are: see `skips` in `hk/attention.h`.
+/// Sequences of one query are left alone, or all others are: see `skips` in `hk/attention_arguments.h`.
 const SKIPS_SINGLE: u32 = 1;
 const SKIPS_OTHERS: u32 = 2;
 

@@ -15,7 +15,7 @@ pub struct Window {
 }
 
 /// How the distances between positions of a query and of a key count, times the slope; the enum
-/// `alibi_form` of `hk/attention.h`.
+/// `alibi_form` of `hk/attention_arguments.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AlibiForm {
     /// Less where they are far apart, on either side.
