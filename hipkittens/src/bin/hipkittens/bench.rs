@@ -352,6 +352,7 @@ mod tests {
     /// What a GPU would do; events of a simulated device are of the host's clock.
     #[test]
     fn events_around_repeated_launches_are_a_time() {
+        let _alone = crate::toy::alone();
         let device = Device::open("sim:mi355x").expect("it is simulated");
         let stream = device.new_stream().expect("a stream");
         let mut all = families().into_iter().flat_map(Family::problems);

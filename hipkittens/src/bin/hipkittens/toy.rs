@@ -120,7 +120,7 @@ reason = "nobody asks for it"
 /// The simulator has one setting for the process, so tests run one after another.
 static RUNNING: Mutex<()> = Mutex::new(());
 
-fn alone() -> MutexGuard<'static, ()> {
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
