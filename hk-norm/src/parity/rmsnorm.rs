@@ -22,7 +22,8 @@ pub(crate) struct Spec {
     /// `y` is `x`, and in the fused op `residual_out` is `residual`.
     pub(crate) in_place: bool,
     pub(crate) place: Placement,
-    /// Rows 1 to 3 get a NaN, an infinity and a negative infinity, row 4 a NaN at its end.
+    /// The last four rows get NaNs at every place of a chunk, an infinity and a negative one, and a NaN at
+    /// the end. The infinities share their dword with an element whose lowest bit is one.
     pub(crate) special: bool,
     pub(crate) tile: Option<&'static str>,
     pub(crate) workgroups: Option<u32>,
@@ -85,10 +86,13 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
     let case = Case::new(info::<T, W>(spec.shape, spec.fused, spec.title(), size), move |s| {
         let mut x: Vec<T> = s.draw("x", &[rows, width], spec.draw);
         if spec.special {
-            for (row, value) in [(1, f64::NAN), (2, f64::INFINITY), (3, f64::NEG_INFINITY)] {
-                x[row * width + width / 3] = T::from_f64(value);
+            let last = &mut x[(rows - 4) * width..];
+            last[width / 3..][..8].fill(T::from_f64(f64::NAN));
+            for (row, value) in [(1, f64::INFINITY), (2, f64::NEG_INFINITY)] {
+                let at = row * width + (width / 3 | 1);
+                (last[at - 1], last[at]) = (T::from_f64(TIES_X[0].into()), T::from_f64(value));
             }
-            x[5 * width - 1] = T::from_f64(f64::NAN);
+            last[4 * width - 1] = T::from_f64(f64::NAN);
         }
         let mut residual = spec.fused.then(|| s.draw("residual", &[rows, width], spec.draw));
         let mut weight: Vec<W> = s.draw("weight", &[width], Draw::Normal);

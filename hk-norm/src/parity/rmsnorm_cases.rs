@@ -65,6 +65,7 @@ fn variants() -> Vec<Spec> {
     let gaps = Placement::DENSE.gap(576);
     let odd = Placement::DENSE.gap(5).shift(3);
     let all = Spec { offset: -0.5, rstd: true, in_place: true, ..spec([0, 0], "") };
+    let special = |shape, name| Spec { special: true, ..spec(shape, name) };
     vec![
         Spec { offset: 1.0, ..spec([9, 256], "zero-centred weight") },
         Spec { rstd: true, ..spec([9, 256], "rstd") },
@@ -82,9 +83,12 @@ fn variants() -> Vec<Spec> {
         Spec { draw: Draw::Uniform, ..spec([16, 768], "uniform") },
         Spec { draw: Draw::Denormal, ..spec([4, 768], "denormal") },
         Spec { draw: Draw::Zeros, rstd: true, ..spec([4, 768], "zeros") },
-        Spec { special: true, rstd: true, ..spec([5, 100], "special values") },
-        Spec { special: true, ..spec([5, 5003], "special values, wide") },
-        Spec { special: true, rstd: true, ..spec([5, 17_001], "special values, two passes") },
+        Spec { rstd: true, ..special([5, 100], "special values") },
+        special([5, 5003], "special values, wide"),
+        Spec { rstd: true, ..special([5, 17_001], "special values, two passes") },
+        Spec { workgroups: Some(1), ..special([37, 101], "special values, half a dword") },
+        Spec { workgroups: Some(1), ..special([37, 104], "special values, whole chunks") },
+        special([5, 16_896], "special values, whole pieces"),
         spec([0, 64], "no rows"),
     ]
 }
