@@ -105,6 +105,12 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bo
     if original.dst[1].is_some() {
         return false;
     }
+    if fields(original) == fields(altered)
+        && !scc
+        && same_sources(original, altered, known, demanded)
+    {
+        return true;
+    }
     let (Some(one), Some(other)) = (result(original, known), result(altered, known)) else {
         return false;
     };
@@ -124,6 +130,26 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bo
         && one.iter().zip(&other).zip(results).all(|((one, other), register)| {
             equal(one, other, if from_result { u32::MAX } else { demanded.of(register) })
         })
+}
+
+/// Whether the same bitwise operation has the same bits of sources, of those that the demanded ones of its
+/// result come from.
+fn same_sources(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bool {
+    let results = registers(original.dst[0]);
+    let wanted = results.fold(0, |bits, register| bits | demanded.of(register));
+    let masks = bits::bitwise(original, wanted, known);
+    let (Some(masks), true) = (masks, masks == bits::bitwise(altered, wanted, known)) else {
+        return false;
+    };
+    (0..masks.len()).all(|at| {
+        let [one, other] = [original, altered].map(|inst| bits::source(inst, inst.src[at], known));
+        let equal = |(one, other): (&[Bit; 32], &[Bit; 32])| {
+            (0..32).all(|bit| {
+                masks[at] >> bit & 1 == 0 || one[bit] != Bit::Opaque && one[bit] == other[bit]
+            })
+        };
+        one.len() == other.len() && one.iter().zip(&other).all(equal)
+    })
 }
 
 /// Registers of an operand.

@@ -459,6 +459,28 @@ const EXAMPLES: &[Example] = &[
         line: 0,
         equal: &[],
         others: &["s_or_b32 m0, s4, 1"],
+    }, // A sign that another number's replaces.
+    Example {
+        code: &[
+            "v_cndmask_b32_e32 v2, 1.0, v3, vcc",
+            "s_brev_b32 s6, -2",
+            "v_bfi_b32 v1, s6, v2, v4",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_cndmask_b32_e32 v2, -1.0, v3, vcc"],
+        others: &["v_cndmask_b32_e32 v2, 2.0, v3, vcc", "v_cndmask_b32_e32 v2, v3, v5, vcc"],
+    },
+    Example {
+        code: &[
+            "v_cndmask_b32_e32 v1, 1.0, v3, vcc",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_cndmask_b32_e32 v1, -1.0, v3, vcc"],
     },
 ];
 

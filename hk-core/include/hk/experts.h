@@ -93,7 +93,7 @@ __device__ void expert_product(const ExpertArgs& args) {
   if (!detail::find_block<Tile>(args, product.n, Block::columns, gates, at)) return;
   const auto [first, column, expert] = at;
   const u32 split = block_idx().y;
-  const result_matrix y = detail::results_of(product, split * product.split_stride);
+  const result_matrix y = detail::results_of(product, split * product.y_batch);
   if (expert >= product.batch) {
     detail::for_each_result<Block>(gates.gate, args.gate_count, column, product.n,
                                    [&](u32 gate, u32 at, u32) {
@@ -210,7 +210,7 @@ __device__ void expert_reduce(const ExpertArgs& args) {
     if (expert < in->batch) {
       const f32* from = static_cast<const f32*>(in->x) + gate * in->x_stride + column;
       for (u32 split = 0; split < args.product.splits; ++split) {
-        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.product.split_stride);
+        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.product.x_batch);
       }
       // Past the last column nobody wrote; the chain must not branch on that.
       for (u32 j = 1; j < run; ++j) {

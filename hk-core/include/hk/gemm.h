@@ -23,7 +23,7 @@ struct tile_stream {
   u32 first_bytes;
   u32 first_depth;
   const char* next;
-  i64 step;
+  u32 step;
   u32 bytes;
   i32 left;
 
@@ -46,26 +46,26 @@ struct rows_in_order {
 
 // The part of a matrix that a workgroup multiplies: from `row` on, at most `rows` of them that
 // exist, and k in [k_begin, k_end). All k are counted in elements, strides in what the operand's memory
-// is made of.
+// is made of; of operands with more than one line, these have 32 bits.
 template <class Operand, bool Gathered = false>
-__device__ inline tile_stream stream_of(const void* matrix, i64 stride, i64 row, u32 rows,
-                                        i64 k_begin, i64 k_end, i32 steps, u32 depth) {
+__device__ inline tile_stream stream_of(const void* matrix, u32 stride, u32 row, u32 rows,
+                                        u32 k_begin, u32 k_end, u32 steps, u32 depth) {
   constexpr int unit = per_unit<typename Operand::type>;
   const char* base =
       static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin / unit);
-  const i64 step = Operand::step_bytes(stride);
-  const u32 limit = (static_cast<u32>(k_end - k_begin) - (steps - 1) * depth) / unit;
+  const u32 step = Operand::step_bytes(stride), last = steps - 1;
+  const u32 limit = (k_end - k_begin - last * depth) / unit;
   const auto bytes = [&](u32 depth) {
     return Gathered ? Operand::bytes_of(stride, rows, depth)
                     : Operand::tile_bytes(stride, rows, depth);
   };
-  return {base + (steps - 1) * step,
+  return {base + u64{last} * step,
           bytes(limit),
           limit,
           base,
           step,
           bytes(depth / unit),
-          steps - 1};
+          static_cast<i32>(last)};
 }
 
 // The streams of w's parts, if these are matrices of their own, or that of all.

@@ -174,13 +174,13 @@ struct operand {
   static_assert((write_transposes && line_blocks < 8) || line_bytes < 128 ||
                 writes_are_conflict_free());
 
-  // Bytes between consecutive steps along k.
-  __device__ static i64 step_bytes(i64 stride) {
-    return along_k ? i64{Depth} * element : stride * (Depth * element);
+  // Bytes between consecutive steps along k: as many as the buffer of a tile has, and a line's.
+  __device__ static u32 step_bytes(u32 stride) {
+    return along_k ? Depth * element : stride * (Depth * element);
   }
   // Bytes from the matrix's start to a row and k.
-  __device__ static i64 origin_bytes(i64 stride, i64 row, i64 k) {
-    return (along_k ? row * stride + k : k * stride + row) * element;
+  __device__ static u64 origin_bytes(u32 stride, u32 row, u32 k) {
+    return (along_k ? u64{row} * stride + k : u64{k} * stride + row) * element;
   }
   // Size of the buffer that holds `rows` x `depth` elements of a tile, neither of them 0. What is
   // contiguous is whole chunks in memory, filled up with zeros if need be. Elements of other rows

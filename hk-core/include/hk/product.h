@@ -32,8 +32,7 @@ struct ProductArgs {
   i64 x_batch;  // from one matrix of a batch to the next
   i64 w_batch;
   i64 w_half;  // from the gates of a gated product to what they let through
-  i64 y_batch;
-  i64 split_stride;  // between the partial sums of one split and the next
+  i64 y_batch;  // of partial sums, from those of one split to the next; a matrix's follow each other
   const f32* x_scales;  // of groups of k, if operands have such
   const f32* w_scales;
   i64 x_scale_row, x_scale_group;
@@ -97,7 +96,7 @@ struct product_part {
   u32 batch, split;
   u32 row, column;     // the first of the block
   u32 rows;            // where those of its matrix end
-  i64 k_begin, k_end;  // its share of k
+  u32 k_begin, k_end;  // its share of k
 
   // How many there are, where blocks have these sizes.
   __device__ static u32 count(const ProductArgs& args, u32 block_rows, u32 block_columns) {
@@ -115,8 +114,8 @@ struct product_part {
     id = contiguous_per_xcd(id, blocks * args.splits * args.batch);
     const tile_index tile = grouped_order(id % blocks, rows, columns, group);
     const u32 split = id / blocks % args.splits;
-    const i64 k_begin = i64{split} * args.split_k;
-    const i64 k_left = args.k - k_begin;
+    const u32 k_begin = split * args.split_k;
+    const u32 k_left = args.k - k_begin;
     return {id / blocks / args.splits,
             split,
             tile.row * block_rows,
@@ -164,13 +163,13 @@ __device__ inline group_scales scales_of(const ProductArgs& args, const product_
           args.n,
           args.log2_group_n,
           args.log2_group_k,
-          static_cast<u32>(part.k_begin),
-          static_cast<u32>(part.k_end) - 1};
+          part.k_begin,
+          part.k_end - 1};
 }
 
 // The scales of blocks for a block of the result.
 __device__ inline block_scale_streams blocks_of(const ProductArgs& args, const product_part& part) {
-  const u32 begin = static_cast<u32>(part.k_begin) / block_depth;
+  const u32 begin = part.k_begin / block_depth;
   const u32 left = (args.k + block_depth - 1) / block_depth - begin;
   const auto stream = [&](const u8* base, i64 batch, i64 stride, u32 row, u32 rows) {
     return block_scale_stream{base + part.batch * batch + row * stride + begin, stride, rows - row,
@@ -203,7 +202,8 @@ struct linear_chain {
     for (u32 i = 0; i < args.step_count; ++i) {
       const auto kind = static_cast<step_kind>(in->steps[i].kind);
       const EpilogueOperand a = in->steps[i].a;
-      const auto base = static_cast<const char*>(in->tensors[a.tensor]);
+      // Without factors, the one step has the one tensor.
+      const auto base = static_cast<const char*>(in->tensors[Scaled ? a.tensor : 0]);
       const auto type = static_cast<dtype>(a.element);
       if (kind != step_kind::multiply) {
         with_type(type, [&](auto zero) {
@@ -384,11 +384,12 @@ __device__ __attribute__((always_inline)) inline void store_part(const gemm_bloc
                                                                  const product_part& part) {
   using Block = gemm_block<Tile>;
   const auto [batch, split, row, column, rows, k_begin, k_end] = part;
-  const result_matrix y =
-      detail::results_of(args, batch * args.y_batch + split * args.split_stride);
   if constexpr (is_atomic<Tile>) {
-    if (args.adds) return detail::add_block(block, y, part);
+    if (args.adds) {
+      return detail::add_block(block, detail::results_of(args, batch * args.y_batch), part);
+    }
   }
+  const result_matrix y = detail::results_of(args, (batch * args.splits + split) * args.y_batch);
   if constexpr (Block::gated) {
     detail::store_gated(block, args, in, y, part);
     return;
@@ -445,11 +446,11 @@ __device__ void product_reduce(const ProductArgs& args) {
     asm volatile("" : "+s"(in));
     const u32 column = piece * run;
     const auto sum_from = [&](u32 first) {
-      const f32* from =
-          detail::matrix_of<f32>(in->x, in->x_batch, batch) + row * in->x_stride + first;
+      const f32* from = detail::matrix_of<f32>(in->x, in->x_batch, batch * args.splits) +
+                        row * in->x_stride + first;
       vec<f32, run> sum = 0;
       for (u32 split = 0; split < args.splits; ++split) {
-        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.split_stride);
+        sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.x_batch);
       }
       // Past the last column nobody wrote; the chain must not branch on that.
       for (u32 j = 1; j < run; ++j) {

@@ -413,9 +413,8 @@ impl Sums {
         };
         let partial = ProductArgs {
             y: stored.ptr,
-            y_batch: per_matrix,
+            y_batch: self.of_share as i64,
             y_stride: self.width as i64,
-            split_stride: self.of_share as i64,
             y_type: f32::CODE,
             y_store: StoreUnit::of(&stored, product.batch.into(), block_rows, true) as u32,
             step_count: 0,
@@ -425,7 +424,6 @@ impl Sums {
             x: partial.y,
             x_batch: partial.y_batch,
             x_stride: partial.y_stride,
-            split_stride: partial.split_stride,
             ..product
         };
         (partial, reduced)

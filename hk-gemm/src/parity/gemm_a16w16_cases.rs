@@ -282,6 +282,10 @@ fn tiles(cases: &mut Vec<Case>) {
                     cases.push(Whole { shape, result, beside }.limit(&config, case));
                 }
             }
+            for result in [DType::Bf16, DType::F16] {
+                let special = tile_spec(&config, ", special values", shape);
+                cases.push(case_of(dtype, result, Spec { special: true, ..special }));
+            }
             // Tiles that a column or a row is missing from, in an aligned y.
             let column = tile_spec(&config, ", a column short", [m, 2 * n - 1, k]);
             cases.push(case_of(dtype, dtype, Spec { place: SHORT, ..column }));

@@ -2,7 +2,7 @@
 
 use super::known::Facts;
 use super::registers;
-use crate::isa::{Ext, Inst, Op, Operand};
+use crate::isa::{Elem, Ext, Inst, Op, Operand};
 
 /// A bit of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +79,21 @@ pub(super) fn source(inst: &Inst, operand: Operand, known: &Facts) -> Vec<Word> 
     let signed = match operand.code {
         128..=192 => i64::from(operand.code) - 128,
         193..=208 => 192 - i64::from(operand.code),
+        240..=247 if dwords == 1 && takes_words(inst) => {
+            let size = [0.5f32, 1.0, 2.0, 4.0][usize::from(operand.code - 240) / 2];
+            i64::from(size.to_bits() | u32::from(operand.code & 1) << 31)
+        }
         Operand::LITERAL if dwords == 1 => i64::from(inst.literal),
         _ => return vec![[Bit::Opaque; 32]; dwords],
     };
     (0..dwords).map(|dword| constant((signed >> (32 * dword)) as u32)).collect()
+}
+
+/// Whether sources of 32 bits are words, as which inline constants of floating-point numbers are those of
+/// f32.
+fn takes_words(inst: &Inst) -> bool {
+    let mut words = inst.info.src.iter().filter(|slot| slot.dwords == 1);
+    words.all(|slot| matches!(slot.elem, Elem::B32 | Elem::F32))
 }
 
 fn value(word: &Word) -> Option<u32> {
