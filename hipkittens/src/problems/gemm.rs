@@ -41,7 +41,7 @@ const CODES: [f64; 2] = [0.5 + 1.0 / 32.0; 2];
 /// Products of an op, with what is drawn in its title.
 fn product(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prepare) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new([("m", 1), ("n", 1), ("k", multiple)], move |sizes| {
+    Family::new([("m", 1, 256), ("n", 1, 1280), ("k", multiple, 1024)], move |sizes| {
         let [m, n, k] = sizes;
         let amount = amounts(sizes, |[m, n, k]| {
             [2.0 * m * n * k, bytes[0] * m * k + bytes[1] * n * k + 2.0 * m * n]
@@ -55,7 +55,7 @@ fn product(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prep
 /// Products whose sizes are multiples of blocks.
 fn blocks(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prepare) -> Family {
     let mut family = product(op, types, bytes, prepare);
-    family.sizes = vec![("m", 1), ("n", 2 * BLOCK), ("k", BLOCK)];
+    family.sizes = vec![("m", 1, 256), ("n", 2 * BLOCK, 1280), ("k", BLOCK, 1024)];
     family
 }
 
@@ -67,16 +67,19 @@ fn batch(
     prepare: fn(&Stream, [usize; 4]) -> Result<Launch>,
 ) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new([("batch", 1), ("m", 1), ("n", 1), ("k", multiple)], move |sizes| {
-        let [b, m, n, k] = sizes;
-        let amount = amounts(sizes, |[b, m, n, k]| {
-            let read = bytes[0] * m * k + bytes[1] * n * k;
-            [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
-        });
-        Problem::new(op, format!("{types} {b}x{m}x{n}x{k}"), amount, move |stream| {
-            prepare(stream, sizes)
-        })
-    })
+    Family::new(
+        [("batch", 1, 4), ("m", 1, 128), ("n", 1, 320), ("k", multiple, 1024)],
+        move |sizes| {
+            let [b, m, n, k] = sizes;
+            let amount = amounts(sizes, |[b, m, n, k]| {
+                let read = bytes[0] * m * k + bytes[1] * n * k;
+                [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
+            });
+            Problem::new(op, format!("{types} {b}x{m}x{n}x{k}"), amount, move |stream| {
+                prepare(stream, sizes)
+            })
+        },
+    )
 }
 
 pub(super) fn families() -> Vec<Family> {
@@ -369,7 +372,7 @@ fn mx_split_cat(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
 
 /// Feed-forward layers of so many matrices: tokens, inner, hidden.
 fn feed_forward(op: &'static str, matrices: f64, prepare: Prepare) -> Family {
-    Family::new([("tokens", 1), ("inner", 1), ("hidden", 1)], move |sizes| {
+    Family::new([("tokens", 1, 256), ("inner", 1, 1280), ("hidden", 1, 1024)], move |sizes| {
         let [tokens, inner, hidden] = sizes;
         let amount = amounts(sizes, |[tokens, inner, hidden]| {
             let weights = matrices * inner * hidden;
@@ -397,7 +400,7 @@ fn ungated_layer(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
 /// Rows of eight groups, of which one is empty, each with a matrix of its own.
 fn grouped() -> Family {
     const SHARES: [i32; 8] = [2, 3, 0, 1, 4, 1, 2, 3];
-    let sizes = [("m", SHARES.iter().sum::<i32>() as usize), ("n", 1), ("k", 1)];
+    let sizes = [("m", SHARES.iter().sum::<i32>() as usize, 512), ("n", 1, 1280), ("k", 1, 1024)];
     Family::new(sizes, move |sizes| {
         let [m, n, k] = sizes;
         let amount = amounts(sizes, |[m, n, k]| {

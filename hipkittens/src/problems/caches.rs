@@ -31,7 +31,7 @@ fn numbers<const N: usize>(of: [usize; N]) -> [f64; N] {
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let tokens = [("tokens", PAGE)];
+    let tokens = [("tokens", PAGE, 64)];
     let llama = "bf16, heads 64/8 of 128:";
     let deepseek = "bf16, heads 128/1 of 512+64:";
     let logits = |[rows, keys]: [f64; 2]| {
@@ -109,7 +109,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_fp8_bmm_rope_cat_and_cache_mla",
             "bf16, fp8, heads 128 of 128 to 512+64:",
-            [("tokens", 1)],
+            [("tokens", 1, 4)],
             absorbed(1.0),
             |stream, sizes| native!(bmm_fp8(stream, sizes)),
         )
@@ -117,7 +117,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_fp4_bmm_rope_cat_and_cache_mla",
             "bf16, mxfp4, heads 128 of 128 to 512+64:",
-            [("tokens", 1)],
+            [("tokens", 1, 4)],
             absorbed(17.0 / 32.0),
             |stream, [tokens]| bmm(stream, tokens, None::<Tensor<F8E4M3>>),
         )
@@ -125,7 +125,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fp8_mqa_logits",
             "fp8, heads 64 of 128:",
-            [("rows", 1), ("keys", 1)],
+            [("rows", 1, 16), ("keys", 1, 1024)],
             logits,
             |stream, sizes| native!(mqa_logits(stream, sizes)),
         )
@@ -133,7 +133,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "paged_mqa_logits",
             "fp8, heads 64 of 128:",
-            [("sequences", 1), ("context", KEYS)],
+            [("sequences", 1, 2), ("context", KEYS, 1024)],
             |[sequences, keys]| {
                 let [heads, depth] = numbers(INDEXER);
                 let moved = 2.0 * heads * (depth + 4.0) + keys * (depth + 4.0) + 8.0 * keys;

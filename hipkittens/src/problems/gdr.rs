@@ -44,9 +44,9 @@ fn heads() -> QkvzbaHeads {
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let tokens = [("tokens", 1)];
-    let chunks = [("tokens", CHUNK)];
-    let batch = [("batch", 1)];
+    let tokens = [("tokens", 1, 1024)];
+    let chunks = [("tokens", CHUNK, 8192)];
+    let batch = [("batch", 1, 64)];
     let filtered = |[n]: [f64; 1]| [2.0 * TAPS as f64 * OF_CHANNELS * n, 4.0 * OF_CHANNELS * n];
     let updated =
         |[n]: [f64; 1]| [2.0 * TAPS as f64 * OF_CHANNELS * n, 4.0 * TAPS as f64 * OF_CHANNELS * n];
@@ -79,7 +79,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_gdn_gating",
             "bf16",
-            [("tokens", 1), ("heads", 1)],
+            [("tokens", 1, 1024), ("heads", 1, 32)],
             |[n, heads]| [10.0 * n * heads, 12.0 * n * heads],
             gating,
         )
@@ -87,7 +87,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "cumsum_scalar",
             "f32",
-            [("tokens", 1), ("heads", 1)],
+            [("tokens", 1, 8192), ("heads", 1, 32)],
             |[n, heads]| [n * heads, 8.0 * n * heads],
             cumsum,
         )
@@ -95,16 +95,17 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "prepare_chunk_indices_on_device",
             "of 128 tokens each:",
-            [("sequences", 1)],
+            [("sequences", 1, 64)],
             |[n]| [0.0, 20.0 * n],
             indices,
         )
         .at([64], &[]),
-        of_sizes("op_exp", "f32", [("elements", 1)], |[n]| [n, 8.0 * n], exp).at([1 << 24], &[]),
+        of_sizes("op_exp", "f32", [("elements", 1, 1 << 18)], |[n]| [n, 8.0 * n], exp)
+            .at([1 << 24], &[]),
         of_sizes(
             "l2_normalize",
             "f32",
-            [("rows", 1), ("width", 1)],
+            [("rows", 1, 2048), ("width", 1, 128)],
             |[rows, width]| [3.0 * rows * width, 8.0 * rows * width],
             l2,
         )
@@ -158,7 +159,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_recurrent_fwd",
             "bf16, heads 2/4 of 128:",
-            tokens,
+            [("tokens", 1, 64)],
             |[n]| [3.5 * n * BY_STATE, 4.0 * n * (OF_KEYS + OF_VALUES)],
             recurrent,
         )

@@ -43,9 +43,9 @@ fn scores(count: f64) -> f64 {
 pub(super) fn families() -> Vec<Family> {
     let kind = "bf16, heads 64/8 of 128:";
     let latent = "bf16, heads 16 of 512+64:";
-    let prompt = [("tokens", 1)];
-    let decode = [("batch", 1), ("context", PAGE)];
-    let behind = [("new", 1), ("context", PAGE)];
+    let prompt = [("tokens", 1, 128)];
+    let decode = [("batch", 1, 1), ("context", PAGE, 512)];
+    let behind = [("new", 1, 32), ("context", PAGE, 256)];
     let whole = |[tokens]: [f64; 1]| [causal(tokens), moved(tokens, tokens)];
     // Five products instead of two.
     let back = |[tokens]: [f64; 1]| [2.5 * causal(tokens), 2.0 * moved(tokens, tokens)];
@@ -69,7 +69,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "hstu_attn_fwd",
             "bf16, heads 4 of 128:",
-            [("batch", 1), ("tokens", 1)],
+            [("batch", 1, 2), ("tokens", 1, 256)],
             |[batch, tokens]| {
                 let rows = batch * tokens * 4.0 * 128.0;
                 [2.0 * rows * tokens, 8.0 * rows]
@@ -83,7 +83,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "pod_attn",
             kind,
-            [("tokens", 1), ("context", 1)],
+            [("tokens", 1, 128), ("context", 1, 512)],
             |[tokens, context]| {
                 [causal(tokens) + scores(context), moved(tokens, tokens) + moved(1.0, context)]
             },
@@ -99,7 +99,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "mla_decode_rope",
             latent,
-            [("batch", 1), ("context", 1)],
+            [("batch", 1, 2), ("context", 1, 1024)],
             |[batch, context]| {
                 let [heads, values, more] = DEEPSEEK.map(|n| n as f64);
                 let keys = values + more;
@@ -114,7 +114,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "sparse_mla_attn_fwd",
             latent,
-            [("queries", 1), ("context", 4 * PAGE)],
+            [("queries", 1, 2), ("context", 4 * PAGE, 2048)],
             |[queries, context]| {
                 let [heads, values, more] = DEEPSEEK.map(|n| n as f64);
                 let (keys, chosen) = (values + more, context / 4.0);

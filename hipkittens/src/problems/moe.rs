@@ -31,8 +31,8 @@ fn amount(matrices: f64, bytes: f64) -> impl Fn([f64; 3]) -> [f64; 2] + Copy + '
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let sizes = [("tokens", 1), ("hidden", 128), ("inner", 1)];
-    let gates = [("tokens", 1), ("experts", 1), ("k", 1)];
+    let sizes = [("tokens", 1, 256), ("hidden", 128, 512), ("inner", 1, 256)];
+    let gates = [("tokens", 1, 256), ("experts", 1, 256), ("k", 1, 8)];
     let kind = "bf16, 2 of 8 experts:";
     let shape = [1024, 4096, 2048];
     let of_gates = |[tokens, _, k]: [f64; 3]| [0.0, 8.0 * tokens * k];
@@ -41,7 +41,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "sum_bitmatrix_rows_fused",
             "bits",
-            [("tokens", 1), ("experts", 1)],
+            [("tokens", 1, 256), ("experts", 1, 256)],
             |[tokens, experts]| [0.0, tokens * experts / 8.0],
             bitmatrix,
         )
@@ -51,7 +51,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "moe_routing_sigmoid_top1_fused",
             "bf16",
-            [("tokens", 1), ("experts", 1), ("hidden", 1)],
+            [("tokens", 1, 16), ("experts", 1, 128), ("hidden", 1, 5120)],
             |[tokens, experts, k]| [2.0 * tokens * experts * k, 2.0 * k * (tokens + experts)],
             sigmoid_top1,
         )
@@ -67,7 +67,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "moe_sum",
             "bf16",
-            [("tokens", 1), ("k", 1), ("hidden", 1)],
+            [("tokens", 1, 64), ("k", 1, 8), ("hidden", 1, 2048)],
             |[tokens, k, width]| [tokens * k * width, 2.0 * tokens * width * (k + 1.0)],
             sum,
         )
