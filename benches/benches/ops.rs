@@ -22,7 +22,7 @@ fn time(group: &mut BenchmarkGroup<'_, WallTime>, problem: &Problem, device: &De
     let stream = device.default_stream();
     // Made ready only if it is asked for.
     let mut launch = None;
-    group.bench_function(BenchmarkId::new(problem.title(), device.name()), |bencher| {
+    group.bench_function(BenchmarkId::new(device.name(), problem.title()), |bencher| {
         let launch = launch.get_or_insert_with(|| (problem.prepare)(&stream).expect("it is ready"));
         if device.is_simulated() {
             bencher.iter(|| {

@@ -35,7 +35,8 @@ use hk_gdr::{
     solve_tril_into,
 };
 use hk_moe::{
-    DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, Router, moe_topk_into,
+    DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, MxMatrices, Mxfp4Weights,
+    Router, WeightNorm, moe_topk_into,
 };
 use hk_norm::{
     GatedOptions, LayernormOut, RmsnormOptions, RmsnormOut, TopkOut, layernorm_into, rmsnorm_into,
@@ -289,6 +290,7 @@ impl Family {
 pub fn families() -> Vec<Family> {
     let rows = [("rows", 1, 128), ("width", 1, 4096)];
     let heads = [("batch", 1, 1), ("tokens", 1, 256), ("heads", 1, 4), ("kv_heads", 1, 1)];
+    let gates = [("tokens", 1, 256), ("experts", 1, 256), ("k", 1, 8)];
     let others = vec![
         Family::new(rows, rmsnorm)
             .at([32_768, 512], &[("mi350x", 11.44, "Triton")])
@@ -308,12 +310,15 @@ pub fn families() -> Vec<Family> {
         Family::new(heads, |sizes| mha(sizes, false))
             .at([4, 8192, 64, 8], &[("mi300x", 14_853.0, "AITER")]),
         Family::new([("batch", 1, 2), ("context", PAGE, 256)], pa_decode).at([64, 4096], &[]),
-        Family::new([("tokens", 1, 8192)], |[tokens]| chunk(tokens)).at([8192], &[]),
+        Family::new([("tokens", 1, 8192)], |[tokens]| chunk(tokens, false)).at([8192], &[]),
+        Family::new([("tokens", 1, 8192)], |[tokens]| chunk(tokens, true)).at([8192], &[]),
         Family::new([("tokens", 1, 1024), ("heads", 1, 4)], solve_tril).at([8192, 32], &[]),
-        Family::new([("tokens", 1, 256), ("experts", 1, 256), ("k", 1, 8)], moe_topk)
-            .at([4096, 256, 8], &[]),
+        Family::new(gates, |sizes| moe_topk(sizes, false)).at([4096, 256, 8], &[]),
+        Family::new(gates, |sizes| moe_topk(sizes, true)).at([4096, 256, 8], &[]),
         Family::new([("tokens", 1, 64), ("hidden", 1, 256), ("inner", 1, 128)], fused_moe)
             .at([1024, 2048, 768], &[]),
+        Family::new([("tokens", 1, 16), ("hidden", 32, 288), ("inner", 32, 288)], gpt_oss)
+            .at([1024, 2880, 2880], &[]),
     ];
     let more = [rows::families(), caches::families(), attention::families(), gdr::families()];
     let of_crates = [gemm::families(), others].into_iter().chain(more);
@@ -492,7 +497,7 @@ fn pa_decode([batch, context]: [usize; 2]) -> Problem {
 }
 
 /// Of Qwen3-Next on 8 chips.
-fn chunk(tokens: usize) -> Problem {
+fn chunk(tokens: usize, has_norm: bool) -> Problem {
     let (heads, value_heads) = (2, 4);
     let amount =
         amounts([tokens, heads, value_heads, HEAD], |[tokens, heads, value_heads, head]| {
@@ -501,14 +506,15 @@ fn chunk(tokens: usize) -> Problem {
             let bytes = 2.0 * tokens * head * 2.0 * (heads + value_heads);
             [flops, bytes + 2.0 * 4.0 * tokens * value_heads]
         });
-    let shape = format!("bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
+    let norm = if has_norm { "normalised " } else { "" };
+    let shape = format!("{norm}bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
     Problem::new("chunk_gated_delta_rule", shape, amount, move |stream| {
         let of = |heads| tensor::<bf16>(stream, Draw::Scaled(-4), &[1, tokens, heads, HEAD]);
         let (q, k, v) = (of(heads)?, of(heads)?, of(value_heads)?);
         let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
         let beta = Tensor::filled(stream, &[1, tokens, value_heads], 0.5f32)?;
         Ok(Box::new(move || {
-            let options = ChunkGatedDeltaRuleOptions::default();
+            let options = ChunkGatedDeltaRuleOptions::default().use_qk_l2norm(has_norm);
             let made: Result<ChunkGatedDeltaRule<_, f32>> =
                 chunk_gated_delta_rule(&q, &k, &v, &g, &beta, None, &options);
             made.map(drop)
@@ -531,14 +537,15 @@ fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
 }
 
 /// Of the logits of a model's router, such as DeepSeek-V3's.
-fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
+fn moe_topk([tokens, experts, k]: [usize; 3], has_softmax: bool) -> Problem {
     // A comparison of each logit.
     let amount = amounts([tokens, experts, k], |[tokens, experts, k]| {
         [tokens * experts, 2.0 * tokens * experts + 8.0 * tokens * k]
     });
+    let norm = if has_softmax { "softmax " } else { "" };
     Problem::new(
         "moe_topk",
-        format!("bf16 {tokens}x{experts}, {k} of them"),
+        format!("{norm}bf16 {tokens}x{experts}, {k} of them"),
         amount,
         move |stream| {
             let x = normal::<bf16>(stream, &[tokens, experts])?;
@@ -546,7 +553,9 @@ fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
             let mut y_indx = Tensor::empty(stream, &[tokens, k])?;
             Ok(Box::new(move || {
                 let out = MoeTopkOut { y_vals: &mut *y_vals, y_indx: &mut y_indx, bitmatrix: None };
-                moe_topk_into(&x, k, &MoeTopkOptions::default(), out)
+                let plain = MoeTopkOptions::default();
+                let softmax = plain.weight_norm(WeightNorm::Softmax);
+                moe_topk_into(&x, k, if has_softmax { &softmax } else { &plain }, out)
             }))
         },
     )
@@ -566,6 +575,35 @@ fn fused_moe([tokens, hidden, inner]: [usize; 3]) -> Problem {
         let w1 = normal::<bf16>(stream, &[experts, 2 * inner, hidden])?;
         let w2 = normal::<bf16>(stream, &[experts, hidden, inner])?;
         let mut layer = FusedMoe::new(FusedMoeConfig::qwen3(), DenseWeights::new(w1, w2), tokens)?;
+        let x = normal::<bf16>(stream, &[tokens, hidden])?;
+        // Which experts the tokens go to decides on the time.
+        let logits = Draw::Normal.values(1, tokens * experts);
+        let logits = Tensor::<f32>::from_slice(stream, &logits, &[tokens, experts])?;
+        let mut y = Tensor::<bf16>::empty(stream, &[tokens, hidden])?;
+        Ok(Box::new(move || layer.forward_into(&x, Router::Logits(&logits), None, &mut *y)))
+    })
+}
+
+/// Of GPT-OSS-120B: 4 of 128 experts.
+fn gpt_oss([tokens, hidden, inner]: [usize; 3]) -> Problem {
+    let (experts, chosen) = (128, 4);
+    let amount = amounts([tokens, hidden, inner, experts, chosen], |sizes| {
+        let [tokens, hidden, inner, experts, chosen] = sizes;
+        let weights = 3.0 * inner * hidden;
+        let moved = 17.0 / 32.0 * experts * weights + 4.0 * tokens * hidden;
+        [2.0 * tokens * chosen * weights, moved]
+    });
+    let title = format!("mxfp4 {tokens}x{hidden}, {chosen} of {experts} experts of {inner}");
+    Problem::new("fused_moe", title, amount, move |stream| {
+        let matrices = |rows, columns| -> Result<_> {
+            let shape = [experts, rows, columns];
+            let (codes, scales) = (gemm::codes(stream, &shape)?, gemm::powers(stream, &shape)?);
+            Ok(MxMatrices { codes, scales })
+        };
+        let (w1, w2) = (matrices(2 * inner, hidden)?, matrices(hidden, inner)?);
+        let biases = |width| Tensor::filled(stream, &[experts, width], 0.5f32);
+        let weights = Mxfp4Weights::<bf16>::new(w1, w2).biases(biases(2 * inner)?, biases(hidden)?);
+        let mut layer = FusedMoe::new(FusedMoeConfig::gpt_oss(), weights, tokens)?;
         let x = normal::<bf16>(stream, &[tokens, hidden])?;
         // Which experts the tokens go to decides on the time.
         let logits = Draw::Normal.values(1, tokens * experts);

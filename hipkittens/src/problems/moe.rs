@@ -37,7 +37,10 @@ pub(super) fn families() -> Vec<Family> {
     let shape = [1024, 4096, 2048];
     let of_gates = |[tokens, _, k]: [f64; 3]| [0.0, 8.0 * tokens * k];
     vec![
-        of_sizes("moe_align_block_size", "i32", gates, of_gates, align).at([4096, 256, 8], &[]),
+        of_sizes("moe_align_block_size", "i32", gates, of_gates, |s, n| align(s, n, true))
+            .at([4096, 256, 8], &[]),
+        of_sizes("moe_align_block_size", "i32, skewed", gates, of_gates, |s, n| align(s, n, false))
+            .at([4096, 256, 8], &[]),
         of_sizes(
             "sum_bitmatrix_rows_fused",
             "bits",
@@ -127,9 +130,15 @@ fn logits(stream: &Stream, tokens: usize, experts: usize) -> Result<Tensor<bf16>
     Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[tokens, experts])
 }
 
-fn align(stream: &Stream, [tokens, experts, k]: [usize; 3]) -> Result<Launch> {
+/// Of experts that have as many gates each, or of which those of the lowest numbers have nearly all.
+fn align(stream: &Stream, [tokens, experts, k]: [usize; 3], is_even: bool) -> Result<Launch> {
     const TILE: usize = 16;
-    let ids = ids(stream, tokens, experts, k)?;
+    let mut ids = ids(stream, tokens, experts, k)?;
+    if !is_even {
+        let of_gate = |n: usize| n * 7919 % 509 * (n * 31 % 509) % (n % experts + 1);
+        let skewed: Vec<_> = (0..tokens * k).map(|gate| of_gate(gate) as i32).collect();
+        ids = Tensor::from_slice(stream, &skewed, &[tokens, k])?;
+    }
     let rows = aligned_capacity(tokens * k, experts, TILE);
     let mut sorted = Tensor::empty(stream, &[rows])?;
     let mut tiles = Tensor::empty(stream, &[rows.div_ceil(TILE)])?;
