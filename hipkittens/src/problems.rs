@@ -542,7 +542,7 @@ fn moe_topk([tokens, experts, k]: [usize; 3], has_softmax: bool) -> Problem {
     let amount = amounts([tokens, experts, k], |[tokens, experts, k]| {
         [tokens * experts, 2.0 * tokens * experts + 8.0 * tokens * k]
     });
-    let norm = if has_softmax { "softmax " } else { "" };
+    let norm = if has_softmax { "softmax, " } else { "" };
     Problem::new(
         "moe_topk",
         format!("{norm}bf16 {tokens}x{experts}, {k} of them"),
