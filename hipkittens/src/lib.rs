@@ -2,6 +2,8 @@
 
 #[cfg(feature = "models")]
 pub mod models;
+#[cfg(feature = "problems")]
+pub mod problems;
 
 pub use hk_core::prelude::*;
 

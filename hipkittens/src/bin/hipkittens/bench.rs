@@ -2,7 +2,6 @@
 //! GPUs.
 
 mod draw;
-mod problems;
 mod roofline;
 
 use std::error::Error;
@@ -13,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use hipkittens::problems::{Family, Launch, Problem, Published, captured, families};
 use hk_core::{Device, Stream};
 use hk_sim::Product;
 use hk_sim::trace::{Traced, launches};
@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 
 use crate::check;
 
-use problems::{Family, Launch, Problem, Published, captured, families};
 use roofline::{Point, roofline};
 
 /// What `hipkittens bench` is asked to do.

@@ -1,5 +1,5 @@
-//! What `hipkittens bench` times: ops at shapes of models, and at those of published times; captured
-//! launches.
+//! What `hipkittens bench` and the benches of the workspace time: ops at shapes of models, and at those of
+//! published times, and in small for the simulator; captured launches.
 
 /// Calls a function for the chip's e4m3.
 macro_rules! native {
@@ -35,7 +35,8 @@ use hk_gdr::{
     solve_tril_into,
 };
 use hk_moe::{
-    DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, Router, moe_topk_into,
+    DenseWeights, FusedMoe, FusedMoeConfig, MoeTopkOptions, MoeTopkOut, MxMatrices, Mxfp4Weights,
+    Router, WeightNorm, moe_topk_into,
 };
 use hk_norm::{
     GatedOptions, LayernormOut, RmsnormOptions, RmsnormOut, TopkOut, layernorm_into, rmsnorm_into,
@@ -45,32 +46,35 @@ use hk_quant::{Quantised, per_token_quant_into};
 use hk_ref::Draw;
 
 /// Does a problem once.
-pub(super) type Launch = Box<dyn FnMut() -> Result<()>>;
+pub type Launch = Box<dyn FnMut() -> Result<()>>;
 
 /// Makes ready for it, on a stream.
-type Prepare = Box<dyn Fn(&Stream) -> Result<Launch>>;
+pub type Prepare = Box<dyn Fn(&Stream) -> Result<Launch>>;
 
 /// An op at a shape, or a captured launch.
-pub(super) struct Problem {
+pub struct Problem {
     /// The name of the launch's folder if it is one.
-    pub(super) op: String,
-    pub(super) shape: String,
+    pub op: String,
+    /// Types, options and sizes.
+    pub shape: String,
     /// The architecture that its code is for, if it is for one alone.
-    pub(super) arch: Option<Arch>,
+    pub arch: Option<Arch>,
     /// Multiplications and additions of its definition.
-    pub(super) flops: f64,
+    pub flops: f64,
     /// Bytes that it has to read and write; 0 if nobody knows.
-    pub(super) bytes: f64,
+    pub bytes: f64,
     published: Vec<Published>,
-    pub(super) prepare: Prepare,
+    /// Gives what launches it.
+    pub prepare: Prepare,
 }
 
 /// A measured time of another kernel for the same problem.
-pub(super) struct Published {
+pub struct Published {
     product: &'static str,
-    pub(super) seconds: f64,
+    /// How long it takes.
+    pub seconds: f64,
     /// Whose it is.
-    pub(super) by: &'static str,
+    pub by: &'static str,
 }
 
 impl Problem {
@@ -90,23 +94,29 @@ impl Problem {
         self
     }
 
-    pub(super) fn title(&self) -> String {
+    /// By what it is chosen: op and shape.
+    pub fn title(&self) -> String {
         format!("{} {}", self.op, self.shape).trim_end().to_owned()
     }
 
     /// What was published of this device's product.
-    pub(super) fn published_on(&self, device: &Device) -> Option<&Published> {
+    pub fn published_on(&self, device: &Device) -> Option<&Published> {
         self.published.iter().find(|of| device.name().ends_with(of.product))
     }
 
-    /// Arithmetic in so many seconds, or bytes where there is little arithmetic to them.
-    pub(super) fn rate(&self, seconds: f64) -> String {
+    /// Whether it is arithmetic that counts, since there is much of it to the bytes.
+    pub fn is_arithmetic(&self) -> bool {
         // Where the chips' fastest units and their memory take as long, roughly.
         const BALANCE: f64 = 200.0;
+        self.flops >= BALANCE * self.bytes
+    }
+
+    /// Arithmetic in so many seconds, or bytes where there is little arithmetic to them.
+    pub fn rate(&self, seconds: f64) -> String {
         let per_second = |amount: f64, unit| format!("{:.2} {unit}", amount / seconds / 1e12);
         match self.bytes {
             0.0 => String::new(),
-            bytes if self.flops < BALANCE * bytes => per_second(bytes, "TB/s"),
+            bytes if !self.is_arithmetic() => per_second(bytes, "TB/s"),
             _ => per_second(self.flops, "TFLOP/s"),
         }
     }
@@ -133,7 +143,7 @@ fn normal<T: Element>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
 ///
 /// # Errors
 /// What is wrong with a capture, or that there is none.
-pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
+pub fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
     const LAUNCH: &str = "launch.json";
     let mut folders = vec![folder.to_owned()];
     if !folder.join(LAUNCH).is_file() {
@@ -162,20 +172,19 @@ pub(super) fn captured(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
 /// The problem of these sizes.
 type OfSizes = Box<dyn Fn(&[usize]) -> Problem>;
 
+/// The name of a size, what it is a multiple of, and the size in small.
+type Size = (&'static str, usize, usize);
+
 /// Problems of an op that differ in their sizes alone.
-pub(super) struct Family {
-    /// Names of the sizes, and what each is a multiple of.
-    sizes: Vec<(&'static str, usize)>,
+pub struct Family {
+    sizes: Vec<Size>,
     of: OfSizes,
     /// Those that are timed if no sizes are given.
     problems: Vec<Problem>,
 }
 
 impl Family {
-    fn new<const N: usize>(
-        sizes: [(&'static str, usize); N],
-        of: impl Fn([usize; N]) -> Problem + 'static,
-    ) -> Self {
+    fn new<const N: usize>(sizes: [Size; N], of: impl Fn([usize; N]) -> Problem + 'static) -> Self {
         let of = move |given: &[usize]| {
             let mut sizes = [1; N];
             sizes.iter_mut().zip(given).for_each(|(size, given)| *size = *given);
@@ -197,8 +206,13 @@ impl Family {
         self
     }
 
+    /// The op that they are of.
+    pub fn op(&self) -> &str {
+        self.problems.first().map_or("", |problem| &problem.op)
+    }
+
     /// Whether one of its problems is such.
-    pub(super) fn has(&self, is_wanted: impl Fn(&Problem) -> bool) -> bool {
+    pub fn has(&self, is_wanted: impl Fn(&Problem) -> bool) -> bool {
         self.problems.iter().any(is_wanted)
     }
 
@@ -207,12 +221,12 @@ impl Family {
     ///
     /// # Errors
     /// What is expected instead.
-    pub(super) fn shaped(&self, text: &str) -> Result<Problem, String> {
+    pub fn shaped(&self, text: &str) -> Result<Problem, String> {
         /// So many elements fit no device; up to there nothing that is computed of sizes overflows.
         const MOST: f64 = (1_u64 << 48) as f64;
-        let op = self.problems.first().map_or("", |problem| &problem.op);
+        let op = self.op();
         let expected = |what: &str| {
-            let names: Vec<_> = self.sizes.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = self.sizes.iter().map(|(name, ..)| *name).collect();
             let named: Vec<_> = names.iter().map(|name| format!("{name}=N")).collect();
             format!(
                 "--shape: {op} takes {}, as {} or {}; {what}, got `{text}`",
@@ -233,7 +247,7 @@ impl Family {
         let mut sizes = vec![None; self.sizes.len()];
         for (place, (name, size)) in parts.into_iter().enumerate() {
             let place = match name.map(str::trim) {
-                Some(name) => self.sizes.iter().position(|(of, _)| *of == name),
+                Some(name) => self.sizes.iter().position(|(of, ..)| *of == name),
                 None if text.contains('=') => None,
                 None => Some(place).filter(|&place| place < sizes.len()),
             };
@@ -244,7 +258,7 @@ impl Family {
             let size = size.trim().parse::<usize>().ok().filter(|&size| size != 0);
             let size =
                 size.ok_or_else(|| expected("expected sizes that are whole and positive"))?;
-            let (name, multiple) = self.sizes[place];
+            let (name, multiple, _) = self.sizes[place];
             if !size.is_multiple_of(multiple) {
                 return Err(expected(&format!(
                     "expected a {name} that is a multiple of {multiple}"
@@ -260,16 +274,23 @@ impl Family {
         Ok((self.of)(&sizes))
     }
 
+    /// The problem that the simulator executes wholly in a moment.
+    pub fn small(&self) -> Problem {
+        let sizes: Vec<_> = self.sizes.iter().map(|&(.., small)| small).collect();
+        (self.of)(&sizes)
+    }
+
     /// Those that are timed if no sizes are given.
-    pub(super) fn problems(self) -> Vec<Problem> {
+    pub fn problems(self) -> Vec<Problem> {
         self.problems
     }
 }
 
 /// All of them.
-pub(super) fn families() -> Vec<Family> {
-    let rows = [("rows", 1), ("width", 1)];
-    let heads = [("batch", 1), ("tokens", 1), ("heads", 1), ("kv_heads", 1)];
+pub fn families() -> Vec<Family> {
+    let rows = [("rows", 1, 128), ("width", 1, 4096)];
+    let heads = [("batch", 1, 1), ("tokens", 1, 256), ("heads", 1, 4), ("kv_heads", 1, 1)];
+    let gates = [("tokens", 1, 256), ("experts", 1, 256), ("k", 1, 8)];
     let others = vec![
         Family::new(rows, rmsnorm)
             .at([32_768, 512], &[("mi350x", 11.44, "Triton")])
@@ -277,9 +298,9 @@ pub(super) fn families() -> Vec<Family> {
             .at([16_384, 8192], &[]),
         Family::new(rows, layernorm).at([65_536, 128], &[("mi325x", 25.6, "AITER")]),
         Family::new(rows, silu_and_mul).at([16_384, 14_336], &[]),
-        Family::new([("batch", 1), ("heads", 1), ("tokens", 1)], rope)
+        Family::new([("batch", 1, 1), ("heads", 1, 64), ("tokens", 1, 64)], rope)
             .at([16, 32, 4096], &[("mi325x", 329.9, "HipKittens")]),
-        Family::new([("rows", 1), ("width", 1), ("k", 1)], topk)
+        Family::new([("rows", 1, 128), ("width", 1, 4096), ("k", 1, 32)], topk)
             .at([4096, 256, 10], &[("mi325x", 39.1, "AITER")]),
         Family::new(rows, softmax)
             .at([65_536, 128], &[("mi325x", 47.2, "PyTorch")])
@@ -288,12 +309,16 @@ pub(super) fn families() -> Vec<Family> {
         Family::new(heads, |sizes| mha(sizes, true)).at([1, 2048, 64, 8], &[]),
         Family::new(heads, |sizes| mha(sizes, false))
             .at([4, 8192, 64, 8], &[("mi300x", 14_853.0, "AITER")]),
-        Family::new([("batch", 1), ("context", PAGE)], pa_decode).at([64, 4096], &[]),
-        Family::new([("tokens", 1)], |[tokens]| chunk(tokens)).at([8192], &[]),
-        Family::new([("tokens", 1), ("heads", 1)], solve_tril).at([8192, 32], &[]),
-        Family::new([("tokens", 1), ("experts", 1), ("k", 1)], moe_topk).at([4096, 256, 8], &[]),
-        Family::new([("tokens", 1), ("hidden", 1), ("inner", 1)], fused_moe)
+        Family::new([("batch", 1, 2), ("context", PAGE, 256)], pa_decode).at([64, 4096], &[]),
+        Family::new([("tokens", 1, 8192)], |[tokens]| chunk(tokens, false)).at([8192], &[]),
+        Family::new([("tokens", 1, 8192)], |[tokens]| chunk(tokens, true)).at([8192], &[]),
+        Family::new([("tokens", 1, 1024), ("heads", 1, 4)], solve_tril).at([8192, 32], &[]),
+        Family::new(gates, |sizes| moe_topk(sizes, false)).at([4096, 256, 8], &[]),
+        Family::new(gates, |sizes| moe_topk(sizes, true)).at([4096, 256, 8], &[]),
+        Family::new([("tokens", 1, 64), ("hidden", 1, 256), ("inner", 1, 128)], fused_moe)
             .at([1024, 2048, 768], &[]),
+        Family::new([("tokens", 1, 16), ("hidden", 32, 288), ("inner", 32, 288)], gpt_oss)
+            .at([1024, 2880, 2880], &[]),
     ];
     let more = [rows::families(), caches::families(), attention::families(), gdr::families()];
     let of_crates = [gemm::families(), others].into_iter().chain(more);
@@ -312,7 +337,7 @@ fn amounts<const N: usize>(sizes: [usize; N], of: impl Fn([f64; N]) -> [f64; 2])
 fn of_sizes<const N: usize>(
     op: &'static str,
     kind: &'static str,
-    sizes: [(&'static str, usize); N],
+    sizes: [Size; N],
     amount: impl Fn([f64; N]) -> [f64; 2] + 'static,
     prepare: fn(&Stream, [usize; N]) -> Result<Launch>,
 ) -> Family {
@@ -472,7 +497,7 @@ fn pa_decode([batch, context]: [usize; 2]) -> Problem {
 }
 
 /// Of Qwen3-Next on 8 chips.
-fn chunk(tokens: usize) -> Problem {
+fn chunk(tokens: usize, has_norm: bool) -> Problem {
     let (heads, value_heads) = (2, 4);
     let amount =
         amounts([tokens, heads, value_heads, HEAD], |[tokens, heads, value_heads, head]| {
@@ -481,14 +506,15 @@ fn chunk(tokens: usize) -> Problem {
             let bytes = 2.0 * tokens * head * 2.0 * (heads + value_heads);
             [flops, bytes + 2.0 * 4.0 * tokens * value_heads]
         });
-    let shape = format!("bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
+    let norm = if has_norm { "normalised " } else { "" };
+    let shape = format!("{norm}bf16 {tokens}, heads {heads}/{value_heads} of {HEAD}");
     Problem::new("chunk_gated_delta_rule", shape, amount, move |stream| {
         let of = |heads| tensor::<bf16>(stream, Draw::Scaled(-4), &[1, tokens, heads, HEAD]);
         let (q, k, v) = (of(heads)?, of(heads)?, of(value_heads)?);
         let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
         let beta = Tensor::filled(stream, &[1, tokens, value_heads], 0.5f32)?;
         Ok(Box::new(move || {
-            let options = ChunkGatedDeltaRuleOptions::default();
+            let options = ChunkGatedDeltaRuleOptions::default().use_qk_l2norm(has_norm);
             let made: Result<ChunkGatedDeltaRule<_, f32>> =
                 chunk_gated_delta_rule(&q, &k, &v, &g, &beta, None, &options);
             made.map(drop)
@@ -511,14 +537,15 @@ fn solve_tril([tokens, heads]: [usize; 2]) -> Problem {
 }
 
 /// Of the logits of a model's router, such as DeepSeek-V3's.
-fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
+fn moe_topk([tokens, experts, k]: [usize; 3], has_softmax: bool) -> Problem {
     // A comparison of each logit.
     let amount = amounts([tokens, experts, k], |[tokens, experts, k]| {
         [tokens * experts, 2.0 * tokens * experts + 8.0 * tokens * k]
     });
+    let norm = if has_softmax { "softmax, " } else { "" };
     Problem::new(
         "moe_topk",
-        format!("bf16 {tokens}x{experts}, {k} of them"),
+        format!("{norm}bf16 {tokens}x{experts}, {k} of them"),
         amount,
         move |stream| {
             let x = normal::<bf16>(stream, &[tokens, experts])?;
@@ -526,7 +553,9 @@ fn moe_topk([tokens, experts, k]: [usize; 3]) -> Problem {
             let mut y_indx = Tensor::empty(stream, &[tokens, k])?;
             Ok(Box::new(move || {
                 let out = MoeTopkOut { y_vals: &mut *y_vals, y_indx: &mut y_indx, bitmatrix: None };
-                moe_topk_into(&x, k, &MoeTopkOptions::default(), out)
+                let plain = MoeTopkOptions::default();
+                let softmax = plain.weight_norm(WeightNorm::Softmax);
+                moe_topk_into(&x, k, if has_softmax { &softmax } else { &plain }, out)
             }))
         },
     )
@@ -546,6 +575,35 @@ fn fused_moe([tokens, hidden, inner]: [usize; 3]) -> Problem {
         let w1 = normal::<bf16>(stream, &[experts, 2 * inner, hidden])?;
         let w2 = normal::<bf16>(stream, &[experts, hidden, inner])?;
         let mut layer = FusedMoe::new(FusedMoeConfig::qwen3(), DenseWeights::new(w1, w2), tokens)?;
+        let x = normal::<bf16>(stream, &[tokens, hidden])?;
+        // Which experts the tokens go to decides on the time.
+        let logits = Draw::Normal.values(1, tokens * experts);
+        let logits = Tensor::<f32>::from_slice(stream, &logits, &[tokens, experts])?;
+        let mut y = Tensor::<bf16>::empty(stream, &[tokens, hidden])?;
+        Ok(Box::new(move || layer.forward_into(&x, Router::Logits(&logits), None, &mut *y)))
+    })
+}
+
+/// Of GPT-OSS-120B: 4 of 128 experts.
+fn gpt_oss([tokens, hidden, inner]: [usize; 3]) -> Problem {
+    let (experts, chosen) = (128, 4);
+    let amount = amounts([tokens, hidden, inner, experts, chosen], |sizes| {
+        let [tokens, hidden, inner, experts, chosen] = sizes;
+        let weights = 3.0 * inner * hidden;
+        let moved = 17.0 / 32.0 * experts * weights + 4.0 * tokens * hidden;
+        [2.0 * tokens * chosen * weights, moved]
+    });
+    let title = format!("mxfp4 {tokens}x{hidden}, {chosen} of {experts} experts of {inner}");
+    Problem::new("fused_moe", title, amount, move |stream| {
+        let matrices = |rows, columns| -> Result<_> {
+            let shape = [experts, rows, columns];
+            let (codes, scales) = (gemm::codes(stream, &shape)?, gemm::powers(stream, &shape)?);
+            Ok(MxMatrices { codes, scales })
+        };
+        let (w1, w2) = (matrices(2 * inner, hidden)?, matrices(hidden, inner)?);
+        let biases = |width| Tensor::filled(stream, &[experts, width], 0.5f32);
+        let weights = Mxfp4Weights::<bf16>::new(w1, w2).biases(biases(2 * inner)?, biases(hidden)?);
+        let mut layer = FusedMoe::new(FusedMoeConfig::gpt_oss(), weights, tokens)?;
         let x = normal::<bf16>(stream, &[tokens, hidden])?;
         // Which experts the tokens go to decides on the time.
         let logits = Draw::Normal.values(1, tokens * experts);

@@ -29,7 +29,7 @@ type Prepare = fn(&Stream, [usize; 2]) -> Result<Launch>;
 
 /// Ops that move so many bytes per element, and calculate so often with each.
 fn rows(op: &'static str, kind: &'static str, [flops, bytes]: [f64; 2], of: Prepare) -> Family {
-    let sizes = [("rows", PARTS), ("width", GROUP)];
+    let sizes = [("rows", PARTS, 128), ("width", GROUP, 4096)];
     let amount = move |[rows, width]: [f64; 2]| [flops * rows * width, bytes * rows * width];
     of_sizes(op, kind, sizes, amount, of)
 }

@@ -1,21 +1,21 @@
 //! Problems of hk-gemm.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, bf16};
+use hk_core::dtype::{E8M0, Element, F4x2E2M1, bf16};
 use hk_core::op::product::Element8;
 use hk_core::op::quant::Fp8;
 use hk_core::{Result, Stream, Tensor};
 use hk_gemm::{
     A16W8Options, A16Wfp4Options, Activation, AtomicOptions, BlockscaleOptions, FeedForwardOptions,
-    Fuse, GemmOptions, GmmOptions, GroupedForm, PtgqOptions, SplitCatOut, TwoProductsOptions,
-    TwoProductsOut, batched_gemm_a8w8_into, batched_gemm_a8w8_ptgq_into, batched_gemm_a16wfp4_into,
-    batched_gemm_afp4wfp4_into, batched_gemm_bf16_into, ff_a16w16_fused_gated_into,
-    ff_a16w16_fused_ungated_into, fused_gemm_a8w8_blockscale_a16w16_into,
-    fused_gemm_a8w8_blockscale_mul_add_into, fused_gemm_a8w8_blockscale_split_cat_into,
-    fused_gemm_afp4wfp4_a16w16_into, fused_gemm_afp4wfp4_mul_add_into,
-    fused_gemm_afp4wfp4_split_cat_into, gemm_a8w8_blockscale_into, gemm_a8w8_into,
-    gemm_a8w8_per_token_scale_into, gemm_a8wfp4_into, gemm_a16w8_blockscale_into,
-    gemm_a16w16_atomic_into, gemm_a16w16_gated_into, gemm_a16w16_into, gemm_a16wfp4_into,
-    gemm_afp4wfp4_into, gmm_into,
+    Fuse, GemmOptions, GmmOptions, GroupedForm, PtgqOptions, SplitCatOut, TgmmOut,
+    TwoProductsOptions, TwoProductsOut, batched_gemm_a8w8_into, batched_gemm_a8w8_ptgq_into,
+    batched_gemm_a16wfp4_into, batched_gemm_afp4wfp4_into, batched_gemm_bf16_into,
+    ff_a16w16_fused_gated_into, ff_a16w16_fused_ungated_into,
+    fused_gemm_a8w8_blockscale_a16w16_into, fused_gemm_a8w8_blockscale_mul_add_into,
+    fused_gemm_a8w8_blockscale_split_cat_into, fused_gemm_afp4wfp4_a16w16_into,
+    fused_gemm_afp4wfp4_mul_add_into, fused_gemm_afp4wfp4_split_cat_into,
+    gemm_a8w8_blockscale_into, gemm_a8w8_into, gemm_a8w8_per_token_scale_into, gemm_a8wfp4_into,
+    gemm_a16w8_blockscale_into, gemm_a16w16_atomic_into, gemm_a16w16_gated_into, gemm_a16w16_into,
+    gemm_a16wfp4_into, gemm_afp4wfp4_into, gmm_into, nptgmm_into, ptgmm_into,
 };
 use hk_ref::Draw;
 
@@ -41,7 +41,7 @@ const CODES: [f64; 2] = [0.5 + 1.0 / 32.0; 2];
 /// Products of an op, with what is drawn in its title.
 fn product(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prepare) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new([("m", 1), ("n", 1), ("k", multiple)], move |sizes| {
+    Family::new([("m", 1, 256), ("n", 1, 1280), ("k", multiple, 1024)], move |sizes| {
         let [m, n, k] = sizes;
         let amount = amounts(sizes, |[m, n, k]| {
             [2.0 * m * n * k, bytes[0] * m * k + bytes[1] * n * k + 2.0 * m * n]
@@ -55,7 +55,7 @@ fn product(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prep
 /// Products whose sizes are multiples of blocks.
 fn blocks(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prepare) -> Family {
     let mut family = product(op, types, bytes, prepare);
-    family.sizes = vec![("m", 1), ("n", 2 * BLOCK), ("k", BLOCK)];
+    family.sizes = vec![("m", 1, 256), ("n", 2 * BLOCK, 1280), ("k", BLOCK, 1024)];
     family
 }
 
@@ -67,16 +67,19 @@ fn batch(
     prepare: fn(&Stream, [usize; 4]) -> Result<Launch>,
 ) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new([("batch", 1), ("m", 1), ("n", 1), ("k", multiple)], move |sizes| {
-        let [b, m, n, k] = sizes;
-        let amount = amounts(sizes, |[b, m, n, k]| {
-            let read = bytes[0] * m * k + bytes[1] * n * k;
-            [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
-        });
-        Problem::new(op, format!("{types} {b}x{m}x{n}x{k}"), amount, move |stream| {
-            prepare(stream, sizes)
-        })
-    })
+    Family::new(
+        [("batch", 1, 4), ("m", 1, 128), ("n", 1, 320), ("k", multiple, 1024)],
+        move |sizes| {
+            let [b, m, n, k] = sizes;
+            let amount = amounts(sizes, |[b, m, n, k]| {
+                let read = bytes[0] * m * k + bytes[1] * n * k;
+                [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
+            });
+            Problem::new(op, format!("{types} {b}x{m}x{n}x{k}"), amount, move |stream| {
+                prepare(stream, sizes)
+            })
+        },
+    )
 }
 
 pub(super) fn families() -> Vec<Family> {
@@ -93,6 +96,7 @@ pub(super) fn families() -> Vec<Family> {
         product("gemm_a8w8", "fp8", BYTES, |stream, sizes| native!(a8w8(stream, sizes)))
             .at([8192; 3], &[("mi355x", 330.4, "HipKittens")])
             .at([64, 7168, 4096], &[]),
+        product("gemm_a8w8", "i8", BYTES, a8w8::<i8>).at(prompt, &[]),
         product("gemm_afp4wfp4", "mxfp4", CODES, afp4wfp4)
             .at([16_384, 8192, 28_672], &[("mi355x", 1325.6, "AITER")]),
         product("gemm_a16w16_atomic", "bf16", WIDE, atomic).at([64, 4096, 7168], &[]),
@@ -109,7 +113,12 @@ pub(super) fn families() -> Vec<Family> {
             native!(a16w8(stream, sizes))
         })
         .at(prompt, &[]),
-        product("gemm_a16wfp4", "bf16, mxfp4", [2.0, CODES[1]], a16wfp4).at(prompt, &[]),
+        product("gemm_a16wfp4", "bf16, mxfp4", [2.0, CODES[1]], |s, n| a16wfp4(s, n, true))
+            .at(prompt, &[]),
+        product("gemm_a16wfp4", "bf16 as it is, mxfp4", [2.0, CODES[1]], |s, n| {
+            a16wfp4(s, n, false)
+        })
+        .at(prompt, &[]),
         product("gemm_a8wfp4", "fp8, mxfp4", [1.0, CODES[1]], |stream, sizes| {
             native!(a8wfp4(stream, sizes))
         })
@@ -141,7 +150,9 @@ pub(super) fn families() -> Vec<Family> {
         blocks("fused_gemm_afp4wfp4_split_cat", "mxfp4", CODES, mx_split_cat).at(prompt, &[]),
         feed_forward("ff_a16w16_fused_gated", 3.0, gated_layer).at([2048, 11_008, 4096], &[]),
         feed_forward("ff_a16w16_fused_ungated", 2.0, ungated_layer).at([2048, 11_008, 4096], &[]),
-        grouped().at([4096, 1536, 2048], &[]),
+        grouped("gmm").at([4096, 1536, 2048], &[]),
+        grouped("ptgmm").at([4096, 1536, 2048], &[]),
+        grouped("nptgmm").at([4096, 1536, 2048], &[]),
     ]
 }
 
@@ -149,11 +160,11 @@ fn wide(stream: &Stream, shape: &[usize]) -> Result<Tensor<bf16>> {
     normal(stream, shape)
 }
 
-fn bytes<T: Fp8>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
+fn bytes<T: Element>(stream: &Stream, shape: &[usize]) -> Result<Tensor<T>> {
     normal(stream, shape)
 }
 
-fn codes(stream: &Stream, shape: &[usize]) -> Result<Tensor<F4x2E2M1>> {
+pub(super) fn codes(stream: &Stream, shape: &[usize]) -> Result<Tensor<F4x2E2M1>> {
     tensor(stream, Draw::Codes, shape)
 }
 
@@ -162,7 +173,7 @@ fn scales(stream: &Stream, shape: &[usize]) -> Result<Tensor<f32>> {
 }
 
 /// Scales of MX blocks of the last dimension.
-fn powers(stream: &Stream, shape: &[usize]) -> Result<Tensor<E8M0>> {
+pub(super) fn powers(stream: &Stream, shape: &[usize]) -> Result<Tensor<E8M0>> {
     let mut shape = shape.to_vec();
     if let Some(last) = shape.last_mut() {
         *last /= MX_BLOCK;
@@ -179,7 +190,7 @@ fn a16w16(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     Ok(Box::new(move || gemm_a16w16_into(&x, &w, &GemmOptions::default(), &mut y)))
 }
 
-fn a8w8<T: Fp8 + Element8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
+fn a8w8<T: Element8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     let (x, w) = (bytes::<T>(stream, &[m, k])?, bytes::<T>(stream, &[n, k])?);
     let (of_x, of_w) = (scales(stream, &[m, 1])?, scales(stream, &[1, n])?);
     let mut y = out(stream, &[m, n])?;
@@ -235,10 +246,11 @@ fn a16w8<T: Fp8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     }))
 }
 
-fn a16wfp4(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
+fn a16wfp4(stream: &Stream, [m, n, k]: [usize; 3], prequant: bool) -> Result<Launch> {
     let (x, w) = (wide(stream, &[m, k])?, codes(stream, &[n, k])?);
     let (of_w, mut y) = (powers(stream, &[n, k])?, out(stream, &[m, n])?);
-    Ok(Box::new(move || gemm_a16wfp4_into(&x, &w, &of_w, &A16Wfp4Options::default(), &mut y)))
+    let options = A16Wfp4Options::default().prequant(prequant);
+    Ok(Box::new(move || gemm_a16wfp4_into(&x, &w, &of_w, &options, &mut y)))
 }
 
 fn a8wfp4<T: Fp8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
@@ -369,7 +381,7 @@ fn mx_split_cat(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
 
 /// Feed-forward layers of so many matrices: tokens, inner, hidden.
 fn feed_forward(op: &'static str, matrices: f64, prepare: Prepare) -> Family {
-    Family::new([("tokens", 1), ("inner", 1), ("hidden", 1)], move |sizes| {
+    Family::new([("tokens", 1, 256), ("inner", 1, 1280), ("hidden", 1, 1024)], move |sizes| {
         let [tokens, inner, hidden] = sizes;
         let amount = amounts(sizes, |[tokens, inner, hidden]| {
             let weights = matrices * inner * hidden;
@@ -394,24 +406,35 @@ fn ungated_layer(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     Ok(Box::new(move || ff_a16w16_fused_ungated_into(&x, &up, &down, &options, &mut y)))
 }
 
-/// Rows of eight groups, of which one is empty, each with a matrix of its own.
-fn grouped() -> Family {
+/// Rows of eight groups, of which one is empty, each with a matrix of its own, that is given or a result.
+fn grouped(op: &'static str) -> Family {
     const SHARES: [i32; 8] = [2, 3, 0, 1, 4, 1, 2, 3];
-    let sizes = [("m", SHARES.iter().sum::<i32>() as usize), ("n", 1), ("k", 1)];
+    let sizes = [("m", SHARES.iter().sum::<i32>() as usize, 512), ("n", 1, 1280), ("k", 1, 1024)];
     Family::new(sizes, move |sizes| {
         let [m, n, k] = sizes;
         let amount = amounts(sizes, |[m, n, k]| {
-            // The matrix of the empty group is not read.
-            [2.0 * m * n * k, 2.0 * (m * k + 7.0 * n * k + m * n)]
+            // The matrix of the empty group is not read, but is written.
+            let matrices = if op == "gmm" { 7.0 } else { 8.0 };
+            [2.0 * m * n * k, 2.0 * (m * k + matrices * n * k + m * n)]
         });
         let shape = format!("bf16 {m}x{n}x{k} in 8 groups");
-        Problem::new("gmm", shape, amount, move |stream| {
-            let (x, w) = (wide(stream, &[m, k])?, wide(stream, &[8, n, k])?);
+        Problem::new(op, shape, amount, move |stream| {
+            let x = wide(stream, &[m, k])?;
             let groups = SHARES.map(|share| share * (m / 16) as i32);
             let groups = Tensor::from_slice(stream, &groups, &[8])?;
-            let mut y = out(stream, &[m, n])?;
             let options = GmmOptions::default().form(GroupedForm::Transposed);
-            Ok(Box::new(move || gmm_into(&x, &w, &groups, &options, &mut y)))
+            if op == "gmm" {
+                let (w, mut y) = (wide(stream, &[8, n, k])?, out(stream, &[m, n])?);
+                return Ok(Box::new(move || gmm_into(&x, &w, &groups, &options, &mut y)));
+            }
+            let (of_rows, mut sums) = (wide(stream, &[m, n])?, out(stream, &[8, k, n])?);
+            Ok(Box::new(move || {
+                let out = TgmmOut { out: &mut sums, bias_grad: None };
+                match op {
+                    "ptgmm" => ptgmm_into(&x, &of_rows, &groups, &options, out),
+                    _ => nptgmm_into(&x, &of_rows, &groups, &options, out),
+                }
+            }))
         })
     })
 }

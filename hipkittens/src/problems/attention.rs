@@ -5,12 +5,12 @@ use hk_attn::{
     ExtendOptions, ExtendPrefix, FlashLayout, FlashOptions, HstuOptions, LeanAttnOut, LeanBatch,
     LeanOptions, MhaOut, MlaDecodeOptions, MlaDecodeOut, MlaRope, MlaTokens, PaPrefillOptions,
     PagedSequences, PodOptions, PrefillOptions, PrefixCache, RopeStyle, SageAttnOut, SageOptions,
-    SparseMlaOptions, SparseMlaOut, UnifiedAttnOptions, chunked_prefill_paged_decode_into,
-    extend_attn_fwd_into, flash_attn_bwd_into, flash_attn_fwd_decode_append_into,
-    flash_attn_fwd_prefill_into, hstu_attn_fwd_into, lean_attn_fwd_into, lean_attn_paged_fwd_into,
-    mha_fused_bwd_into, mha_onekernel_bwd_into, mla_decode_rope_into, pa_prefill_fwd_into,
-    pod_attn_into, prefill_attn_fwd_into, sage_attn_into, sparse_mla_attn_fwd_into,
-    unified_attn_fwd_into,
+    SparseMlaOptions, SparseMlaOut, UnifiedAttnOptions, attn_merge_states_into,
+    chunked_prefill_paged_decode_into, extend_attn_fwd_into, flash_attn_bwd_into,
+    flash_attn_fwd_decode_append_into, flash_attn_fwd_prefill_into, hstu_attn_fwd_into,
+    lean_attn_fwd_into, lean_attn_paged_fwd_into, mha_fused_bwd_into, mha_fwd_into,
+    mha_onekernel_bwd_into, mla_decode_rope_into, pa_prefill_fwd_into, pod_attn_into,
+    prefill_attn_fwd_into, sage_attn_into, sparse_mla_attn_fwd_into, unified_attn_fwd_into,
 };
 use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, bf16};
 use hk_core::{Arch, Result, Stream, Tensor};
@@ -43,9 +43,9 @@ fn scores(count: f64) -> f64 {
 pub(super) fn families() -> Vec<Family> {
     let kind = "bf16, heads 64/8 of 128:";
     let latent = "bf16, heads 16 of 512+64:";
-    let prompt = [("tokens", 1)];
-    let decode = [("batch", 1), ("context", PAGE)];
-    let behind = [("new", 1), ("context", PAGE)];
+    let prompt = [("tokens", 1, 128)];
+    let decode = [("batch", 1, 1), ("context", PAGE, 512)];
+    let behind = [("new", 1, 32), ("context", PAGE, 256)];
     let whole = |[tokens]: [f64; 1]| [causal(tokens), moved(tokens, tokens)];
     // Five products instead of two.
     let back = |[tokens]: [f64; 1]| [2.5 * causal(tokens), 2.0 * moved(tokens, tokens)];
@@ -69,21 +69,46 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "hstu_attn_fwd",
             "bf16, heads 4 of 128:",
-            [("batch", 1), ("tokens", 1)],
+            [("batch", 1, 2), ("tokens", 1, 256)],
             |[batch, tokens]| {
                 let rows = batch * tokens * 4.0 * 128.0;
                 [2.0 * rows * tokens, 8.0 * rows]
             },
-            hstu,
+            |s, n| hstu(s, n, false),
+        )
+        .at([8, 2048], &[]),
+        of_sizes(
+            "hstu_attn_fwd",
+            "bf16, targets, heads 4 of 128:",
+            [("batch", 1, 2), ("tokens", 1, 256)],
+            |[batch, tokens]| {
+                let rows = batch * tokens * 4.0 * 128.0;
+                [2.0 * rows * tokens, 8.0 * rows]
+            },
+            |s, n| hstu(s, n, true),
         )
         .at([8, 2048], &[]),
         of_sizes("flash_attn_fwd_decode", kind, decode, step, decode_append).at([16, 4096], &[]),
+        of_sizes("mha_fwd", "bf16 decode, heads 64/8 of 128:", decode, step, mha_decode)
+            .at([16, 4096], &[]),
+        of_sizes(
+            "attn_merge_states",
+            "bf16, heads 64 of 128:",
+            [("parts", 1, 8), ("rows", 1, 16)],
+            |[parts, rows]| {
+                let [heads, _, width] = LLAMA.map(|n| n as f64);
+                let elements = rows * heads * width;
+                [2.0 * parts * elements, 2.0 * elements * (parts + 1.0)]
+            },
+            merge,
+        )
+        .at([16, 256], &[]),
         of_sizes("lean_attn_fwd", kind, decode, step, lean).at([4, 8192], &[]),
         of_sizes("lean_attn_paged_fwd", kind, decode, step, lean_paged).at([4, 8192], &[]),
         of_sizes(
             "pod_attn",
             kind,
-            [("tokens", 1), ("context", 1)],
+            [("tokens", 1, 128), ("context", 1, 512)],
             |[tokens, context]| {
                 [causal(tokens) + scores(context), moved(tokens, tokens) + moved(1.0, context)]
             },
@@ -99,7 +124,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "mla_decode_rope",
             latent,
-            [("batch", 1), ("context", 1)],
+            [("batch", 1, 2), ("context", 1, 1024)],
             |[batch, context]| {
                 let [heads, values, more] = DEEPSEEK.map(|n| n as f64);
                 let keys = values + more;
@@ -114,7 +139,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "sparse_mla_attn_fwd",
             latent,
-            [("queries", 1), ("context", 4 * PAGE)],
+            [("queries", 1, 2), ("context", 4 * PAGE, 2048)],
             |[queries, context]| {
                 let [heads, values, more] = DEEPSEEK.map(|n| n as f64);
                 let (keys, chosen) = (values + more, context / 4.0);
@@ -206,14 +231,39 @@ fn sage(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     }))
 }
 
-fn hstu(stream: &Stream, [batch, tokens]: [usize; 2]) -> Result<Launch> {
+fn hstu(stream: &Stream, [batch, tokens]: [usize; 2], has_targets: bool) -> Result<Launch> {
     let of = || tensor(stream, &[batch * tokens, 4, 128]);
     let (q, k, v, mut out) = (of()?, of()?, of()?, of()?);
     let bounds: Vec<_> = (0..=batch).map(|n| (n * tokens) as i32).collect();
     let bounds = Tensor::from_slice(stream, &bounds, &[batch + 1])?;
+    let targets = Tensor::filled(stream, &[batch], 20)?;
     Ok(Box::new(move || {
-        let options = HstuOptions::default().validate_indices(false);
+        let mut options = HstuOptions::default().validate_indices(false);
+        if has_targets {
+            options = options.num_targets(&targets);
+        }
         hstu_attn_fwd_into(&q, &k, &v, &bounds, tokens, 1.0, &options, &mut out)
+    }))
+}
+
+fn mha_decode(stream: &Stream, [batch, context]: [usize; 2]) -> Result<Launch> {
+    let [hq, hk, d] = LLAMA;
+    let of = |rows, heads| tensor(stream, &[batch, rows, heads, d]);
+    let (q, k, v, mut out) = (of(1, hq)?, of(context, hk)?, of(context, hk)?, of(1, hq)?);
+    Ok(Box::new(move || {
+        let options = AttentionOptions::default().causal(true);
+        mha_fwd_into(&q, &k, &v, &options, MhaOut { out: &mut *out, lse: None, s_dmask: None })
+    }))
+}
+
+/// Results of parts of the keys.
+fn merge(stream: &Stream, [parts, rows]: [usize; 2]) -> Result<Launch> {
+    let [heads, _, d] = LLAMA;
+    let (o, mut out) =
+        (tensor(stream, &[parts, rows, heads, d])?, tensor(stream, &[rows, heads, d])?);
+    let lse = Tensor::filled(stream, &[parts, heads, rows], 1.0f32)?;
+    Ok(Box::new(move || {
+        attn_merge_states_into(&o, &lse, MhaOut { out: &mut *out, lse: None, s_dmask: None })
     }))
 }
 

@@ -9,9 +9,10 @@ use hk_gdr::{
     ChunkGates, ChunkOOptions, ChunkStates, ChunkWUOut, CumsumKktOptions, CumsumKktOut,
     CumsumOptions, FusedRecurrentOptions, FusedRecurrentOut, GateBase, GatingInputs,
     GdnGatingOptions, GdnGatingOut, OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
-    RecomputeWUOptions, SigmoidGatingOptions, SigmoidGatingOut, causal_conv1d_fwd_split_qkv_into,
-    causal_conv1d_update_into, causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into,
-    chunk_delta_h_fwd_into, chunk_fwd_o_into, cumsum_scalar_into, fused_cumsum_kkt_into,
+    RecomputeWUOptions, SigmoidGatingOptions, SigmoidGatingOut, StateLayout,
+    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
+    causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, chunk_delta_h_fwd_into,
+    chunk_fwd_o_into, cumsum_scalar_into, err_ratio_into, fused_cumsum_kkt_into,
     fused_gdn_gating_into, fused_qkvzba_split_into, fused_recurrent_fwd_into,
     fused_sigmoid_gating_recurrent_packed_into, l2_normalize_into, op_exp_into,
     prepare_chunk_indices_on_device_into, recompute_w_u_into,
@@ -44,17 +45,26 @@ fn heads() -> QkvzbaHeads {
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let tokens = [("tokens", 1)];
-    let chunks = [("tokens", CHUNK)];
-    let batch = [("batch", 1)];
+    let tokens = [("tokens", 1, 1024)];
+    let chunks = [("tokens", CHUNK, 8192)];
+    let batch = [("batch", 1, 64)];
+    let (channels, by_channel) = ("bf16, 1024 channels:", "bf16, 1024 channels, adjacent tokens:");
     let filtered = |[n]: [f64; 1]| [2.0 * TAPS as f64 * OF_CHANNELS * n, 4.0 * OF_CHANNELS * n];
     let updated =
         |[n]: [f64; 1]| [2.0 * TAPS as f64 * OF_CHANNELS * n, 4.0 * TAPS as f64 * OF_CHANNELS * n];
     vec![
-        of_sizes("causal_conv1d_varlen", "bf16, 1024 channels:", tokens, filtered, varlen)
+        of_sizes("causal_conv1d_varlen", channels, tokens, filtered, |s, n| varlen(s, n, true))
             .at([8192], &[]),
-        of_sizes("causal_conv1d_fwd_split_qkv", "bf16, 1024 channels:", tokens, filtered, split)
+        of_sizes("causal_conv1d_varlen", by_channel, tokens, filtered, |s, n| varlen(s, n, false))
             .at([8192], &[]),
+        of_sizes("causal_conv1d_fwd_split_qkv", channels, tokens, filtered, |s, n| {
+            split(s, n, true)
+        })
+        .at([8192], &[]),
+        of_sizes("causal_conv1d_fwd_split_qkv", by_channel, tokens, filtered, |s, n| {
+            split(s, n, false)
+        })
+        .at([8192], &[]),
         of_sizes("causal_conv1d_update", "bf16, 1024 channels:", batch, updated, update)
             .at([256], &[]),
         of_sizes(
@@ -79,7 +89,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_gdn_gating",
             "bf16",
-            [("tokens", 1), ("heads", 1)],
+            [("tokens", 1, 1024), ("heads", 1, 32)],
             |[n, heads]| [10.0 * n * heads, 12.0 * n * heads],
             gating,
         )
@@ -87,24 +97,35 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "cumsum_scalar",
             "f32",
-            [("tokens", 1), ("heads", 1)],
+            [("tokens", 1, 8192), ("heads", 1, 32)],
             |[n, heads]| [n * heads, 8.0 * n * heads],
-            cumsum,
+            |s, n| cumsum(s, n, false),
+        )
+        .at([8192, 32], &[]),
+        of_sizes(
+            "cumsum_scalar",
+            "f32, heads first",
+            [("tokens", 1, 8192), ("heads", 1, 32)],
+            |[n, heads]| [n * heads, 8.0 * n * heads],
+            |s, n| cumsum(s, n, true),
         )
         .at([8192, 32], &[]),
         of_sizes(
             "prepare_chunk_indices_on_device",
             "of 128 tokens each:",
-            [("sequences", 1)],
+            [("sequences", 1, 64)],
             |[n]| [0.0, 20.0 * n],
             indices,
         )
         .at([64], &[]),
-        of_sizes("op_exp", "f32", [("elements", 1)], |[n]| [n, 8.0 * n], exp).at([1 << 24], &[]),
+        of_sizes("op_exp", "f32", [("elements", 1, 1 << 18)], |[n]| [n, 8.0 * n], exp)
+            .at([1 << 24], &[]),
+        of_sizes("err_ratio", "f32", [("elements", 1, 1 << 18)], |[n]| [4.0 * n, 8.0 * n], ratio)
+            .at([1 << 24], &[]),
         of_sizes(
             "l2_normalize",
             "f32",
-            [("rows", 1), ("width", 1)],
+            [("rows", 1, 2048), ("width", 1, 128)],
             |[rows, width]| [3.0 * rows * width, 8.0 * rows * width],
             l2,
         )
@@ -152,13 +173,21 @@ pub(super) fn families() -> Vec<Family> {
             "bf16, heads 2/4 of 128:",
             batch,
             |[n]| [3.5 * n * BY_STATE, n * (8.0 * OF_VALUES * HEAD as f64)],
-            sigmoid,
+            |s, n| sigmoid(s, n, StateLayout::Kv),
+        )
+        .at([256], &[]),
+        of_sizes(
+            "fused_sigmoid_gating_recurrent_packed",
+            "bf16, states by values, heads 2/4 of 128:",
+            batch,
+            |[n]| [3.5 * n * BY_STATE, n * (8.0 * OF_VALUES * HEAD as f64)],
+            |s, n| sigmoid(s, n, StateLayout::Vk),
         )
         .at([256], &[]),
         of_sizes(
             "fused_recurrent_fwd",
             "bf16, heads 2/4 of 128:",
-            tokens,
+            [("tokens", 1, 64)],
             |[n]| [3.5 * n * BY_STATE, 4.0 * n * (OF_KEYS + OF_VALUES)],
             recurrent,
         )
@@ -175,13 +204,17 @@ fn gates(stream: &Stream, tokens: usize, g: f32) -> Result<Tensor<f32>> {
     Tensor::filled(stream, &[1, tokens, VALUES], g)
 }
 
-/// Tokens of channels, of which channels are adjacent in memory.
-fn by_token(stream: &Stream, tokens: usize) -> Result<Tensor<bf16>> {
+/// Tokens of channels, of which channels are adjacent in memory, or tokens.
+fn signal(stream: &Stream, tokens: usize, is_by_token: bool) -> Result<Tensor<bf16>> {
+    if !is_by_token {
+        return small(stream, &[CHANNELS, tokens]);
+    }
     small(stream, &[tokens, CHANNELS])?.into_permuted(&[1, 0])
 }
 
-fn varlen(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
-    let (x, mut y) = (by_token(stream, tokens)?, by_token(stream, tokens)?);
+fn varlen(stream: &Stream, [tokens]: [usize; 1], is_by_token: bool) -> Result<Launch> {
+    let of = || signal(stream, tokens, is_by_token);
+    let (x, mut y) = (of()?, of()?);
     let weight = small(stream, &[CHANNELS, TAPS])?;
     let bounds = Tensor::from_slice(stream, &[0, tokens as i32], &[2])?;
     Ok(Box::new(move || {
@@ -191,8 +224,8 @@ fn varlen(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     }))
 }
 
-fn split(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
-    let (x, weight) = (by_token(stream, tokens)?, small(stream, &[CHANNELS, TAPS])?);
+fn split(stream: &Stream, [tokens]: [usize; 1], is_by_token: bool) -> Result<Launch> {
+    let (x, weight) = (signal(stream, tokens, is_by_token)?, small(stream, &[CHANNELS, TAPS])?);
     let bounds = Tensor::from_slice(stream, &[0, tokens as i32], &[2])?;
     let [k_dim, v_dim] = SPLIT;
     let of = |width| small(stream, &[tokens, width]);
@@ -254,10 +287,12 @@ fn gating(stream: &Stream, [tokens, heads]: [usize; 2]) -> Result<Launch> {
     }))
 }
 
-fn cumsum(stream: &Stream, [tokens, heads]: [usize; 2]) -> Result<Launch> {
-    let of = || Tensor::<f32>::zeros(stream, &[1, tokens, heads]);
+fn cumsum(stream: &Stream, [tokens, heads]: [usize; 2], head_first: bool) -> Result<Launch> {
+    let shape = if head_first { [1, heads, tokens] } else { [1, tokens, heads] };
+    let of = || Tensor::<f32>::zeros(stream, &shape);
     let (s, mut o) = (of()?, of()?);
-    Ok(Box::new(move || cumsum_scalar_into(&s, CHUNK, &CumsumOptions::default(), &mut *o)))
+    let options = CumsumOptions::default().head_first(head_first);
+    Ok(Box::new(move || cumsum_scalar_into(&s, CHUNK, &options, &mut *o)))
 }
 
 fn indices(stream: &Stream, [sequences]: [usize; 1]) -> Result<Launch> {
@@ -272,6 +307,12 @@ fn exp(stream: &Stream, [count]: [usize; 1]) -> Result<Launch> {
     let of = || Tensor::<f32>::zeros(stream, &[count]);
     let (x, mut y) = (of()?, of()?);
     Ok(Box::new(move || op_exp_into(&x, &OpOptions::default(), &mut y)))
+}
+
+fn ratio(stream: &Stream, [count]: [usize; 1]) -> Result<Launch> {
+    let of = || Tensor::filled(stream, &[count], 1.0f32);
+    let (x, y, mut out) = (of()?, of()?, Tensor::<f32>::zeros(stream, &[1])?);
+    Ok(Box::new(move || err_ratio_into(&x, &y, &mut out)))
 }
 
 fn l2(stream: &Stream, [rows, width]: [usize; 2]) -> Result<Launch> {
@@ -329,13 +370,13 @@ fn fwd_o(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     }))
 }
 
-fn sigmoid(stream: &Stream, [batch]: [usize; 1]) -> Result<Launch> {
+fn sigmoid(stream: &Stream, [batch]: [usize; 1], layout: StateLayout) -> Result<Launch> {
     let mixed_qkv = small(stream, &[batch, 1, CHANNELS])?;
     let (of_heads, of_tokens) = (small(stream, &[VALUES])?, small(stream, &[batch, 1, VALUES])?);
     let mut state = Tensor::<f32>::zeros(stream, &[batch, VALUES, HEAD, HEAD])?;
     let mut o = small(stream, &[batch, 1, VALUES, HEAD])?;
     Ok(Box::new(move || {
-        let options = SigmoidGatingOptions::default().use_qk_l2norm(true);
+        let options = SigmoidGatingOptions::default().use_qk_l2norm(true).state_layout(layout);
         let (a_log, dt_bias) = (&of_heads, &of_heads);
         let gating = GatingInputs { a_log, dt_bias, a: &of_tokens, b: &of_tokens };
         let out = SigmoidGatingOut { o: &mut *o, state: Some(&mut *state) };

@@ -31,17 +31,20 @@ fn amount(matrices: f64, bytes: f64) -> impl Fn([f64; 3]) -> [f64; 2] + Copy + '
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let sizes = [("tokens", 1), ("hidden", 128), ("inner", 1)];
-    let gates = [("tokens", 1), ("experts", 1), ("k", 1)];
+    let sizes = [("tokens", 1, 256), ("hidden", 128, 512), ("inner", 1, 256)];
+    let gates = [("tokens", 1, 256), ("experts", 1, 256), ("k", 1, 8)];
     let kind = "bf16, 2 of 8 experts:";
     let shape = [1024, 4096, 2048];
     let of_gates = |[tokens, _, k]: [f64; 3]| [0.0, 8.0 * tokens * k];
     vec![
-        of_sizes("moe_align_block_size", "i32", gates, of_gates, align).at([4096, 256, 8], &[]),
+        of_sizes("moe_align_block_size", "i32", gates, of_gates, |s, n| align(s, n, true))
+            .at([4096, 256, 8], &[]),
+        of_sizes("moe_align_block_size", "i32, skewed", gates, of_gates, |s, n| align(s, n, false))
+            .at([4096, 256, 8], &[]),
         of_sizes(
             "sum_bitmatrix_rows_fused",
             "bits",
-            [("tokens", 1), ("experts", 1)],
+            [("tokens", 1, 256), ("experts", 1, 256)],
             |[tokens, experts]| [0.0, tokens * experts / 8.0],
             bitmatrix,
         )
@@ -51,7 +54,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "moe_routing_sigmoid_top1_fused",
             "bf16",
-            [("tokens", 1), ("experts", 1), ("hidden", 1)],
+            [("tokens", 1, 16), ("experts", 1, 128), ("hidden", 1, 5120)],
             |[tokens, experts, k]| [2.0 * tokens * experts * k, 2.0 * k * (tokens + experts)],
             sigmoid_top1,
         )
@@ -67,7 +70,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "moe_sum",
             "bf16",
-            [("tokens", 1), ("k", 1), ("hidden", 1)],
+            [("tokens", 1, 64), ("k", 1, 8), ("hidden", 1, 2048)],
             |[tokens, k, width]| [tokens * k * width, 2.0 * tokens * width * (k + 1.0)],
             sum,
         )
@@ -127,9 +130,15 @@ fn logits(stream: &Stream, tokens: usize, experts: usize) -> Result<Tensor<bf16>
     Tensor::from_slice(stream, &logits.collect::<Vec<_>>(), &[tokens, experts])
 }
 
-fn align(stream: &Stream, [tokens, experts, k]: [usize; 3]) -> Result<Launch> {
+/// Of experts that have as many gates each, or of which those of the lowest numbers have nearly all.
+fn align(stream: &Stream, [tokens, experts, k]: [usize; 3], is_even: bool) -> Result<Launch> {
     const TILE: usize = 16;
-    let ids = ids(stream, tokens, experts, k)?;
+    let mut ids = ids(stream, tokens, experts, k)?;
+    if !is_even {
+        let of_gate = |n: usize| n * 7919 % 509 * (n * 31 % 509) % (n % experts + 1);
+        let skewed: Vec<_> = (0..tokens * k).map(|gate| of_gate(gate) as i32).collect();
+        ids = Tensor::from_slice(stream, &skewed, &[tokens, k])?;
+    }
     let rows = aligned_capacity(tokens * k, experts, TILE);
     let mut sorted = Tensor::empty(stream, &[rows])?;
     let mut tiles = Tensor::empty(stream, &[rows.div_ceil(TILE)])?;

@@ -3,11 +3,12 @@
 use hk_attn::{
     Angles, BmmRopeOptions, FusedQkCatOut, FusedQkRopeCatAndCacheMlaOut,
     FusedQkRopeReshapeAndCacheOut, FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRopeOut,
-    KvCacheOptions, KvCaches, MqaLogitsOptions, QkNormOptions, QkWeights, RopeOptions, RopeStyle,
-    fp8_mqa_logits_into, fused_fp4_bmm_rope_cat_and_cache_mla_into,
-    fused_fp8_bmm_rope_cat_and_cache_mla_into, fused_qk_rope_cat_and_cache_mla_into,
-    fused_qk_rope_cat_into, fused_qk_rope_reshape_and_cache_into,
-    fused_qkv_split_qk_norm_rope_cache_into, fused_qkv_split_qk_rope_into, paged_mqa_logits_into,
+    KvCacheOptions, KvCaches, MqaElement, MqaLogitsOptions, QkNormOptions, QkWeights, RopeLayout,
+    RopeOptions, RopeStyle, RowOptions, fp8_mqa_logits_into,
+    fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla_into,
+    fused_qk_cat_into, fused_qk_rope_cat_and_cache_mla_into, fused_qk_rope_cat_into,
+    fused_qk_rope_reshape_and_cache_into, fused_qkv_split_qk_norm_rope_cache_into,
+    fused_qkv_split_qk_rope_into, paged_mqa_logits_into, reshape_and_cache, rope_into,
 };
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, bf16};
 use hk_core::op::quant::Fp8;
@@ -31,7 +32,7 @@ fn numbers<const N: usize>(of: [usize; N]) -> [f64; N] {
 }
 
 pub(super) fn families() -> Vec<Family> {
-    let tokens = [("tokens", PAGE)];
+    let tokens = [("tokens", PAGE, 64)];
     let llama = "bf16, heads 64/8 of 128:";
     let deepseek = "bf16, heads 128/1 of 512+64:";
     let logits = |[rows, keys]: [f64; 2]| {
@@ -58,7 +59,40 @@ pub(super) fn families() -> Vec<Family> {
                 let all = tokens * (qh + kh);
                 [3.0 * all * r, 4.0 * all * (n + r)]
             },
-            cat,
+            |stream, sizes| cat(stream, sizes, true),
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "fused_qk_cat",
+            deepseek,
+            tokens,
+            |[tokens]| {
+                let [qh, kh, n, r] = numbers(DEEPSEEK);
+                [0.0, 4.0 * tokens * (qh + kh) * (n + r)]
+            },
+            |stream, sizes| cat(stream, sizes, false),
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "rope",
+            "bf16, angles, heads 64 of 128:",
+            tokens,
+            |[tokens]| {
+                let [heads, _, d] = numbers(LLAMA);
+                [3.0 * tokens * heads * d, 4.0 * tokens * heads * d + tokens * d]
+            },
+            rope_by_angles,
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "reshape_and_cache",
+            "bf16, heads 8 of 128:",
+            tokens,
+            |[tokens]| {
+                let [_, kh, d] = numbers(LLAMA);
+                [0.0, 8.0 * tokens * kh * d]
+            },
+            only_cache,
         )
         .at([4096], &[]),
         of_sizes(
@@ -109,7 +143,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_fp8_bmm_rope_cat_and_cache_mla",
             "bf16, fp8, heads 128 of 128 to 512+64:",
-            [("tokens", 1)],
+            [("tokens", 1, 4)],
             absorbed(1.0),
             |stream, sizes| native!(bmm_fp8(stream, sizes)),
         )
@@ -117,7 +151,7 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fused_fp4_bmm_rope_cat_and_cache_mla",
             "bf16, mxfp4, heads 128 of 128 to 512+64:",
-            [("tokens", 1)],
+            [("tokens", 1, 4)],
             absorbed(17.0 / 32.0),
             |stream, [tokens]| bmm(stream, tokens, None::<Tensor<F8E4M3>>),
         )
@@ -125,15 +159,26 @@ pub(super) fn families() -> Vec<Family> {
         of_sizes(
             "fp8_mqa_logits",
             "fp8, heads 64 of 128:",
-            [("rows", 1), ("keys", 1)],
+            [("rows", 1, 16), ("keys", 1, 1024)],
             logits,
             |stream, sizes| native!(mqa_logits(stream, sizes)),
         )
         .at([512, 4096], &[]),
         of_sizes(
+            "fp8_mqa_logits",
+            "bf16, heads 64 of 128:",
+            [("rows", 1, 16), ("keys", 1, 1024)],
+            move |[rows, keys]| {
+                let ([flops, moved], [heads, depth]) = (logits([rows, keys]), numbers(INDEXER));
+                [flops, moved + rows * heads * depth + keys * (depth - 4.0)]
+            },
+            mqa_logits::<bf16>,
+        )
+        .at([512, 4096], &[]),
+        of_sizes(
             "paged_mqa_logits",
             "fp8, heads 64 of 128:",
-            [("sequences", 1), ("context", KEYS)],
+            [("sequences", 1, 2), ("context", KEYS, 1024)],
             |[sequences, keys]| {
                 let [heads, depth] = numbers(INDEXER);
                 let moved = 2.0 * heads * (depth + 4.0) + keys * (depth + 4.0) + 8.0 * keys;
@@ -159,7 +204,7 @@ fn options() -> RopeOptions<'static> {
     RopeOptions::default().validate_indices(false)
 }
 
-fn cat(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+fn cat(stream: &Stream, [tokens]: [usize; 1], rotates: bool) -> Result<Launch> {
     let [qh, kh, n, r] = DEEPSEEK;
     let of = |heads, width| tensor(stream, &[tokens, heads, width]);
     let (q1, q2, mut q) = (of(qh, n)?, of(qh, r)?, of(qh, n + r)?);
@@ -167,9 +212,33 @@ fn cat(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     let table = tensor(stream, &[tokens, r / 2])?;
     Ok(Box::new(move || {
         let out = FusedQkCatOut { q: &mut *q, k: &mut *k };
+        if !rotates {
+            return fused_qk_cat_into(&q1, &q2, &k1, &k2, &RowOptions::default(), out);
+        }
         let angles = Angles::tables(&table, &table);
         let options = options().style(RopeStyle::Gptj);
         fused_qk_rope_cat_into(&q1, &q2, &k1, &k2, &angles, &options, out)
+    }))
+}
+
+fn rope_by_angles(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+    let [heads, _, d] = LLAMA;
+    let of = || tensor(stream, &[tokens, heads, d]);
+    let (x, mut y, table) = (of()?, of()?, tensor(stream, &[tokens, d / 2])?);
+    Ok(Box::new(move || {
+        rope_into(&x, RopeLayout::Thd, &Angles::freqs(&table), &options(), &mut *y)
+    }))
+}
+
+fn only_cache(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+    let [_, heads, d] = LLAMA;
+    let of = || tensor(stream, &[tokens, heads, d]);
+    let (k, v, slots) = (of()?, of()?, slots(stream, tokens)?);
+    let shape = [tokens / PAGE, PAGE, heads, d];
+    let (mut key, mut value) = (tensor(stream, &shape)?, tensor(stream, &shape)?);
+    Ok(Box::new(move || {
+        let caches = KvCaches { key: &mut *key, value: &mut *value };
+        reshape_and_cache(&k, &v, &slots, &KvCacheOptions::default().rope(options()), caches)
     }))
 }
 
@@ -292,10 +361,8 @@ fn bmm<F: Fp8>(stream: &Stream, tokens: usize, bytes: Option<Tensor<F>>) -> Resu
     }))
 }
 
-fn mqa_logits<F: Fp8 + hk_attn::MqaElement>(
-    stream: &Stream,
-    [rows, keys]: [usize; 2],
-) -> Result<Launch> {
+/// With scales of keys if they are of 8 bits.
+fn mqa_logits<F: MqaElement>(stream: &Stream, [rows, keys]: [usize; 2]) -> Result<Launch> {
     let [heads, depth] = INDEXER;
     let q = normal::<F>(stream, &[rows, heads, depth])?;
     let kv = normal::<F>(stream, &[keys, depth])?;
@@ -306,7 +373,8 @@ fn mqa_logits<F: Fp8 + hk_attn::MqaElement>(
     let mut y = Tensor::empty(stream, &[rows, keys])?;
     Ok(Box::new(move || {
         let options = MqaLogitsOptions::default();
-        fp8_mqa_logits_into(&q, &kv, Some(&scales), &weights, &starts, &ends, &options, &mut y)
+        let scales = (size_of::<F>() == 1).then_some(&*scales);
+        fp8_mqa_logits_into(&q, &kv, scales, &weights, &starts, &ends, &options, &mut y)
     }))
 }
 
