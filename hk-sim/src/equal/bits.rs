@@ -173,6 +173,7 @@ pub(super) fn result(inst: &Inst, known: &Facts) -> Option<Vec<Word>> {
         Op::s_not_b32 | Op::s_not_b64 | Op::v_not_b32 => {
             Some(a.iter().map(|word| word.map(Bit::not)).collect())
         }
+        Op::s_brev_b32 | Op::v_bfrev_b32 => of(std::array::from_fn(|bit| a[0][31 - bit])),
         Op::s_lshl_b32 | Op::s_lshl_b64 => Some(left(&a, &b[0])),
         Op::v_lshlrev_b32 | Op::v_lshlrev_b64 => Some(left(&b, &a[0])),
         Op::s_lshr_b32 | Op::s_lshr_b64 => Some(right(&a, &b[0], zero)),
