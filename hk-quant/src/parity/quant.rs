@@ -84,7 +84,7 @@ pub(super) fn suite() -> impl Iterator<Item = RowCase> {
 
 /// The tile configurations of cores that normalise rows, with a shape for each. Rows in pieces have
 /// three.
-const NORMS: [(&str, [usize; 2]); 5] = [
+pub(super) const NORMS: [(&str, [usize; 2]); 5] = [
     ("n128", [67, 43]),
     ("n512", [21, 301]),
     ("n2048", [5, 905]),
@@ -96,7 +96,7 @@ const NORMS: [(&str, [usize; 2]); 5] = [
 /// several of their own and that are read in pieces, of whole chunks, of whole dwords and neither. Their options
 /// can be tried with each type.
 pub(super) fn small_norms() -> impl Iterator<Item = RowCase> {
-    let tiles = ["n128", "n512", "n2048", "any"].into_iter();
+    let tiles = ["n128", "n512", "n2048", "n8192", "any"].into_iter();
     tiles.flat_map(|tile| {
         [24, 26, 27].map(|width| RowCase {
             tile: Some(tile),
