@@ -186,11 +186,11 @@ const COLUMNS: [(&[usize], isize); 12] = [
 const MODELS: [(&[usize], isize); 3] =
     [(&[32, 2880, 5760], 1), (&[256, 7168, 4096], 1), (&[16_384, 7168], -1)];
 
-/// Every way through rows, of whole chunks, of whole dwords and neither, with all types of codes: with
+/// Every way through rows, of whole chunks, of halves, of whole dwords and neither, with all types of codes: with
 /// every mode in one kernel, and with one in turn in the others.
 fn ways() -> Vec<Case> {
     let mut cases = Vec::new();
-    for ((tile, _), width) in PIECES.into_iter().flat_map(|of| [40, 42, 43].map(|n| (of, n))) {
+    for ((tile, _), width) in PIECES.into_iter().flat_map(|of| [40, 42, 43, 44].map(|n| (of, n))) {
         for (i, codes) in CODES.into_iter().enumerate() {
             let width = if codes.0 == DType::F4x2E2M1 { width / 2 * 2 } else { width };
             for (j, x) in TYPES.into_iter().enumerate() {
@@ -201,7 +201,7 @@ fn ways() -> Vec<Case> {
                     let row = RowCase {
                         tile: Some(tile),
                         workgroups: Some(1),
-                        ..RowCase::new([37, width], "")
+                        ..RowCase::new([9, width], "")
                     };
                     let of = Downcast::new(&row.shape, -1, Content::Special, 0);
                     let of = Downcast { mode, codes, options: row.options(), ..of };
