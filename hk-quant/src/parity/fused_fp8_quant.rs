@@ -8,7 +8,7 @@ use hk_core::Result;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
 use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
-use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Steps, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Size, Steps, Types, real};
 
 use super::quant::{CODES, TYPES, code, small_norms, suite_of_norms};
 use crate::{
@@ -295,7 +295,8 @@ pub(crate) fn cases() -> Vec<Case> {
             for has_residual in [false, true] {
                 let second = (!has_residual && !matches!(scales, Scales::Row(_)))
                     .then_some(row.shape[1] - i % 2);
-                let stores_norm = i % 2 == usize::from(has_residual);
+                // So that each kind of scale has it with a residual and without.
+                let stores_norm = (i + i / 4) % 2 == usize::from(has_residual);
                 let spec =
                     Spec { row, scales, has_residual, drops_sum: false, stores_norm, second };
                 specs.push(spec);
@@ -336,6 +337,22 @@ pub(crate) fn cases() -> Vec<Case> {
             drops_sum: false,
             stores_norm: false,
             second: None,
+        });
+    }
+    // Beside rows of so many pieces that lanes fold their chains.
+    for width in [266_240, 266_001] {
+        let row = RowCase {
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new([1, 64], "beside long rows")
+        };
+        specs.push(Spec {
+            row,
+            scales: SCALES[4],
+            has_residual: false,
+            drops_sum: false,
+            stores_norm: false,
+            second: Some(width),
         });
     }
     for row in RowCase::models(&MODELS) {

@@ -1,13 +1,15 @@
 //! Cases of the module `quant_moe`.
 
+use std::collections::BTreeSet;
+
 use hk_core::Arch;
 use hk_core::dtype::{DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, Real, decode};
 use hk_core::op::quant::{Fp8, MX_BLOCK, MxCode, MxRound, QuantisedOut};
 use hk_ref::quant::quant::{dequantize, dynamic_mx_quant};
 use hk_ref::quant::quant_moe::{at_the_end, from_the_end, mxfp4_away, static_fp8};
-use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup, Size, real};
+use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, RowCase, Setup, Size, real};
 
-use super::quant::{TYPES, suite_of_pieces};
+use super::quant::{PIECES, TYPES, suite_of_pieces};
 use crate::RowOptions;
 use crate::quant_moe::*;
 
@@ -184,6 +186,36 @@ const COLUMNS: [(&[usize], isize); 12] = [
 const MODELS: [(&[usize], isize); 3] =
     [(&[32, 2880, 5760], 1), (&[256, 7168, 4096], 1), (&[16_384, 7168], -1)];
 
+/// Every way through rows, of whole chunks, of halves, of whole dwords and neither, with all types of codes: with
+/// every mode in one kernel, and with one in turn in the others.
+fn ways() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for ((tile, _), width) in PIECES.into_iter().flat_map(|of| [40, 42, 43, 44].map(|n| (of, n))) {
+        for (i, codes) in CODES.into_iter().enumerate() {
+            let width = if codes.0 == DType::F4x2E2M1 { width / 2 * 2 } else { width };
+            for (j, x) in TYPES.into_iter().enumerate() {
+                let allowed = if codes.0 == DType::F8E5M2 { &MODES[..4] } else { &MODES };
+                let one = [allowed[(i + j + width) % allowed.len()]];
+                let modes = if x[0] == DType::Bf16 { allowed } else { &one };
+                for mode in modes.iter().copied() {
+                    let row = RowCase {
+                        tile: Some(tile),
+                        workgroups: Some(1),
+                        ..RowCase::new([9, width], "")
+                    };
+                    let of = Downcast::new(&row.shape, -1, Content::Special, 0);
+                    let of = Downcast { mode, codes, options: row.options(), ..of };
+                    cases.push(of.case(&format!("ways, {tile}"), x[0]).size(Size::Core));
+                }
+            }
+        }
+    }
+    // Widths that are the same in whole bytes fall together.
+    let mut names = BTreeSet::new();
+    cases.retain(|case| names.insert(case.info.title()));
+    cases
+}
+
 fn downcasts() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut turn = 0;
@@ -231,6 +263,7 @@ fn downcasts() -> Vec<Case> {
             cases.push(of.case("tails", DType::Bf16));
         }
     }
+    cases.extend(ways());
     let placed = [
         ("gaps", Placement::DENSE.gap(5).shift(3), Size::Quick),
         ("end of memory", Placement::DENSE.gap(3).edge(hk_ref::Edge::End), Size::Quick),
@@ -336,11 +369,14 @@ fn set_up_static<T: Real, C: Fp8>(s: &mut Setup, shape: &[usize], scale: f32) {
 
 fn statics() -> Vec<Case> {
     let mut cases = Vec::new();
-    let shapes: [(&[usize], f32); 7] = [
+    let shapes: [(&[usize], f32); 9] = [
         (&[256, 128], SCALE),
         (&[1, 1], SCALE),
         (&[33, 130], SCALE),
         (&[2, 17, 64], SCALE),
+        // Rows that waves take in pieces, of odd widths and of even ones.
+        (&[3, 151], SCALE),
+        (&[3, 1156], SCALE),
         (&[3, 75], OTHER_SCALES[0]),
         (&[3, 75], OTHER_SCALES[1]),
         (&[3, 75], OTHER_SCALES[2]),

@@ -6,10 +6,10 @@ use hk_core::Activation;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real};
 use hk_core::op::quant::{Fp8, QuantisedOut};
 use hk_ref::quant::fused_fp8_quant::{GatedNorm, gated_norm, gated_scale, quotients};
-use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Size, Types, real};
 
 use super::{EPS, NEAR};
-use crate::parity::quant::{CODES, TYPES, small_norms, suite_of_norms};
+use crate::parity::quant::{CODES, NORMS, TYPES, small_norms, suite_of_norms};
 use crate::{GateActivation, GatedRmsInput, GatedRmsOptions, fused_rms_gated_fp8_group_quant_into};
 
 /// Shapes of models: the output of Qwen3-Next's gated delta rule.
@@ -26,6 +26,8 @@ struct Spec {
     is_power: bool,
     most: Option<f32>,
     draw: Draw,
+    /// The type of the weight and the bias, if it is not to depend on the width.
+    weight: Option<DType>,
 }
 
 impl Spec {
@@ -94,7 +96,7 @@ impl Spec {
     fn cases(self) -> impl Iterator<Item = Case> {
         let each = self.row.inputs().iter().enumerate();
         each.flat_map(move |(i, x)| {
-            let weight = REALS[(i + self.row.shape[1]) % 3];
+            let weight = self.weight.unwrap_or(REALS[(i + self.row.shape[1]) % 3]);
             [CODES[1], CODES[2]].map(|(codes, arch)| {
                 let (x, op) = (*x, "fused_rms_gated_fp8_group_quant");
                 let types = [x, weight, codes];
@@ -135,6 +137,39 @@ impl Groups {
 
 const GROUPS: [Groups; 4] = [Groups::Whole, Groups::Of(32), Groups::Of(128), Groups::Thirds];
 
+/// Weights and biases of each type, with rows of whole chunks, of whole dwords and neither, in each way
+/// through rows that reads them.
+fn factors() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for (tile, _) in NORMS {
+        for (width, groups) in
+            [72, 78, 75].into_iter().flat_map(|width| [(width, None), (width, Some(width / 3))])
+        {
+            for (i, weight) in REALS.into_iter().enumerate() {
+                let row = RowCase {
+                    tile: Some(tile),
+                    workgroups: Some(1),
+                    size: Size::Core,
+                    types: Types::Only(&REALS),
+                    ..RowCase::new([5, width], "factors")
+                };
+                specs.push(Spec {
+                    row,
+                    group: groups,
+                    gates_first: i == 1,
+                    activation: GateActivation::Silu,
+                    has_bias: true,
+                    is_power: i == 2,
+                    most: None,
+                    draw: Draw::Normal,
+                    weight: Some(weight),
+                });
+            }
+        }
+    }
+    specs
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
@@ -143,7 +178,10 @@ pub(super) fn cases() -> Vec<Case> {
         let activation = [GateActivation::Silu, GateActivation::Sigmoid][i % 2];
         let (gates_first, has_bias) = (i / 2 % 2 == 1, i % 3 != 0);
         let (is_power, most) = (i % 5 == 0, (i % 7 == 0).then_some(224.0));
-        specs.push(Spec { row, group, gates_first, activation, has_bias, is_power, most, draw });
+        let weight = None;
+        let of =
+            Spec { row, group, gates_first, activation, has_bias, is_power, most, draw, weight };
+        specs.push(of);
     };
     for (i, row) in suite_of_norms().enumerate() {
         let all = matches!(row.types, Types::Pairs | Types::Each);
@@ -176,6 +214,8 @@ pub(super) fn cases() -> Vec<Case> {
         ([32, 1536], Some(64)),
         ([3, 128], Some(1)),
         ([3, 200], Some(8)),
+        ([5, 128], Some(32)),
+        ([5, 128], Some(64)),
         ([5, 1210], Some(605)),
         ([2, 6000], Some(3000)),
         ([2, 36_000], Some(18_000)),
@@ -193,6 +233,7 @@ pub(super) fn cases() -> Vec<Case> {
     for row in RowCase::models(&MODELS) {
         add(row, None, Draw::Normal);
     }
+    specs.extend(factors());
     let cases = specs.into_iter().flat_map(Spec::cases);
     // Widths that are the same in whole groups fall together.
     let mut names = BTreeSet::new();
