@@ -118,11 +118,14 @@ fn places(cases: &mut Vec<Case>) {
     let bias_place = Placement::DENSE.gap(1 << 28);
     cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
     // Their distance has two bits on either side of those that it loses in bytes.
-    let far = spec("matrices far apart", 3, [1, 1, 600]);
-    let far = Spec { size: Size::Core, residual: true, ..far };
-    for (gap, splits) in [(1 << 32, None), (3 << 30, None), (1 << 32, Some(2))] {
+    for (name, gap, splits) in [
+        ("matrices far apart", 1 << 32, None),
+        ("matrices apart", 3 << 30, None),
+        ("matrices far apart, split", 1 << 32, Some(2)),
+    ] {
+        let far = Spec { size: Size::Core, residual: true, ..spec(name, 3, [1, 1, 600]) };
         let place = Placement::DENSE.gap(gap);
-        cases.push(of::<bf16, bf16>(Spec { place, splits, ..far.clone() }));
+        cases.push(of::<bf16, bf16>(Spec { place, splits, ..far }));
     }
 }
 
