@@ -89,7 +89,7 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
             let last = &mut x[(rows - 4) * width..];
             last[width / 3..][..8].fill(T::from_f64(f64::NAN));
             for (row, value) in [(1, f64::INFINITY), (2, f64::NEG_INFINITY)] {
-                let at = row * width + (width / 3 | 1);
+                let at = row * width + width / 6 * 2 + 1;
                 (last[at - 1], last[at]) = (T::from_f64(TIES_X[0].into()), T::from_f64(value));
             }
             last[4 * width - 1] = T::from_f64(f64::NAN);
