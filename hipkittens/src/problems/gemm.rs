@@ -19,7 +19,7 @@ use hk_gemm::{
 };
 use hk_ref::Draw;
 
-use super::{Family, Launch, Problem, amounts, normal, tensor};
+use super::{Family, Launch, Problem, amounts, normal, of_sizes, tensor};
 
 /// Elements that share a scale in the MX formats, and in blocks of 8-bit floating point.
 const MX_BLOCK: usize = 32;
@@ -41,15 +41,13 @@ const CODES: [f64; 2] = [0.5 + 1.0 / 32.0; 2];
 /// Products of an op, with what is drawn in its title.
 fn product(op: &'static str, types: &'static str, bytes: [f64; 2], prepare: Prepare) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new([("m", 1, 256), ("n", 1, 1280), ("k", multiple, 1024)], move |sizes| {
-        let [m, n, k] = sizes;
-        let amount = amounts(sizes, |[m, n, k]| {
-            [2.0 * m * n * k, bytes[0] * m * k + bytes[1] * n * k + 2.0 * m * n]
-        });
-        Problem::new(op, format!("{types} {m}x{n}x{k}"), amount, move |stream| {
-            prepare(stream, sizes)
-        })
-    })
+    of_sizes(
+        op,
+        types,
+        [("m", 1, 256), ("n", 1, 1280), ("k", multiple, 1024)],
+        move |[m, n, k]| [2.0 * m * n * k, bytes[0] * m * k + bytes[1] * n * k + 2.0 * m * n],
+        prepare,
+    )
 }
 
 /// Products whose sizes are multiples of blocks.
@@ -67,18 +65,15 @@ fn batch(
     prepare: fn(&Stream, [usize; 4]) -> Result<Launch>,
 ) -> Family {
     let multiple = if bytes[1] < 1.0 { MX_BLOCK } else { 1 };
-    Family::new(
+    of_sizes(
+        op,
+        types,
         [("batch", 1, 4), ("m", 1, 128), ("n", 1, 320), ("k", multiple, 1024)],
-        move |sizes| {
-            let [b, m, n, k] = sizes;
-            let amount = amounts(sizes, |[b, m, n, k]| {
-                let read = bytes[0] * m * k + bytes[1] * n * k;
-                [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
-            });
-            Problem::new(op, format!("{types} {b}x{m}x{n}x{k}"), amount, move |stream| {
-                prepare(stream, sizes)
-            })
+        move |[b, m, n, k]| {
+            let read = bytes[0] * m * k + bytes[1] * n * k;
+            [2.0 * b * m * n * k, b * (read + 2.0 * m * n)]
         },
+        prepare,
     )
 }
 
