@@ -99,16 +99,14 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bo
         (inst.info.op, simm16, matrix, modifiers)
     };
     let (one, other) = (sources(original), sources(altered));
-    if fields(original) == fields(altered) && one == other && !one.contains(&Bit::Opaque) {
+    let same_operation = fields(original) == fields(altered);
+    if same_operation && one == other && !one.contains(&Bit::Opaque) {
         return true;
     }
     if original.dst[1].is_some() {
         return false;
     }
-    if fields(original) == fields(altered)
-        && !scc
-        && same_sources(original, altered, known, demanded)
-    {
+    if same_operation && !scc && same_sources(original, altered, known, demanded) {
         return true;
     }
     let (Some(one), Some(other)) = (result(original, known), result(altered, known)) else {

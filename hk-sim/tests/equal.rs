@@ -459,7 +459,8 @@ const EXAMPLES: &[Example] = &[
         line: 0,
         equal: &[],
         others: &["s_or_b32 m0, s4, 1"],
-    }, // A sign that another number's replaces.
+    },
+    // A sign that another number's replaces.
     Example {
         code: &[
             "v_cndmask_b32_e32 v2, 1.0, v3, vcc",
