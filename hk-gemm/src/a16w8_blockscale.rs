@@ -3,6 +3,7 @@
 use hk_core::dtype::{DType, Real, Real16};
 use hk_core::op::prequant::Prequant;
 use hk_core::op::quant::ByteCode;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::a8w8_blockscale::{self, is_fast};
@@ -50,9 +51,9 @@ impl<'a> A16W8Options<'a> {
 }
 
 /// Declares the operands and the scales.
-pub(crate) fn operands<X: Real16, W: ByteCode>(
+pub(crate) fn operands<'s, X: Real16, W: ByteCode>(
     op: &'static str,
-    (x, w): (&TensorSlice<X>, &TensorSlice<W>),
+    (x, w): (&TensorSlice<X>, impl Into<Stored<'s, W>>),
     w_scale: &TensorSlice<f32>,
     options: &A16W8Options<'_>,
 ) -> Result<Operands> {

@@ -3,40 +3,39 @@
 use hk_core::dtype::Real;
 use hk_core::op::epilogue::{Extent, Step};
 use hk_core::op::product::Element8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
-use crate::options::{GemmOptions, Layout, Operands};
+use crate::options::{GemmOptions, Operands};
 
 const CORE: &str = "a8w8";
 
-/// Declares the operands, which have k contiguous.
+/// Declares the operands. Those that are transposed are turned before the product.
 fn operands<T: Element8>(
     op: &'static str,
-    [x, w]: [&TensorSlice<T>; 2],
+    (x, w): (&TensorSlice<T>, Stored<'_, T>),
     options: &GemmOptions<'_>,
     batched: bool,
 ) -> Result<Operands> {
-    let operands = Operands::declare(op, x, w, options.layout, batched)?;
-    let layout = options.layout;
-    operands.args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
+    let mut operands = Operands::declare(op, x, w, options.layout, batched)?;
+    operands.turn();
     Ok(operands)
 }
 
 /// Shape of the result.
 pub(crate) fn shape<T: Element8>(
     op: &'static str,
-    x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    (x, w): (&TensorSlice<T>, Stored<'_, T>),
     options: &GemmOptions<'_>,
     batched: bool,
 ) -> Result<Vec<usize>> {
-    Ok(operands(op, [x, w], options, batched)?.shape(options))
+    Ok(operands(op, (x, w), options, batched)?.shape(options))
 }
 
 /// Checks all arguments, and launches the product.
 pub(crate) fn launch<T: Element8, Y: Real>(
     op: &'static str,
-    tensors: [&TensorSlice<T>; 2],
+    tensors: (&TensorSlice<T>, Stored<'_, T>),
     [x_scale, w_scale]: [&TensorSlice<f32>; 2],
     options: &GemmOptions<'_>,
     batched: bool,

@@ -4,6 +4,7 @@ use hk_core::dtype::Real;
 use hk_core::op::epilogue::Lowered;
 use hk_core::op::product::GroupScales;
 use hk_core::op::quant::{Fp8, ScaleLayout};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::options::{GemmOptions, Layout, Operands};
@@ -57,9 +58,9 @@ impl<'a> BlockscaleOptions<'a> {
 }
 
 /// Declares the operands and their scales.
-pub(crate) fn operands<T: Fp8>(
+pub(crate) fn operands<'s, T: Fp8>(
     op: &'static str,
-    [x, w]: [&TensorSlice<T>; 2],
+    (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     [x_scale, w_scale]: [&TensorSlice<f32>; 2],
     options: &BlockscaleOptions<'_>,
 ) -> Result<Operands> {

@@ -53,7 +53,7 @@ pub fn batched_gemm_a16wfp4<T: Real16, Y: Real>(
     w_scale: &TensorSlice<E8M0>,
     options: &A16Wfp4Options<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    let operands = mx::batched_operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(&options.gemm))?;
     batched_gemm_a16wfp4_into(x, w, w_scale, options, &mut y)?;
     Ok(y)
@@ -71,7 +71,7 @@ pub fn batched_gemm_a16wfp4_into<T: Real16, Y: Real>(
     options: &A16Wfp4Options<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    let operands = mx::batched_operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     options.launch::<T, Y>(operands, y)
 }
 
@@ -88,7 +88,7 @@ pub fn batched_gemm_a16wfp4_fp8<T: Real16, Y: Fp8>(
     y_scale: &TensorSlice<f32>,
     options: &A16Wfp4Options<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    let operands = mx::batched_operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(&options.gemm))?;
     batched_gemm_a16wfp4_fp8_into(x, w, w_scale, y_scale, options, &mut y)?;
     Ok(y)
@@ -107,7 +107,7 @@ pub fn batched_gemm_a16wfp4_fp8_into<T: Real16, Y: Fp8>(
     options: &A16Wfp4Options<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let mut operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, true)?;
+    let mut operands = mx::batched_operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     operands.args.input("y_scale", y_scale, &["1"]).strides::<1>()?;
     operands.encode = Some(y_scale.ptr());
     options.launch::<T, Y>(operands, y)

@@ -50,7 +50,7 @@ pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
     w_scale: &TensorSlice<f32>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let mut y = Tensor::empty(x.stream(), &a8w8::shape(OP, x, w, options, true)?)?;
+    let mut y = Tensor::empty(x.stream(), &a8w8::shape(OP, (x, w.into()), options, true)?)?;
     batched_gemm_a8w8_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
 }
@@ -68,5 +68,5 @@ pub fn batched_gemm_a8w8_into<T: Element8, Y: Real>(
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    a8w8::launch(OP, [x, w], [x_scale, w_scale], options, true, y)
+    a8w8::launch(OP, (x, w.into()), [x_scale, w_scale], options, true, y)
 }

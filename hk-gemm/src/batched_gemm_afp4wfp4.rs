@@ -52,7 +52,7 @@ pub fn batched_gemm_afp4wfp4<Y: Real>(
     w_scale: &TensorSlice<E8M0>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, true)?;
+    let operands = mx::batched_operands(OP, (x, w), (Some(x_scale), w_scale), options)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(options))?;
     batched_gemm_afp4wfp4_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
@@ -71,7 +71,7 @@ pub fn batched_gemm_afp4wfp4_into<Y: Real>(
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, true)?;
+    let operands = mx::batched_operands(OP, (x, w), (Some(x_scale), w_scale), options)?;
     let steps = operands.steps();
     mx::launch(operands, "e2m1", steps, options, y)
 }

@@ -43,6 +43,7 @@ use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::product::GroupScales;
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::two_products::{Half, Names, TwoProducts, TwoProductsOptions, TwoProductsOut, launch};
@@ -71,15 +72,16 @@ const W_GROUPS: &str = "groups(narrow)";
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
 /// [`Error::Value`] if k is to be split into more shares than it has elements, or a stride is too long;
 /// [`Error::NoTile`] if there is no tile of that name.
-pub fn fused_gemm_a8w8_blockscale_a16w16<T: Fp8, U: Real16, Y: Real>(
-    narrow: [&TensorSlice<T>; 2],
+pub fn fused_gemm_a8w8_blockscale_a16w16<'s, T: Fp8, U: Real16, Y: Real>(
+    (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     scales: [&TensorSlice<f32>; 2],
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
 ) -> Result<TwoProducts<Y>> {
-    let [x, w] = narrow;
-    let mut y = TwoProducts::empty(x.stream(), x.shape(), [w.shape(), wide[1].shape()])?;
-    fused_gemm_a8w8_blockscale_a16w16_into(narrow, scales, wide, options, y.out())?;
+    let w = w.into();
+    let columns = [w, wide[1].into()].map(Stored::rows);
+    let mut y = TwoProducts::empty(x.stream(), x.shape(), columns)?;
+    fused_gemm_a8w8_blockscale_a16w16_into((x, w), scales, wide, options, y.out())?;
     Ok(y)
 }
 
@@ -88,15 +90,15 @@ pub fn fused_gemm_a8w8_blockscale_a16w16<T: Fp8, U: Real16, Y: Real>(
 /// # Errors
 /// As [`fused_gemm_a8w8_blockscale_a16w16`]; [`Error::Shape`] also if a result has the wrong shape,
 /// [`Error::Alias`] if it overlaps the other one or an operand.
-pub fn fused_gemm_a8w8_blockscale_a16w16_into<T: Fp8, U: Real16, Y: Real>(
-    narrow: [&TensorSlice<T>; 2],
+pub fn fused_gemm_a8w8_blockscale_a16w16_into<'s, T: Fp8, U: Real16, Y: Real>(
+    (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     [x_scale, w_scale]: [&TensorSlice<f32>; 2],
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
     out: TwoProductsOut<'_, Y>,
 ) -> Result<()> {
     let mut args = Arguments::new(OP);
-    let mut half = Half::declare(&mut args, NARROW, narrow)?;
+    let mut half = Half::declare(&mut args, NARROW, (x, w.into()))?;
     args.define(X_GROUPS, (half.problem.k as usize).div_ceil(GROUP));
     args.define(W_GROUPS, (half.problem.n as usize).div_ceil(GROUP));
     let x_row = args.input("x_fp8_scale", x_scale, &["m", X_GROUPS]).rows()?;

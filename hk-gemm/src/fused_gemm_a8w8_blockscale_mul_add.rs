@@ -35,6 +35,7 @@ use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::a8w8_blockscale::{BlockscaleOptions, launch, operands};
@@ -77,9 +78,9 @@ impl Fuse {
 /// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if a or b is
 /// neither of one element nor `(m, n)`.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
-pub fn fused_gemm_a8w8_blockscale_mul_add<'a, T: Fp8, Y: Real>(
+pub fn fused_gemm_a8w8_blockscale_mul_add<'s, 'a, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     a: impl Into<Operand<'a>>,
@@ -87,7 +88,8 @@ pub fn fused_gemm_a8w8_blockscale_mul_add<'a, T: Fp8, Y: Real>(
     fuse: Fuse,
     options: &BlockscaleOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let shape = operands(OP, [x, w], [x_scale, w_scale], options)?.shape(&options.gemm);
+    let w = w.into();
+    let shape = operands(OP, (x, w), [x_scale, w_scale], options)?.shape(&options.gemm);
     let mut y = Tensor::empty(x.stream(), &shape)?;
     fused_gemm_a8w8_blockscale_mul_add_into(x, w, x_scale, w_scale, a, b, fuse, options, &mut y)?;
     Ok(y)
@@ -100,9 +102,9 @@ pub fn fused_gemm_a8w8_blockscale_mul_add<'a, T: Fp8, Y: Real>(
 /// As [`fused_gemm_a8w8_blockscale_mul_add`]; [`Error::Shape`] also if `y` is not `(m, n)`,
 /// [`Error::Alias`] if it overlaps an operand, unless it is the same view as a or b.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
-pub fn fused_gemm_a8w8_blockscale_mul_add_into<'a, T: Fp8, Y: Real>(
+pub fn fused_gemm_a8w8_blockscale_mul_add_into<'s, 'a, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     a: impl Into<Operand<'a>>,
@@ -111,7 +113,7 @@ pub fn fused_gemm_a8w8_blockscale_mul_add_into<'a, T: Fp8, Y: Real>(
     options: &BlockscaleOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let mut operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
+    let mut operands = operands(OP, (x, w), [x_scale, w_scale], options)?;
     let steps = fuse.lower(&mut operands, a.into(), b.into())?;
     launch(operands, steps, options.groups, &options.gemm, y)
 }

@@ -35,6 +35,7 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::a8w8_blockscale::{BlockscaleOptions, operands, split_kernel};
@@ -48,16 +49,17 @@ const OP: &str = "fused_gemm_a8w8_blockscale_split_cat";
 /// # Errors
 /// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if y does not have a row per row of x, [`Error::Value`]
 /// if its heads do not divide the rows of w, or `s1` leaves nothing of them.
-pub fn fused_gemm_a8w8_blockscale_split_cat<T: Fp8, U: Real, Y: Real>(
+pub fn fused_gemm_a8w8_blockscale_split_cat<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     y: &TensorSlice<U>,
     s1: usize,
     options: &BlockscaleOptions<'_>,
 ) -> Result<SplitCat<Y>> {
-    let operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
+    let w = w.into();
+    let operands = operands(OP, (x, w), [x_scale, w_scale], options)?;
     let mut results = operands.split_results(x.stream(), y, s1)?;
     let out = SplitCatOut { c1: &mut results.c1, c2: &mut results.c2 };
     fused_gemm_a8w8_blockscale_split_cat_into(x, w, x_scale, w_scale, y, s1, options, out)?;
@@ -70,9 +72,9 @@ pub fn fused_gemm_a8w8_blockscale_split_cat<T: Fp8, U: Real, Y: Real>(
 /// As [`fused_gemm_a8w8_blockscale_split_cat`]; [`Error::Shape`] also if a result has the wrong shape, [`Error::Alias`] if one overlaps the
 /// other or an operand.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and what is beside them")]
-pub fn fused_gemm_a8w8_blockscale_split_cat_into<T: Fp8, U: Real, Y: Real>(
+pub fn fused_gemm_a8w8_blockscale_split_cat_into<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     y: &TensorSlice<U>,
@@ -80,6 +82,6 @@ pub fn fused_gemm_a8w8_blockscale_split_cat_into<T: Fp8, U: Real, Y: Real>(
     options: &BlockscaleOptions<'_>,
     out: SplitCatOut<'_, Y>,
 ) -> Result<()> {
-    let operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
+    let operands = operands(OP, (x, w), [x_scale, w_scale], options)?;
     operands.launch_split(split_kernel(options.groups), (y, s1), &options.gemm, out)
 }

@@ -42,9 +42,10 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::product::Matrices;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
+use crate::mx::{BLOCK, BLOCKS};
 use crate::two_products::{Half, Names, TwoProducts, TwoProductsOptions, TwoProductsOut, launch};
 
 const OP: &str = "fused_gemm_afp4wfp4_a16w16";
@@ -58,10 +59,6 @@ const NARROW: Names = Names {
     y_dims: &["m", "narrow"],
 };
 
-/// k of a block, and how many there are, as they are declared.
-const BLOCK: usize = 32;
-const BLOCKS: &str = "blocks(k)";
-
 /// Multiplies x by the transpose of w, for both pairs of them: of 4-bit floating point, `[x_fp4, w_fp4]`
 /// with `[x_fp4_scale, w_fp4_scale]`, and of 16-bit numbers, `[x_bf16, w_bf16]`.
 ///
@@ -69,15 +66,16 @@ const BLOCKS: &str = "blocks(k)";
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
 /// [`Error::Value`] if k is no multiple of 32, is to be split into more shares than it has elements, or a
 /// stride is too long; [`Error::NoTile`] if there is no tile of that name.
-pub fn fused_gemm_afp4wfp4_a16w16<U: Real16, Y: Real>(
-    narrow: [&TensorSlice<F4x2E2M1>; 2],
-    scales: [&TensorSlice<E8M0>; 2],
+pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
+    (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
+    scales: [Stored<'s, E8M0>; 2],
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
 ) -> Result<TwoProducts<Y>> {
-    let [x, w] = narrow;
-    let mut y = TwoProducts::empty(x.stream(), x.shape(), [w.shape(), wide[1].shape()])?;
-    fused_gemm_afp4wfp4_a16w16_into(narrow, scales, wide, options, y.out())?;
+    let w = w.into();
+    let columns = [w, wide[1].into()].map(Stored::rows);
+    let mut y = TwoProducts::empty(x.stream(), x.shape(), columns)?;
+    fused_gemm_afp4wfp4_a16w16_into((x, w), scales, wide, options, y.out())?;
     Ok(y)
 }
 
@@ -86,20 +84,21 @@ pub fn fused_gemm_afp4wfp4_a16w16<U: Real16, Y: Real>(
 /// # Errors
 /// As [`fused_gemm_afp4wfp4_a16w16`]; [`Error::Shape`] also if a result has the wrong shape,
 /// [`Error::Alias`] if it overlaps the other one or an operand.
-pub fn fused_gemm_afp4wfp4_a16w16_into<U: Real16, Y: Real>(
-    narrow: [&TensorSlice<F4x2E2M1>; 2],
-    [x_scale, w_scale]: [&TensorSlice<E8M0>; 2],
+pub fn fused_gemm_afp4wfp4_a16w16_into<'s, U: Real16, Y: Real>(
+    (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
+    [x_scale, w_scale]: [Stored<'s, E8M0>; 2],
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
     out: TwoProductsOut<'_, Y>,
 ) -> Result<()> {
     let mut args = Arguments::new(OP);
-    let mut half = Half::declare(&mut args, NARROW, narrow)?;
+    let mut half = Half::declare(&mut args, NARROW, (x, w.into()))?;
     let k = half.problem.k as usize;
     args.require(k.is_multiple_of(BLOCK), "x_fp4", "k a multiple of 32", k)?;
     args.define(BLOCKS, k / BLOCK);
-    let x_row = args.input("x_fp4_scale", x_scale, &["m", BLOCKS]).rows()?;
-    let w_row = args.input("w_fp4_scale", w_scale, &["narrow", BLOCKS]).rows()?;
-    half.blocks = [Matrices::of(x_scale, [0, x_row]), Matrices::of(w_scale, [0, w_row])].map(Some);
+    let in_rows_or_tiles = [&["m", BLOCKS], &["tiled(m)", BLOCKS]];
+    half.blocks[0] = Some(x_scale.scales(&mut args, "x_fp4_scale", in_rows_or_tiles)?);
+    let in_rows_or_tiles = [&["narrow", BLOCKS], &["tiled(narrow)", BLOCKS]];
+    half.blocks[1] = Some(w_scale.scales(&mut args, "w_fp4_scale", in_rows_or_tiles)?);
     launch(args, (CORE, &half), wide, options, out)
 }

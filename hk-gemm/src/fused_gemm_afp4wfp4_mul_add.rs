@@ -32,6 +32,7 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::epilogue::Operand;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::options::GemmOptions;
@@ -45,17 +46,18 @@ const OP: &str = "fused_gemm_afp4wfp4_mul_add";
 /// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if a or b is
 /// neither of one element nor `(m, n)`.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
-pub fn fused_gemm_afp4wfp4_mul_add<'a, Y: Real>(
+pub fn fused_gemm_afp4wfp4_mul_add<'s, 'a, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     a: impl Into<Operand<'a>>,
     b: impl Into<Operand<'a>>,
     fuse: Fuse,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let (w, x_scale, w_scale) = (w.into(), x_scale.into(), w_scale.into());
+    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(options))?;
     fused_gemm_afp4wfp4_mul_add_into(x, w, x_scale, w_scale, a, b, fuse, options, &mut y)?;
     Ok(y)
@@ -68,18 +70,18 @@ pub fn fused_gemm_afp4wfp4_mul_add<'a, Y: Real>(
 /// As [`fused_gemm_afp4wfp4_mul_add`]; [`Error::Shape`] also if `y` is not `(m, n)`,
 /// [`Error::Alias`] if it overlaps an operand, unless it is the same view as a or b.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
-pub fn fused_gemm_afp4wfp4_mul_add_into<'a, Y: Real>(
+pub fn fused_gemm_afp4wfp4_mul_add_into<'s, 'a, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     a: impl Into<Operand<'a>>,
     b: impl Into<Operand<'a>>,
     fuse: Fuse,
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let mut operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let mut operands = mx::operands(OP, (x, w), (Some(x_scale.into()), w_scale), options)?;
     let steps = fuse.lower(&mut operands, a.into(), b.into())?;
     mx::launch(operands, "e2m1", steps, options, y)
 }

@@ -35,6 +35,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::mx;
@@ -49,16 +50,17 @@ const OP: &str = "fused_gemm_afp4wfp4_split_cat";
 /// # Errors
 /// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per row of x, [`Error::Value`]
 /// if its heads do not divide the rows of w, or `s1` leaves nothing of them.
-pub fn fused_gemm_afp4wfp4_split_cat<U: Real, Y: Real>(
+pub fn fused_gemm_afp4wfp4_split_cat<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     y: &TensorSlice<U>,
     s1: usize,
     options: &GemmOptions<'_>,
 ) -> Result<SplitCat<Y>> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let (w, x_scale, w_scale) = (w.into(), x_scale.into(), w_scale.into());
+    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options)?;
     let mut results = operands.split_results(x.stream(), y, s1)?;
     let out = SplitCatOut { c1: &mut results.c1, c2: &mut results.c2 };
     fused_gemm_afp4wfp4_split_cat_into(x, w, x_scale, w_scale, y, s1, options, out)?;
@@ -71,16 +73,16 @@ pub fn fused_gemm_afp4wfp4_split_cat<U: Real, Y: Real>(
 /// As [`fused_gemm_afp4wfp4_split_cat`]; [`Error::Shape`] also if a result has the wrong shape, [`Error::Alias`] if one overlaps the
 /// other or an operand.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and what is beside them")]
-pub fn fused_gemm_afp4wfp4_split_cat_into<U: Real, Y: Real>(
+pub fn fused_gemm_afp4wfp4_split_cat_into<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     y: &TensorSlice<U>,
     s1: usize,
     options: &GemmOptions<'_>,
     out: SplitCatOut<'_, Y>,
 ) -> Result<()> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let operands = mx::operands(OP, (x, w), (Some(x_scale.into()), w_scale), options)?;
     operands.launch_split(mx::SPLIT, (y, s1), options, out)
 }

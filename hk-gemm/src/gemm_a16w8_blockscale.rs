@@ -28,6 +28,7 @@
 use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::quant::ByteCode;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::a16w8_blockscale::{A16W8Options, launch, operands};
@@ -42,12 +43,13 @@ const OP: &str = "gemm_a16w8_blockscale";
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride is
 /// too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name;
 /// [`Error::ArchMismatch`] if the elements of `w` are those of another chip.
-pub fn gemm_a16w8_blockscale<X: Real16, W: ByteCode, Y: Real>(
+pub fn gemm_a16w8_blockscale<'s, X: Real16, W: ByteCode, Y: Real>(
     x: &TensorSlice<X>,
-    w: &TensorSlice<W>,
+    w: impl Into<Stored<'s, W>>,
     w_scale: &TensorSlice<f32>,
     options: &A16W8Options<'_>,
 ) -> Result<Tensor<Y>> {
+    let w = w.into();
     let operands = operands(OP, (x, w), w_scale, options)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(&options.gemm))?;
     gemm_a16w8_blockscale_into(x, w, w_scale, options, &mut y)?;
@@ -59,9 +61,9 @@ pub fn gemm_a16w8_blockscale<X: Real16, W: ByteCode, Y: Real>(
 /// # Errors
 /// As [`gemm_a16w8_blockscale`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
 /// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_a16w8_blockscale_into<X: Real16, W: ByteCode, Y: Real>(
+pub fn gemm_a16w8_blockscale_into<'s, X: Real16, W: ByteCode, Y: Real>(
     x: &TensorSlice<X>,
-    w: &TensorSlice<W>,
+    w: impl Into<Stored<'s, W>>,
     w_scale: &TensorSlice<f32>,
     options: &A16W8Options<'_>,
     y: &mut TensorSlice<Y>,

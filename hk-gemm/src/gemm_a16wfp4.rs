@@ -32,6 +32,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::mx::{self, A16Wfp4Options};
@@ -46,13 +47,14 @@ const OP: &str = "gemm_a16wfp4";
 /// epilogue has the wrong shape; [`Error::Value`] if k is no multiple of 32, the options ask for what
 /// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
 /// is no tile of that name.
-pub fn gemm_a16wfp4<T: Real16, Y: Real>(
+pub fn gemm_a16wfp4<'s, T: Real16, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<F4x2E2M1>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &A16Wfp4Options<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, false)?;
+    let (w, w_scale) = (w.into(), w_scale.into());
+    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(&options.gemm))?;
     gemm_a16wfp4_into(x, w, w_scale, options, &mut y)?;
     Ok(y)
@@ -63,13 +65,13 @@ pub fn gemm_a16wfp4<T: Real16, Y: Real>(
 /// # Errors
 /// As [`gemm_a16wfp4`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
 /// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_a16wfp4_into<T: Real16, Y: Real>(
+pub fn gemm_a16wfp4_into<'s, T: Real16, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<F4x2E2M1>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &A16Wfp4Options<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm, false)?;
+    let operands = mx::operands(OP, (x, w), (None, w_scale), &options.gemm)?;
     options.launch::<T, Y>(operands, y)
 }

@@ -30,6 +30,7 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::a8w8_blockscale::{BlockscaleOptions, launch, operands};
@@ -44,14 +45,15 @@ const OP: &str = "gemm_a8w8_blockscale";
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
 /// name; [`Error::ArchMismatch`] if the elements are those of another chip.
-pub fn gemm_a8w8_blockscale<T: Fp8, Y: Real>(
+pub fn gemm_a8w8_blockscale<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     options: &BlockscaleOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let shape = operands(OP, [x, w], [x_scale, w_scale], options)?.shape(&options.gemm);
+    let w = w.into();
+    let shape = operands(OP, (x, w), [x_scale, w_scale], options)?.shape(&options.gemm);
     let mut y = Tensor::empty(x.stream(), &shape)?;
     gemm_a8w8_blockscale_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
@@ -62,15 +64,15 @@ pub fn gemm_a8w8_blockscale<T: Fp8, Y: Real>(
 /// # Errors
 /// As [`gemm_a8w8_blockscale`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it
 /// overlaps an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_a8w8_blockscale_into<T: Fp8, Y: Real>(
+pub fn gemm_a8w8_blockscale_into<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     options: &BlockscaleOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = operands(OP, [x, w], [x_scale, w_scale], options)?;
+    let operands = operands(OP, (x, w), [x_scale, w_scale], options)?;
     let steps = operands.steps();
     launch(operands, steps, options.groups, &options.gemm, y)
 }

@@ -28,6 +28,7 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::product::Element8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::a8w8;
@@ -43,14 +44,15 @@ const OP: &str = "gemm_a8w8_per_token_scale";
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
 /// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
-pub fn gemm_a8w8_per_token_scale<T: Element8, Y: Real>(
+pub fn gemm_a8w8_per_token_scale<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let mut y = Tensor::empty(x.stream(), &a8w8::shape(OP, x, w, options, false)?)?;
+    let w = w.into();
+    let mut y = Tensor::empty(x.stream(), &a8w8::shape(OP, (x, w), options, false)?)?;
     gemm_a8w8_per_token_scale_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
 }
@@ -60,13 +62,13 @@ pub fn gemm_a8w8_per_token_scale<T: Element8, Y: Real>(
 /// # Errors
 /// As [`gemm_a8w8_per_token_scale`]; [`Error::Shape`] also if `y` has the wrong shape,
 /// [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of its shape of the epilogue's.
-pub fn gemm_a8w8_per_token_scale_into<T: Element8, Y: Real>(
+pub fn gemm_a8w8_per_token_scale_into<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<T>,
+    w: impl Into<Stored<'s, T>>,
     x_scale: &TensorSlice<f32>,
     w_scale: &TensorSlice<f32>,
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    a8w8::launch(OP, [x, w], [x_scale, w_scale], options, false, y)
+    a8w8::launch(OP, (x, w.into()), [x_scale, w_scale], options, false, y)
 }

@@ -31,6 +31,7 @@ use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::epilogue::{Extent, Step};
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::mx;
@@ -47,14 +48,15 @@ const OP: &str = "gemm_a8wfp4";
 /// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
 /// is no tile of that name; [`Error::ArchMismatch`] if the elements of `x` are those of another
 /// chip.
-pub fn gemm_a8wfp4<T: Fp8, Y: Real>(
+pub fn gemm_a8wfp4<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<F4x2E2M1>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
     x_scale: &TensorSlice<f32>,
-    w_scale: &TensorSlice<E8M0>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (None, w_scale), options, false)?;
+    let (w, w_scale) = (w.into(), w_scale.into());
+    let operands = mx::operands(OP, (x, w), (None, w_scale), options)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(options))?;
     gemm_a8wfp4_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
@@ -65,15 +67,15 @@ pub fn gemm_a8wfp4<T: Fp8, Y: Real>(
 /// # Errors
 /// As [`gemm_a8wfp4`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
 /// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_a8wfp4_into<T: Fp8, Y: Real>(
+pub fn gemm_a8wfp4_into<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
-    w: &TensorSlice<F4x2E2M1>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
     x_scale: &TensorSlice<f32>,
-    w_scale: &TensorSlice<E8M0>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let mut operands = mx::operands(OP, (x, w), (None, w_scale), options, false)?;
+    let mut operands = mx::operands(OP, (x, w), (None, w_scale), options)?;
     let (mut steps, args) = (operands.steps(), &mut operands.args);
     steps.push(args, ["x_scale"; 3], Step::Multiply(x_scale.into(), Extent::OneOrRows))?;
     mx::launch(operands, "e4m3_e2m1", steps, options, y)

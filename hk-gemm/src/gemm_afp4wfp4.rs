@@ -30,6 +30,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::mx;
@@ -46,14 +47,15 @@ const VARIANT: &str = "e2m1";
 /// epilogue has the wrong shape; [`Error::Value`] if k is no multiple of 32, the options ask for what
 /// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
 /// is no tile of that name.
-pub fn gemm_afp4wfp4<Y: Real>(
+pub fn gemm_afp4wfp4<'s, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &GemmOptions<'_>,
 ) -> Result<Tensor<Y>> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let (w, x_scale, w_scale) = (w.into(), x_scale.into(), w_scale.into());
+    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options)?;
     let mut y = Tensor::empty(x.stream(), &operands.shape(options))?;
     gemm_afp4wfp4_into(x, w, x_scale, w_scale, options, &mut y)?;
     Ok(y)
@@ -64,15 +66,15 @@ pub fn gemm_afp4wfp4<Y: Real>(
 /// # Errors
 /// As [`gemm_afp4wfp4`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
 /// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
-pub fn gemm_afp4wfp4_into<Y: Real>(
+pub fn gemm_afp4wfp4_into<'s, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
-    w: &TensorSlice<F4x2E2M1>,
-    x_scale: &TensorSlice<E8M0>,
-    w_scale: &TensorSlice<E8M0>,
+    w: impl Into<Stored<'s, F4x2E2M1>>,
+    x_scale: impl Into<Stored<'s, E8M0>>,
+    w_scale: impl Into<Stored<'s, E8M0>>,
     options: &GemmOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let operands = mx::operands(OP, (x, w), (Some(x_scale), w_scale), options, false)?;
+    let operands = mx::operands(OP, (x, w), (Some(x_scale.into()), w_scale), options)?;
     let steps = operands.steps();
     mx::launch(operands, VARIANT, steps, options, y)
 }

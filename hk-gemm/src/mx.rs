@@ -2,9 +2,11 @@
 //! or 16 bits.
 
 use hk_core::dtype::{E8M0, Element, F4x2E2M1, Real16};
+use hk_core::op::Arguments;
 use hk_core::op::epilogue::Lowered;
 use hk_core::op::prequant::Prequant;
 use hk_core::op::product::Matrices;
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
 use crate::options::{GemmOptions, Layout, Operands, strides};
@@ -14,31 +16,52 @@ const CORE: &str = "mx";
 pub(crate) const SPLIT: (&str, &str, bool) = ("mx_split_cat", "e2m1", false);
 
 /// k of a block, and how many there are, as they are declared.
-const BLOCK: usize = 32;
-const BLOCKS: &str = "blocks(k)";
+pub(crate) const BLOCK: usize = 32;
+pub(crate) const BLOCKS: &str = "blocks(k)";
 
 /// Declares the operands and the scales of their blocks.
-pub(crate) fn operands<X: Element>(
+pub(crate) fn operands<'s, X: Element>(
+    op: &'static str,
+    (x, w): (&TensorSlice<X>, impl Into<Stored<'s, F4x2E2M1>>),
+    (x_scale, w_scale): (Option<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),
+    options: &GemmOptions<'_>,
+) -> Result<Operands> {
+    let mut operands = Operands::declare(op, x, w, options.layout, false)?;
+    let args = define_blocks(&mut operands, options.layout)?;
+    let x_scale = x_scale
+        .map(|scale| scale.scales(args, "x_scale", [&["m", BLOCKS], &["tiled(m)", BLOCKS]]))
+        .transpose()?;
+    let in_rows_or_tiles = [&["n", BLOCKS], &["tiled(n)", BLOCKS]];
+    let w_scale = w_scale.into().scales(args, "w_scale", in_rows_or_tiles)?;
+    operands.blocks = [x_scale, Some(w_scale)];
+    Ok(operands)
+}
+
+/// As [`operands`], of a batch, all in rows.
+pub(crate) fn batched_operands<X: Element>(
     op: &'static str,
     (x, w): (&TensorSlice<X>, &TensorSlice<F4x2E2M1>),
     (x_scale, w_scale): (Option<&TensorSlice<E8M0>>, &TensorSlice<E8M0>),
     options: &GemmOptions<'_>,
-    batched: bool,
 ) -> Result<Operands> {
-    let layout = options.layout;
-    let mut operands = Operands::declare(op, x, w, layout, batched)?;
+    let mut operands = Operands::declare(op, x, w, options.layout, true)?;
+    let args = define_blocks(&mut operands, options.layout)?;
+    let mut of = |name, scale: &TensorSlice<E8M0>, dims| -> Result<Matrices> {
+        Ok(Matrices::of(scale, strides(args.input(name, scale, dims), true)?))
+    };
+    let x_scale = x_scale.map(|scale| of("x_scale", scale, &["batch", "m", BLOCKS])).transpose()?;
+    let w_scale = of("w_scale", w_scale, &["batch", "n", BLOCKS])?;
+    operands.blocks = [x_scale, Some(w_scale)];
+    Ok(operands)
+}
+
+/// Checks that rows are blocks, and says how many.
+fn define_blocks(operands: &mut Operands, layout: Layout) -> Result<&mut Arguments> {
     let (args, k) = (&mut operands.args, operands.problem.k as usize);
     args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
     args.require(k.is_multiple_of(BLOCK), "x", "k a multiple of 32", k)?;
     args.define(BLOCKS, k / BLOCK);
-    let dims = |dims: &'static [&'static str; 3]| &dims[usize::from(!batched)..];
-    if let Some(scale) = x_scale {
-        let argument = args.input("x_scale", scale, dims(&["batch", "m", BLOCKS]));
-        operands.blocks[0] = Some(Matrices::of(scale, strides(argument, batched)?));
-    }
-    let argument = args.input("w_scale", w_scale, dims(&["batch", "n", BLOCKS]));
-    operands.blocks[1] = Some(Matrices::of(w_scale, strides(argument, batched)?));
-    Ok(operands)
+    Ok(args)
 }
 
 /// Checks what is left, and launches the product in the variant for x of that type.

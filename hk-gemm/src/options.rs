@@ -5,6 +5,7 @@ use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
 use hk_core::op::prequant::Prequant;
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::split_cat::{self as product, Heads};
+use hk_core::op::stored::Stored;
 use hk_core::op::tiling::Problem;
 use hk_core::op::{Argument, Arguments};
 use hk_core::{Activation, DevicePtr, Result, Stream, Tensor, TensorSlice};
@@ -207,14 +208,14 @@ const SECOND: &str = "n / heads - s1";
 impl Operands {
     /// Declares x and w, with a dimension for a batch before those that the layout says if they are
     /// `batched`.
-    pub(crate) fn declare<X: Element, W: Element>(
+    pub(crate) fn declare<'w, X: Element, W: Element>(
         op: &'static str,
         x: &TensorSlice<X>,
-        w: &TensorSlice<W>,
+        w: impl Into<Stored<'w, W>>,
         layout: Layout,
         batched: bool,
     ) -> Result<Self> {
-        Self::declare_as(op, (x, w), layout, batched.then_some(false), false)
+        Self::declare_as(op, (x, w.into()), layout, batched.then_some(false), false)
     }
 
     /// As [`declare`](Self::declare), with twice as many rows of w as the result has columns: gates,
@@ -225,7 +226,7 @@ impl Operands {
         w: &TensorSlice<T>,
         layout: Layout,
     ) -> Result<Self> {
-        Self::declare_as(op, (x, w), layout, None, true)
+        Self::declare_as(op, (x, w.into()), layout, None, true)
     }
 
     /// As [`declare`](Self::declare), with a batch of which x is perhaps stored by rows, as
@@ -237,12 +238,12 @@ impl Operands {
         layout: Layout,
         by_rows: bool,
     ) -> Result<Self> {
-        Self::declare_as(op, (x, w), layout, Some(by_rows), false)
+        Self::declare_as(op, (x, w.into()), layout, Some(by_rows), false)
     }
 
     fn declare_as<X: Element, W: Element>(
         op: &'static str,
-        (x, w): (&TensorSlice<X>, &TensorSlice<W>),
+        (x, w): (&TensorSlice<X>, Stored<'_, W>),
         layout: Layout,
         by_rows: Option<bool>,
         gated: bool,
@@ -259,20 +260,31 @@ impl Operands {
         }
         args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
         args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
-        let w_dims = match (transposed[1], gated) {
-            (false, false) => &["batch", "n", "k"],
-            (true, false) => &["batch", "k", "n"],
-            (false, true) => &["batch", "2n", "k"],
-            (true, true) => &["batch", "k", "2n"],
+        let w = match w {
+            Stored::Rows(w) => {
+                let w_dims = match (transposed[1], gated) {
+                    (false, false) => &["batch", "n", "k"],
+                    (true, false) => &["batch", "k", "n"],
+                    (false, true) => &["batch", "2n", "k"],
+                    (true, true) => &["batch", "k", "2n"],
+                };
+                if gated {
+                    // An odd number of rows is none of these.
+                    let n = w.shape().get(usize::from(transposed[1])).map_or(0, |rows| rows / 2);
+                    args.define("2n", 2 * n);
+                    args.define("n", n);
+                }
+                let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
+                args.limit(if gated { "2n" } else { "n" }, 1..=Problem::MAX_SIZE as usize)?;
+                let w = Matrices::of(w, w_strides);
+                if gated { w.halves(transposed[1]) } else { w }
+            }
+            Stored::Tiles(_) => {
+                let of_rows = !transposed[1];
+                args.require(of_rows, "layout", "tn or nn, of shuffled w", layout.name())?;
+                w.weights(&mut args, "w", &["n", "k"])?
+            }
         };
-        if gated {
-            // An odd number of rows is none of these.
-            let n = w.shape().get(usize::from(transposed[1])).map_or(0, |rows| rows / 2);
-            args.define("2n", 2 * n);
-            args.define("n", n);
-        }
-        let w_strides = strides(args.input("w", w, of(w_dims)), batched)?;
-        args.limit(if gated { "2n" } else { "n" }, 1..=Problem::MAX_SIZE as usize)?;
         let [m, n, k] = args.sizes(["m", "n", "k"])?.map(|size| size as u64);
         let batch = if batched { args.sizes(["batch"])?[0] as u64 } else { 1 };
         let bits = [size_of::<X>() * 8 / X::PACK, size_of::<W>() * 8 / W::PACK];
@@ -282,8 +294,6 @@ impl Operands {
         if by_rows == Some(true) {
             x = x.by_rows(m);
         }
-        let w = Matrices::of(w, w_strides);
-        let w = if gated { w.halves(transposed[1]) } else { w };
         Ok(Self {
             args,
             problem,
@@ -297,6 +307,14 @@ impl Operands {
             accumulate: None,
             encode: None,
         })
+    }
+
+    /// Has operands that are transposed turned before, for a core that takes no such.
+    pub(crate) fn turn(&mut self) {
+        let turned = std::mem::take(&mut self.problem.transposed);
+        for (of, _) in [&mut self.x, &mut self.w].into_iter().zip(turned).filter(|(_, is)| *is) {
+            *of = of.turned();
+        }
     }
 
     /// Shape of the result.

@@ -5,6 +5,7 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::product_pair::ProductPair;
+use hk_core::op::stored::Stored;
 use hk_core::op::tiling::Problem;
 use hk_core::{Result, Stream, Tensor, TensorSlice};
 
@@ -69,17 +70,11 @@ pub struct TwoProductsOut<'a, Y: Real> {
 
 impl<Y: Real> TwoProducts<Y> {
     /// Room for the results of operands of these shapes.
-    pub(crate) fn empty(
-        stream: &Stream,
-        x: &[usize],
-        [narrow, wide]: [&[usize]; 2],
-    ) -> Result<Self> {
+    pub(crate) fn empty(stream: &Stream, x: &[usize], columns: [usize; 2]) -> Result<Self> {
         // What does not fit together is refused when it is declared.
-        let rows = |shape: &[usize]| shape.first().copied().unwrap_or_default();
-        Ok(Self {
-            narrow: Tensor::empty(stream, &[rows(x), rows(narrow)])?,
-            wide: Tensor::empty(stream, &[rows(x), rows(wide)])?,
-        })
+        let rows = x.first().copied().unwrap_or_default();
+        let [narrow, wide] = columns.map(|columns| Tensor::empty(stream, &[rows, columns]));
+        Ok(Self { narrow: narrow?, wide: wide? })
     }
 
     /// Where they are.
@@ -125,21 +120,19 @@ impl Half {
     pub(crate) fn declare<T: Element>(
         args: &mut Arguments,
         names: Names,
-        [x, w]: [&TensorSlice<T>; 2],
+        (x, w): (&TensorSlice<T>, Stored<'_, T>),
     ) -> Result<Self> {
         let x_row = args.input(names.x, x, &["m", "k"]).rows()?;
         args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
         args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
-        let w_row = args.input(names.w, w, names.w_dims).rows()?;
-        let n = names.w_dims[0];
-        args.limit(n, 1..=Problem::MAX_SIZE as usize)?;
-        let [m, n, k] = args.sizes(["m", n, "k"])?.map(|size| size as u64);
+        let w = w.weights(args, names.w, names.w_dims)?;
+        let [m, n, k] = args.sizes(["m", names.w_dims[0], "k"])?.map(|size| size as u64);
         let bits = [(size_of::<T>() * 8 / T::PACK) as u64; 2];
         Ok(Self {
             names,
             problem: Problem { batch: 1, m, n, k, transposed: [false; 2], bits, group: 1 },
             x: Matrices::of(x, [0, x_row]),
-            w: Matrices::of(w, [0, w_row]),
+            w,
             groups: None,
             blocks: [None; 2],
         })
@@ -186,11 +179,11 @@ impl Half {
 pub(crate) fn launch<T: Real16, Y: Real>(
     mut args: Arguments,
     (core, narrow): (&'static str, &Half),
-    operands: [&TensorSlice<T>; 2],
+    [x, w]: [&TensorSlice<T>; 2],
     options: &TwoProductsOptions<'_>,
     out: TwoProductsOut<'_, Y>,
 ) -> Result<()> {
-    let mut wide = Half::declare(&mut args, WIDE, operands)?;
+    let mut wide = Half::declare(&mut args, WIDE, (x, w.into()))?;
     // Shares are of whole groups of both.
     wide.problem.group = narrow.problem.group;
     let core = (core, T::DTYPE.name());

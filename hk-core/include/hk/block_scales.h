@@ -10,13 +10,26 @@ namespace hk {
 // k of a block.
 inline constexpr u32 block_depth = 32;
 
-// An operand's scales for a workgroup: those of its first row and first k on, of so many rows, of which
-// each has so many bytes to its end.
+// An operand's scales for a workgroup. Those of a row follow each other; or, if they are in tiles, those of 32
+// rows and 8 blocks are together: `byte_in_tile` tells in which order.
 struct block_scale_stream {
-  const u8* first;
-  i64 stride;
-  u32 rows;
-  u32 left;
+  const u8* matrix;
+  i64 stride;       // from row to row, in tiles on average
+  u32 row, rows;    // the workgroup's first, and where the matrix ends
+  u32 begin, end;   // the share's first block, and where all end
+  bool tiled;
+
+  static constexpr u32 tile_rows = 32, tile_blocks = 8, tile_bytes = tile_rows * tile_blocks;
+
+  // The four scales of a word are those of two rows and of two blocks.
+  __device__ static u32 byte_in_tile(u32 row, u32 block) {
+    return block % 4 * 64 + row % 16 * 4 + block / 4 * 2 + row / 16;
+  }
+  // Those of the workgroup's rows. Tiles begin with an earlier row, perhaps.
+  __device__ const u8* first() const {
+    return matrix + i64{tiled ? row / tile_rows * tile_rows : row} * stride;
+  }
+  __device__ u32 row_in_tile() const { return tiled ? row % tile_rows : 0; }
 };
 
 struct block_scale_streams {
@@ -25,51 +38,73 @@ struct block_scale_streams {
 
 // Those that a lane needs in a step of `Slices` slices, each of 128 k: of the row that it holds of each
 // fragment, from `first_row` on. They are loaded a step ahead.
+//
+// Of each slice, a lane needs one scale of a row's four: a byte of the two words that it loads for two slices.
 template <class T, class Map, int Fragments, int Slices, bool = has_blocks<T>>
 struct block_scales {
-  static_assert(Map::dim == 16);
-  // Four of a row for each slice, of which a lane needs one.
-  using words = vec<u32, Slices>;
+  static_assert(Map::dim == 16 && Slices % 2 == 0);
+  static constexpr int pairs = Slices / 2;
+  // Fragments by turns are the first and the second 16 of 32 rows, if any are.
+  static constexpr int kinds = min(Fragments, 2);
+  using words = vec<u32, 2>;
 
   block_scale_stream of;
+  const u8* first;
   u32 offset[Fragments];
-  words next[Fragments];
-  words now[Fragments];
+  u32 pick[2][kinds];  // which byte, as a selector
+  words next[pairs][Fragments];
+  words now[pairs][Fragments];
 
-  __device__ block_scales(const block_scale_stream& of, u32 first_row) : of(of) {
+  __device__ block_scales(const block_scale_stream& of, u32 first_row)
+      : of(of), first(of.first()) {
+    const u32 block = lane_id() / Map::dim, begin = of.row_in_tile(), left = of.rows - of.row;
+    const u32 stride = static_cast<u32>(of.stride);
     static_for<Fragments>([&](auto f) {
       const u32 row = first_row + Map::base_row(f) + Map::lane_row(lane_id() % Map::dim);
-      offset[f] = row < of.rows ? row * static_cast<u32>(of.stride) : out_of_range;
+      const u32 in_tiles = begin + row;
+      const u32 tile = in_tiles / of.tile_rows * of.tile_rows * stride;
+      // A pair of words is aligned as such.
+      const u32 word = of.byte_in_tile(in_tiles % 16, block) / sizeof(words) * sizeof(words);
+      offset[f] = row >= left ? out_of_range : of.tiled ? tile + word : row * stride;
+    });
+    static_for<kinds>([&](auto f) {
+      const u32 row = begin + first_row + Map::base_row(f) + Map::lane_row(lane_id() % Map::dim);
+      static_for<2>([&](auto s) {
+        const u32 byte = of.byte_in_tile(row % of.tile_rows, block + s * 4) % sizeof(words);
+        pick[s][f] = zeros_but_lowest | (of.tiled ? byte : s * 4 + block);
+      });
     });
   }
 
-  // Starts loading those of k from `first` on. There are none past the end of a row.
-  __device__ void load(u32 first) {
-    const u32 begin = first / block_depth;
-    const bool exists = begin < of.left;
-    const buffer from(of.first + begin, exists ? out_of_range : 0);
-    static_for<Fragments>([&](auto f) {
-      if constexpr (Slices == 1) {
-        next[f] = from.load_32(offset[f]);
-      } else if constexpr (Slices == 2) {
-        next[f] = from.load_64(offset[f]);
-      } else {
-        static_assert(Slices == 4);
-        next[f] = from.load_128(offset[f]);
-      }
+  // Starts loading those from `k` on. There are none past the end of a row.
+  __device__ void load(u32 k) {
+    const u32 block = of.begin + k / block_depth;
+    const u32 size = block < of.end ? out_of_range : 0;
+    // From one pair of slices, which is as long as a tile, to the next.
+    const u32 step = of.tiled ? of.tile_bytes : of.tile_blocks;
+    const u8* from = first + block / of.tile_blocks * step;
+    static_for<pairs>([&](auto p) {
+      const buffer pair(from + p * step, size);
+      static_for<Fragments>([&](auto f) { next[p][f] = pair.load_64(offset[f]); });
     });
   }
   // Takes what was loaded for this step, and loads for the next.
-  __device__ void take_and_load(u32 first) {
-    static_for<Fragments>([&](auto f) { now[f] = next[f]; });
-    load(first);
+  __device__ void take_and_load(u32 k) {
+    static_for<pairs>([&](auto p) {
+      static_for<Fragments>([&](auto f) { now[p][f] = next[p][f]; });
+    });
+    load(k);
   }
 
   // That of a fragment's row in a slice.
   template <int F, int Slice>
   __device__ u32 scale() const {
-    return now[F][Slice] >> (lane_id() / Map::dim * 8) & 0xff;
+    const words& pair = now[Slice / 2][F];
+    return arch::byte_of_table(pair[1], pair[0], pick[Slice % 2][F % kinds]);
   }
+
+ private:
+  static constexpr u32 zeros_but_lowest = 0x0c0c0c00;
 };
 
 template <class T, class Map, int Fragments, int Slices>

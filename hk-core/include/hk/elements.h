@@ -63,7 +63,11 @@ struct lane_block {
     if (!is_partial()) return;
     for (u32 d = 0; d < 4; ++d) {
       for (u32 r = 0; r < size; ++r) {
-        if constexpr (sizeof(T) == 2) {
+        if constexpr (sizeof(T) == 1) {
+          u32 bits = 0;
+          for (u32 i = 0; i < 4; ++i) bits |= memory.load_8(element(r, 4 * d + i)) << (8 * i);
+          values[r][d] = bits;
+        } else if constexpr (sizeof(T) == 2) {
           const u32 high = memory.load_16(element(r, 2 * d + 1));
           values[r][d] = memory.load_16(element(r, 2 * d)) | high << 16;
         } else {
@@ -80,7 +84,11 @@ struct lane_block {
     for (u32 r = 0; r < size; ++r) {
       const bits128 bits = of(r);
       for (u32 d = 0; d < 4; ++d) {
-        if constexpr (sizeof(T) == 2) {
+        if constexpr (sizeof(T) == 1) {
+          for (u32 i = 0; i < 4; ++i) {
+            memory.store_once(element(r, 4 * d + i), static_cast<u8>(bits[d] >> (8 * i)));
+          }
+        } else if constexpr (sizeof(T) == 2) {
           memory.store_once(element(r, 2 * d), static_cast<u16>(bits[d]));
           memory.store_once(element(r, 2 * d + 1), static_cast<u16>(bits[d] >> 16));
         } else {
@@ -98,5 +106,34 @@ struct lane_block {
     return (i < left ? rows[r] : out_of_range) + i * static_cast<u32>(sizeof(T));
   }
 };
+
+// A square block of elements of type T in rows of 16 bytes becomes its transpose.
+template <class T>
+__device__ inline void transpose(bits128 (&rows)[per_128_bits<T>]) {
+  bits128 columns[per_128_bits<T>];
+  static_for<4>([&](auto d) {
+    static_for<4>([&](auto i) {
+      if constexpr (sizeof(T) == 1) {
+        // Four rows of four elements: pairs of rows, then both pairs.
+        const auto row = [&](int r) { return rows[i * 4 + r][int{d}]; };
+        const u32 low[] = {arch::pick_bytes<0x05010400>(row(1), row(0)),
+                           arch::pick_bytes<0x05010400>(row(3), row(2))};
+        const u32 high[] = {arch::pick_bytes<0x07030602>(row(1), row(0)),
+                            arch::pick_bytes<0x07030602>(row(3), row(2))};
+        columns[d * 4][int{i}] = arch::pick_bytes<0x05040100>(low[1], low[0]);
+        columns[d * 4 + 1][int{i}] = arch::pick_bytes<0x07060302>(low[1], low[0]);
+        columns[d * 4 + 2][int{i}] = arch::pick_bytes<0x05040100>(high[1], high[0]);
+        columns[d * 4 + 3][int{i}] = arch::pick_bytes<0x07060302>(high[1], high[0]);
+      } else if constexpr (sizeof(T) == 2) {
+        const u32 first = rows[i * 2][int{d}], second = rows[i * 2 + 1][int{d}];
+        columns[d * 2][int{i}] = arch::pick_bytes<0x05040100>(second, first);
+        columns[d * 2 + 1][int{i}] = arch::pick_bytes<0x07060302>(second, first);
+      } else {
+        columns[int{d}][int{i}] = rows[int{i}][int{d}];
+      }
+    });
+  });
+  static_for<per_128_bits<T>>([&](auto i) { rows[i] = columns[i]; });
+}
 
 }  // namespace hk

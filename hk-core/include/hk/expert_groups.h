@@ -134,23 +134,21 @@ struct factors_of_groups {
   }
 
   __device__ factors_of_groups(const block_scale_stream& of, u32 first_row)
-      : scales(of.first, out_of_range), zeros(of.first, out_of_range) {
+      : scales(of.matrix, out_of_range), zeros(of.matrix, out_of_range) {
     const auto in = arguments();
     const auto product = &in->experts.product;
     const u32 groups = in->groups;
-    // The stream's first scale is behind as many bytes as there are blocks of MX before its share of k.
-    const u32 before = (product->k + block_depth - 1) / block_depth - of.left;
-    const u8* first = of.first - before;
-    k_begin = before * block_depth;
+    const u8* first = of.first();
+    k_begin = of.begin * block_depth;
     k_last = product->k - 1;
     scales = buffer(first, out_of_range);
-    const u32 column = product->n - of.rows, odd = is_packed ? column % 2 : 0;
+    const u32 left = of.rows - of.row, odd = is_packed ? of.row % 2 : 0;
     const u64 of_scales = static_cast<u64>(first - product->w_blocks) >> scale_shift();
     const u64 of_zeros = is_packed ? (of_scales - odd * groups) / 2 : of_scales;
     zeros = buffer(in->zero_points + of_zeros, in->zero_points == nullptr ? 0 : out_of_range);
     static_for<Fragments>([&](auto f) {
       const u32 wanted = first_row + Map::base_row(f) + Map::lane_row(lane_id() % Map::dim);
-      const u32 at = wanted < of.rows ? wanted : of.rows - 1;
+      const u32 at = wanted < left ? wanted : left - 1;
       row[f] = at * groups;
       zero_row[f] = is_packed ? (at + odd) / 2 * groups : row[f];
       zero_shift[f] = is_packed ? (at + odd) % 2 * 4 : 0;

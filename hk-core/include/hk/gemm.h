@@ -49,15 +49,16 @@ struct rows_in_order {
 // is made of; of operands with more than one line, these have 32 bits.
 template <class Operand, bool Gathered = false>
 __device__ inline tile_stream stream_of(const void* matrix, u32 stride, u32 row, u32 rows,
-                                        u32 k_begin, u32 k_end, u32 steps, u32 depth) {
+                                        u32 k_begin, u32 k_end, u32 steps, u32 depth,
+                                        bool tiled = false) {
   constexpr int unit = per_unit<typename Operand::type>;
   const char* base =
-      static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin / unit);
-  const u32 step = Operand::step_bytes(stride), last = steps - 1;
+      static_cast<const char*>(matrix) + Operand::origin_bytes(stride, row, k_begin / unit, tiled);
+  const u32 step = Operand::step_bytes(stride, tiled), last = steps - 1;
   const u32 limit = (k_end - k_begin - last * depth) / unit;
   const auto bytes = [&](u32 depth) {
     return Gathered ? Operand::bytes_of(stride, rows, depth)
-                    : Operand::tile_bytes(stride, rows, depth);
+                    : Operand::tile_bytes(stride, rows, depth, tiled);
   };
   return {base + u64{last} * step,
           bytes(limit),
@@ -242,14 +243,16 @@ struct gemm_block {
   template <class Rows = rows_in_order>
   __device__ void multiply(lds_pointer lds, u32 x_stride, u32 w_stride, tile_streams<1> x_tiles,
                            w_streams w_tiles, i32 steps, const group_scales& scales = {},
-                           const block_scale_streams& blocks = {}, const Rows& rows = {}) {
+                           const block_scale_streams& blocks = {}, const Rows& rows = {},
+                           bool w_tiled = false) {
     static_assert((!folds && types::as_read) || !ping_pong,
                   "the interleaved schedule alone has groups and expands operands");
     static_assert(!gated || (!folds && types::as_read), "gates have neither");
     __builtin_assume(steps > 0);
     clear();
     x_operand x(lds, x_stride, wave_row() * (fm * atom.dim));
-    w_operand w(lds + stages * x_operand::slot_bytes, w_stride, wave_column() * (fn * atom.dim));
+    w_operand w(lds + stages * x_operand::slot_bytes, w_stride, wave_column() * (fn * atom.dim),
+                w_tiled);
     if constexpr (!same_type<Rows, rows_in_order>) x.gather(rows);
     if constexpr (ping_pong && direct) {
       ping_pong_direct(x, w, x_tiles, w_tiles, steps);

@@ -219,38 +219,4 @@ __device__ void grouped_bias(const GroupedArgs& args) {
   }
 }
 
-// y = x^T for x of `m` rows of `k` elements; rows of y are filled up with zeros to whole chunks of 16 bytes.
-template <class Tile>
-__device__ void transpose(const GroupedArgs& args) {
-  using T = typename Tile::T;
-  using block = lane_block<T>;
-  // A wave transposes a square, each lane a block of it.
-  constexpr u32 run = block::size, lanes = 8, square = lanes * run, waves = Tile::threads / wave_size;
-  static_assert(lanes * lanes == wave_size);
-  const ProductArgs& of = args.product;
-  const u32 inner = lane_id() % lanes * run, outer = lane_id() / lanes * run;
-  // How many of a chunk's elements there are behind `first`.
-  const auto left = [](i64 size, u32 first) -> u32 {
-    return first < size ? static_cast<u32>(size - first) : 0;
-  };
-
-  const u32 columns = (of.k + square - 1) / square;
-  const u32 id = block_idx().x * waves + wave_id();
-  const u32 row = id / columns * square, column = id % columns * square;
-  if (row >= of.m) return;
-  bits128 values[run];
-  block(static_cast<const T*>(of.x) + row * of.x_stride + column,
-        outer * static_cast<u32>(of.x_stride) + inner, static_cast<u32>(of.x_stride),
-        left(of.k, column + inner), left(of.m, row + outer))
-      .load(values);
-  block(static_cast<const T*>(of.y) + column * of.y_stride + row,
-        inner * static_cast<u32>(of.y_stride) + outer, static_cast<u32>(of.y_stride),
-        left(of.y_stride, row + outer), left(of.k, column + inner))
-      .store([&](u32 c) {
-        vec<T, run> transposed;
-        static_for<run>([&](auto e) { transposed[int{e}] = bit_cast<vec<T, run>>(values[e])[c]; });
-        return bit_cast<bits128>(transposed);
-      });
-}
-
 }  // namespace hk

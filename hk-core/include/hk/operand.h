@@ -18,6 +18,27 @@ namespace hk {
 struct k_major {};
 struct mn_major {};
 
+// Where elements of one byte are whose k are contiguous: rows, so far apart, of one chunk of 16 bytes
+// behind the other; or, if they are in tiles, 16 rows together: their first chunks, then their second ones.
+struct byte_rows {
+  u32 stride;
+  bool tiled;
+
+  static constexpr u32 tile = 16;  // rows
+
+  // Bytes to a byte of a row, where rows begin with a tile.
+  __device__ u32 offset(u32 row, u32 k) const {
+    if (!tiled) return row * stride + k;
+    return row / tile * tile * stride + row % tile * 16 + k / 16 * (tile * 16) + k % 16;
+  }
+  // Bytes to the first of a chunk, in the row that rows begin with.
+  __device__ u64 along(u32 k) const { return u64{k} * (tiled ? tile : 1); }
+  // Bytes of so many rows to the end of a chunk, if neither is 0; in tiles, of whole ones.
+  __device__ u32 extent(u32 rows, u32 width) const {
+    return tiled ? (rows - tile) * stride + width * tile : (rows - 1) * stride + width;
+  }
+};
+
 // Ties a fragment that was read to the wait before it: no use of it can be scheduled earlier.
 template <class Chunk, int Chunks>
 __device__ inline void tie(fragment_of<Chunk, Chunks>& fragment) {
@@ -174,27 +195,32 @@ struct operand {
   static_assert((write_transposes && line_blocks < 8) || line_bytes < 128 ||
                 writes_are_conflict_free());
 
-  // Bytes between consecutive steps along k: as many as the buffer of a tile has, and a line's.
-  __device__ static u32 step_bytes(u32 stride) {
+  // Bytes between consecutive steps along k: as many as the buffer of a tile has, and a line's. Rows of
+  // bytes may be in tiles, in this and what follows.
+  static constexpr bool of_bytes = along_k && element == 1;
+  __device__ static u32 step_bytes(u32 stride, bool tiled = false) {
+    if constexpr (of_bytes) return byte_rows{stride, tiled}.along(Depth);
     return along_k ? Depth * element : stride * (Depth * element);
   }
-  // Bytes from the matrix's start to a row and k.
-  __device__ static u64 origin_bytes(u32 stride, u32 row, u32 k) {
+  // Bytes from the matrix's start to a row, with which a tile of them begins, and k.
+  __device__ static u64 origin_bytes(u32 stride, u32 row, u32 k, bool tiled = false) {
+    if constexpr (of_bytes) return u64{row} * stride + byte_rows{stride, tiled}.along(k);
     return (along_k ? u64{row} * stride + k : u64{k} * stride + row) * element;
   }
   // Size of the buffer that holds `rows` x `depth` elements of a tile, neither of them 0. What is
   // contiguous is whole chunks in memory, filled up with zeros if need be. Elements of other rows
   // or columns may lie in between; they do no harm, because a row past the end of the matrix only
   // affects results that are not stored.
-  __device__ static u32 tile_bytes(u32 stride, u32 rows, u32 depth) {
+  __device__ static u32 tile_bytes(u32 stride, u32 rows, u32 depth, bool tiled = false) {
     constexpr u32 most = Apart ? part_rows : Rows;
-    return bytes_of(stride, rows < most ? rows : most, depth);
+    return bytes_of(stride, rows < most ? rows : most, depth, tiled);
   }
   // As above, of rows from anywhere among so many.
-  __device__ static u32 bytes_of(u32 stride, u32 rows, u32 depth) {
+  __device__ static u32 bytes_of(u32 stride, u32 rows, u32 depth, bool tiled = false) {
     depth = depth < Depth ? depth : Depth;
     const u32 lines = along_k ? rows : depth;
     const u32 width = ((along_k ? depth : rows) + chunk - 1) / chunk * chunk;
+    if constexpr (of_bytes) return byte_rows{stride, tiled}.extent(rows, width);
     return ((lines - 1) * stride + width) * element;
   }
 
@@ -208,7 +234,7 @@ struct operand {
   u32 writer[write_transposes ? pieces : 1];  // block addresses of this lane's pieces
   bits128 staged[direct ? 1 : all_loads];
 
-  __device__ operand(lds_pointer image, u32 stride, u32 first_row)
+  __device__ operand(lds_pointer image, u32 stride, u32 first_row, bool tiled = false)
       : thread(thread_idx().x),
         stride(stride),
         part_source((along_k ? part_rows * stride : part_rows) * element),
@@ -218,7 +244,8 @@ struct operand {
     static_for<pieces>([&](auto i) {
       const u32 q = i * Threads + thread;
       const place at = source_place(q);
-      const u32 offset = (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
+      u32 offset = (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
+      if constexpr (of_bytes) offset = byte_rows{stride, tiled}.offset(at.row, at.k);
       source[i] = ragged && (at.row >= part_rows || at.k >= Depth) ? out_of_range : offset;
       if constexpr (write_transposes) writer[i] = block_address(q);
     });

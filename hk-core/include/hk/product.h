@@ -7,6 +7,7 @@
 // are, with zeros behind.
 #pragma once
 
+#include "hk/elements.h"
 #include "hk/epilogue.h"
 #include "hk/gemm.h"
 #include "hk/order.h"
@@ -53,6 +54,8 @@ struct ProductArgs {
   u32 gate_at;  // of a gated product, the first step behind the gate
   u32 gate;     // its activation, or no_gate
   u32 adds;     // of a tile that can, whether results are added to what y holds
+  u32 w_tiled;  // whether w is in tiles, as `byte_rows` has them
+  u32 x_blocks_tiled, w_blocks_tiled;  // and the scales of blocks, as `block_scale_stream` has them
   SplitColumns split;  // of a tile that splits columns
   EpilogueStep steps[max_steps];
 };
@@ -170,13 +173,11 @@ __device__ inline group_scales scales_of(const ProductArgs& args, const product_
 // The scales of blocks for a block of the result.
 __device__ inline block_scale_streams blocks_of(const ProductArgs& args, const product_part& part) {
   const u32 begin = part.k_begin / block_depth;
-  const u32 left = (args.k + block_depth - 1) / block_depth - begin;
-  const auto stream = [&](const u8* base, i64 batch, i64 stride, u32 row, u32 rows) {
-    return block_scale_stream{base + part.batch * batch + row * stride + begin, stride, rows - row,
-                              left};
-  };
-  return {stream(args.x_blocks, args.x_block_batch, args.x_block_row, part.row, part.rows),
-          stream(args.w_blocks, args.w_block_batch, args.w_block_row, part.column, args.n)};
+  const u32 end = (args.k + block_depth - 1) / block_depth;
+  return {{args.x_blocks + part.batch * args.x_block_batch, args.x_block_row, part.row, part.rows,
+           begin, end, args.x_blocks_tiled != 0},
+          {args.w_blocks + part.batch * args.w_block_batch, args.w_block_row, part.column, args.n,
+           begin, end, args.w_blocks_tiled != 0}};
 }
 
 // The matrix of a batch that a workgroup of `product_reduce` or `product_pack` works on: two dimensions
@@ -361,7 +362,7 @@ __device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<T
 
   const auto w_stream = [&](auto first) {
     return stream_of<typename Block::w_operand>(first, args.w_stride, column, args.n - column,
-                                                k_begin, k_end, steps, Tile::BK);
+                                                k_begin, k_end, steps, Tile::BK, args.w_tiled != 0);
   };
   typename Block::w_streams w_tiles;
   w_tiles.of[0] = w_stream(w);
@@ -373,7 +374,7 @@ __device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<T
   group_scales scales = detail::scales_of(args, part);
   if constexpr (gathered) scales.x -= row * args.x_scale_row;
   block.multiply(lds, args.x_stride, args.w_stride, {{x_tiles}}, w_tiles, steps, scales,
-                 detail::blocks_of(args, part), of_rows);
+                 detail::blocks_of(args, part), of_rows, args.w_tiled != 0);
 }
 
 // Stores what a part of a product has become, or the partial sums of a share of k.
@@ -507,6 +508,38 @@ __device__ void product_pack(const ProductArgs& args) {
     }
     *reinterpret_cast<vec<T, run>*>(y + row * args.y_stride + column) = values;
   });
+}
+
+// y = x^T for x of m rows of k elements of the tile's size; rows of y are filled up with zeros to whole chunks
+// of 16 bytes.
+template <class Tile>
+__device__ void product_turn(const ProductArgs& args) {
+  using T = typename Tile::T;
+  using block = lane_block<T>;
+  // A wave turns a square, each lane a block of it.
+  constexpr u32 run = block::size, lanes = 8, square = lanes * run, waves = Tile::threads / wave_size;
+  static_assert(lanes * lanes == wave_size);
+  const u32 inner = lane_id() % lanes * run, outer = lane_id() / lanes * run;
+  // How many of a chunk's elements there are behind `first`.
+  const auto left = [](i64 size, u32 first) -> u32 {
+    return first < size ? static_cast<u32>(size - first) : 0;
+  };
+
+  const u32 batch = detail::batch_of_workgroup();
+  const u32 columns = (args.k + square - 1) / square;
+  const u32 id = block_idx().x * waves + wave_id();
+  const u32 row = id / columns * square, column = id % columns * square;
+  if (batch >= args.batch || row >= args.m) return;
+  const u32 x_stride = static_cast<u32>(args.x_stride), y_stride = static_cast<u32>(args.y_stride);
+  const T* from = detail::matrix_of<T>(args.x, args.x_batch, batch) + row * args.x_stride + column;
+  const T* to = detail::matrix_of<T>(args.y, args.y_batch, batch) + column * args.y_stride + row;
+  bits128 values[run];
+  block(from, outer * x_stride + inner, x_stride, left(args.k, column + inner), left(args.m, row + outer))
+      .load(values);
+  transpose<T>(values);
+  block(to, inner * y_stride + outer, y_stride, left(args.y_stride, row + outer),
+        left(args.k, column + inner))
+      .store([&](u32 c) { return values[c]; });
 }
 
 }  // namespace hk

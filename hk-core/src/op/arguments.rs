@@ -148,8 +148,25 @@ impl Arguments {
         } else {
             format!("at most {}", range.end())
         };
+        self.require_size(size, false, constraint)
+    }
+
+    /// Requires something of a size.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit), if it does not hold.
+    pub fn require_size(
+        &self,
+        size: &'static str,
+        holds: bool,
+        constraint: impl Display,
+    ) -> Result<()> {
+        if holds {
+            return Ok(());
+        }
+        let value = self.size(size)?;
         let Some(of) = self.sizes.origin(size).and_then(|at| self.declared.get(at)) else {
-            return Err(Error::value(self.op, size, constraint, value));
+            return Err(Error::value(self.op, size, constraint.to_string(), value));
         };
         let name = if size == ".." { "the number of rows" } else { size };
         let (expected, got) = (format!("[{}]", of.dims.join(", ")), of.shape().to_vec());

@@ -1,6 +1,6 @@
 //! Codes of a product's results: what the kernels of `hk/encode.h` take.
 
-use super::product::Matrices;
+use super::product::{Matrices, Order};
 use super::tiling::Problem;
 use crate::dtype::DType;
 use crate::{AnyPtr, DevicePtr, kernel_args};
@@ -26,6 +26,7 @@ impl Encode {
             dtype: DType::F32,
             shape: [m, width],
             strides: [(m * width) as i64, width as i64],
+            order: Order::Rows,
         }
     }
 

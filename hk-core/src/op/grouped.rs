@@ -4,7 +4,7 @@
 use super::Call;
 use super::indices::IndexList;
 use super::plan::{Draft, PIECES, Plan};
-use super::product::{Matrices, Product, ProductArgs};
+use super::product::{Matrices, Product, ProductArgs, TURNED_BYTES};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
 use crate::{DevicePtr, Error, Result, kernel_args};
 
@@ -39,11 +39,8 @@ kernel_args! {
     }
 }
 
-/// Columns of x that a workgroup of the kernel for the bias sums, and rows and columns of the squares that
-/// those of the one that transposes have, four each.
+/// Columns of x that a workgroup of the kernel for the bias sums.
 const COLUMNS: u64 = 64;
-/// Longest distance between rows that these squares' offsets can have.
-const MAX_STRIDE: u64 = (1 << 31) / (2 * COLUMNS);
 
 impl Grouped<'_> {
     /// Launches it, if it has results.
@@ -106,14 +103,12 @@ impl Grouped<'_> {
         if let Some(x) = upright {
             let to = &mut draft.sources.x;
             to.ptr = to.ptr.moved_to(at[PIECES].address());
-            if x.strides[1] as u64 > MAX_STRIDE {
-                let constraint = format!("rows at most {MAX_STRIDE} elements apart");
+            let most = TURNED_BYTES / x.size();
+            if x.strides[1] as u64 > most {
+                let constraint = format!("rows at most {most} elements apart");
                 return Err(Error::value(op, "lhs", constraint, x.strides[1]));
             }
-            let kernel = plan.kernel([core, "transpose"], Some("any"), problem, |_| 0.0)?;
-            let squares = x.shape.map(|size| size.div_ceil(COLUMNS));
-            let grid = (squares[0] * squares[1]).div_ceil(4);
-            plan.then(kernel, [one_each(grid)?, 1, 1], with(ProductArgs::transpose(&x, to)));
+            plan.turn(&x, to, 1)?;
         }
         let at = std::array::from_fn(|piece| at[piece]);
         let ready = draft.prepare(&mut plan, at)?;

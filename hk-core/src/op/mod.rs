@@ -57,6 +57,7 @@ mod record;
 pub mod rows;
 mod sizes;
 pub mod split_cat;
+pub mod stored;
 pub mod tiling;
 
 use std::fmt;

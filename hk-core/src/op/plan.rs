@@ -6,7 +6,8 @@ use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
 use super::prequant::{Codes, Prequant, StepScales};
 use super::product::{
-    Copy, GroupScales, Matrices, Product, ProductArgs, StoreUnit, copies_of_blocks, real_code,
+    Copy, GroupScales, Matrices, Order, Product, ProductArgs, StoreUnit, copies_of_blocks,
+    real_code,
 };
 use super::quant::ByteCode;
 use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
@@ -288,9 +289,12 @@ impl Plan {
             return Ok(of);
         }
         let per_matrix = if of.strides[0] == 0 { 0 } else { (rows * width) as i64 };
-        let ptr = of.ptr.moved_to(at.address());
-        let copied =
-            Matrices { ptr, shape: [rows, width], strides: [per_matrix, width as i64], ..of };
+        let (ptr, strides) = (of.ptr.moved_to(at.address()), [per_matrix, width as i64]);
+        let copied = Matrices { ptr, shape: [rows, width], strides, order: Order::Rows, ..of };
+        if of.order == Order::Columns {
+            self.turn(&of, &copied, matrices)?;
+            return Ok(copied);
+        }
         let [from, to] = [of.shape[1], width].map(|width| width / parts);
         for part in 0..parts {
             let at =
@@ -311,6 +315,22 @@ impl Plan {
             self.elementwise(kernel, [matrices, rows * to / (16 / of.size())], args)?;
         }
         Ok(copied)
+    }
+
+    /// Copies so many matrices as their transposes.
+    pub(super) fn turn(&mut self, from: &Matrices, to: &Matrices, matrices: u64) -> Result<()> {
+        let name = if from.size() == 1 { "turn_8" } else { "turn_16" };
+        let kernel = self.kernels.named_function(&self.device, self.op, SHARED, name, "any")?;
+        // Waves take squares of as many blocks as they have lanes.
+        let square = 8 * 16 / from.size();
+        let squares = from.shape.map(|size| size.div_ceil(square));
+        let workgroups = (squares[0] * squares[1]).div_ceil(u64::from(kernel.tile().threads) / 64);
+        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
+        let x = u32::try_from(workgroups).map_err(|_| {
+            Error::value(self.op, "y", "at most 2^32 - 1 pieces of an operand", workgroups)
+        })?;
+        self.then(kernel, [x, y as u32, z as u32], ProductArgs::turn(from, to, matrices));
+        Ok(())
     }
 
     /// A kernel whose lanes each take so many pieces of each matrix: not more workgroups than keep the
@@ -410,6 +430,7 @@ impl Sums {
             dtype: DType::F32,
             shape: [product.m.into(), self.width],
             strides: [per_matrix, self.width as i64],
+            order: Order::Rows,
         };
         let partial = ProductArgs {
             y: stored.ptr,

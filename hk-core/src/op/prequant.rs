@@ -2,7 +2,7 @@
 //! whole rows, put codes and scales.
 
 use super::epilogue::Lowered;
-use super::product::Matrices;
+use super::product::{Matrices, Order};
 use super::quant_rows::MOST_WORKGROUPS;
 use super::tiling::Problem;
 use crate::dtype::{DType, Element, F4x2E2M1, F8E4M3};
@@ -74,7 +74,13 @@ impl Codes {
         let matrices = if x.strides[0] == 0 { 1 } else { problem.batch };
         let rows = |dtype: DType, width: u64| {
             let batch = if matrices == 1 { 0 } else { (m * width) as i64 };
-            Matrices { ptr: AnyPtr::NULL, dtype, shape: [m, width], strides: [batch, width as i64] }
+            Matrices {
+                ptr: AnyPtr::NULL,
+                dtype,
+                shape: [m, width],
+                strides: [batch, width as i64],
+                order: Order::Rows,
+            }
         };
         let (codes, scales) = match form {
             Prequant::Mx => {

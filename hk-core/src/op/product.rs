@@ -41,6 +41,18 @@ pub struct Matrices {
     pub(super) shape: [u64; 2],
     /// Elements from one matrix to the next, and from one row of one to the next.
     pub(super) strides: [i64; 2],
+    pub(super) order: Order,
+}
+
+/// How the rows of a matrix are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// One behind the other.
+    Rows,
+    /// In tiles, as [`Shuffled`](super::stored::Shuffled) has them: distances between them are averages.
+    Tiles,
+    /// As columns, of which the shape and the strides speak, and of which a copy is made in rows.
+    Columns,
 }
 
 impl Matrices {
@@ -55,7 +67,21 @@ impl Matrices {
             dtype: T::DTYPE,
             shape: shape.map(|size| size as u64),
             strides,
+            order: Order::Rows,
         }
+    }
+
+    /// The same of that shape, in tiles.
+    pub(super) const fn tiled(mut self, shape: [u64; 2]) -> Self {
+        (self.shape, self.order) = (shape, Order::Tiles);
+        self
+    }
+
+    /// Those whose transposes these are, of elements of 8 or 16 bits: a product copies them before.
+    #[must_use]
+    pub const fn turned(mut self) -> Self {
+        self.order = Order::Columns;
+        self
     }
 
     /// Those of a tensor whose first two dimensions are the other way round: rows, of which there are so
@@ -111,8 +137,13 @@ impl Matrices {
     }
 
     /// Of what there is not.
-    pub(super) const NONE: Self =
-        Self { ptr: AnyPtr::NULL, dtype: DType::U8, shape: [0; 2], strides: [0; 2] };
+    pub(super) const NONE: Self = Self {
+        ptr: AnyPtr::NULL,
+        dtype: DType::U8,
+        shape: [0; 2],
+        strides: [0; 2],
+        order: Order::Rows,
+    };
 
     /// With no distance to rows that there are not, which must not make offsets long. Of what is
     /// `transposed`, they must lie outside.
@@ -130,7 +161,13 @@ impl Matrices {
     /// Room for a matrix of such rows, aligned, in a workspace.
     pub fn in_workspace<T: Element>([rows, width]: [u64; 2]) -> Self {
         let strides = [0, width.next_multiple_of(16) as i64];
-        Self { ptr: AnyPtr::NULL, dtype: T::DTYPE, shape: [rows, width], strides }
+        Self {
+            ptr: AnyPtr::NULL,
+            dtype: T::DTYPE,
+            shape: [rows, width],
+            strides,
+            order: Order::Rows,
+        }
     }
 
     /// Bytes of one element.
@@ -154,14 +191,27 @@ impl Matrices {
         batch: u64,
         longest: u64,
     ) -> Result<Copy> {
-        let [rows, width] = self.shape;
+        let [mut rows, mut width] = self.shape;
+        if self.order == Order::Columns {
+            (rows, width) = (width, rows);
+            let most = TURNED_BYTES / self.size();
+            if self.strides[1] as u64 > most {
+                let constraint = format!("columns at most {most} elements apart");
+                return Err(Error::value(op, arg, constraint, self.strides[1]));
+            }
+        }
         let chunk = 16 / self.size();
         let near = self.strides[1] as u64 <= longest;
-        if self.are_aligned(batch) && width.is_multiple_of(chunk) && near {
+        let is_ready = match self.order {
+            Order::Rows => self.are_aligned(batch) && width.is_multiple_of(chunk),
+            Order::Tiles => true,
+            Order::Columns => false,
+        };
+        if is_ready && near {
             return Ok(Copy { matrices: 0, rows, width, parts: 1 });
         }
         let padded = width.next_multiple_of(chunk);
-        if padded > longest {
+        if padded > longest || self.order == Order::Tiles {
             let constraint = format!("rows of at most {} elements", longest / chunk * chunk);
             return Err(Error::value(op, arg, constraint, width));
         }
@@ -198,12 +248,19 @@ pub(super) fn copies_of_blocks(
     rows: [u64; 2],
 ) -> Result<[Copy; 2]> {
     let copy = |i: usize, arg| match blocks[i] {
-        // A buffer holds those of a block of the result.
-        Some(of) => of.copied(op, arg, batch, ((1 << 31) - 1) / rows[i]),
+        // A buffer holds those of a block of the result, and of the tile in which they begin.
+        Some(of) => {
+            let rows = rows[i] + if of.order == Order::Tiles { 32 } else { 0 };
+            of.copied(op, arg, batch, ((1 << 31) - 1) / rows)
+        }
         None => Ok(Copy { matrices: 0, rows: 0, width: 0, parts: 1 }),
     };
     Ok([copy(0, "x_scale")?, copy(1, "w_scale")?])
 }
+
+/// The longest distance, in bytes, between the columns of a matrix that is turned: 2^31 over the columns of
+/// a square of 8 by 8 lanes' blocks, of elements of 8 bits.
+pub(super) const TURNED_BYTES: u64 = 1 << 24;
 
 /// A copy of an operand in aligned rows: of as many matrices, or none.
 #[derive(Debug, Clone, Copy)]
@@ -368,6 +425,9 @@ impl Product<'_> {
             y_store: StoreUnit::of(y, problem.batch, tile.m, is_linear) as u32,
             gate_at: gate.map_or(0, |gate| gate.steps),
             gate: gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
+            w_tiled: (w.order == Order::Tiles).into(),
+            x_blocks_tiled: (x_blocks.order == Order::Tiles).into(),
+            w_blocks_tiled: (w_blocks.order == Order::Tiles).into(),
             ..ProductArgs::new(steps)
         }
     }
@@ -424,21 +484,27 @@ kernel_args! {
         pub(super) gate_at: u32,
         pub(super) gate: u32,
         pub(super) adds: u32,
+        pub(super) w_tiled: u32,
+        pub(super) x_blocks_tiled: u32,
+        pub(super) w_blocks_tiled: u32,
         pub(super) split: SplitColumns,
         pub(super) steps: [StepArg; MAX_STEPS],
     }
 }
 
 impl ProductArgs {
-    /// To copy x to y as its transpose.
-    pub(super) fn transpose(x: &Matrices, y: &Matrices) -> Self {
+    /// To copy x, so many matrices, to y as their transposes.
+    pub(super) fn turn(x: &Matrices, y: &Matrices, matrices: u64) -> Self {
         Self {
             x: x.ptr,
             y: y.ptr,
+            x_batch: x.strides[0],
+            y_batch: y.strides[0],
             x_stride: x.strides[1],
             y_stride: y.strides[1],
             m: x.shape[0] as u32,
             k: x.shape[1] as u32,
+            batch: matrices as u32,
             ..Self::new(&Lowered::default())
         }
     }
@@ -485,6 +551,9 @@ impl ProductArgs {
             gate_at: 0,
             gate: NO_GATE,
             adds: 0,
+            w_tiled: 0,
+            x_blocks_tiled: 0,
+            w_blocks_tiled: 0,
             split: SplitColumns::NONE,
             steps: steps.steps,
         }
@@ -522,7 +591,13 @@ mod tests {
         let widest = |rows: u64, size: u64| (1u64 << 31) / (rows * size);
         let unit = |dtype: DType, address, stride: u64, rows| {
             let ptr = AnyPtr::NULL.moved_to(address);
-            let y = Matrices { ptr, dtype, shape: [rows, 1], strides: [3, stride as i64] };
+            let y = Matrices {
+                ptr,
+                dtype,
+                shape: [rows, 1],
+                strides: [3, stride as i64],
+                order: Order::Rows,
+            };
             StoreUnit::of(&y, 1, rows, true)
         };
         let f32s = |address, stride, rows| unit(DType::F32, address, stride, rows);
@@ -540,7 +615,13 @@ mod tests {
         assert_eq!(f32s(4096, 4_210_752, 256), StoreUnit::Element, "2^32 bytes and a little");
         let unaligned = [f32s(8, 64, 16), f32s(16, 66, 16)];
         assert_eq!(unaligned, [StoreUnit::Element; 2], "not aligned");
-        let y = Matrices { ptr: AnyPtr::NULL, dtype: DType::F32, shape: [1, 8], strides: [6, 8] };
+        let y = Matrices {
+            ptr: AnyPtr::NULL,
+            dtype: DType::F32,
+            shape: [1, 8],
+            strides: [6, 8],
+            order: Order::Rows,
+        };
         let units = [1, 2].map(|batch| StoreUnit::of(&y, batch, 16, true));
         assert_eq!(units, [StoreUnit::Block, StoreUnit::Element], "matrices not aligned");
     }
@@ -548,7 +629,13 @@ mod tests {
     #[test]
     fn matrices_that_are_all_the_same_are_copied_once() {
         let ptr = AnyPtr::NULL.moved_to(4096);
-        let x = Matrices { ptr, dtype: DType::I8, shape: [3, 20], strides: [0, 32] };
+        let x = Matrices {
+            ptr,
+            dtype: DType::I8,
+            shape: [3, 20],
+            strides: [0, 32],
+            order: Order::Rows,
+        };
         let copied = |x: Matrices, batch| x.copied("op", "x", batch, 1 << 20).unwrap();
         let copy = copied(x, 5);
         assert_eq!([copy.matrices, copy.rows, copy.width], [1, 3, 32]);

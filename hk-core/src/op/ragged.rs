@@ -4,7 +4,7 @@
 use super::Call;
 use super::experts::gathered;
 use super::plan::{PIECES, Plan};
-use super::product::{GroupScales, Matrices, Product, ProductArgs};
+use super::product::{GroupScales, Matrices, Order, Product, ProductArgs};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::DType;
 use crate::{AnyPtr, DevicePtr, Result, Stream, kernel_args};
@@ -70,7 +70,7 @@ impl ScaleCopy {
     /// The copy, as blocks' scales of so many rows.
     pub fn matrices(&self, rows: u64) -> Matrices {
         let (shape, strides) = ([rows, self.row()], self.strides_of_copy());
-        Matrices { ptr: AnyPtr::NULL, dtype: self.dtype, shape, strides }
+        Matrices { ptr: AnyPtr::NULL, dtype: self.dtype, shape, strides, order: Order::Rows }
     }
 }
 

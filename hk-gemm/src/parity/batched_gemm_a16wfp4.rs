@@ -7,7 +7,7 @@ use hk_core::op::quant::Fp8;
 use hk_ref::{Case, Draw, Edge, Placement};
 
 use super::mx::{self, Make};
-use super::product::{Prequant, Spec, case};
+use super::product::{Prequant, Spec, case, in_rows};
 use crate::{A16Wfp4Options, Activation, batched_gemm_a16wfp4_fp8_into, batched_gemm_a16wfp4_into};
 
 /// With x quantised, or as it is.
@@ -24,7 +24,7 @@ impl<T: Real16> Make for Op<T> {
         let prequant = self.prequant;
         case::<T, F4x2E2M1, Y>(spec, move |x, w, given, options, y| {
             let options = A16Wfp4Options::default().gemm(options.clone()).prequant(prequant);
-            batched_gemm_a16wfp4_into(x, w, &given.blocks[0], &options, y)
+            batched_gemm_a16wfp4_into(x, in_rows(w), in_rows(given.blocks[0]), &options, y)
         })
     }
 
@@ -50,7 +50,14 @@ fn add_encoded<T: Real16, Y: Fp8>(cases: &mut Vec<Case>, prequant: bool) {
         cases.push(case::<T, F4x2E2M1, Y>(spec, move |x, w, given, options, y| {
             let options = A16Wfp4Options::default().gemm(options.clone()).prequant(prequant);
             let y_scale = given.scales.last().expect("a scale of the result");
-            batched_gemm_a16wfp4_fp8_into(x, w, &given.blocks[0], y_scale, &options, y)
+            batched_gemm_a16wfp4_fp8_into(
+                x,
+                in_rows(w),
+                in_rows(given.blocks[0]),
+                y_scale,
+                &options,
+                y,
+            )
         }));
     };
     for batch in [1, 3] {

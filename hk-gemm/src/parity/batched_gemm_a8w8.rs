@@ -4,13 +4,13 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real, bf16, 
 use hk_core::op::product::Element8;
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
-use super::product::{Scale, Spec, case};
-use crate::{Activation, batched_gemm_a8w8_into};
+use super::product::{Scale, Spec, case, in_rows};
+use crate::{Activation, Layout, batched_gemm_a8w8_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Element8, Y: Real>(spec: Spec) -> Case {
     case::<T, T, Y>(spec, |x, w, given, options, y| {
-        batched_gemm_a8w8_into(x, w, &given.scales[0], &given.scales[1], options, y)
+        batched_gemm_a8w8_into(x, in_rows(w), &given.scales[0], &given.scales[1], options, y)
     })
 }
 
@@ -66,6 +66,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     ] {
         let spec = Spec { place, ..spec(name, 3, [40, 72, 80]) };
         push::<bf16>(cases, &spec);
+    }
+    for layout in [Layout::Tt, Layout::Nn, Layout::Nt] {
+        for shape in [[17, 33, 70], [129, 144, 160]] {
+            push::<bf16>(cases, &Spec { layout, ..spec("transposed", 3, shape) });
+        }
     }
     for shared in [[true, false], [false, true]] {
         let spec = Spec {

@@ -4,7 +4,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::Fp8;
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
-use super::product::{Prequant, Spec, WScale, case};
+use super::product::{Prequant, Spec, WScale, case, in_rows};
 use crate::{Activation, PtgqOptions, batched_gemm_a8w8_ptgq_into};
 
 /// The case with operands of types `X` and `W` and a result of type `Y`.
@@ -20,7 +20,7 @@ fn of<X: Real16, W: Fp8, Y: Real>(spec: &Spec, k: usize, transpose_bm_in: bool) 
         if transpose_bm_in {
             options = options.transpose_bm_in();
         }
-        batched_gemm_a8w8_ptgq_into(x, w, &given.scales[0], &options, y)
+        batched_gemm_a8w8_ptgq_into(x, in_rows(w), &given.scales[0], &options, y)
     })
 }
 

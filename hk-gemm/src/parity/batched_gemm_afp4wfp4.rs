@@ -4,7 +4,7 @@ use hk_core::dtype::{F4x2E2M1, Real};
 use hk_ref::{Case, Draw};
 
 use super::mx::{self, Make};
-use super::product::{Spec, case};
+use super::product::{Spec, case, in_rows};
 use crate::batched_gemm_afp4wfp4_into;
 
 #[derive(Clone, Copy)]
@@ -15,7 +15,14 @@ impl Make for Op {
 
     fn case<Y: Real>(self, spec: Spec) -> Case {
         case::<F4x2E2M1, F4x2E2M1, Y>(spec, |x, w, given, options, y| {
-            batched_gemm_afp4wfp4_into(x, w, &given.blocks[0], &given.blocks[1], options, y)
+            batched_gemm_afp4wfp4_into(
+                x,
+                in_rows(w),
+                in_rows(given.blocks[0]),
+                in_rows(given.blocks[1]),
+                options,
+                y,
+            )
         })
     }
 

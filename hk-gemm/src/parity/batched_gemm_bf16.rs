@@ -4,12 +4,12 @@ use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_ref::{Case, Edge, Placement, Size};
 
 use super::config::Config;
-use super::product::{Spec, case};
+use super::product::{Spec, case, in_rows};
 use crate::{Activation, Layout, batched_gemm_bf16_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Real16, Y: Real>(spec: Spec) -> Case {
-    case::<T, T, Y>(spec, |x, w, _, options, y| batched_gemm_bf16_into(x, w, options, y))
+    case::<T, T, Y>(spec, |x, w, _, options, y| batched_gemm_bf16_into(x, in_rows(w), options, y))
 }
 
 fn spec(name: impl Into<String>, batch: usize, shape: [usize; 3]) -> Spec {

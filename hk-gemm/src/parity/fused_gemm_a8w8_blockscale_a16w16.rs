@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real, Real16};
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, Setup};
 
+use super::product::{Held, in_rows};
 use super::two_products::{self, Kind};
 use crate::{
     TwoProductsOptions, TwoProductsOut, fused_gemm_a8w8_blockscale_a16w16_into as op_into,
@@ -25,14 +27,23 @@ impl<T: Fp8> Kind for Blockscale<T> {
     const GROUPS: [usize; 2] = [128; 2];
     const SCALES: Draw = Draw::Scaled(-6);
 
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, shape): (Vec<f32>, [usize; 2]),
+        _: bool,
+    ) -> Held<f32> {
+        Held::rows(s.given(name, &shape, elements))
+    }
+
     fn call<U: Real16, Y: Real>(
-        narrow: [&TensorSlice<T>; 2],
-        scales: [&TensorSlice<f32>; 2],
+        narrow: (&TensorSlice<T>, Stored<'_, T>),
+        scales: [Stored<'_, f32>; 2],
         wide: [&TensorSlice<U>; 2],
         options: &TwoProductsOptions<'_>,
         out: TwoProductsOut<'_, Y>,
     ) -> Result<()> {
-        op_into(narrow, scales, wide, options, out)
+        op_into(narrow, scales.map(in_rows), wide, options, out)
     }
 }
 

@@ -5,7 +5,7 @@ use hk_core::op::quant::Fp8;
 use hk_ref::{Case, Draw};
 
 use super::gemm_a16w16::Factor;
-use super::product::{Spec, case};
+use super::product::{Spec, Tiles, case};
 use crate::{BlockscaleOptions, Fuse, ScaleLayout, fused_gemm_a8w8_blockscale_mul_add_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
@@ -34,6 +34,12 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                     splits,
                     ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
                 };
+                if dtype == DType::Bf16 {
+                    let tiles = Tiles { w: true, ..Tiles::default() };
+                    let spec = Spec { tiles, ..spec.clone() };
+                    cases.push(of::<F8E4M3, f32>(spec.clone(), fuse));
+                    cases.push(of::<F8E4M3Fnuz, f32>(spec, fuse));
+                }
                 cases.push(of::<F8E4M3, bf16>(spec.clone(), fuse));
                 cases.push(of::<F8E4M3Fnuz, bf16>(spec.clone(), fuse));
                 cases.push(of::<F8E4M3, f32>(spec.clone(), fuse));

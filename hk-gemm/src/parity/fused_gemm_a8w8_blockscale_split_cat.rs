@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real};
 use hk_core::op::quant::Fp8;
+use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, Setup};
 
+use super::product::{Held, in_rows};
 use super::split_cat::{self, Kind};
 use crate::{
     BlockscaleOptions, GemmOptions, SplitCatOut, fused_gemm_a8w8_blockscale_split_cat_into,
@@ -22,18 +24,36 @@ impl<T: Fp8> Kind for Blockscale<T> {
     const GROUPS: [usize; 3] = [1, 128, 128];
     const SCALES: Draw = Draw::Scaled(-6);
 
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, shape): (Vec<f32>, [usize; 2]),
+        _: bool,
+    ) -> Held<f32> {
+        Held::rows(s.given(name, &shape, elements))
+    }
+
     fn call<U: Real, Y: Real>(
         x: &TensorSlice<T>,
-        w: &TensorSlice<T>,
-        x_scale: &TensorSlice<f32>,
-        w_scale: &TensorSlice<f32>,
+        w: Stored<'_, T>,
+        x_scale: Stored<'_, f32>,
+        w_scale: Stored<'_, f32>,
         y: &TensorSlice<U>,
         s1: usize,
         options: &GemmOptions<'_>,
         out: SplitCatOut<'_, Y>,
     ) -> Result<()> {
         let options = BlockscaleOptions::default().gemm(options.clone());
-        fused_gemm_a8w8_blockscale_split_cat_into(x, w, x_scale, w_scale, y, s1, &options, out)
+        fused_gemm_a8w8_blockscale_split_cat_into(
+            x,
+            w,
+            in_rows(x_scale),
+            in_rows(w_scale),
+            y,
+            s1,
+            &options,
+            out,
+        )
     }
 }
 

@@ -1,10 +1,12 @@
 //! Cases of `fused_gemm_afp4wfp4_a16w16`.
 
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 use hk_ref::gemm::fused_gemm_afp4wfp4_a16w16::BLOCK;
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, Setup};
 
+use super::product::Held;
 use super::two_products::{self, Kind};
 use crate::{TwoProductsOptions, TwoProductsOut, fused_gemm_afp4wfp4_a16w16_into as op_into};
 
@@ -21,9 +23,18 @@ impl Kind for Mx {
     const GROUPS: [usize; 2] = [1, BLOCK];
     const SCALES: Draw = Draw::Powers(-6, 4);
 
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        elements: (Vec<E8M0>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<E8M0> {
+        Held::scales(s, name, elements, is_tiled)
+    }
+
     fn call<U: Real16, Y: Real>(
-        narrow: [&TensorSlice<F4x2E2M1>; 2],
-        scales: [&TensorSlice<E8M0>; 2],
+        narrow: (&TensorSlice<F4x2E2M1>, Stored<'_, F4x2E2M1>),
+        scales: [Stored<'_, E8M0>; 2],
         wide: [&TensorSlice<U>; 2],
         options: &TwoProductsOptions<'_>,
         out: TwoProductsOut<'_, Y>,

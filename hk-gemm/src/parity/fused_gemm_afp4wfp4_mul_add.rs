@@ -4,13 +4,13 @@ use hk_core::dtype::{DType, F4x2E2M1, Real, bf16, f16};
 use hk_ref::{Case, Draw};
 
 use super::gemm_a16w16::Factor;
-use super::product::{Spec, case};
+use super::product::{Spec, Tiles, case};
 use crate::{Fuse, fused_gemm_afp4wfp4_mul_add_into};
 
 /// The case with a result of type `Y`.
 fn of<Y: Real>(spec: Spec, fuse: Fuse) -> Case {
     case::<F4x2E2M1, F4x2E2M1, Y>(spec, move |x, w, given, options, y| {
-        let ([a, b], [x_scale, w_scale]) = (given.mul_add, [&given.blocks[0], &given.blocks[1]]);
+        let ([a, b], [x_scale, w_scale]) = (given.mul_add, [given.blocks[0], given.blocks[1]]);
         fused_gemm_afp4wfp4_mul_add_into(x, w, x_scale, w_scale, a, b, fuse, options, y)
     })
 }
@@ -32,6 +32,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                     splits,
                     ..Spec::new("fused_gemm_afp4wfp4_mul_add", name, shape)
                 };
+                if dtype == DType::Bf16 {
+                    let tiles = Tiles { w: true, blocks: [true; 2] };
+                    cases.push(of::<f32>(Spec { tiles, ..spec.clone() }, fuse));
+                }
                 cases.push(of::<bf16>(spec.clone(), fuse));
                 cases.push(of::<f32>(spec.clone(), fuse));
                 cases.push(of::<f16>(spec, fuse));

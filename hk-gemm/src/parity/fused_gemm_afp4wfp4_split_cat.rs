@@ -1,9 +1,11 @@
 //! Cases of `fused_gemm_afp4wfp4_split_cat`.
 
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, Setup};
 
+use super::product::Held;
 use super::split_cat::{self, Kind};
 use crate::{GemmOptions, SplitCatOut, fused_gemm_afp4wfp4_split_cat_into};
 
@@ -17,11 +19,20 @@ impl Kind for Mx {
     const GROUPS: [usize; 3] = [1, 1, 32];
     const SCALES: Draw = Draw::Powers(-6, 4);
 
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        elements: (Vec<E8M0>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<E8M0> {
+        Held::scales(s, name, elements, is_tiled)
+    }
+
     fn call<U: Real, Y: Real>(
         x: &TensorSlice<F4x2E2M1>,
-        w: &TensorSlice<F4x2E2M1>,
-        x_scale: &TensorSlice<E8M0>,
-        w_scale: &TensorSlice<E8M0>,
+        w: Stored<'_, F4x2E2M1>,
+        x_scale: Stored<'_, E8M0>,
+        w_scale: Stored<'_, E8M0>,
         y: &TensorSlice<U>,
         s1: usize,
         options: &GemmOptions<'_>,

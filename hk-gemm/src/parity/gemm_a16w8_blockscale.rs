@@ -5,7 +5,7 @@ use hk_core::op::quant::ByteCode;
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
-use super::product::{Prequant, Spec, case};
+use super::product::{Prequant, Spec, Tiles, case};
 use crate::{A16W8Options, Activation, gemm_a16w8_blockscale_into};
 
 /// The case with operands of types `X` and `W` and a result of type `Y`.
@@ -84,6 +84,18 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     options(cases);
     places(cases);
     tiles(cases);
+    let tiles = Tiles { w: true, ..Tiles::default() };
+    for (shape, splits) in [
+        ([1, 16, 32], None),
+        ([33, 48, 160], None),
+        ([70, 272, 416], None),
+        ([40, 80, 1184], Some(2)),
+    ] {
+        let spec = Spec { tiles, splits, ..spec("tiles", shape) };
+        push::<bf16, f32>(cases, &spec);
+        push::<f16, bf16>(cases, &Spec { groups: Some(([32, 64], None)), ..spec.clone() });
+        push_quantised::<bf16, f32>(cases, &spec);
+    }
     for [n, k] in [[4096, 7168], [7168, 2048], [2112, 7168], [1536, 7168]] {
         for m in [1, 64, 256] {
             push::<bf16, bf16>(cases, &Spec { size: Size::Large, ..spec("model", [m, n, k]) });

@@ -23,7 +23,7 @@ impl<T: Real16> Make for Op<T> {
         let prequant = self.prequant;
         case::<T, F4x2E2M1, Y>(spec, move |x, w, given, options, y| {
             let options = A16Wfp4Options::default().gemm(options.clone()).prequant(prequant);
-            gemm_a16wfp4_into(x, w, &given.blocks[0], &options, y)
+            gemm_a16wfp4_into(x, w, given.blocks[0], &options, y)
         })
     }
 

@@ -6,8 +6,8 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
 use super::gemm_a16w16_cases::SHAPES;
-use super::product::{Scale, Spec, case};
-use crate::{Activation, gemm_a8w8_into};
+use super::product::{Scale, Spec, Tiles, case};
+use crate::{Activation, Layout, gemm_a8w8_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Element8, Y: Real>(spec: Spec) -> Case {
@@ -57,6 +57,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     extremes(cases);
     places(cases);
     tiles(cases);
+    stored(cases);
     models(cases);
 }
 
@@ -193,6 +194,58 @@ fn tiles(cases: &mut Vec<Case>) {
             };
             cases.push(case_of(dtype, result, chain));
         }
+    }
+}
+
+/// Operands that are stored otherwise: transposed, or w shuffled.
+fn stored(cases: &mut Vec<Case>) {
+    for dtype in OPERANDS {
+        for layout in [Layout::Tt, Layout::Nn, Layout::Nt] {
+            for (shape, splits) in [
+                ([1, 1, 1], None),
+                ([17, 33, 70], None),
+                ([129, 144, 160], None),
+                ([40, 300, 1210], Some(2)),
+            ] {
+                let spec = Spec { layout, splits, ..spec(dtype, "transposed", shape) };
+                cases.push(with_operands::<bf16>(dtype, spec));
+            }
+        }
+        let place = Placement::DENSE.gap(5).shift(3);
+        let gaps =
+            Spec { layout: Layout::Nt, place, ..spec(dtype, "rows off alignment", [37, 75, 40]) };
+        cases.push(with_operands::<bf16>(dtype, gaps));
+
+        let tiles = Tiles { w: true, ..Tiles::default() };
+        for (shape, splits) in [
+            ([1, 16, 32], None),
+            ([33, 48, 96], None),
+            ([70, 272, 160], None),
+            ([130, 128, 512], None),
+            ([40, 80, 1056], Some(2)),
+        ] {
+            let place = Placement::DENSE.edge(Edge::End);
+            let spec = Spec { tiles, splits, place, ..spec(dtype, "tiles", shape) };
+            cases.push(with_operands::<f32>(dtype, spec));
+        }
+        let turned_x = Spec { tiles, layout: Layout::Nn, ..spec(dtype, "tiles", [21, 48, 64]) };
+        cases.push(with_operands::<f32>(dtype, turned_x));
+    }
+    for config in Config::all("a8w8") {
+        let Config { dtype, m, n, k, stages, .. } = config;
+        let spec = spec(
+            dtype,
+            format!("tile {}, tiles", config.name),
+            [m + 5, n + 16, (3 * stages - 1) * k + 32],
+        );
+        let spec = Spec {
+            tiles: Tiles { w: true, ..Tiles::default() },
+            tile: Some((config.arch, config.name)),
+            splits: Some(1),
+            size: Size::Core,
+            ..spec
+        };
+        cases.push(with_operands::<bf16>(dtype, spec));
     }
 }
 

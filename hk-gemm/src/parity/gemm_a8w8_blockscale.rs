@@ -5,7 +5,7 @@ use hk_core::op::quant::Fp8;
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
-use super::product::{Spec, case};
+use super::product::{Spec, Tiles, case};
 use crate::{Activation, BlockscaleOptions, ScaleLayout, gemm_a8w8_blockscale_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
@@ -72,6 +72,22 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     options(cases);
     places(cases);
     tiles(cases);
+    let tiles = Tiles { w: true, ..Tiles::default() };
+    for (shape, splits) in [
+        ([1, 16, 32], None),
+        ([33, 48, 160], None),
+        ([70, 272, 416], None),
+        ([130, 128, 512], None),
+        ([40, 80, 1184], Some(2)),
+    ] {
+        for layout in [ScaleLayout::RowMajor, ScaleLayout::ColMajor] {
+            let groups = Some(([128; 2], Some(layout)));
+            let spec = spec(format!("scales of x {layout:?}"), shape);
+            push::<f32>(cases, &Spec { tiles, splits, groups, ..spec });
+        }
+        let groups = Some(([32, 64], Some(ScaleLayout::RowMajor)));
+        push::<bf16>(cases, &Spec { tiles, splits, groups, ..spec("groups of 32 x 64", shape) });
+    }
     for [n, k] in [[4096, 7168], [7168, 2048], [2112, 7168], [1536, 7168]] {
         for m in [1, 64, 256] {
             push::<bf16>(cases, &Spec { size: Size::Large, ..spec("model", [m, n, k]) });

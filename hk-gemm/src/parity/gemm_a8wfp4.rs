@@ -16,7 +16,7 @@ impl<T: Fp8> Make for Op<T> {
 
     fn case<Y: Real>(self, spec: Spec) -> Case {
         case::<T, F4x2E2M1, Y>(spec, |x, w, given, options, y| {
-            gemm_a8wfp4_into(x, w, &given.scales[0], &given.blocks[0], options, y)
+            gemm_a8wfp4_into(x, w, &given.scales[0], given.blocks[0], options, y)
         })
     }
 

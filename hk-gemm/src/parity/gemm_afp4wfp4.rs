@@ -15,7 +15,7 @@ impl Make for Op {
 
     fn case<Y: Real>(self, spec: Spec) -> Case {
         case::<F4x2E2M1, F4x2E2M1, Y>(spec, |x, w, given, options, y| {
-            gemm_afp4wfp4_into(x, w, &given.blocks[0], &given.blocks[1], options, y)
+            gemm_afp4wfp4_into(x, w, given.blocks[0], given.blocks[1], options, y)
         })
     }
 

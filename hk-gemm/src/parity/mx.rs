@@ -4,7 +4,7 @@ use hk_core::dtype::{DType, Element, Real, bf16, f16};
 use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
-use super::product::Spec;
+use super::product::{Spec, Tiles};
 use crate::Activation;
 
 /// Makes a case of one op and type of x, for a type of result.
@@ -53,6 +53,7 @@ pub(super) fn add(cases: &mut Vec<Case>, make: impl Make) {
     options(cases, make);
     places(cases, make);
     tiles(cases, make);
+    shuffled(cases, make);
     for [n, k] in [[4096, 7168], [7168, 2048], [2112, 7168], [512, 128]] {
         for m in [1, 64, 256] {
             let spec = Spec { size: Size::Large, ..spec("model", [m, n, k]) };
@@ -118,9 +119,10 @@ fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
     };
     for config in Config::all("mx").filter(is_of) {
         let Config { m, n, k, stages, .. } = config;
-        let mut push = |what: &str, shape, result: DType| {
+        let mut push = |what: &str, tiles, shape, result: DType| {
             let name = format!("tile {}{what}", config.name);
             let spec = Spec {
+                tiles,
                 splits: Some(1),
                 tile: Some((config.arch, config.name)),
                 size: if what.is_empty() { Size::Quick } else { Size::Core },
@@ -133,11 +135,43 @@ fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
             });
         };
         let steps = (3 * stages - 1).max(4);
-        push("", [m + 5, n + 9, (steps - 1) * k + 32], DType::F32);
+        push("", Tiles::default(), [m + 5, n + 9, (steps - 1) * k + 32], DType::F32);
+        // Whole shuffled tiles, in blocks that begin with any row of those of scales.
+        let has_blocks = make.spec(String::new(), [1; 3]).blocks.map(|scales| scales.is_some());
+        let all = Tiles { w: true, blocks: has_blocks };
+        push(", shuffled", all, [2 * m + 5, 2 * n + 16, (steps - 1) * k + 256], DType::F32);
         for steps in 1..=4 {
-            push(", whole", [m, n, steps * k], DType::Bf16);
+            push(", whole", Tiles::default(), [m, n, steps * k], DType::Bf16);
         }
-        push(", 11 x 3 blocks", [11 * m, 3 * n, 32], DType::F32);
+        push(", 11 x 3 blocks", Tiles::default(), [11 * m, 3 * n, 32], DType::F32);
+    }
+}
+
+/// Every way in which operands are shuffled, with rows and k of any number of their tiles.
+fn shuffled(cases: &mut Vec<Case>, make: impl Make) {
+    let [x_has, _] = make.spec(String::new(), [1; 3]).blocks.map(|scales| scales.is_some());
+    for (w, scales) in [(true, false), (false, true), (true, true)] {
+        let tiles = Tiles { w, blocks: [scales && x_has, scales] };
+        let spec = |name: &str, shape| Spec { tiles, ..make.spec(name.into(), shape) };
+        for shape in [[1, 16, 256], [33, 48, 512], [17, 272, 768], [70, 128, 1280]] {
+            cases.push(make.case::<f32>(spec("plain", shape)));
+        }
+        let place = Placement::DENSE.edge(Edge::End);
+        let split = Spec { splits: Some(3), place, ..spec("3 splits", [40, 80, 2304]) };
+        cases.push(make.case::<bf16>(split));
+        if scales {
+            let nan = Spec { nan_scales: true, ..spec("NaN as a scale", [24, 48, 512]) };
+            cases.push(make.case::<f32>(nan));
+        } else {
+            for k in [64, 192, 320, 1088] {
+                cases.push(make.case::<f32>(spec("part of a step", [19, 96, k])));
+            }
+        }
+    }
+    if x_has {
+        let x_alone = Tiles { blocks: [true, false], ..Tiles::default() };
+        let spec = make.spec("plain".into(), [50, 24, 768]);
+        cases.push(make.case::<f32>(Spec { tiles: x_alone, ..spec }));
     }
 }
 

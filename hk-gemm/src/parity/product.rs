@@ -2,6 +2,7 @@
 
 use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, decode};
 use hk_core::op::quant::ByteCode;
+use hk_core::op::stored::{Shuffled, Stored, WEIGHT_TILE};
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::batched_gemm_a16wfp4::codes;
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
@@ -9,8 +10,9 @@ use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
+use hk_ref::gemm::shuffle;
 use hk_ref::gemm::{batched_gemm_a8w8_ptgq, gemm_a16w8_blockscale, gemm_a16wfp4};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Size, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Setup, Size, real};
 use ndarray::{Array2, ArrayView2};
 
 use super::gemm_a16w16::{Factor, Getter};
@@ -70,6 +72,106 @@ impl Prequant {
     }
 }
 
+/// Which operands are shuffled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tiles {
+    pub(super) w: bool,
+    /// Scales of blocks of x and of w.
+    pub(super) blocks: [bool; 2],
+}
+
+/// A tensor of a case that may be shuffled.
+pub(super) struct Held<T: Element> {
+    arg: Arg<T>,
+    is_tiled: bool,
+    /// What it holds, in rows.
+    elements: Vec<T>,
+}
+
+impl<T: Element> Held<T> {
+    /// Weights of so many rows.
+    pub(super) fn weights(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, [rows, k]): (Vec<T>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Self {
+        let arg = if is_tiled {
+            let order = shuffle::weights(rows, k / T::PACK, size_of::<T>());
+            let shape = [rows / WEIGHT_TILE, k * WEIGHT_TILE];
+            s.given(name, &shape, shuffle::arranged(&elements, &order))
+        } else {
+            s.given(name, &[rows, k], elements.clone())
+        };
+        Self { arg, is_tiled, elements }
+    }
+
+    pub(super) fn rows(arg: Arg<T>) -> Self {
+        let elements = arg.elements();
+        Self { arg, is_tiled: false, elements }
+    }
+
+    pub(super) fn place(mut self, place: Placement) -> Self {
+        self.arg = self.arg.place(place);
+        self
+    }
+
+    /// The numbers in rows.
+    pub(super) fn numbers(&self) -> Vec<f64> {
+        decode(&self.elements)
+    }
+
+    /// What the op is given.
+    pub(super) fn get(&self) -> AsStored<T> {
+        match self.is_tiled {
+            false => AsStored::Rows(self.arg.get()),
+            true => AsStored::Tiles(Shuffled::new(self.arg.get())),
+        }
+    }
+}
+
+impl Held<E8M0> {
+    /// Scales of so many rows of blocks. In tiles there are more rows, of NaN, which nobody is to take.
+    pub(super) fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, [rows, blocks]): (Vec<E8M0>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Self {
+        if !is_tiled {
+            let arg = s.given(name, &[rows, blocks], elements.clone());
+            return Self { arg, is_tiled, elements };
+        }
+        // As few as can be, or as many as quantisation makes.
+        let all = rows.next_multiple_of(if rows % 2 == 0 { 32 } else { 256 });
+        let mut padded = elements.clone();
+        padded.resize(all * blocks, E8M0::NAN);
+        let tiles = shuffle::arranged(&padded, &shuffle::scales(all, blocks));
+        Self { arg: s.given(name, &[all, blocks], tiles), is_tiled, elements }
+    }
+}
+
+/// A tensor that an op is given, as it is stored.
+pub(super) enum AsStored<T: Element> {
+    Rows(Tensor<T>),
+    Tiles(Shuffled<T>),
+}
+
+impl<T: Element> AsStored<T> {
+    pub(super) fn stored(&self) -> Stored<'_, T> {
+        match self {
+            Self::Rows(of) => of.into(),
+            Self::Tiles(of) => of.into(),
+        }
+    }
+}
+
+/// What an op takes in rows alone.
+pub(super) fn in_rows<T: Element>(of: Stored<'_, T>) -> &TensorSlice<T> {
+    let Stored::Rows(of) = of else { panic!("the op takes no tiles") };
+    of
+}
+
 /// A case as data.
 #[derive(Debug, Clone)]
 pub(super) struct Spec {
@@ -93,6 +195,8 @@ pub(super) struct Spec {
     pub(super) groups: Option<([usize; 2], Option<ScaleLayout>)>,
     /// The scales of blocks of x and of w, if they have such.
     pub(super) blocks: [Option<Draw>; 2],
+    /// Has w, and the scales of blocks of x and of w, shuffled.
+    pub(super) tiles: Tiles,
     /// Has NaN as a scale of a block of the last rows of x and of w.
     pub(super) nan_scales: bool,
     /// A scale of w as a whole, if it has such.
@@ -134,6 +238,7 @@ impl Spec {
             upright: false,
             groups: None,
             blocks: [None; 2],
+            tiles: Tiles::default(),
             nan_scales: false,
             w_scale: None,
             x_by_rows: false,
@@ -161,6 +266,13 @@ impl Spec {
         };
         let dtype = format!("{operands}->{}", Y::DTYPE);
         let mut case = format!("{}, {}", self.name, self.layout.name());
+        for (is_tiled, what) in [
+            (self.tiles.w, "w"),
+            (self.tiles.blocks[0], "scales of x"),
+            (self.tiles.blocks[1], "scales of w"),
+        ] {
+            case += &if is_tiled { format!(", shuffled {what}") } else { String::new() };
+        }
         if let Some(kind) = self.bias {
             case += &format!(", bias {kind}");
         }
@@ -184,7 +296,7 @@ pub(super) struct Given<'a> {
     /// Of x and w, and of the result, if it has such.
     pub(super) scales: &'a [Tensor<f32>],
     /// Of blocks of those of x and w that have such.
-    pub(super) blocks: &'a [Tensor<E8M0>],
+    pub(super) blocks: &'a [Stored<'a, E8M0>],
     /// What the product is multiplied with and added to.
     pub(super) mul_add: [Operand<'a>; 2],
 }
@@ -193,7 +305,7 @@ pub(super) struct Given<'a> {
 pub(super) trait Op<X: Element, W: Element, Y: Element>:
     Fn(
         &TensorSlice<X>,
-        &TensorSlice<W>,
+        Stored<'_, W>,
         &Given<'_>,
         &GemmOptions<'_>,
         &mut TensorSlice<Y>,
@@ -208,7 +320,7 @@ pub(super) trait Op<X: Element, W: Element, Y: Element>:
 impl<X: Element, W: Element, Y: Element, F> Op<X, W, Y> for F where
     F: Fn(
             &TensorSlice<X>,
-            &TensorSlice<W>,
+            Stored<'_, W>,
             &Given<'_>,
             &GemmOptions<'_>,
             &mut TensorSlice<Y>,
@@ -243,7 +355,13 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
         }
         let x = s.given("x", &x_shape, elements).place(spec.place);
         let x = if spec.x_by_rows { x.order(&[1, 0, 2]) } else { x };
-        let w = s.input::<W>("w", &w_shape, spec.draw[1]).place(spec.place);
+        let w = if spec.tiles.w {
+            let elements: Vec<W> = s.draw("w", &[n, k], spec.draw[1]);
+            Held::weights(s, "w", (elements, [n, k]), true)
+        } else {
+            Held::rows(s.input::<W>("w", &w_shape, spec.draw[1]))
+        };
+        let w = w.place(spec.place);
 
         let scales = {
             let shape = |kind, count: usize, is_row: bool| match (kind, is_row) {
@@ -280,18 +398,23 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             s.input::<f32>("w_scale", &shape, Draw::Scaled(-6))
         });
         let y_scale = spec.y_scale.map(|draw| s.input::<f32>("y_scale", &[1], draw));
-        let mut block_scale = |name, draw: Option<Draw>, rows| {
+        let mut block_scale = |name, draw: Option<Draw>, rows, is_tiled: bool| {
             let shape: Vec<usize> = spec.batch.into_iter().chain([rows, k / BLOCK]).collect();
             draw.map(|draw| {
                 let mut scales: Vec<E8M0> = s.draw(name, &shape, draw);
                 if let Some(last) = scales.last_mut().filter(|_| spec.nan_scales) {
                     *last = E8M0::NAN;
                 }
-                s.given(name, &shape, scales)
+                match spec.batch {
+                    None => Held::scales(s, name, (scales, [rows, k / BLOCK]), is_tiled),
+                    Some(_) => Held::rows(s.given(name, &shape, scales)),
+                }
             })
         };
-        let blocks =
-            [block_scale("x_scale", spec.blocks[0], m), block_scale("w_scale", spec.blocks[1], n)];
+        let blocks = [
+            block_scale("x_scale", spec.blocks[0], m, spec.tiles.blocks[0]),
+            block_scale("w_scale", spec.blocks[1], n, spec.tiles.blocks[1]),
+        ];
         let mul_add = spec.mul_add.map(|(fuse, factors, dtype)| {
             let mut factor = |name, factor| -> (Term, Option<Getter>) {
                 let (shape, strides) = match factor {
@@ -327,7 +450,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
         });
 
         let expected = {
-            let [x_numbers, w_numbers] = [decode(&x.elements()), decode(&w.elements())];
+            let [x_numbers, w_numbers] = [decode(&x.elements()), w.numbers()];
             let matrix = |numbers: &[f64], rows: usize, transposed: bool, of: usize| {
                 let one = &numbers[of * rows * k..][..rows * k];
                 let shape = if transposed { (k, rows) } else { (rows, k) };
@@ -382,10 +505,10 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 let scales = if is_transposed { scales.reversed_axes() } else { scales };
                 dequantised(numbers.view(), scales.view(), sizes)
             };
-            let of_blocks = |numbers: Array2<f64>, scales: &Option<Arg<E8M0>>, of: usize| {
+            let of_blocks = |numbers: Array2<f64>, scales: &Option<Held<E8M0>>, of: usize| {
                 let Some(scales) = scales else { return numbers };
                 let shape = (numbers.nrows(), k / BLOCK);
-                let all = decode(&scales.elements());
+                let all = scales.numbers();
                 let scales = ArrayView2::from_shape(
                     shape,
                     &all[of * shape.0 * shape.1..][..shape.0 * shape.1],
@@ -457,14 +580,19 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 };
             }
             let blocks: Vec<_> = blocks.iter().flatten().map(|scale| scale.get()).collect();
+            let blocks: Vec<_> = blocks.iter().map(AsStored::stored).collect();
             let given = Given { scales: &scales, blocks: &blocks, mul_add };
             let (x, w) = (x.get(), w.get());
             let repeated = |shape: &[usize]| [&[batch], &shape[1..]].concat();
-            let [x_shape, w_shape] = [repeated(x.shape()), repeated(w.shape())];
+            let x_shape = repeated(x.shape());
             let x = if x_shared { x.broadcast(&x_shape)? } else { x.view() };
             let x = if spec.x_by_rows { x.permute(&[1, 0, 2])? } else { x };
-            let w = if w_shared { w.broadcast(&w_shape)? } else { w.view() };
-            op(&x, &w, &given, &options, &mut y.get())
+            if !w_shared {
+                return op(&x, w.stored(), &given, &options, &mut y.get());
+            }
+            let w = in_rows(w.stored());
+            let w = w.broadcast(&repeated(w.shape()))?;
+            op(&x, (&w).into(), &given, &options, &mut y.get())
         });
     })
 }

@@ -1,14 +1,16 @@
 //! Cases of products whose columns are heads of two parts.
 
 use hk_core::dtype::{DType, Element, Real, bf16, f16};
+use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_split_cat::{Parts, split_cat};
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::product::{Operands, Step, Term, expect};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
+use super::product::{Held, in_rows};
 use crate::{GemmOptions, SplitCatOut};
 
 /// A case as data.
@@ -23,6 +25,8 @@ struct Spec {
     /// Type of y, and of what is added to the product.
     copied: DType,
     bias: bool,
+    /// Has w, and scales of blocks, shuffled.
+    shuffled: bool,
     splits: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
@@ -43,6 +47,7 @@ fn spec(name: impl Into<String>, m: usize, of: [usize; 4], k: usize) -> Spec {
         broadcast: false,
         copied: DType::Bf16,
         bias: false,
+        shuffled: false,
         splits: None,
         tile: None,
         place: Placement::default(),
@@ -63,13 +68,21 @@ pub(super) trait Kind: 'static {
     /// What scales are drawn from.
     const SCALES: Draw;
 
+    /// Scales of x or w of that name, perhaps shuffled.
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        elements: (Vec<Self::Scale>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<Self::Scale>;
+
     /// Calls the op.
     #[expect(clippy::too_many_arguments, reason = "as the ops")]
     fn call<U: Real, Y: Real>(
         x: &TensorSlice<Self::T>,
-        w: &TensorSlice<Self::T>,
-        x_scale: &TensorSlice<Self::Scale>,
-        w_scale: &TensorSlice<Self::Scale>,
+        w: Stored<'_, Self::T>,
+        x_scale: Stored<'_, Self::Scale>,
+        w_scale: Stored<'_, Self::Scale>,
         y: &TensorSlice<U>,
         s1: usize,
         options: &GemmOptions<'_>,
@@ -83,14 +96,16 @@ fn operand<K: Kind>(
     [name, scale_name]: [&'static str; 2],
     [rows, k]: [usize; 2],
     group: usize,
-    place: Placement,
-) -> (Arg<K::T>, Arg<K::Scale>, Array2<f64>) {
-    let of = s.input::<K::T>(name, &[rows, k], Draw::Codes).place(place);
+    (place, [is_tiled, scales_are]): (Placement, [bool; 2]),
+) -> (Held<K::T>, Held<K::Scale>, Array2<f64>) {
+    let elements = s.draw(name, &[rows, k], Draw::Codes);
+    let of = Held::<K::T>::weights(s, name, (elements, [rows, k]), is_tiled).place(place);
     let groups = [rows.div_ceil(group), k.div_ceil(K::GROUPS[2])];
-    let scale = s.input::<K::Scale>(scale_name, &groups, K::SCALES);
-    let numbers = hk_core::dtype::decode(&of.elements());
+    let elements = s.draw(scale_name, &groups, K::SCALES);
+    let scale = K::scales(s, scale_name, (elements, groups), scales_are);
+    let numbers = of.numbers();
     let numbers = ArrayView2::from_shape((rows, k), &numbers).expect("a matrix of that shape");
-    let scales = hk_core::dtype::decode(&scale.elements());
+    let scales = scale.numbers();
     let scales = ArrayView2::from_shape(groups, &scales).expect("a scale for each group");
     let stands_for = dequantised(numbers, scales, [group, K::GROUPS[2]]);
     (of, scale, stands_for)
@@ -110,8 +125,15 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
     Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let (m, k, place) = (spec.m, spec.k, spec.place);
         let n = heads * (s1 + s2);
-        let (x, x_scale, x_is) = operand::<K>(s, ["x", "x_scale"], [m, k], K::GROUPS[0], place);
-        let (w, w_scale, w_is) = operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], place);
+        let (x, x_scale, x_is) = operand::<K>(
+            s,
+            ["x", "x_scale"],
+            [m, k],
+            K::GROUPS[0],
+            (place, [false, spec.shuffled]),
+        );
+        let (w, w_scale, w_is) =
+            operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], (place, [spec.shuffled; 2]));
         let y_heads = if spec.broadcast { 1 } else { heads };
         let y = s.input::<U>("y", &[m, y_heads, s3], Draw::Normal).place(place);
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[n], Draw::Normal));
@@ -139,7 +161,8 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
             let y = if spec.broadcast { y.broadcast(&all)? } else { y.view() };
             let out = SplitCatOut { c1: &mut c1.get(), c2: &mut c2.get() };
             let (x, w, x_scale, w_scale) = (x.get(), w.get(), x_scale.get(), w_scale.get());
-            K::call(&x, &w, &x_scale, &w_scale, &y, s1, &options, out)
+            let (x, w) = (in_rows(x.stored()), w.stored());
+            K::call(x, w, x_scale.stored(), w_scale.stored(), &y, s1, &options, out)
         });
     })
 }
@@ -187,6 +210,14 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
             let spec = Spec { place, bias: true, ..spec(format!("{name}, {of:?}"), 21, of, 192) };
             push::<K>(cases, spec);
         }
+    }
+    for (m, of, k, splits) in [
+        (5, [3, 48, 80, 16], 256, None),
+        (33, [16, 24, 40, 64], 512, None),
+        (17, [5, 7, 9, 3], 2304, Some(2)),
+    ] {
+        let spec = Spec { shuffled: true, splits, ..spec("shuffled", m, of, k) };
+        push::<K>(cases, spec);
     }
     for config in Config::all(core).filter(|config| arch.is_none_or(|arch| config.arch == arch)) {
         let Config { m, n, k, .. } = config;

@@ -1,12 +1,14 @@
 //! Cases of two products of the same rows.
 
 use hk_core::dtype::{DType, Element, Real, Real16, bf16, decode, f16};
+use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_a16w16::{Operands, Step, Term, dequantised, expect};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
+use super::product::Held;
 use crate::{TwoProductsOptions, TwoProductsOut};
 
 /// The narrow operands of an op, and how it is called.
@@ -26,10 +28,18 @@ pub(super) trait Kind: 'static {
     /// What scales are drawn from.
     const SCALES: Draw;
 
+    /// Scales of x or w of that name, perhaps shuffled.
+    fn scales(
+        s: &mut Setup,
+        name: &'static str,
+        elements: (Vec<Self::Scale>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<Self::Scale>;
+
     /// Calls the op.
     fn call<U: Real16, Y: Real>(
-        narrow: [&TensorSlice<Self::T>; 2],
-        scales: [&TensorSlice<Self::Scale>; 2],
+        narrow: (&TensorSlice<Self::T>, Stored<'_, Self::T>),
+        scales: [Stored<'_, Self::Scale>; 2],
         wide: [&TensorSlice<U>; 2],
         options: &TwoProductsOptions<'_>,
         out: TwoProductsOut<'_, Y>,
@@ -44,6 +54,8 @@ struct Spec {
     shape: [usize; 4],
     draw: Draw,
     biases: [bool; 2],
+    /// Has narrow w, and scales of blocks, shuffled.
+    shuffled: bool,
     splits: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
@@ -56,6 +68,7 @@ fn spec(name: impl Into<String>, shape: [usize; 4]) -> Spec {
         shape,
         draw: Draw::Normal,
         biases: [false; 2],
+        shuffled: false,
         splits: None,
         tile: None,
         place: Placement::default(),
@@ -63,7 +76,7 @@ fn spec(name: impl Into<String>, shape: [usize; 4]) -> Spec {
     }
 }
 
-/// An operand, and its numbers as a matrix.
+/// An operand in rows, and its numbers as a matrix.
 fn operand<T: Element>(
     s: &mut Setup,
     name: &'static str,
@@ -72,9 +85,12 @@ fn operand<T: Element>(
     place: Placement,
 ) -> (Arg<T>, Array2<f64>) {
     let of = s.input::<T>(name, &shape, draw).place(place);
-    let numbers = decode(&of.elements());
-    let matrix = ArrayView2::from_shape(shape, &numbers).expect("a matrix of that shape");
-    (of, matrix.to_owned())
+    let numbers = matrix(&decode(&of.elements()), shape);
+    (of, numbers)
+}
+
+fn matrix(numbers: &[f64], shape: [usize; 2]) -> Array2<f64> {
+    ArrayView2::from_shape(shape, numbers).expect("a matrix of that shape").to_owned()
 }
 
 fn case<K: Kind, U: Real16, Y: Real>(spec: Spec) -> Case {
@@ -90,13 +106,18 @@ fn case<K: Kind, U: Real16, Y: Real>(spec: Spec) -> Case {
         let [x_name, w_name, x_scale_name, w_scale_name, bias_name, y_name] = K::NAMES;
         let [group_n, group_k] = K::GROUPS;
         let (x, x_numbers) = operand::<K::T>(s, x_name, [m, k], Draw::Codes, place);
-        let (w, w_numbers) = operand::<K::T>(s, w_name, [n1, k], Draw::Codes, place);
+        let elements = s.draw(w_name, &[n1, k], Draw::Codes);
+        let w = Held::<K::T>::weights(s, w_name, (elements, [n1, k]), spec.shuffled).place(place);
+        let w_numbers = matrix(&w.numbers(), [n1, k]);
         let groups = k.div_ceil(group_k);
-        let dense = Placement::default();
-        let (x_scale, x_scales) =
-            operand::<K::Scale>(s, x_scale_name, [m, groups], K::SCALES, dense);
-        let shape = [n1.div_ceil(group_n), groups];
-        let (w_scale, w_scales) = operand::<K::Scale>(s, w_scale_name, shape, K::SCALES, dense);
+        let mut scales = |name, shape: [usize; 2]| {
+            let elements = s.draw(name, &shape, K::SCALES);
+            let of = K::scales(s, name, (elements, shape), spec.shuffled);
+            let numbers = matrix(&of.numbers(), shape);
+            (of, numbers)
+        };
+        let (x_scale, x_scales) = scales(x_scale_name, [m, groups]);
+        let (w_scale, w_scales) = scales(w_scale_name, [n1.div_ceil(group_n), groups]);
         let (wide_x, wide_x_numbers) = operand::<U>(s, "x_bf16", [m, k], spec.draw, place);
         let (wide_w, wide_w_numbers) = operand::<U>(s, "w_bf16", [n2, k], spec.draw, place);
         let [narrow_has, wide_has] = spec.biases;
@@ -131,8 +152,8 @@ fn case<K: Kind, U: Real16, Y: Real>(spec: Spec) -> Case {
             let options = tile.into_iter().fold(options, TwoProductsOptions::tile);
             let out = TwoProductsOut { narrow: &mut narrow_y.get(), wide: &mut wide_y.get() };
             K::call(
-                [&x.get(), &w.get()],
-                [&x_scale.get(), &w_scale.get()],
+                (&x.get(), w.get().stored()),
+                [x_scale.get().stored(), w_scale.get().stored()],
                 [&wide_x.get(), &wide_w.get()],
                 &options,
                 out,
@@ -180,6 +201,12 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, arch: Option<Arch>) {
             let spec = Spec { place, splits, biases: [true; 2], ..spec(name, shape) };
             cases.push(case::<K, bf16, bf16>(spec));
         }
+    }
+    for (shape, splits) in
+        [([5, 16, 9, 256], None), ([70, 272, 40, 512], None), ([33, 80, 48, 2304], Some(3))]
+    {
+        let spec = Spec { shuffled: true, splits, ..spec("shuffled", shape) };
+        cases.push(case::<K, bf16, f32>(spec));
     }
     // Sums of one product do not reach the other.
     let loud = Spec { draw: Draw::Scaled(40), ..spec("far apart", [9, 40, 40, 256]) };

@@ -25,3 +25,4 @@ pub mod gemm_a8wfp4;
 pub mod gemm_afp4wfp4;
 pub mod gmm;
 pub mod product;
+pub mod shuffle;
