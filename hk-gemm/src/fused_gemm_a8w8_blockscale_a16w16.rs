@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x_fp8 and x_bf16 `(m, k)`, w_fp8 `(n1, k)`, w_bf16 `(n2, k)` -> `(m, n1)` and `(m, n2)`; any sizes; x_fp8_scale `(m, groups of k)`, w_fp8_scale `(groups of n1, groups of k)` of 128 each |
+//! | Shapes | x_fp8 and x_bf16 `(m, k)`, w_fp8 `(n1, k)`, w_bf16 `(n2, k)` -> `(m, n1)` and `(m, n2)`; any sizes; x_fp8_scale `(m, groups of k)`, w_fp8_scale `(groups of n1, groups of k)` of 128 each; w_fp8 also [shuffled](crate::Shuffled) |
 //! | Dtypes | x_fp8 and w_fp8 e4m3 in the flavour of the chip; scales f32; x_bf16 and w_bf16 both bf16 or f16; results bf16, f16 or f32; biases any of the three |
 //! | Numerics | f32 sums, one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -26,7 +26,7 @@
 //! let [x_bf16, w_bf16] = wide;
 //! let scale = Tensor::filled(&stream, &[1, 1], 0.25f32)?;
 //! let y: TwoProducts<f32> = fused_gemm_a8w8_blockscale_a16w16(
-//!     [&x_fp8?, &w_fp8?],
+//!     (&x_fp8?, &w_fp8?),
 //!     [&scale, &scale],
 //!     [&x_bf16?, &w_bf16?],
 //!     &TwoProductsOptions::default(),
@@ -65,7 +65,7 @@ const GROUP: usize = 128;
 const X_GROUPS: &str = "groups(k)";
 const W_GROUPS: &str = "groups(narrow)";
 
-/// Multiplies x by the transpose of w, for both pairs of them: of 8-bit floating point, `[x_fp8, w_fp8]`
+/// Multiplies x by the transpose of w, for both pairs of them: of 8-bit floating point, `(x_fp8, w_fp8)`
 /// with `[x_fp8_scale, w_fp8_scale]`, and of 16-bit numbers, `[x_bf16, w_bf16]`.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn fused_gemm_a8w8_blockscale_a16w16<'s, T: Fp8, U: Real16, Y: Real>(
     options: &TwoProductsOptions<'_>,
 ) -> Result<TwoProducts<Y>> {
     let w = w.into();
-    let columns = [w, wide[1].into()].map(Stored::rows);
+    let columns = [w.rows(), Stored::from(wide[1]).rows()];
     let mut y = TwoProducts::empty(x.stream(), x.shape(), columns)?;
     fused_gemm_a8w8_blockscale_a16w16_into((x, w), scales, wide, options, y.out())?;
     Ok(y)

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; a and b numbers, tensors of one element, or `(m, n)`; scales as `gemm_a8w8_blockscale` |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; a and b numbers, tensors of one element, or `(m, n)`; scales as `gemm_a8w8_blockscale`; w also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; a and b bf16, f16 or f32; y bf16, f16 or f32 |
 //! | Numerics | as `gemm_a8w8_blockscale`; the product is multiplied and added in f32, before the one rounding |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -77,6 +77,7 @@ impl Fuse {
 /// # Errors
 /// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if a or b is
 /// neither of one element nor `(m, n)`.
+#[doc(alias = "fused_gemm_a8w8_blockscale_preshuffle_mul_add")]
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
 pub fn fused_gemm_a8w8_blockscale_mul_add<'s, 'a, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,

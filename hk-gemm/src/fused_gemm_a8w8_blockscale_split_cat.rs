@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0 |
+//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0; w also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; y bf16, f16 or f32; c1 and c2 both one of these |
 //! | Numerics | f32 sums, one rounding at the end; copies of y are rounded, if at all, to c1's type; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -49,6 +49,7 @@ const OP: &str = "fused_gemm_a8w8_blockscale_split_cat";
 /// # Errors
 /// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if y does not have a row per row of x, [`Error::Value`]
 /// if its heads do not divide the rows of w, or `s1` leaves nothing of them.
+#[doc(alias = "fused_gemm_a8w8_blockscale_preshuffle_split_cat")]
 pub fn fused_gemm_a8w8_blockscale_split_cat<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x_fp4 and x_bf16 `(m, k)`, w_fp4 `(n1, k)`, w_bf16 `(n2, k)` -> `(m, n1)` and `(m, n2)`; any m, n1 and n2, k a multiple of 32; x_fp4_scale `(m, k / 32)`, w_fp4_scale `(n1, k / 32)` |
+//! | Shapes | x_fp4 and x_bf16 `(m, k)`, w_fp4 `(n1, k)`, w_bf16 `(n2, k)` -> `(m, n1)` and `(m, n2)`; any m, n1 and n2, k a multiple of 32; x_fp4_scale `(m, k / 32)`, w_fp4_scale `(n1, k / 32)`; w_fp4 and the scales also [shuffled](crate::Shuffled) |
 //! | Dtypes | x_fp4 and w_fp4 e2m1, two in a byte; scales e8m0; x_bf16 and w_bf16 both bf16 or f16; results bf16, f16 or f32; biases any of the three |
 //! | Numerics | f32 sums, one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands e2m1 to bf16, and cdna4; each with tile configurations of its own |
@@ -27,8 +27,8 @@
 //! let wide = [1, 2].map(|rows| Tensor::filled(&stream, &[rows, 32], bf16::from_f32(0.5)));
 //! let [x_bf16, w_bf16] = wide;
 //! let y: TwoProducts<f32> = fused_gemm_afp4wfp4_a16w16(
-//!     [&x_fp4?, &w_fp4?],
-//!     [&x_scale?, &w_scale?],
+//!     (&x_fp4?, &w_fp4?),
+//!     (&x_scale?, &w_scale?),
 //!     [&x_bf16?, &w_bf16?],
 //!     &TwoProductsOptions::default(),
 //! )?;
@@ -59,8 +59,8 @@ const NARROW: Names = Names {
     y_dims: &["m", "narrow"],
 };
 
-/// Multiplies x by the transpose of w, for both pairs of them: of 4-bit floating point, `[x_fp4, w_fp4]`
-/// with `[x_fp4_scale, w_fp4_scale]`, and of 16-bit numbers, `[x_bf16, w_bf16]`.
+/// Multiplies x by the transpose of w, for both pairs of them: of 4-bit floating point, `(x_fp4, w_fp4)`
+/// with `(x_fp4_scale, w_fp4_scale)`, and of 16-bit numbers, `[x_bf16, w_bf16]`.
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
@@ -68,14 +68,14 @@ const NARROW: Names = Names {
 /// stride is too long; [`Error::NoTile`] if there is no tile of that name.
 pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
-    scales: [Stored<'s, E8M0>; 2],
+    (x_scale, w_scale): (impl Into<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
 ) -> Result<TwoProducts<Y>> {
     let w = w.into();
-    let columns = [w, wide[1].into()].map(Stored::rows);
+    let columns = [w.rows(), Stored::from(wide[1]).rows()];
     let mut y = TwoProducts::empty(x.stream(), x.shape(), columns)?;
-    fused_gemm_afp4wfp4_a16w16_into((x, w), scales, wide, options, y.out())?;
+    fused_gemm_afp4wfp4_a16w16_into((x, w), (x_scale, w_scale), wide, options, y.out())?;
     Ok(y)
 }
 
@@ -86,7 +86,7 @@ pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
 /// [`Error::Alias`] if it overlaps the other one or an operand.
 pub fn fused_gemm_afp4wfp4_a16w16_into<'s, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
-    [x_scale, w_scale]: [Stored<'s, E8M0>; 2],
+    (x_scale, w_scale): (impl Into<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),
     wide: [&TensorSlice<U>; 2],
     options: &TwoProductsOptions<'_>,
     out: TwoProductsOut<'_, Y>,
@@ -97,8 +97,8 @@ pub fn fused_gemm_afp4wfp4_a16w16_into<'s, U: Real16, Y: Real>(
     args.require(k.is_multiple_of(BLOCK), "x_fp4", "k a multiple of 32", k)?;
     args.define(BLOCKS, k / BLOCK);
     let in_rows_or_tiles = [&["m", BLOCKS], &["tiled(m)", BLOCKS]];
-    half.blocks[0] = Some(x_scale.scales(&mut args, "x_fp4_scale", in_rows_or_tiles)?);
+    half.blocks[0] = Some(x_scale.into().scales(&mut args, "x_fp4_scale", in_rows_or_tiles)?);
     let in_rows_or_tiles = [&["narrow", BLOCKS], &["tiled(narrow)", BLOCKS]];
-    half.blocks[1] = Some(w_scale.scales(&mut args, "w_fp4_scale", in_rows_or_tiles)?);
+    half.blocks[1] = Some(w_scale.into().scales(&mut args, "w_fp4_scale", in_rows_or_tiles)?);
     launch(args, (CORE, &half), wide, options, out)
 }

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x, w, scales and y as [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); a and b each a number, a tensor of one element, or `(m, n)` |
+//! | Shapes | x, w, scales and y as [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); a and b each a number, a tensor of one element, or `(m, n)`; w and scales of blocks also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e2m1, two in a byte; scales e8m0; a, b and y bf16, f16 or f32 |
 //! | Numerics | f32 sums, then the combination in f32; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |
@@ -45,6 +45,7 @@ const OP: &str = "fused_gemm_afp4wfp4_mul_add";
 /// # Errors
 /// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if a or b is
 /// neither of one element nor `(m, n)`.
+#[doc(alias = "fused_gemm_afp4wfp4_preshuffle_mul_add")]
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
 pub fn fused_gemm_afp4wfp4_mul_add<'s, 'a, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,

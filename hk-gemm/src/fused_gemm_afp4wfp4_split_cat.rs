@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0 |
+//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0; w and scales of blocks also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e2m1, two in a byte; scales e8m0; y bf16, f16 or f32; c1 and c2 both one of these |
 //! | Numerics | f32 sums, one rounding at the end; copies of y are rounded, if at all, to c1's type; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |
@@ -50,6 +50,7 @@ const OP: &str = "fused_gemm_afp4wfp4_split_cat";
 /// # Errors
 /// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per row of x, [`Error::Value`]
 /// if its heads do not divide the rows of w, or `s1` leaves nothing of them.
+#[doc(alias = "fused_gemm_afp4wfp4_preshuffle_split_cat")]
 pub fn fused_gemm_afp4wfp4_split_cat<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
     w: impl Into<Stored<'s, F4x2E2M1>>,

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n)`, `(1, n)` or one number |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n)`, `(1, n)` or one number; w also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w both i8, e4m3 or e5m2, in the flavour of the chip; scales f32; y bf16, f16 or f32 |
 //! | Numerics | sums of i8 are exact, and rounded to f32 once per 65,536 of k or share of it; those of fp8 are f32; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -44,6 +44,7 @@ const OP: &str = "gemm_a8w8";
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
 /// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
+#[doc(alias = "gemm_a8w8_preshuffle")]
 pub fn gemm_a8w8<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

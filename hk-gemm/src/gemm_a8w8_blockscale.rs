@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, ceil(k / group_k))` or its transpose, w_scale `(ceil(n / group_n), ceil(k / group_k))` |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, ceil(k / group_k))` or its transpose, w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums of each group, added up in f32 times the scales; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -45,6 +45,7 @@ const OP: &str = "gemm_a8w8_blockscale";
 /// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
 /// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
 /// name; [`Error::ArchMismatch`] if the elements are those of another chip.
+#[doc(alias = "gemm_a8w8_blockscale_preshuffle")]
 pub fn gemm_a8w8_blockscale<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

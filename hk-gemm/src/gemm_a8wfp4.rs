@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n, k / 32)` |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled) |
 //! | Dtypes | x e4m3 in the flavour of the chip; w e2m1, two in a byte; x_scale f32, w_scale e8m0; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; a block whose scale is NaN makes its column NaN; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m, k / 32)`, w_scale `(n, k / 32)` |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m, k / 32)`, w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled) |
 //! | Dtypes | x and w e2m1, two in a byte; scales e8m0; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; a block whose scale is NaN makes its row or column NaN; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |
@@ -47,6 +47,8 @@ const VARIANT: &str = "e2m1";
 /// epilogue has the wrong shape; [`Error::Value`] if k is no multiple of 32, the options ask for what
 /// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
 /// is no tile of that name.
+#[doc(alias = "gemm_afp4wfp4_preshuffle")]
+#[doc(alias = "gemm_afp4wfp4_preshuffled_scales")]
 pub fn gemm_afp4wfp4<'s, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
     w: impl Into<Stored<'s, F4x2E2M1>>,

@@ -50,6 +50,7 @@ mod mx;
 mod options;
 #[cfg(feature = "parity")]
 pub mod parity;
+pub mod shuffle;
 mod two_products;
 
 pub use a8w8_blockscale::BlockscaleOptions;
@@ -98,6 +99,10 @@ pub use gmm::{
 };
 pub use mx::A16Wfp4Options;
 pub use options::{GemmOptions, Layout, SplitCat, SplitCatOut};
+pub use shuffle::{
+    shuffle_scale, shuffle_scale_into, shuffle_weight, shuffle_weight_into, unshuffle_scale,
+    unshuffle_scale_into, unshuffle_weight, unshuffle_weight_into,
+};
 pub use two_products::{TwoProducts, TwoProductsOptions, TwoProductsOut};
 
 pub use hk_core::Activation;
@@ -105,6 +110,7 @@ pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz}
 pub use hk_core::op::epilogue::{Epilogue, Operand};
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::quant::ScaleLayout;
+pub use hk_core::op::stored::{Shuffled, Stored};
 pub use hk_core::prelude::*;
 
 mod generated {

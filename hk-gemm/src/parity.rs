@@ -31,6 +31,7 @@ mod gemm_afp4wfp4;
 mod gmm;
 mod mx;
 mod product;
+mod shuffle;
 mod split_cat;
 mod traffic;
 mod two_products;
@@ -70,6 +71,7 @@ pub fn cases() -> Vec<Case> {
     batched_gemm_a8w8_ptgq::add(&mut cases);
     batched_gemm_afp4wfp4::add(&mut cases);
     batched_gemm_a16wfp4::add(&mut cases);
+    shuffle::add(&mut cases);
     cases
 }
 

@@ -93,6 +93,7 @@ pub use reduce_grouped::{
 pub use activation::Activation;
 pub use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz};
 pub use hk_core::op::rows::RowOptions;
+pub use hk_core::op::stored::{Shuffled, Stored};
 pub use hk_core::prelude::*;
 
 mod generated {

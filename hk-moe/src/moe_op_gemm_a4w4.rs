@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]`, bias `[E, n]`, gammas `[G]` -> y as [`moe_a8w8`](crate::moe_a8w8()) has it; any sizes, k even, at most 65,536; scales any distance apart |
+//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]`, bias `[E, n]`, gammas `[G]` -> y as [`moe_a8w8`](crate::moe_a8w8()) has it; any sizes, k even, at most 65,536; scales any distance apart; w_scales also [shuffled](crate::Shuffled), `(experts, n', k / 32)` with n' = n or more |
 //! | Dtypes | x, w e2m1, two in a byte; scales e8m0; bias and gammas f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; one rounding at the end, and one of rows that are scattered; bitwise deterministic |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
@@ -36,6 +36,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOp, RaggedOutput};
@@ -46,11 +47,11 @@ const OP: &str = "moe_a4w4";
 ///
 /// # Errors
 /// As [`moe_a8w8`](crate::moe_a8w8()); [`Error::Value`] also if the options have static scales.
-pub fn moe_a4w4<'a, Y: Real + RaggedOutput>(
+pub fn moe_a4w4<'a, 's, Y: Real + RaggedOutput>(
     x: &TensorSlice<F4x2E2M1>,
     x_scales: &TensorSlice<E8M0>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
 ) -> Result<Tensor<Y>> {
@@ -63,17 +64,17 @@ pub fn moe_a4w4<'a, Y: Real + RaggedOutput>(
 ///
 /// # Errors
 /// As [`moe_a4w4`] and [`moe_a8w8_into`](crate::moe_a8w8_into).
-pub fn moe_a4w4_into<'a, Y: Real + RaggedOutput>(
+pub fn moe_a4w4_into<'a, 's, Y: Real + RaggedOutput>(
     x: &TensorSlice<F4x2E2M1>,
     x_scales: &TensorSlice<E8M0>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let mut op = RaggedOp::declare(OP, (x, w), [false; 2], gates, options)?;
     op.refuse_static_scales()?;
-    op.blocks(Some(x_scales), Some(w_scales))?;
+    op.blocks(Some(x_scales), Some(w_scales.into()))?;
     op.launch("e2m1", y, None)
 }

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[rows, k]`, w `[E, n, k]`, w_scales `[E, n, ceil(k / 32)]`, x_scales `[rows, ceil(k / 32)]`, bias `[E, n]`, gammas `[G]` -> y as [`moe_a8w8`](crate::moe_a8w8()) has it; any sizes, k even, at most 65,536; scales any distance apart |
+//! | Shapes | x `[rows, k]`, w `[E, n, k]`, w_scales `[E, n, ceil(k / 32)]`, x_scales `[rows, ceil(k / 32)]`, bias `[E, n]`, gammas `[G]` -> y as [`moe_a8w8`](crate::moe_a8w8()) has it; any sizes, k even, at most 65,536; scales any distance apart; w_scales also [shuffled](crate::Shuffled), `(experts, n', k / 32)` with n' = n or more |
 //! | Dtypes | x e4m3 in the flavour of the chip, OCP's e4m3 in blocks of MX on every chip, or bf16; w e2m1, two in a byte; scales of blocks e8m0; bias and gammas f32; y bf16, f16, f32 or the chip's e4m3, or OCP's e4m3 in blocks of MX |
 //! | Numerics | operands are expanded exactly where there is no instruction for them; f32 sums; one rounding at the end, and one of rows that are scattered; bitwise deterministic |
 //! | Hardware | cdna3, which expands to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
@@ -35,6 +35,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, bf16};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOp, RaggedOutput};
@@ -72,11 +73,11 @@ pub struct MxRowsOut<'a> {
 ///
 /// # Errors
 /// As [`moe_a8w8`](crate::moe_a8w8()); [`Error::Value`] also if x has scales and is not OCP's e4m3.
-pub fn moe_a8w4<'a, T: A8w4Element, Y: RaggedOutput>(
+pub fn moe_a8w4<'a, 's, T: A8w4Element, Y: RaggedOutput>(
     x: &TensorSlice<T>,
     x_scales: Option<&TensorSlice<E8M0>>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
 ) -> Result<Tensor<Y>> {
@@ -89,16 +90,16 @@ pub fn moe_a8w4<'a, T: A8w4Element, Y: RaggedOutput>(
 ///
 /// # Errors
 /// As [`moe_a8w4`] and [`moe_a8w8_into`](crate::moe_a8w8_into).
-pub fn moe_a8w4_into<'a, T: A8w4Element, Y: RaggedOutput>(
+pub fn moe_a8w4_into<'a, 's, T: A8w4Element, Y: RaggedOutput>(
     x: &TensorSlice<T>,
     x_scales: Option<&TensorSlice<E8M0>>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    launch(x, x_scales, (w, w_scales), gates, options, y, None)
+    launch(x, x_scales, (w, w_scales.into()), gates, options, y, None)
 }
 
 /// As [`moe_a8w4`], with results in blocks of MX, as the next product takes them: the scale of a block is
@@ -106,11 +107,11 @@ pub fn moe_a8w4_into<'a, T: A8w4Element, Y: RaggedOutput>(
 ///
 /// # Errors
 /// As [`moe_a8w4`]; [`Error::Value`] also if gates are scattered, or columns are not whole blocks of 32.
-pub fn moe_a8w4_mx<'a, T: A8w4Element>(
+pub fn moe_a8w4_mx<'a, 's, T: A8w4Element>(
     x: &TensorSlice<T>,
     x_scales: Option<&TensorSlice<E8M0>>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
 ) -> Result<MxRows> {
@@ -126,23 +127,23 @@ pub fn moe_a8w4_mx<'a, T: A8w4Element>(
 ///
 /// # Errors
 /// As [`moe_a8w4_mx`] and [`moe_a8w8_into`](crate::moe_a8w8_into).
-pub fn moe_a8w4_mx_into<'a, T: A8w4Element>(
+pub fn moe_a8w4_mx_into<'a, 's, T: A8w4Element>(
     x: &TensorSlice<T>,
     x_scales: Option<&TensorSlice<E8M0>>,
     w: &TensorSlice<F4x2E2M1>,
-    w_scales: &TensorSlice<E8M0>,
+    w_scales: impl Into<Stored<'s, E8M0>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
     out: MxRowsOut<'_>,
 ) -> Result<()> {
-    launch(x, x_scales, (w, w_scales), gates, options, out.codes, Some(out.scales))
+    launch(x, x_scales, (w, w_scales.into()), gates, options, out.codes, Some(out.scales))
 }
 
 /// Declares everything, and launches it.
 fn launch<'a, T: A8w4Element, Y: RaggedOutput>(
     x: &TensorSlice<T>,
     x_scales: Option<&TensorSlice<E8M0>>,
-    (w, w_scales): (&TensorSlice<F4x2E2M1>, &TensorSlice<E8M0>),
+    (w, w_scales): (&TensorSlice<F4x2E2M1>, Stored<'_, E8M0>),
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
     y: &mut TensorSlice<Y>,

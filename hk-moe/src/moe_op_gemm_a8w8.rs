@@ -163,6 +163,6 @@ pub fn moe_a8w8_mx_into<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>
     let are_bytes = bytes(are_mx[0], X::NAME) && bytes(are_mx[1], W::NAME);
     op.args.require(are_bytes, "x", "8-bit floating point", X::DTYPE)?;
     op.static_scales()?;
-    op.blocks(x.scales, w.scales)?;
+    op.blocks(x.scales, w.scales.map(Into::into))?;
     op.launch(variant, y, None)
 }

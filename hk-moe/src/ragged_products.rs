@@ -10,6 +10,7 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Step};
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::ragged::{Ragged, RaggedRows, ScaleCopy};
+use hk_core::op::stored::Stored;
 use hk_core::op::tiling::Problem;
 use hk_core::{AnyPtr, DevicePtr, Result, TensorSlice};
 
@@ -173,7 +174,7 @@ impl<'a> RaggedOp<'a> {
     pub(crate) fn blocks(
         &mut self,
         x_scales: Option<&TensorSlice<E8M0>>,
-        w_scales: Option<&TensorSlice<E8M0>>,
+        w_scales: Option<Stored<'_, E8M0>>,
     ) -> Result<()> {
         let Problem { batch, m, n, k, .. } = self.ragged.product.problem;
         let blocks = k.div_ceil(BLOCK as u64);
@@ -185,10 +186,18 @@ impl<'a> RaggedOp<'a> {
             let all = [0, strides[0], strides[1]];
             self.operand_blocks(0, scales, all, [1, m, blocks], gathered);
         }
-        if let Some(scales) = w_scales {
-            let declared = self.args.input("w_scales", scales, &["experts", "n", K_BLOCKS]);
-            let strides = declared.strides::<3>()?;
-            self.operand_blocks(1, scales, strides, [batch, n, blocks], false);
+        match w_scales {
+            Some(Stored::Rows(scales)) => {
+                let declared = self.args.input("w_scales", scales, &["experts", "n", K_BLOCKS]);
+                let strides = declared.strides::<3>()?;
+                self.operand_blocks(1, scales, strides, [batch, n, blocks], false);
+            }
+            Some(Stored::Tiles(scales)) => {
+                let dims = &["experts", "tiled(n)", K_BLOCKS];
+                let all = scales.scales(&mut self.args, "w_scales", dims, n as usize)?;
+                self.ragged.product.blocks[1] = Some(all);
+            }
+            None => (),
         }
         Ok(())
     }

@@ -605,6 +605,7 @@ pub mod types {
     pub use hk_core::dtype::{bf16, f16};
 }
 
+mod held;
 mod limits;
 mod parallel;
 mod rejections;
@@ -615,6 +616,7 @@ mod setup;
 mod tests;
 mod traffic;
 
+pub use held::{Held, HeldTensor, in_rows};
 #[doc(hidden)]
 pub use hk_core::dtype::DType;
 pub use parallel::run_cases;

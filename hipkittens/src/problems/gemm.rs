@@ -6,7 +6,7 @@ use hk_core::op::quant::Fp8;
 use hk_core::{Result, Stream, Tensor};
 use hk_gemm::{
     A16W8Options, A16Wfp4Options, Activation, AtomicOptions, BlockscaleOptions, FeedForwardOptions,
-    Fuse, GemmOptions, GmmOptions, GroupedForm, PtgqOptions, SplitCatOut, TgmmOut,
+    Fuse, GemmOptions, GmmOptions, GroupedForm, PtgqOptions, Shuffled, SplitCatOut, TgmmOut,
     TwoProductsOptions, TwoProductsOut, batched_gemm_a8w8_into, batched_gemm_a8w8_ptgq_into,
     batched_gemm_a16wfp4_into, batched_gemm_afp4wfp4_into, batched_gemm_bf16_into,
     ff_a16w16_fused_gated_into, ff_a16w16_fused_ungated_into,
@@ -92,8 +92,13 @@ pub(super) fn families() -> Vec<Family> {
             .at([8192; 3], &[("mi355x", 330.4, "HipKittens")])
             .at([64, 7168, 4096], &[]),
         product("gemm_a8w8", "i8", BYTES, a8w8::<i8>).at(prompt, &[]),
+        blocks("gemm_a8w8", "i8, shuffled", BYTES, shuffled_i8).at(prompt, &[]),
         product("gemm_afp4wfp4", "mxfp4", CODES, afp4wfp4)
-            .at([16_384, 8192, 28_672], &[("mi355x", 1325.6, "AITER")]),
+            .at([16_384, 8192, 28_672], &[("mi355x", 1325.6, "AITER")])
+            .at([16, 7168, 4096], &[]),
+        blocks("gemm_afp4wfp4", "mxfp4, shuffled", CODES, shuffled_afp4wfp4)
+            .at([16_384, 8192, 28_672], &[])
+            .at([16, 7168, 4096], &[]),
         product("gemm_a16w16_atomic", "bf16", WIDE, atomic).at([64, 4096, 7168], &[]),
         product("gemm_a16w16_gated", "bf16", [2.0, 4.0], gated).at(prompt, &[]),
         blocks("gemm_a8w8_blockscale", "fp8", BYTES, |stream, sizes| {
@@ -195,6 +200,22 @@ fn a8w8<T: Element8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
 fn afp4wfp4(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     let (x, w) = (codes(stream, &[m, k])?, codes(stream, &[n, k])?);
     let (of_x, of_w) = (powers(stream, &[m, k])?, powers(stream, &[n, k])?);
+    let mut y = out(stream, &[m, n])?;
+    Ok(Box::new(move || gemm_afp4wfp4_into(&x, &w, &of_x, &of_w, &GemmOptions::default(), &mut y)))
+}
+
+/// Of such elements as the other products', in tiles, which any elements can be.
+fn shuffled_i8(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
+    let (x, w) = (bytes::<i8>(stream, &[m, k])?, bytes::<i8>(stream, &[n / 16, 16 * k])?);
+    let (of_x, of_w) = (scales(stream, &[m, 1])?, scales(stream, &[1, n])?);
+    let (w, mut y) = (Shuffled::new(w), out(stream, &[m, n])?);
+    Ok(Box::new(move || gemm_a8w8_into(&x, &w, &of_x, &of_w, &GemmOptions::default(), &mut y)))
+}
+
+fn shuffled_afp4wfp4(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
+    let (x, w) = (codes(stream, &[m, k])?, Shuffled::new(codes(stream, &[n / 16, 16 * k])?));
+    let of_x = Shuffled::new(powers(stream, &[m.next_multiple_of(32), k])?);
+    let of_w = Shuffled::new(powers(stream, &[n, k])?);
     let mut y = out(stream, &[m, n])?;
     Ok(Box::new(move || gemm_afp4wfp4_into(&x, &w, &of_x, &of_w, &GemmOptions::default(), &mut y)))
 }
@@ -305,8 +326,8 @@ fn two_products<T: Fp8>(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch
     Ok(Box::new(move || {
         let out = TwoProductsOut { narrow: &mut narrow, wide: &mut router };
         let options = TwoProductsOptions::default();
-        let (operands, scales): ([&_; 2], [&_; 2]) = ([&*x, &*w], [&*of_x, &*of_w]);
-        fused_gemm_a8w8_blockscale_a16w16_into(operands, scales, [&x16, &w16], &options, out)
+        let wide = [&*x16, &*w16];
+        fused_gemm_a8w8_blockscale_a16w16_into((&x, &w), [&of_x, &of_w], wide, &options, out)
     }))
 }
 
@@ -318,8 +339,8 @@ fn mx_two_products(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Launch> {
     Ok(Box::new(move || {
         let out = TwoProductsOut { narrow: &mut narrow, wide: &mut router };
         let options = TwoProductsOptions::default();
-        let (operands, scales): ([&_; 2], [&_; 2]) = ([&*x, &*w], [&*of_x, &*of_w]);
-        fused_gemm_afp4wfp4_a16w16_into(operands, scales, [&x16, &w16], &options, out)
+        let wide = [&*x16, &*w16];
+        fused_gemm_afp4wfp4_a16w16_into((&x, &w), (&of_x, &of_w), wide, &options, out)
     }))
 }
 

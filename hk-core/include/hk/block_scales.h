@@ -79,12 +79,12 @@ struct block_scales {
   // Starts loading those from `k` on. There are none past the end of a row.
   __device__ void load(u32 k) {
     const u32 block = of.begin + k / block_depth;
-    const u32 size = block < of.end ? out_of_range : 0;
     // From one pair of slices, which is as long as a tile, to the next.
     const u32 step = of.tiled ? of.tile_bytes : of.tile_blocks;
     const u8* from = first + block / of.tile_blocks * step;
     static_for<pairs>([&](auto p) {
-      const buffer pair(from + p * step, size);
+      const bool exists = block + p * of.tile_blocks < of.end;
+      const buffer pair(from + p * step, exists ? out_of_range : 0);
       static_for<Fragments>([&](auto f) { next[p][f] = pair.load_64(offset[f]); });
     });
   }

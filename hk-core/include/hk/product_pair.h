@@ -35,19 +35,24 @@ __device__ void product_pair(const ProductPairArgs& args) {
   constexpr int bytes = max(gemm_block<Tile>::lds_bytes, gemm_block<Wide>::lds_bytes);
   __shared__ __attribute__((aligned(256))) char lds[bytes];
 
-  const auto make = [&]<class Half>(gemm_block<Half> block, const ProductArgs& of,
+  const auto make = [&]<class Half>(gemm_block<Half> block, ProductArgs ProductPairArgs::*half,
                                     detail::argument_pointer in, u32 id) {
-    const auto part = product_part::of(of, id, Half::BM, Half::BN, Half::GROUP);
-    multiply_part(block, of, part, lds_start(lds));
-    store_part(block, of, in, part);
+    const auto part = [&](const ProductArgs& of) {
+      return product_part::of(of, id, Half::BM, Half::BN, Half::GROUP);
+    };
+    multiply_part(block, args.*half, part(args.*half), lds_start(lds));
+    // All again: there are too few scalar registers to keep it.
+    asm volatile("" : "+s"(id));
+    const ProductArgs& again = arguments_again<ProductPairArgs>().*half;
+    store_part(block, again, in, part(again));
   };
   const auto in = kernel_arguments<ProductPairArgs>();
   const u32 wide_parts = product_part::count(args.wide, Wide::BM, Wide::BN);
   const u32 id = block_idx().x;
   if (id < wide_parts) {
-    make(gemm_block<Wide>{}, args.wide, &in->wide, id);
+    make(gemm_block<Wide>{}, &ProductPairArgs::wide, &in->wide, id);
   } else {
-    make(gemm_block<Tile>{}, args.narrow, &in->narrow, id - wide_parts);
+    make(gemm_block<Tile>{}, &ProductPairArgs::narrow, &in->narrow, id - wide_parts);
   }
 }
 

@@ -23,11 +23,12 @@ pub struct Shuffled<T: Element>(Tensor<T>);
 /// Rows of a tile of weights, and bytes of each.
 pub const WEIGHT_TILE: usize = 16;
 /// Bytes of which rows of shuffled weights have a multiple.
-const WEIGHT_BYTES: usize = 32;
+pub const WEIGHT_BYTES: usize = 32;
 
-/// Rows of a tile of scales, and the k of its blocks.
-const SCALE_ROWS: usize = 32;
-const SCALE_DEPTH: usize = 256;
+/// Rows of a tile of scales.
+pub const SCALE_ROWS: usize = 32;
+/// Blocks of each of them.
+pub const SCALE_BLOCKS: usize = 8;
 
 /// Sizes of tiles, as they are declared.
 const TILES: &str = "tiles";
@@ -109,8 +110,8 @@ impl<'a, T: Element> Stored<'a, T> {
         let unit = WEIGHT_BYTES * T::PACK / size_of::<T>();
         let constraint = format_args!("shuffled rows of a multiple of {unit} elements");
         args.require(k.is_multiple_of(unit), name, constraint, k)?;
-        let width = (k / T::PACK) as i64;
-        Ok(Matrices::of(of, [0, width]).tiled([(WEIGHT_TILE * tiles) as u64, width as u64]))
+        let shape = [WEIGHT_TILE * tiles, k / T::PACK].map(|size| size as u64);
+        Ok(Matrices::of(of, [0, k as i64]).tiled(shape))
     }
 }
 
@@ -132,16 +133,36 @@ impl Stored<'_, E8M0> {
                 let stride = args.input(name, of, in_rows).rows()?;
                 return Ok(Matrices::of(of, [0, stride]));
             }
-            Self::Tiles(Shuffled(of)) => of,
+            Self::Tiles(of) => of,
         };
-        args.input(name, of, in_tiles).aligned(8).contiguous()?;
-        let ([rows, blocks], [tiled]) = (args.sizes(*in_rows)?, args.sizes([in_tiles[0]])?);
+        let [rows] = args.sizes([in_rows[0]])?;
+        of.scales(args, name, in_tiles, rows)
+    }
+}
+
+impl Shuffled<E8M0> {
+    /// Declares scales in tiles, of so many rows of each matrix. The last two sizes are the rows' in tiles, and
+    /// the blocks'.
+    ///
+    /// # Errors
+    /// As [`Stored::scales`].
+    pub fn scales(
+        &self,
+        args: &mut Arguments,
+        name: &'static str,
+        dims: &'static [&'static str],
+        rows: usize,
+    ) -> Result<Matrices> {
+        let tiles = self.tiles();
+        args.input(name, tiles, dims).aligned(8).contiguous()?;
+        let [.., of_rows, of_blocks] = *dims else { return Ok(Matrices::NONE) };
+        let [tiled, blocks] = args.sizes([of_rows, of_blocks])?;
         let holds = tiled.is_multiple_of(SCALE_ROWS) && tiled >= rows;
         let constraint = format!("a multiple of {SCALE_ROWS}, for {rows} rows");
-        args.require_size(in_tiles[0], holds, constraint)?;
-        let k = 32 * blocks;
-        let constraint = format_args!("shuffled scales of a multiple of {SCALE_DEPTH} k");
-        args.require(k.is_multiple_of(SCALE_DEPTH), name, constraint, k)?;
-        Ok(Matrices::of(of, [0, blocks as i64]).tiled([rows as u64, blocks as u64]))
+        args.require_size(of_rows, holds, constraint)?;
+        let constraint = format_args!("shuffled rows of a multiple of {SCALE_BLOCKS} blocks");
+        args.require(blocks.is_multiple_of(SCALE_BLOCKS), name, constraint, blocks)?;
+        let strides = [(tiled * blocks) as i64, blocks as i64];
+        Ok(Matrices::of(tiles, strides).tiled([rows as u64, blocks as u64]))
     }
 }

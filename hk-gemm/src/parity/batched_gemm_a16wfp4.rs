@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{DType, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::Fp8;
-use hk_ref::{Case, Draw, Edge, Placement};
+use hk_ref::{Case, Draw, Edge, Placement, in_rows};
 
 use super::mx::{self, Make};
-use super::product::{Prequant, Spec, case, in_rows};
+use super::product::{Prequant, Spec, case};
 use crate::{A16Wfp4Options, Activation, batched_gemm_a16wfp4_fp8_into, batched_gemm_a16wfp4_into};
 
 /// With x quantised, or as it is.

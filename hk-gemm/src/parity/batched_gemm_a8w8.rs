@@ -2,9 +2,9 @@
 
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real, bf16, f16};
 use hk_core::op::product::Element8;
-use hk_ref::{Case, Draw, Edge, Placement, Size};
+use hk_ref::{Case, Draw, Edge, Placement, Size, in_rows};
 
-use super::product::{Scale, Spec, case, in_rows};
+use super::product::{Scale, Spec, case};
 use crate::{Activation, Layout, batched_gemm_a8w8_into};
 
 /// The case with operands of type `T` and a result of type `Y`.

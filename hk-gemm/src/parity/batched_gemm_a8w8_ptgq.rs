@@ -2,9 +2,9 @@
 
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::Fp8;
-use hk_ref::{Case, Draw, Edge, Placement, Size};
+use hk_ref::{Case, Draw, Edge, Placement, Size, in_rows};
 
-use super::product::{Prequant, Spec, WScale, case, in_rows};
+use super::product::{Prequant, Spec, WScale, case};
 use crate::{Activation, PtgqOptions, batched_gemm_a8w8_ptgq_into};
 
 /// The case with operands of types `X` and `W` and a result of type `Y`.

@@ -1,10 +1,10 @@
 //! Cases of `batched_gemm_afp4wfp4`, which has the kernels of `gemm_afp4wfp4`.
 
 use hk_core::dtype::{F4x2E2M1, Real};
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, in_rows};
 
 use super::mx::{self, Make};
-use super::product::{Spec, case, in_rows};
+use super::product::{Spec, case};
 use crate::batched_gemm_afp4wfp4_into;
 
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! Cases of `batched_gemm_bf16`.
 
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
-use hk_ref::{Case, Edge, Placement, Size};
+use hk_ref::{Case, Edge, Placement, Size, in_rows};
 
 use super::config::Config;
-use super::product::{Spec, case, in_rows};
+use super::product::{Spec, case};
 use crate::{Activation, Layout, batched_gemm_bf16_into};
 
 /// The case with operands of type `T` and a result of type `Y`.

@@ -6,9 +6,8 @@ use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real, Real16};
 use hk_core::op::quant::Fp8;
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw, Setup};
+use hk_ref::{Case, Draw, Held, Setup, in_rows};
 
-use super::product::{Held, in_rows};
 use super::two_products::{self, Kind};
 use crate::{
     TwoProductsOptions, TwoProductsOut, fused_gemm_a8w8_blockscale_a16w16_into as op_into,

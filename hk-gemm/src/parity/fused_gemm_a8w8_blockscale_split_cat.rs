@@ -6,9 +6,8 @@ use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real};
 use hk_core::op::quant::Fp8;
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw, Setup};
+use hk_ref::{Case, Draw, Held, Setup, in_rows};
 
-use super::product::{Held, in_rows};
 use super::split_cat::{self, Kind};
 use crate::{
     BlockscaleOptions, GemmOptions, SplitCatOut, fused_gemm_a8w8_blockscale_split_cat_into,

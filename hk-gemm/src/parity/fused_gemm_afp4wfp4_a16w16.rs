@@ -4,9 +4,8 @@ use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 use hk_ref::gemm::fused_gemm_afp4wfp4_a16w16::BLOCK;
-use hk_ref::{Case, Draw, Setup};
+use hk_ref::{Case, Draw, Held, Setup};
 
-use super::product::Held;
 use super::two_products::{self, Kind};
 use crate::{TwoProductsOptions, TwoProductsOut, fused_gemm_afp4wfp4_a16w16_into as op_into};
 
@@ -29,17 +28,17 @@ impl Kind for Mx {
         elements: (Vec<E8M0>, [usize; 2]),
         is_tiled: bool,
     ) -> Held<E8M0> {
-        Held::scales(s, name, elements, is_tiled)
+        Held::scales(s, name, (elements.0, &elements.1), is_tiled)
     }
 
     fn call<U: Real16, Y: Real>(
         narrow: (&TensorSlice<F4x2E2M1>, Stored<'_, F4x2E2M1>),
-        scales: [Stored<'_, E8M0>; 2],
+        [x_scale, w_scale]: [Stored<'_, E8M0>; 2],
         wide: [&TensorSlice<U>; 2],
         options: &TwoProductsOptions<'_>,
         out: TwoProductsOut<'_, Y>,
     ) -> Result<()> {
-        op_into(narrow, scales, wide, options, out)
+        op_into(narrow, (x_scale, w_scale), wide, options, out)
     }
 }
 

@@ -3,9 +3,8 @@
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
-use hk_ref::{Case, Draw, Setup};
+use hk_ref::{Case, Draw, Held, Setup};
 
-use super::product::Held;
 use super::split_cat::{self, Kind};
 use crate::{GemmOptions, SplitCatOut, fused_gemm_afp4wfp4_split_cat_into};
 
@@ -25,7 +24,7 @@ impl Kind for Mx {
         elements: (Vec<E8M0>, [usize; 2]),
         is_tiled: bool,
     ) -> Held<E8M0> {
-        Held::scales(s, name, elements, is_tiled)
+        Held::scales(s, name, (elements.0, &elements.1), is_tiled)
     }
 
     fn call<U: Real, Y: Real>(

@@ -2,7 +2,7 @@
 
 use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, decode};
 use hk_core::op::quant::ByteCode;
-use hk_core::op::stored::{Shuffled, Stored, WEIGHT_TILE};
+use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::batched_gemm_a16wfp4::codes;
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_mul_add::combined;
@@ -10,9 +10,8 @@ use hk_ref::gemm::gemm_a8w8::scaled;
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
-use hk_ref::gemm::shuffle;
 use hk_ref::gemm::{batched_gemm_a8w8_ptgq, gemm_a16w8_blockscale, gemm_a16wfp4};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Setup, Size, real};
+use hk_ref::{Case, CaseInfo, Draw, Held, HeldTensor, Placement, Size, in_rows, real};
 use ndarray::{Array2, ArrayView2};
 
 use super::gemm_a16w16::{Factor, Getter};
@@ -78,98 +77,6 @@ pub(super) struct Tiles {
     pub(super) w: bool,
     /// Scales of blocks of x and of w.
     pub(super) blocks: [bool; 2],
-}
-
-/// A tensor of a case that may be shuffled.
-pub(super) struct Held<T: Element> {
-    arg: Arg<T>,
-    is_tiled: bool,
-    /// What it holds, in rows.
-    elements: Vec<T>,
-}
-
-impl<T: Element> Held<T> {
-    /// Weights of so many rows.
-    pub(super) fn weights(
-        s: &mut Setup,
-        name: &'static str,
-        (elements, [rows, k]): (Vec<T>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Self {
-        let arg = if is_tiled {
-            let order = shuffle::weights(rows, k / T::PACK, size_of::<T>());
-            let shape = [rows / WEIGHT_TILE, k * WEIGHT_TILE];
-            s.given(name, &shape, shuffle::arranged(&elements, &order))
-        } else {
-            s.given(name, &[rows, k], elements.clone())
-        };
-        Self { arg, is_tiled, elements }
-    }
-
-    pub(super) fn rows(arg: Arg<T>) -> Self {
-        let elements = arg.elements();
-        Self { arg, is_tiled: false, elements }
-    }
-
-    pub(super) fn place(mut self, place: Placement) -> Self {
-        self.arg = self.arg.place(place);
-        self
-    }
-
-    /// The numbers in rows.
-    pub(super) fn numbers(&self) -> Vec<f64> {
-        decode(&self.elements)
-    }
-
-    /// What the op is given.
-    pub(super) fn get(&self) -> AsStored<T> {
-        match self.is_tiled {
-            false => AsStored::Rows(self.arg.get()),
-            true => AsStored::Tiles(Shuffled::new(self.arg.get())),
-        }
-    }
-}
-
-impl Held<E8M0> {
-    /// Scales of so many rows of blocks. In tiles there are more rows, of NaN, which nobody is to take.
-    pub(super) fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        (elements, [rows, blocks]): (Vec<E8M0>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Self {
-        if !is_tiled {
-            let arg = s.given(name, &[rows, blocks], elements.clone());
-            return Self { arg, is_tiled, elements };
-        }
-        // As few as can be, or as many as quantisation makes.
-        let all = rows.next_multiple_of(if rows % 2 == 0 { 32 } else { 256 });
-        let mut padded = elements.clone();
-        padded.resize(all * blocks, E8M0::NAN);
-        let tiles = shuffle::arranged(&padded, &shuffle::scales(all, blocks));
-        Self { arg: s.given(name, &[all, blocks], tiles), is_tiled, elements }
-    }
-}
-
-/// A tensor that an op is given, as it is stored.
-pub(super) enum AsStored<T: Element> {
-    Rows(Tensor<T>),
-    Tiles(Shuffled<T>),
-}
-
-impl<T: Element> AsStored<T> {
-    pub(super) fn stored(&self) -> Stored<'_, T> {
-        match self {
-            Self::Rows(of) => of.into(),
-            Self::Tiles(of) => of.into(),
-        }
-    }
-}
-
-/// What an op takes in rows alone.
-pub(super) fn in_rows<T: Element>(of: Stored<'_, T>) -> &TensorSlice<T> {
-    let Stored::Rows(of) = of else { panic!("the op takes no tiles") };
-    of
 }
 
 /// A case as data.
@@ -405,10 +312,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 if let Some(last) = scales.last_mut().filter(|_| spec.nan_scales) {
                     *last = E8M0::NAN;
                 }
-                match spec.batch {
-                    None => Held::scales(s, name, (scales, [rows, k / BLOCK]), is_tiled),
-                    Some(_) => Held::rows(s.given(name, &shape, scales)),
-                }
+                Held::scales(s, name, (scales, &shape), is_tiled)
             })
         };
         let blocks = [
@@ -580,7 +484,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 };
             }
             let blocks: Vec<_> = blocks.iter().flatten().map(|scale| scale.get()).collect();
-            let blocks: Vec<_> = blocks.iter().map(AsStored::stored).collect();
+            let blocks: Vec<_> = blocks.iter().map(HeldTensor::stored).collect();
             let given = Given { scales: &scales, blocks: &blocks, mul_add };
             let (x, w) = (x.get(), w.get());
             let repeated = |shape: &[usize]| [&[batch], &shape[1..]].concat();

@@ -6,11 +6,11 @@ use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_split_cat::{Parts, split_cat};
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::product::{Operands, Step, Term, expect};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Held, Placement, Setup, Size, in_rows};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
-use super::product::{Held, in_rows};
+
 use crate::{GemmOptions, SplitCatOut};
 
 /// A case as data.

@@ -4,11 +4,10 @@ use hk_core::dtype::{DType, Element, Real, Real16, bf16, decode, f16};
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_a16w16::{Operands, Step, Term, dequantised, expect};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Held, Placement, Setup, Size};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
-use super::product::Held;
 use crate::{TwoProductsOptions, TwoProductsOut};
 
 /// The narrow operands of an op, and how it is called.

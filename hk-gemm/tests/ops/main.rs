@@ -27,3 +27,4 @@ mod gemm_a8w8_per_token_scale;
 mod gemm_a8wfp4;
 mod gemm_afp4wfp4;
 mod gmm;
+mod shuffle;

@@ -4,9 +4,9 @@ use hk_core::Tensor;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, bf16, decode, f16};
 use hk_core::op::epilogue::Operand;
 use hk_ref::moe::moe_op_gemm_a4w4::scaled;
-use hk_ref::{Case, Draw};
+use hk_ref::{Case, Draw, Held};
 
-use super::ragged::{Kind, Operands, Spec, specs, tiles};
+use super::ragged::{Kind, Operands, Spec, shuffled, specs, tiles};
 use crate::{RaggedOutput, moe_a4w4_into};
 
 const MODULE: &str = "moe_op_gemm_a4w4";
@@ -18,23 +18,27 @@ where
     let kind = Kind { module: MODULE, op: "moe_a4w4", arch: None, dtype: "e2m1*e2m1" };
     for (turn, spec) in specs.into_iter().enumerate() {
         let columns_first = turn % 4 == 1;
+        let is_tiled = spec.is_shuffled();
         cases.push(kind.case::<Y>(spec, move |s, spec| {
             let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
             let x = s.input::<F4x2E2M1>("x", &[rows, k], Draw::Codes).place(spec.place);
             let w = s.input::<F4x2E2M1>("w", &[experts, n, k], Draw::Codes).place(spec.place);
             let blocks = k.div_ceil(32);
             let x_scales = s.input::<E8M0>("x_scales", &[rows, blocks], draw);
-            let w_scales = s.input::<E8M0>("w_scales", &[experts, n, blocks], draw);
-            let [x_scales, w_scales] = match columns_first {
-                true => [x_scales.order(&[1, 0]), w_scales.order(&[0, 2, 1])],
-                false => [x_scales, w_scales],
+            let x_scales = if columns_first { x_scales.order(&[1, 0]) } else { x_scales };
+            let w_scales = if is_tiled {
+                let scales = s.draw("w_scales", &[experts, n, blocks], draw);
+                Held::scales(s, "w_scales", (scales, &[experts, n, blocks]), true)
+            } else {
+                let scales = s.input::<E8M0>("w_scales", &[experts, n, blocks], draw);
+                Held::rows(if columns_first { scales.order(&[0, 2, 1]) } else { scales })
             };
             Operands {
                 x: scaled(decode(&x.elements()), &decode(&x_scales.elements()), k),
-                w: scaled(decode(&w.elements()), &decode(&w_scales.elements()), k),
+                w: scaled(decode(&w.elements()), &w_scales.numbers(), k),
                 call: Box::new(move |gates, options, y| {
                     let (x, of_x, w, of_w) = (x.get(), x_scales.get(), w.get(), w_scales.get());
-                    moe_a4w4_into(&x, &of_x, &w, &of_w, gates, options, y)
+                    moe_a4w4_into(&x, &of_x, &w, of_w.stored(), gates, options, y)
                 }),
             }
         }));
@@ -45,6 +49,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let usual = Draw::Powers(-4, 1);
     all::<bf16>(cases, usual, specs(34));
     all::<f32>(cases, usual, specs(32));
+    all::<bf16>(cases, usual, shuffled());
     all::<f16>(cases, usual, tiles("e2m1"));
     // Every scale but NaN, as far as products are numbers.
     for scales in [Draw::Powers(-63, -50), Draw::Powers(50, 57)] {

@@ -4,10 +4,10 @@ use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, deco
 use hk_core::op::epilogue::Operand;
 use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
-use hk_ref::{Arg, Case, Draw, Setup};
+use hk_ref::{Arg, Case, Draw, Held, Setup};
 
 use super::loads::Load;
-use super::ragged::{Kind, MxCall, Operands, Spec, specs, tiles};
+use super::ragged::{Kind, MxCall, Operands, Spec, shuffled, specs, tiles};
 use crate::{A8w4Element, Activation, RaggedOutput, moe_a8w4_into, moe_a8w4_mx_into};
 
 const MODULE: &str = "moe_op_gemm_a8w4";
@@ -17,7 +17,7 @@ struct Inputs<T: A8w4Element> {
     x: Arg<T>,
     x_scales: Option<Arg<E8M0>>,
     w: Arg<F4x2E2M1>,
-    w_scales: Arg<E8M0>,
+    w_scales: Held<E8M0>,
     numbers: [Vec<f64>; 2],
 }
 
@@ -33,14 +33,20 @@ fn inputs<T: A8w4Element>(
     let blocks = k.div_ceil(32);
     let x_scales =
         is_mx.then(|| s.input::<E8M0>("x_scales", &[rows, blocks], Draw::Powers(-9, -4)));
-    let w_scales = s.input::<E8M0>("w_scales", &[experts, n, blocks], Draw::Powers(-4, 2));
-    let w_scales = if columns_first { w_scales.order(&[0, 2, 1]) } else { w_scales };
+    let (shape, draw) = ([experts, n, blocks], Draw::Powers(-4, 2));
+    let w_scales = if spec.is_shuffled() {
+        let scales = s.draw("w_scales", &shape, draw);
+        Held::scales(s, "w_scales", (scales, &shape), true)
+    } else {
+        let scales = s.input::<E8M0>("w_scales", &shape, draw);
+        Held::rows(if columns_first { scales.order(&[0, 2, 1]) } else { scales })
+    };
     let of_x = decode(&x.elements());
     let of_x = match &x_scales {
         Some(scales) => scaled(of_x, &decode(&scales.elements()), k),
         None => of_x,
     };
-    let of_w = scaled(decode(&w.elements()), &decode(&w_scales.elements()), k);
+    let of_w = scaled(decode(&w.elements()), &w_scales.numbers(), k);
     Inputs { x, x_scales, w, w_scales, numbers: [of_x, of_w] }
 }
 
@@ -66,7 +72,7 @@ fn all<T: A8w4Element, Y: Real + RaggedOutput>(
                 call: Box::new(move |gates, options, y| {
                     let of_x = x_scales.as_ref().map(Arg::get);
                     let (x, w, of_w) = (x.get(), w.get(), w_scales.get());
-                    moe_a8w4_into(&x, of_x.as_deref(), &w, &of_w, gates, options, y)
+                    moe_a8w4_into(&x, of_x.as_deref(), &w, of_w.stored(), gates, options, y)
                 }),
             }
         }));
@@ -82,7 +88,15 @@ fn chained(cases: &mut Vec<Case>, act: Activation, shape: [usize; 5]) {
         cases.push(kind.blocks(spec, move |s, spec| {
             let Inputs { x, w, w_scales, numbers, .. } = inputs::<bf16>(s, spec, (false, false));
             let call: MxCall = Box::new(move |gates, options, out| {
-                moe_a8w4_mx_into(&x.get(), None, &w.get(), &w_scales.get(), gates, options, out)
+                moe_a8w4_mx_into(
+                    &x.get(),
+                    None,
+                    &w.get(),
+                    w_scales.get().stored(),
+                    gates,
+                    options,
+                    out,
+                )
             });
             (numbers, call)
         }));
@@ -94,6 +108,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<bf16, bf16>(cases, (None, "bf16*e2m1"), false, specs(34));
     all::<bf16, f32>(cases, (None, "bf16*e2m1"), false, tiles("bf16_e2m1"));
     all::<F8E4M3, bf16>(cases, (None, "mxfp8*e2m1"), true, specs(32));
+    all::<bf16, f32>(cases, (None, "bf16*e2m1"), false, shuffled());
+    all::<F8E4M3, f32>(cases, (None, "mxfp8*e2m1"), true, shuffled());
     all::<F8E4M3, f16>(cases, (None, "mxfp8*e2m1"), true, tiles("mxfp8_e2m1"));
     all::<F8E4M3Fnuz, bf16>(cases, cdna3, false, specs(50));
     all::<F8E4M3, bf16>(cases, cdna4, false, specs(50));

@@ -430,6 +430,28 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     specs
 }
 
+/// What [`Spec::is_shuffled`] tells.
+const SHUFFLED: &str = "shuffled scales";
+
+/// Specs of matrices whose scales are shuffled.
+pub(super) fn shuffled() -> Vec<Spec> {
+    let of = |shape, block_m| Spec::new(SHUFFLED, shape, block_m);
+    let routed = Spec { gather: true, scatter: true, bias: true, ..of([21, 96, 512, 3, 5], 16) };
+    vec![
+        of([33, 130, 768, 3, 5], 64),
+        of([3, 7, 256, 2, 3], 16),
+        of([70, 300, 1280, 2, 4], 32),
+        routed,
+    ]
+}
+
+impl Spec {
+    /// Whether the scales of matrices are shuffled.
+    pub(super) fn is_shuffled(&self) -> bool {
+        self.name == SHUFFLED
+    }
+}
+
 /// A spec for each tile configuration of a variant.
 pub(super) fn tiles(variant: &str) -> Vec<Spec> {
     let of_core = |kernel: &&Kernel| kernel.core == "ragged" && kernel.variant == variant;
