@@ -82,12 +82,12 @@ pub fn shuffle_weight_into<T: Element>(
     tiles: &mut TensorSlice<T>,
 ) -> Result<()> {
     let mut args = Arguments::new("shuffle_weight");
-    let stride = args.input("w", w, WEIGHTS).rows()?;
+    let stride = args.input("w", w, WEIGHTS).portable().rows()?;
     let [n, k] = args.sizes(["n", "k"])?;
     require_whole(&args, ["n", "k"], [n, k], [WEIGHT_TILE, row_unit::<T>()])?;
     args.define("tiles", n / WEIGHT_TILE);
     args.define("16k", WEIGHT_TILE * k);
-    args.output("tiles", tiles, WEIGHT_TILES).contiguous()?;
+    args.output("tiles", tiles, WEIGHT_TILES).portable().contiguous()?;
     let copy = Copy { rows: "w", from: w.ptr().cast(), to: tiles.ptr_mut().cast(), to_rows: false };
     copy.launch_weights::<T>(args, stride, [n, k])
 }
@@ -114,14 +114,14 @@ pub fn unshuffle_weight_into<T: Element>(
     w: &mut TensorSlice<T>,
 ) -> Result<()> {
     let (tiles, mut args) = (tiles.tiles(), Arguments::new("unshuffle_weight"));
-    args.input("tiles", tiles, WEIGHT_TILES).contiguous()?;
+    args.input("tiles", tiles, WEIGHT_TILES).portable().contiguous()?;
     let [count, elements] = args.sizes(["tiles", "16k"])?;
     let units = [1, WEIGHT_TILE * row_unit::<T>()];
     require_whole(&args, ["tiles", "16k"], [count, elements], units)?;
     let [n, k] = [count * WEIGHT_TILE, elements / WEIGHT_TILE];
     args.define("n", n);
     args.define("k", k);
-    let stride = args.output("w", w, WEIGHTS).rows()?;
+    let stride = args.output("w", w, WEIGHTS).portable().rows()?;
     let copy = Copy { rows: "w", from: tiles.ptr().cast(), to: w.ptr_mut().cast(), to_rows: true };
     copy.launch_weights::<T>(args, stride, [n, k])
 }

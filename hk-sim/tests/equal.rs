@@ -121,6 +121,57 @@ const EXAMPLES: &[Example] = &[
         equal: &[],
         others: &["s_mov_b32 s7, 0x27001"],
     },
+    // The lowest bits of a buffer's size, of accesses at multiples; not those that an access can end at, of
+    // bytes, of structures, or if nothing is known of what is added.
+    Example {
+        code: &[
+            "s_and_b32 s5, s5, 0xffff",
+            "v_lshlrev_b32_e32 v0, 1, v0",
+            "s_cselect_b32 s6, s8, 0",
+            "buffer_load_dwordx4 v[4:7], v0, s[4:7], 0 offen offset:16",
+            "s_waitcnt vmcnt(0)",
+            "global_store_dwordx4 v1, v[4:7], s[0:1]",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &["s_cselect_b32 s6, s8, 1"],
+        others: &["s_cselect_b32 s6, s8, 2", "s_cselect_b32 s6, s9, 0"],
+    },
+    Example {
+        code: &[
+            "s_and_b32 s5, s5, 0xffff",
+            "v_lshlrev_b32_e32 v0, 4, v0",
+            "s_mov_b32 s6, 0",
+            "buffer_store_dword v1, v0, s[4:7], s9 offen",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &[],
+        others: &["s_mov_b32 s6, 1"],
+    },
+    Example {
+        code: &[
+            "s_and_b32 s5, s5, 0xffff",
+            "v_lshlrev_b32_e32 v0, 4, v0",
+            "s_mov_b32 s6, 0",
+            "buffer_store_byte v1, v0, s[4:7], 0 offen",
+            "s_endpgm",
+        ],
+        line: 2,
+        equal: &[],
+        others: &["s_mov_b32 s6, 1"],
+    },
+    Example {
+        code: &[
+            "v_lshlrev_b32_e32 v0, 4, v0",
+            "s_mov_b32 s6, 0",
+            "buffer_store_dword v1, v0, s[4:7], 0 offen",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["s_mov_b32 s6, 1"],
+    },
     // Bits that a mask takes away, through a sum; those above are not.
     Example {
         code: &[

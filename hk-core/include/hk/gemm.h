@@ -441,8 +441,11 @@ struct gemm_block {
     arch::lds_wait();
     sets[0].tie();
 
-    for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
+    for_each_step(steps, [&](auto slot, auto last) __attribute__((always_inline)) {
       constexpr u32 next_slot = (slot + 1) % stages;
+      // Of the last steps, those that no tile is left for do not load. Then fewer are under way.
+      constexpr bool brings = last == 0 || (!direct && last <= stages - 3);
+      constexpr int under_way = (stages - 2 - max(last - 1, 0)) * loads;
       factors.load(scales, tile * BK, rows);
       tile = tile == steps - 1 ? 0 : tile + 1;
       x_blocks.take_and_load(tile * BK);
@@ -457,7 +460,7 @@ struct gemm_block {
         } else {
           constexpr int early = direct ? 0 : products / 2;
           if constexpr (direct) {
-            wait_global<(stages - 2) * loads>();
+            wait_global<under_way>();
             meet();
           } else {
             if constexpr (stages == 1) meet_with_lds();
@@ -465,17 +468,21 @@ struct gemm_block {
                                        [&](auto i) { write(i, next_slot); });
             meet_with_lds();
           }
-          const auto x_tile = x_tiles.take();
-          const auto w_tile = w_tiles.take();
-          spread_over<products - early, reads + loads>(
-              [&](auto i) { product(now, constant<early + i>{}, s); },
-              [&](auto i) {
-                if constexpr (i < reads) {
-                  read(next, i, constant<0>{}, next_slot);
-                } else {
-                  load(constant<i - reads>{}, x_tile, w_tile, slot);
-                }
-              });
+          const auto multiply = [&](auto i) { product(now, constant<early + i>{}, s); };
+          const auto read_next = [&](auto i) { read(next, i, constant<0>{}, next_slot); };
+          if constexpr (brings) {
+            const auto x_tile = x_tiles.take();
+            const auto w_tile = w_tiles.take();
+            spread_over<products - early, reads + loads>(multiply, [&](auto i) {
+              if constexpr (i < reads) {
+                read_next(i);
+              } else {
+                load(constant<i - reads>{}, x_tile, w_tile, slot);
+              }
+            });
+          } else {
+            spread_over<products - early, reads>(multiply, read_next);
+          }
         }
         arch::lds_wait();
         next.tie();
@@ -554,12 +561,14 @@ struct gemm_block {
   };
 
   // Calls `step` with the slot of each step as a constant: addresses in LDS then are immediates. At
-  // the end of the product up to stages - 1 steps remain.
+  // the end of the product up to stages - 1 steps remain, which are told their number, from 1.
   template <class Step>
   __device__ static __attribute__((always_inline)) void for_each_step(i32 steps, Step step) {
-    for (; steps >= stages; steps -= stages) static_for<stages>(step);
+    for (; steps >= stages; steps -= stages) {
+      static_for<stages>([&](auto slot) { step(slot, constant<0>{}); });
+    }
     static_for<stages - 1>([&](auto slot) {
-      if (slot < steps) step(slot);
+      if (slot < steps) step(slot, constant<slot + 1>{});
     });
   }
 
@@ -574,6 +583,14 @@ struct gemm_block {
   // matrix phase with a barrier after each. The second row of waves runs one phase behind the
   // first, because it meets one barrier more at the start: on every SIMD one wave is in its memory
   // phase while the other multiplies.
+
+  // Lets waves of that row meet once more, so that the other row is a phase ahead.
+  template <u32 Row>
+  __device__ static __attribute__((always_inline)) void stagger() {
+    u32 row = wave_row();
+    arch::forget_scalar(row);
+    if (row == Row) meet();
+  }
 
   // The matrix phase, at raised priority so that the other wave's memory phase cannot delay it.
   template <class Products>
@@ -646,10 +663,9 @@ struct gemm_block {
     load_part<0>(w, w_tile, 1);
     wait_global<under_way>();
     meet();
-    const bool behind = wave_row() == 1;
-    if (behind) meet();
+    stagger<1>();
 
-    for_each_step(steps, [&](auto slot) __attribute__((always_inline)) {
+    for_each_step(steps, [&](auto slot, auto) __attribute__((always_inline)) {
       read_x(part0, slot);
       read_w(part0, slot);
       load_part<1>(w, w_tile, 1 - slot);
@@ -679,7 +695,7 @@ struct gemm_block {
       multiply(part1, part0);
       meet();
     });
-    if (!behind) meet();
+    stagger<0>();
     finish();
   }
 
@@ -719,8 +735,7 @@ struct gemm_block {
     write_all(x, 0);
     write_all(w, 0);
     meet_with_lds();
-    const bool behind = wave_row() == 1;
-    if (behind) meet();
+    stagger<1>();
 
     for (i32 step = 0; step < steps; ++step) {
       read(constant<0>{});
@@ -743,7 +758,7 @@ struct gemm_block {
       multiply(constant<3>{}, constant<1>{});
       meet_with_lds();
     }
-    if (!behind) meet();
+    stagger<0>();
   }
 };
 

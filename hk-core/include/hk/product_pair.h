@@ -42,7 +42,7 @@ __device__ void product_pair(const ProductPairArgs& args) {
     };
     multiply_part(block, args.*half, part(args.*half), lds_start(lds));
     // All again: there are too few scalar registers to keep it.
-    asm volatile("" : "+s"(id));
+    arch::forget_scalar(id);
     const ProductArgs& again = arguments_again<ProductPairArgs>().*half;
     store_part(block, again, in, part(again));
   };

@@ -4,8 +4,8 @@ use hk_core::dtype::f16;
 
 use crate::gpu::{Program, noise, programs};
 
-/// Brings a tile of `n` k from a matrix of `rows` existing rows into LDS and fragments, and writes
-/// the fragments to a plain Rows x Depth matrix.
+/// Brings a tile of `n` k from a matrix of `rows` existing rows, perhaps in tiles of 16 by 16 bytes, into LDS
+/// and fragments, and writes the fragments to a plain Rows x Depth matrix.
 const SOURCE: &str = r"
 template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts,
           int Chunks = chunks_of<T>, bool Adjacent = false>
@@ -14,8 +14,9 @@ __device__ void round_trip(const Io& io) {
   __shared__ __attribute__((aligned(256))) char memory[tile::slot_bytes];
   const u32* size = static_cast<const u32*>(io.b);
   const u32 stride = size[0], rows = size[1];
-  tile x(lds_start(memory), stride, 0);
-  const buffer from(io.a, tile::tile_bytes(stride, rows, io.n));
+  const bool tiled = size[2] != 0;
+  tile x(lds_start(memory), stride, 0, tiled);
+  const buffer from(io.a, tile::tile_bytes(stride, rows, io.n, tiled));
   static_for<Parts>([&](auto part) {
     static_for<tile::loads>([&](auto i) { x.template load<part, i>(from, 0, io.n); });
   });
@@ -83,7 +84,7 @@ impl Shape {
     }
 
     /// Brings a tile with `rows` and `k` that exist, of 16 bits each, through the kernel.
-    fn check(&self, program: &Program, index: usize, rows: usize, k: usize) {
+    fn check(&self, program: &Program, index: usize, [rows, k]: [usize; 2], tiled: bool) {
         let along_k = self.order == "k_major";
         let (lines, width) = if along_k { (rows, k) } else { (k, rows) };
         // Rows end with other data, which must not be taken for the tile's.
@@ -91,20 +92,27 @@ impl Shape {
         let bits = noise(index as u64).take(lines * stride);
         let matrix: Vec<f16> = bits.map(|x| f16::from_bits(x as u16)).collect();
         let pair = self.pair();
-        let size = [(stride * pair) as u32, rows as u32];
+        let size = [(stride * pair) as u32, rows as u32, tiled.into()];
+        // Of pairs of bytes.
+        let in_tiles =
+            |row: usize, i: usize| row / 16 * 16 * stride + i / 8 * 128 + row % 16 * 8 + i % 8;
         let len = self.rows * self.depth;
         let kernel = format!("shape_{index}");
         let inputs = (matrix.as_slice(), &size[..]);
         let got = program.run(&kernel, self.threads, inputs, (k * pair) as u32, (len, f16::ONE));
         for row in 0..rows {
             for i in 0..self.depth {
-                let at = if along_k { row * stride + i } else { i * stride + row };
+                let at = match (tiled, along_k) {
+                    (true, _) => in_tiles(row, i),
+                    (_, true) => row * stride + i,
+                    _ => i * stride + row,
+                };
                 let want = if i < k { matrix[at].to_bits() } else { 0 };
                 let found = got[row * self.depth + i].to_bits();
                 assert_eq!(
                     found,
                     want,
-                    "{} {self:?} of {rows} x {k}: row {row}, k {i}",
+                    "{} {self:?} of {rows} x {k}, tiled {tiled}: row {row}, k {i}",
                     program.chip()
                 );
             }
@@ -155,9 +163,14 @@ fn tiles_arrive_in_fragments() {
     for program in programs(&["operand.h"], &(SOURCE.to_owned() + &kernels)) {
         for (index, shape) in shapes.iter().enumerate() {
             let Shape { rows, depth, .. } = *shape;
-            shape.check(&program, index, rows, depth);
-            shape.check(&program, index, rows - 8, depth - 24);
-            shape.check(&program, index, 8, 8);
+            for size in [[rows, depth], [rows - 8, depth - 24], [8, 8]] {
+                shape.check(&program, index, size, false);
+            }
+            for size in [[rows, depth], [rows - 16, depth - 24], [16, 8]] {
+                if shape.pair() == 2 && size[0] > 0 {
+                    shape.check(&program, index, size, true);
+                }
+            }
         }
     }
 }

@@ -252,6 +252,11 @@ fn tiles(cases: &mut Vec<Case>) {
         let shape = [11 * m, 3 * n, 8];
         let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
         cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
+        // One k, or one chunk, more than a step.
+        for more in [1, 9] {
+            let name = format!(", {more} k more than a step");
+            cases.push(case_of(dtype, dtype, tile_spec(&config, &name, [9, 9, k + more])));
+        }
         // Four steps, of which loops over three stages leave one.
         let last = tile_spec(&config, ", end of memory", [m + 8, n + 8, 3 * k + 8]);
         let last = Spec { place: end, operand_place: end, ..last };

@@ -3,7 +3,7 @@
 use hk_core::dtype::{E8M0, Element, F4x2E2M1, F8E4M3, bf16};
 use hk_core::op::stored::{SCALE_ROWS, Shuffled, WEIGHT_TILE};
 use hk_ref::gemm::shuffle::{arranged, scales as order_of_scales, weights as order_of_weights};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
 
 use crate::{shuffle_scale_into, shuffle_weight_into, unshuffle_scale_into, unshuffle_weight_into};
 
@@ -11,6 +11,7 @@ const MODULE: &str = "shuffle";
 
 /// Both ways of weights `(n, k)`.
 fn weights<T: Element>(cases: &mut Vec<Case>, name: &str, [n, k]: [usize; 2], place: Placement) {
+    // Of any chip's types, which are only copied.
     let info = |op| CaseInfo::new(MODULE, op, name.to_owned(), &[T::DTYPE], &[n, k]);
     let tiles_shape = [n / WEIGHT_TILE, WEIGHT_TILE * k];
     let order = move || order_of_weights(n, k / T::PACK, size_of::<T>());
@@ -66,8 +67,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         weights::<bf16>(cases, "plain", shape, dense);
     }
     // More than all workgroups take at once.
+    let at = cases.len();
     weights::<i8>(cases, "in turns", [4096, 2560], dense);
-    scales(cases, "in turns", [8192, 1024], dense);
+    scales(cases, "in turns", [4090, 640], dense);
+    let turns = cases.split_off(at);
+    cases.extend(turns.into_iter().map(|case| case.size(Size::Core)));
     for shape in [[1, 8], [31, 16], [33, 8], [256, 40], [300, 24]] {
         scales(cases, "plain", shape, dense);
     }

@@ -61,7 +61,8 @@ impl Demand {
                 inst.info.format == Format::Mubuf && !inst.info.op.name().contains("format");
             if format_of_buffer && operand == inst.src[2] {
                 let word = |at| Operand { code: operand.code + at, dwords: 1 };
-                (0..3).for_each(|at| self.add(word(at), u32::MAX));
+                (0..2).for_each(|at| self.add(word(at), u32::MAX));
+                self.add(word(2), u32::MAX << idle_bits_of_size(inst, known));
                 // Where elements come from, and the number's format.
                 self.add(word(3), !0x7fff);
             } else if inst.mem.lds && operand.code == Operand::M0 {
@@ -112,6 +113,28 @@ impl Demand {
         found.into_iter().for_each(|(register, bit)| self.0[register] |= bit);
         Some(())
     }
+}
+
+/// How many of the lowest bits of a buffer's size decide nothing: those that the accesses' ends cannot have,
+/// where all that they are sums of are multiples of a power of two. Only as far as dwords, which may be in the
+/// buffer one by one.
+fn idle_bits_of_size(inst: &Inst, known: &Facts) -> u32 {
+    const DWORD: u32 = 2;
+    let Inst { src: [address, _, descriptor, distance, ..], mem, offset, .. } = inst;
+    let zeros = |operand: Operand| match bits::source(inst, operand, known).first() {
+        Some(word) => word.iter().take_while(|bit| **bit == Bit::Is(false)).count() as u32,
+        None => 0,
+    };
+    // Of structures, the size counts records.
+    let word = Operand { code: descriptor.code + 1, dwords: 1 };
+    let is_raw = bits::source(inst, word, known)
+        .first()
+        .is_some_and(|word| word[16..].iter().all(|bit| *bit == Bit::Is(false)));
+    if !is_raw || mem.idxen || !inst.info.op.name().contains("_dword") {
+        return 0;
+    }
+    let of_address = if mem.offen { zeros(*address) } else { DWORD };
+    [of_address, zeros(*distance), offset.trailing_zeros()].into_iter().fold(DWORD, u32::min)
 }
 
 /// Whether something that the instruction writes is demanded.
