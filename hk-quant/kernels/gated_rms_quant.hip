@@ -221,6 +221,8 @@ struct gated_groups_of_lanes : gated_base<Tile, gated_step::lanes> {
     const auto to = this->late();
     const u32 group = to->group, lanes = group / chunk;
     const f32 most = to->most;
+    // Rows end with whole groups, so with whole dwords.
+    __builtin_assume(at.width % 4 == 0);
     f32 scales[Tile::CHUNKS];
     for (int i = 0; i < Tile::CHUNKS; ++i) {
       const u32 amax = largest<f32, chunk>(magnitudes<f32, chunk>(y.of[i]));
@@ -239,8 +241,15 @@ struct gated_groups_of_lanes : gated_base<Tile, gated_step::lanes> {
 
 template <class Tile>
 struct gated_roots : gated_base<Tile, gated_step::roots> {
-  using typename gated_base<Tile, gated_step::roots>::held;
+  using base = gated_base<Tile, gated_step::roots>;
+  using typename base::held;
   using reduction = add;
+
+  // Roots need neither weights nor biases.
+  using columns = no_columns::columns;
+  using base::hold, base::start;
+  __device__ void start(columns&, const auto&) const {}
+  __device__ columns hold(const columns&, int, const auto&) const { return {}; }
 
   __device__ f32 measure(const held& row) const { return this->squares(row); }
 

@@ -107,21 +107,24 @@ struct norm_rows {
     return {to->codes, to->codes_stride};
   }
 
-  // Stores what is wanted besides codes.
+  // Stores what is wanted besides codes, of which the sum may be wanted always.
+  template <bool HasSum = false>
   __device__ void store_others(const held& row, const values& norm, const auto& at) const {
     const auto to = late();
     if constexpr (Tile::FUSED) {
-      if (to->residual_out != nullptr) {
+      if (HasSum || to->residual_out != nullptr) {
         const matrix<T> sum{static_cast<T*>(to->residual_out), to->residual_out_stride};
         store_row<chunks>(sum, at, [&](int i) {
           return round_to<T, chunk>(to_f32<H, chunk>(row.of[i]));
         });
       }
     }
-    if (to->y != nullptr) {
-      store_row<chunks>(matrix<T>{static_cast<T*>(to->y), to->y_stride}, at,
-                        [&](int i) { return round_to<T, chunk>(norm.of[i]); });
-    }
+    if (to->y != nullptr) store_norm(to, norm, at);
+  }
+
+  __device__ static void store_norm(const auto& to, const values& norm, const auto& at) {
+    store_row<chunks>(matrix<T>{static_cast<T*>(to->y), to->y_stride}, at,
+                      [&](int i) { return round_to<T, chunk>(norm.of[i]); });
   }
 
  private:
@@ -132,7 +135,8 @@ struct norm_rows {
 template <class Tile, class H>
 struct only_norm : norm_rows<Tile, H> {
   __device__ void store(const auto& row, auto&& weights, f32 squares, const auto& at) const {
-    this->store_others(row, this->normalised(row, weights, squares), at);
+    const auto norm = this->normalised(row, weights, squares);
+    this->store_norm(this->late(), norm, at);
   }
 };
 
@@ -187,7 +191,7 @@ struct norm_by_row : norm_rows<Tile, H> {
   __device__ void store(const auto& row, auto&& weights, f32 squares, u32 amax,
                         const auto& at) const {
     const auto norm = this->normalised(row, weights, squares);
-    this->store_others(row, norm, at);
+    this->template store_others<true>(row, norm, at);
     const auto to = this->late();
     // NaN is not capped.
     const u32 most = bit_cast<u32>(to->most_amax);

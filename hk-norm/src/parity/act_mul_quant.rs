@@ -19,6 +19,10 @@ use crate::activation::*;
 const ROWS: [usize; 6] = [1, 2, 128, 160, 256, 280];
 const WIDTHS: [usize; 8] = [2, 14, 16, 20, 32, 34, 256, 512];
 
+/// Rows and widths for scales that are shuffled, of one workgroup: more rows than it has lanes, with and
+/// without blocks of padding, four such blocks, which are stored together, and more blocks than lanes.
+const PADDINGS: [[usize; 2]; 4] = [[300, 40], [300, 256], [16, 128], [1, 8224]];
+
 /// Element types that cases have in turn.
 const TYPES: [&[DType]; 3] = [&[DType::Bf16], &[DType::F16], &[DType::F32]];
 
@@ -236,6 +240,11 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(Spec { group: 32, ..Spec::new(row, Content::Sparse, i) });
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    for shape in PADDINGS {
+        let row = RowCase { workgroups: Some(1), ..RowCase::new(shape, "padding") };
+        let layout = ScaleLayout::Shuffled32x8;
+        cases.push(Spec { layout, ..Spec::new(row, Content::Normal, 0) }.fp4(DType::Bf16));
+    }
     // Every way of every kernel with every activation, every mode, and rows that end in every way.
     for gates in [GateLayout::Halves, GateLayout::Interleaved] {
         let bf16 = |row| RowCase { types: Types::Only(TYPES[0]), ..row };
@@ -243,6 +252,18 @@ pub(super) fn cases() -> Vec<Case> {
             for i in 0..ALL.len() {
                 let spec = Spec { gates, ..Spec::new(row, Content::Normal, i) };
                 cases.extend(spec.fp8_cases(DType::Bf16));
+                // Kernels of f32 compute pairs of elements.
+                let shape = [1, row.shape[1]];
+                let of_f32 = RowCase { shape, size: Size::Core, ..row };
+                cases.extend(Spec { row: of_f32, ..spec }.fp8_cases(DType::F32));
+            }
+            // Two turns at least.
+            for (i, x) in [DType::Bf16, DType::F32].into_iter().enumerate() {
+                let rows = if row.tile == Some("n128") { 17 } else { 5 };
+                let (shape, workgroups) = ([rows, row.shape[1]], Some(1));
+                let row = RowCase { name: "turns", shape, workgroups, size: Size::Core, ..row };
+                let spec = Spec { gates, ..Spec::new(row, Content::Normal, i) };
+                cases.extend(spec.fp8_cases(x));
             }
             for i in 0..MxRound::ALL.len() {
                 let row = RowCase { shape: [12, row.shape[1]], ..row };

@@ -36,7 +36,7 @@ struct Spec {
 impl Spec {
     fn cases(self) -> impl Iterator<Item = Case> {
         self.row.inputs().iter().enumerate().map(move |(i, x)| {
-            let weight = REALS[(i + self.row.shape[1] / 2) % 3];
+            let weight = REALS[(i + self.row.shape[1] / 2 + self.layout as usize) % 3];
             let types = [*x, weight, DType::F4x2E2M1];
             let (module, op) = ("fused_mxfp4_quant", "fused_rms_mxfp4_quant");
             let mut case = self.row.case(module, op, &types, move |s| {

@@ -94,7 +94,8 @@ pub(super) const NORMS: [(&str, [usize; 2]); 5] = [
 
 /// A few rows for each way of [`NORMS`] through rows: those that share a wave, that have one or
 /// several of their own and that are read in pieces, of whole chunks, of whole dwords and neither. Their options
-/// can be tried with each type. Those that share a wave can end with the half of a chunk.
+/// can be tried with each type. Those that share a wave can end with the half of a chunk. Several turns
+/// where a workgroup has several rows.
 pub(super) fn small_norms() -> impl Iterator<Item = RowCase> {
     let ways = NORMS.into_iter().flat_map(|(tile, _)| [24, 26, 27].map(|width| (tile, width)));
     ways.chain([("n128", 28)]).map(|(tile, width)| RowCase {
@@ -102,9 +103,17 @@ pub(super) fn small_norms() -> impl Iterator<Item = RowCase> {
         workgroups: Some(1),
         size: Size::Core,
         types: Types::Each,
-        // Those of the most waves take long.
-        ..RowCase::new([if tile == "n8192" { 2 } else { 5 }, width], "options")
+        ..RowCase::new([small_count(tile), width], "options")
     })
+}
+
+/// So many rows of a tile that one workgroup takes more than one turn; those of the most waves take long.
+pub(super) fn small_count(tile: &str) -> usize {
+    match tile {
+        "n128" => 17,
+        "n8192" => 2,
+        _ => 5,
+    }
 }
 
 /// As [`suite`], of ops that normalise them.

@@ -201,7 +201,8 @@ fn ways() -> Vec<Case> {
                     let row = RowCase {
                         tile: Some(tile),
                         workgroups: Some(1),
-                        ..RowCase::new([9, width], "")
+                        // Two turns of rows that share waves.
+                        ..RowCase::new([if tile == "n128" { 17 } else { 9 }, width], "")
                     };
                     let of = Downcast::new(&row.shape, -1, Content::Special, 0);
                     let of = Downcast { mode, codes, options: row.options(), ..of };

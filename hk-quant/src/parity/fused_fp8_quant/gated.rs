@@ -138,13 +138,13 @@ impl Groups {
 const GROUPS: [Groups; 4] = [Groups::Whole, Groups::Of(32), Groups::Of(128), Groups::Thirds];
 
 /// Weights and biases of each type, with rows of whole chunks, of whole dwords and neither, in each way
-/// through rows that reads them.
+/// through rows that reads them. Codes of rows that share a wave can be whole dwords where rows are not
+/// whole chunks.
 fn factors() -> Vec<Spec> {
     let mut specs = Vec::new();
     for (tile, _) in NORMS {
-        for (width, groups) in
-            [72, 78, 75].into_iter().flat_map(|width| [(width, None), (width, Some(width / 3))])
-        {
+        let widths = [72, 78, 75].into_iter().chain((tile == "n128").then_some(84));
+        for (width, groups) in widths.flat_map(|width| [(width, None), (width, Some(width / 3))]) {
             for (i, weight) in REALS.into_iter().enumerate() {
                 let row = RowCase {
                     tile: Some(tile),
@@ -229,6 +229,11 @@ pub(super) fn cases() -> Vec<Case> {
             let name = if draw == Draw::Zeros { "zeros" } else { "plain" };
             add(RowCase { types, ..RowCase::new(shape, name) }, group, draw);
         }
+    }
+    // Rows and groups of several pieces.
+    for (width, group) in [(8193, None), (16_386, Some(8193))] {
+        let (size, types) = (Size::Core, Types::Each);
+        add(RowCase { size, types, ..RowCase::new([1, width], "pieces") }, group, Draw::Normal);
     }
     for row in RowCase::models(&MODELS) {
         add(row, None, Draw::Normal);

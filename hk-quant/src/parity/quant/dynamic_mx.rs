@@ -96,10 +96,11 @@ impl Spec {
 /// The input, and the outputs.
 type Tensors<T, C> = (Arg<T>, Arg<C>, Arg<E8M0>);
 
-/// Rows of which a workgroup has more than lanes, with and without blocks of padding, for scales that
-/// are shuffled.
+/// Rows of which a workgroup has more than lanes, with and without blocks of padding, of which four are
+/// stored together, for scales that are shuffled.
 pub(in crate::parity) fn paddings() -> impl Iterator<Item = RowCase> {
-    [([1100, 40], 1), ([300, 256], 1), ([256, 32], 2)].into_iter().map(|(shape, most)| RowCase {
+    let shapes = [([1100, 40], 1), ([300, 256], 1), ([256, 32], 2), ([16, 128], 1)];
+    shapes.into_iter().map(|(shape, most)| RowCase {
         workgroups: Some(most),
         types: Types::Only(TYPES[shape[0] % 3]),
         ..RowCase::new(shape, "padding")
