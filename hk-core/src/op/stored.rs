@@ -27,7 +27,7 @@ pub const WEIGHT_BYTES: usize = 32;
 
 /// Rows of a tile of scales.
 pub const SCALE_ROWS: usize = 32;
-/// Blocks of each of them.
+/// Blocks that a tile has of each of its rows.
 pub const SCALE_BLOCKS: usize = 8;
 
 /// Sizes of tiles, as they are declared.
