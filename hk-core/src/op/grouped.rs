@@ -4,7 +4,7 @@
 use super::Call;
 use super::indices::IndexList;
 use super::plan::{Draft, PIECES, Plan};
-use super::product::{Matrices, Product, ProductArgs, TURNED_BYTES};
+use super::product::{Matrices, Product, ProductArgs};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
 use crate::{DevicePtr, Error, Result, kernel_args};
 
@@ -103,11 +103,7 @@ impl Grouped<'_> {
         if let Some(x) = upright {
             let to = &mut draft.sources.x;
             to.ptr = to.ptr.moved_to(at[PIECES].address());
-            let most = TURNED_BYTES / x.size();
-            if x.strides[1] as u64 > most {
-                let constraint = format!("rows at most {most} elements apart");
-                return Err(Error::value(op, "lhs", constraint, x.strides[1]));
-            }
+            x.require_turnable(op, "lhs")?;
             plan.turn(&x, to, 1)?;
         }
         let at = std::array::from_fn(|piece| at[piece]);

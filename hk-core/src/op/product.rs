@@ -194,11 +194,7 @@ impl Matrices {
         let [mut rows, mut width] = self.shape;
         if self.order == Order::Columns {
             (rows, width) = (width, rows);
-            let most = TURNED_BYTES / self.size();
-            if self.strides[1] as u64 > most {
-                let constraint = format!("columns at most {most} elements apart");
-                return Err(Error::value(op, arg, constraint, self.strides[1]));
-            }
+            self.require_turnable(op, arg)?;
         }
         let chunk = 16 / self.size();
         let near = self.strides[1] as u64 <= longest;
@@ -218,6 +214,16 @@ impl Matrices {
         // One copy for all, if they are all the same.
         let matrices = if self.strides[0] == 0 { 1 } else { batch };
         Ok(Copy { matrices, rows, width: padded, parts: 1 })
+    }
+
+    /// Requires that the kernel that turns matrices can address these and their transposes.
+    pub(super) fn require_turnable(&self, op: &'static str, arg: &'static str) -> Result<()> {
+        let apart = (self.strides[1] as u64).max(self.shape[0].next_multiple_of(16));
+        if apart <= LONGEST_TURNED {
+            return Ok(());
+        }
+        let constraint = format!("rows, and columns, at most {LONGEST_TURNED} elements apart");
+        Err(Error::value(op, arg, constraint, apart))
     }
 
     /// As [`copied`](Self::copied), of rows that are two halves, each of which begins at a multiple of 16 bytes.
@@ -258,9 +264,9 @@ pub(super) fn copies_of_blocks(
     Ok([copy(0, "x_scale")?, copy(1, "w_scale")?])
 }
 
-/// The longest distance, in bytes, between the columns of a matrix that is turned: 2^31 over the columns of
-/// a square of 8 by 8 lanes' blocks, of elements of 8 bits.
-pub(super) const TURNED_BYTES: u64 = 1 << 24;
+/// The longest distance between rows of a matrix that is turned, and of its transpose, in elements: offsets
+/// within a square of 8 by 8 lanes' blocks of 16 bytes have 31 bits.
+const LONGEST_TURNED: u64 = 1 << 24;
 
 /// A copy of an operand in aligned rows: of as many matrices, or none.
 #[derive(Debug, Clone, Copy)]
@@ -647,5 +653,24 @@ mod tests {
         assert_eq!(copied(Matrices { strides: [100, 32], ..whole }, 1).matrices, 0);
         let error = x.copied("op", "x", 1, 31).unwrap_err();
         assert!(matches!(error, Error::Value { arg: "x", .. }), "{error}");
+    }
+
+    #[test]
+    fn matrices_that_are_turned_are_copied_as_far_as_offsets_reach() {
+        let ptr = AnyPtr::NULL.moved_to(4096);
+        let (shape, strides) = ([20, 3], [60, 3]);
+        let x = Matrices { ptr, dtype: DType::I8, shape, strides, order: Order::Columns };
+        let copy = x.copied("op", "x", 2, 1 << 20).unwrap();
+        assert_eq!([copy.matrices, copy.rows, copy.width], [2, 3, 32]);
+        let most = LONGEST_TURNED;
+        for (shape, stride) in [([20, 3], most), ([most, 3], 3)] {
+            let far = Matrices { shape, strides: [0, stride as i64], ..x };
+            far.require_turnable("op", "x").unwrap();
+        }
+        for (shape, stride) in [([20, 3], most + 1), ([most + 1, 3], 3)] {
+            let far = Matrices { shape, strides: [0, stride as i64], ..x };
+            let error = far.copied("op", "x", 1, u64::MAX).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "x", .. }), "{error}");
+        }
     }
 }
