@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, 1)`, w_scale `(n, 1)`; w also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, 1)`, w_scale `(n, 1)`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before |
 //! | Dtypes | x and w both i8, e4m3 or e5m2, in the flavour of the chip; scales f32; y bf16, f16 or f32 |
 //! | Numerics | sums of i8 are exact, and rounded to f32 once per 65,536 of k or share of it; those of fp8 are f32; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |

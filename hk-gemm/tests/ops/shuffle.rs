@@ -7,7 +7,7 @@ use hk_gemm::{parity, shuffle_scale, shuffle_weight};
 
 #[test]
 fn shuffle_has_parity() {
-    hk_ref::run_module("shuffle", &parity::cases(), &devices(), 1_000_000);
+    hk_ref::run_module("shuffle", &parity::cases(), &devices(), 1_100_000);
 }
 
 #[test]
