@@ -33,13 +33,11 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, Element};
 use hk_core::op::Arguments;
-use hk_core::op::stored::{SCALE_BLOCKS, SCALE_ROWS, WEIGHT_BYTES, WEIGHT_TILE};
+use hk_core::op::quant::ScaleLayout;
+use hk_core::op::stored::{SCALE_BLOCKS, SCALE_ROWS, WEIGHT_TILE};
 use hk_core::{DevicePtr, Result, Tensor, TensorSlice, kernel_args};
 
 use crate::{KERNELS, Shuffled};
-
-/// Rows of tiles of scales, as quantisation makes them.
-const PADDED_ROWS: usize = 256;
 
 /// Shapes, as they are declared.
 const WEIGHTS: &[&str] = &["n", "k"];
@@ -84,7 +82,7 @@ pub fn shuffle_weight_into<T: Element>(
     let mut args = Arguments::new("shuffle_weight");
     let stride = args.input("w", w, WEIGHTS).portable().rows()?;
     let [n, k] = args.sizes(["n", "k"])?;
-    require_whole(&args, ["n", "k"], [n, k], [WEIGHT_TILE, row_unit::<T>()])?;
+    require_whole(&args, ["n", "k"], [n, k], [WEIGHT_TILE, Shuffled::<T>::ROW_UNIT])?;
     args.define("tiles", n / WEIGHT_TILE);
     args.define("16k", WEIGHT_TILE * k);
     args.output("tiles", tiles, WEIGHT_TILES).portable().contiguous()?;
@@ -116,7 +114,7 @@ pub fn unshuffle_weight_into<T: Element>(
     let (tiles, mut args) = (tiles.tiles(), Arguments::new("unshuffle_weight"));
     args.input("tiles", tiles, WEIGHT_TILES).portable().contiguous()?;
     let [count, elements] = args.sizes(["tiles", "16k"])?;
-    let units = [1, WEIGHT_TILE * row_unit::<T>()];
+    let units = [1, WEIGHT_TILE * Shuffled::<T>::ROW_UNIT];
     require_whole(&args, ["tiles", "16k"], [count, elements], units)?;
     let [n, k] = [count * WEIGHT_TILE, elements / WEIGHT_TILE];
     args.define("n", n);
@@ -133,7 +131,7 @@ pub fn unshuffle_weight_into<T: Element>(
 /// [`Error::Stride`] if they are not evenly spaced.
 pub fn shuffle_scale(scales: &TensorSlice<E8M0>) -> Result<Shuffled<E8M0>> {
     let [rows, blocks] = sizes(scales);
-    let mut tiles = Tensor::empty(scales.stream(), &[rows.next_multiple_of(PADDED_ROWS), blocks])?;
+    let mut tiles = Tensor::empty(scales.stream(), &[padded(rows, blocks), blocks])?;
     shuffle_scale_into(scales, &mut tiles)?;
     Ok(Shuffled::new(tiles))
 }
@@ -148,7 +146,7 @@ pub fn shuffle_scale_into(scales: &TensorSlice<E8M0>, tiles: &mut TensorSlice<E8
     let stride = args.input("scales", scales, SCALES).rows()?;
     let [rows, blocks] = args.sizes(["m", "g"])?;
     require_whole(&args, ["m", "g"], [rows, blocks], [1, SCALE_BLOCKS])?;
-    let padded = rows.next_multiple_of(PADDED_ROWS);
+    let padded = padded(rows, blocks);
     args.define("tiled(m)", padded);
     args.output("tiles", tiles, SCALE_TILES).contiguous()?;
     let copy = Copy {
@@ -197,10 +195,9 @@ fn sizes<T: Element>(of: &TensorSlice<T>) -> [usize; 2] {
     of.shape().try_into().unwrap_or_default()
 }
 
-/// Elements of which rows of weights have a multiple.
-const fn row_unit<T: Element>() -> usize {
-    let unit = WEIGHT_BYTES * T::PACK / size_of::<T>();
-    if unit > 0 { unit } else { 1 }
+/// So many rows of scales in tiles, as quantisation makes them.
+fn padded(rows: usize, blocks: usize) -> usize {
+    ScaleLayout::Shuffled32x8.shape_of(&[rows], blocks)[0]
 }
 
 /// Requires multiples of so many, not 0, of sizes.

@@ -616,7 +616,7 @@ mod setup;
 mod tests;
 mod traffic;
 
-pub use held::{Held, HeldTensor, in_rows};
+pub use held::{Held, HeldScale, HeldTensor, in_rows};
 #[doc(hidden)]
 pub use hk_core::dtype::DType;
 pub use parallel::run_cases;

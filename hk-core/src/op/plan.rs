@@ -325,11 +325,11 @@ impl Plan {
         let square = 8 * 16 / from.size();
         let squares = from.shape.map(|size| size.div_ceil(square));
         let workgroups = (squares[0] * squares[1]).div_ceil(u64::from(kernel.tile().threads) / 64);
-        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
+        let [y, z] = grid_of_batch(matrices);
         let x = u32::try_from(workgroups).map_err(|_| {
             Error::value(self.op, "y", "at most 2^32 - 1 pieces of an operand", workgroups)
         })?;
-        self.then(kernel, [x, y as u32, z as u32], ProductArgs::turn(from, to, matrices));
+        self.then(kernel, [x, y, z], ProductArgs::turn(from, to, matrices));
         Ok(())
     }
 
@@ -376,9 +376,14 @@ impl Plan {
     pub(super) fn grid_of(&self, threads: u32, [matrices, pieces]: [u64; 2]) -> [u32; 3] {
         let enough = pieces.div_ceil(threads.into());
         let most = (self.compute_units() * 8).div_ceil(matrices);
-        let [y, z] = [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)];
-        [enough.clamp(1, most), y, z].map(|size| size as u32)
+        let [y, z] = grid_of_batch(matrices);
+        [enough.clamp(1, most) as u32, y, z]
     }
+}
+
+/// Two dimensions of a grid that have so many matrices: one alone is too short for every batch.
+fn grid_of_batch(matrices: u64) -> [u32; 2] {
+    [matrices.min(MAX_GRID_Y), matrices.div_ceil(MAX_GRID_Y)].map(|size| size as u32)
 }
 
 /// Partial sums of the shares of k, in f32, with rows that are aligned, too: by matrix, then by share.

@@ -23,7 +23,7 @@ pub struct Shuffled<T: Element>(Tensor<T>);
 /// Rows of a tile of weights, and bytes of each.
 pub const WEIGHT_TILE: usize = 16;
 /// Bytes of which rows of shuffled weights have a multiple.
-pub const WEIGHT_BYTES: usize = 32;
+const WEIGHT_BYTES: usize = 32;
 
 /// Rows of a tile of scales.
 pub const SCALE_ROWS: usize = 32;
@@ -35,6 +35,9 @@ const TILES: &str = "tiles";
 const ELEMENTS: &str = "16k";
 
 impl<T: Element> Shuffled<T> {
+    /// Elements of which rows of weights have a multiple.
+    pub const ROW_UNIT: usize = WEIGHT_BYTES * T::PACK / size_of::<T>();
+
     /// Takes elements that are in that order.
     pub const fn new(tiles: Tensor<T>) -> Self {
         Self(tiles)
@@ -107,7 +110,7 @@ impl<'a, T: Element> Stored<'a, T> {
         args.limit(TILES, 1..=Problem::MAX_SIZE as usize / WEIGHT_TILE)?;
         let [tiles] = args.sizes([TILES])?;
         args.define(dims[0], WEIGHT_TILE * tiles);
-        let unit = WEIGHT_BYTES * T::PACK / size_of::<T>();
+        let unit = Shuffled::<T>::ROW_UNIT;
         let constraint = format_args!("shuffled rows of a multiple of {unit} elements");
         args.require(k.is_multiple_of(unit), name, constraint, k)?;
         let shape = [WEIGHT_TILE * tiles, k / T::PACK].map(|size| size as u64);

@@ -6,7 +6,7 @@ use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real, Real16};
 use hk_core::op::quant::Fp8;
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw, Held, Setup, in_rows};
+use hk_ref::{Case, Draw, in_rows};
 
 use super::two_products::{self, Kind};
 use crate::{
@@ -25,15 +25,6 @@ impl<T: Fp8> Kind for Blockscale<T> {
         ["x_fp8", "w_fp8", "x_fp8_scale", "w_fp8_scale", "bias_fp8", "y_fp8"];
     const GROUPS: [usize; 2] = [128; 2];
     const SCALES: Draw = Draw::Scaled(-6);
-
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        (elements, shape): (Vec<f32>, [usize; 2]),
-        _: bool,
-    ) -> Held<f32> {
-        Held::rows(s.given(name, &shape, elements))
-    }
 
     fn call<U: Real16, Y: Real>(
         narrow: (&TensorSlice<T>, Stored<'_, T>),

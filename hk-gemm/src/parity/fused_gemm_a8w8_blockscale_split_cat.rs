@@ -6,7 +6,7 @@ use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, Real};
 use hk_core::op::quant::Fp8;
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, TensorSlice};
-use hk_ref::{Case, Draw, Held, Setup, in_rows};
+use hk_ref::{Case, Draw, in_rows};
 
 use super::split_cat::{self, Kind};
 use crate::{
@@ -22,15 +22,6 @@ impl<T: Fp8> Kind for Blockscale<T> {
     const MODULE: &'static str = "fused_gemm_a8w8_blockscale_split_cat";
     const GROUPS: [usize; 3] = [1, 128, 128];
     const SCALES: Draw = Draw::Scaled(-6);
-
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        (elements, shape): (Vec<f32>, [usize; 2]),
-        _: bool,
-    ) -> Held<f32> {
-        Held::rows(s.given(name, &shape, elements))
-    }
 
     fn call<U: Real, Y: Real>(
         x: &TensorSlice<T>,

@@ -4,7 +4,7 @@ use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 use hk_ref::gemm::fused_gemm_afp4wfp4_a16w16::BLOCK;
-use hk_ref::{Case, Draw, Held, Setup};
+use hk_ref::{Case, Draw};
 
 use super::two_products::{self, Kind};
 use crate::{TwoProductsOptions, TwoProductsOut, fused_gemm_afp4wfp4_a16w16_into as op_into};
@@ -21,15 +21,6 @@ impl Kind for Mx {
         ["x_fp4", "w_fp4", "x_fp4_scale", "w_fp4_scale", "bias_fp4", "y_fp4"];
     const GROUPS: [usize; 2] = [1, BLOCK];
     const SCALES: Draw = Draw::Powers(-6, 4);
-
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        elements: (Vec<E8M0>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Held<E8M0> {
-        Held::scales(s, name, (elements.0, &elements.1), is_tiled)
-    }
 
     fn call<U: Real16, Y: Real>(
         narrow: (&TensorSlice<F4x2E2M1>, Stored<'_, F4x2E2M1>),

@@ -3,7 +3,7 @@
 use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
-use hk_ref::{Case, Draw, Held, Setup};
+use hk_ref::{Case, Draw};
 
 use super::split_cat::{self, Kind};
 use crate::{GemmOptions, SplitCatOut, fused_gemm_afp4wfp4_split_cat_into};
@@ -17,15 +17,6 @@ impl Kind for Mx {
     const MODULE: &'static str = "fused_gemm_afp4wfp4_split_cat";
     const GROUPS: [usize; 3] = [1, 1, 32];
     const SCALES: Draw = Draw::Powers(-6, 4);
-
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        elements: (Vec<E8M0>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Held<E8M0> {
-        Held::scales(s, name, (elements.0, &elements.1), is_tiled)
-    }
 
     fn call<U: Real, Y: Real>(
         x: &TensorSlice<F4x2E2M1>,

@@ -6,7 +6,7 @@ use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_split_cat::{Parts, split_cat};
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::product::{Operands, Step, Term, expect};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Held, Placement, Setup, Size, in_rows};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Held, HeldScale, Placement, Setup, Size, in_rows};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
@@ -60,21 +60,13 @@ pub(super) trait Kind: 'static {
     /// Elements of x and w.
     type T: Element;
     /// Their scales.
-    type Scale: Element;
+    type Scale: HeldScale;
     /// The module.
     const MODULE: &'static str;
     /// Rows of x, of w, and k that have one scale.
     const GROUPS: [usize; 3];
     /// What scales are drawn from.
     const SCALES: Draw;
-
-    /// Scales of x or w of that name, perhaps shuffled.
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        elements: (Vec<Self::Scale>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Held<Self::Scale>;
 
     /// Calls the op.
     #[expect(clippy::too_many_arguments, reason = "as the ops")]
@@ -102,7 +94,7 @@ fn operand<K: Kind>(
     let of = Held::<K::T>::weights(s, name, (elements, [rows, k]), is_tiled).place(place);
     let groups = [rows.div_ceil(group), k.div_ceil(K::GROUPS[2])];
     let elements = s.draw(scale_name, &groups, K::SCALES);
-    let scale = K::scales(s, scale_name, (elements, groups), scales_are);
+    let scale = K::Scale::hold(s, scale_name, (elements, groups), scales_are);
     let numbers = of.numbers();
     let numbers = ArrayView2::from_shape((rows, k), &numbers).expect("a matrix of that shape");
     let scales = scale.numbers();

@@ -4,7 +4,7 @@ use hk_core::dtype::{DType, Element, Real, Real16, bf16, decode, f16};
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_a16w16::{Operands, Step, Term, dequantised, expect};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Held, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Held, HeldScale, Placement, Setup, Size};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
@@ -15,7 +15,7 @@ pub(super) trait Kind: 'static {
     /// Elements of x and w.
     type T: Element;
     /// Their scales.
-    type Scale: Element;
+    type Scale: HeldScale;
     /// The module.
     const MODULE: &'static str;
     /// The core.
@@ -26,14 +26,6 @@ pub(super) trait Kind: 'static {
     const GROUPS: [usize; 2];
     /// What scales are drawn from.
     const SCALES: Draw;
-
-    /// Scales of x or w of that name, perhaps shuffled.
-    fn scales(
-        s: &mut Setup,
-        name: &'static str,
-        elements: (Vec<Self::Scale>, [usize; 2]),
-        is_tiled: bool,
-    ) -> Held<Self::Scale>;
 
     /// Calls the op.
     fn call<U: Real16, Y: Real>(
@@ -111,7 +103,7 @@ fn case<K: Kind, U: Real16, Y: Real>(spec: Spec) -> Case {
         let groups = k.div_ceil(group_k);
         let mut scales = |name, shape: [usize; 2]| {
             let elements = s.draw(name, &shape, K::SCALES);
-            let of = K::scales(s, name, (elements, shape), spec.shuffled);
+            let of = K::Scale::hold(s, name, (elements, shape), spec.shuffled);
             let numbers = matrix(&of.numbers(), shape);
             (of, numbers)
         };

@@ -18,7 +18,7 @@ where
     let kind = Kind { module: MODULE, op: "moe_a4w4", arch: None, dtype: "e2m1*e2m1" };
     for (turn, spec) in specs.into_iter().enumerate() {
         let columns_first = turn % 4 == 1;
-        let is_tiled = spec.is_shuffled();
+        let is_tiled = spec.shuffled;
         cases.push(kind.case::<Y>(spec, move |s, spec| {
             let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
             let x = s.input::<F4x2E2M1>("x", &[rows, k], Draw::Codes).place(spec.place);

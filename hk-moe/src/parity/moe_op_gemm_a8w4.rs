@@ -34,7 +34,7 @@ fn inputs<T: A8w4Element>(
     let x_scales =
         is_mx.then(|| s.input::<E8M0>("x_scales", &[rows, blocks], Draw::Powers(-9, -4)));
     let (shape, draw) = ([experts, n, blocks], Draw::Powers(-4, 2));
-    let w_scales = if spec.is_shuffled() {
+    let w_scales = if spec.shuffled {
         let scales = s.draw("w_scales", &shape, draw);
         Held::scales(s, "w_scales", (scales, &shape), true)
     } else {

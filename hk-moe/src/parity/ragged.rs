@@ -31,6 +31,8 @@ pub(super) struct Spec {
     pub(super) place: Placement,
     /// Static scales of x, and of w.
     pub(super) statics: [bool; 2],
+    /// Has the scales of blocks of w shuffled.
+    pub(super) shuffled: bool,
 }
 
 /// GPT-OSS's.
@@ -53,6 +55,7 @@ impl Spec {
             tile: None,
             place: Placement::default(),
             statics: [false; 2],
+            shuffled: false,
         }
     }
 
@@ -430,12 +433,12 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     specs
 }
 
-/// What [`Spec::is_shuffled`] tells.
-const SHUFFLED: &str = "shuffled scales";
-
 /// Specs of matrices whose scales are shuffled.
 pub(super) fn shuffled() -> Vec<Spec> {
-    let of = |shape, block_m| Spec::new(SHUFFLED, shape, block_m);
+    let of = |shape, block_m| {
+        let spec = Spec::new("shuffled scales", shape, block_m);
+        Spec { shuffled: true, ..spec }
+    };
     let routed = Spec { gather: true, scatter: true, bias: true, ..of([21, 96, 512, 3, 5], 16) };
     vec![
         of([33, 130, 768, 3, 5], 64),
@@ -443,13 +446,6 @@ pub(super) fn shuffled() -> Vec<Spec> {
         of([70, 300, 1280, 2, 4], 32),
         routed,
     ]
-}
-
-impl Spec {
-    /// Whether the scales of matrices are shuffled.
-    pub(super) fn is_shuffled(&self) -> bool {
-        self.name == SHUFFLED
-    }
 }
 
 /// A spec for each tile configuration of a variant.

@@ -61,6 +61,39 @@ impl<T: Element> Held<T> {
     }
 }
 
+/// Elements that are scales of rows of groups, in cases.
+pub trait HeldScale: Element {
+    /// Scales of `[rows, groups]`: in tiles if they are to be, and can.
+    fn hold(
+        s: &mut Setup,
+        name: &'static str,
+        elements: (Vec<Self>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<Self>;
+}
+
+impl HeldScale for f32 {
+    fn hold(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, shape): (Vec<Self>, [usize; 2]),
+        _: bool,
+    ) -> Held<Self> {
+        Held::rows(s.given(name, &shape, elements))
+    }
+}
+
+impl HeldScale for E8M0 {
+    fn hold(
+        s: &mut Setup,
+        name: &'static str,
+        (elements, shape): (Vec<Self>, [usize; 2]),
+        is_tiled: bool,
+    ) -> Held<Self> {
+        Held::scales(s, name, (elements, &shape), is_tiled)
+    }
+}
+
 impl Held<E8M0> {
     /// Scales of `[.., rows, blocks]`. In tiles there are more rows, of NaN, which nobody is to take: as few as
     /// can be, or as many as quantisation makes.
