@@ -1,9 +1,9 @@
 // Copies rows to tiles as matrix units take them, or back. Each lane takes 16 bytes of weights, or four scales
 // of MX blocks; neighbouring lanes are neighbours in the tiles.
 #include "hk/arch/global_memory.h"
-#include "hk/block_scales.h"
 #include "hk/operand.h"
 #include "hk/order.h"
+#include "hk/scale_tiles.h"
 
 namespace hk {
 
@@ -39,15 +39,15 @@ __device__ inline void shuffle_weight(const ShuffleArgs& args) {
 // Rows of `width` scales to or from tiles of 32 rows by 8. Those of no row are 1.
 template <class Tile>
 __device__ inline void shuffle_scale(const ShuffleArgs& args) {
-  using tile = block_scale_stream;
-  constexpr u32 in_word = sizeof(u32), words = tile::tile_bytes / in_word;
+  using tile = scale_tile;
+  constexpr u32 in_word = sizeof(u32), words = tile::bytes / in_word;
   constexpr u32 one = 0x7f;
-  const u32 columns = args.width / tile::tile_blocks * words;  // words of a row of tiles
+  const u32 columns = args.width / tile::blocks * words;  // words of a row of tiles
   const u32 first = block_idx().x * Tile::threads + thread_idx().x;
   for_each_piece(first, grid_size().x, args.tiles, columns, [&](u32 tiles, u32 piece) {
     const u64 word = (u64{tiles} * columns + piece) * in_word;
-    const u32 row = tiles * tile::tile_rows + piece % 16;
-    const u32 block = piece / words * tile::tile_blocks + piece % words / 16;
+    const u32 row = tiles * tile::rows + piece % 16;
+    const u32 block = piece / words * tile::blocks + piece % words / 16;
     const auto in_rows = [&](u32 i) {
       return static_cast<i64>(row + i % 2 * 16) * args.stride + block + i / 2 * 4;
     };

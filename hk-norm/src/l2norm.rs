@@ -1,11 +1,10 @@
 //! Normalisation of rows to a Euclidean length of one, `y[i,j] = x[i,j] r[i]` with
-//! `r[i] = 1 / sqrt(sum_j x[i,j]^2 + eps)`, and its derivative
-//! `dx[i,j] = r[i] (dy[i,j] - y[i,j] sum_k dy[i,k] y[i,k])`.
+//! `r[i] = 1 / sqrt(sum_j x[i,j]^2 + eps)`. [`l2norm_bwd`](crate::l2norm_bwd) is its derivative.
 //!
 //! | | |
 //! |---|---|
 //! | Shapes | x `[.., n]` -> y `[.., n]`, rstd `[..]`; any n >= 1, rows any distance apart |
-//! | Dtypes | x bf16, f16, f32; y bf16, f16, f32, whatever x is; dx, dy as y |
+//! | Dtypes | x bf16, f16, f32; y bf16, f16, f32, whatever x is |
 //! | Numerics | f32 throughout, rounded once at the store; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | queries and keys of the gated delta rule, as Yang, Kautz and Hatamizadeh, "Gated Delta Networks" (2024), normalise them |
@@ -124,75 +123,6 @@ pub fn l2norm_into<T: Real, Y: Real>(
         width: width as u32,
         y_type: Y::CODE,
         eps,
-    };
-    // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
-    unsafe { kernel.launch(call, rows, &args) }
-}
-
-/// The derivative of a loss by `x`, from that by `y`: `y` and `rstd` are what [`l2norm_into`] stored.
-///
-/// # Errors
-/// As [`l2norm`]; [`Error::Shape`] also if `dy` has another shape than `y`, or `rstd` is not one number
-/// per row.
-pub fn l2norm_bwd<T: Real>(
-    y: &TensorSlice<T>,
-    rstd: &TensorSlice<f32>,
-    dy: &TensorSlice<T>,
-    options: &RowOptions<'_>,
-) -> Result<Tensor<T>> {
-    let mut dx = Tensor::empty(y.stream(), y.shape())?;
-    l2norm_bwd_into(y, rstd, dy, options, &mut dx)?;
-    Ok(dx)
-}
-
-kernel_args! {
-    /// Arguments of the kernel, as `kernels/l2norm.hip` declares them.
-    pub(crate) struct L2normBwdArgs {
-        pub(crate) y: AnyPtr,
-        pub(crate) dy: AnyPtr,
-        pub(crate) rstd: DevicePtr<f32>,
-        pub(crate) dx: AnyPtr,
-        pub(crate) y_stride: i64,
-        pub(crate) dy_stride: i64,
-        pub(crate) dx_stride: i64,
-        pub(crate) rows: u32,
-        pub(crate) width: u32,
-    }
-}
-
-/// As [`l2norm_bwd`], into `dx`, which may be `dy`.
-///
-/// # Errors
-/// As [`l2norm_bwd`], and for `dx` as for an output of [`l2norm_into`].
-pub fn l2norm_bwd_into<T: Real>(
-    y: &TensorSlice<T>,
-    rstd: &TensorSlice<f32>,
-    dy: &TensorSlice<T>,
-    options: &RowOptions<'_>,
-    dx: &mut TensorSlice<T>,
-) -> Result<()> {
-    let mut args = Arguments::new("l2norm_bwd");
-    let y_stride = args.input("y", y, ROWS).rows()?;
-    args.input("rstd", rstd, &[".."]).contiguous()?;
-    let dy_stride = args.input("dy", dy, ROWS).may_be("dx").rows()?;
-    let dx_stride = args.output("dx", dx, ROWS).rows()?;
-    let [rows, width] = options.check(&args)?;
-    let call = args.check()?;
-
-    let variant = format!("bwd_{}", T::DTYPE.name());
-    let stride = y_stride.max(dy_stride).max(dx_stride);
-    let core = ("l2norm", &*variant);
-    let kernel = options.kernel(&call, &KERNELS, core, width, stride)?;
-    let args = L2normBwdArgs {
-        y: y.ptr().any(),
-        dy: dy.ptr().any(),
-        rstd: rstd.ptr(),
-        dx: dx.ptr().any(),
-        y_stride,
-        dy_stride,
-        dx_stride,
-        rows: rows as u32,
-        width: width as u32,
     };
     // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
     unsafe { kernel.launch(call, rows, &args) }

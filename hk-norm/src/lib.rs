@@ -22,6 +22,7 @@ pub mod embedding;
 pub mod fused_add_rmsnorm_pad;
 pub mod fused_mul_add;
 pub mod l2norm;
+pub mod l2norm_bwd;
 pub mod layernorm;
 pub mod mean_pool;
 #[cfg(feature = "parity")]
@@ -45,7 +46,8 @@ pub use fused_add_rmsnorm_pad::{
     fused_add_rmsnorm_pad_into, rmsnorm_pad, rmsnorm_pad_into,
 };
 pub use fused_mul_add::{Operand, fused_mul_add, fused_mul_add_inplace, fused_mul_add_into};
-pub use l2norm::{L2normOut, l2norm, l2norm_bwd, l2norm_bwd_into, l2norm_inplace, l2norm_into};
+pub use l2norm::{L2normOut, l2norm, l2norm_inplace, l2norm_into};
+pub use l2norm_bwd::{l2norm_bwd, l2norm_bwd_into};
 pub use layernorm::{
     FusedAddLayernorm, FusedAddLayernormOut, LayernormOut, fused_add_layernorm,
     fused_add_layernorm_inplace, fused_add_layernorm_into, layernorm, layernorm_inplace,

@@ -7,6 +7,7 @@ mod embedding;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
 mod l2norm;
+mod l2norm_bwd;
 mod layernorm;
 mod mean_pool;
 mod rmsnorm;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(fused_add_rmsnorm_pad::cases());
     cases.extend(fused_mul_add::cases());
     cases.extend(l2norm::cases());
+    cases.extend(l2norm_bwd::cases());
     cases.extend(softmax::cases());
     cases.extend(activation::cases());
     cases.extend(act_mul_quant::cases());
@@ -39,6 +41,12 @@ pub fn cases() -> Vec<Case> {
     cases.extend(embedding::cases());
     cases.extend(mean_pool::cases());
     cases
+}
+
+/// A number above one of bf16 by a half of the distance to the next, or by a little less or more.
+fn between(i: usize) -> f64 {
+    let parts = [0.5, 0.5 - 2f64.powi(-12), 0.5 + 2f64.powi(-12), 0.25];
+    1.0 + ((i / 4 % 100) as f64 + parts[i % 4]) / 128.0
 }
 
 /// The kernels that were built into this crate.

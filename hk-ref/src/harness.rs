@@ -109,6 +109,7 @@ pub struct Case {
 /// A case on a device: its inputs are uploaded, its reference is computed.
 pub struct Prepared {
     tensors: Vec<Rc<RefCell<dyn Tested>>>,
+    numbers: Vec<Number>,
     launch: Box<dyn FnMut() -> Result<()>>,
     limits: Limits,
     /// The op's, as it declares them.
@@ -623,5 +624,5 @@ pub use parallel::run_cases;
 pub use rejections::run_rejections;
 pub use rows::{RowCase, Types};
 pub use scales::Scales;
-pub use setup::{Arg, Setup};
+pub use setup::{Arg, NOT_POSITIVE, NOT_ZERO_OR_MORE, Number, Setup};
 pub use traffic::{BYTES_AT_ONCE, HELD, Moved, Traffic, few_workgroups};

@@ -39,6 +39,7 @@ pub use expected::{Expected, Statistics, Steps, unit_roundoff};
 pub use guarded::{Edge, Guarded, Placement};
 #[cfg(feature = "harness")]
 pub use harness::{
-    Arg, Case, CaseInfo, Held, HeldScale, HeldTensor, Look, Prepared, REALS, Report, RowCase,
-    Setup, Size, Types, devices, devices_of, in_rows, run_cases, run_module, run_rejections,
+    Arg, Case, CaseInfo, Held, HeldScale, HeldTensor, Look, NOT_POSITIVE, NOT_ZERO_OR_MORE, Number,
+    Prepared, REALS, Report, RowCase, Setup, Size, Types, devices, devices_of, in_rows, run_cases,
+    run_module, run_rejections,
 };

@@ -361,7 +361,8 @@ impl Memory {
             return Err(out_of_memory);
         }
         // A host that does not promise memory that is never touched has none to spare.
-        let carries = (kind == RegionKind::Device).then(|| Backing::with_carry(mapped)).flatten();
+        let may_carry = matches!(kind, RegionKind::Device | RegionKind::Runtime);
+        let carries = may_carry.then(|| Backing::with_carry(mapped)).flatten();
         let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
         let base = backing.base;
         if charged {

@@ -5,7 +5,7 @@ use hk_core::dtype::{DType, Real, decode};
 use hk_ref::attn::fused_kv_cache::{Cache, Layout};
 use hk_ref::attn::fused_qkv_split_qk_rope::norm;
 use hk_ref::attn::rope::{NORM, Rotated};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, REALS, Setup, Size, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, NOT_POSITIVE, Placement, REALS, Setup, Size, real};
 
 use super::angles::{Numbers, Turns, size_of_rows, tables};
 use super::fused_kv_cache::{Slots, cached, caches, dtype_for};
@@ -178,6 +178,7 @@ fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Sp
     };
     let (q, k, v) = (add("q", of_q, qh), add("k", of_k, kh), add("v", of_v, kh));
     let gate = of.gate.map(|_| add("gate", copy(&heads[3]), qh));
+    let eps = s.number("eps", eps, NOT_POSITIVE);
     s.call(move || {
         let [k_scale, v_scale] = [&k_scale, &v_scale].map(|scale| scale.as_ref().map(Arg::get));
         let rows = spec.workgroups.into_iter().fold(RowOptions::default(), RowOptions::workgroups);
@@ -185,7 +186,7 @@ fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Sp
         let cache = cache.rope(spec.turns.options().rows(rows));
         let cache = k_scale.iter().fold(cache, |cache, scale| cache.k_scale(scale));
         let cache = v_scale.iter().fold(cache, |cache, scale| cache.v_scale(scale));
-        let options = QkNormOptions::default().eps(eps).weight_offset(of.weight_offset);
+        let options = QkNormOptions::default().eps(eps.get()).weight_offset(of.weight_offset);
         let options = of.gate.into_iter().fold(options.cache(cache), QkNormOptions::gate);
         let (q_weight, k_weight) = (q_weight.get(), k_weight.get());
         let weights = QkWeights { q: &*q_weight, k: &*k_weight };

@@ -4,14 +4,15 @@
 
 #include "hk/memory.h"
 #include "hk/mixed.h"
+#include "hk/scale_tiles.h"
 
 namespace hk {
 
 // k of a block.
 inline constexpr u32 block_depth = 32;
 
-// An operand's scales for a workgroup. Those of a row follow each other; or, if they are in tiles, those of 32
-// rows and 8 blocks are together: `byte_in_tile` tells in which order.
+// An operand's scales for a workgroup. Those of a row follow each other; or, if they are `tiled`, those of a
+// `scale_tile`.
 struct block_scale_stream {
   const u8* matrix;
   i64 stride;       // from row to row, in tiles on average
@@ -19,17 +20,11 @@ struct block_scale_stream {
   u32 begin, end;   // the share's first block, and where all end
   bool tiled;
 
-  static constexpr u32 tile_rows = 32, tile_blocks = 8, tile_bytes = tile_rows * tile_blocks;
-
-  // The four scales of a word are those of two rows and of two blocks.
-  __device__ static u32 byte_in_tile(u32 row, u32 block) {
-    return block % 4 * 64 + row % 16 * 4 + block / 4 * 2 + row / 16;
-  }
   // Those of the workgroup's rows. Tiles begin with an earlier row, perhaps.
   __device__ const u8* first() const {
-    return matrix + i64{tiled ? row / tile_rows * tile_rows : row} * stride;
+    return matrix + i64{tiled ? row / scale_tile::rows * scale_tile::rows : row} * stride;
   }
-  __device__ u32 row_in_tile() const { return tiled ? row % tile_rows : 0; }
+  __device__ u32 row_in_tile() const { return tiled ? row % scale_tile::rows : 0; }
 };
 
 struct block_scale_streams {
@@ -62,15 +57,15 @@ struct block_scales {
     static_for<Fragments>([&](auto f) {
       const u32 row = first_row + Map::base_row(f) + Map::lane_row(lane_id() % Map::dim);
       const u32 in_tiles = begin + row;
-      const u32 tile = in_tiles / of.tile_rows * of.tile_rows * stride;
+      const u32 tile = in_tiles / scale_tile::rows * scale_tile::rows * stride;
       // A pair of words is aligned as such.
-      const u32 word = of.byte_in_tile(in_tiles % 16, block) / sizeof(words) * sizeof(words);
+      const u32 word = scale_tile::byte_of(in_tiles % 16, block) / sizeof(words) * sizeof(words);
       offset[f] = row >= left ? out_of_range : of.tiled ? tile + word : row * stride;
     });
     static_for<kinds>([&](auto f) {
       const u32 row = begin + first_row + Map::base_row(f) + Map::lane_row(lane_id() % Map::dim);
       static_for<2>([&](auto s) {
-        const u32 byte = of.byte_in_tile(row % of.tile_rows, block + s * 4) % sizeof(words);
+        const u32 byte = scale_tile::byte_of(row, block + s * 4) % sizeof(words);
         pick[s][f] = zeros_but_lowest | (of.tiled ? byte : s * 4 + block);
       });
     });
@@ -80,10 +75,10 @@ struct block_scales {
   __device__ void load(u32 k) {
     const u32 block = of.begin + k / block_depth;
     // From one pair of slices, which is as long as a tile, to the next.
-    const u32 step = of.tiled ? of.tile_bytes : of.tile_blocks;
-    const u8* from = first + block / of.tile_blocks * step;
+    const u32 step = of.tiled ? scale_tile::bytes : scale_tile::blocks;
+    const u8* from = first + block / scale_tile::blocks * step;
     static_for<pairs>([&](auto p) {
-      const bool exists = block + p * of.tile_blocks < of.end;
+      const bool exists = block + p * scale_tile::blocks < of.end;
       const buffer pair(from + p * step, exists ? out_of_range : 0);
       static_for<Fragments>([&](auto f) { next[p][f] = pair.load_64(offset[f]); });
     });

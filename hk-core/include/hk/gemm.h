@@ -8,10 +8,12 @@
 // the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule.
 //
 // The tiles of one product are taken in an unusual order: the last one first, because it may be
-// partial along k. Then every other tile is whole, and the loops have no tails; tiles past the end
-// are loaded through an empty buffer, which brings zeros and costs no traffic.
+// partial along k. Then every other tile is whole; tiles past the end are loaded through an empty buffer,
+// which brings zeros and costs no traffic.
 #pragma once
 
+#include "hk/arch/moving_range.h"
+#include "hk/arch/tie.h"
 #include "hk/block_scales.h"
 #include "hk/operand.h"
 
@@ -19,23 +21,10 @@ namespace hk {
 
 // One operand's tiles along k.
 struct tile_stream {
-  const char* first;
-  u32 first_bytes;
+  buffer first;  // the tile that is taken first
   u32 first_depth;
-  const char* next;
+  arch::moving_range next;  // the others
   u32 step;
-  u32 bytes;
-  i32 left;
-
-  // The tile that is taken first.
-  __device__ buffer head() const { return buffer(first, first_bytes); }
-  // The next one, or an empty buffer after the last.
-  __device__ buffer take() {
-    const buffer tile(next, left > 0 ? bytes : 0);
-    next += step;
-    --left;
-    return tile;
-  }
 };
 
 // Rows of x that follow each other. Others are gathered: what takes the place of this tells of each row of
@@ -60,13 +49,7 @@ __device__ inline tile_stream stream_of(const void* matrix, u32 stride, u32 row,
     return Gathered ? Operand::bytes_of(stride, rows, depth)
                     : Operand::tile_bytes(stride, rows, depth, tiled);
   };
-  return {base + u64{last} * step,
-          bytes(limit),
-          limit,
-          base,
-          step,
-          bytes(depth / unit),
-          static_cast<i32>(last)};
+  return {{base + u64{last} * step, bytes(limit)}, limit, {base, bytes(depth / unit)}, step};
 }
 
 // The streams of w's parts, if these are matrices of their own, or that of all.
@@ -74,26 +57,18 @@ template <int Matrices>
 struct tile_streams {
   tile_stream of[Matrices];
 
+  // A part of the tile that is taken first.
+  __device__ const buffer& first(int part) const { return of[part % Matrices].first; }
   __device__ u32 first_depth() const { return of[0].first_depth; }
 
-  struct tiles {
-    buffer of[Matrices];
-    // That of a part.
-    __device__ const buffer& operator[](int part) const { return of[part % Matrices]; }
-  };
-  __device__ tiles head() const {
-    if constexpr (Matrices == 1) {
-      return {of[0].head()};
-    } else {
-      return {of[0].head(), of[1].head()};
-    }
+  // A part of the next tile.
+  __device__ buffer next(int part) const { return of[part % Matrices].next.here(); }
+  // There is none unless that holds, and then none behind it.
+  __device__ void has_next(bool exists) {
+    for (auto& stream : of) stream.next.keep_if(exists);
   }
-  __device__ tiles take() {
-    if constexpr (Matrices == 1) {
-      return {of[0].take()};
-    } else {
-      return {of[0].take(), of[1].take()};
-    }
+  __device__ void advance() {
+    for (auto& stream : of) stream.next.move(stream.step);
   }
 };
 
@@ -314,16 +289,27 @@ struct gemm_block {
 
   template <int Part, class Operand, class Tiles>
   __device__ static __attribute__((always_inline)) void load_part(Operand& operand,
-                                                                  const Tiles& tiles, u32 slot,
-                                                                  u32 limit = BK) {
+                                                                  const Tiles& tiles, u32 slot) {
     static_for<Operand::loads>(
-        [&](auto i) { operand.template load<Part, i>(tiles[Part], slot, limit); });
+        [&](auto i) { operand.template load<Part, i>(tiles.next(Part), slot); });
   }
   template <class Operand, class Tiles>
   __device__ static __attribute__((always_inline)) void load_all(Operand& operand,
-                                                                 const Tiles& tiles, u32 slot,
-                                                                 u32 limit = BK) {
-    static_for<Operand::parts>([&](auto p) { load_part<p>(operand, tiles, slot, limit); });
+                                                                 const Tiles& tiles, u32 slot) {
+    static_for<Operand::parts>([&](auto p) { load_part<p>(operand, tiles, slot); });
+  }
+  // The tile that is taken first, to slot 0.
+  template <int Part, class Operand, class Tiles>
+  __device__ static __attribute__((always_inline)) void load_first_part(Operand& operand,
+                                                                        const Tiles& tiles) {
+    static_for<Operand::loads>([&](auto i) {
+      operand.template load<Part, i>(tiles.first(Part), 0, tiles.first_depth());
+    });
+  }
+  template <class Operand, class Tiles>
+  __device__ static __attribute__((always_inline)) void load_first(Operand& operand,
+                                                                   const Tiles& tiles) {
+    static_for<Operand::parts>([&](auto p) { load_first_part<p>(operand, tiles); });
   }
   template <class Operand>
   __device__ static __attribute__((always_inline)) void write_all(Operand& operand, u32 slot) {
@@ -337,7 +323,8 @@ struct gemm_block {
   // Every wave runs alike. While it multiplies one slice of k, the fragments of the next are on
   // their way from LDS. In the last slice of a tile, the next tile must be in LDS, and loads into
   // the slot that has become free are started; memory operations are spread between the matrix
-  // operations. Staged tiles are written to LDS in the first half of that last slice.
+  // operations. Staged tiles are written to LDS in the first half of that last slice. The last slice
+  // of all is multiplied behind the loop, where there is no next tile.
   template <class Rows>
   __device__ void interleave(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
                              w_streams& w_tiles, i32 steps, const group_scales& scales,
@@ -347,14 +334,16 @@ struct gemm_block {
     constexpr int writes = direct ? 0 : x_operand::all_pieces + w_operand::all_pieces;
     constexpr int reads = fm + w_parts * fn;
     constexpr int products = fm * w_parts * fn;
+    // Tiles that are taken before the first is multiplied, beside it.
+    constexpr int ahead = direct ? stages - 1 : 1;
     fragments<1> sets[2];
 
-    const auto load = [&](auto i, const auto& x_tile, const auto& w_tile, u32 slot) {
+    const auto load = [&](auto i, u32 slot) {
       if constexpr (i < x_operand::loads) {
-        x.template load<0, i>(x_tile[0], slot);
+        x.template load<0, i>(x_tiles.next(0), slot);
       } else {
         constexpr int j = i - x_operand::loads, part = j / w_operand::loads;
-        w.template load<part, j % w_operand::loads>(w_tile[part], slot);
+        w.template load<part, j % w_operand::loads>(w_tiles.next(part), slot);
       }
     };
     const auto write = [&](auto i, u32 slot) {
@@ -417,80 +406,103 @@ struct gemm_block {
         }
       }
     };
+    // What a slice ends with: its sums may be those of a group.
+    const auto end_slice = [&](auto s) {
+      if constexpr (by_slices && (s + 1) % max(C::FOLD, 1) == 0) {
+        factors.template fold<s / C::FOLD>(sum, group);
+      }
+    };
     // Which tile a step multiplies: the last one first.
     i32 tile = steps - 1;
     x_blocks.load(tile * BK);
     w_blocks.load(tile * BK);
+    // How many are to be taken yet: less than none if empty ones were.
+    i32 left = steps - 1;
+    const auto begin_loads = [&] {
+      x_tiles.has_next(left > 0);
+      w_tiles.has_next(left > 0);
+    };
+    const auto end_loads = [&] {
+      x_tiles.advance();
+      w_tiles.advance();
+      --left;
+    };
 
-    load_all(x, x_tiles.head(), 0, x_tiles.first_depth());
-    load_all(w, w_tiles.head(), 0, w_tiles.first_depth());
+    load_first(x, x_tiles);
+    load_first(w, w_tiles);
+    if constexpr (!direct) static_for<writes>([&](auto i) { write(i, 0); });
+    static_for<ahead>([&](auto i) {
+      begin_loads();
+      load_all(x, x_tiles, direct ? i + 1 : 0);
+      load_all(w, w_tiles, direct ? i + 1 : 0);
+      end_loads();
+    });
     if constexpr (direct) {
-      static_for<stages - 1>([&](auto i) {
-        load_all(x, x_tiles.take(), i + 1);
-        load_all(w, w_tiles.take(), i + 1);
-      });
-      wait_global<(stages - 1) * loads>();
+      wait_global<ahead * loads>();
       meet();
     } else {
-      static_for<writes>([&](auto i) { write(i, 0); });
-      load_all(x, x_tiles.take(), 0);
-      load_all(w, w_tiles.take(), 0);
       meet_with_lds();
     }
     static_for<reads>([&](auto i) { read(sets[0], i, constant<0>{}, 0); });
     arch::lds_wait();
     sets[0].tie();
 
-    for_each_step(steps, [&](auto slot, auto last) __attribute__((always_inline)) {
-      constexpr u32 next_slot = (slot + 1) % stages;
-      // Of the last steps, those that no tile is left for do not load. Then fewer are under way.
-      constexpr bool brings = last == 0 || (!direct && last <= stages - 3);
-      constexpr int under_way = (stages - 2 - max(last - 1, 0)) * loads;
+    // A step but for its last slice.
+    const auto begin_step = [&](auto slot) __attribute__((always_inline)) {
       factors.load(scales, tile * BK, rows);
       tile = tile == steps - 1 ? 0 : tile + 1;
       x_blocks.take_and_load(tile * BK);
       w_blocks.take_and_load(tile * BK);
-      static_for<slices>([&](auto s) {
-        fragments<1>& now = sets[s % 2];
+      static_for<slices - 1>([&](auto s) {
         fragments<1>& next = sets[1 - s % 2];
-        if constexpr (s < slices - 1) {
-          spread_over<products, reads>(
-              [&](auto i) { product(now, i, s); },
-              [&](auto i) { read(next, i, constant<s + 1>{}, slot); });
-        } else {
-          constexpr int early = direct ? 0 : products / 2;
-          if constexpr (direct) {
-            wait_global<under_way>();
-            meet();
-          } else {
-            if constexpr (stages == 1) meet_with_lds();
-            spread_over<early, writes>([&](auto i) { product(now, i, s); },
-                                       [&](auto i) { write(i, next_slot); });
-            meet_with_lds();
-          }
-          const auto multiply = [&](auto i) { product(now, constant<early + i>{}, s); };
-          const auto read_next = [&](auto i) { read(next, i, constant<0>{}, next_slot); };
-          if constexpr (brings) {
-            const auto x_tile = x_tiles.take();
-            const auto w_tile = w_tiles.take();
-            spread_over<products - early, reads + loads>(multiply, [&](auto i) {
-              if constexpr (i < reads) {
-                read_next(i);
-              } else {
-                load(constant<i - reads>{}, x_tile, w_tile, slot);
-              }
-            });
-          } else {
-            spread_over<products - early, reads>(multiply, read_next);
-          }
-        }
+        spread_over<products, reads>(
+            [&](auto i) { product(sets[s % 2], i, s); },
+            [&](auto i) { read(next, i, constant<s + 1>{}, slot); });
         arch::lds_wait();
         next.tie();
-        if constexpr (by_slices && (s + 1) % max(C::FOLD, 1) == 0) {
-          factors.template fold<s / C::FOLD>(sum, group);
-        }
+        end_slice(s);
       });
-    });
+    };
+    constexpr constant<slices - 1> last_slice;
+    begin_step(constant<0>{});
+    // The last step of all has no other behind it. Where the scales of the next are under way in registers, it
+    // must not leave a round in the middle: they would have to be moved to others.
+    constexpr bool in_rounds = stages > 1 && (folds || !types::as_read);
+    const i32 more = left + ahead;
+    if (more > 0) {
+      for_each_slot<in_rounds>(more, [&](auto slot) __attribute__((always_inline)) {
+        constexpr u32 next_slot = (slot + 1) % stages;
+        constexpr int early = direct ? 0 : products / 2;
+        if constexpr (direct) {
+          wait_global<(stages - 2) * loads>();
+          meet();
+        } else {
+          if constexpr (stages == 1) meet_with_lds();
+          spread_over<early, writes>([&](auto i) { product(sets[1], i, last_slice); },
+                                     [&](auto i) { write(i, next_slot); });
+          meet_with_lds();
+        }
+        begin_loads();
+        spread_over<products - early, reads + loads>(
+            [&](auto i) { product(sets[1], constant<early + i>{}, last_slice); },
+            [&](auto i) {
+              if constexpr (i < reads) {
+                read(sets[0], i, constant<0>{}, next_slot);
+              } else {
+                load(constant<i - reads>{}, slot);
+              }
+            });
+        end_loads();
+        arch::lds_wait();
+        sets[0].tie();
+        end_slice(last_slice);
+        begin_step(constant<next_slot>{});
+        return left <= -ahead;
+      });
+    }
+    static_for<products>([&](auto i) { product(sets[1], i, last_slice); });
+    end_slice(last_slice);
+    tie_sums();
     finish();
   }
 
@@ -560,16 +572,31 @@ struct gemm_block {
     }
   };
 
-  // Calls `step` with the slot of each step as a constant: addresses in LDS then are immediates. At
-  // the end of the product up to stages - 1 steps remain, which are told their number, from 1.
-  template <class Step>
-  __device__ static __attribute__((always_inline)) void for_each_step(i32 steps, Step step) {
-    for (; steps >= stages; steps -= stages) {
-      static_for<stages>([&](auto slot) { step(slot, constant<0>{}); });
+  // Calls `step` so many times, at least once, with the slots by turns, as constants: addresses in LDS then are
+  // immediates. It returns whether that was the last time, which is then any of a round, unless it is to
+  // be `InRounds` of all, and some more.
+  template <bool InRounds, class Step>
+  __device__ static __attribute__((always_inline)) void for_each_slot(i32 times, Step step) {
+    if constexpr (InRounds) {
+      for (; times >= stages; times -= stages) static_for<stages>(step);
+      static_for<stages - 1>([&](auto slot) __attribute__((always_inline)) {
+        if (slot < times) step(slot);
+      });
+    } else {
+      while (!any_slot(step, typename make_sequence<stages>::type{})) {
+      }
     }
-    static_for<stages - 1>([&](auto slot) {
-      if (slot < steps) step(slot, constant<slot + 1>{});
-    });
+  }
+  template <class Step, int... Slot>
+  __device__ static __attribute__((always_inline)) bool any_slot(Step step, sequence<Slot...>) {
+    return (step(constant<Slot>{}) || ...);
+  }
+
+  // All products are made before what comes next.
+  __device__ void tie_sums() {
+    for (auto& row : sum) {
+      for (auto& fragment : row) arch::tie(fragment);
+    }
   }
 
   // No load may write to LDS once it could belong to another workgroup.
@@ -651,50 +678,70 @@ struct gemm_block {
     constexpr constant<0> part0;
     constexpr constant<1> part1;
 
-    auto x_tile = x_tiles.head();
-    auto w_tile = w_tiles.head();
-    load_part<0>(x, x_tile, 0, x_tiles.first_depth());
-    load_part<0>(w, w_tile, 0, w_tiles.first_depth());
-    load_part<1>(w, w_tile, 0, w_tiles.first_depth());
-    load_part<1>(x, x_tile, 0, x_tiles.first_depth());
-    x_tile = x_tiles.take();
-    w_tile = w_tiles.take();
-    load_part<0>(x, x_tile, 1);
-    load_part<0>(w, w_tile, 1);
+    // How many tiles are to be taken yet.
+    i32 left = steps - 1;
+    load_first_part<0>(x, x_tiles);
+    load_first_part<0>(w, w_tiles);
+    load_first_part<1>(w, w_tiles);
+    load_first_part<1>(x, x_tiles);
+    x_tiles.has_next(left > 0);
+    w_tiles.has_next(left > 0);
+    load_part<0>(x, x_tiles, 1);
+    load_part<0>(w, w_tiles, 1);
     wait_global<under_way>();
     meet();
     stagger<1>();
 
-    for_each_step(steps, [&](auto slot, auto) __attribute__((always_inline)) {
+    const auto step = [&](auto slot, auto is_last) __attribute__((always_inline)) {
       read_x(part0, slot);
       read_w(part0, slot);
-      load_part<1>(w, w_tile, 1 - slot);
-      wait_global<under_way>();
+      if constexpr (is_last) {
+        wait_global<0>();
+      } else {
+        load_part<1>(w, w_tiles, 1 - slot);
+        wait_global<under_way>();
+      }
       meet();
       multiply(part0, part0);
       meet();
 
       read_w(part1, slot);
-      load_part<1>(x, x_tile, 1 - slot);
-      wait_global<under_way>();
+      if constexpr (!is_last) {
+        load_part<1>(x, x_tiles, 1 - slot);
+        wait_global<under_way>();
+      }
       meet();
       multiply(part0, part1);
       meet();
 
       read_x(part1, slot);
-      x_tile = x_tiles.take();
-      load_part<0>(x, x_tile, slot);
+      if constexpr (!is_last) {
+        --left;
+        x_tiles.advance();
+        x_tiles.has_next(left > 0);
+        load_part<0>(x, x_tiles, slot);
+      }
       meet();
       multiply(part1, part1);
       meet();
 
-      w_tile = w_tiles.take();
-      load_part<0>(w, w_tile, slot);
-      wait_global<under_way>();
+      if constexpr (!is_last) {
+        w_tiles.advance();
+        w_tiles.has_next(left > 0);
+        load_part<0>(w, w_tiles, slot);
+        wait_global<under_way>();
+      }
       meet();
       multiply(part1, part0);
       meet();
-    });
+    };
+    // Both slots by turns: addresses in LDS then are immediates. Of an odd number of steps, the last loads
+    // nothing.
+    while (left > 0) {
+      step(constant<0>{}, constant<false>{});
+      step(constant<1>{}, constant<false>{});
+    }
+    if (left == 0) step(constant<0>{}, constant<true>{});
     stagger<0>();
     finish();
   }
@@ -730,18 +777,26 @@ struct gemm_block {
         });
       });
     };
-    load_all(x, x_tiles.head(), 0, x_tiles.first_depth());
-    load_all(w, w_tiles.head(), 0, w_tiles.first_depth());
+    load_first(x, x_tiles);
+    load_first(w, w_tiles);
     write_all(x, 0);
     write_all(w, 0);
     meet_with_lds();
     stagger<1>();
 
-    for (i32 step = 0; step < steps; ++step) {
+    // How many tiles are to be taken yet.
+    i32 left = steps - 1;
+    // A step but for its last slice.
+    const auto begin_step = [&]() __attribute__((always_inline)) {
       read(constant<0>{});
       read(constant<1>{});
-      load_all(x, x_tiles.take(), 0);
-      load_all(w, w_tiles.take(), 0);
+      x_tiles.has_next(left > 0);
+      w_tiles.has_next(left > 0);
+      load_all(x, x_tiles, 0);
+      load_all(w, w_tiles, 0);
+      x_tiles.advance();
+      w_tiles.advance();
+      --left;
       meet_with_lds();
       multiply(constant<0>{}, constant<2>{});
       meet_with_lds();
@@ -751,13 +806,18 @@ struct gemm_block {
       meet_with_lds();
       multiply(constant<2>{}, constant<1>{});
       meet_with_lds();
-
+    };
+    begin_step();
+    while (left >= 0) {
       write_all(x, 0);
       write_all(w, 0);
       meet_with_lds();
       multiply(constant<3>{}, constant<1>{});
       meet_with_lds();
+      begin_step();
     }
+    multiply(constant<3>{}, constant<1>{});
+    tie_sums();
     stagger<0>();
   }
 };

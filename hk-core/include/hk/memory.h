@@ -18,6 +18,7 @@ __device__ inline lds_pointer lds_start(char (&array)[N]) {
 // A range of global memory, the same for all lanes of the wave. Its size must be below 2^31.
 struct buffer : arch::checked_range {
   using checked_range::checked_range;
+  __device__ buffer(arch::checked_range range) : checked_range(range) {}
 
   // Loads as much per lane as can go without registers into LDS at `lds`, which is the same for all
   // lanes; the lanes' data lie side by side. Complete when wait_global says so.

@@ -207,6 +207,11 @@ struct operand {
     if constexpr (of_bytes) return u64{row} * stride + byte_rows{stride, tiled}.along(k);
     return (along_k ? u64{row} * stride + k : u64{k} * stride + row) * element;
   }
+  // Bytes from where a tile begins to a place in it.
+  __device__ static u32 offset_of(place at, u32 stride, bool tiled) {
+    if constexpr (of_bytes) return byte_rows{stride, tiled}.offset(at.row, at.k);
+    return (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
+  }
   // Size of the buffer that holds `rows` x `depth` elements of a tile, neither of them 0. What is
   // contiguous is whole chunks in memory, filled up with zeros if need be. Elements of other rows
   // or columns may lie in between; they do no harm, because a row past the end of the matrix only
@@ -244,9 +249,8 @@ struct operand {
     static_for<pieces>([&](auto i) {
       const u32 q = i * Threads + thread;
       const place at = source_place(q);
-      u32 offset = (along_k ? at.row * stride + at.k : at.k * stride + at.row) * element;
-      if constexpr (of_bytes) offset = byte_rows{stride, tiled}.offset(at.row, at.k);
-      source[i] = ragged && (at.row >= part_rows || at.k >= Depth) ? out_of_range : offset;
+      const bool outside = ragged && (at.row >= part_rows || at.k >= Depth);
+      source[i] = outside ? out_of_range : offset_of(at, stride, tiled);
       if constexpr (write_transposes) writer[i] = block_address(q);
     });
   }

@@ -364,16 +364,19 @@ __device__ __attribute__((always_inline)) inline void multiply_part(gemm_block<T
     return stream_of<typename Block::w_operand>(first, args.w_stride, column, args.n - column,
                                                 k_begin, k_end, steps, Tile::BK, args.w_tiled != 0);
   };
-  typename Block::w_streams w_tiles;
-  w_tiles.of[0] = w_stream(w);
-  if constexpr (Block::gated) w_tiles.of[1] = w_stream(w + args.w_half);
-
+  const auto w_tiles = [&]() -> typename Block::w_streams {
+    if constexpr (Block::gated) {
+      return {{w_stream(w), w_stream(w + args.w_half)}};
+    } else {
+      return {{w_stream(w)}};
+    }
+  };
   const u32 first = gathered ? 0 : row, left = gathered ? args.m : rows - row;
   const tile_stream x_tiles = stream_of<typename Block::x_operand, gathered>(
       x, args.x_stride, first, left, k_begin, k_end, steps, Tile::BK);
   group_scales scales = detail::scales_of(args, part);
   if constexpr (gathered) scales.x -= row * args.x_scale_row;
-  block.multiply(lds, args.x_stride, args.w_stride, {{x_tiles}}, w_tiles, steps, scales,
+  block.multiply(lds, args.x_stride, args.w_stride, {{x_tiles}}, w_tiles(), steps, scales,
                  detail::blocks_of(args, part), of_rows, args.w_tiled != 0);
 }
 

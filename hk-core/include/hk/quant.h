@@ -291,11 +291,4 @@ __device__ inline vec<u32, Format::bits / 4> mx_encode(vec<f32, 8> x, u32 byte) 
   return byte == 255 ? vec<u32, Format::bits / 4>(0) : codes;
 }
 
-// Where the scale of block `column` of a row is, in bytes, in the order that scaled matrix products
-// read: tiles of 32 rows and 8 blocks. `columns` is a multiple of 8.
-__device__ inline i64 shuffled_scale(u32 row, u32 column, u32 columns) {
-  const u32 in_tile = column % 4 * 64 + row % 16 * 4 + column % 8 / 4 * 2 + row % 32 / 16;
-  return static_cast<i64>(row / 32) * 32 * columns + static_cast<i64>(column / 8) * 256 + in_tile;
-}
-
 }  // namespace hk

@@ -4,6 +4,7 @@
 
 #include "hk/quant.h"
 #include "hk/rows.h"
+#include "hk/scale_tiles.h"
 
 namespace hk {
 

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, bf16};
 use hk_core::{Result, TensorSlice};
 use hk_ref::gdr::reductions::{err_ratio, l2_normalize, largest};
-use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
+use hk_ref::{Case, CaseInfo, Draw, Expected, NOT_ZERO_OR_MORE, Placement, Setup, Size};
 
 use crate::reductions::*;
 
@@ -204,7 +204,8 @@ fn normalizations(cases: &mut Vec<Case>) {
             let slack = vec![1e-7; out.len()];
             let out = Expected::relative(out, 5e-7).plus(slack);
             let out = s.output::<f32>("out", &[rows, width], out);
-            s.call(move || l2_normalize_into(&x.get(), eps, &mut out.get()));
+            let eps = s.number("eps", eps, NOT_ZERO_OR_MORE);
+            s.call(move || l2_normalize_into(&x.get(), eps.get(), &mut out.get()));
         };
         let case = Case::new(info, set_up).place(place).in_place(in_place);
         cases.push(case.writes_once());

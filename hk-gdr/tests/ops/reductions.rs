@@ -17,7 +17,7 @@ fn gdr_utils_has_parity() {
 }
 
 #[test]
-fn gdr_utils_rejects_wrong_tensors() {
+fn gdr_utils_rejects_wrong_tensors_and_numbers() {
     hk_ref::run_rejections("gdr_utils", &parity::cases(), &devices());
 }
 
@@ -35,16 +35,9 @@ fn nothing_has_a_sum_but_no_maximum_and_no_error() {
 }
 
 #[test]
-fn l2_normalize_rejects_wrong_eps_and_empty_rows_and_leaves_its_output() {
+fn l2_normalize_rejects_empty_rows() {
     for device in devices() {
-        let stream = device.default_stream();
-        let x = Tensor::filled(&stream, &[2, 3], 1.0f32).unwrap();
-        for eps in [-1e-6, f32::NAN, f32::INFINITY] {
-            let mut out = Guarded::<f32>::new(&stream, &[2, 3], Placement::DENSE).unwrap();
-            let error = rejected(&mut out, |out| l2_normalize_into(&x, eps, out));
-            assert!(matches!(error, Error::Value { arg: "eps", .. }), "{error}");
-        }
-        let none = Tensor::<f32>::zeros(&stream, &[2, 0]).unwrap();
+        let none = Tensor::<f32>::zeros(&device.default_stream(), &[2, 0]).unwrap();
         let error = l2_normalize(&none, 1e-6).unwrap_err();
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
     }

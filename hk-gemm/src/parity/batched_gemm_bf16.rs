@@ -117,9 +117,11 @@ fn places(cases: &mut Vec<Case>) {
     let far = Spec { bias: Some(DType::F32), ..spec("biases far apart", 5, [16, 64, 40]) };
     let bias_place = Placement::DENSE.gap(1 << 28);
     cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
-    let far = spec("matrices far apart", 5, [1, 1, 40]);
-    let place = Placement::DENSE.gap(1 << 29);
-    cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual: true, ..far }));
+    for (batch, gap, residual) in [(5, 1 << 29, true), (2, 1 << 31, false)] {
+        let far = spec("matrices far apart", batch, [1, 1, 40]);
+        let place = Placement::DENSE.gap(gap);
+        cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual, ..far }));
+    }
 }
 
 /// The projections of latent attention, and others' lists.

@@ -3,8 +3,9 @@
 use hk_core::dtype::{DType, Real, decode};
 use hk_ref::norm::fused_add_rmsnorm_pad::add_into;
 use hk_ref::norm::rmsnorm::rmsnorm as reference;
-use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Case, Draw, Expected, NOT_POSITIVE, REALS, RowCase, Setup, Types, real};
 
+use super::between;
 use crate::{
     FusedAddRmsnormPadOut, RmsnormPadOptions, fused_add_rmsnorm_pad_into, rmsnorm_pad_into,
 };
@@ -74,12 +75,6 @@ impl Spec {
     }
 }
 
-/// Numbers above ones of bf16 by a half of the distance to the next, and by a little less or more.
-fn between(i: usize) -> f64 {
-    let parts = [0.5, 0.5 - 2f64.powi(-12), 0.5 + 2f64.powi(-12), 0.25];
-    1.0 + ((i / 4 % 100) as f64 + parts[i % 4]) / 128.0
-}
-
 fn set_up<T: Real, R: Real, W: Real>(s: &mut Setup, spec: Spec) {
     const EPS: f32 = 1e-6;
     let (shape, [height, width]) = (&spec.row.shape, spec.row.shape);
@@ -117,13 +112,14 @@ fn set_up<T: Real, R: Real, W: Real>(s: &mut Setup, spec: Spec) {
     });
     let options = RmsnormPadOptions::default().pad_to_multiple(spec.pad);
     let options = options.weight_offset(spec.offset).rows(spec.row.options());
+    let eps = s.number("eps", EPS, NOT_POSITIVE);
     s.call(move || {
         let (x, weight, y) = (&x.get(), &weight.get(), &mut *y.get());
         let Some((residual, sum)) = &fused else {
-            return rmsnorm_pad_into(x, weight, EPS, &options, y);
+            return rmsnorm_pad_into(x, weight, eps.get(), &options, y);
         };
         let out = FusedAddRmsnormPadOut { y, residual_out: &mut *sum.get() };
-        fused_add_rmsnorm_pad_into(x, &residual.get(), weight, EPS, &options, out)
+        fused_add_rmsnorm_pad_into(x, &residual.get(), weight, eps.get(), &options, out)
     });
 }
 

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, Real, decode};
 use hk_ref::norm::layernorm::layernorm as reference;
 use hk_ref::norm::rmsnorm::add;
-use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, NOT_POSITIVE, REALS, RowCase, Setup, Types, real};
 
 use crate::{FusedAddLayernormOut, LayernormOut, fused_add_layernorm_into, layernorm_into};
 
@@ -143,6 +143,7 @@ fn set_up<T: Real, W: Real, B: Real>(
     let rstd = spec.statistics[1].then(|| statistic("rstd", rstd));
 
     let options = row.options();
+    let eps = s.number("eps", eps, NOT_POSITIVE);
     s.call(move || {
         let (x, y) = (&x.get(), &mut *y.get());
         let (weight, bias) = (weight.as_ref().map(Arg::get), bias.as_ref().map(Arg::get));
@@ -151,11 +152,11 @@ fn set_up<T: Real, W: Real, B: Real>(
         let (mean, rstd) = (mean.as_deref_mut(), rstd.as_deref_mut());
         let Some((residual, sum)) = &fused else {
             let out = LayernormOut { y, mean, rstd };
-            return layernorm_into(x, weight, bias, eps, &options, out);
+            return layernorm_into(x, weight, bias, eps.get(), &options, out);
         };
         let (residual, residual_out) = (&residual.get(), &mut *sum.get());
         let out = FusedAddLayernormOut { y, residual_out, mean, rstd };
-        fused_add_layernorm_into(x, residual, weight, bias, eps, &options, out)
+        fused_add_layernorm_into(x, residual, weight, bias, eps.get(), &options, out)
     });
 }
 

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, Real, decode};
 use hk_core::kernel::Kernel;
 use hk_ref::norm::rmsnorm::{Normalised, add, rmsnorm as reference};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, NOT_POSITIVE, Placement, Setup, Size};
 
 use crate::{
     FusedAddRmsnormOut, RmsnormOptions, RmsnormOut, RowOptions, fused_add_rmsnorm_into,
@@ -206,14 +206,15 @@ fn set_up<T: Real, W: Real>(
     let rows = spec.tile.into_iter().fold(RowOptions::default(), RowOptions::tile);
     let rows = spec.workgroups.into_iter().fold(rows, RowOptions::workgroups);
     let options = RmsnormOptions::default().weight_offset(spec.offset).rows(rows);
+    let eps = s.number("eps", eps, NOT_POSITIVE);
     s.call(move || {
         let (x, weight, y) = (&x.get(), &weight.get(), &mut *y.get());
         let mut rstd = rstd.as_ref().map(Arg::get);
         let rstd = rstd.as_deref_mut();
         let Some((residual, sum)) = &fused else {
-            return rmsnorm_into(x, weight, eps, &options, RmsnormOut { y, rstd });
+            return rmsnorm_into(x, weight, eps.get(), &options, RmsnormOut { y, rstd });
         };
         let out = FusedAddRmsnormOut { y, residual_out: &mut sum.get(), rstd };
-        fused_add_rmsnorm_into(x, &residual.get(), weight, eps, &options, out)
+        fused_add_rmsnorm_into(x, &residual.get(), weight, eps.get(), &options, out)
     });
 }

@@ -18,25 +18,17 @@ fn layernorm_has_parity() {
 }
 
 #[test]
-fn layernorm_rejects_wrong_tensors() {
+fn layernorm_rejects_wrong_tensors_and_eps() {
     hk_ref::run_rejections("layernorm", &parity::cases(), &devices());
 }
 
 #[test]
-fn layernorm_rejects_eps_and_empty_rows_and_leaves_output() {
+fn layernorm_rejects_empty_rows_and_leaves_output() {
     let options = RowOptions::default();
     for device in devices() {
         let stream = device.default_stream();
         let none = None::<&Tensor<f32>>.map(|tensor| &**tensor);
-        let x = Tensor::filled(&stream, &[3, 64], bf16::ONE).unwrap();
         let mut y = Guarded::new(&stream, &[3, 64], Placement::DENSE.gap(8)).unwrap();
-        for eps in [0.0, -1e-6, f32::NAN, f32::INFINITY] {
-            let error = rejected(&mut y, |y| {
-                let out = LayernormOut { y, mean: None, rstd: None };
-                layernorm_into(&x, none, none, eps, &options, out)
-            });
-            assert!(matches!(error, Error::Value { arg: "eps", .. }), "{error}");
-        }
         let empty = Tensor::<bf16>::zeros(&stream, &[3, 0]).unwrap();
         let error = rejected(&mut y, |y| {
             let mut y = y.narrow_mut(1, 0..0)?;

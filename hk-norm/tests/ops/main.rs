@@ -8,6 +8,7 @@ mod embedding;
 mod fused_add_rmsnorm_pad;
 mod fused_mul_add;
 mod l2norm;
+mod l2norm_bwd;
 mod layernorm;
 mod mean_pool;
 mod rmsnorm;

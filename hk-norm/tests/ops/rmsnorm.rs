@@ -16,7 +16,7 @@ fn rmsnorm_has_parity() {
 }
 
 #[test]
-fn rmsnorm_rejects_wrong_tensors() {
+fn rmsnorm_rejects_wrong_tensors_and_eps() {
     hk_ref::run_rejections("rmsnorm", &parity::cases(), &devices());
 }
 
@@ -45,17 +45,6 @@ fn rmsnorm_rejects_empty_rows_and_leaves_output() {
         let mut y = Guarded::new(&stream, &[4, 1], Placement::default()).unwrap();
         let error = rejected(&mut y, |y| rmsnorm(&x, &weight, 1e-6, &mut y.narrow_mut(1, 0..0)?));
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
-    }
-}
-
-#[test]
-fn rmsnorm_rejects_eps_and_leaves_output() {
-    for device in devices() {
-        let (x, weight, mut y) = fitting(&device.default_stream());
-        for eps in [0.0, -1e-6, f32::NAN, f32::INFINITY] {
-            let error = rejected(&mut y, |y| rmsnorm(&x, &weight, eps, y));
-            assert!(matches!(error, Error::Value { arg: "eps", .. }), "{error}");
-        }
     }
 }
 

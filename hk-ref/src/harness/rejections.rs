@@ -38,8 +38,9 @@ pub(super) enum Wrong {
 ///
 /// Each tensor comes in turn with a wrong rank, with each of its sizes one off, on another stream
 /// and another device that has such elements, in a layout that the op does not take, and each output over each other
-/// argument. Each size is 0 once, in all that have it, which the op may also take. FP8 types that
-/// the architecture lacks must be refused where a case is for another.
+/// argument. Each size is 0 once, in all that have it, which the op may also take. Each number comes as
+/// those that the case says are wrong. FP8 types that the architecture lacks must be refused where a case is
+/// for another.
 ///
 /// # Panics
 /// If something was not refused so, with all that was not; if there is an op without a case to make
@@ -91,7 +92,8 @@ pub(super) fn failures(
         // Calls that differ in element types alone are alike.
         let arguments = prepared.arguments.iter();
         let arguments = arguments.map(|of| (of.name, of.dims, of.strides, of.may_be));
-        let kind = (op, arguments.collect::<Vec<_>>());
+        let numbers = prepared.numbers.iter().map(|number| number.name);
+        let kind = (op, arguments.collect::<Vec<_>>(), numbers.collect::<Vec<_>>());
         if !kinds.contains(&kind) {
             kinds.push(kind);
             let mut trial = Trial { op, prepared, failures: Vec::new() };
@@ -101,7 +103,7 @@ pub(super) fn failures(
     }
     let mut ops: Vec<_> = of_module.iter().map(|case| case.info.op).collect();
     ops.dedup();
-    for op in ops.into_iter().filter(|op| kinds.iter().all(|(known, _)| known != op)) {
+    for op in ops.into_iter().filter(|op| kinds.iter().all(|(known, ..)| known != op)) {
         failures += &format!("\n{op} on {device}: no case to make wrong calls of");
     }
     failures
@@ -142,6 +144,7 @@ impl Blame {
         match error {
             Error::Shape { op, arg, .. } => one("shape", op, arg),
             Error::Stride { op, arg, .. } => one("stride", op, arg),
+            Error::Value { op, arg, .. } => one("value", op, arg),
             Error::Alias { op, a, b } => two("alias", op, a, b),
             Error::Stream { op, a, b } => two("stream", op, a, b),
             Error::Device { op, a, b } => two("device", op, &name(a), &name(b)),
@@ -194,6 +197,14 @@ impl Trial {
             for (_, other) in others.filter(|_| is_output) {
                 self.refuses_overlap(device, argument, other)?;
             }
+        }
+        for number in self.prepared.numbers.clone() {
+            for &wrong in number.wrong {
+                number.give(Some(wrong));
+                let blame = Blame::new("value", [number.name]);
+                self.refuses(format!("{} = {wrong}", number.name), &[], &blame)?;
+            }
+            number.give(None);
         }
         self.takes_or_refuses_nothing(&arguments)
     }

@@ -1,7 +1,7 @@
 //! The tensors of a case: what it says of them, and all that the harness does with them.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hk_core::dtype::{DType, Element, decode};
@@ -35,6 +35,7 @@ pub struct Setup {
     /// Of the op and its shape.
     seed: u64,
     tensors: Vec<Shared<dyn Tested>>,
+    numbers: Vec<Number>,
     launch: Option<Box<dyn FnMut() -> Result<()>>>,
 }
 
@@ -102,12 +103,39 @@ impl<T: Element> Arg<T> {
     }
 }
 
+/// Numbers that are not positive and finite.
+pub const NOT_POSITIVE: &[f32] = &[0.0, -1e-6, f32::NAN, f32::INFINITY];
+/// Numbers that are negative or not finite.
+pub const NOT_ZERO_OR_MORE: &[f32] = &[-1e-6, f32::NAN, f32::INFINITY];
+
+/// A number of a case.
+#[derive(Debug, Clone)]
+pub struct Number {
+    pub(super) name: &'static str,
+    value: f32,
+    /// What the op is given instead, to refuse it.
+    instead: Rc<Cell<Option<f32>>>,
+    pub(super) wrong: &'static [f32],
+}
+
+impl Number {
+    /// What the op is given: once per call.
+    pub fn get(&self) -> f32 {
+        self.instead.get().unwrap_or(self.value)
+    }
+
+    pub(super) fn give(&self, instead: Option<f32>) {
+        self.instead.set(instead);
+    }
+}
+
 impl Setup {
     pub(super) fn new(stream: &Stream, case: &Case) -> Self {
-        let (stream, tensors, launch) = (stream.clone(), Vec::new(), None);
+        let stream = stream.clone();
         let sizes = case.info.shape.iter().flat_map(|size| size.to_le_bytes());
         let seed = hash(0, case.info.op.bytes().chain(sizes));
-        Self { stream, place: case.place, in_place: case.in_place, seed, tensors, launch }
+        let (tensors, numbers, launch) = (Vec::new(), Vec::new(), None);
+        Self { stream, place: case.place, in_place: case.in_place, seed, tensors, numbers, launch }
     }
 
     /// The stream of all tensors.
@@ -157,6 +185,13 @@ impl Setup {
         self.add(TestTensor { expected: Some(expected), ..TestTensor::new(name, shape) })
     }
 
+    /// A number that the op takes, and those that it must refuse in its place.
+    pub fn number(&mut self, name: &'static str, value: f32, wrong: &'static [f32]) -> Number {
+        let number = Number { name, value, instead: Rc::default(), wrong };
+        self.numbers.push(number.clone());
+        number
+    }
+
     fn add<T: Element>(&mut self, tensor: TestTensor<T>) -> Arg<T> {
         let shared = Rc::new(RefCell::new(tensor));
         self.tensors.push(Rc::<RefCell<TestTensor<T>>>::clone(&shared));
@@ -176,7 +211,7 @@ impl Setup {
     /// Learns from a dry run how the op declares its arguments, and puts the tensors where the case
     /// says.
     pub(super) fn prepare(self) -> Result<Prepared> {
-        let Self { stream, place, in_place, tensors, launch, .. } = self;
+        let Self { stream, place, in_place, tensors, numbers, launch, .. } = self;
         let mut launch = launch.expect("a case makes a call");
         for tensor in &tensors {
             tensor.borrow_mut().draft(&stream)?;
@@ -221,7 +256,7 @@ impl Setup {
             tensors[input].borrow_mut().link(&*tensors[output].borrow());
         }
         let arguments = calls.into_iter().flat_map(|call| call.arguments).collect();
-        Ok(Prepared { tensors, launch, limits: Limits::default(), arguments })
+        Ok(Prepared { tensors, numbers, launch, limits: Limits::default(), arguments })
     }
 }
 

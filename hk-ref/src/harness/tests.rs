@@ -174,13 +174,19 @@ enum Flaw {
     Lenient,
 }
 
-/// `y = x + bias`, with a copy of x that may be x.
-fn add(x: &TensorSlice<f32>, bias: &TensorSlice<f32>, y: &mut TensorSlice<f32>) -> Result<()> {
+/// `y = x + bias / eps`, with a copy of x that may be x.
+fn add(
+    x: &TensorSlice<f32>,
+    bias: &TensorSlice<f32>,
+    eps: f32,
+    y: &mut TensorSlice<f32>,
+) -> Result<()> {
     let mut args = Arguments::new("add");
     args.input("x", x, &["..", "n"]).may_be("y").rows()?;
     args.input("bias", bias, &["n"]).contiguous()?;
     args.output("y", y, &["..", "n"]).rows()?;
     args.limit("n", 1..=100)?;
+    args.require(eps > 0.0 && eps.is_finite(), "eps", "positive and finite", eps)?;
     args.check()?.submit(|_| Ok(()))
 }
 
@@ -190,15 +196,19 @@ fn adding_case(flaw: Flaw) -> Case {
         let x = s.input::<f32>("x", &[3, 2, 4], Draw::Normal);
         let bias = s.input::<f32>("bias", &[4], Draw::Normal);
         let y = s.output::<f32>("y", &[3, 2, 4], Expected::default());
+        let eps = s.number("eps", 0.5, NOT_POSITIVE);
         s.call(move || {
             let (x, bias, mut y) = (x.get(), bias.get(), y.get());
-            let result = add(&x, &bias, &mut y);
+            let result = add(&x, &bias, eps.get(), &mut y);
             match (flaw, &result) {
                 (Flaw::Hasty, Err(_)) => y.fill(0.0)?,
                 (Flaw::Unjust, Err(Error::Shape { .. })) => {
                     return Err(Error::shape("add", "x", &[], &[], "it is wrong"));
                 }
-                (Flaw::Lenient, Err(Error::Stride { .. } | Error::Alias { .. })) => return Ok(()),
+                (
+                    Flaw::Lenient,
+                    Err(Error::Stride { .. } | Error::Alias { .. } | Error::Value { .. }),
+                ) => return Ok(()),
                 _ => {}
             }
             result
@@ -218,8 +228,16 @@ fn wrong_calls_must_be_refused_by_name_with_outputs_untouched() {
         assert!(unjust.contains(what), "{what}: {unjust}");
     }
     let lenient = found(Flaw::Lenient);
-    for what in ["bias with Spread", "x with Spread", "y with Repeated", "y over x", "y over bias"]
-    {
+    for what in [
+        "bias with Spread",
+        "x with Spread",
+        "y with Repeated",
+        "y over x",
+        "y over bias",
+        "eps = 0",
+        "eps = NaN",
+        "eps = inf",
+    ] {
         assert!(lenient.contains(&format!("{what} was accepted")), "{what}: {lenient}");
     }
 }

@@ -25,6 +25,9 @@ const PACKET_BYTES: u64 = 64;
 const QUEUE_BYTES: u64 = 448;
 /// Offset of the kernel arguments in an arena.
 const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES;
+/// What of an arena is in front of a multiple of 4 GiB, where there can be one: some arguments, so that sums
+/// of addresses of others carry into the upper half.
+const BEFORE_CARRY: u64 = KERNARG_OFFSET + 64;
 
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -465,13 +468,15 @@ fn put(bytes: &mut [u8], offset: u32, size: u32, value: u64) {
 /// Device-visible memory of a stream for the packet and the arguments of the running kernel.
 pub(crate) struct Arena {
     device: usize,
+    /// The allocation, and the part of it that is used.
+    region: u64,
     base: u64,
     len: u64,
 }
 
 impl Arena {
     pub(crate) fn new(device: usize) -> Self {
-        Self { device, base: 0, len: 0 }
+        Self { device, region: 0, base: 0, len: 0 }
     }
 
     /// Address of at least `len` bytes.
@@ -480,14 +485,14 @@ impl Arena {
             self.release();
             let len = len.next_multiple_of(PAGE);
             let request = Request {
-                len,
+                len: 2 * len,
                 kind: RegionKind::Runtime,
                 device: self.device,
                 flags: 0,
                 managed: false,
             };
-            let base = memory().allocate(request, limit).map_err(|_| HipError::OUT_OF_MEMORY)?;
-            (self.base, self.len) = (base, len);
+            self.region = memory().allocate(request, limit).map_err(|_| HipError::OUT_OF_MEMORY)?;
+            (self.base, self.len) = (self.region + len - BEFORE_CARRY, len);
         }
         Ok(self.base)
     }
@@ -506,7 +511,7 @@ impl Arena {
 
     fn release(&mut self) {
         if self.len != 0 {
-            memory().free(self.base).expect("the arena alone frees its memory");
+            memory().free(self.region).expect("the arena alone frees its memory");
             self.len = 0;
         }
     }

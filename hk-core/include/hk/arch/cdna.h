@@ -170,6 +170,9 @@ template <class T>
 using lds_pointer_to = T __attribute__((address_space(3)))*;
 using lds_pointer = lds_pointer_to<char>;
 
+// Word 3 of the description of a range, for untyped access: data format 32, no swizzle.
+inline constexpr u32 raw_dwords = 0x00027000;
+
 // A range of global memory whose accesses the hardware checks against its size, dword by dword;
 // offsets are in bytes.
 struct checked_range {
@@ -177,6 +180,7 @@ struct checked_range {
 
   __device__ checked_range(const void* base, u32 bytes)
       : resource(__builtin_amdgcn_make_buffer_rsrc(const_cast<void*>(base), 0, bytes, raw_dwords)) {}
+  __device__ explicit checked_range(__amdgpu_buffer_rsrc_t resource) : resource(resource) {}
 
   __device__ bits128 load_128(u32 offset) const {
     return __builtin_amdgcn_raw_buffer_load_b128(resource, offset, 0, 0);
@@ -226,9 +230,6 @@ struct checked_range {
 
  private:
   static constexpr int non_temporal = 2;
-
-  // Word 3 of a descriptor for untyped access: data format 32, no swizzle.
-  static constexpr int raw_dwords = 0x00027000;
 };
 
 // Waits until at most N of the wave's accesses to global memory are under way.
