@@ -62,6 +62,7 @@ pub struct GemmOptions<'a> {
     residual: Option<Operand<'a>>,
     epilogue: Epilogue<'a>,
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<&'a str>,
     pub(crate) transpose_bm: bool,
 }
@@ -109,6 +110,14 @@ impl<'a> GemmOptions<'a> {
     #[must_use]
     pub fn splits(mut self, splits: u32) -> Self {
         self.splits = Some(splits);
+        self
+    }
+
+    /// Chooses the tile, and how blocks and k are shared, for so many compute units, at least one, instead of
+    /// all that the device has: where others are busy, or a stream may not use them.
+    #[must_use]
+    pub fn compute_units(mut self, compute_units: u32) -> Self {
+        self.compute_units = Some(compute_units);
         self
     }
 
@@ -425,6 +434,9 @@ impl Operands {
             let holds = (1..=problem.k).contains(&splits.into());
             args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
         }
+        if let Some(units) = options.compute_units {
+            args.require(units > 0, "compute_units", "at least 1", units)?;
+        }
         let call = args.check()?;
         let (splits, tile) = (options.splits, options.tile);
         let product = Product {
@@ -447,6 +459,6 @@ impl Operands {
             splits,
             tile,
         };
-        product.launch(call)
+        product.launch_on(call, options.compute_units)
     }
 }

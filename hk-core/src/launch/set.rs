@@ -184,6 +184,12 @@ impl<A: KernelArgs> TileFunction<A> {
     }
 }
 
+impl<A> Clone for TileFunction<A> {
+    fn clone(&self) -> Self {
+        Self { function: self.function.clone(), tile: self.tile }
+    }
+}
+
 impl<A> fmt::Debug for TileFunction<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("TileFunction").field(&self.tile.symbol).finish()

@@ -3,6 +3,7 @@
 
 use super::Arguments;
 use super::product::{Matrices, real_code};
+use super::tiling::Axis;
 use crate::dtype::{Real, bf16, f16};
 use crate::{Activation, AnyPtr, MAX_RANK, Result, Tensor, TensorSlice, TensorView, kernel_args};
 
@@ -294,6 +295,20 @@ impl StepArg {
         a: OperandArg::number(0.0),
         b: OperandArg::number(0.0),
     };
+
+    /// The tensors that the step reads, and the bytes from what belongs to a row of results, or a column, to
+    /// what belongs to the next.
+    pub(super) fn bytes_apart(self, axis: Axis) -> impl Iterator<Item = (usize, i64)> {
+        [self.a, self.b].into_iter().filter_map(move |operand| {
+            let tensor = usize::try_from(operand.tensor).ok()?;
+            let stride = match axis {
+                Axis::Rows => operand.row_stride,
+                Axis::Columns => operand.column_stride,
+            };
+            let size = if operand.element == f32::CODE { 4 } else { 2 };
+            Some((tensor, stride * size))
+        })
+    }
 }
 
 /// An epilogue in the kernel's form.

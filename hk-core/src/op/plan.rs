@@ -13,7 +13,7 @@ use super::quant::ByteCode;
 use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
 use super::rows::RowKernel;
 use super::split_cat::SplitCat;
-use super::tiling::{Problem, Split, Tile};
+use super::tiling::{Axis, Problem, Split, Tail, Tile};
 use crate::dtype::{DType, F8E4M3, Real};
 use crate::kernel::{KernelSet, TileConfig};
 use crate::launch::KernelArgs;
@@ -37,6 +37,7 @@ pub(super) struct Plan {
     op: &'static str,
     device: Device,
     kernels: &'static KernelSet,
+    compute_units: u64,
     launches: Vec<Launch>,
 }
 
@@ -50,15 +51,22 @@ pub(super) struct Choice<A> {
 impl Plan {
     pub(super) fn new(call: &Call, kernels: &'static KernelSet) -> Self {
         let (op, device) = (call.op(), call.device().clone());
-        Self { op, device, kernels, launches: Vec::new() }
+        let compute_units = u64::from(device.info().compute_units).max(1);
+        Self { op, device, kernels, compute_units, launches: Vec::new() }
+    }
+
+    /// For so many of the device's compute units, if they are given.
+    pub(super) fn on(mut self, compute_units: Option<u32>) -> Self {
+        self.compute_units = compute_units.map_or(self.compute_units, u64::from);
+        self
     }
 
     pub(super) const fn op(&self) -> &'static str {
         self.op
     }
 
-    pub(super) fn compute_units(&self) -> u64 {
-        u64::from(self.device.info().compute_units).max(1)
+    pub(super) const fn compute_units(&self) -> u64 {
+        self.compute_units
     }
 
     /// The kernel of a core's variant in the tile configuration of that name, or in the one with the
@@ -406,8 +414,12 @@ enum Form {
 }
 
 impl Sums {
-    /// Those of a product, if it has any: of so many matrices of so many rows.
-    fn of(product: &Product<'_>, split: Split, [matrices, rows]: [u64; 2]) -> Option<Self> {
+    /// Those of a product, if it has any: of so many matrices of so many rows and columns.
+    fn of(
+        product: &Product<'_>,
+        split: Split,
+        [matrices, rows, columns]: [u64; 3],
+    ) -> Option<Self> {
         if split.count == 1 || product.accumulate.is_some() {
             return None;
         }
@@ -416,7 +428,7 @@ impl Sums {
             (None, Some(_)) => Form::Split,
             (None, None) => Form::Plain,
         };
-        let columns = product.problem.n.next_multiple_of(8);
+        let columns = columns.next_multiple_of(8);
         let width = columns * if form == Form::Gated { 2 } else { 1 };
         Some(Self { matrices, width, of_share: rows * width, form })
     }
@@ -471,6 +483,8 @@ pub(super) struct Draft<'a> {
     tile: Tile,
     split: Split,
     sums: Option<Sums>,
+    /// Blocks that are cut along k, if the others are not.
+    tail: Option<Tail>,
     encode: Option<Encode>,
 }
 
@@ -478,6 +492,8 @@ pub(super) struct Draft<'a> {
 /// such.
 pub(super) struct Ready {
     pub(super) main: ProductArgs,
+    /// Of the last blocks, if they are cut apart from those of `main`.
+    tail: Option<ProductArgs>,
     pub(super) sums: Option<(Sums, ProductArgs)>,
 }
 
@@ -489,19 +505,37 @@ impl<'a> Draft<'a> {
         split: Split,
     ) -> Result<Self> {
         let sources = Sources::of(&product, plan.op, tile)?;
-        let Problem { batch, m, .. } = product.problem;
-        let sums = Sums::of(&product, split, [batch, m]);
+        let Problem { batch, m, n, .. } = product.problem;
+        let sums = Sums::of(&product, split, [batch, m, n]);
         let Product { y, problem, .. } = product;
         let encode = product.encode.map(|scale| Encode { y, scale, problem });
         if let Some(encode) = &encode {
             product.y = encode.results(DevicePtr::NULL);
         }
-        Ok(Self { product, sources, tile, split, sums, encode })
+        Ok(Self { product, sources, tile, split, sums, tail: None, encode })
     }
 
     /// With so many rows of partial sums, of whichever matrices.
     pub(super) fn with_sums_of(mut self, rows: u64) -> Self {
-        self.sums = Sums::of(&self.product, self.split, [1, rows]);
+        self.sums = Sums::of(&self.product, self.split, [1, rows, self.product.problem.n]);
+        self
+    }
+
+    /// With the last blocks cut along k, if that is better and the product has a form that can be.
+    pub(super) fn with_tail(mut self, compute_units: u64) -> Self {
+        let Product { problem, splits, gate, accumulate, split_cat, groups, .. } = &self.product;
+        let is_plain = gate.is_none() && accumulate.is_none() && split_cat.is_none();
+        if self.split.count > 1 || splits.is_some() || !is_plain {
+            return self;
+        }
+        let rows_of_w = groups.map_or(1, |groups| u64::from(groups.sizes[0]));
+        let tail = self.tile.tail(*problem, compute_units);
+        self.tail =
+            tail.filter(|tail| tail.axis == Axis::Rows || tail.first.is_multiple_of(rows_of_w));
+        if let Some(tail) = self.tail {
+            let [_, Problem { m, n, .. }] = tail.cut(*problem);
+            self.sums = Sums::of(&self.product, tail.split, [1, m, n]);
+        }
         self
     }
 
@@ -513,7 +547,8 @@ impl<'a> Draft<'a> {
     /// Of a workspace.
     pub(super) fn bytes(&self) -> [usize; PIECES] {
         let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
-        let sums = self.sums.map_or(0, |sums| sums.bytes(self.split));
+        let split = self.tail.map_or(self.split, |tail| tail.split);
+        let sums = self.sums.map_or(0, |sums| sums.bytes(split));
         let results = self.encode.map_or(0, |encode| encode.bytes());
         [codes, scales, x, w, x_blocks, w_blocks, sums, results]
     }
@@ -521,7 +556,7 @@ impl<'a> Draft<'a> {
     /// Makes ready what the main kernel takes.
     pub(super) fn prepare(self, plan: &mut Plan, at: [DevicePtr<u8>; PIECES]) -> Result<Ready> {
         let [codes, scales, x, w, x_blocks, w_blocks, sums_at, results_at] = at;
-        let Self { mut product, sources, tile, split, sums, encode } = self;
+        let Self { mut product, sources, tile, split, sums, tail, encode } = self;
         if let Some(encode) = &encode {
             product.y = encode.results(results_at);
         }
@@ -543,12 +578,18 @@ impl<'a> Draft<'a> {
             let Problem { m, n, .. } = product.problem;
             plan.elementwise("clear", [1, m * n.div_ceil(8)], main)?;
         }
+        let mut tail = tail.map(|tail| {
+            let [whole, cut] = main.cut_at(tail, &operands, product.problem.transposed);
+            main = whole;
+            cut
+        });
         let sums = sums.map(|sums| {
-            let (partial, reduced) = sums.arguments(main, tile.m, sums_at.cast());
-            main = partial;
+            let of = tail.as_mut().unwrap_or(&mut main);
+            let (partial, reduced) = sums.arguments(*of, tile.m, sums_at.cast());
+            *of = partial;
             (sums, reduced)
         });
-        Ok(Ready { main, sums })
+        Ok(Ready { main, tail, sums })
     }
 
     /// Launches it with that kernel.
@@ -558,10 +599,20 @@ impl<'a> Draft<'a> {
         kernel: TileFunction<ProductArgs>,
         at: [DevicePtr<u8>; PIECES],
     ) -> Result<()> {
-        let grid = plan.grid(self.product.problem, self.tile, self.split)?;
+        let problem = self.product.problem;
+        let [grid, tail_grid] = match self.tail {
+            None => [plan.grid(problem, self.tile, self.split)?, 0],
+            Some(tail) => {
+                let [whole, cut] = tail.cut(problem);
+                [plan.grid(whole, self.tile, self.split)?, plan.grid(cut, self.tile, tail.split)?]
+            }
+        };
         let encode = self.encode;
-        let Ready { main, sums } = self.prepare(plan, at)?;
-        plan.then(kernel, [grid, 1, 1], main);
+        let Ready { main, tail, sums } = self.prepare(plan, at)?;
+        plan.then(kernel.clone(), [grid, 1, 1], main);
+        if let Some(tail) = tail {
+            plan.then(kernel, [tail_grid, 1, 1], tail);
+        }
         if let Some(sums) = sums {
             plan.reduce(sums)?;
         }

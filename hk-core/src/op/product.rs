@@ -9,7 +9,7 @@ use super::epilogue::{Lowered, MAX_STEPS, MAX_TENSORS, StepArg};
 use super::plan::{Choice, Draft, Operands, Plan};
 use super::prequant::Prequant;
 use super::split_cat::{SplitCat, SplitColumns};
-use super::tiling::{Problem, Split, Tile};
+use super::tiling::{Axis, Problem, Split, Tail, Tile};
 use crate::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real};
 use crate::kernel::KernelSet;
 use crate::{Activation, AnyPtr, DevicePtr, Error, Result, TensorSlice, kernel_args};
@@ -368,13 +368,21 @@ impl Product<'_> {
     /// # Errors
     /// [`Error::NoTile`] if there is no tile of that name, [`Error::Value`] if the tile cannot
     /// compute a product so large.
-    pub fn launch(self, mut call: Call) -> Result<()> {
+    pub fn launch(self, call: Call) -> Result<()> {
+        self.launch_on(call, None)
+    }
+
+    /// As [`launch`](Self::launch), for so many of the device's compute units, if they are given.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn launch_on(self, mut call: Call, compute_units: Option<u32>) -> Result<()> {
         if self.has_no_results() {
             return Ok(());
         }
-        let mut plan = Plan::new(&call, self.kernels);
+        let mut plan = Plan::new(&call, self.kernels).on(compute_units);
         let Choice { kernel, tile, split } = plan.choose(&self)?;
-        let draft = Draft::of(self, &plan, tile, split)?;
+        let draft = Draft::of(self, &plan, tile, split)?.with_tail(plan.compute_units());
         let at = call.workspace(draft.bytes())?;
         draft.plan(&mut plan, kernel, at)?;
         plan.submit(call)
@@ -499,6 +507,53 @@ kernel_args! {
 }
 
 impl ProductArgs {
+    /// The product but for its last rows or columns, and the one of these.
+    pub(super) fn cut_at(
+        self,
+        tail: Tail,
+        operands: &Operands,
+        transposed: [bool; 2],
+    ) -> [Self; 2] {
+        let Tail { axis, first, split } = tail;
+        let (mut whole, mut cut) = (self, self);
+        let lines = first as i64;
+        let moved = |ptr: AnyPtr, elements: i64, size: u64| {
+            ptr.moved_to(ptr.address().wrapping_add_signed(elements * size as i64))
+        };
+        let scales = |ptr: DevicePtr<f32>, elements: i64| {
+            DevicePtr::new(ptr.address().wrapping_add_signed(4 * elements))
+        };
+        let y_step = match axis {
+            Axis::Rows => {
+                let step = if transposed[0] { 1 } else { self.x_stride };
+                cut.x = moved(self.x, lines * step, operands.x.size());
+                cut.x_scales = scales(self.x_scales, lines * self.x_scale_row);
+                cut.x_blocks = moved(self.x_blocks, lines * self.x_block_row, 1);
+                (whole.m, cut.m) = (first as u32, self.m - first as u32);
+                self.y_stride
+            }
+            Axis::Columns => {
+                let step = if transposed[1] { 1 } else { self.w_stride };
+                cut.w = moved(self.w, lines * step, operands.w.size());
+                let groups = lines >> self.log2_group_n;
+                cut.w_scales = scales(self.w_scales, groups * self.w_scale_row);
+                cut.w_blocks = moved(self.w_blocks, lines * self.w_block_row, 1);
+                (whole.n, cut.n) = (first as u32, self.n - first as u32);
+                1
+            }
+        };
+        let y_size = self.y.element().map_or(0, |element| element.size() as u64);
+        cut.y = moved(self.y, lines * y_step, y_size);
+        for step in self.steps {
+            for (tensor, bytes) in step.bytes_apart(axis) {
+                cut.tensors[tensor] = moved(self.tensors[tensor], lines * bytes, 1);
+            }
+        }
+        cut.split_k = split.share as u32;
+        cut.splits = split.count as u32;
+        [whole, cut]
+    }
+
     /// To copy x, so many matrices, to y as their transposes.
     pub(super) fn turn(x: &Matrices, y: &Matrices, matrices: u64) -> Self {
         Self {

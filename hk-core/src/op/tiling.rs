@@ -6,10 +6,21 @@ use crate::kernel::TileConfig;
 
 /// Longest chain of f32 additions along k in one accumulator.
 pub const MAX_CHAIN: u64 = 65_536;
-/// Most shares of k that are chosen without being asked for.
+/// Most shares of k that are chosen without being asked for, and steps of the shortest.
 const MAX_SPLITS: u64 = 64;
+const MIN_STEPS: u64 = 4;
 /// Largest workspace for partial sums, in bytes.
 const MAX_WORKSPACE: u64 = 256 << 20;
+/// What cutting the last blocks takes besides, in cycles: two more launches, of about 5 us in all.
+const TAIL_CYCLES: f64 = 12_000.0;
+/// And the part of a product's time that it must save.
+const LEAST_GAIN: f64 = 0.03;
+/// Where the last blocks may begin: rows of scales that are shuffled are together.
+const TAIL_LINES: u64 = 32;
+/// Products of 16 bits that a compute unit adds up per cycle, and bytes that the device moves: on MI325X, where
+/// both are half of what MI355X has or more.
+const MACS_PER_CYCLE: f64 = 1024.0;
+const BYTES_PER_CYCLE: f64 = 2500.0;
 /// Bytes that a lane moves together: rows of operands are aligned to so many.
 const CHUNK: u64 = 16;
 /// Bytes below which a buffer descriptor and offsets in it must stay.
@@ -144,11 +155,64 @@ impl Tile {
     pub fn split(&self, problem: Problem, compute_units: u64) -> Split {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
-        let longest = (problem.k / (4 * self.step(problem))).min(MAX_SPLITS);
+        let longest = (problem.k / (MIN_STEPS * self.step(problem))).min(MAX_SPLITS);
         let results = problem.m.saturating_mul(problem.n).saturating_mul(problem.batch);
         let sums = results.saturating_mul(4);
         let workspace = MAX_WORKSPACE / sums.max(1);
         self.split_into(problem, free.min(longest).min(workspace).max(1))
+    }
+
+    /// The last blocks of one result that is not cut, if they are better cut along k than left to fill a part
+    /// of the device: rows or columns of blocks behind as many as whole rounds take.
+    pub fn tail(&self, problem: Problem, compute_units: u64) -> Option<Tail> {
+        let slots = compute_units * self.per_cu;
+        let blocks = self.blocks(problem);
+        let (rounds, in_whole_rounds) = (blocks.div_ceil(slots), blocks / slots * slots);
+        if problem.batch != 1 || in_whole_rounds == 0 || in_whole_rounds == blocks {
+            return None;
+        }
+        let longest = (problem.k / (MIN_STEPS * self.step(problem))).min(MAX_SPLITS);
+        let round = self.round_cycles(problem);
+        let (rows, columns) = (problem.m.div_ceil(self.m), problem.n.div_ceil(self.n));
+        let mut best = None;
+        // Losses of less than this are not worth more launches.
+        let mut least = rounds as f64 * round * LEAST_GAIN;
+        for (axis, lines, line, size) in
+            [(Axis::Rows, rows, columns, self.m), (Axis::Columns, columns, rows, self.n)]
+        {
+            let whole = in_whole_rounds / line;
+            let first = whole * size;
+            if whole == 0 || whole == lines || !first.is_multiple_of(TAIL_LINES) {
+                continue;
+            }
+            let tail = (lines - whole) * line;
+            for wanted in 2..=longest {
+                let split = self.split_into(problem, wanted);
+                let shares = tail * split.count;
+                // Of each share of each block: written, and read.
+                let sums = 2 * 4 * shares * self.m * self.n;
+                if split.count != wanted || sums / 2 > MAX_WORKSPACE {
+                    continue;
+                }
+                let share = split.share as f64 / problem.k as f64;
+                let cut =
+                    (whole * line).div_ceil(slots) as f64 + shares.div_ceil(slots) as f64 * share;
+                let more = TAIL_CYCLES + sums as f64 / BYTES_PER_CYCLE;
+                let gain = (rounds as f64 - cut) * round - more;
+                if gain > least {
+                    (best, least) = (Some(Tail { axis, first, split }), gain);
+                }
+            }
+        }
+        best
+    }
+
+    /// Cycles that a block takes of a compute unit that is full of them.
+    fn round_cycles(&self, problem: Problem) -> f64 {
+        let steps = problem.k.div_ceil(self.k) * self.per_cu;
+        let bits = problem.bits.into_iter().max().unwrap_or(16).max(8);
+        let macs = steps * self.m * self.n * self.k * bits / 16;
+        macs as f64 / MACS_PER_CYCLE * 100.0 / self.rate as f64
     }
 
     /// As [`Split::new`].
@@ -200,6 +264,41 @@ impl Split {
         let least = k.div_ceil(MAX_CHAIN / step * step);
         let share = k.div_ceil(wanted.max(least).max(1)).div_ceil(step) * step;
         Self { count: k.div_ceil(share), share }
+    }
+}
+
+/// Lines of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// Rows.
+    Rows,
+    /// Columns.
+    Columns,
+}
+
+/// Rows or columns of a result that are cut along k, behind others that are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tail {
+    /// Which.
+    pub axis: Axis,
+    /// The first row or column.
+    pub first: u64,
+    /// How they are cut.
+    pub split: Split,
+}
+
+impl Tail {
+    /// The product without these rows or columns, and the one of them.
+    pub const fn cut(&self, problem: Problem) -> [Problem; 2] {
+        let first = self.first;
+        match self.axis {
+            Axis::Rows => {
+                [Problem { m: first, ..problem }, Problem { m: problem.m - first, ..problem }]
+            }
+            Axis::Columns => {
+                [Problem { n: first, ..problem }, Problem { n: problem.n - first, ..problem }]
+            }
+        }
     }
 }
 
@@ -256,6 +355,26 @@ mod tests {
         assert_eq!(split.count * MIDDLE.blocks(problem), 256, "{split:?}");
         // Too short to be cut.
         assert_eq!(MIDDLE.split(Problem { k: 128, ..problem }, 304).count, 1);
+    }
+
+    #[test]
+    fn the_last_blocks_of_a_large_product_are_cut() {
+        // 1,024 blocks, of which 304 are computed at a time: 28 rows of 32 fill three rounds, but for 16.
+        let square = Problem { m: 8192, n: 8192, k: 8192, ..PLAIN };
+        let split = Split { count: 2, share: 4096 };
+        let tail = Tail { axis: Axis::Rows, first: 28 * 256, split };
+        assert_eq!(LARGE.tail(square, 304), Some(tail));
+        assert_eq!(tail.cut(square).map(|part| [part.m, part.n]), [[7168, 8192], [1024, 8192]]);
+        // Four rounds are full.
+        assert_eq!(LARGE.tail(square, 256), None);
+        // One row of blocks.
+        let wide = Problem { m: 256, n: 400 * 256, ..square };
+        let tail = LARGE.tail(wide, 304).unwrap();
+        assert_eq!((tail.axis, tail.first), (Axis::Columns, 304 * 256));
+        // Too short, too few, or several matrices.
+        assert_eq!(LARGE.tail(Problem { k: 256, ..square }, 304), None);
+        assert_eq!(LARGE.tail(Problem { m: 4096, n: 4096, ..square }, 304), None);
+        assert_eq!(LARGE.tail(Problem { batch: 2, ..square }, 304), None);
     }
 
     /// What a tile's buffers span, in bytes, by the kernels' own arithmetic (`operand::tile_bytes`)

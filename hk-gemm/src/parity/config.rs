@@ -3,6 +3,7 @@
 use hk_core::Arch;
 use hk_core::dtype::DType;
 use hk_core::kernel::Kernel;
+use hk_core::op::tiling::Tile;
 
 use crate::Layout;
 
@@ -20,6 +21,8 @@ pub(super) struct Config {
     pub(super) threads: usize,
     /// Waves side by side along n.
     pub(super) waves_n: usize,
+    /// Workgroups that a compute unit holds.
+    pub(super) at_once: usize,
 }
 
 impl Config {
@@ -45,9 +48,17 @@ impl Config {
                     stages: int("STAGES")?,
                     threads: tile.threads as usize,
                     waves_n: int("WN")?,
+                    at_once: Tile::of(tile).per_cu() as usize,
                 })
             })
         })
+    }
+
+    /// Sizes of which, on two compute units, the last row of blocks is cut along k, or the last column.
+    pub(super) fn with_tail(&self) -> [[usize; 3]; 2] {
+        let Self { m, n, k, at_once, .. } = self;
+        let (lines, k) = (2 * at_once + 1, 16 * k + 8);
+        [[lines * m - 3, n - 5, k], [m - 3, lines * n - 5, k]]
     }
 
     /// Whether its operands are bf16 in the default layout.

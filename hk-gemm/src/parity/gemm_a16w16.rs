@@ -54,6 +54,7 @@ pub(crate) struct Spec {
     /// Element type of the epilogue's operands.
     pub(crate) operand: DType,
     pub(crate) splits: Option<u32>,
+    pub(crate) compute_units: Option<u32>,
     pub(crate) tile: Option<(Arch, &'static str)>,
     pub(crate) place: Placement,
     /// Where the epilogue's operands of the result's shape are; the others have only the shift.
@@ -81,6 +82,7 @@ impl Spec {
             by_options: false,
             operand: DType::F32,
             splits: None,
+            compute_units: None,
             tile: None,
             place: Placement::default(),
             operand_place: Placement::DENSE.gap(4),
@@ -215,6 +217,7 @@ fn set_up<T: Real16, Y: Real>(s: &mut Setup, spec: &Spec, x: &[T], w: &[T]) {
         }
         options = options.epilogue(epilogue);
         options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+        options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
         options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
         gemm_a16w16_into(&x.get(), &w.get(), &options, &mut y.get())
     });

@@ -252,6 +252,13 @@ fn tiles(cases: &mut Vec<Case>) {
         let shape = [11 * m, 3 * n, 8];
         let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
         cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
+        let tails = config.with_tail().into_iter().zip(["row", "column"]);
+        for (shape, what) in tails.filter(|_| plain || m == 64) {
+            let name = format!(", the last {what} of blocks cut");
+            let cut =
+                Spec { splits: None, compute_units: Some(2), ..tile_spec(&config, &name, shape) };
+            cases.push(case_of(dtype, dtype, cut.steps(&[Step::AddColumns, Step::AddTensor(0.5)])));
+        }
         // One k, or one chunk, more than a step.
         for more in [1, 9] {
             let name = format!(", {more} k more than a step");

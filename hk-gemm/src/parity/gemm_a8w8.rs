@@ -186,6 +186,13 @@ fn tiles(cases: &mut Vec<Case>) {
             ..tile(", end of memory", [m + 8, n + 8, 3 * k + 16])
         };
         cases.push(with_operands::<bf16>(dtype, last));
+        // Where scales and results begin does not depend on the elements.
+        let tails = config.with_tail().into_iter().zip(["row", "column"]);
+        for (shape, what) in tails.filter(|_| dtype == DType::I8) {
+            let cut = tile(&format!(", the last {what} of blocks cut"), shape);
+            let cut = Spec { splits: None, compute_units: Some(2), residual: true, ..cut };
+            cases.push(with_operands::<bf16>(dtype, cut));
+        }
         for (result, left) in REAL.into_iter().zip([11, 1, 4]) {
             let chain = Spec {
                 activation: Some(Activation::Gelu),

@@ -138,8 +138,10 @@ fn tiles(cases: &mut Vec<Case>) {
             [[128, 128], [256, 256], [128, 256]]
         };
         let mut push = |what: &str, shape, groups, result: DType| {
+            let is_cut = what.ends_with("cut");
             let spec = Spec {
-                splits: Some(1),
+                splits: (!is_cut).then_some(1),
+                compute_units: is_cut.then_some(2),
                 tile: Some((config.arch, config.name)),
                 groups: Some((groups, Some(ScaleLayout::RowMajor))),
                 size: if what.is_empty() { Size::Quick } else { Size::Core },
@@ -155,6 +157,9 @@ fn tiles(cases: &mut Vec<Case>) {
             cases.push(of_chip(spec));
         };
         let steps = (3 * stages - 1).max(4);
+        let [rows, columns] = config.with_tail();
+        push(", the last row of blocks cut", rows, sizes[0], DType::Bf16);
+        push(", the last column of blocks cut", columns, sizes[0], DType::F32);
         for groups in sizes {
             push("", [m + 5, n + 9, (steps - 1) * k + 7], groups, DType::F32);
             for steps in 1..=4 {

@@ -121,9 +121,11 @@ fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
         let Config { m, n, k, stages, .. } = config;
         let mut push = |what: &str, tiles, shape, result: DType| {
             let name = format!("tile {}{what}", config.name);
+            let is_cut = what.ends_with("cut");
             let spec = Spec {
                 tiles,
-                splits: Some(1),
+                splits: (!is_cut).then_some(1),
+                compute_units: is_cut.then_some(2),
                 tile: Some((config.arch, config.name)),
                 size: if what.is_empty() { Size::Quick } else { Size::Core },
                 place: end,
@@ -144,6 +146,17 @@ fn tiles<M: Make>(cases: &mut Vec<Case>, make: M) {
             push(", whole", Tiles::default(), [m, n, steps * k], DType::Bf16);
         }
         push(", 11 x 3 blocks", Tiles::default(), [11 * m, 3 * n, 32], DType::F32);
+        let [[rows, narrow, k], [few, columns, _]] = config.with_tail();
+        let k = k.next_multiple_of(256);
+        // Shuffled weights have whole tiles of 16 rows.
+        let shuffled = [few, columns / 16 * 16, k];
+        match m {
+            16 | 64 => push(", the last column of blocks cut", all, shuffled, DType::F32),
+            _ => {
+                let rows = [rows, narrow, k];
+                push(", the last row of blocks cut", Tiles::default(), rows, DType::Bf16);
+            }
+        }
     }
 }
 

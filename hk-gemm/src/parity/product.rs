@@ -124,6 +124,7 @@ pub(super) struct Spec {
     /// Adds the product of two tensors of y's shape, as the last step.
     pub(super) add_product: bool,
     pub(super) splits: Option<u32>,
+    pub(super) compute_units: Option<u32>,
     pub(super) tile: Option<(Arch, &'static str)>,
     pub(super) place: Placement,
     pub(super) bias_place: Placement,
@@ -158,6 +159,7 @@ impl Spec {
             residual: false,
             add_product: false,
             splits: None,
+            compute_units: None,
             tile: None,
             place: Placement::default(),
             bias_place: Placement::default(),
@@ -470,6 +472,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 options.epilogue(Epilogue::default().add_product(a, b))
             });
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             let scales: Vec<_> = scales.iter().map(|scale| scale.get()).collect();
             let held: Vec<_> =

@@ -27,4 +27,5 @@ mod gemm_a8w8_per_token_scale;
 mod gemm_a8wfp4;
 mod gemm_afp4wfp4;
 mod gmm;
+mod last_blocks;
 mod shuffle;
