@@ -358,6 +358,32 @@ const EXAMPLES: &[Example] = &[
         equal: &["v_or_b32_e32 v1, 0x400001, v2"],
         others: &["v_or_b32_e32 v1, 0x410000, v2", "v_or_b32_e32 v1, 0x400000, v4"],
     },
+    // Bits that no byte that is picked has; not those of one.
+    Example {
+        code: &[
+            "s_mov_b32 s4, 0x7060302",
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "v_cndmask_b32_e32 v3, v4, v1, vcc",
+            "v_perm_b32 v3, v5, v3, s4",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_or_b32_e32 v1, 0x400001, v2"],
+        others: &["v_or_b32_e32 v1, 0x410000, v2"],
+    },
+    Example {
+        code: &[
+            "s_mov_b32 s4, 0x9060302",
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "v_perm_b32 v3, v5, v1, s4",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["v_or_b32_e32 v1, 0x400001, v2"],
+    },
     Example {
         code: &[
             "s_or_b32 vcc_lo, s4, 1",

@@ -23,6 +23,7 @@ pub(super) struct Config {
     pub(super) waves_n: usize,
     /// Workgroups that a compute unit holds.
     pub(super) at_once: usize,
+    pub(super) ping_pong: bool,
 }
 
 impl Config {
@@ -49,6 +50,7 @@ impl Config {
                     threads: tile.threads as usize,
                     waves_n: int("WN")?,
                     at_once: Tile::of(tile).per_cu() as usize,
+                    ping_pong: tile.flag("PING_PONG") == Some(true),
                 })
             })
         })

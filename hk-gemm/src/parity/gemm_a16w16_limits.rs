@@ -325,6 +325,13 @@ fn far_rows(cases: &mut Vec<Case>) {
         let place = Placement::DENSE.gap(stride - width);
         cases.push(case::<bf16, bf16>(Spec { place, splits: Some(splits), ..spec }));
     }
+    // Results as far as a block may be that is stored through one buffer.
+    for config in Config::all("a16w16").filter(Config::is_plain) {
+        let Config { m, n, k, .. } = config;
+        let spec = tile_spec(&config, ", results far apart", [m, n, k]);
+        let place = Placement::DENSE.gap((1 << 30) / m - n.max(k) - 64);
+        cases.push(case::<bf16, bf16>(Spec { place, ..spec }));
+    }
     // Steps of one block that are beyond 2^32 bytes from its first.
     for config in Config::all("a16w16").filter(medium) {
         if config.layout == Layout::Tn {

@@ -27,16 +27,24 @@ impl Whole {
         let Self { shape: [m, n, k], result, beside } = self;
         let blocks = (m / config.m) * (n / config.n);
         let read = blocks * (config.m + config.n) * k * config.dtype.size() + beside;
-        // Nothing is read ahead of the last step, but such loads are made: for the slots of LDS, or one
-        // that is kept in registers.
-        let steps = k.div_ceil(config.k) + config.stages.max(2);
-        let loads = blocks * steps * config.loads();
+        // Nothing is read behind the last step, but such loads are made.
+        let loads = blocks * (k.div_ceil(config.k) + config.ahead()) * config.loads();
         let stores = m * n * result.size() / (64 * config.run_bytes(result));
         case.most_read(read as u64).most_accesses((loads + stores + beside / ACCESS) as u64)
     }
 }
 
 impl Config {
+    /// Steps whose loads are under way when the first is multiplied: for the slots of LDS, or one that is kept
+    /// in registers. In ping-pong, halves of two.
+    fn ahead(&self) -> usize {
+        match (self.arch, self.ping_pong) {
+            (Arch::Gfx942, _) => 1,
+            (_, true) => 2,
+            (_, false) => self.stages - 1,
+        }
+    }
+
     /// Loads of all waves for one step along k.
     fn loads(&self) -> usize {
         let transposes = |is_transposed| is_transposed && self.arch == Arch::Gfx942;

@@ -386,8 +386,25 @@ pub(super) fn bitwise(inst: &Inst, bits: u32, known: &Facts) -> Option<[u32; 3]>
         Op::v_and_or_b32 => [kept_by(b) & left_by(c), kept_by(a) & left_by(c), bits],
         Op::v_or3_b32 => [bits; 3],
         Op::v_lshl_or_b32 => [bits >> (b? & 31), 0, bits],
+        Op::v_perm_b32 => picked_bytes(bits, c?)?,
         _ => return None,
     })
+}
+
+/// Which bits of the sources those of bytes picked by a constant come from: 0 to 3 are the second source's, 4
+/// to 7 the first's, others are constants, but for those that a sign decides.
+fn picked_bytes(bits: u32, selector: u32) -> Option<[u32; 3]> {
+    let mut of = [0, 0, u32::MAX];
+    for (at, select) in selector.to_le_bytes().into_iter().enumerate() {
+        let byte = bits >> (8 * at) & 0xff;
+        match select {
+            0..=3 => of[1] |= byte << (8 * select),
+            4..=7 => of[0] |= byte << (8 * (select - 4)),
+            8..=11 => return None,
+            _ => {}
+        }
+    }
+    Some(of)
 }
 
 /// Whether a bit of the result depends on no higher ones of the sources.

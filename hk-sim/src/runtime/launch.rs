@@ -25,9 +25,8 @@ const PACKET_BYTES: u64 = 64;
 const QUEUE_BYTES: u64 = 448;
 /// Offset of the kernel arguments in an arena.
 const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES;
-/// What of an arena is in front of a multiple of 4 GiB, where there can be one: some arguments, so that sums
-/// of addresses of others carry into the upper half.
-const BEFORE_CARRY: u64 = KERNARG_OFFSET + 64;
+/// Alignment of the arguments.
+const KERNARG_ALIGN: u64 = 64;
 
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -492,8 +491,12 @@ impl Arena {
                 managed: false,
             };
             self.region = memory().allocate(request, limit).map_err(|_| HipError::OUT_OF_MEMORY)?;
-            (self.base, self.len) = (self.region + len - BEFORE_CARRY, len);
+            self.len = len;
         }
+        // With a multiple of 4 GiB, where there can be one, in the middle of the arguments: sums of addresses of
+        // the others carry into the upper half.
+        let before = (KERNARG_OFFSET + len) / 2 / KERNARG_ALIGN * KERNARG_ALIGN;
+        self.base = self.region + self.len - before;
         Ok(self.base)
     }
 
