@@ -372,6 +372,28 @@ const EXAMPLES: &[Example] = &[
         equal: &["v_or_b32_e32 v1, 0x400001, v2"],
         others: &["v_or_b32_e32 v1, 0x410000, v2"],
     },
+    // Bits that are not stored; not those of an address.
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "global_store_short_d16_hi v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_or_b32_e32 v1, 0x400001, v2"],
+        others: &["v_or_b32_e32 v1, 0x410000, v2"],
+    },
+    Example {
+        code: &[
+            "v_or_b32_e32 v1, 0x400000, v2",
+            "global_store_short v0, v1, s[0:1]",
+            "global_store_short_d16_hi v1, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_or_b32_e32 v1, 0x400001, v2", "v_or_b32_e32 v1, 0x410000, v2"],
+    },
     Example {
         code: &[
             "s_mov_b32 s4, 0x9060302",

@@ -323,8 +323,7 @@ struct gemm_block {
   // Every wave runs alike. While it multiplies one slice of k, the fragments of the next are on
   // their way from LDS. In the last slice of a tile, the next tile must be in LDS, and loads into
   // the slot that has become free are started; memory operations are spread between the matrix
-  // operations. Staged tiles are written to LDS in the first half of that last slice. The last slice
-  // of all is multiplied behind the loop, where there is no next tile.
+  // operations. Staged tiles are written to LDS in the first half of that last slice.
   template <class Rows>
   __device__ void interleave(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
                              w_streams& w_tiles, i32 steps, const group_scales& scales,
@@ -463,46 +462,58 @@ struct gemm_block {
         end_slice(s);
       });
     };
+    // Its last slice, and what must be ready for the next step. Of the last steps, those that no tile is left for
+    // may be told their number, from 1: they do not load, and fewer are under way.
     constexpr constant<slices - 1> last_slice;
-    begin_step(constant<0>{});
-    // The last step of all has no other behind it. Where the scales of the next are under way in registers, it
-    // must not leave a round in the middle: they would have to be moved to others.
-    constexpr bool in_rounds = stages > 1 && (folds || !types::as_read);
-    const i32 more = left + ahead;
-    if (more > 0) {
-      for_each_slot<in_rounds>(more, [&](auto slot) __attribute__((always_inline)) {
-        constexpr u32 next_slot = (slot + 1) % stages;
-        constexpr int early = direct ? 0 : products / 2;
-        if constexpr (direct) {
-          wait_global<(stages - 2) * loads>();
-          meet();
-        } else {
-          if constexpr (stages == 1) meet_with_lds();
-          spread_over<early, writes>([&](auto i) { product(sets[1], i, last_slice); },
-                                     [&](auto i) { write(i, next_slot); });
-          meet_with_lds();
-        }
-        begin_loads();
-        spread_over<products - early, reads + loads>(
-            [&](auto i) { product(sets[1], constant<early + i>{}, last_slice); },
-            [&](auto i) {
-              if constexpr (i < reads) {
-                read(sets[0], i, constant<0>{}, next_slot);
-              } else {
-                load(constant<i - reads>{}, slot);
-              }
-            });
-        end_loads();
-        arch::lds_wait();
-        sets[0].tie();
-        end_slice(last_slice);
-        begin_step(constant<next_slot>{});
-        return left <= -ahead;
+    const auto end_step = [&](auto slot, auto last) __attribute__((always_inline)) {
+      constexpr bool brings = last == 0 || (!direct && last <= stages - 3);
+      constexpr int under_way = (stages - 2 - max(last - 1, 0)) * loads;
+      constexpr u32 next_slot = (slot + 1) % stages;
+      constexpr int early = direct ? 0 : products / 2;
+      if constexpr (direct) {
+        wait_global<under_way>();
+        meet();
+      } else {
+        if constexpr (stages == 1) meet_with_lds();
+        spread_over<early, writes>([&](auto i) { product(sets[1], i, last_slice); },
+                                   [&](auto i) { write(i, next_slot); });
+        meet_with_lds();
+      }
+      if constexpr (brings) begin_loads();
+      spread_over<products - early, reads + (brings ? loads : 0)>(
+          [&](auto i) { product(sets[1], constant<early + i>{}, last_slice); },
+          [&](auto i) {
+            if constexpr (i < reads) {
+              read(sets[0], i, constant<0>{}, next_slot);
+            } else {
+              load(constant<i - reads>{}, slot);
+            }
+          });
+      if constexpr (brings) end_loads();
+      arch::lds_wait();
+      sets[0].tie();
+      end_slice(last_slice);
+    };
+    if constexpr (!direct && !folds && types::as_read) {
+      // No step is too many, and the last one has no end.
+      begin_step(constant<0>{});
+      if (left > -ahead) {
+        for_each_slot([&](auto slot) __attribute__((always_inline)) {
+          end_step(slot, constant<0>{});
+          begin_step(constant<(slot + 1) % stages>{});
+          return left <= -ahead;
+        });
+      }
+      static_for<products>([&](auto i) { product(sets[1], i, last_slice); });
+      tie_sums();
+    } else {
+      // Loads to registers that are under way would have to be moved if any step could be the last; and those to
+      // LDS that bring nothing would take time.
+      for_each_step(steps, [&](auto slot, auto last) __attribute__((always_inline)) {
+        begin_step(slot);
+        end_step(slot, last);
       });
     }
-    static_for<products>([&](auto i) { product(sets[1], i, last_slice); });
-    end_slice(last_slice);
-    tie_sums();
     finish();
   }
 
@@ -572,19 +583,21 @@ struct gemm_block {
     }
   };
 
-  // Calls `step` so many times, at least once, with the slots by turns, as constants: addresses in LDS then are
-  // immediates. It returns whether that was the last time, which is then any of a round, unless it is to
-  // be `InRounds` of all, and some more.
-  template <bool InRounds, class Step>
-  __device__ static __attribute__((always_inline)) void for_each_slot(i32 times, Step step) {
-    if constexpr (InRounds) {
-      for (; times >= stages; times -= stages) static_for<stages>(step);
-      static_for<stages - 1>([&](auto slot) __attribute__((always_inline)) {
-        if (slot < times) step(slot);
-      });
-    } else {
-      while (!any_slot(step, typename make_sequence<stages>::type{})) {
-      }
+  // Calls `step` with the slot of each step as a constant: addresses in LDS then are immediates. At
+  // the end of the product up to stages - 1 steps remain, which are told their number, from 1.
+  template <class Step>
+  __device__ static __attribute__((always_inline)) void for_each_step(i32 steps, Step step) {
+    for (; steps >= stages; steps -= stages) {
+      static_for<stages>([&](auto slot) { step(slot, constant<0>{}); });
+    }
+    static_for<stages - 1>([&](auto slot) {
+      if (slot < steps) step(slot, constant<slot + 1>{});
+    });
+  }
+  // The same without an end of its own: until `step` says that it was the last.
+  template <class Step>
+  __device__ static __attribute__((always_inline)) void for_each_slot(Step step) {
+    while (!any_slot(step, typename make_sequence<stages>::type{})) {
     }
   }
   template <class Step, int... Slot>

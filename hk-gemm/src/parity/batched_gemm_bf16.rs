@@ -114,9 +114,11 @@ fn places(cases: &mut Vec<Case>) {
         }
     }
     // Blocks of every tile that is chosen for few rows lie within y.
-    let far = Spec { bias: Some(DType::F32), ..spec("biases far apart", 5, [16, 64, 40]) };
-    let bias_place = Placement::DENSE.gap(1 << 28);
-    cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
+    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32)] {
+        let far = Spec { bias: Some(bias), ..spec("biases far apart", batch, [16, 64, 40]) };
+        let bias_place = Placement::DENSE.gap(gap);
+        cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
+    }
     for (batch, gap, residual) in [(5, 1 << 29, true), (2, 1 << 31, false)] {
         let far = spec("matrices far apart", batch, [1, 1, 40]);
         let place = Placement::DENSE.gap(gap);

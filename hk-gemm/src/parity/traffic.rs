@@ -28,20 +28,21 @@ impl Whole {
         let blocks = (m / config.m) * (n / config.n);
         let read = blocks * (config.m + config.n) * k * config.dtype.size() + beside;
         // Nothing is read behind the last step, but such loads are made.
-        let loads = blocks * (k.div_ceil(config.k) + config.ahead()) * config.loads();
+        let loads = blocks * config.loaded(k.div_ceil(config.k)) * config.loads();
         let stores = m * n * result.size() / (64 * config.run_bytes(result));
         case.most_read(read as u64).most_accesses((loads + stores + beside / ACCESS) as u64)
     }
 }
 
 impl Config {
-    /// Steps whose loads are under way when the first is multiplied: for the slots of LDS, or one that is kept
-    /// in registers. In ping-pong, halves of two.
-    fn ahead(&self) -> usize {
+    /// Of how many steps there are loads if so many are multiplied: beside these, of those whose loads are under
+    /// way at the end. On CDNA4, loops end after whole turns over the slots of LDS, but for steps that load
+    /// nothing; in ping-pong, there are halves of two.
+    fn loaded(&self, steps: usize) -> usize {
         match (self.arch, self.ping_pong) {
-            (Arch::Gfx942, _) => 1,
-            (_, true) => 2,
-            (_, false) => self.stages - 1,
+            (Arch::Gfx942, _) => steps + 1,
+            (_, true) => steps + 2,
+            (_, false) => self.stages + steps / self.stages * self.stages,
         }
     }
 

@@ -322,7 +322,7 @@ fn in_place_means_the_output_that_the_input_may_be() {
             let x = s.input::<f32>("x", &[3, 4], Draw::Normal);
             let bias = s.input::<f32>("bias", &[4], Draw::Normal);
             let y = s.output::<f32>("y", &[3, 4], Expected::exact(x.numbers()));
-            s.call(move || add(&x.get(), &bias.get(), &mut y.get()));
+            s.call(move || add(&x.get(), &bias.get(), 0.5, &mut y.get()));
         })
     };
     assert_eq!(run(&case().in_place(true)).failure, None, "y holds x");

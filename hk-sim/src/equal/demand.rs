@@ -68,6 +68,8 @@ impl Demand {
             } else if inst.mem.lds && operand.code == Operand::M0 {
                 // Loads to LDS go to dwords of 256 KiB.
                 self.add(operand, 0x3_fffc);
+            } else if operand == inst.src[1] && operand != inst.src[0] {
+                self.add(operand, stored_bits(inst));
             } else {
                 self.add(operand, u32::MAX);
             }
@@ -112,6 +114,23 @@ impl Demand {
         }
         found.into_iter().for_each(|(register, bit)| self.0[register] |= bit);
         Some(())
+    }
+}
+
+/// Which bits of its second source an instruction may store or read otherwise: of global memory, that is the
+/// data.
+fn stored_bits(inst: &Inst) -> u32 {
+    let name = inst.info.op.name();
+    let Some((_, what)) = name.split_once("global_store_").or(name.split_once("buffer_store_"))
+    else {
+        return u32::MAX;
+    };
+    match what {
+        "byte" => 0xff,
+        "short" => 0xffff,
+        "byte_d16_hi" => 0xff_0000,
+        "short_d16_hi" => 0xffff_0000,
+        _ => u32::MAX,
     }
 }
 
