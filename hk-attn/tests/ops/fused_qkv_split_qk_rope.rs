@@ -3,9 +3,8 @@
 
 use crate::common::{Traffic, devices, few_workgroups};
 use hk_attn::{
-    Angles, FusedQkvSplitQkRopeOut, KvCaches, QkNormOptions, QkWeights, RopeOptions, Tensor, bf16,
-    fused_qkv_split_qk_norm_rope_cache, fused_qkv_split_qk_rope, fused_qkv_split_qk_rope_into,
-    parity,
+    Angles, FusedQkvSplitQkRopeOut, RopeOptions, Tensor, bf16, fused_qkv_split_qk_rope,
+    fused_qkv_split_qk_rope_into, parity,
 };
 use hk_core::Error;
 

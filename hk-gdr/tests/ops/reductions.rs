@@ -2,12 +2,8 @@
 //! and what they move.
 
 use hk_core::{Error, Tensor};
-use hk_gdr::{
-    abs_diff, err_ratio, float_to_bf16, l2_normalize, l2_normalize_into, max_reduce, parity,
-    sum_reduce,
-};
-use hk_ref::harness::{BYTES_AT_ONCE, Moved, rejected};
-use hk_ref::{Guarded, Placement};
+use hk_gdr::{abs_diff, err_ratio, float_to_bf16, l2_normalize, max_reduce, parity, sum_reduce};
+use hk_ref::harness::{BYTES_AT_ONCE, Moved};
 
 use crate::common::devices;
 
