@@ -59,7 +59,7 @@ impl Config {
     /// Sizes of which, on two compute units, the last row of blocks is cut along k, or the last column.
     pub(super) fn with_tail(&self) -> [[usize; 3]; 2] {
         let Self { m, n, k, at_once, .. } = self;
-        let (lines, k) = (2 * at_once + 1, 16 * k + 8);
+        let (lines, k) = (2 * at_once + 1, usize::max(16 * k, 2048) + 8);
         [[lines * m - 3, n - 5, k], [m - 3, lines * n - 5, k]]
     }
 
