@@ -459,7 +459,7 @@ fn a_file_of_tensors_that_does_not_serve_is_refused_by_name() {
 
 #[test]
 fn coverage_names_the_source_lines_that_no_case_executes() {
-    let output = run(&["check", "l2norm", "--coverage", "--json", "--device", "sim:mi355x"]);
+    let output = run(&["check", "l2norm ", "--coverage", "--json", "--device", "sim:mi355x"]);
     let shown = String::from_utf8_lossy(&output.stdout);
     let lines = objects(&shown);
     let sum = lines.last().expect("there is a line");

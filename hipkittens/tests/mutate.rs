@@ -62,7 +62,7 @@ fn a_kernel_that_no_case_launches_is_an_error() {
 /// The sample depends on the seed alone, and what became of it on nothing else.
 #[test]
 fn a_sample_of_altered_instructions_is_judged_the_same_each_time() {
-    let args = |seed| ["l2norm", "--values", "--sample", "4", "--seed", seed];
+    let args = |seed| ["l2norm ", "--values", "--sample", "4", "--seed", seed];
     let (code, first) = mutate(&args("7"));
     // A sample as small as this says little of the share that is caught.
     assert!(matches!(code, Some(0 | 1)));

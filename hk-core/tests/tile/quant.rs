@@ -1,4 +1,5 @@
-//! `hk/quant.h`: scales, codes and what they stand for, of every bf16 and what lies next to ties.
+//! `hk/quant.h` and `hk/scale_tiles.h`: scales, codes and what they stand for, of every bf16 and what lies next to
+//! ties, and where shuffled scales are.
 
 use hk_core::dtype::{
     E8M0, Element, F4E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Scalar, bf16, f16,
@@ -109,7 +110,7 @@ KERNEL(amax_wave, 64) {
 ";
 
 fn quant_programs() -> [Program; 2] {
-    programs(&["quant.h", "wave.h"], SOURCE)
+    programs(&["quant.h", "scale_tiles.h", "wave.h"], SOURCE)
 }
 
 /// Every bf16, and the f32 on both sides of each.
