@@ -1,5 +1,5 @@
 //! Normalisation of rows to a Euclidean length of one, `y[i,j] = x[i,j] r[i]` with
-//! `r[i] = 1 / sqrt(sum_j x[i,j]^2 + eps)`. [`l2norm_bwd`](crate::l2norm_bwd) is its derivative.
+//! `r[i] = 1 / sqrt(sum_j x[i,j]^2 + eps)`. [`l2norm_bwd`](crate::l2norm_bwd()) is its derivative.
 //!
 //! | | |
 //! |---|---|

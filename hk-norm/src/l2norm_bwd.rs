@@ -1,4 +1,4 @@
-//! The derivative of rows that are divided by their Euclidean length, as [`l2norm`](crate::l2norm) does it:
+//! The derivative of rows that are divided by their Euclidean length, as [`l2norm`](crate::l2norm()) does it:
 //! `dx[i,j] = r[i] (dy[i,j] - y[i,j] sum_k dy[i,k] y[i,k])`.
 //!
 //! | | |
