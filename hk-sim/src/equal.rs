@@ -13,6 +13,7 @@
 //! - a result that is overwritten before it is read, on every way;
 //! - bits that instructions ignore: the upper ones of a shift's distance, the format in a buffer's
 //!   descriptor, those that a mask takes away;
+//! - what only lanes have that do not execute when it is read;
 //! - bits that are the same anyway: a mask's where the value has zeros, a shift of a zero.
 //!
 //! Only instructions that do nothing but write registers can be proved; not those that access memory
@@ -21,12 +22,13 @@
 mod bits;
 mod demand;
 mod known;
+mod lanes;
 
 use crate::isa::{Format, Inst, Operand};
 use crate::object::{Next, Placed};
 
 use bits::{Bit, result};
-use demand::Demand;
+use demand::Wanted;
 use known::Facts;
 
 /// Registers that are followed: the scalar file, the vector file, and SCC.
@@ -65,8 +67,10 @@ pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool
     let demanded = demand::behind(code, &both);
     places.into_iter().all(|at| {
         let (original, altered) = (&code[at].inst, &changed[at].inst);
-        let is_read = demand::any(original, &demanded[at]);
-        !is_read || same(original, altered, &known[at].all, &demanded[at])
+        let wanted = demanded[at].of_results(original);
+        // Of the lanes that either reads.
+        let reads_more = if lanes::reads_own(original) { altered } else { original };
+        !wanted.any(original) || same(original, altered, &known[at].of_sources(reads_more), wanted)
     })
 }
 
@@ -79,7 +83,7 @@ fn is_comparable(original: &Inst, altered: &Inst) -> bool {
 }
 
 /// Whether two instructions give the same demanded bits.
-fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bool {
+fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) -> bool {
     let results: Vec<usize> = registers(original.dst[0]).collect();
     let scc = demanded.of(SCC) != 0 && original.writes_scc();
     // Whatever it does with them: the same operation on the same bits.
@@ -109,11 +113,14 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bo
     if same_operation && !scc && same_sources(original, altered, known, demanded) {
         return true;
     }
+    if same_operation
+        && demand::passes_on(original)
+        && same_sizes(original, altered, known, demanded)
+    {
+        return true;
+    }
     let (Some(one), Some(other)) = (result(original, known), result(altered, known)) else {
         return false;
-    };
-    let equal = |a: &[Bit; 32], b: &[Bit; 32], mask: u32| {
-        (0..32).all(|bit| mask >> bit & 1 == 0 || a[bit] != Bit::Opaque && a[bit] == b[bit])
     };
     // SCC is the same if it is known, or says that equal results are not zero.
     let condition = |inst: &Inst, result| bits::scc(inst, known, result);
@@ -126,13 +133,13 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bo
     one.len() == results.len()
         && other.len() == results.len()
         && one.iter().zip(&other).zip(results).all(|((one, other), register)| {
-            equal(one, other, if from_result { u32::MAX } else { demanded.of(register) })
+            bits::equal(one, other, if from_result { u32::MAX } else { demanded.of(register) })
         })
 }
 
 /// Whether the same bitwise operation has the same bits of sources, of those that the demanded ones of its
 /// result come from.
-fn same_sources(original: &Inst, altered: &Inst, known: &Facts, demanded: &Demand) -> bool {
+fn same_sources(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) -> bool {
     let results = registers(original.dst[0]);
     let wanted = results.fold(0, |bits, register| bits | demanded.of(register));
     let masks = bits::bitwise(original, wanted, known);
@@ -141,13 +148,31 @@ fn same_sources(original: &Inst, altered: &Inst, known: &Facts, demanded: &Deman
     };
     (0..masks.len()).all(|at| {
         let [one, other] = [original, altered].map(|inst| bits::source(inst, inst.src[at], known));
-        let equal = |(one, other): (&[Bit; 32], &[Bit; 32])| {
-            (0..32).all(|bit| {
-                masks[at] >> bit & 1 == 0 || one[bit] != Bit::Opaque && one[bit] == other[bit]
-            })
-        };
+        let equal = |(one, other)| bits::equal(one, other, masks[at]);
         one.len() == other.len() && one.iter().zip(&other).all(equal)
     })
+}
+
+/// Whether dwords that are passed on are the same, or too small for a buffer that they are the size of.
+fn same_sizes(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) -> bool {
+    let words = |inst: &Inst| -> Vec<Bit> {
+        inst.src.iter().flat_map(|operand| bits::source(inst, *operand, known)).flatten().collect()
+    };
+    let (one, other) = (words(original), words(altered));
+    let registers: Vec<usize> = registers(original.dst[0]).collect();
+    let [register] = registers[..] else { return false };
+    let (exact, size) = (demanded.but_size(register), demanded.size(register));
+    one.len() == other.len()
+        && one.as_chunks::<32>().0.iter().zip(other.as_chunks().0).all(|(one, other)| {
+            bits::equal(one, other, exact)
+                && (bits::equal(one, other, size.bits)
+                    || [one, other].into_iter().all(|word| bits::is_below(word, size.least)))
+        })
+}
+
+/// Whether each lane has a register of that number.
+fn is_of_lanes(register: usize) -> bool {
+    (128..SCC).contains(&register)
 }
 
 /// Registers of an operand.

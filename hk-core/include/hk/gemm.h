@@ -194,8 +194,8 @@ struct gemm_block {
            column % runs_per_part * run_columns + lane_id() / atom.dim * run;
   }
 
-  __device__ static u32 wave_row() { return wave_id() / WN; }
-  __device__ static u32 wave_column() { return wave_id() % WN; }
+  __device__ static u32 wave_row() { return WM == 1 ? 0 : wave_id() / WN; }
+  __device__ static u32 wave_column() { return WM == 1 ? wave_id() : wave_id() % WN; }
 
   // ---- The product.
 

@@ -200,10 +200,11 @@ struct linear_chain {
   vec<f32, run> bias[columns] = {};
 
   __device__ linear_chain(const ProductArgs& args, argument_pointer in, const product_part& part) {
-    for (u32 i = 0; i < args.step_count; ++i) {
+    // Without factors, there is at most one step, which has the one tensor.
+    const u32 steps = Scaled || args.step_count == 0 ? args.step_count : 1;
+    for (u32 i = 0; i < steps; ++i) {
       const auto kind = static_cast<step_kind>(in->steps[i].kind);
       const EpilogueOperand a = in->steps[i].a;
-      // Without factors, the one step has the one tensor.
       const auto base = static_cast<const char*>(in->tensors[Scaled ? a.tensor : 0]);
       const auto type = static_cast<dtype>(a.element);
       if (kind != step_kind::multiply) {

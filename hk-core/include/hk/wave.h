@@ -19,7 +19,13 @@ __device__ inline T uniform(T value) {
 }
 
 // Index of this wave in a workgroup that extends along x alone.
-__device__ inline u32 wave_id() { return uniform(thread_idx().x / wave_size); }
+__device__ inline u32 wave_id() {
+  u32 id = uniform(thread_idx().x / wave_size);
+  // The compiler would make what follows from it of the work-item's number, and mask the lane's bits out
+  // of each.
+  arch::forget_source(id);
+  return id;
+}
 
 // Binary operations for reductions, commutative, with the value that changes nothing.
 struct add {

@@ -34,6 +34,7 @@ __device__ inline vec<u32, 2> both_halves(u32 value) {
 __device__ inline void pin_order() {}
 __device__ inline void forget(u32&) {}
 __device__ inline void forget_scalar(u32&) {}
+__device__ inline void forget_source(u32&) {}
 
 // Memory whose accesses are checked against its end.
 struct checked_range {

@@ -64,6 +64,9 @@ pub(crate) struct Spec {
     pub(crate) carry: Option<usize>,
     /// Puts a NaN into row 1 of x, a negative infinity into row 3, and an infinity into row 2 of w.
     pub(crate) special: bool,
+    /// Puts infinities into x and w, 2^30 bytes behind their first elements if rows of the layout are
+    /// [`Spec::HALF`]` / k` elements apart: where what is past the end of k must not be looked for.
+    pub(crate) lurking: bool,
     /// Leaves one element of each row of x: the product has no error.
     pub(crate) one_term: bool,
     /// Results are exact, and so are the signs of zeros.
@@ -72,6 +75,9 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
+    /// Elements of twice 2^30 bytes.
+    pub(crate) const HALF: usize = 1 << 30;
+
     pub(crate) fn new(name: impl Into<String>, shape: [usize; 3]) -> Self {
         Self {
             name: name.into(),
@@ -88,6 +94,7 @@ impl Spec {
             operand_place: Placement::DENSE.gap(4),
             carry: None,
             special: false,
+            lurking: false,
             one_term: false,
             bits: false,
             size: Size::Quick,
@@ -96,6 +103,13 @@ impl Spec {
 
     pub(crate) fn steps(self, steps: &[Step]) -> Self {
         Self { steps: steps.to_vec(), ..self }
+    }
+
+    /// With small integers: sums are exact, and many lie in the middle between two numbers of 16 bits,
+    /// of which the even one is nearest.
+    pub(crate) fn integers(self) -> Self {
+        let name = format!("{}, integers", self.name);
+        Self { name, draw: [Draw::Integers(-8, 9); 2], bits: true, ..self }
     }
 
     /// The place, with a multiple of 4 GiB at an element, if the case has such.
@@ -123,6 +137,11 @@ pub(crate) fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             x[k + k / 2] = T::from_f64(f64::NAN);
             x[3 * k + k / 4] = T::from_f64(f64::NEG_INFINITY);
             w[2 * k + k / 3] = T::from_f64(f64::INFINITY);
+        }
+        if spec.lurking {
+            let at = |is_transposed| if is_transposed { 5 * k + k / 2 } else { k / 2 * k };
+            x[at(spec.layout.x_is_transposed())] = T::from_f64(f64::INFINITY);
+            w[at(spec.layout.w_is_transposed())] = T::from_f64(f64::INFINITY);
         }
         set_up::<T, Y>(s, &spec, &x, &w);
     });

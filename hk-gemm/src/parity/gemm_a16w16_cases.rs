@@ -77,7 +77,8 @@ fn shapes(cases: &mut Vec<Case>) {
         for splits in [2, 3, 7] {
             let name = format!("{splits} splits");
             let spec = Spec { layout, splits: Some(splits), ..Spec::new(name, [33, 40, 1800]) };
-            cases.push(case::<bf16, f32>(spec));
+            cases.push(case::<bf16, f32>(spec.clone()));
+            cases.push(case::<bf16, bf16>(spec.integers()));
         }
     }
     cases.push(case::<bf16, bf16>(Spec::new("no rows", [0, 64, 64])));
@@ -279,7 +280,26 @@ fn tiles(cases: &mut Vec<Case>) {
             let chain = Spec { operand, place: RAGGED, operand_place: RAGGED, ..chain };
             cases.push(case_of(dtype, result, chain));
         }
+        // Half a step, of rows so far apart that the middle one is 2^30 bytes behind the first.
+        let half = k / 2;
+        let lurking = tile_spec(&config, ", infinities 1 GiB away", [half; 3]);
+        let place = Placement::DENSE.gap(Spec::HALF / half - half);
+        cases.push(case_of(dtype, dtype, Spec { lurking: true, place, ..lurking }));
         if plain {
+            // Rows of y so far apart that those of later blocks are beyond 4 GiB.
+            let block = m.max(n);
+            let gap = Spec::HALF / block - n.max(64) - 64;
+            let far = tile_spec(&config, ", rows far apart", [4 * block, n, 8]);
+            cases.push(case_of(dtype, dtype, Spec { place: Placement::DENSE.gap(gap), ..far }));
+            // Sums of integers that lie between two numbers of the result's type.
+            for (what, shape) in [("ties", [m, n, 2 * k]), ("ties, ragged", [m + 5, n + 9, k + 7])]
+            {
+                let ties = tile_spec(&config, &format!(", {what}"), shape);
+                cases.push(case_of(dtype, dtype, ties.integers()));
+            }
+            let zeros = tile_spec(&config, ", zeros", [m, n, k]);
+            let zeros = Spec { draw: [Draw::Zeros; 2], bits: true, ..zeros };
+            cases.push(case_of(dtype, DType::F32, zeros));
             let shape = [m, n, k];
             let lists = [
                 (", residual", Step::AddTensor(1.0), 1),

@@ -23,7 +23,8 @@ pub(crate) struct Spec {
     pub(crate) in_place: bool,
     pub(crate) place: Placement,
     /// The last four rows get NaNs at every place of a chunk, an infinity and a negative one, and a NaN at
-    /// the end. The infinities share their dword with an element whose lowest bit is one.
+    /// the end. The infinities share their dword with an element whose lowest bit is one. The weight gets
+    /// a NaN, too.
     pub(crate) special: bool,
     pub(crate) tile: Option<&'static str>,
     pub(crate) workgroups: Option<u32>,
@@ -96,6 +97,9 @@ pub(crate) fn case<T: Real, W: Real>(spec: Spec, size: Size) -> Case {
         }
         let mut residual = spec.fused.then(|| s.draw("residual", &[rows, width], spec.draw));
         let mut weight: Vec<W> = s.draw("weight", &[width], Draw::Normal);
+        if spec.special {
+            weight[width / 2] = W::from_f64(f64::NAN);
+        }
         if spec.ties {
             x = (0..rows * width).map(|i| T::from_f64(TIES_X[i % width % 2].into())).collect();
             residual = residual.map(|residual| vec![T::from_f64(0.0); residual.len()]);

@@ -149,11 +149,13 @@ fn tiles(cases: &mut Vec<Case>) {
             ..spec([rows, 11], "several turns")
         };
         let whole = Spec { rstd: true, ..spec([rows, shape[1]], "rows") };
-        // Every number of elements in a row's last chunk, the last of them at the end of an allocation.
+        // Every number of elements in a row's last chunk, of first turns and of later ones, the last of them
+        // at the end of an allocation.
         let tails = (9..16).map(|width| Spec {
             place: Placement::DENSE.gap(3).edge(Edge::End),
             rstd: width % 3 == 0,
-            ..spec([3, width], "tail")
+            workgroups: Some(2),
+            ..spec([rows, width], "tail")
         });
         let later = Spec { workgroups: Some(2), name: "rows, several turns", ..whole };
         for spec in tails.chain([whole, later]) {
@@ -183,7 +185,7 @@ fn long_rows(cases: &mut Vec<Case>) {
     }
     // Nothing but zeros is added to them.
     let least = f32::from_bits(1);
-    for width in [26, 27] {
+    for width in [1, 26, 27] {
         let zeros = Spec { draw: Draw::Zeros, eps: least, ..Spec::new([1, width], "least eps") };
         cases.push(case::<f32, f32>(Spec { tile: Some("any"), rstd: true, ..zeros }, Size::Quick));
     }
@@ -219,13 +221,18 @@ fn memory(cases: &mut Vec<Case>) {
             }
         }
     }
-    // Rows that share a wave, as far apart as they may be.
-    for shape in [[4, 40], [4, 43]] {
-        let place = Placement::DENSE.gap((1 << 27) - 128);
-        let spec =
-            Spec { place, tile: Some("n128"), ..Spec::new(shape, "rows of a wave far apart") };
-        for spec in [spec, spec.fused()] {
-            cases.push(case::<f32, f32>(spec, Size::Core));
+    // Rows that share a wave, nearly as far apart as they may be: 2^30 bytes behind the first there is an
+    // element of the third.
+    for width in [40, 43] {
+        let far = |stride: usize| Spec {
+            place: Placement::DENSE.gap(stride - width),
+            tile: Some("n128"),
+            ..Spec::new([4, width], "rows of a wave far apart")
+        };
+        for fused in [false, true] {
+            let far = |stride| Spec { fused, ..far(stride) };
+            cases.push(case::<f32, f32>(far((1 << 27) - 8), Size::Core));
+            cases.push(case::<bf16, bf16>(far((1 << 28) - 8), Size::Core));
         }
     }
     // The second row is beyond 2^32 elements, or their distance has two bits on either side of those

@@ -10,6 +10,8 @@ pub(super) enum Bit {
     Is(bool),
     /// That bit of that register, before the instruction.
     Of(u16, u8),
+    /// The opposite of that bit.
+    Not(u16, u8),
     /// Some function of the sources.
     Opaque,
 }
@@ -20,6 +22,7 @@ impl Bit {
             (Self::Is(false), _) | (_, Self::Is(false)) => Self::Is(false),
             (Self::Is(true), bit) | (bit, Self::Is(true)) => bit,
             _ if self == other => self,
+            _ if self.is_opposite(other) => Self::Is(false),
             _ => Self::Opaque,
         }
     }
@@ -29,20 +32,30 @@ impl Bit {
             (Self::Is(true), _) | (_, Self::Is(true)) => Self::Is(true),
             (Self::Is(false), bit) | (bit, Self::Is(false)) => bit,
             _ if self == other => self,
+            _ if self.is_opposite(other) => Self::Is(true),
             _ => Self::Opaque,
         }
     }
 
     fn xor(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Is(a), Self::Is(b)) => Self::Is(a != b),
             (Self::Is(false), bit) | (bit, Self::Is(false)) => bit,
+            (Self::Is(true), bit) | (bit, Self::Is(true)) => bit.not(),
             _ => Self::Opaque,
         }
     }
 
     fn not(self) -> Self {
-        if let Self::Is(bit) = self { Self::Is(!bit) } else { Self::Opaque }
+        match self {
+            Self::Is(bit) => Self::Is(!bit),
+            Self::Of(register, bit) => Self::Not(register, bit),
+            Self::Not(register, bit) => Self::Of(register, bit),
+            Self::Opaque => Self::Opaque,
+        }
+    }
+
+    fn is_opposite(self, other: Self) -> bool {
+        self != Self::Opaque && self == other.not()
     }
 
     /// What two of three are.
@@ -101,6 +114,16 @@ fn value(word: &Word) -> Option<u32> {
         Bit::Is(bit) => Some(value | u32::from(*bit) << at),
         _ => None,
     })
+}
+
+/// Whether the bits of a mask are the same.
+pub(super) fn equal(one: &Word, other: &Word, mask: u32) -> bool {
+    (0..32).all(|bit| mask >> bit & 1 == 0 || one[bit] != Bit::Opaque && one[bit] == other[bit])
+}
+
+/// Whether a number is known to be smaller than that.
+pub(super) fn is_below(word: &Word, end: u32) -> bool {
+    value(word).is_some_and(|value| value < end)
 }
 
 /// Whether the operation alone decides what becomes of the operands.

@@ -2,35 +2,130 @@
 
 use super::bits::{self, Bit};
 use super::known::{Facts, Known};
-use super::{EXEC, REGISTERS, SCC, exhaust, only_writes, registers};
-use crate::isa::{Elem, Ext, Format, Inst, Operand};
+use super::lanes::{self, Lanes};
+use super::{EXEC, REGISTERS, SCC, exhaust, is_of_lanes, only_writes, registers};
+use crate::isa::{Elem, Ext, Format, Inst, Op, Operand};
 use crate::object::{Placed, successors};
 
 /// The bits of every register on which an address, a branch, a store or EXEC may depend.
 #[derive(Clone, PartialEq)]
-pub(super) struct Demand(Vec<u32>);
+pub(super) struct Demand {
+    /// In lanes that execute.
+    active: Vec<u32>,
+    /// In the others. Of scalar registers, both are the same.
+    idle: Vec<u32>,
+    /// Of scalar registers, where nothing but the size of a buffer depends on them.
+    sizes: Vec<Size>,
+}
+
+/// What matters of the size of a buffer.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Size {
+    pub(super) bits: u32,
+    /// What is smaller than an access holds nothing.
+    pub(super) least: u32,
+}
+
+impl Size {
+    fn join(&mut self, other: Self) {
+        self.bits |= other.bits;
+        self.least = match (self.least, other.least) {
+            (0, least) | (least, 0) => least,
+            (a, b) => a.min(b),
+        };
+    }
+}
+
+/// What is demanded of an instruction's results.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    demand: &'a Demand,
+    /// Whether idle lanes have none of them.
+    own: bool,
+}
+
+impl Wanted<'_> {
+    pub(super) fn of(self, register: usize) -> u32 {
+        self.but_size(register) | self.size(register).bits
+    }
+
+    /// Without the bits that only a buffer's size depends on.
+    pub(super) fn but_size(self, register: usize) -> u32 {
+        let Demand { active, idle, .. } = self.demand;
+        // Everything may depend on EXEC.
+        match register {
+            EXEC..128 => u32::MAX,
+            _ if self.own => active[register],
+            _ => active[register] | idle[register],
+        }
+    }
+
+    pub(super) fn size(self, register: usize) -> Size {
+        self.demand.sizes.get(register).copied().unwrap_or_default()
+    }
+
+    /// Whether something that the instruction writes is demanded.
+    pub(super) fn any(self, inst: &Inst) -> bool {
+        let mut any = inst.writes_scc() && self.of(SCC) != 0;
+        inst.writes(&mut |operand| {
+            any |= registers(operand).any(|register| self.of(register) != 0)
+        });
+        any
+    }
+}
 
 impl Demand {
     fn nothing() -> Self {
-        Self(vec![0; REGISTERS])
+        let sizes = vec![Size::default(); EXEC];
+        Self { active: vec![0; REGISTERS], idle: vec![0; REGISTERS], sizes }
     }
 
-    pub(super) fn of(&self, register: usize) -> u32 {
-        // Everything may depend on EXEC.
-        if (EXEC..128).contains(&register) { u32::MAX } else { self.0[register] }
+    /// Behind an instruction, of its results.
+    pub(super) fn of_results(&self, inst: &Inst) -> Wanted<'_> {
+        Wanted { demand: self, own: lanes::writes_own(inst) }
     }
 
     fn join(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+        join(&mut self.active, &other.active);
+        join(&mut self.idle, &other.idle);
+        self.sizes.iter_mut().zip(&other.sizes).for_each(|(a, b)| a.join(*b));
     }
 
-    fn add(&mut self, operand: Operand, bits: u32) {
-        registers(operand).for_each(|register| self.0[register] |= bits);
+    /// Adds bits that an instruction reads.
+    fn add(&mut self, inst: &Inst, operand: Operand, bits: u32) {
+        registers(operand).for_each(|register| self.add_register(inst, register, bits));
+    }
+
+    fn add_register(&mut self, inst: &Inst, register: usize, bits: u32) {
+        self.active[register] |= bits;
+        if !is_of_lanes(register) || !lanes::reads_own(inst) {
+            self.idle[register] |= bits;
+        }
+    }
+
+    fn clear(&mut self, register: usize) {
+        self.active[register] = 0;
+        if !is_of_lanes(register) {
+            self.idle[register] = 0;
+        }
+        if let Some(size) = self.sizes.get_mut(register) {
+            *size = Size::default();
+        }
+    }
+
+    fn add_size(&mut self, inst: &Inst, operand: Operand, size: Size) {
+        for register in registers(operand) {
+            match self.sizes.get_mut(register) {
+                Some(of) => of.join(size),
+                None => self.add_register(inst, register, size.bits),
+            }
+        }
     }
 
     /// From what is demanded behind an instruction, what is before it, where something is known.
-    fn before(&mut self, inst: &Inst, known: &Facts) {
+    fn before(&mut self, inst: &Inst, known: &Known) {
         let behind = self.clone();
+        let behind = behind.of_results(inst);
         for (operand, slot) in inst.dst.iter().zip(&inst.info.dst) {
             let every_bit = matches!(slot.elem, Elem::B32 | Elem::B64 | Elem::F32 | Elem::F64)
                 && inst.ext == Ext::None
@@ -38,22 +133,44 @@ impl Demand {
                 && !["s_cmov", "v_writelane", "_d16"]
                     .iter()
                     .any(|w| inst.info.op.name().contains(w));
-            if every_bit && (known.whole() || !operand.is_vector()) {
-                registers(*operand).for_each(|register| self.0[register] = 0);
+            if every_bit {
+                registers(*operand).for_each(|register| self.clear(register));
             }
         }
         if inst.writes_scc() {
-            self.0[SCC] = 0;
+            self.clear(SCC);
+        }
+        match lanes::change(inst) {
+            Some(Lanes::Fewer) => join(&mut self.active, &self.idle),
+            Some(Lanes::More) => join(&mut self.idle, &self.active),
+            Some(Lanes::Others) => {
+                join(&mut self.active, &self.idle);
+                self.idle.clone_from(&self.active);
+            }
+            None => {}
+        }
+        if known.whole() {
+            (0..REGISTERS).filter(|at| is_of_lanes(*at)).for_each(|at| self.idle[at] = 0);
         }
         let writes = only_writes(inst);
-        if writes && !any(inst, &behind) {
+        if writes && !behind.any(inst) {
             return;
         }
         if inst.reads_scc() {
-            self.0[SCC] = u32::MAX;
+            self.add_register(inst, SCC, u32::MAX);
         }
-        let scc = inst.writes_scc() && behind.0[SCC] != 0;
-        if writes && !scc && self.by_bits(inst, &behind, known).is_some() {
+        if passes_on(inst) {
+            for register in registers(inst.dst[0]) {
+                for source in inst.src.into_iter().filter(|source| source.is_some()) {
+                    self.add(inst, source, behind.but_size(register));
+                    self.add_size(inst, source, behind.size(register));
+                }
+            }
+            return;
+        }
+        let known = &known.of_sources(inst);
+        let scc = inst.writes_scc() && behind.of(SCC) != 0;
+        if writes && !scc && self.by_bits(inst, behind, known).is_some() {
             return;
         }
         inst.reads(&mut |operand| {
@@ -61,30 +178,31 @@ impl Demand {
                 inst.info.format == Format::Mubuf && !inst.info.op.name().contains("format");
             if format_of_buffer && operand == inst.src[2] {
                 let word = |at| Operand { code: operand.code + at, dwords: 1 };
-                (0..2).for_each(|at| self.add(word(at), u32::MAX));
-                self.add(word(2), u32::MAX << idle_bits_of_size(inst, known));
+                (0..2).for_each(|at| self.add(inst, word(at), u32::MAX));
+                let bits = u32::MAX << idle_bits_of_size(inst, known);
+                self.add_size(inst, word(2), Size { bits, least: least_size(inst) });
                 // Where elements come from, and the number's format.
-                self.add(word(3), !0x7fff);
+                self.add(inst, word(3), !0x7fff);
             } else if inst.mem.lds && operand.code == Operand::M0 {
                 // Loads to LDS go to dwords of 256 KiB.
-                self.add(operand, 0x3_fffc);
+                self.add(inst, operand, 0x3_fffc);
             } else if operand == inst.src[1] && operand != inst.src[0] {
-                self.add(operand, stored_bits(inst));
+                self.add(inst, operand, stored_bits(inst));
             } else {
-                self.add(operand, u32::MAX);
+                self.add(inst, operand, u32::MAX);
             }
         });
     }
 
     /// Adds the bits of the sources that the demanded ones of the result come from, if that is known.
-    fn by_bits(&mut self, inst: &Inst, behind: &Self, known: &Facts) -> Option<()> {
+    fn by_bits(&mut self, inst: &Inst, behind: Wanted<'_>, known: &Facts) -> Option<()> {
         if inst.dst[1].is_some() || inst.info.dst[0].rw {
             return None;
         }
         let all: Vec<usize> = registers(inst.dst[0]).collect();
         if bits::carries_up(inst) {
             let highest = behind.of(all[0]).checked_ilog2()?;
-            inst.reads(&mut |operand| self.add(operand, u32::MAX >> (31 - highest)));
+            inst.reads(&mut |operand| self.add(inst, operand, u32::MAX >> (31 - highest)));
             return Some(());
         }
         let demanded = all.iter().fold(0, |bits, register| bits | behind.of(*register));
@@ -97,7 +215,7 @@ impl Demand {
                     .filter_map(of_source)
                     .collect();
                 let bits = found.into_iter().reduce(|a, b| a | b).unwrap_or(u32::MAX);
-                self.add(operand, bits);
+                self.add(inst, operand, bits);
             });
             return Some(());
         }
@@ -107,12 +225,14 @@ impl Demand {
             for bit in (0..32).filter(|bit| behind.of(*register) >> bit & 1 != 0) {
                 match word[bit] {
                     Bit::Is(_) => {}
-                    Bit::Of(register, bit) => found.push((usize::from(register), 1 << bit)),
+                    Bit::Of(register, bit) | Bit::Not(register, bit) => {
+                        found.push((usize::from(register), 1 << bit))
+                    }
                     Bit::Opaque => return None,
                 }
             }
         }
-        found.into_iter().for_each(|(register, bit)| self.0[register] |= bit);
+        found.into_iter().for_each(|(register, bit)| self.add_register(inst, register, bit));
         Some(())
     }
 }
@@ -156,11 +276,25 @@ fn idle_bits_of_size(inst: &Inst, known: &Facts) -> u32 {
     [of_address, zeros(*distance), offset.trailing_zeros()].into_iter().fold(DWORD, u32::min)
 }
 
-/// Whether something that the instruction writes is demanded.
-pub(super) fn any(inst: &Inst, behind: &Demand) -> bool {
-    let mut any = inst.writes_scc() && behind.of(SCC) != 0;
-    inst.writes(&mut |operand| any |= registers(operand).any(|register| behind.of(register) != 0));
-    any
+/// The size of a buffer below which an instruction finds nothing in it. Of structures, the size counts
+/// records.
+fn least_size(inst: &Inst) -> u32 {
+    let name = inst.info.op.name();
+    match () {
+        () if inst.mem.idxen => 1,
+        () if name.contains("_dword") => 4,
+        () if name.contains("_short") || name.contains("_ushort") || name.contains("_sshort") => 2,
+        () => 1,
+    }
+}
+
+/// Whether an instruction gives one dword that it has, or one of two.
+pub(super) fn passes_on(inst: &Inst) -> bool {
+    matches!(inst.info.op, Op::s_mov_b32 | Op::s_cselect_b32)
+}
+
+fn join(bits: &mut [u32], other: &[u32]) {
+    bits.iter_mut().zip(other).for_each(|(a, b)| *a |= b);
 }
 
 /// What is demanded behind each instruction, with what is known before each.
@@ -179,7 +313,7 @@ pub(super) fn behind(code: &[Placed], known: &[Known]) -> Vec<Demand> {
     let mut seen = vec![false; code.len()];
     exhaust(0..code.len(), true, |at| {
         let mut demand = behind(&before, at);
-        demand.before(&code[at].inst, &known[at].all);
+        demand.before(&code[at].inst, &known[at]);
         let first = !std::mem::replace(&mut seen[at], true);
         if demand == before[at] && !first {
             return vec![];

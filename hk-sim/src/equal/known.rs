@@ -1,7 +1,10 @@
 //! What is known of registers before an instruction, from the entry on.
 
+use std::borrow::Cow;
+
 use super::bits::{self, Bit, Word};
-use super::{EXEC, REGISTERS, SCC, calculates, exhaust, registers};
+use super::lanes::{self, Lanes};
+use super::{EXEC, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers};
 use crate::isa::{Inst, Op, Operand};
 use crate::object::{Placed, successors};
 
@@ -15,6 +18,11 @@ pub(super) struct Facts {
 impl Facts {
     pub(super) fn nothing() -> Self {
         Self { zeros: vec![0; REGISTERS], ones: vec![0; REGISTERS] }
+    }
+
+    /// Of lanes that there are none of, everything holds.
+    fn of_no_lane() -> Self {
+        Self { zeros: vec![u32::MAX; REGISTERS], ones: vec![u32::MAX; REGISTERS] }
     }
 
     /// A bit of a register.
@@ -37,9 +45,9 @@ impl Facts {
         meet(&mut self.ones, &other.ones);
     }
 
-    /// Notes the results of an instruction, as far as they are known; `whole` says that all lanes
-    /// have them.
-    fn write(&mut self, inst: &Inst, result: Option<&[Word]>, whole: bool) {
+    /// Notes the results of an instruction in lanes that have them, as far as they are known; `some` says
+    /// that they may not all have them.
+    fn write(&mut self, inst: &Inst, result: Option<&[Word]>, some: bool) {
         let scc = result.map_or(Bit::Opaque, |words| bits::scc(inst, self, words));
         let mut written = Vec::new();
         inst.writes(&mut |operand| written.extend(registers(operand)));
@@ -51,8 +59,8 @@ impl Facts {
                 (0..32).filter(|bit| word[*bit] == Bit::Is(value)).map(|bit| 1 << bit).sum()
             };
             let (zeros, ones): (u32, u32) = (is(false), is(true));
-            let replaced = register < 128 || whole;
-            let of = |new: u32, old: u32| if replaced { new } else { new & old };
+            let kept = some && is_of_lanes(register);
+            let of = |new: u32, old: u32| if kept { new & old } else { new };
             self.zeros[register] = of(zeros, self.zeros[register]);
             self.ones[register] = of(ones, self.ones[register]);
         }
@@ -61,53 +69,100 @@ impl Facts {
             self.ones[SCC] = u32::from(scc == Bit::Is(true));
         }
     }
+
+    /// Takes over what is the same for all lanes.
+    fn take_scalars(&mut self, from: &Self) {
+        for register in (0..REGISTERS).filter(|register| !is_of_lanes(*register)) {
+            self.zeros[register] = from.zeros[register];
+            self.ones[register] = from.ones[register];
+        }
+    }
 }
 
 /// What is known of every register.
 #[derive(Clone, PartialEq)]
 pub(super) struct Known {
-    /// In all lanes.
-    pub(super) all: Facts,
+    /// In the lanes that execute.
+    active: Facts,
+    /// In the others.
+    idle: Facts,
     /// In the first lane of a wave, which `v_readfirstlane` reads if all lanes execute it.
     first: Facts,
 }
 
 impl Known {
     pub(super) fn nothing() -> Self {
-        Self { all: Facts::nothing(), first: Facts::nothing() }
+        let [active, idle, first] = std::array::from_fn(|_| Facts::nothing());
+        Self { active, idle, first }
     }
 
     /// At the entry of workgroups of so many work-items, which fill their waves.
     fn entry(threads: u32) -> Self {
-        let mut entry = Self::nothing();
-        for facts in [&mut entry.all, &mut entry.first] {
+        let mut entry = Self { idle: Facts::of_no_lane(), ..Self::nothing() };
+        for facts in [&mut entry.active, &mut entry.first] {
             facts.ones[EXEC..EXEC + 2].fill(u32::MAX);
         }
         // The work-item's number, which begins with a multiple of 64 in each wave.
         let number = registers(Operand { code: Operand::VGPR, dwords: 1 }).next().unwrap_or(0);
         let zeros = !(threads.next_power_of_two() - 1);
-        entry.all.zeros[number] = zeros;
+        entry.active.zeros[number] = zeros;
         entry.first.zeros[number] = zeros | 63;
+        entry.idle.take_scalars(&entry.active);
         entry
     }
 
     /// What is known if either holds.
     pub(super) fn meet(&mut self, other: &Self) {
-        self.all.meet(&other.all);
+        self.active.meet(&other.active);
+        self.idle.meet(&other.idle);
         self.first.meet(&other.first);
+    }
+
+    /// What is known of an instruction's sources.
+    pub(super) fn of_sources(&self, inst: &Inst) -> Cow<'_, Facts> {
+        if lanes::reads_own(inst) { Cow::Borrowed(&self.active) } else { Cow::Owned(self.all()) }
+    }
+
+    /// Whether all lanes execute.
+    pub(super) fn whole(&self) -> bool {
+        self.active.whole()
+    }
+
+    /// In all lanes.
+    fn all(&self) -> Facts {
+        let mut all = self.active.clone();
+        all.meet(&self.idle);
+        all
     }
 
     /// Executes an instruction.
     fn execute(&mut self, inst: &Inst) {
-        let whole = self.all.whole();
+        let whole = self.whole();
         let of = |known: &Facts| calculates(inst).then(|| bits::result(inst, known)).flatten();
         let reads_first = whole && inst.info.op == Op::v_readfirstlane_b32;
         let first = of(&self.first);
-        let all = if reads_first { first.clone() } else { of(&self.all) };
+        let result = if reads_first { first.clone() } else { of(&self.of_sources(inst)) };
         // Scalar registers are the same for all.
-        let first = if inst.dst[0].is_vector() { first } else { all.clone() };
-        self.all.write(inst, all.as_deref(), whole);
-        self.first.write(inst, first.as_deref(), whole);
+        let first = if inst.dst[0].is_vector() { first } else { result.clone() };
+        self.active.write(inst, result.as_deref(), false);
+        self.first.write(inst, first.as_deref(), !whole);
+        if !lanes::writes_own(inst) {
+            self.idle.write(inst, None, false);
+        }
+        self.idle.take_scalars(&self.active);
+        match lanes::change(inst) {
+            Some(Lanes::Fewer) => self.idle.meet(&self.active),
+            Some(Lanes::More) => self.active.meet(&self.idle),
+            Some(Lanes::Others) => {
+                self.active.meet(&self.idle);
+                self.idle = self.active.clone();
+            }
+            None => {}
+        }
+        if self.whole() {
+            self.idle = Facts::of_no_lane();
+            self.idle.take_scalars(&self.active);
+        }
     }
 }
 
