@@ -27,7 +27,7 @@ mod lanes;
 use crate::isa::{Format, Inst, Operand};
 use crate::object::{Next, Placed};
 
-use bits::{Bit, result};
+use bits::{Bit, Word, result};
 use demand::Wanted;
 use known::Facts;
 
@@ -113,10 +113,7 @@ fn same(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) ->
     if same_operation && !scc && same_sources(original, altered, known, demanded) {
         return true;
     }
-    if same_operation
-        && demand::passes_on(original)
-        && same_sizes(original, altered, known, demanded)
-    {
+    if same_operation && same_passed_on(original, altered, known, demanded) {
         return true;
     }
     let (Some(one), Some(other)) = (result(original, known), result(altered, known)) else {
@@ -153,21 +150,34 @@ fn same_sources(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted
     })
 }
 
-/// Whether dwords that are passed on are the same, or too small for a buffer that they are the size of.
-fn same_sizes(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) -> bool {
-    let words = |inst: &Inst| -> Vec<Bit> {
-        inst.src.iter().flat_map(|operand| bits::source(inst, *operand, known)).flatten().collect()
-    };
-    let (one, other) = (words(original), words(altered));
+/// Whether dwords that are passed on are the same for what they are demanded for: of sizes of buffers
+/// those that are too small, of what is compared with a constant those that are not equal to it.
+fn same_passed_on(original: &Inst, altered: &Inst, known: &Facts, demanded: Wanted<'_>) -> bool {
     let registers: Vec<usize> = registers(original.dst[0]).collect();
-    let [register] = registers[..] else { return false };
-    let (exact, size) = (demanded.but_size(register), demanded.size(register));
-    one.len() == other.len()
-        && one.as_chunks::<32>().0.iter().zip(other.as_chunks().0).all(|(one, other)| {
-            bits::equal(one, other, exact)
-                && (bits::equal(one, other, size.bits)
-                    || [one, other].into_iter().all(|word| bits::is_below(word, size.least)))
-        })
+    let ([register], Some(passed)) = (&registers[..], demand::passed_on(original)) else {
+        return false;
+    };
+    let (exact, size) = (demanded.exactly(*register), demanded.size(*register));
+    let test = demanded.test(*register);
+    let same = |one: &Word, other: &Word| {
+        let both = [one, other];
+        let same_size = bits::equal(one, other, size.bits)
+            || both.into_iter().all(|word| bits::is_below(word, size.least));
+        let same_test = test.is_none_or(|constant| {
+            let [one, other] = both.map(|word| bits::is_equal_to(word, constant));
+            one.is_some() && one == other
+        });
+        bits::equal(one, other, exact)
+            && same_size
+            && (same_test || bits::equal(one, other, u32::MAX))
+    };
+    (0..original.src.len()).all(|at| {
+        let [one, other] = [original, altered].map(|inst| bits::source(inst, inst.src[at], known));
+        match at < passed {
+            true => one.len() == other.len() && one.iter().zip(&other).all(|(a, b)| same(a, b)),
+            false => original.src[at] == altered.src[at],
+        }
+    })
 }
 
 /// Whether each lane has a register of that number.

@@ -144,6 +144,186 @@ const EXAMPLES: &[Example] = &[
         equal: &[],
         others: &["v_and_b32_e32 v2, 0x1ff, v1"],
     },
+    // What is behind a branch that is taken if no lane executes is for others.
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 0",
+            "s_cbranch_execz 4",
+            "v_mov_b32_e32 v1, 2",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 0",
+            "s_cbranch_execz 4",
+            "v_mov_b32_e32 v1, 2",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+            "s_mov_b64 exec, -1",
+            "global_store_dword v0, v2, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 0",
+            "s_cbranch_execnz 3",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+            "v_mov_b32_e32 v1, 2",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    // The other half of a branch has other lanes; behind both, all have it.
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 0",
+            "s_andn2_saveexec_b64 s[2:3], s[2:3]",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    Example {
+        code: &[
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, 0",
+            "s_andn2_saveexec_b64 s[2:3], s[2:3]",
+            "s_or_b64 exec, exec, s[2:3]",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 1,
+        equal: &[],
+        others: &["v_mov_b32_e32 v1, 1"],
+    },
+    Example {
+        code: &[
+            "v_and_b32_e32 v1, 0xff, v1",
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "v_mov_b32_e32 v1, v2",
+            "s_andn2_saveexec_b64 s[2:3], s[2:3]",
+            "v_and_b32_e32 v3, 0xff, v1",
+            "global_store_dword v0, v3, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 4,
+        equal: &["v_and_b32_e32 v3, 0x1ff, v1"],
+        others: &["v_and_b32_e32 v3, 0x7f, v1"],
+    },
+    // A number that is only compared with another, wherever it goes before; not with two others, or
+    // if more becomes of it.
+    Example {
+        code: &[
+            "v_cndmask_b32_e64 v1, 0, 1, s[2:3]",
+            "v_cndmask_b32_e32 v2, 5, v1, vcc",
+            "v_cmp_ne_u32_e32 vcc, 1, v2",
+            "s_cbranch_vccnz 0",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_cndmask_b32_e64 v1, -1, 1, s[2:3]"],
+        others: &["v_cndmask_b32_e64 v1, 0, 2, s[2:3]", "v_cndmask_b32_e64 v1, 1, 1, s[2:3]"],
+    },
+    Example {
+        code: &["s_cselect_b32 s4, 1, 0", "s_cmp_lg_u32 s4, 0", "s_cbranch_scc1 0", "s_endpgm"],
+        line: 0,
+        equal: &["s_cselect_b32 s4, 2, 0", "s_cselect_b32 s4, -1, 0"],
+        others: &["s_cselect_b32 s4, 1, 1", "s_cselect_b32 s4, 0, 1"],
+    },
+    Example {
+        code: &[
+            "s_cselect_b32 s4, 1, 0",
+            "s_cmp_lg_u32 s4, 0",
+            "s_cbranch_scc1 2",
+            "s_cmp_eq_u32 s4, 2",
+            "s_cbranch_scc1 0",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["s_cselect_b32 s4, 2, 0"],
+    },
+    Example {
+        code: &[
+            "v_cndmask_b32_e64 v1, 0, 1, s[2:3]",
+            "v_cmp_ne_u32_e32 vcc, 1, v1",
+            "global_store_dword v1, v0, s[0:1]",
+            "s_cbranch_vccnz 0",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_cndmask_b32_e64 v1, -1, 1, s[2:3]"],
+    },
+    // Lanes that do not execute keep what others test.
+    Example {
+        code: &[
+            "v_cndmask_b32_e64 v1, 0, 1, s[2:3]",
+            "s_and_saveexec_b64 s[4:5], vcc",
+            "v_mov_b32_e32 v1, 2",
+            "s_or_b64 exec, exec, s[4:5]",
+            "v_cmp_ne_u32_e32 vcc, 1, v1",
+            "s_cbranch_vccnz 0",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_cndmask_b32_e64 v1, -1, 1, s[2:3]"],
+        others: &["v_cndmask_b32_e64 v1, 0, 0, s[2:3]"],
+    },
+    // Small numbers fill a register, too, unless they are for one half of it.
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "global_load_ushort v1, v0, s[2:3]",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "v_cvt_pk_bf16_f32 v1, v2, v3",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["v_mov_b32_e32 v1, 1"],
+        others: &[],
+    },
+    Example {
+        code: &[
+            "v_mov_b32_e32 v1, 0",
+            "global_load_short_d16 v1, v0, s[2:3]",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &[],
+        others: &["v_mov_b32_e32 v1, 1"],
+    },
     // A buffer that is smaller than an access holds nothing, which some copies of its size may say.
     Example {
         code: &[

@@ -114,7 +114,7 @@ fn places(cases: &mut Vec<Case>) {
         }
     }
     // Blocks of every tile that is chosen for few rows lie within y.
-    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32)] {
+    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 5, 5 << 30)] {
         let far = Spec { bias: Some(bias), ..spec("biases far apart", batch, [16, 64, 40]) };
         let bias_place = Placement::DENSE.gap(gap);
         cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
@@ -124,6 +124,10 @@ fn places(cases: &mut Vec<Case>) {
         let place = Placement::DENSE.gap(gap);
         cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual, ..far }));
     }
+    let far = spec("operands far apart", 5, [1, 1, 40]);
+    let place = Placement::DENSE.gap(5 << 30);
+    let far = Spec { place, bias_place: place, bias: Some(DType::F32), ..far };
+    cases.push(of::<bf16, f32>(Spec { size: Size::Core, add_product: true, ..far }));
 }
 
 /// The projections of latent attention, and others' lists.

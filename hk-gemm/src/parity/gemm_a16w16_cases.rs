@@ -285,6 +285,13 @@ fn tiles(cases: &mut Vec<Case>) {
         let lurking = tile_spec(&config, ", infinities 1 GiB away", [half; 3]);
         let place = Placement::DENSE.gap(Spec::HALF / half - half);
         cases.push(case_of(dtype, dtype, Spec { lurking: true, place, ..lurking }));
+        // Each bit of a bias, and of a sum of nothing.
+        let zeros = tile_spec(&config, ", zeros", [m, n, k]);
+        let zeros = Spec { draw: [Draw::Zeros; 2], bits: true, operand: DType::Bf16, ..zeros };
+        let bias = Spec { name: format!("{}, bias", zeros.name), ..zeros.clone() };
+        for zeros in [zeros, bias.steps(&[Step::AddColumns])] {
+            cases.push(case_of(dtype, DType::F32, zeros));
+        }
         if plain {
             // Rows of y so far apart that those of later blocks are beyond 4 GiB.
             let block = m.max(n);
@@ -297,9 +304,6 @@ fn tiles(cases: &mut Vec<Case>) {
                 let ties = tile_spec(&config, &format!(", {what}"), shape);
                 cases.push(case_of(dtype, dtype, ties.integers()));
             }
-            let zeros = tile_spec(&config, ", zeros", [m, n, k]);
-            let zeros = Spec { draw: [Draw::Zeros; 2], bits: true, ..zeros };
-            cases.push(case_of(dtype, DType::F32, zeros));
             let shape = [m, n, k];
             let lists = [
                 (", residual", Step::AddTensor(1.0), 1),

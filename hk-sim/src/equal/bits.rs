@@ -126,8 +126,38 @@ pub(super) fn is_below(word: &Word, end: u32) -> bool {
     value(word).is_some_and(|value| value < end)
 }
 
+/// What the instruction does nothing with but to see whether it is equal to a constant.
+pub(super) fn test(inst: &Inst, known: &Facts) -> Option<(Operand, u32)> {
+    let compares = matches!(
+        inst.info.op,
+        Op::v_cmp_eq_u32
+            | Op::v_cmp_ne_u32
+            | Op::v_cmp_eq_i32
+            | Op::v_cmp_ne_i32
+            | Op::s_cmp_eq_u32
+            | Op::s_cmp_lg_u32
+            | Op::s_cmp_eq_i32
+            | Op::s_cmp_lg_i32
+    );
+    if !compares || !is_plain(inst) {
+        return None;
+    }
+    let [a, b, ..] = inst.src;
+    let constant = |operand| value(source(inst, operand, known).first()?);
+    match (constant(a), constant(b)) {
+        (Some(constant), None) => Some((b, constant)),
+        (None, Some(constant)) => Some((a, constant)),
+        _ => None,
+    }
+}
+
+/// Whether a number is known to be equal to another or not.
+pub(super) fn is_equal_to(word: &Word, constant: u32) -> Option<bool> {
+    value(word).map(|value| value == constant)
+}
+
 /// Whether the operation alone decides what becomes of the operands.
-fn is_plain(inst: &Inst) -> bool {
+pub(super) fn is_plain(inst: &Inst) -> bool {
     inst.ext == Ext::None && is_unmodified(inst)
 }
 

@@ -4,7 +4,7 @@ use super::bits::{self, Bit};
 use super::known::{Facts, Known};
 use super::lanes::{self, Lanes};
 use super::{EXEC, REGISTERS, SCC, exhaust, is_of_lanes, only_writes, registers};
-use crate::isa::{Elem, Ext, Format, Inst, Op, Operand};
+use crate::isa::{Elem, Ext, Format, Inst, Op, Operand, Slot};
 use crate::object::{Placed, successors};
 
 /// The bits of every register on which an address, a branch, a store or EXEC may depend.
@@ -16,6 +16,8 @@ pub(super) struct Demand {
     idle: Vec<u32>,
     /// Of scalar registers, where nothing but the size of a buffer depends on them.
     sizes: Vec<Size>,
+    /// Where nothing but whether they are equal to this does, in any lane.
+    tests: Vec<Option<u32>>,
 }
 
 /// What matters of the size of a buffer.
@@ -46,11 +48,12 @@ pub(super) struct Wanted<'a> {
 
 impl Wanted<'_> {
     pub(super) fn of(self, register: usize) -> u32 {
-        self.but_size(register) | self.size(register).bits
+        let test = self.test(register).map_or(0, |_| u32::MAX);
+        self.exactly(register) | self.size(register).bits | test
     }
 
-    /// Without the bits that only a buffer's size depends on.
-    pub(super) fn but_size(self, register: usize) -> u32 {
+    /// Without what only a buffer's size or a comparison depends on.
+    pub(super) fn exactly(self, register: usize) -> u32 {
         let Demand { active, idle, .. } = self.demand;
         // Everything may depend on EXEC.
         match register {
@@ -62,6 +65,10 @@ impl Wanted<'_> {
 
     pub(super) fn size(self, register: usize) -> Size {
         self.demand.sizes.get(register).copied().unwrap_or_default()
+    }
+
+    pub(super) fn test(self, register: usize) -> Option<u32> {
+        self.demand.tests[register]
     }
 
     /// Whether something that the instruction writes is demanded.
@@ -77,7 +84,8 @@ impl Wanted<'_> {
 impl Demand {
     fn nothing() -> Self {
         let sizes = vec![Size::default(); EXEC];
-        Self { active: vec![0; REGISTERS], idle: vec![0; REGISTERS], sizes }
+        let tests = vec![None; REGISTERS];
+        Self { active: vec![0; REGISTERS], idle: vec![0; REGISTERS], sizes, tests }
     }
 
     /// Behind an instruction, of its results.
@@ -85,10 +93,18 @@ impl Demand {
         Wanted { demand: self, own: lanes::writes_own(inst) }
     }
 
-    fn join(&mut self, other: &Self) {
-        join(&mut self.active, &other.active);
+    /// Adds what may be demanded otherwise; `idle` says that no lane executes then.
+    fn join(&mut self, other: &Self, idle: bool) {
+        join(&mut self.active[..128], &other.active[..128]);
+        join(&mut self.active[SCC..], &other.active[SCC..]);
+        if !idle {
+            join(&mut self.active, &other.active);
+        }
         join(&mut self.idle, &other.idle);
         self.sizes.iter_mut().zip(&other.sizes).for_each(|(a, b)| a.join(*b));
+        for (register, test) in other.tests.iter().enumerate() {
+            test.iter().for_each(|constant| self.add_test(register, *constant));
+        }
     }
 
     /// Adds bits that an instruction reads.
@@ -103,10 +119,24 @@ impl Demand {
         }
     }
 
-    fn clear(&mut self, register: usize) {
+    fn add_test(&mut self, register: usize, constant: u32) {
+        match self.tests[register] {
+            Some(other) if other != constant => {
+                self.active[register] = u32::MAX;
+                self.idle[register] = u32::MAX;
+            }
+            _ => self.tests[register] = Some(constant),
+        }
+    }
+
+    /// Nothing of a register is demanded before it is written; `whole` says in all lanes.
+    fn clear(&mut self, register: usize, whole: bool) {
         self.active[register] = 0;
         if !is_of_lanes(register) {
             self.idle[register] = 0;
+        }
+        if whole || !is_of_lanes(register) {
+            self.tests[register] = None;
         }
         if let Some(size) = self.sizes.get_mut(register) {
             *size = Size::default();
@@ -127,22 +157,27 @@ impl Demand {
         let behind = self.clone();
         let behind = behind.of_results(inst);
         for (operand, slot) in inst.dst.iter().zip(&inst.info.dst) {
-            let every_bit = matches!(slot.elem, Elem::B32 | Elem::B64 | Elem::F32 | Elem::F64)
+            // What is loaded is extended.
+            let every_bit = (fills_registers(slot) || !inst.info.format.is_valu())
                 && inst.ext == Ext::None
                 && !slot.rw
                 && !["s_cmov", "v_writelane", "_d16"]
                     .iter()
                     .any(|w| inst.info.op.name().contains(w));
             if every_bit {
-                registers(*operand).for_each(|register| self.clear(register));
+                registers(*operand).for_each(|register| self.clear(register, known.whole()));
             }
         }
         if inst.writes_scc() {
-            self.clear(SCC);
+            self.clear(SCC, true);
         }
         match lanes::change(inst) {
             Some(Lanes::Fewer) => join(&mut self.active, &self.idle),
             Some(Lanes::More) => join(&mut self.idle, &self.active),
+            Some(Lanes::Rest) => {
+                std::mem::swap(&mut self.active, &mut self.idle);
+                join(&mut self.idle, &self.active);
+            }
             Some(Lanes::Others) => {
                 join(&mut self.active, &self.idle);
                 self.idle.clone_from(&self.active);
@@ -159,16 +194,26 @@ impl Demand {
         if inst.reads_scc() {
             self.add_register(inst, SCC, u32::MAX);
         }
-        if passes_on(inst) {
-            for register in registers(inst.dst[0]) {
-                for source in inst.src.into_iter().filter(|source| source.is_some()) {
-                    self.add(inst, source, behind.but_size(register));
-                    self.add_size(inst, source, behind.size(register));
+        if let Some(passed) = passed_on(inst) {
+            let [register] = registers(inst.dst[0]).collect::<Vec<_>>()[..] else { return };
+            inst.reads(&mut |operand| {
+                if inst.src[..passed].contains(&operand) {
+                    self.add(inst, operand, behind.exactly(register));
+                    self.add_size(inst, operand, behind.size(register));
+                    let test = behind.test(register);
+                    let both = registers(operand).zip(test);
+                    both.for_each(|(register, constant)| self.add_test(register, constant));
+                } else {
+                    self.add(inst, operand, u32::MAX);
                 }
-            }
+            });
             return;
         }
         let known = &known.of_sources(inst);
+        if let Some((operand, constant)) = bits::test(inst, known) {
+            registers(operand).for_each(|register| self.add_test(register, constant));
+            return;
+        }
         let scc = inst.writes_scc() && behind.of(SCC) != 0;
         if writes && !scc && self.by_bits(inst, behind, known).is_some() {
             return;
@@ -276,6 +321,17 @@ fn idle_bits_of_size(inst: &Inst, known: &Facts) -> u32 {
     [of_address, zeros(*distance), offset.trailing_zeros()].into_iter().fold(DWORD, u32::min)
 }
 
+/// Whether the elements leave no bit of the registers as it was.
+fn fills_registers(slot: &Slot) -> bool {
+    let bits = match slot.elem {
+        Elem::Fp8 | Elem::Bf8 => 8,
+        Elem::B16 | Elem::F16 | Elem::Bf16 => 16,
+        Elem::B32 | Elem::F32 | Elem::Xf32 => 32,
+        Elem::B64 | Elem::F64 => 64,
+    };
+    bits * u32::from(slot.count) >= 32 * u32::from(slot.dwords)
+}
+
 /// The size of a buffer below which an instruction finds nothing in it. Of structures, the size counts
 /// records.
 fn least_size(inst: &Inst) -> u32 {
@@ -288,9 +344,13 @@ fn least_size(inst: &Inst) -> u32 {
     }
 }
 
-/// Whether an instruction gives one dword that it has, or one of two.
-pub(super) fn passes_on(inst: &Inst) -> bool {
-    matches!(inst.info.op, Op::s_mov_b32 | Op::s_cselect_b32)
+/// If an instruction gives one dword that it has, or one of two: how many that are, the first sources.
+pub(super) fn passed_on(inst: &Inst) -> Option<usize> {
+    match inst.info.op {
+        Op::s_mov_b32 | Op::v_mov_b32 if bits::is_plain(inst) => Some(1),
+        Op::s_cselect_b32 | Op::v_cndmask_b32 if bits::is_plain(inst) => Some(2),
+        _ => None,
+    }
 }
 
 fn join(bits: &mut [u32], other: &[u32]) {
@@ -307,7 +367,9 @@ pub(super) fn behind(code: &[Placed], known: &[Known]) -> Vec<Demand> {
     let mut before = vec![Demand::nothing(); code.len()];
     let behind = |before: &[Demand], at: usize| {
         let mut demand = Demand::nothing();
-        next[at].iter().for_each(|to| demand.join(&before[*to]));
+        for &to in &next[at] {
+            demand.join(&before[to], lanes::none_on_the_way(code, &next, at, to));
+        }
         demand
     };
     let mut seen = vec![false; code.len()];

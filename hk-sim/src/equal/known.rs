@@ -135,6 +135,13 @@ impl Known {
         all
     }
 
+    /// No lane executes.
+    fn leave_none(&mut self) {
+        let none = Facts::of_no_lane();
+        let scalars = std::mem::replace(&mut self.active, none);
+        self.active.take_scalars(&scalars);
+    }
+
     /// Executes an instruction.
     fn execute(&mut self, inst: &Inst) {
         let whole = self.whole();
@@ -153,6 +160,10 @@ impl Known {
         match lanes::change(inst) {
             Some(Lanes::Fewer) => self.idle.meet(&self.active),
             Some(Lanes::More) => self.active.meet(&self.idle),
+            Some(Lanes::Rest) => {
+                std::mem::swap(&mut self.active, &mut self.idle);
+                self.idle.meet(&self.active);
+            }
             Some(Lanes::Others) => {
                 self.active.meet(&self.idle);
                 self.idle = self.active.clone();
@@ -177,9 +188,13 @@ pub(super) fn before(code: &[Placed], threads: u32) -> Vec<Known> {
         let mut changed = Vec::new();
         for &to in &next[at] {
             let before = states[to].clone();
+            let mut state = state.clone();
+            if lanes::none_on_the_way(code, &next, at, to) {
+                state.leave_none();
+            }
             match &mut states[to] {
                 Some(known) => known.meet(&state),
-                none => *none = Some(state.clone()),
+                none => *none = Some(state),
             }
             if states[to] != before {
                 changed.push(to);
