@@ -207,7 +207,7 @@ struct linear_chain {
       const EpilogueOperand a = in->steps[i].a;
       const auto base = static_cast<const char*>(in->tensors[Scaled ? a.tensor : 0]);
       const auto type = static_cast<dtype>(a.element);
-      if (kind != step_kind::multiply) {
+      if (!Scaled || kind != step_kind::multiply) {
         with_type(type, [&](auto zero) {
           using T = decltype(zero);
           const T* from = matrix_of<T>(base, a.batch_stride, part.batch) + part.column;
@@ -253,7 +253,8 @@ template <class T, class Block, bool Scaled>
 __device__ inline void store_block(const Block& block, const linear_chain<Block, Scaled>& chain,
                                    const result_matrix& y, u32 row, u32 column) {
   // No lane is outside: any size does.
-  const buffer to(y.base + (row * y.stride + column) * i64{sizeof(T)}, out_of_range);
+  const u32 stride = y.stride;
+  const buffer to(y.base + (u64{row} * stride + column) * sizeof(T), out_of_range);
   static_for<Block::runs_per_row>([&](auto c) {
     constexpr int run = Block::run;
     const vec<f32, run> factors = chain.template factors<c>();
@@ -262,7 +263,7 @@ __device__ inline void store_block(const Block& block, const linear_chain<Block,
       const auto rounded =
           round_to<T, run>(chain.template apply<i>(block.template results<i>(), factors));
       const u32 offset =
-          (block.result_row(i) * static_cast<u32>(y.stride) + block.result_column(i)) * sizeof(T);
+          (block.result_row(i) * stride + block.result_column(i)) * sizeof(T);
       constexpr int width = min(16, run * sizeof(T));
       using piece = vec<u32, width / 4>;
       struct pieces {

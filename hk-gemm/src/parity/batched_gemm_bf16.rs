@@ -114,20 +114,20 @@ fn places(cases: &mut Vec<Case>) {
         }
     }
     // Blocks of every tile that is chosen for few rows lie within y.
-    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 5, 5 << 30)] {
+    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32)] {
         let far = Spec { bias: Some(bias), ..spec("biases far apart", batch, [16, 64, 40]) };
-        let bias_place = Placement::DENSE.gap(gap);
-        cases.push(of::<bf16, bf16>(Spec { bias_place, size: Size::Core, ..far }));
+        let operand_place = Placement::DENSE.gap(gap);
+        cases.push(of::<bf16, bf16>(Spec { operand_place, size: Size::Core, ..far }));
     }
     for (batch, gap, residual) in [(5, 1 << 29, true), (2, 1 << 31, false)] {
         let far = spec("matrices far apart", batch, [1, 1, 40]);
         let place = Placement::DENSE.gap(gap);
         cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual, ..far }));
     }
-    let far = spec("operands far apart", 5, [1, 1, 40]);
-    let place = Placement::DENSE.gap(5 << 30);
-    let far = Spec { place, bias_place: place, bias: Some(DType::F32), ..far };
-    cases.push(of::<bf16, f32>(Spec { size: Size::Core, add_product: true, ..far }));
+    let far = spec("factors far apart", 3, [1, 1, 40]);
+    let operand_place = Placement::DENSE.gap(1 << 29);
+    let far = Spec { operand_place, size: Size::Core, add_product: true, ..far };
+    cases.push(of::<bf16, f32>(far));
 }
 
 /// The projections of latent attention, and others' lists.

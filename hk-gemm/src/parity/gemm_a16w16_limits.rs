@@ -328,9 +328,11 @@ fn far_rows(cases: &mut Vec<Case>) {
     // Results as far as a block may be that is stored through one buffer.
     for config in Config::all("a16w16").filter(Config::is_plain) {
         let Config { m, n, k, .. } = config;
-        let spec = tile_spec(&config, ", results far apart", [m, n, k]);
-        let place = Placement::DENSE.gap((1 << 30) / m - n.max(k) - 64);
-        cases.push(case::<bf16, bf16>(Spec { place, ..spec }));
+        for (result, size) in [(DType::Bf16, 2), (DType::F16, 2), (DType::F32, 4)] {
+            let spec = tile_spec(&config, ", results far apart", [m, n, k]);
+            let place = Placement::DENSE.gap((1 << 31) / (m * size) - n.max(k) - 64);
+            cases.push(case_of(DType::Bf16, result, Spec { place, ..spec }));
+        }
     }
     // Steps of one block that are beyond 2^32 bytes from its first.
     for config in Config::all("a16w16").filter(medium) {

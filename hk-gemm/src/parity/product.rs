@@ -127,7 +127,7 @@ pub(super) struct Spec {
     pub(super) compute_units: Option<u32>,
     pub(super) tile: Option<(Arch, &'static str)>,
     pub(super) place: Placement,
-    pub(super) bias_place: Placement,
+    pub(super) operand_place: Placement,
     pub(super) size: Size,
 }
 
@@ -162,7 +162,7 @@ impl Spec {
             compute_units: None,
             tile: None,
             place: Placement::default(),
-            bias_place: Placement::default(),
+            operand_place: Placement::default(),
             size: Size::Quick,
         }
     }
@@ -342,7 +342,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
             let shape = spec.batch.map_or(vec![n], |batch| vec![batch, 1, n]);
             real!(dtype, U => {
-                let bias = s.input::<U>("bias", &shape, Draw::Normal).place(spec.bias_place);
+                let bias = s.input::<U>("bias", &shape, Draw::Normal).place(spec.operand_place);
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });
@@ -352,7 +352,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             .then(|| s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place));
         let factors_of_y = spec.add_product.then(|| {
             ["epilogue[0].a", "epilogue[0].b"]
-                .map(|name| s.input::<f32>(name, &y_shape, Draw::Normal).place(spec.place))
+                .map(|name| s.input::<f32>(name, &y_shape, Draw::Normal).place(spec.operand_place))
         });
 
         let expected = {
