@@ -59,7 +59,7 @@ __device__ inline vec<f32, Run> fetch(const char* base, i64 offset, i64 column_s
   vec<f32, Run> values;
   for (u32 i = 0; i < Run; ++i) {
     // Past the last column, the last one again: the result will not be stored.
-    values[i] = to_f32(from[__builtin_elementwise_min(i, columns_left - 1) * column_stride]);
+    values[i] = to_f32(from[(i < columns_left ? i : columns_left - 1) * column_stride]);
   }
   return values;
 }

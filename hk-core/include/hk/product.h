@@ -207,7 +207,7 @@ struct linear_chain {
       const EpilogueOperand a = in->steps[i].a;
       const auto base = static_cast<const char*>(in->tensors[Scaled ? a.tensor : 0]);
       const auto type = static_cast<dtype>(a.element);
-      if (!Scaled || kind != step_kind::multiply) {
+      if (kind != step_kind::multiply) {
         with_type(type, [&](auto zero) {
           using T = decltype(zero);
           const T* from = matrix_of<T>(base, a.batch_stride, part.batch) + part.column;

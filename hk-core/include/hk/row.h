@@ -88,7 +88,12 @@ struct row_place {
 
   // Whether the lane's row is there, and whether the lane is the first of it.
   __device__ bool has_row() const { return row_of_wave() < count; }
-  __device__ bool leads_row() const { return lane() == 0 && has_row(); }
+  __device__ bool leads_row() const {
+    // To be compared where it is needed, not held in scalar registers up to there.
+    u32 own = lane();
+    arch::forget(own);
+    return own == 0 && has_row();
+  }
 
   // Where the lane's chunk i starts, and how many of its elements are in the row.
   __device__ static u32 start(int i) { return (i * Lanes + lane()) * chunk; }

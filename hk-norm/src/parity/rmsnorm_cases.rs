@@ -168,6 +168,21 @@ fn tiles(cases: &mut Vec<Case>) {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
         }
+        // A weight of other elements that ends with half a chunk.
+        let half =
+            Spec { place: Placement::DENSE.edge(Edge::End), ..spec([3, 12], "half a chunk") };
+        add_mixed(cases, half);
+        // What is not finite, in first turns and in later ones.
+        for (shape, workgroups) in shapes
+            .into_iter()
+            .flat_map(|[_, width]| [([5, width], None), ([rows_at_once + 5, width], Some(1))])
+        {
+            let special = Spec { special: true, workgroups, ..spec(shape, "special values") };
+            for special in [special, special.fused()] {
+                cases.push(case::<bf16, bf16>(special, Size::Core));
+                cases.push(case::<f32, f32>(special, Size::Core));
+            }
+        }
         // Rows of which every wave has a share, and such as end with the half of a chunk.
         let wide = [rows, shape[1] / 8 * 8];
         let wide = Spec { shape: wide, in_place: true, lean: true, ..turns };
@@ -181,6 +196,12 @@ fn tiles(cases: &mut Vec<Case>) {
 
 /// Sums of so many terms that lanes fold their chains.
 fn long_rows(cases: &mut Vec<Case>) {
+    // The end of a row is in the last of a lane's chunks, of the first and only piece.
+    let one =
+        Spec { tile: Some("any"), workgroups: Some(2), ..Spec::new([3, 12_301], "one piece") };
+    for one in [one, one.fused()] {
+        add_dtypes(cases, one, Size::Core);
+    }
     let long = Spec { rstd: true, ..Spec::new([1, 536_589], "long") };
     cases.push(case::<bf16, bf16>(long, Size::Quick));
     cases.push(case::<f16, bf16>(long.fused(), Size::Core));
@@ -252,6 +273,9 @@ fn memory(cases: &mut Vec<Case>) {
         for far in [far].into_iter().chain(turns) {
             cases.push(case::<bf16, bf16>(far, Size::Core));
             cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
+            if tile == Some("any") {
+                cases.push(case::<f32, f32>(far, Size::Core));
+            }
         }
     }
     // The same for one workgroup, whose rows have several pieces; and the second piece of the second
