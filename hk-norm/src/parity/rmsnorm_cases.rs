@@ -154,19 +154,33 @@ fn tiles(cases: &mut Vec<Case>) {
             writes_once: true,
             ..spec([rows, 11], "several turns")
         };
-        let whole = Spec { rstd: true, ..spec([rows, shape[1]], "rows") };
-        // Every number of elements in a row's last chunk, of first turns and of later ones, the last of them
-        // at the end of an allocation.
+        // Every number of elements in a row's last chunk, the last of them at the end of an allocation.
         let tails = (9..16).map(|width| Spec {
             place: Placement::DENSE.gap(3).edge(Edge::End),
             rstd: width % 3 == 0,
-            workgroups: Some(2),
-            ..spec([rows, width], "tail")
+            ..spec([3, width], "tail")
         });
+        for tail in tails.clone() {
+            let [_, width] = tail.shape;
+            let tail = Spec { shape: [rows, width], workgroups: Some(2), ..tail };
+            let tail = Spec { name: "tail, several turns", ..tail };
+            cases.push(case::<bf16, bf16>(tail, Size::Core));
+            cases.push(case::<bf16, bf16>(tail.fused(), Size::Core));
+        }
+        let whole = Spec { rstd: true, ..spec([rows, shape[1]], "rows") };
         let later = Spec { workgroups: Some(2), name: "rows, several turns", ..whole };
         for spec in tails.chain([whole, later]) {
             add_dtypes(cases, spec, Size::Quick);
             add_dtypes(cases, spec.fused(), Size::Quick);
+        }
+        // The end of a row in each dword of each chunk that a lane has, in turns of both kinds.
+        if matches!(tile, "n16384" | "any") {
+            for (chunk, dword) in (0..4).flat_map(|chunk| (0..4).map(move |dword| (chunk, dword))) {
+                let end = spec([3, chunk * 512 * 8 + dword * 2 + 1], "ends of chunks");
+                let end = Spec { workgroups: Some(2), ..end };
+                cases.push(case::<bf16, bf16>(end, Size::Core));
+                cases.push(case::<bf16, bf16>(end.fused(), Size::Core));
+            }
         }
         // A weight of other elements that ends with half a chunk.
         let half =

@@ -2,7 +2,8 @@
 
 use hk_types::Activation;
 use hk_types::dtype::DType;
-use ndarray::{Array2, ArrayView2};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::activation::{activate, keeps_relative_accuracy, steepest};
 use crate::draw::Random;
@@ -135,6 +136,9 @@ pub struct Operands<'a> {
     pub integers: bool,
 }
 
+/// Elements of a row that are multiplied at once.
+const PART: usize = 4096;
+
 /// Rows or columns that stand for all when a product is too large to be computed on the CPU.
 const SAMPLES: usize = 64;
 
@@ -159,11 +163,14 @@ pub fn expect(operands: Operands<'_>, steps: &[Step], dtype: DType, sampled: boo
         };
         let (rows, columns) = (choose(m), choose(n));
         let all = |count: usize| (0..count).collect::<Vec<_>>();
-        extend(&mut expected, operands, [&rows, &all(n)], steps, dtype);
-        extend(&mut expected, operands, [&all(m), &columns], steps, dtype);
+        let (some_x, some_w) = (x.select(Axis(0), &rows), w.select(Axis(0), &columns));
+        let some = Operands { x: some_x.view(), ..operands };
+        extend(&mut expected, some, [&rows, &all(n)], steps, dtype, n);
+        let some = Operands { w: some_w.view(), ..operands };
+        extend(&mut expected, some, [&all(m), &columns], steps, dtype, n);
     } else {
         let all = |count: usize| (0..count).collect::<Vec<_>>();
-        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype);
+        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype, n);
         expected.at = None;
     }
     expected.frobenius = frobenius(m * n, k, dtype);
@@ -239,8 +246,16 @@ impl Sums {
         let growth = 2f64.powi(-22) * if integers { 1.0 } else { (k / 16.0 + 16.0).sqrt() };
         let terms =
             x.rows().into_iter().map(|row| row.iter().filter(|x| **x != 0.0).count()).collect();
-        let squares = x.mapv(|x| x * x).dot(&w.mapv(|w| w * w).t());
-        Self { sums: x.dot(&w.t()), squares, terms, growth }
+        let size = (x.nrows(), w.nrows());
+        let (mut sums, mut squares) = (Array2::zeros(size), Array2::zeros(size));
+        // Parts that stay in a cache.
+        let parts = x.axis_chunks_iter(Axis(1), PART).zip(w.axis_chunks_iter(Axis(1), PART));
+        for (x, w) in parts {
+            general_mat_mul(1.0, &x, &w.t(), 1.0, &mut sums);
+            let [x, w] = [x, w].map(|part| part.mapv(|value| value * value));
+            general_mat_mul(1.0, &x, &w.t(), 1.0, &mut squares);
+        }
+        Self { sums, squares, terms, growth }
     }
 
     /// As the accumulator has it.
@@ -252,18 +267,17 @@ impl Sums {
     }
 }
 
-/// Appends the elements where the rows and the columns meet.
+/// Appends the elements where rows and columns meet, which those of the operands are of a result with `n`
+/// columns.
 fn extend(
     expected: &mut Expected,
     Operands { x, w, integers }: Operands<'_>,
     [rows, columns]: [&[usize]; 2],
     steps: &[Step],
     dtype: DType,
+    n: usize,
 ) {
-    let n = w.nrows();
-    let x = x.select(ndarray::Axis(0), rows);
-    let w = w.select(ndarray::Axis(0), columns);
-    let sums = Sums::of(x.view(), w.view(), integers);
+    let sums = Sums::of(x, w, integers);
     let at = expected.at.get_or_insert_default();
     for (i, &row) in rows.iter().enumerate() {
         for (j, &column) in columns.iter().enumerate() {
