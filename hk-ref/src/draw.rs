@@ -1,6 +1,6 @@
 //! Seeded inputs: the same numbers on every machine and in every version of this crate.
 
-use hk_types::dtype::{DType, Element, decode};
+use hk_types::dtype::{DType, Element};
 
 /// A distribution of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Draw {
     /// Draws `count` numbers, rounded to `T`.
     pub fn values<T: Element>(self, seed: u64, count: usize) -> Vec<T> {
         if self == Self::Codes {
-            return codes(seed, count / T::PACK);
+            return bytemuck::pod_collect_to_vec(&codes(T::DTYPE, seed, count / T::PACK));
         }
         T::encode(&self.numbers(seed, count, T::DTYPE))
     }
@@ -137,17 +137,24 @@ impl Draw {
     }
 }
 
-/// Elements of random bits, each of which stands for finite numbers.
-fn codes<T: Element>(seed: u64, count: usize) -> Vec<T> {
+/// Bytes of elements of random bits, each of which stands for finite numbers.
+fn codes(dtype: DType, seed: u64, count: usize) -> Vec<u8> {
+    let (size, len) = (dtype.size(), dtype.size() * count);
     let mut random = Random::new(seed);
-    let mut code = || loop {
-        let bits = random.bits().to_le_bytes();
-        let element: T = bytemuck::pod_read_unaligned(&bits[..size_of::<T>()]);
-        if decode(&[element]).iter().all(|value| value.is_finite()) {
-            return element;
+    let (mut codes, mut numbers) = (Vec::with_capacity(len), Vec::new());
+    while codes.len() < len {
+        let missing = (len - codes.len()) / size;
+        let drawn: Vec<_> = (0..missing).map(|_| random.bits().to_le_bytes()).collect();
+        let bytes: Vec<_> = drawn.iter().flat_map(|bits| &bits[..size]).copied().collect();
+        numbers.clear();
+        dtype.decode(&bytes, &mut numbers);
+        for (code, numbers) in bytes.chunks(size).zip(numbers.chunks(dtype.pack())) {
+            if numbers.iter().all(|number| number.is_finite()) {
+                codes.extend(code);
+            }
         }
-    };
-    (0..count).map(|_| code()).collect()
+    }
+    codes
 }
 
 #[cfg(test)]

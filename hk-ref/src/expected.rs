@@ -134,7 +134,12 @@ impl Expected {
 
     /// Compares. Of packed elements, indices are those of their numbers.
     pub fn compare<T: Element>(&self, got: &[T]) -> Statistics {
-        let (numbers, codes) = (decode(got), self.steps.map(|_| self.rounded_to::<T>()));
+        self.compare_bytes(T::DTYPE, bytemuck::cast_slice(got))
+    }
+
+    /// The same of the bytes of elements of that type.
+    fn compare_bytes(&self, dtype: DType, got: &[u8]) -> Statistics {
+        let (numbers, codes) = (decoded(dtype, got), self.steps.map(|_| self.rounded_to(dtype)));
         let (mut worst, mut worst_share) = (Statistics::default(), -1.0);
         let mut together = Together::default();
         let mut one_off = 0;
@@ -142,20 +147,20 @@ impl Expected {
             let index = self.at.as_ref().map_or(i, |at| at[i]);
             let value = numbers[index];
             let (mut expected, mut allowed) = (reference, allowed);
-            let mut error = error::<T>(expected, value);
+            let mut error = error(dtype, expected, value);
             if let (Some(steps), Some(codes)) = (self.steps, &codes) {
                 expected = codes[i];
-                error = self::error::<T>(expected, value);
-                if error > 0.0 && steps.permit::<T>(reference, [expected, value]) {
+                error = self::error(dtype, expected, value);
+                if error > 0.0 && steps.permit(dtype, reference, [expected, value]) {
                     allowed = error;
                     one_off += 1;
                 }
             }
-            let element = &got[index / T::PACK];
+            let at = index / dtype.pack() * dtype.size();
+            let element = &got[at..at + dtype.size()];
             let is_right = match &self.bytes {
-                Some(bytes) => bytes[index / T::PACK * size_of::<T>()..]
-                    .starts_with(bytemuck::bytes_of(element)),
-                None => self.any_nan || !value.is_nan() || is_plain_nan(element),
+                Some(bytes) => bytes[at..].starts_with(element),
+                None => self.any_nan || !value.is_nan() || is_plain_nan(dtype, element),
             };
             if !is_right {
                 error = f64::INFINITY;
@@ -183,10 +188,10 @@ impl Expected {
     }
 
     /// The numbers of the type that are nearest to the values.
-    fn rounded_to<T: Element>(&self) -> Vec<f64> {
+    fn rounded_to(&self, dtype: DType) -> Vec<f64> {
         let mut values = self.values.clone();
-        values.resize(values.len().next_multiple_of(T::PACK), 0.0);
-        decode(&T::encode(&values))
+        values.resize(values.len().next_multiple_of(dtype.pack()), 0.0);
+        decoded(dtype, &dtype.encode(&values))
     }
 
     /// Whether the comparison passes.
@@ -205,10 +210,10 @@ impl Steps {
     }
 
     /// Whether one of two codes may stand for the other, as that of this reference.
-    fn permit<T: Element>(self, reference: f64, [a, b]: [f64; 2]) -> bool {
+    fn permit(self, dtype: DType, reference: f64, [a, b]: [f64; 2]) -> bool {
         let tie = (a + b) / 2.0;
         // There is no code between them.
-        let rounded = nearest::<T>(tie);
+        let rounded = nearest(dtype, tie);
         let adjacent = rounded == a || rounded == b;
         adjacent
             && (self.near.is_infinite() || (reference - tie).abs() <= self.near * reference.abs())
@@ -216,8 +221,15 @@ impl Steps {
 }
 
 /// The nearest number of the type.
-fn nearest<T: Element>(value: f64) -> f64 {
-    decode(&T::encode(&[value, 0.0][..T::PACK]))[0]
+fn nearest(dtype: DType, value: f64) -> f64 {
+    decoded(dtype, &dtype.encode(&[value, 0.0][..dtype.pack()]))[0]
+}
+
+/// The numbers that elements of that type hold.
+fn decoded(dtype: DType, elements: &[u8]) -> Vec<f64> {
+    let mut numbers = Vec::new();
+    dtype.decode(elements, &mut numbers);
+    numbers
 }
 
 /// Errors of several values by the Frobenius norm. Those whose reference is not finite do not
@@ -257,9 +269,8 @@ fn rounding_error(values: &[f64], dtype: DType) -> f64 {
 
 /// Whether a NaN is what arithmetic makes of the NaNs of cases, and of none: quiet, with nothing else in
 /// its mantissa. Those around inputs and of a wrong conversion are not. Types of 8 bits have one NaN.
-fn is_plain_nan<T: Element>(element: &T) -> bool {
-    let bytes = bytemuck::bytes_of(element);
-    match T::DTYPE {
+fn is_plain_nan(dtype: DType, bytes: &[u8]) -> bool {
+    match dtype {
         DType::F32 => bytes[..3] == [0, 0, 0xc0],
         DType::Bf16 => bytes[0] == 0xc0,
         DType::F16 => bytes[0] == 0 && bytes[1] & 3 == 2,
@@ -268,13 +279,13 @@ fn is_plain_nan<T: Element>(element: &T) -> bool {
 }
 
 /// The absolute error; infinite if one is a special value that the other is not.
-fn error<T: Element>(expected: f64, got: f64) -> f64 {
+fn error(dtype: DType, expected: f64, got: f64) -> f64 {
     if expected.is_nan() || got.is_nan() {
         return if expected.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
     }
     if got.is_infinite() || expected.is_infinite() {
         // A finite reference beyond the type's range rounds to infinity.
-        return if nearest::<T>(expected) == got { 0.0 } else { f64::INFINITY };
+        return if nearest(dtype, expected) == got { 0.0 } else { f64::INFINITY };
     }
     (expected - got).abs()
 }

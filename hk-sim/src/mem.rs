@@ -5,6 +5,7 @@
 //! at launch. A snapshot also keeps the allocations alive, so freeing memory under a running
 //! kernel cannot harm the host process.
 
+mod mixer;
 mod written;
 
 use std::alloc::{self, Layout};
@@ -13,6 +14,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use mixer::Mixer;
 pub use written::Written;
 pub(crate) use written::masks;
 

@@ -243,7 +243,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             });
         }
     }
-    // GPT-OSS's, of few of its experts.
-    let of = Spec { size: Size::Core, ..spec("gpt-oss", [8, 2880, 2880, 4, 4], 16) };
+    // GPT-OSS's, of few of its experts, as one of eight devices has it.
+    let of = Spec { size: Size::Core, ..spec("gpt-oss", [8, 360, 2880, 4, 4], 16) };
     cases.push(case::<bf16, bf16>(of));
 }

@@ -162,19 +162,25 @@ pub fn expect(operands: Operands<'_>, steps: &[Step], dtype: DType, sampled: boo
             chosen
         };
         let (rows, columns) = (choose(m), choose(n));
-        let all = |count: usize| (0..count).collect::<Vec<_>>();
         let (some_x, some_w) = (x.select(Axis(0), &rows), w.select(Axis(0), &columns));
-        let some = Operands { x: some_x.view(), ..operands };
-        extend(&mut expected, some, [&rows, &all(n)], steps, dtype, n);
-        let some = Operands { w: some_w.view(), ..operands };
-        extend(&mut expected, some, [&all(m), &columns], steps, dtype, n);
+        let some_rows = Operands { x: some_x.view(), ..operands };
+        let some_columns = Operands { w: some_w.view(), ..operands };
+        let parts = [(some_rows, [&rows, &all(n)]), (some_columns, [&all(m), &columns])];
+        let mut at = Vec::new();
+        for (operands, [rows, columns]) in parts {
+            extend(&mut expected, operands, [rows, columns], steps, dtype);
+            at.extend(rows.iter().flat_map(|row| columns.iter().map(move |c| row * n + c)));
+        }
+        expected.at = Some(at);
     } else {
-        let all = |count: usize| (0..count).collect::<Vec<_>>();
-        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype, n);
-        expected.at = None;
+        extend(&mut expected, operands, [&all(m), &all(n)], steps, dtype);
     }
     expected.frobenius = frobenius(m * n, k, dtype);
     expected
+}
+
+fn all(count: usize) -> Vec<usize> {
+    (0..count).collect()
 }
 
 /// The greatest relative error of so many results together, if they are many.
@@ -267,25 +273,23 @@ impl Sums {
     }
 }
 
-/// Appends the elements where rows and columns meet, which those of the operands are of a result with `n`
-/// columns.
+/// Appends the elements where rows and columns of the result meet, which those of the operands are.
 fn extend(
     expected: &mut Expected,
     Operands { x, w, integers }: Operands<'_>,
     [rows, columns]: [&[usize]; 2],
     steps: &[Step],
     dtype: DType,
-    n: usize,
 ) {
     let sums = Sums::of(x, w, integers);
-    let at = expected.at.get_or_insert_default();
+    expected.values.reserve(rows.len() * columns.len());
+    expected.allowed.reserve(rows.len() * columns.len());
     for (i, &row) in rows.iter().enumerate() {
         for (j, &column) in columns.iter().enumerate() {
             let mut element = sums.element(i, j);
             for step in steps {
                 element.apply(step, row, column);
             }
-            at.push(row * n + column);
             expected.values.push(element.value);
             expected.allowed.push(element.allowed(dtype, sums.terms[i] > 1));
         }

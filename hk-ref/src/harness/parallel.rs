@@ -12,7 +12,7 @@ use hk_core::{Device, Stream};
 use super::{Attempt, Case, Look, PATTERNS, RUNNING, Report, Setting, Size};
 
 /// What one thread keeps prepared at once, in units of a quick case.
-const SHARE: usize = 16;
+const SHARE: usize = 64;
 
 /// Runs cases as [`Case::run_sanitized`] does, looked at as `look` says, on as many threads as the
 /// host has cores, and gives
@@ -47,9 +47,9 @@ pub fn run_cases(
 fn batch_len(cases: &[&Case], most: usize) -> usize {
     let weight = |case: &Case| match case.info.size {
         // Each of its tensors takes 4 GiB of the device, if hardly any of the host.
-        Size::Quick if case.takes_gigabytes() => 8,
+        Size::Quick if case.takes_gigabytes() => 32,
         Size::Quick => 1,
-        Size::Core => 4,
+        Size::Core => 8,
         // Gigabytes: by itself.
         Size::Large => most,
     };
@@ -113,7 +113,11 @@ fn run_batch(device: &Device, cases: &[&Case], setting: &Setting, workers: usize
 
 /// A panic must not keep the other threads waiting.
 fn guarded_step(attempt: &mut Attempt<'_>, run: usize, stream: &Stream) {
+    let now = std::time::Instant::now();
     let result = catch_unwind(AssertUnwindSafe(|| attempt.step(run, stream)));
+    if std::env::var_os("CASETIMES").is_some() {
+        eprintln!("CASETIME {run} {} {}", now.elapsed().as_micros(), attempt.case.info.title());
+    }
     if let Err(panic) = result {
         attempt.fail(format!("panic: {}", message(&*panic)));
     }

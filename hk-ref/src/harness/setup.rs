@@ -455,8 +455,10 @@ impl<T: Element> Tested for TestTensor<T> {
             return Ok((!expected.accepts(&found)).then(|| complaint(name, expected, &found)));
         }
         let bits = bytemuck::bytes_of::<T>;
-        let different = before.iter().zip(&values).position(|(a, b)| bits(a) != bits(b));
-        let complaint = different.map(|at| {
+        let differs =
+            bytemuck::cast_slice::<T, u8>(before) != bytemuck::cast_slice::<T, u8>(&values);
+        let at = || before.iter().zip(&values).position(|(a, b)| bits(a) != bits(b));
+        let complaint = differs.then(at).flatten().map(|at| {
             let (a, b) = (before[at], values[at]);
             format!("{name}[{at}] is {b:?} but was {a:?} {when}")
         });

@@ -48,7 +48,7 @@ pub use user_object::*;
 pub use value::*;
 
 use crate::runtime::{
-    HipError, HipResult, Job, Marker, Stream, StreamKind, Work, lock, marker_of, memory,
+    HipError, HipResult, Host, Job, Marker, Stream, StreamKind, Work, lock, marker_of, memory,
     note_error, options, runtime, set_message,
 };
 use crate::sanitize::Kind;
@@ -158,8 +158,13 @@ unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> HipResult {
 
 /// Appends work to a stream, or to the graph that it is capturing (then there is no marker).
 ///
-/// Every function whose work a stream does goes through here.
+/// Every function whose work a stream does goes through here or [`enqueue_as`].
 fn enqueue(stream: &Arc<Stream>, work: Work) -> HipResult<Option<Marker>> {
+    enqueue_as(stream, work, Host::GoesOn)
+}
+
+/// The same; returns once the work is done if the host does not go on meanwhile.
+fn enqueue_as(stream: &Arc<Stream>, work: Work, host: Host) -> HipResult<Option<Marker>> {
     if let Some(capture) = stream.capture() {
         capture.push(stream, work)?;
         return Ok(None);
@@ -181,7 +186,15 @@ fn enqueue(stream: &Arc<Stream>, work: Work) -> HipResult<Option<Marker>> {
         }
         other => other.job(),
     };
-    stream.submit(after, job.ok_or(HipError::INVALID_VALUE)?).map(Some)
+    let job = job.ok_or(HipError::INVALID_VALUE)?;
+    if host == Host::GoesOn {
+        return stream.submit(after, job).map(Some);
+    }
+    let marker = stream.submit_and_block(after, job)?;
+    if host == Host::Waits {
+        marker.wait();
+    }
+    Ok(Some(marker))
 }
 
 /// From this point of a stream on, the sanitizer takes memory for unwritten again: for what is kept

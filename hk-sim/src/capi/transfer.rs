@@ -8,7 +8,7 @@ use super::types::{
     HipDeviceptr, HipDrvMemcpy3D, HipError, HipExtent, HipMemcpy2D, HipMemcpy3DParms,
     HipMemcpy3DPeerParms, HipMemsetParams, HipPitchedPtr, HipPos, HipStream,
 };
-use super::{api, enqueue};
+use super::{api, enqueue, enqueue_as};
 use crate::runtime::{
     Extent, Fill, HipResult, Host, NodeType, Rows, Sides, Stream, Transfer, Work, current_device,
     runtime,
@@ -48,13 +48,7 @@ pub(super) fn copy_work(
 fn copy(copy: Transfer, kind: c_int, stream: &Arc<Stream>, wait: Wait) -> HipResult {
     let made = copy_work(copy, kind, NodeType::Memcpy)?;
     let Some((work, host)) = made else { return Ok(()) };
-    if let Some(marker) = enqueue(stream, work)? {
-        match host {
-            Host::GoesOn => {}
-            Host::Stages => marker.block(),
-            Host::Waits => marker.wait(),
-        }
-    }
+    enqueue_as(stream, work, host)?;
     finish(stream, wait)
 }
 

@@ -1,6 +1,9 @@
 //! Sets of bytes of memory.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::mem::Mixer;
 
 const WORD: u64 = u64::BITS as u64;
 /// Words of a page: 4 KiB, a bit each.
@@ -10,7 +13,7 @@ const PAGE: u64 = WORD * WORDS as u64;
 /// A set of addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
-    pages: HashMap<u64, Box<[u64; WORDS]>>,
+    pages: HashMap<u64, Box<[u64; WORDS]>, BuildHasherDefault<Mixer>>,
 }
 
 impl Touched {
@@ -19,16 +22,23 @@ impl Touched {
         let end = start.saturating_add(len);
         let mut at = start;
         while at < end {
-            let stop = end.min((at / WORD + 1).saturating_mul(WORD));
+            let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
             let words = self.pages.entry(at / PAGE).or_insert_with(|| Box::new([0; WORDS]));
-            let bits = u64::MAX >> (WORD - (stop - at));
-            words[(at % PAGE / WORD) as usize] |= bits << (at % WORD);
-            at = stop;
+            while at < stop {
+                let next = stop.min((at / WORD + 1).saturating_mul(WORD));
+                let bits = u64::MAX >> (WORD - (next - at));
+                words[(at % PAGE / WORD) as usize] |= bits << (at % WORD);
+                at = next;
+            }
         }
     }
 
     /// Adds the bytes of another set.
     pub(crate) fn merge(&mut self, other: Self) {
+        if self.pages.is_empty() {
+            *self = other;
+            return;
+        }
         for (page, words) in other.pages {
             let own = self.pages.entry(page).or_insert_with(|| Box::new([0; WORDS]));
             for (own, word) in own.iter_mut().zip(*words) {

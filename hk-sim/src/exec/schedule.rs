@@ -5,9 +5,9 @@
 //! number of threads and any seed.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use hk_types::{FaultKind, FaultReport};
 
@@ -16,6 +16,8 @@ use super::group::{Group, Slice};
 use super::progress::{Progress, Step};
 use super::{Dispatch, Env, ExecOptions, Observer, RunStats, Wave};
 
+/// How long a launch is one thread's before others help: most end sooner than those would begin.
+const ALONE: Duration = Duration::from_micros(300);
 /// Workgroups that are alive at once without need; more are started when none of them ends.
 const LIVE_GROUPS: usize = 64;
 /// Time slices that workgroups below a faulting one still get, so that the report names the first
@@ -23,6 +25,12 @@ const LIVE_GROUPS: usize = 64;
 const GRACE_SLICES: usize = 64;
 /// Time between two looks at waves that wait for a change from outside.
 const POLL: Duration = Duration::from_micros(500);
+
+/// Cores of the host, which it takes files to find out.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// Executes a launch to its end.
 ///
@@ -124,17 +132,20 @@ fn run_groups(
         report: Mutex::new(None),
     };
     let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => cores(),
         threads => threads,
     };
     let threads = threads.min(usize::try_from(groups.len()).unwrap_or(usize::MAX));
     // Lower the code before the threads race for it.
     dispatch.program.ops();
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| queue.work());
+        let alone = (threads > 1).then(|| Instant::now() + ALONE);
+        if !queue.work(alone) {
+            for _ in 1..threads {
+                scope.spawn(|| queue.work(None));
+            }
+            queue.work(None);
         }
-        queue.work();
     });
     let instructions = env.executed.load(Ordering::Relaxed);
     if let Some(coverage) = &options.coverage {
@@ -176,7 +187,7 @@ fn environment<'a>(dispatch: &'a Dispatch, observer: Option<&'a dyn Observer>) -
         product: dispatch.product,
         dispatch,
         executed: AtomicU64::new(0),
-        start: std::time::Instant::now(),
+        start: Instant::now(),
         observer,
     }
 }
@@ -203,10 +214,10 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// Runs workgroups until none is left.
-    fn work(&self) {
+    /// Runs workgroups until none is left, or until that time has come, and says whether none is.
+    fn work(&self, until: Option<Instant>) -> bool {
         let mut spare: Option<Box<Group<'a>>> = None;
-        loop {
+        while until.is_none_or(|until| Instant::now() < until) {
             let group = if self.start_first() {
                 self.start(&mut spare).or_else(|| self.resume())
             } else {
@@ -214,7 +225,7 @@ impl<'a> Queue<'a> {
             };
             let Some(mut group) = group else {
                 if self.live.load(Ordering::Acquire) == 0 && self.exhausted() {
-                    return;
+                    return true;
                 }
                 // Another thread runs the last workgroups; it may set one aside.
                 std::thread::yield_now();
@@ -254,6 +265,7 @@ impl<'a> Queue<'a> {
                 }
             }
         }
+        false
     }
 
     fn lock_suspended(&self) -> std::sync::MutexGuard<'_, VecDeque<Box<Group<'a>>>> {

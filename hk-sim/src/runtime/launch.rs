@@ -504,7 +504,8 @@ impl Arena {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         assert!(offset + bytes.len() as u64 <= self.len, "the arena was reserved for the launch");
         // SAFETY: the bytes are inside the allocation, and the kernel that reads them is not
-        // running yet: the stream's only thread calls this before it starts the kernel.
+        // running yet: one thread at a time does the stream's work, and calls this before it starts
+        // the kernel.
         unsafe {
             let to = (self.base + offset) as usize;
             std::ptr::with_exposed_provenance_mut::<u8>(to)
@@ -512,7 +513,7 @@ impl Arena {
         }
     }
 
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         if self.len != 0 {
             memory().free(self.region).expect("the arena alone frees its memory");
             self.len = 0;

@@ -102,6 +102,22 @@ struct Item {
     time: Option<(ModelTime, Reached)>,
 }
 
+/// Work that is about to become an item.
+struct Submission {
+    after: Vec<Marker>,
+    job: Job,
+    time: Option<(ModelTime, Reached)>,
+}
+
+impl Submission {
+    fn new(mut after: Vec<Marker>, job: Job) -> Self {
+        let is_ordered = super::runtime().order().is_some();
+        let time = super::runtime().is_timing().then(|| (ModelTime::of_host(), Reached::default()));
+        after.retain(|marker| is_ordered || time.is_some() || !marker.is_reached());
+        Self { after, job, time }
+    }
+}
+
 #[derive(Default)]
 struct State {
     queue: VecDeque<Item>,
@@ -118,16 +134,73 @@ struct State {
     capture: Option<Arc<Capture>>,
 }
 
-#[derive(Default)]
+impl State {
+    /// Ends the last item.
+    fn finish(&mut self, result: Result<(), Failure>) {
+        self.done += 1;
+        if let Err(failure) = result {
+            self.failure.get_or_insert(failure);
+        }
+    }
+}
+
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Locked by whoever does the work.
+    engine: Mutex<Engine>,
 }
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // Jobs run without the lock, so no panic leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        // Nor do they leave the engine so: what panics is a job.
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a stream's work leaves for the work after it.
+struct Engine {
+    arena: Arena,
+    known: Clock,
+    now: ModelTime,
+}
+
+impl Engine {
+    fn new(device: usize) -> Self {
+        Self { arena: Arena::new(device), known: Clock::default(), now: ModelTime::default() }
+    }
+
+    fn execute(&mut self, item: Item) -> Result<(), Failure> {
+        for marker in &item.after {
+            marker.block();
+        }
+        let after = item.after.iter().filter_map(|marker| marker.point.as_deref());
+        let running = item.point.as_ref().map(|point| point.begin(self.known.clone(), after));
+        let time = item.time.as_ref().map(|(submitted, _)| {
+            let mut time = std::mem::take(&mut self.now);
+            time.wait_for(submitted);
+            item.after.iter().filter_map(Marker::time).for_each(|other| time.wait_for(other));
+            time
+        });
+        let mut worker = Worker { arena: &mut self.arena, running, time };
+        let working = Count::work();
+        let result =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (item.job)(&mut worker)));
+        drop(working);
+        if let Some(running) = worker.running {
+            self.known = running.end();
+        }
+        if let Some((time, (_, reached))) = worker.time.zip(item.time.as_ref()) {
+            reached.get_or_init(|| time.clone());
+            self.now = time;
+        }
+        result.unwrap_or(Err(Failure { error: HipError::UNKNOWN, report: None }))
+        // What the job holds, allocations for one, is released before it counts as done.
     }
 }
 
@@ -231,7 +304,12 @@ impl Stream {
     ) -> Self {
         static NEXT_LANE: AtomicU32 = AtomicU32::new(1);
         let lane = NEXT_LANE.fetch_add(1, Ordering::Relaxed);
-        Self { device, kind, flags, priority, lane, number, shared: Arc::default() }
+        let shared = Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            engine: Mutex::new(Engine::new(device)),
+        };
+        Self { device, kind, flags, priority, lane, number, shared: Arc::new(shared) }
     }
 
     fn name(&self) -> StreamName {
@@ -240,34 +318,61 @@ impl Stream {
     }
 
     /// Appends work that begins once the work before it and `after` are done.
-    pub(crate) fn submit(&self, mut after: Vec<Marker>, job: Job) -> HipResult<Marker> {
-        let order = super::runtime().order();
-        let time = super::runtime().is_timing().then(|| (ModelTime::of_host(), Reached::default()));
-        let is_wanted = order.is_some() || time.is_some();
-        after.retain(|marker| is_wanted || !marker.is_reached());
+    pub(crate) fn submit(&self, after: Vec<Marker>, job: Job) -> HipResult<Marker> {
+        let submission = Submission::new(after, job);
+        self.append(&mut self.shared.state(), submission)
+    }
+
+    /// The same for work that the caller waits for, and returns once it is done. Where no other work
+    /// is under way the caller does it itself: two threads need not take turns.
+    pub(crate) fn submit_and_block(&self, after: Vec<Marker>, job: Job) -> HipResult<Marker> {
+        let submission = Submission::new(after, job);
         let mut state = self.shared.state();
+        if state.done != state.submitted {
+            let marker = self.append(&mut state, submission)?;
+            drop(state);
+            marker.block();
+            return Ok(marker);
+        }
+        let (item, marker) = self.number(&mut state, submission);
+        drop(state);
+        let result = self.shared.engine().execute(item);
+        self.shared.state().finish(result);
+        self.shared.changed.notify_all();
+        Ok(marker)
+    }
+
+    fn append(&self, state: &mut State, submission: Submission) -> HipResult<Marker> {
         if !state.started {
             self.start()?;
             state.started = true;
         }
+        let (item, marker) = self.number(state, submission);
+        state.queue.push_back(item);
+        self.shared.changed.notify_all();
+        Ok(marker)
+    }
+
+    /// Makes the submission the next item.
+    fn number(&self, state: &mut State, submission: Submission) -> (Item, Marker) {
+        let Submission { after, job, time } = submission;
         state.submitted += 1;
         let number = state.submitted;
         let stamp = Stamp { lane: self.lane, number };
-        let point = order.map(|order| order.submit(self.name(), stamp));
+        let point = super::runtime().order().map(|order| order.submit(self.name(), stamp));
         let reached = time.as_ref().map(|(_, reached)| Arc::clone(reached));
-        state.queue.push_back(Item { after, job, point: point.clone(), time });
         state.point.clone_from(&point);
         state.time.clone_from(&reached);
-        self.shared.changed.notify_all();
-        Ok(Marker { shared: Arc::clone(&self.shared), number, point, time: reached })
+        let shared = Arc::clone(&self.shared);
+        let marker = Marker { shared, number, point: point.clone(), time: reached };
+        (Item { after, job, point, time }, marker)
     }
 
     fn start(&self) -> HipResult {
         let shared = Arc::clone(&self.shared);
-        let device = self.device;
         std::thread::Builder::new()
             .name("hk-sim stream".to_owned())
-            .spawn(move || work(&shared, device))
+            .spawn(move || work(&shared))
             .map(drop)
             .map_err(|_| HipError::OPERATING_SYSTEM)
     }
@@ -300,55 +405,25 @@ impl Drop for Stream {
 }
 
 /// Body of a stream's thread.
-fn work(shared: &Shared, device: usize) {
-    let mut arena = Arena::new(device);
-    let mut known = Clock::default();
-    let mut now = ModelTime::default();
+fn work(shared: &Shared) {
     let mut state = shared.state();
     loop {
-        let Some(item) = state.queue.pop_front() else {
-            if state.closing {
+        // Whoever submitted the item before may be doing it.
+        let is_next = state.submitted - state.done == state.queue.len() as u64;
+        let item = if is_next { state.queue.pop_front() } else { None };
+        let Some(item) = item else {
+            if state.closing && is_next {
+                drop(state);
+                shared.engine().arena.release();
                 return;
             }
             state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
         drop(state);
-        for marker in &item.after {
-            marker.block();
-        }
-        let after = item.after.iter().filter_map(|marker| marker.point.as_deref());
-        let running = item.point.as_ref().map(|point| point.begin(known.clone(), after));
-        let time = item.time.as_ref().map(|(submitted, _)| {
-            let mut time = std::mem::take(&mut now);
-            time.wait_for(submitted);
-            item.after.iter().filter_map(Marker::time).for_each(|other| time.wait_for(other));
-            time
-        });
-        let mut worker = Worker { arena: &mut arena, running, time };
-        let working = Count::work();
-        let result =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (item.job)(&mut worker)));
-        drop(working);
-        if let Some(running) = worker.running {
-            known = running.end();
-        }
-        if let Some((time, (_, reached))) = worker.time.zip(item.time.as_ref()) {
-            reached.get_or_init(|| time.clone());
-            now = time;
-        }
-        // What the job holds, allocations for one, is released before it counts as done.
-        drop(item);
+        let result = shared.engine().execute(item);
         state = shared.state();
-        state.done += 1;
-        let failure = match result {
-            Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(failure),
-            Err(_) => Some(Failure { error: HipError::UNKNOWN, report: None }),
-        };
-        if let Some(failure) = failure {
-            state.failure.get_or_insert(failure);
-        }
+        state.finish(result);
         shared.changed.notify_all();
     }
 }

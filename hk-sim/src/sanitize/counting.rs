@@ -2,22 +2,33 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
+use super::facts::{Access, Action, Facts, Memory, Queue, Space};
 use crate::counters::{Banks, Class, Counters, Direction, Recorder, Touched};
 use crate::exec::Wave;
 use crate::exec::effects::{Range, Reach, locate, locate_scalar, locate_slots};
+use crate::isa::Op;
 
 /// What the workgroups of a launch did so far.
 #[derive(Default)]
 struct Sum {
     counters: Counters,
+    /// Matrix instructions, of which there are few kinds.
+    matrix: Vec<(Op, u64)>,
     read: Touched,
     written: Touched,
 }
 
 impl Sum {
+    fn count_matrix(&mut self, op: Op, count: u64) {
+        match self.matrix.iter_mut().find(|(known, _)| *known == op) {
+            Some((_, sum)) => *sum += count,
+            None => self.matrix.push((op, count)),
+        }
+    }
+
     fn merge(&mut self, other: Self) {
         self.counters.add(&other.counters);
+        other.matrix.into_iter().for_each(|(op, count)| self.count_matrix(op, count));
         self.read.merge(other.read);
         self.written.merge(other.written);
     }
@@ -36,9 +47,10 @@ impl<'a> Counting<'a> {
 
     /// Hands over what the launch did.
     pub(super) fn finish(self, kernel: &str) {
-        let Sum { mut counters, read, written } =
+        let Sum { mut counters, matrix, read, written } =
             self.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
         counters.launches = 1;
+        counters.matrix = matrix.into_iter().map(|(op, n)| (op.name().to_owned(), n)).collect();
         (counters.distinct_read_bytes, counters.distinct_written_bytes) =
             (read.len(), written.len());
         self.recorder.add(kernel, &counters);
@@ -60,16 +72,9 @@ impl<'a> GroupCounting<'a> {
 
     /// Counts the instruction that a wave is about to execute.
     pub(super) fn note(&mut self, wave: &Wave<'_>, facts: &Facts) {
-        let inst = &facts.inst;
-        let class = Class::of(inst);
-        let counters = &mut self.sum.counters;
-        counters.instructions.count(class);
-        if class == Class::Matrix {
-            let base = inst.info.base();
-            match counters.matrix.get_mut(base) {
-                Some(count) => *count += 1,
-                None => _ = counters.matrix.insert(base.to_owned(), 1),
-            }
+        self.sum.counters.instructions.count(facts.class);
+        if facts.class == Class::Matrix {
+            self.sum.count_matrix(facts.inst.info.op, 1);
         }
         if let Action::Memory(memory) = &facts.action {
             self.memory(wave, facts, memory);
@@ -96,8 +101,7 @@ impl<'a> GroupCounting<'a> {
         }
         locate(wave, &facts.inst, memory, false, &mut self.reach);
         if self.reach.global != 0 {
-            let lanes = self.reach.global;
-            let bytes = ones(lanes).map(|lane| u64::from(self.reach.len(lane))).sum();
+            let bytes = self.reach.global_bytes();
             touch(&mut self.sum, memory.access, bytes, self.reach.in_global.as_slice());
         }
         let direction = match memory.access {
@@ -119,11 +123,14 @@ impl<'a> GroupCounting<'a> {
     /// Counts an access to LDS; lanes out of range make none.
     fn lds(&mut self, wave: &Wave<'_>, direction: Direction) {
         let reach = &self.reach;
-        let len = u64::from(wave.lds_len);
-        let inside = |lane: &usize| {
-            reach.at[*lane].checked_add(reach.bytes.into()).is_some_and(|end| end <= len)
+        if reach.lds == 0 {
+            return;
+        }
+        let (len, bytes) = (u64::from(wave.lds_len), u64::from(reach.bytes));
+        let inside = |lanes, (lane, at): (usize, &u64)| {
+            lanes | u64::from(at.saturating_add(bytes) <= len) << lane
         };
-        let lanes = ones(reach.lds).filter(inside).fold(0, |lanes, lane| lanes | 1 << lane);
+        let lanes = reach.lds & reach.at.iter().enumerate().fold(0, inside);
         if lanes != 0 {
             let (arch, bytes) = (wave.env.arch, reach.bytes);
             let cycles = self.banks.conflict_cycles(arch, direction, bytes, lanes, &reach.at);
@@ -135,7 +142,7 @@ impl<'a> GroupCounting<'a> {
 
 /// Counts bytes of device memory.
 fn touch(sum: &mut Sum, access: Access, bytes: u64, ranges: &[Range]) {
-    let Sum { counters, read, written } = sum;
+    let Sum { counters, read, written, .. } = sum;
     let insert = |touched: &mut Touched| {
         for range in ranges {
             touched.insert(range.start, range.len.into());

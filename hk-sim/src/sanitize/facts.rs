@@ -6,6 +6,7 @@ use super::float::Floats;
 use super::hazards::Stalls;
 use super::index::Form;
 use super::undefined::{ScalarRule, Selection, SwapLanes};
+use crate::counters::Class;
 use crate::exec::Program;
 pub(super) use crate::exec::effects::{Access, Memory, Queue, Scope, Space, ones};
 use crate::isa::{ByIndex, Dpp, Ext, GprIndex, Inst, Op, Operand};
@@ -114,6 +115,7 @@ pub(super) enum LaneRule {
 pub(super) struct Facts {
     /// The instruction, with its operands as they are executed.
     pub(super) inst: Inst,
+    pub(super) class: Class,
     /// The GPR index that moved them.
     pub(super) by: Option<GprIndex>,
     /// Rows read.
@@ -217,6 +219,7 @@ impl Facts {
             action: action(program, index, &inst),
             stalls: Stalls::NONE,
             form: Form::of(program, index, &inst),
+            class: Class::of(&inst),
             floats: Floats::of(&inst, program.arch()).map(Box::new),
             by,
             inst,

@@ -73,6 +73,8 @@ pub(crate) struct GroupChecker<'a> {
     held: Option<Held<'a>>,
     audit: Option<GroupAudit<'a>>,
     counting: Option<GroupCounting<'a>>,
+    /// Whether nothing is looked for.
+    only_counts: bool,
 }
 
 /// Flags of a workgroup behind which it may give way to others: few enough for not too many
@@ -173,6 +175,7 @@ impl<'a> GroupChecker<'a> {
             held: None,
             audit: launch.audit.map(|(audit, index)| GroupAudit::new(audit, index, waves)),
             counting: launch.counting.as_ref().map(GroupCounting::new),
+            only_counts: launch.checks.is_empty() && launch.audit.is_none(),
         }
     }
 
@@ -207,6 +210,9 @@ impl<'a> GroupChecker<'a> {
         let at = wave.index as usize;
         if let Some(counting) = &mut self.counting {
             counting.note(wave, facts);
+        }
+        if self.only_counts {
+            return None;
         }
         if let Some(audit) = &mut self.audit {
             audit.before(at, facts, index, wave.exec());

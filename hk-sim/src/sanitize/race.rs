@@ -29,7 +29,7 @@
 //! make that likely.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::clock::{Class, Clock, Emptied, Foreign, Knowledge, Strength, View};
@@ -43,6 +43,7 @@ use super::transfer::Transfer;
 use super::{Kind, Severity};
 use crate::exec::Wave;
 use crate::exec::effects::{Range, Reach, locate_scalar};
+use crate::mem::Mixer;
 
 /// Locks that pages share, a power of two.
 const SHARDS: u64 = 64;
@@ -51,27 +52,6 @@ const SHARDS: u64 = 64;
 const WRITERS_KEPT: usize = 8;
 
 type Pages = HashMap<u64, ShadowPage, BuildHasherDefault<Mixer>>;
-
-/// Hasher of page numbers.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
 
 /// What a wave knew when it wrote a flag.
 #[derive(Debug, Default)]

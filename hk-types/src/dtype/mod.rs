@@ -92,6 +92,13 @@ macro_rules! define_dtype {
                     $(Self::$variant => decode_as::<$ty>(bytes, values),)*
                 }
             }
+
+            /// Bytes of the storage elements of the nearest numbers, as [`Element::encode`].
+            pub fn encode(self, values: &[f64]) -> Vec<u8> {
+                match self {
+                    $(Self::$variant => bytemuck::pod_collect_to_vec(&<$ty>::encode(values)),)*
+                }
+            }
         }
 
         $(
@@ -103,6 +110,7 @@ macro_rules! define_dtype {
 for_each_element!(define_dtype);
 
 fn decode_as<T: Element>(bytes: &[u8], values: &mut Vec<f64>) {
+    values.reserve(bytes.len() / size_of::<T>() * T::PACK);
     for chunk in bytes.chunks_exact(size_of::<T>()) {
         bytemuck::pod_read_unaligned::<T>(chunk).values(values);
     }
@@ -151,10 +159,9 @@ pub trait Element: bytemuck::Pod + fmt::Debug + PartialEq + Send + Sync + sealed
 
 /// The numbers that storage elements hold, in order, converted to `f64`.
 pub fn decode<T: Element>(elements: &[T]) -> Vec<f64> {
-    let mut values = Vec::with_capacity(elements.len() * T::PACK);
-    for element in elements {
-        element.values(&mut values);
-    }
+    let mut values = Vec::new();
+    // Not compiled again, and perhaps not optimised, in each crate that calls it.
+    T::DTYPE.decode(bytemuck::cast_slice(elements), &mut values);
     values
 }
 

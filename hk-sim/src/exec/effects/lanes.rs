@@ -59,6 +59,12 @@ impl Reach {
         if self.short >> lane & 1 == 0 { self.bytes } else { self.cut[lane].into() }
     }
 
+    /// Bytes of global memory that all lanes access.
+    pub(crate) fn global_bytes(&self) -> u64 {
+        let whole = u64::from((self.global & !self.short).count_ones()) * u64::from(self.bytes);
+        ones(self.global & self.short).fold(whole, |sum, lane| sum + u64::from(self.cut[lane]))
+    }
+
     /// The first of `lanes` that accesses a byte.
     pub(crate) fn lane_at(&self, lanes: u64, byte: u64) -> Option<u32> {
         let covers = |lane: &usize| {
