@@ -137,7 +137,6 @@ struct row_access {
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
-    if (d * 4 >= chunk * size) return out_of_range;
     if constexpr (!Place::shares_wave) return in_row;
     // Rows that are not ragged have whole chunks.
     const u32 elements = Place::ragged ? ((d + count) * 4 + size - 1) / size : 1;
@@ -187,15 +186,15 @@ struct row_bits {
   vec<u32, Dwords> of[Chunks];
   u32 end;
 
-  // Starts loading.
-  template <class Place>
+  // Starts loading the first `Count` dwords of each chunk.
+  template <int Count = Dwords, class Place>
   __device__ void load(const row_access<Place>& from) {
     const arch::checked_range memory = from.dwords();
     for (int i = 0; i < Chunks; ++i) {
       if constexpr (Place::by_dword) {
-        for (int d = 0; d < Dwords; ++d) of[i][d] = memory.load_32(from.offset(i, d, 1));
+        for (int d = 0; d < Count; ++d) of[i][d] = memory.load_32(from.offset(i, d, 1));
       } else {
-        for (int d = 0; d < Dwords; d += 4) {
+        for (int d = 0; d < Count; d += 4) {
           const bits128 loaded = memory.load_128(from.offset(i, d, 4));
           for (int j = 0; j < 4; ++j) of[i][d + j] = loaded[j];
         }
@@ -250,8 +249,12 @@ template <int Chunks>
 struct column_load {
   template <class Place>
   __device__ void start(const void* from, dtype type, const Place& at) {
-    const u32 size = type == dtype::f32 ? 4 : 2;
-    bits.load(detail::row_access<Place>{static_cast<const char*>(from), 0, size, at});
+    const auto base = static_cast<const char*>(from);
+    if (type == dtype::f32) {
+      bits.load(detail::row_access<Place>{base, 0, 4, at});
+    } else {
+      bits.template load<chunk / 2>(detail::row_access<Place>{base, 0, 2, at});
+    }
   }
 
   template <class Place>

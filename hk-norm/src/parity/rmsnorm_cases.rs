@@ -176,7 +176,9 @@ fn tiles(cases: &mut Vec<Case>) {
         // The end of a row in each dword of each chunk that a lane has, in turns of both kinds.
         if matches!(tile, "n16384" | "any") {
             for (chunk, dword) in (0..4).flat_map(|chunk| (0..4).map(move |dword| (chunk, dword))) {
-                let end = spec([3, chunk * 512 * 8 + dword * 2 + 1], "ends of chunks");
+                let lane = 512 / 4 * 3;
+                let column = (chunk * 512 + lane) * 8 + dword * 2;
+                let end = spec([3, column + 1], "ends of chunks");
                 let end = Spec { workgroups: Some(2), ..end };
                 cases.push(case::<bf16, bf16>(end, Size::Core));
                 cases.push(case::<bf16, bf16>(end.fused(), Size::Core));
