@@ -157,8 +157,10 @@ pub struct Report {
     /// What the simulator's sanitizer found, a line each; absent if it was off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<Vec<String>>,
-    /// What the kernels of the first run did on the simulator, by their names; absent if it was not
-    /// counted.
+    /// Wave-instructions that the kernels of the first run executed on the simulator.
+    #[serde(skip)]
+    pub executed: u64,
+    /// What they did, by their names; absent if it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, Counters>>,
     /// Why it did not pass.
@@ -301,11 +303,18 @@ impl<'c> Attempt<'c> {
         let pattern = PATTERNS[run];
         prepared.reset(pattern)?;
         let mut complaint = None;
-        if run == 0 && (self.counts || prepared.limits.any()) {
+        if run == 0 {
             let launch = || (prepared.launch)().and_then(|()| stream.synchronize());
-            let (launched, counters) = counters::count(launch);
-            complaint = prepared.limits.complain_of(&counters);
-            self.outcome.counters = Some(counters).filter(|_| self.counts);
+            let (launched, executed) = if self.counts || prepared.limits.any() {
+                let (launched, counters) = counters::count(launch);
+                complaint = prepared.limits.complain_of(&counters);
+                let executed = counters.values().map(|of| of.instructions.total()).sum();
+                self.outcome.counters = Some(counters).filter(|_| self.counts);
+                (launched, executed)
+            } else {
+                counters::executed(launch)
+            };
+            self.outcome.executed = executed;
             launched?;
         } else {
             (prepared.launch)()?;
@@ -342,6 +351,7 @@ impl<'c> Attempt<'c> {
             kernel: tile.map_or("", |tile| tile.symbol).to_owned(),
             tile: tile.map_or("", |tile| tile.name).to_owned(),
             sanitizer: setting.sanitizes().then_some(outcome.findings),
+            executed: outcome.executed,
             counters: outcome.counters,
             failure: outcome.failure,
         }
@@ -353,7 +363,7 @@ impl<'c> Attempt<'c> {
 pub struct Look {
     /// Checks of its sanitizer.
     pub checks: Checks,
-    /// Whether it counts what kernels do.
+    /// Whether it counts what kernels do, which costs time.
     pub counts: bool,
 }
 
@@ -434,6 +444,7 @@ impl fmt::Debug for Prepared {
 #[derive(Default)]
 struct Outcome {
     findings: Vec<String>,
+    executed: u64,
     counters: Option<BTreeMap<String, Counters>>,
     failure: Option<String>,
     worst: Option<Statistics>,
@@ -543,9 +554,8 @@ pub fn run_module(module: &str, cases: &[Case], devices: &[Device], budget: u64)
     let (mut failures, mut executed) = (String::new(), 0);
     for device in devices {
         let fitting: Vec<_> = quick.iter().copied().filter(|case| case.info.fits(device)).collect();
-        run_cases(device, &fitting, Look { checks: Checks::ALL, counts: true }, |case, report| {
-            let kernels = report.counters.iter().flat_map(BTreeMap::values);
-            executed += kernels.map(|kernel| kernel.instructions.total()).sum::<u64>();
+        run_cases(device, &fitting, Checks::ALL.into(), |case, report| {
+            executed += report.executed;
             if let Some(failure) = report.failure {
                 failures += &format!("\n{} on {device}: {failure}", case.info.title());
             }

@@ -64,7 +64,7 @@ fn counters(arch: Arch, body: &str, groups: u32, waves: u32, options: &ExecOptio
         scratch_bytes: 0,
         regions: Arc::clone(memory.snapshot(0).regions()),
     };
-    let recorder = Arc::new(Recorder::default());
+    let recorder = Arc::new(Recorder::in_detail());
     let recorded = Some(Arc::clone(&recorder));
     let options = Options { recorder: recorded, ..options.clone().into() };
     let stats = run(&dispatch, &Notes::default(), &options).expect("it runs");

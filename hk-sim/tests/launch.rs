@@ -646,6 +646,48 @@ fn threads_work_on_their_own_streams() {
     });
 }
 
+#[test]
+fn threads_share_a_stream() {
+    let module = load("mi325x", Arch::Gfx942);
+    let (saxpy, stream) = (kernel(module, c"saxpy") as usize, stream() as usize);
+    // Copies that find the stream idle are made by the thread that asks for them, others are not.
+    std::thread::scope(|scope| {
+        for thread in 0..4u16 {
+            scope.spawn(move || {
+                use_product("mi325x");
+                let (saxpy, stream) = (saxpy as *mut c_void, stream as *mut c_void);
+                let (mut ys, mut xs) = (upload(&[0.0f32; 300]), upload(&[1.0f32; 300]));
+                for round in 0..100u16 {
+                    let start = [f32::from(round); 300];
+                    let (mut a, mut count) = (f32::from(thread), 300i32);
+                    let mut args = [
+                        pointer_to(&mut ys),
+                        pointer_to(&mut xs),
+                        pointer_to(&mut a),
+                        pointer_to(&mut count),
+                    ];
+                    let mut out = [0.0f32; 300];
+                    unsafe {
+                        ok(hipMemcpyAsync(ys, start.as_ptr().cast(), 1200, 1, stream));
+                        if round % 3 != 0 {
+                            ok(launch(saxpy, [2, 1, 1], [256, 1, 1], 0, stream, &mut args));
+                        }
+                        ok(hipMemcpyAsync(out.as_mut_ptr().cast(), ys, 1200, 2, stream));
+                    }
+                    let added = if round % 3 != 0 { f32::from(thread) } else { 0.0 };
+                    assert_eq!(out, start.map(|y| y + added), "thread {thread}, round {round}");
+                }
+                free(ys);
+                free(xs);
+            });
+        }
+    });
+    unsafe {
+        ok(hipStreamDestroy(stream as *mut c_void));
+        ok(hipModuleUnload(module));
+    }
+}
+
 /// Stands for the host side of a kernel and of a variable of a program built by hipcc.
 extern "C" fn globals_stub() {}
 static TABLE_SHADOW: [i32; 4] = [0; 4];

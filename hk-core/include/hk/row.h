@@ -121,25 +121,29 @@ struct row_place {
 
 namespace detail {
 
-// A lane's addresses in a part of a matrix.
-template <class Place>
+// A lane's addresses in a part of a matrix, or of a `Vector` that all rows have alike.
+template <class Place, bool Vector = false>
 struct row_access {
+  static constexpr u32 lanes = Place::lanes;
+  static constexpr bool ragged = Place::ragged;
+  static constexpr bool by_dword = Place::by_dword && !Vector;
+  // Whether the lanes' addresses are all in one row, behind whose end the hardware finds nothing.
+  static constexpr bool one_row = Vector || !Place::shares_wave;
+
   const char* base;
   i64 stride;  // in bytes
   u32 size;    // of an element
   const Place& at;
 
-  // Without a dword that is only partly in a row that has the wave alone.
-  __device__ arch::checked_range dwords() const {
-    return range(Place::ragged ? end() & ~3u : end());
-  }
+  // Without a dword that is only partly in the one row.
+  __device__ arch::checked_range dwords() const { return range(ragged ? end() & ~3u : end()); }
 
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
     const u32 in_row = at.start(i) * size + d * 4;
-    if constexpr (!Place::shares_wave) return in_row;
+    if constexpr (one_row) return in_row;
     // Rows that are not ragged have whole chunks.
-    const u32 elements = Place::ragged ? ((d + count) * 4 + size - 1) / size : 1;
+    const u32 elements = ragged ? ((d + count) * 4 + size - 1) / size : 1;
     return offset_if(at.start(i) + elements <= at.width, in_row);
   }
 
@@ -148,7 +152,7 @@ struct row_access {
   __device__ arch::checked_range all() const { return range(end()); }
   __device__ u32 end_offset() const {
     const u32 column = at.width - 1;
-    const bool is_lane = column / chunk % Place::lanes == at.lane();
+    const bool is_lane = column / chunk % lanes == at.lane();
     return offset_if(ends_in_dword() & is_lane, column * size);
   }
   // The number of the last element's dword in the share of the lane that has it, of `chunk / 2` dwords
@@ -156,7 +160,7 @@ struct row_access {
   // them would fill the registers.
   __device__ u32 end_dword() const {
     const u32 column = at.width - 1;
-    u32 dword = uniform(column / (chunk * Place::lanes) * (chunk / 2) + column % chunk / 2);
+    u32 dword = uniform(column / (chunk * lanes) * (chunk / 2) + column % chunk / 2);
     arch::forget_scalar(dword);
     return dword;
   }
@@ -165,8 +169,9 @@ struct row_access {
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
   // An offset behind the row, or rows. Of rows that share a wave, every lane checks its own.
   __device__ u32 end() const {
-    if constexpr (Place::shares_wave) return out_of_range;
     // All of one row, or nothing.
+    if constexpr (Vector) return at.count != 0 ? at.width * size : 0;
+    if constexpr (Place::shares_wave) return out_of_range;
     return -at.count & (at.width * size);
   }
   __device__ arch::checked_range range(u32 bytes) const {
@@ -174,7 +179,7 @@ struct row_access {
   }
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     // Of a row that is not there, the range is empty.
-    if constexpr (!Place::shares_wave) return is_there ? in_row : end();
+    if constexpr (one_row) return is_there ? in_row : end();
     // No branch for each.
     return (is_there & at.has_row()) ? at.row_of_wave() * static_cast<u32>(stride) + in_row : end();
   }
@@ -187,11 +192,11 @@ struct row_bits {
   u32 end;
 
   // Starts loading the first `Count` dwords of each chunk.
-  template <int Count = Dwords, class Place>
-  __device__ void load(const row_access<Place>& from) {
+  template <int Count = Dwords, class Access>
+  __device__ void load(const Access& from) {
     const arch::checked_range memory = from.dwords();
     for (int i = 0; i < Chunks; ++i) {
-      if constexpr (Place::by_dword) {
+      if constexpr (Access::by_dword) {
         for (int d = 0; d < Count; ++d) of[i][d] = memory.load_32(from.offset(i, d, 1));
       } else {
         for (int d = 0; d < Count; d += 4) {
@@ -200,16 +205,16 @@ struct row_bits {
         }
       }
     }
-    if constexpr (Place::ragged) end = from.all().load_16(from.end_offset());
+    if constexpr (Access::ragged) end = from.all().load_16(from.end_offset());
   }
 
   // The elements of chunk i, of type T.
-  template <class T, class Place>
-  __device__ vec<T, chunk> elements(int i, const row_access<Place>& from) const {
+  template <class T, class Access>
+  __device__ vec<T, chunk> elements(int i, const Access& from) const {
     constexpr int dwords = chunk * sizeof(T) / 4;
     vec<u32, dwords> bits;
     for (int d = 0; d < dwords; ++d) bits[d] = of[i][d];
-    if constexpr (Place::ragged && sizeof(T) == 2) {
+    if constexpr (Access::ragged && sizeof(T) == 2) {
       const u32 end_dword = from.end_dword();
       // Both are zero where the other is not, and `end` where the row ends with a dword.
       for (int d = 0; d < dwords; ++d) bits[d] |= end_dword == i * dwords + d ? end : 0;
@@ -251,9 +256,9 @@ struct column_load {
   __device__ void start(const void* from, dtype type, const Place& at) {
     const auto base = static_cast<const char*>(from);
     if (type == dtype::f32) {
-      bits.load(detail::row_access<Place>{base, 0, 4, at});
+      bits.load(detail::row_access<Place, true>{base, 0, 4, at});
     } else {
-      bits.template load<chunk / 2>(detail::row_access<Place>{base, 0, 2, at});
+      bits.template load<chunk / 2>(detail::row_access<Place, true>{base, 0, 2, at});
     }
   }
 
@@ -261,7 +266,7 @@ struct column_load {
   __device__ chunk_values values(int i, dtype type, const Place& at) const {
     return with_type(type, [&](auto zero) {
       using T = decltype(zero);
-      const detail::row_access<Place> access{nullptr, 0, sizeof(T), at};
+      const detail::row_access<Place, true> access{nullptr, 0, sizeof(T), at};
       return to_f32<T, chunk>(bits.template elements<T>(i, access));
     });
   }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Counters are sums over all waves, so they are the same for every schedule and number of threads
-//! if what the kernel executes is. Without [`count`] nothing is counted, and nothing costs time.
+//! if what the kernel executes is. Without [`count`] nothing is counted, and nothing costs time;
+//! [`executed`] tells the number of instructions alone, at no cost.
 //!
 //! # Bytes
 //! Global memory instructions are those that reach device memory: `global_`, `flat_`, `buffer_`
@@ -46,6 +47,7 @@ mod touched;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use class::{Class, Classes};
@@ -100,7 +102,11 @@ impl Counters {
 
 /// Where launches are counted.
 #[derive(Debug, Default)]
-pub struct Recorder(Mutex<BTreeMap<String, Counters>>);
+pub struct Recorder {
+    /// Absent where the number of instructions will do.
+    kernels: Option<Mutex<BTreeMap<String, Counters>>>,
+    executed: AtomicU64,
+}
 
 impl PartialEq for Recorder {
     fn eq(&self, other: &Self) -> bool {
@@ -111,15 +117,33 @@ impl PartialEq for Recorder {
 impl Eq for Recorder {}
 
 impl Recorder {
+    /// One for which each instruction is looked at.
+    pub fn in_detail() -> Self {
+        Self { kernels: Some(Mutex::default()), ..Self::default() }
+    }
+
+    /// Whether each instruction is to be looked at.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.kernels.is_some()
+    }
+
     /// Adds what a launch did.
     pub(crate) fn add(&self, kernel: &str, counters: &Counters) {
-        let mut kernels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(kernels) = &self.kernels else { return };
+        let mut kernels = kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.entry(kernel.to_owned()).or_default().add(counters);
+    }
+
+    /// Adds the instructions of a launch that has ended.
+    pub(crate) fn add_executed(&self, instructions: u64) {
+        self.executed.fetch_add(instructions, Ordering::Relaxed);
     }
 
     /// What was counted so far, by the names of the kernels.
     pub fn counters(&self) -> BTreeMap<String, Counters> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let kernels = self.kernels.as_ref();
+        let kernels = kernels.map(|kernels| kernels.lock().unwrap_or_else(PoisonError::into_inner));
+        kernels.map(|kernels| kernels.clone()).unwrap_or_default()
     }
 }
 
@@ -137,6 +161,20 @@ pub(crate) fn current() -> Option<Arc<Recorder>> {
 /// Launches count when they have ended, so `f` should wait for them: by reading their results, or by
 /// synchronising. A graph counts for the call that captured it.
 pub fn count<T>(f: impl FnOnce() -> T) -> (T, BTreeMap<String, Counters>) {
+    let recorder = Arc::new(Recorder::in_detail());
+    let result = record(&recorder, f);
+    (result, recorder.counters())
+}
+
+/// Calls `f` and returns how many wave instructions the kernels executed that it launched from this
+/// thread and that have ended without a fault: what [`count`] finds at the cost of a look at each.
+pub fn executed<T>(f: impl FnOnce() -> T) -> (T, u64) {
+    let recorder = Arc::default();
+    let result = record(&recorder, f);
+    (result, recorder.executed.load(Ordering::Relaxed))
+}
+
+fn record<T>(recorder: &Arc<Recorder>, f: impl FnOnce() -> T) -> T {
     /// Puts back what was current, also after a panic.
     struct Restore(Option<Arc<Recorder>>);
 
@@ -146,9 +184,6 @@ pub fn count<T>(f: impl FnOnce() -> T) -> (T, BTreeMap<String, Counters>) {
         }
     }
 
-    let recorder = Arc::new(Recorder::default());
-    let restore = Restore(CURRENT.replace(Some(Arc::clone(&recorder))));
-    let result = f();
-    drop(restore);
-    (result, recorder.counters())
+    let _restore = Restore(CURRENT.replace(Some(Arc::clone(recorder))));
+    f()
 }

@@ -14,7 +14,7 @@ use super::record::Recording;
 use super::stream::{Failure, Job, Worker};
 use super::{memory, runtime, set_message};
 use crate::counters::{self, Recorder};
-use crate::exec::{self, Dispatch};
+use crate::exec::{self, Dispatch, RunStats};
 use crate::mem::{Mapping, PAGE, RegionKind, Request, Snapshot};
 use crate::object::{HiddenArg, Kernel, ValueKind};
 use crate::sanitize::{self, Kind, Notes, Options, SourceLines};
@@ -233,7 +233,7 @@ impl Launch {
         worker.arena.write(KERNARG_OFFSET, &kernarg);
         let snapshot = memory().snapshot(self.function.module.device);
         let mut options = runtime().options();
-        if self.recorder.is_some() {
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.is_detailed()) {
             options.recorder.clone_from(&self.recorder);
         }
         if !options.sanitize.has(Kind::Memory) {
@@ -297,7 +297,7 @@ impl Launch {
         };
         if !options.sanitize.has(Kind::Race) {
             let result = sanitize::run(dispatch, &notes, options);
-            return result.map(drop).map_err(|report| self.failure(*report));
+            return result.map(|stats| self.note(stats)).map_err(|report| self.failure(*report));
         }
         let mut checked = sanitize::check(dispatch, &notes, options);
         let footprint = std::mem::take(&mut checked.footprint);
@@ -308,7 +308,13 @@ impl Launch {
         });
         let own = checked.settle(options.publish).map_err(|report| self.failure(*report));
         // An access out of order explains what came of it.
-        in_order.and(own.map(drop))
+        in_order.and(own.map(|stats| self.note(stats)))
+    }
+
+    fn note(&self, stats: RunStats) {
+        if let Some(recorder) = &self.recorder {
+            recorder.add_executed(stats.instructions);
+        }
     }
 
     /// What the sanitizer is told.

@@ -17,12 +17,10 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Notes the first run of a case, if it is one of those and was counted.
+    /// Notes the first run of a case, if it is one of those.
     pub(crate) fn note(&mut self, case: &Case, report: &Report) {
         if case.info.size == Size::Core {
-            let kernels = report.counters.iter().flat_map(BTreeMap::values);
-            let executed: u64 = kernels.map(|kernel| kernel.instructions.total()).sum();
-            *self.by_module.entry(case.info.module).or_default() += executed;
+            *self.by_module.entry(case.info.module).or_default() += report.executed;
         }
     }
 

@@ -114,7 +114,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         let cases: Vec<_> = runs.iter().map(|(.., case)| *case).collect();
         let mut inputs = runs.iter().map(|(_, input, _)| *input);
         let checks = request.sanitize.unwrap_or_default();
-        let look = Look { checks, counts: device.is_simulated() };
+        let look = Look { checks, counts: request.json && device.is_simulated() };
         let mut spent = Spent::default();
         hk_ref::run_cases(device, &cases, look, |case, report| {
             progress.inc(1);
