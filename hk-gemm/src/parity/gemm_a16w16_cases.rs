@@ -255,14 +255,13 @@ fn tiles(cases: &mut Vec<Case>) {
             Whole { shape, result: dtype, beside: 0 }.limit(&config, case)
         }));
         // Groups of blocks that are not full, and one XCD with a block more than the others.
-        let plain_or_small = plain || m.max(n) == 64;
-        if plain_or_small {
+        if plain || m.max(n) == 64 {
             let shape = [11 * m, 3 * n, 8];
             let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
             cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
         }
         let tails = config.with_tail().into_iter().zip(["row", "column"]);
-        for (shape, what) in tails.filter(|_| plain_or_small) {
+        for (shape, what) in tails.filter(|_| plain) {
             let name = format!(", the last {what} of blocks cut");
             let cut =
                 Spec { splits: None, compute_units: Some(2), ..tile_spec(&config, &name, shape) };

@@ -113,11 +113,7 @@ fn run_batch(device: &Device, cases: &[&Case], setting: &Setting, workers: usize
 
 /// A panic must not keep the other threads waiting.
 fn guarded_step(attempt: &mut Attempt<'_>, run: usize, stream: &Stream) {
-    let now = std::time::Instant::now();
     let result = catch_unwind(AssertUnwindSafe(|| attempt.step(run, stream)));
-    if std::env::var_os("CASETIMES").is_some() {
-        eprintln!("CASETIME {run} {} {}", now.elapsed().as_micros(), attempt.case.info.title());
-    }
     if let Err(panic) = result {
         attempt.fail(format!("panic: {}", message(&*panic)));
     }
