@@ -37,11 +37,20 @@ const SCC: usize = REGISTERS - 1;
 /// The first of two, which are everywhere.
 const EXEC: usize = Operand::EXEC as usize;
 
-/// Whether a function does the same with other instructions at some offsets, in every launch of
-/// workgroups of so many work-items in one dimension. `false` says only that there is no proof.
-pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool {
+/// What a kernel is launched with.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Work-items of its workgroups, which extend along x alone.
+    pub threads: u32,
+    /// The scalar register that has the workgroup's number along x, if one has.
+    pub group: Option<usize>,
+}
+
+/// Whether a function does the same with other instructions at some offsets, in every launch. `false`
+/// says only that there is no proof.
+pub fn is_equal(code: &[Placed], entry: Entry, altered: &[(u64, &Inst)]) -> bool {
     // Of a wave that is not full, nothing is known of the other lanes.
-    if !threads.is_multiple_of(64)
+    if !entry.threads.is_multiple_of(64)
         || code
             .iter()
             .any(|placed| placed.next() == Next::Anywhere || moves_registers(&placed.inst))
@@ -60,9 +69,9 @@ pub fn is_equal(code: &[Placed], threads: u32, altered: &[(u64, &Inst)]) -> bool
         changed[at].inst = (*inst).clone();
         places.push(at);
     }
-    let known = known::before(&changed, threads);
+    let known = known::before(&changed, entry);
     // What holds in both programs.
-    let mut both = known::before(code, threads);
+    let mut both = known::before(code, entry);
     both.iter_mut().zip(&known).for_each(|(one, other)| one.meet(other));
     let demanded = demand::behind(code, &both);
     places.into_iter().all(|at| {

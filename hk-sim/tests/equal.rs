@@ -2,11 +2,11 @@
 //! and one that is almost like it, but changes something.
 
 use hk_build::assemble_lines;
-use hk_sim::equal::is_equal;
+use hk_sim::equal::{Entry, is_equal};
 use hk_sim::isa::{Arch, decode};
 use hk_sim::object::Placed;
 
-const THREADS: u32 = 256;
+const ENTRY: Entry = Entry { threads: 256, group: Some(40) };
 
 /// Code, one line of which is altered to the texts of the first list, which is proved equal, and to
 /// those of the second, which is not.
@@ -910,6 +910,18 @@ const EXAMPLES: &[Example] = &[
         equal: &[],
         others: &["v_cndmask_b32_e32 v1, -1.0, v3, vcc"],
     },
+    // There are fewer than 2^24 workgroups of 256 work-items.
+    Example {
+        code: &[
+            "s_lshr_b32 s4, s40, 31",
+            "v_mov_b32_e32 v1, s4",
+            "global_store_dword v0, v1, s[0:1]",
+            "s_endpgm",
+        ],
+        line: 0,
+        equal: &["s_lshr_b32 s4, s40, 30", "s_lshr_b32 s4, s40, 24"],
+        others: &["s_lshr_b32 s4, s40, 23", "s_lshr_b32 s4, s41, 31"],
+    },
 ];
 
 fn words(text: &str) -> Vec<u32> {
@@ -932,7 +944,7 @@ fn what_is_equal_is_proved_and_what_is_almost_is_not() {
         }
         let proved = |text: &str| {
             let altered = decode(Arch::Gfx950, &words(text)).expect("it decodes");
-            is_equal(&placed, THREADS, &[(placed[*line].offset, &altered)])
+            is_equal(&placed, ENTRY, &[(placed[*line].offset, &altered)])
         };
         for text in *equal {
             assert!(proved(text), "{} -> {text} of {code:?}", code[*line]);

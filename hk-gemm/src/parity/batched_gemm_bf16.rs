@@ -113,8 +113,11 @@ fn places(cases: &mut Vec<Case>) {
             }
         }
     }
-    // Blocks of every tile that is chosen for few rows lie within y.
-    for (bias, batch, gap) in [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32)] {
+    // Distances with an upper half, and such as get one only where they are multiplied. Blocks of every
+    // tile that is chosen for few rows lie within y.
+    for (bias, batch, gap) in
+        [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32), (DType::Bf16, 3, 1 << 31)]
+    {
         let far = Spec { bias: Some(bias), ..spec("biases far apart", batch, [16, 64, 40]) };
         let operand_place = Placement::DENSE.gap(gap);
         cases.push(of::<bf16, bf16>(Spec { operand_place, size: Size::Core, ..far }));

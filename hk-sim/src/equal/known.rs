@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::bits::{self, Bit, Word};
 use super::lanes::{self, Lanes};
-use super::{EXEC, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers};
+use super::{EXEC, Entry, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers};
 use crate::isa::{Inst, Op, Operand};
 use crate::object::{Placed, successors};
 
@@ -96,8 +96,8 @@ impl Known {
         Self { active, idle, first }
     }
 
-    /// At the entry of workgroups of so many work-items, which fill their waves.
-    fn entry(threads: u32) -> Self {
+    /// At the entry of workgroups that fill their waves.
+    fn entry(Entry { threads, group }: Entry) -> Self {
         let mut entry = Self { idle: Facts::of_no_lane(), ..Self::nothing() };
         for facts in [&mut entry.active, &mut entry.first] {
             facts.ones[EXEC..EXEC + 2].fill(u32::MAX);
@@ -107,6 +107,12 @@ impl Known {
         let zeros = !(threads.next_power_of_two() - 1);
         entry.active.zeros[number] = zeros;
         entry.first.zeros[number] = zeros | 63;
+        if let Some(group) = group {
+            // A launch counts its work-items along x in 32 bits.
+            let zeros = !(u32::MAX >> threads.ilog2());
+            entry.active.zeros[group] = zeros;
+            entry.first.zeros[group] = zeros;
+        }
         entry.idle.take_scalars(&entry.active);
         entry
     }
@@ -178,10 +184,10 @@ impl Known {
 }
 
 /// What is known before each instruction.
-pub(super) fn before(code: &[Placed], threads: u32) -> Vec<Known> {
+pub(super) fn before(code: &[Placed], entry: Entry) -> Vec<Known> {
     let next = successors(code);
     let mut states: Vec<Option<Known>> = vec![None; code.len()];
-    states[0] = Some(Known::entry(threads));
+    states[0] = Some(Known::entry(entry));
     exhaust([0], false, |at| {
         let Some(mut state) = states[at].clone() else { return vec![] };
         state.execute(&code[at].inst);

@@ -85,6 +85,8 @@ pub(crate) struct Code {
     pub(crate) all: Vec<Placed>,
     /// Those that can be executed.
     pub(crate) possible: Vec<Instruction>,
+    /// The scalar register that has the workgroup's number along x at the entry.
+    pub(crate) group: Option<usize>,
 }
 
 /// The instructions of a kernel.
@@ -117,7 +119,10 @@ pub(crate) fn code(kernel: &CoreKernel) -> Result<Code, Box<dyn Error>> {
         Instruction { placed: placed.clone(), place: Place { lines, op }, ways }
     });
     let possible = possible.collect();
-    Ok(Code { all, possible })
+    let setup = object.kernel(kernel.tile.symbol).map(|kernel| kernel.descriptor.wave_setup());
+    let numbered = setup.filter(|setup| setup.workgroup_id[0]);
+    let group = numbered.map(|setup| setup.user_sgprs as usize);
+    Ok(Code { all, possible, group })
 }
 
 fn line_of(at: SourceLocation) -> (String, u32, u32) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use hk_sim::alter::{Alteration, Change, alterations};
-use hk_sim::equal::is_equal;
+use hk_sim::equal::{Entry, is_equal};
 use hk_sim::exec::Executed;
 use hk_sim::isa::{Arch, Inst};
 use hk_sim::object::Placed;
@@ -67,7 +67,8 @@ impl<'a> Mutant<'a> {
             let Target { kernel, code, .. } = &targets[target];
             let altered: Vec<_> =
                 copies.into_iter().map(|(placed, inst)| (placed.offset, inst)).collect();
-            is_equal(&code.all, kernel.tile.threads, &altered)
+            let entry = Entry { threads: kernel.tile.threads, group: code.group };
+            is_equal(&code.all, entry, &altered)
         })
     }
 
