@@ -260,9 +260,9 @@ fn tiles(cases: &mut Vec<Case>) {
             let blocks = case_of(dtype, dtype, tile_spec(&config, ", 11 x 3 blocks", shape));
             cases.push(Whole { shape, result: dtype, beside: 0 }.limit(&config, blocks));
         }
-        let [by_row, by_column] = config.with_tail();
-        let cut = if m >= n { (by_row, "row") } else { (by_column, "column") };
-        for (shape, what) in Some(cut).filter(|_| plain) {
+        if plain {
+            let [by_row, by_column] = config.with_tail();
+            let (shape, what) = if m >= n { (by_row, "row") } else { (by_column, "column") };
             let name = format!(", the last {what} of blocks cut");
             let cut =
                 Spec { splits: None, compute_units: Some(2), ..tile_spec(&config, &name, shape) };
