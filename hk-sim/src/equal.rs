@@ -14,11 +14,13 @@
 //! - bits that instructions ignore: the upper ones of a shift's distance, the format in a buffer's
 //!   descriptor, those that a mask takes away;
 //! - what only lanes have that do not execute when it is read;
-//! - bits that are the same anyway: a mask's where the value has zeros, a shift of a zero.
+//! - bits that are the same anyway: a mask's where the value has zeros, a shift of a zero;
+//! - another of some lanes that hold the same.
 //!
 //! Only instructions that do nothing but write registers can be proved; not those that access memory
 //! or decide branches by themselves.
 
+mod alike;
 mod bits;
 mod demand;
 mod known;
@@ -79,7 +81,10 @@ pub fn is_equal(code: &[Placed], entry: Entry, altered: &[(u64, &Inst)]) -> bool
         let wanted = demanded[at].of_results(original);
         // Of the lanes that either reads.
         let reads_more = if lanes::reads_own(original) { altered } else { original };
-        !wanted.any(original) || same(original, altered, &known[at].of_sources(reads_more), wanted)
+        let of_sources = known[at].of_sources(reads_more);
+        !wanted.any(original)
+            || known[at].alike.same_lane(original, altered, &of_sources)
+            || same(original, altered, &of_sources, wanted)
     })
 }
 

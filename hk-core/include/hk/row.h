@@ -205,7 +205,7 @@ struct row_bits {
         }
       }
     }
-    if constexpr (Access::ragged) end = from.all().load_16(from.end_offset());
+    if (Access::ragged && from.size == 2) end = from.all().load_16(from.end_offset());
   }
 
   // The elements of chunk i, of type T.

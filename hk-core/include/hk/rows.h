@@ -74,8 +74,8 @@ struct row_lanes {
 
   // The place of this wave in the rows from `row` on, if there are any.
   __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
-    const u32 left = left_of(rows, row);
-    return {row, place::shares_wave ? left : __builtin_elementwise_min(left, 1u), column, width};
+    const u32 count = place::shares_wave ? left_of(rows, row) : row < rows ? 1 : 0;
+    return {row, count, column, width};
   }
 
   // Its place in vectors, which all rows have alike.

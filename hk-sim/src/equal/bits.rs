@@ -109,7 +109,7 @@ fn takes_words(inst: &Inst) -> bool {
     words.all(|slot| matches!(slot.elem, Elem::B32 | Elem::F32))
 }
 
-fn value(word: &Word) -> Option<u32> {
+pub(super) fn value(word: &Word) -> Option<u32> {
     word.iter().enumerate().try_fold(0, |value, (at, bit)| match bit {
         Bit::Is(bit) => Some(value | u32::from(*bit) << at),
         _ => None,

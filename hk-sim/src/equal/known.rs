@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::alike::Alike;
 use super::bits::{self, Bit, Word};
 use super::lanes::{self, Lanes};
 use super::{EXEC, Entry, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers};
@@ -88,12 +89,13 @@ pub(super) struct Known {
     idle: Facts,
     /// In the first lane of a wave, which `v_readfirstlane` reads if all lanes execute it.
     first: Facts,
+    pub(super) alike: Alike,
 }
 
 impl Known {
     pub(super) fn nothing() -> Self {
         let [active, idle, first] = std::array::from_fn(|_| Facts::nothing());
-        Self { active, idle, first }
+        Self { active, idle, first, alike: Alike::nothing() }
     }
 
     /// At the entry of workgroups that fill their waves.
@@ -122,6 +124,7 @@ impl Known {
         self.active.meet(&other.active);
         self.idle.meet(&other.idle);
         self.first.meet(&other.first);
+        self.alike.meet(&other.alike);
     }
 
     /// What is known of an instruction's sources.
@@ -157,6 +160,7 @@ impl Known {
         let result = if reads_first { first.clone() } else { of(&self.of_sources(inst)) };
         // Scalar registers are the same for all.
         let first = if inst.dst[0].is_vector() { first } else { result.clone() };
+        self.alike.execute(inst, whole);
         self.active.write(inst, result.as_deref(), false);
         self.first.write(inst, first.as_deref(), !whole);
         if !lanes::writes_own(inst) {
