@@ -75,6 +75,8 @@ __device__ inline void mean_pool(const MeanPoolArgs& args) {
     using Y = decltype(zero);
     if (row_place<wave_size, true>::is_ragged(args.width)) {
       mean_pool_of<Tile, true, Y>(args, sums);
+      // Keeps the compiler from making one of the last stores of both, with a range in vector registers.
+      asm volatile("");
     } else {
       mean_pool_of<Tile, false, Y>(args, sums);
     }

@@ -149,7 +149,12 @@ struct row_access {
 
   // The element at the end of a row that ends within a dword, which is moved by itself. One lane has
   // it, in the first half of a dword.
-  __device__ arch::checked_range all() const { return range(end()); }
+  __device__ arch::checked_range all() const {
+    // The compiler would keep its size in vector registers from where it had it before.
+    u32 width = at.width;
+    arch::forget_scalar(width);
+    return range(end(width));
+  }
   __device__ u32 end_offset() const {
     const u32 column = at.width - 1;
     const bool is_lane = column / chunk % lanes == at.lane();
@@ -168,18 +173,18 @@ struct row_access {
  private:
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
   // An offset behind the row, or rows. Of rows that share a wave, every lane checks its own.
-  __device__ u32 end() const {
+  __device__ u32 end() const { return end(at.width); }
+  __device__ u32 end(u32 width) const {
     // All of one row, or nothing.
-    if constexpr (Vector) return at.count != 0 ? at.width * size : 0;
+    if constexpr (Vector) return at.count != 0 ? width * size : 0;
     if constexpr (Place::shares_wave) return out_of_range;
-    return -at.count & (at.width * size);
+    return -at.count & (width * size);
   }
   __device__ arch::checked_range range(u32 bytes) const {
     return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};
   }
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
-    // Of a row that is not there, the range is empty.
-    if constexpr (one_row) return is_there ? in_row : end();
+    if constexpr (one_row) return is_there ? in_row : out_of_range;
     // No branch for each.
     return (is_there & at.has_row()) ? at.row_of_wave() * static_cast<u32>(stride) + in_row : end();
   }
