@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use hk_build::assemble_lines;
 use hk_sim::alter::{Kind, alterations};
 use hk_sim::isa::{Arch, decode};
+
+#[path = "support/assembled.rs"]
+mod assembled;
 
 /// An instruction, and all that it may be altered to.
 const TABLE: &[(&str, &[(Kind, &str)])] = {
@@ -151,14 +153,8 @@ fn assemble(arch: Arch) -> HashMap<&'static str, Vec<u32>> {
             [*text].into_iter().chain(altered.iter().map(|(_, text)| *text))
         })
         .collect();
-    let lines = assemble_lines(&texts, arch).expect("the assembler starts");
-    let words = |bytes: Vec<u8>| {
-        bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-    };
-    let lines = texts.into_iter().zip(lines);
-    lines
-        .map(|(text, line)| (text, words(line.unwrap_or_else(|why| panic!("{text}: {why}")))))
-        .collect()
+    let words = assembled::words(&texts, arch);
+    texts.into_iter().zip(words).collect()
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Ways that execution can take, in code whose answer is plain.
 
-use hk_build::assemble_lines;
 use hk_sim::flow::{Flow, Ways};
-use hk_sim::isa::{Arch, decode};
+use hk_sim::isa::Arch;
 use hk_sim::object::Placed;
+
+#[path = "support/assembled.rs"]
+mod assembled;
 
 const BOTH: Option<Ways> = Some(Ways { through: true, elsewhere: true });
 const THROUGH: Option<Ways> = Some(Ways { through: true, elsewhere: false });
@@ -11,17 +13,7 @@ const ELSEWHERE: Option<Ways> = Some(Ways { through: false, elsewhere: true });
 
 /// The ways behind each branch of the code; `None` if it cannot be executed.
 fn branches(lines: &[&str]) -> Vec<Option<Ways>> {
-    let assembled = assemble_lines(lines, Arch::Gfx950).expect("the assembler starts");
-    let mut offset = 0;
-    let mut code = Vec::new();
-    for (line, bytes) in lines.iter().zip(assembled) {
-        let bytes = bytes.unwrap_or_else(|why| panic!("{line}: {why}"));
-        let words: Vec<u32> =
-            bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        let inst = decode(Arch::Gfx950, &words).expect("it decodes");
-        code.push(Placed { offset, vaddr: offset, position: offset as usize, inst });
-        offset += bytes.len() as u64;
-    }
+    let code = assembled::placed(&assembled::words(lines, Arch::Gfx950), Arch::Gfx950);
     let flow = Flow::of(&code);
     let is_branch = |placed: &&Placed| placed.inst.info.op.name().starts_with("s_cbranch");
     code.iter().filter(is_branch).map(|placed| flow.behind(placed.offset)).collect()
