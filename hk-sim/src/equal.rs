@@ -15,7 +15,7 @@
 //!   descriptor, those that a mask takes away;
 //! - what only lanes have that do not execute when it is read;
 //! - bits that are the same anyway: a mask's where the value has zeros, a shift of a zero;
-//! - another of some lanes that hold the same.
+//! - another of some lanes that hold the same, but for which NaN they have of several.
 //!
 //! Only instructions that do nothing but write registers can be proved; not those that access memory
 //! or decide branches by themselves.
@@ -205,6 +205,13 @@ fn registers(operand: Operand) -> impl Iterator<Item = usize> {
     let vector = operand.vector_index().map(|first| (128 + first, SCC));
     let (first, end) = scalar.or(vector).unwrap_or((0, 0));
     first..(first + usize::from(operand.dwords)).min(end)
+}
+
+/// Registers that an instruction writes.
+fn written(inst: &Inst) -> Vec<usize> {
+    let mut written = Vec::new();
+    inst.writes(&mut |operand| written.extend(registers(operand)));
+    written
 }
 
 /// Whether the instruction does nothing but write registers, EXEC among them, and SCC.

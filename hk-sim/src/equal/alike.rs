@@ -5,8 +5,9 @@
 //! lane whose number differs in one more bit is the same in both lanes. (Which of two NaN it is then is not
 //! told apart.)
 
+use super::demand::fills_registers;
 use super::known::Facts;
-use super::{SCC, bits, is_of_lanes, lanes, registers};
+use super::{SCC, bits, is_of_lanes, lanes, registers, written};
 use crate::isa::{Dpp, Ext, Inst, Op, Operand};
 
 /// The bits of a lane's number in which lanes with the same may differ: of six.
@@ -17,7 +18,7 @@ const ALL: Bits = 63;
 /// What one register has in a lane: what `register` has in the lane whose number differs in `bits`.
 #[derive(Clone, Copy, PartialEq)]
 struct Shifted {
-    register: usize,
+    register: u16,
     bits: Bits,
 }
 
@@ -44,15 +45,14 @@ impl Alike {
     /// Executes an instruction; `whole` says in all lanes.
     pub(super) fn execute(&mut self, inst: &Inst, whole: bool) {
         let (bits, shifted) = if whole { self.result(inst) } else { (0, None) };
-        let mut written = Vec::new();
-        inst.writes(&mut |operand| written.extend(registers(operand)));
+        let mut written = written(inst);
         written.retain(|register| is_of_lanes(*register));
         for of in &mut self.shifted {
-            *of = of.filter(|of| !written.contains(&of.register));
+            *of = of.filter(|of| !written.contains(&of.register.into()));
         }
         for register in &written {
             self.bits[*register] = bits;
-            self.shifted[*register] = shifted.filter(|of| !written.contains(&of.register));
+            self.shifted[*register] = shifted.filter(|of| !written.contains(&of.register.into()));
         }
     }
 
@@ -75,38 +75,41 @@ impl Alike {
 
     fn shifted(&self, operand: Operand) -> Option<Shifted> {
         let register = registers(operand).next().filter(|at| is_of_lanes(*at))?;
-        Some(self.shifted[register].unwrap_or(Shifted { register, bits: 0 }))
+        let itself = Shifted { register: register as u16, bits: 0 };
+        Some(self.shifted[register].unwrap_or(itself))
     }
 
     /// Of the results of an instruction that all lanes execute.
     fn result(&self, inst: &Inst) -> (Bits, Option<Shifted>) {
+        const NOTHING: (Bits, Option<Shifted>) = (0, None);
         let [first, second, ..] = inst.src;
-        let from_other_lanes = |bits: Bits| {
-            let shifted = self.shifted(first)?;
-            Some(Shifted { bits: (shifted.bits ^ bits) & !self.of(first), ..shifted })
+        let swapped = match inst.info.op {
+            Op::v_permlane16_swap_b32 => Some(16),
+            Op::v_permlane32_swap_b32 => Some(32),
+            _ => None,
         };
-        let first_shifted = match (inst.ext, inst.info.op) {
-            (Ext::Dpp(dpp), _) => differing(dpp).and_then(from_other_lanes),
-            (_, Op::ds_swizzle_b32) => swizzled(inst.offset).and_then(from_other_lanes),
-            (Ext::None, _) => self.shifted(first),
+        if let Some(half) = swapped {
+            let is_copy = self.shifted(inst.dst[0]) == self.shifted(first);
+            return if is_copy { (self.of(first) | half, None) } else { NOTHING };
+        }
+        let differ = match (inst.ext, inst.info.op) {
+            (_, Op::ds_swizzle_b32) => swizzled(inst.offset),
+            (Ext::Dpp(dpp), _) => differing(dpp),
+            (Ext::None, _) => Some(0),
             (Ext::Sdwa(_), _) => None,
         };
+        let Some(differ) = differ else { return NOTHING };
+        let first_shifted = self.shifted(first).map(|of| {
+            let bits = (of.bits ^ differ) & !self.of(first);
+            Shifted { bits, ..of }
+        });
         match inst.info.op {
-            Op::ds_swizzle_b32 => (first_shifted.map_or(0, |_| self.of(first)), first_shifted),
-            Op::v_mov_b32 if first_shifted.is_some() && (inst.neg, inst.abs) == (0, 0) => {
-                (self.of(first), first_shifted)
-            }
-            Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => {
-                let (one, other) = (self.shifted(inst.dst[0]), self.shifted(first));
-                let half = if inst.info.op == Op::v_permlane16_swap_b32 { 16 } else { 32 };
-                (if one.is_some() && one == other { self.of(first) | half } else { 0 }, None)
-            }
-            op if lanes::reads_own(inst) || first_shifted.is_some() => {
-                if !takes_no_mask(op) {
-                    return (0, None);
-                }
-                let mut bits = self.of(first) & self.of(second) & self.of(inst.src[2]);
-                if inst.info.dst[0].rw {
+            Op::ds_swizzle_b32 => (self.of(first), first_shifted),
+            Op::v_mov_b32 if bits::is_unmodified(inst) => (self.of(first), first_shifted),
+            _ if computes_apart(inst) => {
+                let mut bits = ALL;
+                inst.reads(&mut |operand| bits &= self.of(operand));
+                if !fills_registers(&inst.info.dst[0]) {
                     bits &= self.of(inst.dst[0]);
                 }
                 if let (true, Some(one), Some(other)) =
@@ -119,7 +122,7 @@ impl Alike {
                 }
                 (bits, None)
             }
-            _ => (0, None),
+            _ => NOTHING,
         }
     }
 }
@@ -145,11 +148,13 @@ fn swizzled(offset: i32) -> Option<Bits> {
     (offset & !0x7c00 == 0x1f).then_some((offset >> 10) as Bits)
 }
 
-/// Whether what a lane computes depends on nothing but its operands that are no masks of lanes.
-fn takes_no_mask(op: Op) -> bool {
-    let name = op.name();
-    let of_masks = ["cndmask", "addc", "subb", "div_fmas", "mbcnt", "cmp", "interp", "lane"];
-    !of_masks.iter().any(|word| name.contains(word))
+/// Whether each lane computes its results of nothing but its operands, which are no masks of lanes.
+fn computes_apart(inst: &Inst) -> bool {
+    let of_masks = ["cndmask", "addc", "subb", "div_fmas", "mbcnt"];
+    let name = inst.info.op.name();
+    inst.info.format.is_valu()
+        && lanes::writes_own(inst)
+        && !of_masks.iter().any(|word| name.contains(word))
 }
 
 /// Of the first two sources; of three, the last two are to be the same.
@@ -158,7 +163,7 @@ fn is_commutative(inst: &Inst) -> bool {
     let operations =
         ["v_add_f32", "v_add_u32", "v_mul_f32", "v_max_", "v_min_", "v_and_b32", "v_or_b32"];
     let is_third_second = inst.info.op == Op::v_maximum3_f32 && inst.src[1] == inst.src[2];
-    (inst.neg, inst.abs, inst.op_sel) == (0, 0, 0)
+    bits::is_unmodified(inst)
         && inst.dst[0].dwords == 1
         && (is_third_second || operations.iter().any(|operation| name.starts_with(operation)))
 }

@@ -162,7 +162,7 @@ pub(super) fn is_plain(inst: &Inst) -> bool {
 }
 
 /// Whether the operation alone decides what becomes of the parts of operands that it takes.
-fn is_unmodified(inst: &Inst) -> bool {
+pub(super) fn is_unmodified(inst: &Inst) -> bool {
     (inst.neg, inst.abs, inst.op_sel, inst.omod, inst.clamp) == (0, 0, 0, 0, false)
 }
 

@@ -322,7 +322,7 @@ fn idle_bits_of_size(inst: &Inst, known: &Facts) -> u32 {
 }
 
 /// Whether the elements leave no bit of the registers as it was.
-fn fills_registers(slot: &Slot) -> bool {
+pub(super) fn fills_registers(slot: &Slot) -> bool {
     let bits = match slot.elem {
         Elem::Fp8 | Elem::Bf8 => 8,
         Elem::B16 | Elem::F16 | Elem::Bf16 => 16,

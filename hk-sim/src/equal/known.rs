@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::alike::Alike;
 use super::bits::{self, Bit, Word};
 use super::lanes::{self, Lanes};
-use super::{EXEC, Entry, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers};
+use super::{EXEC, Entry, REGISTERS, SCC, calculates, exhaust, is_of_lanes, registers, written};
 use crate::isa::{Inst, Op, Operand};
 use crate::object::{Placed, successors};
 
@@ -50,9 +50,7 @@ impl Facts {
     /// that they may not all have them.
     fn write(&mut self, inst: &Inst, result: Option<&[Word]>, some: bool) {
         let scc = result.map_or(Bit::Opaque, |words| bits::scc(inst, self, words));
-        let mut written = Vec::new();
-        inst.writes(&mut |operand| written.extend(registers(operand)));
-        for register in written {
+        for register in written(inst) {
             let at = registers(inst.dst[0]).position(|of| of == register);
             let word = at.and_then(|at| result?.get(at));
             let is = |value| {
@@ -89,6 +87,7 @@ pub(super) struct Known {
     idle: Facts,
     /// In the first lane of a wave, which `v_readfirstlane` reads if all lanes execute it.
     first: Facts,
+    /// Which lanes hold the same.
     pub(super) alike: Alike,
 }
 
