@@ -136,7 +136,10 @@ struct row_access {
   const Place& at;
 
   // Without a dword that is only partly in the one row.
-  __device__ arch::checked_range dwords() const { return range(ragged ? end() & ~3u : end()); }
+  __device__ arch::checked_range dwords() const {
+    const u32 bytes = bytes_of(at.width);
+    return range(ragged ? bytes & ~3u : bytes);
+  }
 
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
   __device__ u32 offset(int i, u32 d, u32 count) const {
@@ -153,7 +156,7 @@ struct row_access {
     // The compiler would keep its size in vector registers from where it had it before.
     u32 width = at.width;
     arch::forget_scalar(width);
-    return range(end(width));
+    return range(bytes_of(width));
   }
   __device__ u32 end_offset() const {
     const u32 column = at.width - 1;
@@ -172,10 +175,8 @@ struct row_access {
 
  private:
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
-  // An offset behind the row, or rows. Of rows that share a wave, every lane checks its own.
-  __device__ u32 end() const { return end(at.width); }
-  __device__ u32 end(u32 width) const {
-    // All of one row, or nothing.
+  // The size of one row, or of nothing. Of rows that share a wave, every lane checks its own.
+  __device__ u32 bytes_of(u32 width) const {
     if constexpr (Vector) return at.count != 0 ? width * size : 0;
     if constexpr (Place::shares_wave) return out_of_range;
     return -at.count & (width * size);
@@ -186,7 +187,8 @@ struct row_access {
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     if constexpr (one_row) return is_there ? in_row : out_of_range;
     // No branch for each.
-    return (is_there & at.has_row()) ? at.row_of_wave() * static_cast<u32>(stride) + in_row : end();
+    const u32 before = at.row_of_wave() * static_cast<u32>(stride);
+    return (is_there & at.has_row()) ? before + in_row : out_of_range;
   }
 };
 

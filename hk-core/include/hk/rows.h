@@ -74,7 +74,7 @@ struct row_lanes {
 
   // The place of this wave in the rows from `row` on, if there are any.
   __device__ static place at(u32 row, u32 rows, u32 column, u32 width) {
-    const u32 count = place::shares_wave ? left_of(rows, row) : row < rows ? 1 : 0;
+    const u32 count = place::shares_wave ? left_of(rows, row) : row < rows;
     return {row, count, column, width};
   }
 
