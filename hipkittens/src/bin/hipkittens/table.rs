@@ -30,6 +30,10 @@ struct Row {
     found: BTreeSet<String>,
 }
 
+/// Columns of the table, and those that neither the device nor the types nor the passed cases take.
+const COLUMNS: usize = 100;
+const OTHERS: usize = 49;
+
 const LEGEND: &str = "
 passed     cases that passed, of those that were run
 error      largest absolute error of an element, and the tolerance for that element
@@ -75,10 +79,15 @@ impl Table {
     /// # Errors
     /// Those of writing.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let width = |of: fn(&Row) -> usize, least| self.rows.iter().map(of).fold(least, usize::max);
-        let device = width(|row| row.device.len(), 6);
-        let types = width(|row| row.types.len(), 5);
-        let passed = width(|row| row.passed_of().len(), 6);
+        fn width(rows: &[Row], of: impl Fn(&Row) -> usize, least: usize) -> usize {
+            rows.iter().map(of).fold(least, usize::max)
+        }
+        let device = width(&self.rows, |row| row.device.len(), 6);
+        let passed = width(&self.rows, |row| row.passed_of().len(), 6);
+        // Longer types have a line of their own.
+        let room = COLUMNS.saturating_sub(OTHERS + device + passed).max(5);
+        let fits = |row: &Row| if row.types.len() <= room { row.types.len() } else { 0 };
+        let types = width(&self.rows, fits, 5);
         writeln!(
             out,
             "op\n  {:device$} {:types$} {:>passed$} {:>7} {:>9} {:>5} {:>6} {:>5}  verdict",
@@ -91,11 +100,16 @@ impl Table {
                 writeln!(out, "{op}")?;
             }
             let (error, allowed) = row.largest;
+            let mut named = (row.device.as_str(), row.types.as_str());
+            if row.types.len() > types {
+                writeln!(out, "  {:device$} {}", row.device, row.types)?;
+                named = ("", "");
+            }
             writeln!(
                 out,
                 "  {:device$} {:types$} {:>passed$} {:>7} {:>9} {:>4.0}% {:>6} {:>5}  {}",
-                row.device,
-                row.types,
+                named.0,
+                named.1,
                 row.passed_of(),
                 number(error),
                 number(allowed),
