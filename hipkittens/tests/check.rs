@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 /// Three small cases on each chip.
 const FEW: &str = "rmsnorm bf16 [1, 4]";
+/// One with long types.
+const LONG: &str = "cache_mla f16 -> F8E4M3Fnuz -> bf16 -> F8E4M3Fnuz [2, 2, 2, 2, 1, 9";
 
 fn hipkittens() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
@@ -156,6 +158,27 @@ fn a_bad_value_of_a_variable_is_one_error_before_the_first_case() {
         let lines = String::from_utf8_lossy(&output.stderr).lines().count();
         assert!(lines <= 4, "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn tiles_for_a_package_that_is_none_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tiles = folder.path().join("tiles.toml");
+    let entry = "[[kernel]]\npackage = \"hk-nrm\"\narch = \"gfx942\"\ncore = \"rmsnorm\"\n\
+                 tile = []\n";
+    fs::write(&tiles, entry).expect("the folder is writable");
+    let output = hipkittens().args(["check", FEW]).env("HIPKITTENS_TILES", &tiles).output();
+    refused(&output.expect("the command starts"), &["HIPKITTENS_TILES", "no package `hk-nrm`"]);
+}
+
+#[test]
+fn a_row_of_the_table_with_long_types_takes_two_lines() {
+    let shown = expect(&run(&["check", LONG, "--device", "sim:mi325x"]), 0);
+    assert!(shown.lines().all(|line| line.len() <= 100), "{shown}");
+    assert!(
+        shown.lines().any(|line| line.ends_with("f16 -> F8E4M3Fnuz -> bf16 -> F8E4M3Fnuz")),
+        "{shown}"
+    );
 }
 
 #[test]

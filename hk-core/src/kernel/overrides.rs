@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::{Kernel, KernelSet, Range, SelectError, TileConfig};
+use crate::Arch;
 
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "HIPKITTENS_TILES";
@@ -144,6 +145,11 @@ impl Overrides {
             [&entry.package, &entry.arch, &entry.core, &entry.variant].map(String::clone)
         };
         for (i, entry) in file.kernel.iter().enumerate() {
+            let known = |arch: &Arch| arch.name() == entry.arch;
+            if !Arch::ALL.iter().any(known) {
+                let known = Arch::ALL.map(Arch::name).join(", ");
+                return Err(invalid(format!("no architecture `{}` (known: {known})", entry.arch)));
+            }
             if file.kernel[..i].iter().any(|earlier| key(earlier) == key(entry)) {
                 let [package, arch, core, variant] = key(entry);
                 let name = super::kernel_name(&core, &variant);
@@ -151,6 +157,19 @@ impl Overrides {
             }
         }
         Ok(Self { path: path.to_owned(), kernels: file.kernel })
+    }
+
+    /// Checks that the file speaks of none but these packages.
+    ///
+    /// # Errors
+    ///
+    /// [`TileFileError::Invalid`] naming the first other one.
+    pub fn check_packages(&self, known: &[&str]) -> Result<(), TileFileError> {
+        let other = |entry: &&Entry| !known.contains(&entry.package.as_str());
+        self.kernels.iter().find(other).map_or(Ok(()), |entry| {
+            let reason = format!("no package `{}` (known: {})", entry.package, known.join(", "));
+            Err(TileFileError::Invalid { path: self.path.clone(), reason })
+        })
     }
 
     /// Checks that everything that the file says about the crate of `set` exists, for those

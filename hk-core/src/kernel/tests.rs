@@ -126,6 +126,17 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
 }
 
 #[test]
+fn a_users_file_for_unknown_chips_and_packages_is_refused() {
+    let text = |old, new| HEAD.replace(old, new) + "tile = []\n";
+    let error = overrides(&text("gfx950", "gfx999")).unwrap_err().to_string();
+    assert!(error.contains("no architecture `gfx999` (known: gfx942, gfx950)"), "{error}");
+    let check = |text: &str| overrides(text).and_then(|file| file.check_packages(&["hk-gemm"]));
+    assert_eq!(check(&text("", "")), Ok(()));
+    let error = check(&text("hk-gemm", "hk-gem")).unwrap_err().to_string();
+    assert!(error.contains("no package `hk-gem` (known: hk-gemm)"), "{error}");
+}
+
+#[test]
 fn a_users_file_that_names_unknown_things_is_refused() {
     let check = |text: &str| overrides(text).and_then(|file| file.check(&SET));
     let text = |text: &str| check(text).unwrap_err().to_string();

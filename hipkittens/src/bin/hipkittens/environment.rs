@@ -46,7 +46,11 @@ pub(crate) fn problems() -> Vec<String> {
         problems.push(error.to_string());
     }
     let tiles = overrides::from_env().and_then(|file| match file {
-        Some(file) => registry::kernels().into_iter().try_for_each(|set| file.check(set)),
+        Some(file) => {
+            let packages: Vec<_> = registry::kernels().map(|set| set.package).collect();
+            file.check_packages(&packages)?;
+            registry::kernels().try_for_each(|set| file.check(set))
+        }
         None => Ok(()),
     });
     problems.extend(tiles.err().map(|error| error.to_string()));
