@@ -52,6 +52,10 @@ const SAMPLES: &[(&[u32], &str)] = &[
         &[0x7c20_98f9, 0x0000_7f28],
         "v_cmp_class_f32_sdwa vcc, v40, v76 src0_sel:BYTE_0 src1_sel:BYTE_0",
     ),
+    (
+        &[0x7c20_98f9, 0x0000_ea28],
+        "v_cmp_class_f32_sdwa vcc, v40, v76 src0_sel:BYTE_0 src1_sel:BYTE_0",
+    ),
     (&[0xd141_0008, 0x0003_ff28], "v_mov_b32_e64 v8, v40"),
     (&[0xd010_0008, 0x07fe_9928], "v_cmp_class_f32_e64 s[8:9], v40, v76"),
     (&[0xd119_0c08, 0x07fe_9928], "v_add_co_u32_e64 v8, s[12:13], v40, v76"),

@@ -4,7 +4,10 @@
 //! written them; any other unused field must hold what it writes. So printing and assembling an
 //! accepted instruction yields its bytes again, but for ignored bits. Two rules of the assembler
 //! are not checked: that vector instructions read at most one scalar register or literal, and that
-//! tuples of vector registers start at an even one.
+//! tuples of vector registers start at an even one. An operand must be of its class: LLVM's
+//! disassembler also takes registers of other chips, tuples that are not aligned or end behind the
+//! last register, and constants where there is none, which no assembler writes (`REFUSED` in
+//! `tests/decode.rs` has one of each kind).
 
 mod memory;
 mod scalar;

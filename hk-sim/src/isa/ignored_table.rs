@@ -4,7 +4,7 @@ use super::ignored::{Ignored, Rows};
 use super::{Format, Forms, Mods, Op};
 
 /// Every field that hardware does not read.
-pub(super) static IGNORED: [Ignored; 59] = [
+pub(super) static IGNORED: [Ignored; 60] = [
     // the operation writes no register
     Ignored { format: Format::Sop1, form: 0, rows: Rows::NoDst, when: (0x0, 0x0), bits: 0x7f0000, value: 0x0 },
     // the operation reads no register
@@ -44,6 +44,8 @@ pub(super) static IGNORED: [Ignored; 59] = [
     Ignored { format: Format::Vopc, form: Forms::SDWA, rows: Rows::All, when: (0x0, 0x0), bits: 0x4040000000000000, value: 0x0 },
     // the destination is vcc
     Ignored { format: Format::Vopc, form: Forms::SDWA, rows: Rows::All, when: (0x800000000000, 0x0), bits: 0x7f0000000000, value: 0x0 },
+    // the destination is vcc also by its number
+    Ignored { format: Format::Vopc, form: Forms::SDWA, rows: Rows::All, when: (0xff0000000000, 0xea0000000000), bits: 0xff0000000000, value: 0x0 },
     // these conversions take nothing but the source and its selection
     Ignored { format: Format::Vop1, form: Forms::SDWA, rows: Rows::Of(&[Op::v_cvt_f32_bf8, Op::v_cvt_f32_fp8, Op::v_cvt_pk_f32_bf8, Op::v_cvt_pk_f32_fp8]), when: (0x0, 0x0), bits: 0x381f0000000000, value: 0x60000000000 },
     // the operation has no source

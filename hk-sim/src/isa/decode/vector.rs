@@ -56,12 +56,7 @@ impl Decoder<'_> {
         if info.format == Format::Vopc {
             b.inst.dst[0] = if bit(x, 15) {
                 let mask = Slot { class: Class::ScalarReg, ..info.dst[0] };
-                let mask = b.operand(mask, "sdst", bits(x, 14, 8), false)?;
-                if mask.code == Operand::VCC {
-                    // Its only encoding is that without a register.
-                    return Err(b.bad("sdst", bits(x, 14, 8)));
-                }
-                mask
+                b.operand(mask, "sdst", bits(x, 14, 8), false)?
             } else {
                 b.zero("sdst", bits(x, 14, 8))?;
                 b.operand(info.dst[0], "vcc", 0, false)?
