@@ -126,15 +126,17 @@ fn parse_options() -> (Options, Vec<String>) {
 }
 
 fn parse_checks() -> Result<Checks, String> {
-    let Ok(text) = env::var("HIPKITTENS_SANITIZE") else { return Ok(Checks::NONE) };
+    // What is no text names no check either.
+    let Some(text) = env::var_os("HIPKITTENS_SANITIZE") else { return Ok(Checks::NONE) };
+    let text = text.to_string_lossy();
     text.parse().map_err(|error| format!("HIPKITTENS_SANITIZE: {error}"))
 }
 
 /// Unlike an unset variable, an empty list is no device.
 fn parse_devices() -> Result<Vec<&'static Product>, String> {
     const VARIABLE: &str = "HIPKITTENS_SIM_DEVICES";
-    let names = env::var(VARIABLE).unwrap_or_else(|_| "mi325x,mi355x".to_owned());
-    parse_names(&names).map_err(|unknown| {
+    let names = env::var_os(VARIABLE).unwrap_or_else(|| "mi325x,mi355x".into());
+    parse_names(&names.to_string_lossy()).map_err(|unknown| {
         let known: Vec<_> = PRODUCTS.iter().map(|product| product.name).collect();
         format!("{VARIABLE} names {unknown:?}, which is not one of {}", known.join(", "))
     })
