@@ -137,8 +137,10 @@ struct row_access {
 
   // Without a dword that is only partly in the one row.
   __device__ arch::checked_range dwords() const {
-    const u32 bytes = bytes_of(at.width);
-    return range(ragged ? bytes & ~3u : bytes);
+    // Of rows that share a wave, every lane checks its own.
+    if constexpr (!one_row) return range(out_of_range);
+    const u32 bytes = at.width * size;
+    return range(if_there(ragged ? bytes & ~3u : bytes));
   }
 
   // The lane's dwords d to d + count - 1 of chunk i: whole elements, or part of a single one.
@@ -151,12 +153,9 @@ struct row_access {
   }
 
   // The element at the end of a row that ends within a dword, which is moved by itself. One lane has
-  // it, in the first half of a dword.
+  // it, in the first half of a dword, and others have an offset that is out of range.
   __device__ arch::checked_range all() const {
-    // The compiler would keep its size in vector registers from where it had it before.
-    u32 width = at.width;
-    arch::forget_scalar(width);
-    return range(bytes_of(width));
+    return range(one_row ? if_there(out_of_range) : out_of_range);
   }
   __device__ u32 end_offset() const {
     const u32 column = at.width - 1;
@@ -175,11 +174,9 @@ struct row_access {
 
  private:
   __device__ bool ends_in_dword() const { return size == 2 && at.width % 2 != 0; }
-  // The size of one row, or of nothing. Of rows that share a wave, every lane checks its own.
-  __device__ u32 bytes_of(u32 width) const {
-    if constexpr (Vector) return at.count != 0 ? width * size : 0;
-    if constexpr (Place::shares_wave) return out_of_range;
-    return -at.count & (width * size);
+  // The size of the one row, or nothing.
+  __device__ u32 if_there(u32 bytes) const {
+    return Vector ? at.count != 0 ? bytes : 0 : -at.count & bytes;
   }
   __device__ arch::checked_range range(u32 bytes) const {
     return {base + at.first * stride + static_cast<i64>(at.column) * size, bytes};

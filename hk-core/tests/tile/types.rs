@@ -21,6 +21,11 @@ KERNEL(bf16_round, 256) { round<bf16>(io); }
 KERNEL(f16_round, 256) { round<f16>(io); }
 KERNEL(bf16_widen, 256) { widen<bf16>(io); }
 KERNEL(f16_widen, 256) { widen<f16>(io); }
+// An address that all lanes share, which a scalar load would round down to a dword.
+KERNEL(unaligned, 64) {
+  const auto from = reinterpret_cast<const vec_in_memory<u16, 8, 2>*>(static_cast<const u16*>(io.a) + io.n);
+  *static_cast<vec<u16, 8>*>(io.out) = *from;
+}
 ";
 
 /// Every sign, exponent and leading mantissa, with what follows at, just below and just above the
@@ -58,6 +63,18 @@ fn check<T: Real>() {
             let want = x.to_f64();
             let same = f64::from(*got) == want || (got.is_nan() && want.is_nan());
             assert!(same, "{} {name}: {x:?} gives {got:e}", program.chip());
+        }
+    }
+}
+
+#[test]
+fn vectors_in_memory_are_at_any_address_that_they_allow() {
+    let numbers: Vec<bf16> = (0..16).map(|n| bf16::from_f32(n as f32)).collect();
+    for program in programs(&["types.h"], SOURCE) {
+        for first in 0..8 {
+            let inputs = (&numbers[..], &[0u32][..]);
+            let got = program.run("unaligned", 64, inputs, first as u32, (8, bf16::ZERO));
+            assert_eq!(got, numbers[first..first + 8], "{}", program.chip());
         }
     }
 }
