@@ -219,6 +219,10 @@ fn long_rows(cases: &mut Vec<Case>) {
     let long = Spec { rstd: true, ..Spec::new([1, 536_589], "long") };
     cases.push(case::<bf16, bf16>(long, Size::Quick));
     cases.push(case::<f16, bf16>(long.fused(), Size::Core));
+    // A fold with a piece behind it.
+    let fold = Spec { shape: [1, (64 << 14) + 9], draw: Draw::Equal, name: "fold", ..long };
+    cases.push(case::<bf16, bf16>(fold, Size::Core));
+    cases.push(case::<bf16, f32>(fold.fused(), Size::Core));
     // Without folds the rounding errors are too large.
     for width in [4 << 20, (4 << 20) + 1] {
         let equal = Spec { shape: [1, width], draw: Draw::Equal, name: "equal", ..long };
@@ -283,7 +287,8 @@ fn memory(cases: &mut Vec<Case>) {
         let far = Spec { place: Placement::DENSE.gap(gap), tile, ..Spec::new([2, width], name) };
         let turns = Spec { workgroups: Some(1), ..far };
         let name = if gap == gaps[0] { "one workgroup" } else { "one workgroup, apart" };
-        let turns = Some(Spec { name, ..turns }).filter(|_| tile == Some("n4096"));
+        let alone = matches!(tile, Some("n4096" | "any"));
+        let turns = Some(Spec { name, ..turns }).filter(|_| alone);
         for far in [far].into_iter().chain(turns) {
             cases.push(case::<bf16, bf16>(far, Size::Core));
             cases.push(case::<bf16, bf16>(far.fused(), Size::Core));
