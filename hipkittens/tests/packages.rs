@@ -63,7 +63,7 @@ fn the_example_builds_and_runs_outside_of_the_workspace() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     // What an earlier run left would be taken for packages of this one.
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(folder.join("outside/src")).expect("the folder is writable");
+    fs::create_dir_all(&folder).expect("the folder is writable");
     let packages = packages(&folder);
     assert_eq!(packages.len(), 14);
     let mut patches = String::new();
@@ -72,26 +72,39 @@ fn the_example_builds_and_runs_outside_of_the_workspace() {
             let text = fs::read_to_string(package.join(file)).unwrap_or_default();
             assert!(!text.is_empty(), "{}: {file}", package.display());
         }
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("it was just read");
+        let has = |table: &str| manifest.contains(&format!("\n[{table}]\n"));
+        // What features add is documented.
+        assert!(!has("features") || has("package.metadata.docs.rs"), "{}", package.display());
         let name = package.file_name().expect("a name").to_string_lossy();
         let (name, _) = name.rsplit_once('-').expect("a version");
         patches += &format!("{name} = {{ path = {:?} }}\n", package.display().to_string());
     }
 
     let (dependency, program, printed) = example();
-    let outside = folder.join("outside");
-    let manifest = format!(
-        "[package]\nname = \"outside\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         {dependency}\n\n[patch.crates-io]\n{patches}"
-    );
-    fs::write(outside.join("Cargo.toml"), manifest).expect("the folder is writable");
-    fs::write(outside.join("src/main.rs"), program).expect("the folder is writable");
-    // The versions that the workspace is tested with, which are already there.
-    fs::copy(format!("{ROOT}/Cargo.lock"), outside.join("Cargo.lock")).expect("there is one");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    let shown = run(cargo("run")
-        .current_dir(&outside)
-        .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .env("HIPKITTENS_DEVICE", ""));
+    let outside = |name: &str, dependencies: &str, program: &str, subcommand| {
+        let folder = folder.join(name);
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+             {dependencies}\n\n[patch.crates-io]\n{patches}"
+        );
+        fs::create_dir_all(folder.join("src")).expect("the folder is writable");
+        fs::write(folder.join("Cargo.toml"), manifest).expect("the folder is writable");
+        fs::write(folder.join("src/main.rs"), program).expect("the folder is writable");
+        // The versions that the workspace is tested with, which are already there.
+        fs::copy(format!("{ROOT}/Cargo.lock"), folder.join("Cargo.lock")).expect("there is one");
+        run(cargo(subcommand)
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env("HIPKITTENS_DEVICE", ""))
+    };
+    let shown = outside("example", &dependency, &program, "run");
     assert_eq!(shown.trim(), printed);
+
+    // Nothing that a crate is made of is left out of its package: this one needs all of them.
+    let version = env!("CARGO_PKG_VERSION");
+    let umbrella = format!("hipkittens = {{ version = \"{version}\", features = [\"cdna4\"] }}");
+    outside("everything", &umbrella, "fn main() {}", "build");
 }

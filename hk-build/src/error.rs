@@ -10,7 +10,7 @@ use hk_types::Arch;
 use crate::budget::Violation;
 
 /// A failed build step. The text is written for the person who runs `cargo build`.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// No usable compiler was found, nor could one be installed.
@@ -118,6 +118,8 @@ pub enum BuildError {
         errors: Vec<BuildError>,
     },
 }
+
+hk_types::debug_is_message!(BuildError);
 
 impl BuildError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -31,6 +31,7 @@
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
 //! `format`.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ pub const DESCRIPTION: &str = "launch.json";
 pub const CODE: &str = "code.hsaco";
 
 /// Why a capture cannot be written or read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder.
@@ -67,6 +68,13 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+/// The message, which is what a program shows whose `main` ends with `?`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 type Result<T> = std::result::Result<T, Error>;

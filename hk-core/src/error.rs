@@ -325,11 +325,7 @@ impl From<UnknownDType> for Error {
     }
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+hk_types::debug_is_message!(Error);
 
 /// A library path that was tried, with the reason why it did not serve.
 #[derive(Debug, Clone, PartialEq, Eq)]

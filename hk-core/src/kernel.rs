@@ -301,7 +301,7 @@ impl TileConfig {
 }
 
 /// Why there is no tile configuration for a problem.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
     /// The binary holds no kernels of this crate for the architecture.
@@ -348,6 +348,8 @@ pub enum SelectError {
     #[error(transparent)]
     TileFile(#[from] TileFileError),
 }
+
+hk_types::debug_is_message!(SelectError);
 
 fn kernel_name(core: &str, variant: &str) -> String {
     if variant.is_empty() { core.to_owned() } else { format!("{core} {variant}") }

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{AXPY, AxpyArgs, compile, run};
-use hk_core::{Device, Error, LaunchConfig, Module, Tensor, hip_library};
+use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor, hip_library, kernel_args};
 
 /// The shared library that cargo builds of the simulator, beside this test's own program.
 fn shared_library() -> PathBuf {
@@ -146,4 +146,52 @@ fn child_launches_twice() {
     let device = Device::open("sim:mi355x").unwrap();
     launch(&device);
     launch(&device);
+}
+
+/// What the second of two waves sees of the first one's steps when it begins.
+const AHEAD: &str = r#"
+#include "hk/hip.h"
+
+extern "C" __global__ __launch_bounds__(128) void ahead(unsigned* seen) {
+  static __shared__ volatile unsigned steps;
+  if (threadIdx.x == 0) steps = 0;
+  __syncthreads();
+  if (threadIdx.x < 64) {
+    for (unsigned i = 1; i <= 512; i++) steps = i;
+  } else if (threadIdx.x == 64) {
+    *seen = steps;
+  }
+}
+"#;
+
+kernel_args! {
+    struct AheadArgs { seen: DevicePtr<u32> }
+}
+
+#[test]
+fn the_wave_schedule_can_be_chosen() {
+    for (slice, least, most) in [("", "0", "100"), ("8", "0", "100"), ("8192", "512", "512")] {
+        run(
+            "child_sees_how_far_a_wave_is",
+            &[("HIPKITTENS_SIM_SLICE", slice), ("LEAST", least), ("MOST", most)]
+                .map(|(name, value)| (name, Path::new(value))),
+        );
+    }
+}
+
+#[test]
+#[ignore = "run by the_wave_schedule_can_be_chosen"]
+fn child_sees_how_far_a_wave_is() {
+    let number = |name| env::var(name).unwrap().parse::<u32>().unwrap();
+    for device in common::devices() {
+        let stream = device.new_stream().unwrap();
+        let module = Module::load(&device, &compile(device.arch(), AHEAD)).unwrap();
+        let ahead = module.function::<AheadArgs>("ahead").unwrap();
+        let mut seen = Tensor::filled(&stream, &[1], u32::MAX).unwrap();
+        let args = AheadArgs { seen: seen.ptr_mut() };
+        // SAFETY: the kernel writes the one element of `seen`.
+        unsafe { ahead.launch(&stream, LaunchConfig::new(1, 128), &args) }.unwrap();
+        let seen = seen.to_vec().unwrap()[0];
+        assert!((number("LEAST")..=number("MOST")).contains(&seen), "{seen}");
+    }
 }

@@ -135,7 +135,7 @@ pub struct Request {
 }
 
 /// Why memory could not be allocated, registered or freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// The device, or the host that backs it, has no room.
     #[error("out of memory: {requested} bytes asked for, {free} free")]
@@ -160,6 +160,8 @@ pub enum MemoryError {
         len: u64,
     },
 }
+
+hk_types::debug_is_message!(MemoryError);
 
 /// Zeroed host memory of one allocation.
 struct Backing {

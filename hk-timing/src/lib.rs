@@ -28,7 +28,7 @@ pub use predict::{Limit, Prediction, Stalls, Timeline, predict, sample, timeline
 pub use unit::{Activity, Reason, Span, WaveLine};
 
 /// Why there is no prediction.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The product has no parameters.
     #[error("{0}: no file of parameters; there are mi300x, mi325x, mi350x, mi355x")]
@@ -87,6 +87,8 @@ pub enum Error {
     #[error("no wave can go on")]
     Stuck,
 }
+
+hk_types::debug_is_message!(Error);
 
 /// Gives this model to the simulator, so that with `HIPKITTENS_SIM_TIMING=1`, or
 /// [`hk_sim::set_timing`], events of simulated devices are of its time. As for [`predict`] with `warm`, the

@@ -128,9 +128,11 @@ impl fmt::Display for Arch {
 }
 
 /// The text is not the name of an architecture that kernels are built for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{0}` (known: gfx942, gfx950)")]
 pub struct UnknownArch(pub String);
+
+crate::debug_is_message!(UnknownArch);
 
 impl FromStr for Arch {
     type Err = UnknownArch;

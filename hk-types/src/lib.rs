@@ -5,6 +5,7 @@ mod arch;
 mod arg;
 pub mod dtype;
 mod fault;
+mod message;
 mod mx;
 mod range;
 

@@ -66,7 +66,7 @@ struct Rule {
 }
 
 /// What is wrong with a user's tile file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TileFileError {
     /// The file cannot be read.
@@ -98,6 +98,8 @@ pub enum TileFileError {
         known: String,
     },
 }
+
+hk_types::debug_is_message!(TileFileError);
 
 /// The file that the environment names, read once; `None` if it names none.
 ///

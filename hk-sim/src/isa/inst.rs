@@ -228,7 +228,7 @@ pub struct MemBits {
 }
 
 /// Why bytes do not decode.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end before the instruction does.
     #[error("instruction truncated after {have} bytes")]
@@ -261,3 +261,5 @@ pub enum DecodeError {
         word: u32,
     },
 }
+
+hk_types::debug_is_message!(DecodeError);

@@ -1,7 +1,7 @@
 //! Why an image is not a loadable code object.
 
 /// Reason for which [`super::CodeObject::parse`] or [`super::bundle::select`] refuses an image.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The container itself is broken.
@@ -96,6 +96,8 @@ pub enum LoadError {
         limit: u64,
     },
 }
+
+hk_types::debug_is_message!(LoadError);
 
 impl From<object::Error> for LoadError {
     fn from(error: object::Error) -> Self {

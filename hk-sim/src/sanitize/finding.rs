@@ -281,5 +281,13 @@ mod tests {
         let text = finding.to_string();
         assert!(text.starts_with("note: race: a \"quoted\" detail\n"), "{text}");
         assert!(text.ends_with("\n  seen 7 times"), "{text}");
+        // Both forms say the same.
+        for part in ["kernel", "instruction", "source"] {
+            assert!(value[part].as_str().is_some_and(|part| text.contains(part)), "{text}");
+        }
+        for part in ["what", "instruction"] {
+            let part = value["other"][part].as_str();
+            assert!(part.is_some_and(|part| text.contains(part)), "{text}");
+        }
     }
 }

@@ -123,9 +123,11 @@ impl fmt::Display for DType {
 }
 
 /// The text is not the name of an element type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown element type `{0}`")]
 pub struct UnknownDType(pub String);
+
+crate::debug_is_message!(UnknownDType);
 
 impl FromStr for DType {
     type Err = UnknownDType;
