@@ -155,7 +155,7 @@ const AHEAD: &str = r#"
 extern "C" __global__ __launch_bounds__(128) void ahead(unsigned* seen) {
   static __shared__ volatile unsigned steps;
   if (threadIdx.x == 0) steps = 0;
-  __syncthreads();
+  hk::sync_threads();
   if (threadIdx.x < 64) {
     for (unsigned i = 1; i <= 512; i++) steps = i;
   } else if (threadIdx.x == 64) {
