@@ -37,6 +37,13 @@ pub enum RegionKind {
     Runtime,
 }
 
+impl RegionKind {
+    /// Whether the memory is of the device, which has only so much.
+    fn is_charged(self) -> bool {
+        self != Self::HostPinned
+    }
+}
+
 /// Range of device-visible memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -218,6 +225,24 @@ struct Entry {
     written: Option<Arc<Written>>,
 }
 
+/// The place of an allocation that comes and goes, always at the same address.
+pub struct Reserved {
+    allocation: Allocation,
+    backing: Arc<Backing>,
+}
+
+impl Reserved {
+    /// The allocation, whether or not it is there.
+    pub fn allocation(&self) -> Allocation {
+        self.allocation
+    }
+
+    /// Keeps the place.
+    pub fn pin(&self) -> Pin {
+        Pin(Some(Arc::clone(&self.backing)))
+    }
+}
+
 /// Freed bytes that [`Memory::watch`] keeps from being used again.
 const QUARANTINE: u64 = 256 << 20;
 
@@ -282,9 +307,41 @@ impl State {
         &mut self.used[device]
     }
 
-    fn insert(&mut self, mut allocation: Allocation, backing: Option<Arc<Backing>>) {
-        allocation.region.serial = self.next_serial;
+    fn new_serial(&mut self) -> u64 {
         self.next_serial += 1;
+        self.next_serial - 1
+    }
+
+    /// Finds a place for what is asked for, of which there may be `free` bytes.
+    fn reserve(&mut self, request: Request, free: u64) -> Result<Reserved, MemoryError> {
+        let Request { len, kind, device, flags, managed } = request;
+        if len == 0 {
+            return Err(MemoryError::InvalidRange { base: 0, len });
+        }
+        let out_of_memory = MemoryError::OutOfMemory { requested: len, free };
+        let mapped = len.checked_next_multiple_of(PAGE).ok_or(out_of_memory)?;
+        if kind.is_charged() && mapped > free {
+            return Err(out_of_memory);
+        }
+        // A host that does not promise memory that is never touched has none to spare.
+        let may_carry = matches!(kind, RegionKind::Device | RegionKind::Runtime);
+        let carries = may_carry.then(|| Backing::with_carry(mapped)).flatten();
+        let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
+        let region = Region { base: backing.base, len, mapped, kind, serial: self.new_serial() };
+        let allocation = Allocation { region, device, flags, managed, registered: false };
+        Ok(Reserved { allocation, backing: Arc::new(backing) })
+    }
+
+    /// Makes what was reserved be there.
+    fn map(&mut self, reserved: &Reserved) {
+        let Allocation { region, device, .. } = reserved.allocation;
+        if region.kind.is_charged() {
+            *self.used(device) += region.mapped;
+        }
+        self.insert(reserved.allocation, Some(Arc::clone(&reserved.backing)));
+    }
+
+    fn insert(&mut self, allocation: Allocation, backing: Option<Arc<Backing>>) {
         let Region { base, len, kind, .. } = allocation.region;
         let written = (self.watch && kind == RegionKind::Device && !allocation.managed)
             .then(|| Arc::new(Written::new(len)));
@@ -349,31 +406,43 @@ impl Memory {
     ///
     /// [`MemoryError::OutOfMemory`] if the device or the host has no room.
     pub fn allocate(&self, request: Request, limit: u64) -> Result<u64, MemoryError> {
-        let Request { len, kind, device, flags, managed } = request;
-        if len == 0 {
-            return Err(MemoryError::InvalidRange { base: 0, len });
-        }
-        let charged = kind != RegionKind::HostPinned;
         let mut state = self.state();
-        let used = *state.used(device);
-        let free = limit.saturating_sub(used);
-        let out_of_memory = MemoryError::OutOfMemory { requested: len, free };
-        let mapped = len.checked_next_multiple_of(PAGE).ok_or(out_of_memory)?;
-        if charged && mapped > free {
-            return Err(out_of_memory);
+        let free = limit.saturating_sub(*state.used(request.device));
+        let reserved = state.reserve(request, free)?;
+        state.map(&reserved);
+        Ok(reserved.allocation.region.base)
+    }
+
+    /// Finds a place for an allocation that [`Memory::map`] then makes be there, and
+    /// [`Memory::free`] go, any number of times. It is charged while it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`] if the device, of the capacity `limit`, or the host could never
+    /// have room.
+    pub fn reserve(&self, request: Request, limit: u64) -> Result<Reserved, MemoryError> {
+        self.state().reserve(request, limit)
+    }
+
+    /// Makes an allocation be there, with whatever its memory holds.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`] if the device has no room, [`MemoryError::AlreadyRegistered`] if
+    /// the allocation is there.
+    pub fn map(&self, reserved: &Reserved, limit: u64) -> Result<(), MemoryError> {
+        let Allocation { region, device, .. } = reserved.allocation;
+        let mut state = self.state();
+        if state.entries.contains_key(&region.base) {
+            return Err(MemoryError::AlreadyRegistered(region.base));
         }
-        // A host that does not promise memory that is never touched has none to spare.
-        let may_carry = matches!(kind, RegionKind::Device | RegionKind::Runtime);
-        let carries = may_carry.then(|| Backing::with_carry(mapped)).flatten();
-        let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
-        let base = backing.base;
-        if charged {
-            *state.used(device) += mapped;
+        let free = limit.saturating_sub(*state.used(device));
+        if region.kind.is_charged() && region.mapped > free {
+            return Err(MemoryError::OutOfMemory { requested: region.len, free });
         }
-        let region = Region { base, len, mapped, kind, serial: 0 };
-        let allocation = Allocation { region, device, flags, managed, registered: false };
-        state.insert(allocation, Some(Arc::new(backing)));
-        Ok(base)
+        state.quarantine.retain(|entry| entry.allocation.region.base != region.base);
+        state.map(reserved);
+        Ok(())
     }
 
     /// Frees the allocation that starts at `base`.
@@ -386,7 +455,7 @@ impl Memory {
         let entry = state.remove(base, false)?;
         let allocation = entry.allocation;
         let Allocation { region, device, .. } = allocation;
-        if region.kind != RegionKind::HostPinned {
+        if region.kind.is_charged() {
             *state.used(device) -= region.mapped;
         }
         if state.rest {
@@ -414,8 +483,9 @@ impl Memory {
         if state.below(end - 1).is_some_and(|entry| entry.allocation.region.range().end > base) {
             return Err(MemoryError::AlreadyRegistered(base));
         }
+        let serial = state.new_serial();
         // Neighbours in the same page belong to others, so `mapped` ends with the range.
-        let region = Region { base, len, mapped: len, kind: RegionKind::HostPinned, serial: 0 };
+        let region = Region { base, len, mapped: len, kind: RegionKind::HostPinned, serial };
         let allocation = Allocation { region, device, flags, managed: false, registered: true };
         state.insert(allocation, None);
         Ok(())
