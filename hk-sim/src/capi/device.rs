@@ -150,6 +150,7 @@ api! {
         device.set_pool(None);
         runtime().pools.remove_where(|pool| pool.device == ordinal);
         memory().release_device(ordinal);
+        runtime().node_memories.free_all(ordinal);
         device.flags.store(0, Ordering::Relaxed);
         Ok(())
     }

@@ -135,8 +135,21 @@ impl NodeMemories {
 
     /// Notes that the memory has been launched, or freed.
     pub(crate) fn set_live(&self, memory: &Arc<NodeMemory>, live: bool) {
+        // The caller's reference stays, so this drops none that is the last.
         let mut known = self.known();
         let Some(found) = known.get_mut(&memory.region().base) else { return };
         found.live = live.then(|| Arc::clone(memory));
+    }
+
+    /// Notes that all memory of a device has been freed.
+    pub(crate) fn free_all(&self, device: usize) {
+        let is_there = |memory: &Arc<NodeMemory>| memory.allocation().device == device;
+        let freed: Vec<_> = self
+            .known()
+            .values_mut()
+            .filter_map(|known| known.live.take_if(|m| is_there(m)))
+            .collect();
+        // Without the lock: some of them may be the last references.
+        drop(freed);
     }
 }
