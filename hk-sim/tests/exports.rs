@@ -2,7 +2,7 @@
 
 #![expect(clippy::undocumented_unsafe_blocks, reason = "each block calls the C API under test")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt::Write;
 use std::path::Path;
@@ -70,6 +70,30 @@ fn every_function_is_found_and_the_refused_ones_refuse() {
         assert_eq!(call(0), HipError::NOT_SUPPORTED, "{}", export.name);
         assert_eq!(hipGetLastError(), HipError::NOT_SUPPORTED, "{}", export.name);
     }
+}
+
+/// The text of all tests below a folder but this one.
+fn tests_below(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            tests_below(&path, text);
+        } else if path.extension().is_some_and(|is| is == "rs") && !path.ends_with("exports.rs") {
+            text.push_str(&fs::read_to_string(&path).expect("text"));
+        }
+    }
+}
+
+#[test]
+fn every_other_function_is_called_by_a_test() {
+    let mut text = String::new();
+    tests_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut text);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
+    let done = EXPORTS.iter().filter(|export| export.refused.is_none());
+    let missing: Vec<_> =
+        done.map(|export| export.name).filter(|name| !words.contains(name)).collect();
+    assert!(missing.is_empty(), "no test calls {missing:?}");
 }
 
 #[test]

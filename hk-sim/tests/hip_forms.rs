@@ -220,6 +220,7 @@ fn all_forms_copy_the_same_bytes() {
         }
         // To the host, in pinned memory, which nobody waits for.
         let pinned: *mut c_void = get(|pointer| hipHostMalloc(pointer, BYTES, 0));
+        check("hipMemcpyDtoH", AtOnce, pinned, &source, |_| hipMemcpyDtoH(pinned, from, BYTES));
         check("hipMemcpyDtoHAsync", OnStream, pinned, &source, |stream| {
             hipMemcpyDtoHAsync(pinned, from, BYTES, stream)
         });
@@ -251,6 +252,9 @@ fn all_forms_fill_their_elements() {
         ("hipMemsetD8", AtOnce, [9; BYTES], |d, _| unsafe { hipMemsetD8(d, 9, BYTES) }),
         ("hipMemsetD8Async", OnStream, [9; BYTES], |d, stream| unsafe {
             hipMemsetD8Async(d, 9, BYTES, stream)
+        }),
+        ("hipMemsetD16Async", OnStream, [9; BYTES], |d, stream| unsafe {
+            hipMemsetD16Async(d, 0x909, BYTES / 2, stream)
         }),
         ("hipMemset_spt", AtOnce, [9; BYTES], |d, _| unsafe { hipMemset_spt(d, 9, BYTES) }),
         ("hipMemset2D_spt", AtOnce, in_rows([9; 4]), |d, _| unsafe {

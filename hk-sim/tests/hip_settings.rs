@@ -125,6 +125,11 @@ fn contexts_stack_and_reach_their_peers() {
         assert_eq!((device(), get(|context| hipCtxGetCurrent(context))), (other, context));
         assert_eq!(get(|version: *mut c_uint| hipCtxGetApiVersion(context, version)), 4);
         assert_eq!(hipCtxCreate(&mut null_mut(), 0, 99), HipError::INVALID_DEVICE);
+        ok(hipCtxSetCurrent(below));
+        assert_eq!(device(), one);
+        ok(hipCtxSetCurrent(null_mut()));
+        assert_eq!(device(), one);
+        ok(hipCtxSetCurrent(context));
         // It waits for the work of its device.
         let stream = stream();
         let word = upload(&[0u32]);
@@ -322,6 +327,10 @@ fn names_and_errors() {
         let mut unknown = null_mut::<c_char>().cast_const();
         assert_eq!(hipDrvGetErrorString(HipError(12_345), &mut unknown), INVALID);
         assert_eq!([hipExtGetLastError(), hipExtGetLastError()], [INVALID, HipError::SUCCESS]);
+        assert_eq!(text(hipGetErrorName(HipError::OUT_OF_MEMORY)), "hipErrorOutOfMemory");
+        let versions =
+            [get(|version| hipDriverGetVersion(version)), get(|n| hipRuntimeGetVersion(n))];
+        assert!(versions[0] >= 70_000_000 && versions[0] == versions[1], "{versions:?}");
         // Nothing is traced, profiled or compiled, which programs may ask for all the same.
         ok(hipProfilerStart());
         ok(hipProfilerStop());

@@ -370,7 +370,12 @@ fn modules_load_from_code_and_bundles() {
         let code = image(arch).as_ptr().cast::<c_void>();
         let bundle = bundle.as_ptr().cast::<c_void>();
         unsafe {
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = folder.path().join("module.hsaco");
+            std::fs::write(&file, image(arch)).expect("it is written");
+            let file = CString::new(file.to_str().expect("UTF-8")).expect("no zero");
             for module in [
+                get(|module| hipModuleLoad(module, file.as_ptr())),
                 get(|module| hipModuleLoadDataEx(module, code, 0, null_mut(), null_mut())),
                 get(|module| hipModuleLoadFatBinary(module, bundle)),
             ] {
