@@ -740,6 +740,34 @@ mod tests {
     }
 
     #[test]
+    fn a_reserved_allocation_comes_and_goes_at_its_address() {
+        let memory = Memory::new();
+        memory.watch(true, true);
+        let reserved = memory.reserve(request(5000), LIMIT).expect("fits");
+        let base = reserved.allocation().region.base;
+        for _ in 0..2 {
+            assert_eq!((memory.used(0), memory.find(base)), (0, None));
+            memory.map(&reserved, LIMIT).expect("fits");
+            let again = memory.map(&reserved, LIMIT);
+            assert_eq!(again, Err(MemoryError::AlreadyRegistered(base)));
+            assert_eq!(memory.used(0), 8192);
+            assert_eq!(memory.find(base + 4999), Some(reserved.allocation()));
+            let snapshot = memory.snapshot(0);
+            assert!(snapshot.freed().is_empty());
+            // What was written before it went does not count.
+            let (_, written) = &snapshot.written()[0];
+            assert!(!written.is_written(8, 1));
+            memory.note_write(base + 8, 1);
+            assert!(written.is_written(8, 1));
+            memory.free(base).expect("it is there");
+            assert_eq!(memory.snapshot(0).freed().len(), 1);
+        }
+        let full = memory.map(&reserved, PAGE);
+        assert_eq!(full, Err(MemoryError::OutOfMemory { requested: 5000, free: PAGE }));
+        assert!(memory.reserve(request(LIMIT + 1), LIMIT).is_err(), "it could never be there");
+    }
+
+    #[test]
     fn a_snapshot_outlives_a_free() {
         let memory = Memory::new();
         let base = memory.allocate(request(1 << 24), LIMIT << 10).expect("fits");

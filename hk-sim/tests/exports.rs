@@ -18,21 +18,22 @@ fn is_refused(export: &&Export) -> bool {
 /// The table for readers.
 fn markdown() -> String {
     let refused = EXPORTS.iter().filter(is_refused);
-    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    let mut reasons = BTreeMap::<(&str, &str), Vec<&str>>::new();
     for export in refused {
-        reasons.entry(export.refused.unwrap_or_default()).or_default().push(export.name);
+        let reason = export.refused.and_then(|refused| refused.split_once(": "));
+        reasons.entry(reason.expect("what for: why")).or_default().push(export.name);
     }
     let done = EXPORTS.iter().filter(|export| export.refused.is_none()).count();
     let mut text = format!(
         "# Functions of the HIP runtime\n\n\
          <!-- Written by the test `exports` with HIPKITTENS_BLESS=1, from hip/exports.csv. -->\n\n\
          The HIP runtime exports {} functions (HIP 7.2). `hk-sim` does {done} of them; the others\n\
-         are there too and return `hipErrorNotSupported`:\n\n| for | functions |\n|---|---|\n",
+         are there too and return `hipErrorNotSupported`:\n\n| for | why | functions |\n|---|---|---|\n",
         EXPORTS.len(),
     );
-    for (reason, names) in reasons {
+    for ((what, why), names) in reasons {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        writeln!(text, "| {reason} | {} |", names.join(", ")).expect("a string takes all");
+        writeln!(text, "| {what} | {why} | {} |", names.join(", ")).expect("a string takes all");
     }
     text
 }
@@ -69,6 +70,9 @@ fn every_function_is_found_and_the_refused_ones_refuse() {
         let call: extern "C" fn(c_int) -> HipError = unsafe { std::mem::transmute(function) };
         assert_eq!(call(0), HipError::NOT_SUPPORTED, "{}", export.name);
         assert_eq!(hipGetLastError(), HipError::NOT_SUPPORTED, "{}", export.name);
+        let message = hk_sim::last_message().expect("a reason");
+        let why = export.refused.unwrap_or_default();
+        assert!(message.starts_with(export.name) && message.ends_with(why), "{message}");
     }
 }
 

@@ -342,9 +342,15 @@ fn memory_that_a_launch_leaves_is_the_programs_to_free() {
         ok(hipGraphDestroy(graph));
         ok(hipStreamSynchronize(stream));
         assert_eq!(download::<u32>(a, COUNT), [3; COUNT]);
-        free(a);
-        assert_eq!((account()[0], hipFree(a)), (0, INVALID));
         ok(hipGraphExecDestroy(freeing));
+        let freeing = new_graph();
+        get(|node| hipGraphAddMemFreeNode(node, freeing, null(), 0, a));
+        let executable = instantiate(freeing, 0);
+        ok(hipGraphLaunch(executable, stream));
+        ok(hipStreamSynchronize(stream));
+        assert_eq!((account()[0], hipFree(a)), (0, INVALID));
+        ok(hipGraphExecDestroy(executable));
+        ok(hipGraphDestroy(freeing));
         ok(hipStreamDestroy(stream));
     }
 }
@@ -373,9 +379,10 @@ fn a_graph_may_free_what_its_last_launch_left() {
         ok(hipStreamSynchronize(two));
         ok(hipStreamSynchronize(one));
         assert_eq!((account()[0], download::<u32>(a, 1)), (BYTES as u64, vec![4]));
-        free(a);
         ok(hipGraphExecDestroy(executable));
         ok(hipGraphDestroy(graph));
+        free(a);
+        assert_eq!((account()[0], hipFree(a)), (0, INVALID));
         for stream in [one, two] {
             ok(hipStreamDestroy(stream));
         }

@@ -47,6 +47,13 @@ fn devices_are_known_and_chosen_by_what_they_have() {
         let prop = get(|prop| hipGetDevicePropertiesR0600(prop, found));
         assert!(prop.shared_mem_per_block >= 128 << 10 && prop.major >= 9);
         assert_eq!(hipChooseDeviceR0600(&mut 0, null_mut()), INVALID);
+        let mut wanted: HipDevicePropR0000 = std::mem::zeroed();
+        wanted.shared_mem_per_block = 128 << 10;
+        assert_eq!(get(|device| hipChooseDeviceR0000(device, &wanted)), found);
+        assert_eq!(get(|device| hipChooseDevice(device, &wanted)), found);
+        wanted.multi_processor_count = prop.multi_processor_count + 1;
+        assert_eq!(get(|device| hipChooseDevice(device, &wanted)), 0, "there is none");
+        assert_eq!(hipChooseDevice(&mut 0, null_mut()), INVALID);
 
         let relation = |number| get(|value| hipDeviceGetP2PAttribute(value, number, one, other));
         assert_eq!([0, 1, 2, 3].map(relation), [0, 1, 1, 0]);
