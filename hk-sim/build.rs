@@ -24,7 +24,7 @@ struct Export {
     name: String,
     /// Version node, such as `hip_4.2`.
     version: String,
-    /// What the function is for, if it is not done.
+    /// What the function is for and why it is not done, if it is not.
     refused: Option<String>,
 }
 
@@ -61,11 +61,11 @@ fn rust(exports: &[Export]) -> String {
         let path = if refused.is_some() { "refusing::" } else { "" };
         writeln!(entries, "        {name:?} => {path}{name} as *const c_void,")
             .expect("a string takes all");
-        if refused.is_some() {
+        if let Some(reason) = refused {
             write!(
                 refusing,
                 "    #[unsafe(no_mangle)]\n    pub(super) extern \"C\" fn {name}() -> \
-                 super::HipError {{\n        super::refuse({name:?})\n    }}\n"
+                 super::HipError {{\n        super::refuse({name:?}, {reason:?})\n    }}\n"
             )
             .expect("a string takes all");
         }

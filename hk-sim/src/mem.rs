@@ -37,6 +37,13 @@ pub enum RegionKind {
     Runtime,
 }
 
+impl RegionKind {
+    /// Whether the memory is of the device, which has only so much.
+    fn is_charged(self) -> bool {
+        self != Self::HostPinned
+    }
+}
+
 /// Range of device-visible memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -220,6 +227,24 @@ struct Entry {
     written: Option<Arc<Written>>,
 }
 
+/// The place of an allocation that comes and goes, always at the same address.
+pub struct Reserved {
+    allocation: Allocation,
+    backing: Arc<Backing>,
+}
+
+impl Reserved {
+    /// The allocation, whether or not it is there.
+    pub fn allocation(&self) -> Allocation {
+        self.allocation
+    }
+
+    /// Keeps the place.
+    pub fn pin(&self) -> Pin {
+        Pin(Some(Arc::clone(&self.backing)))
+    }
+}
+
 /// Freed bytes that [`Memory::watch`] keeps from being used again.
 const QUARANTINE: u64 = 256 << 20;
 
@@ -284,9 +309,41 @@ impl State {
         &mut self.used[device]
     }
 
-    fn insert(&mut self, mut allocation: Allocation, backing: Option<Arc<Backing>>) {
-        allocation.region.serial = self.next_serial;
+    fn new_serial(&mut self) -> u64 {
         self.next_serial += 1;
+        self.next_serial - 1
+    }
+
+    /// Finds a place for what is asked for, of which there may be `free` bytes.
+    fn reserve(&mut self, request: Request, free: u64) -> Result<Reserved, MemoryError> {
+        let Request { len, kind, device, flags, managed } = request;
+        if len == 0 {
+            return Err(MemoryError::InvalidRange { base: 0, len });
+        }
+        let out_of_memory = MemoryError::OutOfMemory { requested: len, free };
+        let mapped = len.checked_next_multiple_of(PAGE).ok_or(out_of_memory)?;
+        if kind.is_charged() && mapped > free {
+            return Err(out_of_memory);
+        }
+        // A host that does not promise memory that is never touched has none to spare.
+        let may_carry = matches!(kind, RegionKind::Device | RegionKind::Runtime);
+        let carries = may_carry.then(|| Backing::with_carry(mapped)).flatten();
+        let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
+        let region = Region { base: backing.base, len, mapped, kind, serial: self.new_serial() };
+        let allocation = Allocation { region, device, flags, managed, registered: false };
+        Ok(Reserved { allocation, backing: Arc::new(backing) })
+    }
+
+    /// Makes what was reserved be there.
+    fn map(&mut self, reserved: &Reserved) {
+        let Allocation { region, device, .. } = reserved.allocation;
+        if region.kind.is_charged() {
+            *self.used(device) += region.mapped;
+        }
+        self.insert(reserved.allocation, Some(Arc::clone(&reserved.backing)));
+    }
+
+    fn insert(&mut self, allocation: Allocation, backing: Option<Arc<Backing>>) {
         let Region { base, len, kind, .. } = allocation.region;
         let written = (self.watch && kind == RegionKind::Device && !allocation.managed)
             .then(|| Arc::new(Written::new(len)));
@@ -351,31 +408,43 @@ impl Memory {
     ///
     /// [`MemoryError::OutOfMemory`] if the device or the host has no room.
     pub fn allocate(&self, request: Request, limit: u64) -> Result<u64, MemoryError> {
-        let Request { len, kind, device, flags, managed } = request;
-        if len == 0 {
-            return Err(MemoryError::InvalidRange { base: 0, len });
-        }
-        let charged = kind != RegionKind::HostPinned;
         let mut state = self.state();
-        let used = *state.used(device);
-        let free = limit.saturating_sub(used);
-        let out_of_memory = MemoryError::OutOfMemory { requested: len, free };
-        let mapped = len.checked_next_multiple_of(PAGE).ok_or(out_of_memory)?;
-        if charged && mapped > free {
-            return Err(out_of_memory);
+        let free = limit.saturating_sub(*state.used(request.device));
+        let reserved = state.reserve(request, free)?;
+        state.map(&reserved);
+        Ok(reserved.allocation.region.base)
+    }
+
+    /// Finds a place for an allocation that [`Memory::map`] then makes be there, and
+    /// [`Memory::free`] go, any number of times. It is charged while it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`] if the device, of the capacity `limit`, or the host could never
+    /// have room.
+    pub fn reserve(&self, request: Request, limit: u64) -> Result<Reserved, MemoryError> {
+        self.state().reserve(request, limit)
+    }
+
+    /// Makes an allocation be there, with whatever its memory holds.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`] if the device has no room, [`MemoryError::AlreadyRegistered`] if
+    /// the allocation is there.
+    pub fn map(&self, reserved: &Reserved, limit: u64) -> Result<(), MemoryError> {
+        let Allocation { region, device, .. } = reserved.allocation;
+        let mut state = self.state();
+        if state.entries.contains_key(&region.base) {
+            return Err(MemoryError::AlreadyRegistered(region.base));
         }
-        // A host that does not promise memory that is never touched has none to spare.
-        let may_carry = matches!(kind, RegionKind::Device | RegionKind::Runtime);
-        let carries = may_carry.then(|| Backing::with_carry(mapped)).flatten();
-        let backing = carries.or_else(|| Backing::new(mapped)).ok_or(out_of_memory)?;
-        let base = backing.base;
-        if charged {
-            *state.used(device) += mapped;
+        let free = limit.saturating_sub(*state.used(device));
+        if region.kind.is_charged() && region.mapped > free {
+            return Err(MemoryError::OutOfMemory { requested: region.len, free });
         }
-        let region = Region { base, len, mapped, kind, serial: 0 };
-        let allocation = Allocation { region, device, flags, managed, registered: false };
-        state.insert(allocation, Some(Arc::new(backing)));
-        Ok(base)
+        state.quarantine.retain(|entry| entry.allocation.region.base != region.base);
+        state.map(reserved);
+        Ok(())
     }
 
     /// Frees the allocation that starts at `base`.
@@ -388,7 +457,7 @@ impl Memory {
         let entry = state.remove(base, false)?;
         let allocation = entry.allocation;
         let Allocation { region, device, .. } = allocation;
-        if region.kind != RegionKind::HostPinned {
+        if region.kind.is_charged() {
             *state.used(device) -= region.mapped;
         }
         if state.rest {
@@ -416,8 +485,9 @@ impl Memory {
         if state.below(end - 1).is_some_and(|entry| entry.allocation.region.range().end > base) {
             return Err(MemoryError::AlreadyRegistered(base));
         }
+        let serial = state.new_serial();
         // Neighbours in the same page belong to others, so `mapped` ends with the range.
-        let region = Region { base, len, mapped: len, kind: RegionKind::HostPinned, serial: 0 };
+        let region = Region { base, len, mapped: len, kind: RegionKind::HostPinned, serial };
         let allocation = Allocation { region, device, flags, managed: false, registered: true };
         state.insert(allocation, None);
         Ok(())
@@ -669,6 +739,34 @@ mod tests {
         assert_eq!(freed(&memory), [b]);
         memory.watch(false, false);
         assert!(freed(&memory).is_empty());
+    }
+
+    #[test]
+    fn a_reserved_allocation_comes_and_goes_at_its_address() {
+        let memory = Memory::new();
+        memory.watch(true, true);
+        let reserved = memory.reserve(request(5000), LIMIT).expect("fits");
+        let base = reserved.allocation().region.base;
+        for _ in 0..2 {
+            assert_eq!((memory.used(0), memory.find(base)), (0, None));
+            memory.map(&reserved, LIMIT).expect("fits");
+            let again = memory.map(&reserved, LIMIT);
+            assert_eq!(again, Err(MemoryError::AlreadyRegistered(base)));
+            assert_eq!(memory.used(0), 8192);
+            assert_eq!(memory.find(base + 4999), Some(reserved.allocation()));
+            let snapshot = memory.snapshot(0);
+            assert!(snapshot.freed().is_empty());
+            // What was written before it went does not count.
+            let (_, written) = &snapshot.written()[0];
+            assert!(!written.is_written(8, 1));
+            memory.note_write(base + 8, 1);
+            assert!(written.is_written(8, 1));
+            memory.free(base).expect("it is there");
+            assert_eq!(memory.snapshot(0).freed().len(), 1);
+        }
+        let full = memory.map(&reserved, PAGE);
+        assert_eq!(full, Err(MemoryError::OutOfMemory { requested: 5000, free: PAGE }));
+        assert!(memory.reserve(request(LIMIT + 1), LIMIT).is_err(), "it could never be there");
     }
 
     #[test]

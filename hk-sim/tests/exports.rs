@@ -2,7 +2,7 @@
 
 #![expect(clippy::undocumented_unsafe_blocks, reason = "each block calls the C API under test")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,21 +18,22 @@ fn is_refused(export: &&Export) -> bool {
 /// The table for readers.
 fn markdown() -> String {
     let refused = EXPORTS.iter().filter(is_refused);
-    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    let mut reasons = BTreeMap::<(&str, &str), Vec<&str>>::new();
     for export in refused {
-        reasons.entry(export.refused.unwrap_or_default()).or_default().push(export.name);
+        let reason = export.refused.and_then(|refused| refused.split_once(": "));
+        reasons.entry(reason.expect("what for: why")).or_default().push(export.name);
     }
     let done = EXPORTS.iter().filter(|export| export.refused.is_none()).count();
     let mut text = format!(
         "# Functions of the HIP runtime\n\n\
          <!-- Written by the test `exports` with HIPKITTENS_BLESS=1, from hip/exports.csv. -->\n\n\
          The HIP runtime exports {} functions (HIP 7.2). `hk-sim` does {done} of them; the others\n\
-         are there too and return `hipErrorNotSupported`:\n\n| for | functions |\n|---|---|\n",
+         are there too and return `hipErrorNotSupported`:\n\n| for | why | functions |\n|---|---|---|\n",
         EXPORTS.len(),
     );
-    for (reason, names) in reasons {
+    for ((what, why), names) in reasons {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        writeln!(text, "| {reason} | {} |", names.join(", ")).expect("a string takes all");
+        writeln!(text, "| {what} | {why} | {} |", names.join(", ")).expect("a string takes all");
     }
     text
 }
@@ -69,7 +70,34 @@ fn every_function_is_found_and_the_refused_ones_refuse() {
         let call: extern "C" fn(c_int) -> HipError = unsafe { std::mem::transmute(function) };
         assert_eq!(call(0), HipError::NOT_SUPPORTED, "{}", export.name);
         assert_eq!(hipGetLastError(), HipError::NOT_SUPPORTED, "{}", export.name);
+        let message = hk_sim::last_message().expect("a reason");
+        let why = export.refused.unwrap_or_default();
+        assert!(message.starts_with(export.name) && message.ends_with(why), "{message}");
     }
+}
+
+/// The text of all tests below a folder but this one.
+fn tests_below(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            tests_below(&path, text);
+        } else if path.extension().is_some_and(|is| is == "rs") && !path.ends_with("exports.rs") {
+            text.push_str(&fs::read_to_string(&path).expect("text"));
+        }
+    }
+}
+
+#[test]
+fn every_other_function_is_called_by_a_test() {
+    let mut text = String::new();
+    tests_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut text);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
+    let done = EXPORTS.iter().filter(|export| export.refused.is_none());
+    let missing: Vec<_> =
+        done.map(|export| export.name).filter(|name| !words.contains(name)).collect();
+    assert!(missing.is_empty(), "no test calls {missing:?}");
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 mod support;
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::{Mutex, Once, OnceLock};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::types::*;
@@ -20,6 +20,8 @@ const SOURCE: &str = r#"
 #define __device__ __attribute__((device))
 __device__ int bias = 100;
 __device__ int table[4];
+// As hipcc makes it of a managed variable: where its memory is.
+__device__ int* shared_word;
 
 extern "C" __global__ void saxpy(float* y, const float* x, float a, int n) {
   int i = __builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
@@ -88,6 +90,8 @@ extern "C" __global__ void lds(int* out) {
 extern "C" __global__ void poke(int* where) { *where = 1; }
 
 extern "C" __global__ void forever(volatile int* flag) { while (*flag == 0) {} }
+
+extern "C" __global__ void add_managed(int* out) { *out = ++*shared_word; }
 
 extern "C" __global__ void trap() { __builtin_trap(); }
 
@@ -359,6 +363,64 @@ fn global_variables_are_memory() {
 }
 
 #[test]
+fn modules_load_from_code_and_bundles() {
+    let bundle = bundle();
+    for (product, arch) in CHIPS {
+        use_product(product);
+        let code = image(arch).as_ptr().cast::<c_void>();
+        let bundle = bundle.as_ptr().cast::<c_void>();
+        unsafe {
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = folder.path().join("module.hsaco");
+            std::fs::write(&file, image(arch)).expect("it is written");
+            let file = CString::new(file.to_str().expect("UTF-8")).expect("no zero");
+            for module in [
+                get(|module| hipModuleLoad(module, file.as_ptr())),
+                get(|module| hipModuleLoadDataEx(module, code, 0, null_mut(), null_mut())),
+                get(|module| hipModuleLoadFatBinary(module, bundle)),
+            ] {
+                let kernels = SOURCE.matches("extern \"C\" __global__").count();
+                assert_eq!(get(|count| hipModuleGetFunctionCount(count, module)), kernels as u32);
+                let poke = kernel(module, c"poke");
+                let mut word = upload(&[0i32]);
+                ok(launch(poke, [1; 3], [1, 1, 1], 0, null_mut(), &mut [pointer_to(&mut word)]));
+                assert_eq!(download::<i32>(word, 1), [1]);
+                free(word);
+                ok(hipModuleUnload(module));
+                let gone = hipModuleGetFunctionCount(&mut 0, module);
+                assert_eq!(gone, HipError::INVALID_HANDLE);
+            }
+        }
+    }
+}
+
+#[test]
+fn launches_by_their_c_plus_plus_names() {
+    let poke = kernel(load("mi355x", Arch::Gfx950), c"poke");
+    let (stream, mut words) = (stream(), upload(&[0i32; 2]));
+    let mut second = words.wrapping_byte_add(4);
+    unsafe {
+        let (extra, start) = (null_mut(), null_mut());
+        let event = get(|event| hipEventCreate(event));
+        let mut first = [pointer_to(&mut words)];
+        let mut other = [pointer_to(&mut second)];
+        ok(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+            poke, 1, 1, 1, 1, 1, 1, 0, stream, first.as_mut_ptr(), extra, start, event, 0,
+        ));
+        ok(hipEventSynchronize(event));
+        assert_eq!(download::<i32>(words, 2), [1, 0]);
+        ok(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_(
+            poke, 1, 1, 1, 1, 1, 1, 0, stream, other.as_mut_ptr(), extra, start, event,
+        ));
+        ok(hipEventSynchronize(event));
+        assert_eq!(download::<i32>(words, 2), [1, 1]);
+        ok(hipEventDestroy(event));
+        ok(hipStreamDestroy(stream));
+    }
+    free(words);
+}
+
+#[test]
 fn impossible_launches_are_refused() {
     let module = load("mi325x", Arch::Gfx942);
     let mut out = upload(&[0u32; 4]);
@@ -557,7 +619,44 @@ fn attributes_and_occupancy_of_a_kernel() {
             let refused =
                 hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, saxpy, 0, 0);
             assert_eq!(refused, HipError::INVALID_VALUE);
+            for flags in [0, 1] {
+                let with_flags = get(|blocks| {
+                    hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                        blocks,
+                        saxpy,
+                        256,
+                        limit as usize / 2,
+                        flags,
+                    )
+                });
+                assert_eq!(with_flags, 2);
+            }
+            // What one of two workgroups may add to what it has.
+            let room = |blocks| {
+                let mut bytes = 0;
+                let error = hipOccupancyAvailableDynamicSMemPerBlock(&mut bytes, lds, blocks, 64);
+                (error, bytes as c_int)
+            };
+            assert_eq!(room(1), (HipError::SUCCESS, limit - 60_000));
+            let two = if limit / 2 >= 60_000 {
+                (HipError::SUCCESS, limit / 2 - 60_000)
+            } else {
+                (HipError::INVALID_VALUE, 0)
+            };
+            assert_eq!((room(2), room(0)), (two, (HipError::INVALID_VALUE, 0)));
+            for (config, cache, banks) in [(0, true, true), (2, true, true), (3, true, false)] {
+                let expected = [cache, banks]
+                    .map(|good| if good { HipError::SUCCESS } else { HipError::INVALID_VALUE });
+                let found =
+                    [hipFuncSetCacheConfig(lds, config), hipFuncSetSharedMemConfig(lds, config)];
+                assert_eq!(found, expected, "{config}");
+            }
+            assert_eq!(hipFuncSetCacheConfig(lds, 4), HipError::INVALID_VALUE);
             let (mut grid, mut block) = (0, 0);
+            ok(hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
+                &mut grid, &mut block, saxpy, 0, 128, 0,
+            ));
+            assert_eq!(block, 128);
             ok(hipModuleOccupancyMaxPotentialBlockSize(&mut grid, &mut block, saxpy, 0, 0));
             let device = get(|device| hipGetDevice(device));
             let units = get(|units| hipDeviceGetAttribute(units, 63, device));
@@ -688,14 +787,16 @@ fn threads_share_a_stream() {
     }
 }
 
-/// Stands for the host side of a kernel and of a variable of a program built by hipcc.
+/// Stand for the host sides of kernels and of a variable of a program built by hipcc.
 extern "C" fn globals_stub() {}
+extern "C" fn managed_stub() {
+    // Else the two may be one function.
+    std::hint::black_box(1);
+}
 static TABLE_SHADOW: [i32; 4] = [0; 4];
 
-#[test]
-fn programs_built_by_hipcc_register_and_launch() {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock();
+/// The code objects of both chips, as hipcc puts them into a program.
+fn bundle() -> Vec<u8> {
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     let entries = [
         ("host-x86_64-unknown-linux-gnu--", &[][..]),
@@ -715,26 +816,35 @@ fn programs_built_by_hipcc_register_and_launch() {
         bundle.resize(bundle.len().next_multiple_of(4096), 0);
         bundle.extend(code);
     }
-    let wrapper = FatBinaryWrapper {
-        magic: FatBinaryWrapper::MAGIC,
-        version: 1,
-        binary: bundle.as_ptr().cast(),
-        unused: null_mut(),
-    };
-    let host = globals_stub as *const c_void;
-    let shadow = (&raw const TABLE_SHADOW).cast::<c_void>();
-    let name = |text: &str| CString::new(text).expect("no zero").into_raw();
+    bundle
+}
+
+fn wrapper_of(bundle: &[u8]) -> FatBinaryWrapper {
+    let binary = bundle.as_ptr().cast();
+    FatBinaryWrapper { magic: FatBinaryWrapper::MAGIC, version: 1, binary, unused: null_mut() }
+}
+
+/// A name that a program has in its image.
+fn name(text: &str) -> *mut c_char {
+    CString::new(text).expect("no zero").into_raw()
+}
+
+/// The tests register their programs under the same host functions.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Registers a kernel under a host function.
+unsafe fn register(handle: *mut *mut c_void, host: *const c_void, kernel: &str) {
+    let none = null_mut;
+    let (by, named) = (name(kernel), name(kernel));
     unsafe {
-        let other = FatBinaryWrapper { version: 2, ..wrapper };
-        assert!(__hipRegisterFatBinary(&other).is_null());
-        let handle = __hipRegisterFatBinary(&wrapper);
-        assert!(!handle.is_null());
-        let none = null_mut;
         __hipRegisterFunction(
             handle,
             host,
-            name("globals"),
-            name("globals"),
+            by,
+            named,
             0,
             none(),
             none(),
@@ -742,6 +852,253 @@ fn programs_built_by_hipcc_register_and_launch() {
             null_mut(),
             null_mut(),
         );
+    }
+}
+
+/// A form of a launch by host function, given grid, arguments and stream, and its result if the grid is
+/// too large to run at once.
+type LaunchForm = (
+    &'static str,
+    unsafe fn(*const c_void, Dim3, &mut [*mut c_void], HipStream) -> HipError,
+    HipError,
+);
+
+#[test]
+fn programs_built_by_hipcc_launch_and_copy_in_every_form() {
+    const BLOCK: Dim3 = Dim3 { x: 64, y: 1, z: 1 };
+    const LAUNCHES: &[LaunchForm] = &[
+        (
+            "hipLaunchKernel_spt",
+            |host, grid, args, _| unsafe {
+                hipLaunchKernel_spt(host, grid, BLOCK, args.as_mut_ptr(), 0, null_mut())
+            },
+            HipError::SUCCESS,
+        ),
+        (
+            "hipExtLaunchKernel",
+            |host, grid, args, stream| unsafe {
+                let (none, args) = (null_mut(), args.as_mut_ptr());
+                hipExtLaunchKernel(host, grid, BLOCK, args, 0, stream, none, none, 0)
+            },
+            HipError::SUCCESS,
+        ),
+        (
+            "hipLaunchKernelExC",
+            |host, grid, args, stream| unsafe {
+                let mut attribute = HipLaunchAttribute { id: 2, padding: [0; 4], value: [0; 16] };
+                attribute.value[0] = 1;
+                let config = HipLaunchConfig {
+                    grid,
+                    block: BLOCK,
+                    dynamic_smem_bytes: 0,
+                    stream,
+                    attributes: &attribute,
+                    attribute_count: 1,
+                };
+                hipLaunchKernelExC(&config, host, args.as_mut_ptr())
+            },
+            HipError::COOPERATIVE_LAUNCH_TOO_LARGE,
+        ),
+        (
+            "hipLaunchCooperativeKernel",
+            |host, grid, args, stream| unsafe {
+                hipLaunchCooperativeKernel(host, grid, BLOCK, args.as_mut_ptr(), 0, stream)
+            },
+            HipError::COOPERATIVE_LAUNCH_TOO_LARGE,
+        ),
+        (
+            "hipLaunchCooperativeKernel_spt",
+            |host, grid, args, _| unsafe {
+                hipLaunchCooperativeKernel_spt(host, grid, BLOCK, args.as_mut_ptr(), 0, null_mut())
+            },
+            HipError::COOPERATIVE_LAUNCH_TOO_LARGE,
+        ),
+    ];
+    let _alone = alone();
+    let bundle = bundle();
+    let (host, managed_host) = (globals_stub as *const c_void, managed_stub as *const c_void);
+    let shadow = (&raw const TABLE_SHADOW).cast::<c_void>();
+    let one = Dim3 { x: 1, y: 1, z: 1 };
+    unsafe {
+        let handle = __hipRegisterFatBinary(&wrapper_of(&bundle));
+        register(handle, host, "globals");
+        register(handle, managed_host, "add_managed");
+        __hipRegisterVar(handle, shadow.cast_mut(), name("table"), name("table"), 0, 16, 0, 0);
+        // What these chips do not have is accepted and not there.
+        __hipRegisterTexture(handle, null_mut(), name("t"), name("t"), 0, 0, 0);
+        __hipRegisterSurface(handle, null_mut(), name("s"), name("s"), 0, 0);
+        let (mut managed, initial) = (null_mut::<c_void>(), 41i32);
+        let at = &raw const initial;
+        __hipRegisterManagedVar(handle.cast(), &mut managed, at.cast(), name("shared_word"), 4, 4);
+        assert_eq!(managed.cast::<i32>().read(), 41);
+        for (index, (product, _)) in CHIPS.into_iter().enumerate() {
+            use_product(product);
+            let stream = stream();
+            let mut out = upload(&[0i32; 64]);
+            let mut managed_args = [pointer_to(&mut out)];
+            ok(hipLaunchKernel(managed_host, one, one, managed_args.as_mut_ptr(), 0, stream));
+            ok(hipStreamSynchronize(stream));
+            // One memory for the host and both devices.
+            let count = 42 + index as i32;
+            assert_eq!(
+                (download::<i32>(out, 1), managed.cast::<i32>().read()),
+                (vec![count], count)
+            );
+
+            let function = get(|function| hipGetFuncBySymbol(function, host));
+            for text in [hipKernelNameRef(function), hipKernelNameRefByPtr(host, stream)] {
+                assert_eq!(CStr::from_ptr(text).to_str(), Ok("globals"));
+            }
+            assert!(hipKernelNameRefByPtr(shadow, stream).is_null());
+            let unknown = hipGetFuncBySymbol(&mut null_mut(), shadow);
+            assert_eq!(unknown, HipError::INVALID_DEVICE_FUNCTION);
+            // By the host function what the handle says.
+            for size in [64, 256, 1024] {
+                let by_handle = get(|blocks| {
+                    hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, size, 0)
+                });
+                for by_host in [
+                    get(|n| hipOccupancyMaxActiveBlocksPerMultiprocessor(n, host, size, 0)),
+                    get(|n| {
+                        hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(n, host, size, 0, 0)
+                    }),
+                ] {
+                    assert_eq!(by_host, by_handle, "{size}");
+                }
+            }
+            let (mut wanted, mut found) = ((0, 0), (0, 0));
+            let (grid, block) = (&mut wanted.0, &mut wanted.1);
+            ok(hipModuleOccupancyMaxPotentialBlockSize(grid, block, function, 0, 256));
+            ok(hipOccupancyMaxPotentialBlockSize(&mut found.0, &mut found.1, host, 0, 256));
+            assert_eq!((wanted, wanted.1), (found, 256));
+
+            // Variables.
+            let values = [10i32, 20, 30, 40];
+            let from = values.as_ptr().cast::<c_void>();
+            let there: *mut c_void = get(|pointer| hipGetSymbolAddress(pointer, shadow));
+            let held = || download::<i32>(there, 4);
+            let write =
+                |value: i32| ok(hipMemcpyToSymbol(shadow, [value; 4].as_ptr().cast(), 16, 0, 1));
+            write(0);
+            ok(hipMemcpyToSymbol_spt(shadow, from, 8, 4, 1));
+            assert_eq!(held(), [0, 10, 20, 0]);
+            ok(hipMemcpyToSymbolAsync(shadow, from, 4, 12, 1, stream));
+            ok(hipStreamSynchronize(stream));
+            assert_eq!(held(), [0, 10, 20, 10]);
+            ok(hipMemcpyToSymbolAsync_spt(shadow, from.byte_add(12), 4, 0, 1, null_mut()));
+            ok(hipStreamSynchronize_spt(null_mut()));
+            assert_eq!(held(), [40, 10, 20, 10]);
+            let mut word = [0i32; 4];
+            let to = word.as_mut_ptr().cast::<c_void>();
+            ok(hipMemcpyFromSymbol(to, shadow, 4, 0, 2));
+            ok(hipMemcpyFromSymbol_spt(to.byte_add(4), shadow, 4, 8, 2));
+            ok(hipMemcpyFromSymbolAsync(to.byte_add(8), shadow, 4, 4, 2, stream));
+            ok(hipStreamSynchronize(stream));
+            ok(hipMemcpyFromSymbolAsync_spt(to.byte_add(12), shadow, 4, 12, 2, null_mut()));
+            ok(hipStreamSynchronize_spt(null_mut()));
+            assert_eq!(to.cast::<[i32; 4]>().read(), [40, 20, 10, 10]);
+            let beyond = hipMemcpyFromSymbol(to, shadow, 8, 12, 2);
+            assert_eq!(beyond, HipError::INVALID_VALUE);
+            assert_eq!(hipMemcpyFromSymbol(to, from, 4, 0, 2), HipError::INVALID_SYMBOL);
+
+            symbol_nodes(shadow, &held, stream);
+
+            // Launches; the first changes the bias that is added.
+            ok(hipMemcpyToSymbol(shadow, from, 16, 0, 1));
+            ok(hipLaunchKernel(host, one, one, managed_args.as_mut_ptr(), 0, stream));
+            ok(hipStreamSynchronize(stream));
+            let expected: Vec<i32> = (0..64).map(|i| 7 + values[i % 4]).collect();
+            for (name, launch, too_large) in LAUNCHES {
+                ok(hipMemset(out, 0, 256));
+                let mut args = [pointer_to(&mut out)];
+                ok(launch(host, one, &mut args, stream));
+                ok(hipStreamSynchronize(stream));
+                ok(hipStreamSynchronize_spt(null_mut()));
+                assert_eq!(download::<i32>(out, 64), expected, "{name}");
+                // More than any device holds at once.
+                if *too_large != HipError::SUCCESS {
+                    let grid = Dim3 { x: 1 << 20, ..one };
+                    assert_eq!(launch(host, grid, &mut args, stream), *too_large, "{name}");
+                }
+            }
+            // Events frame an extended launch.
+            let [start, stop] = [(); 2].map(|()| get(|event| hipEventCreate(event)));
+            let mut args = [pointer_to(&mut out)];
+            let args = args.as_mut_ptr();
+            ok(hipExtLaunchKernel(host, one, BLOCK, args, 0, stream, start, stop, 0));
+            ok(hipEventSynchronize(stop));
+            assert!(get(|ms| hipEventElapsedTime(ms, start, stop)) >= 0.0);
+            let flags = hipExtLaunchKernel(host, one, BLOCK, args, 0, stream, start, stop, 2);
+            assert_eq!(flags, HipError::INVALID_VALUE);
+            for event in [start, stop] {
+                ok(hipEventDestroy(event));
+            }
+            ok(hipStreamDestroy(stream));
+            free(out);
+        }
+        __hipUnregisterFatBinary(handle);
+        let gone = hipGetSymbolAddress(&mut null_mut(), shadow);
+        assert_eq!(gone, HipError::INVALID_SYMBOL);
+    }
+}
+
+/// Copies to and from a variable of four words as nodes, of which `held` tells the words.
+unsafe fn symbol_nodes(shadow: *const c_void, held: &dyn Fn() -> Vec<i32>, stream: HipStream) {
+    const MEMCPY_FROM_SYMBOL: c_int = 12;
+    const MEMCPY_TO_SYMBOL: c_int = 13;
+    let words = upload(&[1i32, 2, 3, 0]);
+    let (word, taken) = (|i: usize| words.wrapping_byte_add(4 * i), words.wrapping_byte_add(12));
+    let none = std::ptr::null;
+    unsafe {
+        let run = |executable| {
+            ok(hipGraphLaunch(executable, stream));
+            ok(hipStreamSynchronize(stream));
+        };
+        ok(hipMemcpyToSymbol(shadow, [0i32; 4].as_ptr().cast(), 16, 0, 1));
+        let graph = get(|graph| hipGraphCreate(graph, 0));
+        let to = get(|node| {
+            hipGraphAddMemcpyNodeToSymbol(node, graph, none(), 0, shadow, word(0), 4, 0, 3)
+        });
+        let from = get(|node| {
+            hipGraphAddMemcpyNodeFromSymbol(node, graph, &to, 1, taken, shadow, 4, 0, 3)
+        });
+        let types = [to, from].map(|node| get(|kind| hipGraphNodeGetType(node, kind)));
+        assert_eq!(types, [MEMCPY_TO_SYMBOL, MEMCPY_FROM_SYMBOL]);
+        let first = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
+        run(first);
+        assert_eq!((held(), download::<i32>(taken, 1)), (vec![1, 0, 0, 0], vec![1]));
+        ok(hipGraphMemcpyNodeSetParamsToSymbol(to, shadow, word(1), 4, 4, 3));
+        ok(hipGraphMemcpyNodeSetParamsFromSymbol(from, taken, shadow, 4, 4, 3));
+        let second = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
+        run(second);
+        assert_eq!((held(), download::<i32>(taken, 1)), (vec![1, 2, 0, 0], vec![2]));
+        ok(hipGraphExecMemcpyNodeSetParamsToSymbol(first, to, shadow, word(2), 4, 8, 3));
+        ok(hipGraphExecMemcpyNodeSetParamsFromSymbol(first, from, taken, shadow, 4, 8, 3));
+        run(first);
+        assert_eq!((held(), download::<i32>(taken, 1)), (vec![1, 2, 3, 0], vec![3]));
+        let beyond = hipGraphMemcpyNodeSetParamsToSymbol(to, shadow, word(1), 4, 13, 3);
+        assert_eq!(beyond, HipError::INVALID_VALUE);
+        for executable in [first, second] {
+            ok(hipGraphExecDestroy(executable));
+        }
+        ok(hipGraphDestroy(graph));
+    }
+    free(words);
+}
+
+#[test]
+fn programs_built_by_hipcc_register_and_launch() {
+    let _alone = alone();
+    let bundle = bundle();
+    let wrapper = wrapper_of(&bundle);
+    let host = globals_stub as *const c_void;
+    let shadow = (&raw const TABLE_SHADOW).cast::<c_void>();
+    unsafe {
+        let other = FatBinaryWrapper { version: 2, ..wrapper };
+        assert!(__hipRegisterFatBinary(&other).is_null());
+        let handle = __hipRegisterFatBinary(&wrapper);
+        assert!(!handle.is_null());
+        register(handle, host, "globals");
         __hipRegisterVar(handle, shadow.cast_mut(), name("table"), name("table"), 0, 16, 0, 0);
         for (product, _) in CHIPS {
             use_product(product);

@@ -38,9 +38,13 @@ api! {
         Ok(())
     }
 
-    /// Primary contexts are not destroyed.
+    /// Primary contexts are not destroyed; the context below the current one is current again.
     fn hipCtxDestroy(context: HipCtx) {
-        device_of(context).map(drop)
+        if device_of(context)?.ordinal == current_ordinal() {
+            let below = STACK.with_borrow_mut(Vec::pop);
+            set_current(below.unwrap_or(current_ordinal()));
+        }
+        Ok(())
     }
 
     /// Context of the calling thread's device.

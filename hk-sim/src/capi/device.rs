@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::properties::{Properties, attribute};
 use super::types::{HipDevice, HipDevicePropR0000, HipDevicePropR0600, HipError, HipUuid};
-use super::{api, name, put, put_text};
+use super::{api, name, passed_on, put, put_text};
 use crate::runtime::{current_device, current_ordinal, memory, runtime, set_current};
 
 /// `hipLimit_t`.
@@ -23,6 +23,28 @@ pub(super) const PRIORITY_HIGH: c_int = -1;
 fn properties(ordinal: c_int) -> Result<Properties, HipError> {
     let device = runtime().device(ordinal)?;
     Ok(Properties::new(device.product, device.ordinal))
+}
+
+/// What a program asks of a device.
+struct Wanted {
+    capability: (c_int, c_int),
+    memory: usize,
+    lds: usize,
+    units: c_int,
+}
+
+/// First device with at least that; the first of all if there is none.
+fn first_with(wanted: Wanted) -> c_int {
+    let fits = |ordinal: &c_int| {
+        properties(*ordinal).is_ok_and(|properties| {
+            let prop = properties.r0600();
+            (prop.major, prop.minor) >= wanted.capability
+                && prop.total_global_mem >= wanted.memory
+                && prop.shared_mem_per_block >= wanted.lds
+                && prop.multi_processor_count >= wanted.units
+        })
+    };
+    (0..runtime().devices.len() as c_int).find(fits).unwrap_or(0)
 }
 
 api! {
@@ -117,16 +139,31 @@ api! {
             return Err(HipError::INVALID_VALUE);
         }
         let wanted = wanted.read_unaligned();
-        let fits = |ordinal: &c_int| {
-            properties(*ordinal).is_ok_and(|properties| {
-                let prop = properties.r0600();
-                (prop.major, prop.minor) >= (wanted.major, wanted.minor)
-                    && prop.total_global_mem >= wanted.total_global_mem
-                    && prop.shared_mem_per_block >= wanted.shared_mem_per_block
-                    && prop.multi_processor_count >= wanted.multi_processor_count
-            })
-        };
-        put(device, (0..runtime().devices.len() as c_int).find(fits).unwrap_or(0))
+        put(device, first_with(Wanted {
+            capability: (wanted.major, wanted.minor),
+            memory: wanted.total_global_mem,
+            lds: wanted.shared_mem_per_block,
+            units: wanted.multi_processor_count,
+        }))
+    }
+
+    /// The same in the structure before HIP 6.0.
+    fn hipChooseDeviceR0000(device: *mut c_int, wanted: *const HipDevicePropR0000) {
+        if wanted.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let wanted = wanted.read_unaligned();
+        put(device, first_with(Wanted {
+            capability: (wanted.major, wanted.minor),
+            memory: wanted.total_global_mem,
+            lds: wanted.shared_mem_per_block,
+            units: wanted.multi_processor_count,
+        }))
+    }
+
+    /// The unversioned name keeps the structure before HIP 6.0.
+    fn hipChooseDevice(device: *mut c_int, wanted: *const HipDevicePropR0000) {
+        passed_on(hipChooseDeviceR0000(device, wanted))
     }
 
     /// Waits for all work of the calling thread's device.
@@ -150,6 +187,7 @@ api! {
         device.set_pool(None);
         runtime().pools.remove_where(|pool| pool.device == ordinal);
         memory().release_device(ordinal);
+        runtime().node_memories.free_all(ordinal);
         device.flags.store(0, Ordering::Relaxed);
         Ok(())
     }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use super::types::{
     HipError, HipGraph, HipGraphExec, HipGraphInstantiateParams, HipGraphNode, HipStream,
 };
-use super::{api, check_flags, enqueue, name, put};
+use super::{api, check_flags, enqueue, name, order, put};
 use crate::runtime::{
     Capture, CaptureMode, Executable, Graph, HipResult, Job, Node, NodeRef, Piece, Stream,
-    StreamKind, UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
+    StreamKind, Turn, UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
 };
 
 /// `hipStreamCaptureStatus`.
@@ -90,10 +90,22 @@ unsafe fn instantiate(to: *mut HipGraphExec, of: HipGraph, flags: u64) -> HipRes
 
 /// Appends the work of a graph to a stream that captures nothing.
 pub(super) fn launch_graph(of: &Executable, stream: &Arc<Stream>) -> HipResult {
-    pieces(of.flatten()).into_iter().try_for_each(|piece| match piece {
+    let mut after = order(stream)?;
+    let steps = of.flatten();
+    let turn = of.turn(&steps)?;
+    if let Some(Turn { last, left }) = &turn {
+        after.extend((**last).clone());
+        stream.submit(after, Arc::new(|_| Ok(())))?;
+        let free = |memory: &Arc<_>| enqueue(stream, Work::Free(Arc::clone(memory))).map(drop);
+        left.iter().try_for_each(free)?;
+    }
+    pieces(steps).into_iter().try_for_each(|piece| match piece {
         Piece::Steps(job) => enqueue(stream, Work::Other(job)).map(drop),
         Piece::Event(work) => enqueue(stream, work).map(drop),
     })?;
+    if let Some(Turn { mut last, .. }) = turn {
+        *last = Some(stream.marker());
+    }
     let kept = of.kept();
     if !kept.is_empty() {
         // It goes when the work is done, if the graph went before.
@@ -293,7 +305,7 @@ api! {
         if copy.is_null() {
             return Err(HipError::INVALID_VALUE);
         }
-        let made = lock(&of).duplicate();
+        let made = lock(&of).duplicate()?;
         put(copy, runtime().graphs.insert(made))
     }
 

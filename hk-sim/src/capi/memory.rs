@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
+use super::graph_memory::{captured_allocation, freed};
 use super::types::{
     HipDeviceptr, HipError, HipExtent, HipMemLocation, HipMemoryType, HipPitchedPtr,
     HipPointerAttribute, HipStream,
@@ -10,7 +11,8 @@ use super::types::{
 use super::{api, check_flags, enqueue, passed_on, put};
 use crate::mem::{Allocation, MemoryError, RegionKind, Request};
 use crate::runtime::{
-    HipResult, Pool, Stream, What, Work, Worker, current_device, memory, raise, runtime, whole,
+    HipResult, NodeMemory, Pool, Stream, What, Work, Worker, current_device, free_job, memory,
+    raise, runtime, whole,
 };
 
 /// Rows of pitched memory are a multiple of this.
@@ -22,7 +24,7 @@ const REGISTER_FLAGS: c_uint = 0x8000_000f;
 /// `hipMemAttachGlobal`, `hipMemAttachHost`, `hipMemAttachSingle`.
 const ATTACH_FLAGS: c_uint = 7;
 
-fn as_pointer(address: u64) -> *mut c_void {
+pub(super) fn as_pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
@@ -78,8 +80,10 @@ pub(super) unsafe fn allocate_in_order(
     pool: &Pool,
     stream: &Arc<Stream>,
 ) -> HipResult {
-    if stream.capture().is_some() {
-        return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+    if let Some(capture) = stream.capture() {
+        let push = |work| capture.push(stream, work);
+        // SAFETY: the caller promises it.
+        return unsafe { captured_allocation(pointer, size, pool, push) };
     }
     let (kind, device) = (RegionKind::Device, pool.device);
     let request = Request { len: size as u64, kind, device, flags: 0, managed: false };
@@ -95,21 +99,39 @@ pub(super) unsafe fn allocate_in_order(
     Ok(())
 }
 
+/// The allocation at a pointer that is to be freed, of the kinds that `accepts` holds for. That of
+/// a node must have been launched, and may not be there yet.
+fn to_free(
+    pointer: *mut c_void,
+    accepts: impl Fn(&Allocation) -> bool,
+) -> HipResult<(Allocation, Option<Arc<NodeMemory>>)> {
+    let start = address(pointer);
+    let of_node = runtime().node_memories.starting_at(start);
+    let allocation = match &of_node {
+        Some(memory) => {
+            Some(memory.allocation()).filter(|_| runtime().node_memories.is_live(memory))
+        }
+        None => memory().find(start).filter(|found| found.region.base == start),
+    };
+    Ok((allocation.filter(accepts).ok_or(HipError::INVALID_VALUE)?, of_node))
+}
+
 /// Frees an allocation of the kinds that `accepts` holds for, once all work is done.
 fn free(pointer: *mut c_void, accepts: impl Fn(&Allocation) -> bool) -> HipResult {
     if pointer.is_null() {
         return Ok(());
     }
     runtime().refuse_during_capture()?;
-    let start = address(pointer);
-    let known = memory().find(start).filter(|found| found.region.base == start);
-    let allocation = known.filter(accepts).ok_or(HipError::INVALID_VALUE)?;
+    let (allocation, of_node) = to_free(pointer, accepts)?;
     // Work of other devices that uses it keeps it alive.
     if let Some(device) = runtime().devices.get(allocation.device) {
         device.wait();
     }
     let in_order = runtime().order().map(|order| order.host_frees(allocation.region));
-    memory().free(start).map_err(hip_error)?;
+    memory().free(allocation.region.base).map_err(hip_error)?;
+    if let Some(memory) = of_node {
+        runtime().node_memories.set_live(&memory, false);
+    }
     raise([in_order.and_then(Result::err)])
 }
 
@@ -124,7 +146,8 @@ fn is_host(allocation: &Allocation) -> bool {
 
 /// Allocation that contains the pointer and that programs may know of.
 fn known(pointer: *const c_void) -> HipResult<Allocation> {
-    memory().find(address(pointer)).ok_or(HipError::INVALID_VALUE)
+    let of_node = runtime().node_memories.at(address(pointer)).map(|memory| memory.allocation());
+    of_node.or_else(|| memory().find(address(pointer))).ok_or(HipError::INVALID_VALUE)
 }
 
 api! {
@@ -156,19 +179,15 @@ api! {
             return Err(HipError::INVALID_VALUE);
         }
         let stream = runtime().stream(stream)?;
-        if stream.capture().is_some() {
-            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        if let Some(capture) = stream.capture() {
+            return capture.push(&stream, freed(pointer)?);
         }
-        let start = address(pointer);
-        let known = memory().find(start).filter(|found| found.region.base == start);
-        let known = known.filter(is_device_or_managed).ok_or(HipError::INVALID_VALUE)?;
-        let free = Arc::new(move |worker: &mut Worker<'_>| {
-            let in_order = worker.touch(|| (What::Free, [whole(known.region)]));
-            // A second free of the same memory that was queued before this one finds nothing.
-            let _ = memory().free(start);
-            in_order
-        });
-        enqueue(&stream, Work::Other(free)).map(drop)
+        let (allocation, of_node) = to_free(pointer, is_device_or_managed)?;
+        enqueue(&stream, Work::Other(free_job(allocation.region)))?;
+        if let Some(memory) = of_node {
+            runtime().node_memories.set_live(&memory, false);
+        }
+        Ok(())
     }
 
     /// Allocates memory that host and devices share.
@@ -284,7 +303,7 @@ api! {
 
     /// What is known of a pointer.
     fn hipPointerGetAttributes(attributes: *mut HipPointerAttribute, pointer: *const c_void) {
-        let Some(allocation) = memory().find(address(pointer)) else {
+        let Ok(allocation) = known(pointer) else {
             put(attributes, HipPointerAttribute {
                 kind: HipMemoryType::Unregistered,
                 device: -2,

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod fatbin;
 mod graph;
+mod graph_memory;
 mod info;
 mod memory;
 mod module;
@@ -36,6 +37,7 @@ pub use error::*;
 pub use event::*;
 pub use fatbin::*;
 pub use graph::*;
+pub use graph_memory::*;
 pub use info::*;
 pub use memory::*;
 pub use module::*;
@@ -85,16 +87,16 @@ pub struct Export {
     pub name: &'static str,
     /// Its version node, such as `hip_4.2`.
     pub version: &'static str,
-    /// What it is for, if it returns `hipErrorNotSupported`.
+    /// What it is for and, behind a colon, why, if it returns `hipErrorNotSupported`.
     pub refused: Option<&'static str>,
 }
 
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 
 /// What a function does that is there only to be found.
-fn refuse(name: &str) -> HipError {
+fn refuse(name: &str, reason: &str) -> HipError {
     call(|| {
-        set_message(format!("{name} is not supported"));
+        set_message(format!("{name} is not supported; {reason}"));
         Err(HipError::NOT_SUPPORTED)
     })
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::fatbin::{function_of, variable_range};
 use super::graph::{executable, graph, graph_of, handles};
+use super::graph_memory::{add_allocation, freed};
 use super::module::argument_bytes;
 use super::transfer::{
     as_drv_parameters, as_parameters, copy_work, described_3d, described_drv_3d, described_fill,
@@ -24,7 +25,7 @@ use crate::runtime::{Graph, HipResult, HostCall, Launch, NodeType, Shape, Work, 
 /// # Safety
 ///
 /// The pointer is null or valid.
-unsafe fn read<T: Copy>(from: *const T) -> HipResult<T> {
+pub(super) unsafe fn read<T: Copy>(from: *const T) -> HipResult<T> {
     if from.is_null() {
         return Err(HipError::INVALID_VALUE);
     }
@@ -37,7 +38,7 @@ unsafe fn read<T: Copy>(from: *const T) -> HipResult<T> {
 /// # Safety
 ///
 /// `node` is null or valid for a write, `after` is null or points to `count` handles.
-unsafe fn add(
+pub(super) unsafe fn add(
     node: *mut HipGraphNode,
     to: HipGraph,
     after: *const HipGraphNode,
@@ -65,7 +66,7 @@ fn set_exec(of: HipGraphExec, node: HipGraphNode, work: &Work) -> HipResult {
 }
 
 /// What a node does.
-fn work_of(node: HipGraphNode) -> HipResult<Work> {
+pub(super) fn work_of(node: HipGraphNode) -> HipResult<Work> {
     Ok(lock(&*graph_of(node)?).node(node as usize)?.work.clone())
 }
 
@@ -157,7 +158,7 @@ unsafe fn values(parameters: *const HipBatchMemOpNodeParams) -> HipResult<Work> 
 /// A copy of a graph as the work of a node.
 fn child(of: HipGraph) -> HipResult<Work> {
     let of: Arc<Mutex<Graph>> = graph(of)?;
-    let copy = lock(&of).duplicate();
+    let copy = lock(&of).duplicate()?;
     Ok(Work::Child(copy))
 }
 
@@ -169,7 +170,7 @@ fn wait(event: HipEvent) -> HipResult<Work> {
     runtime().event(event).map(Work::WaitEvent)
 }
 
-/// The work that the parameters of any type of node describe.
+/// The work that the parameters of any type of node describe whose work can be changed.
 ///
 /// # Safety
 ///
@@ -675,7 +676,17 @@ api! {
         count: usize,
         parameters: *mut HipGraphNodeParams,
     ) {
-        add(node, to, after, count, any(parameters)?)
+        const MEM_ALLOC: c_int = NodeType::MemAlloc as c_int;
+        const MEM_FREE: c_int = NodeType::MemFree as c_int;
+        let given = read(parameters.cast_const())?;
+        match given.kind {
+            MEM_ALLOC => {
+                let inside = parameters.byte_add(std::mem::offset_of!(HipGraphNodeParams, params));
+                add_allocation(node, to, after, count, inside.cast())
+            }
+            MEM_FREE => add(node, to, after, count, freed(given.params[0] as *const c_void)?),
+            _ => add(node, to, after, count, any(parameters)?),
+        }
     }
 
     /// Changes a node of any type.

@@ -11,8 +11,8 @@ use super::{api, put};
 use crate::runtime::{HipResult, Pool, PoolValue, memory, runtime};
 
 /// `hipMemAllocationTypePinned`, `hipMemLocationTypeDevice`.
-const PINNED: c_int = 1;
-const LOCATION_DEVICE: c_int = 1;
+pub(super) const PINNED: c_int = 1;
+pub(super) const LOCATION_DEVICE: c_int = 1;
 /// `hipMemAccessFlags`.
 const NO_ACCESS: c_int = 0;
 const READ_WRITE: c_int = 3;
@@ -34,6 +34,51 @@ fn device_at(location: HipMemLocation) -> HipResult<usize> {
         return Err(HipError::INVALID_VALUE);
     }
     Ok(runtime().device(location.id)?.ordinal)
+}
+
+/// The access that a program asks for.
+///
+/// # Safety
+///
+/// `list` is null or has `count` elements.
+pub(super) unsafe fn access_list(
+    list: *const HipMemAccessDesc,
+    count: usize,
+) -> HipResult<Vec<HipMemAccessDesc>> {
+    if list.is_null() && count != 0 {
+        return Err(HipError::INVALID_VALUE);
+    }
+    // SAFETY: there are `count` of them.
+    Ok((0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect())
+}
+
+/// Lets devices access memory of the device `owner`.
+pub(super) fn set_access(owner: usize, list: &[HipMemAccessDesc]) -> HipResult {
+    for HipMemAccessDesc { location, flags } in list {
+        let device = device_at(*location)?;
+        match *flags {
+            READ_WRITE if device != owner => {
+                // It may have been granted before.
+                memory().grant(device, owner);
+            }
+            READ_WRITE => {}
+            NO_ACCESS if device != owner => {}
+            _ => return Err(HipError::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
+/// The device whose memory a pool with these properties has.
+pub(super) fn device_of(props: &HipMemPoolProps) -> HipResult<usize> {
+    if props.alloc_type != PINNED {
+        return Err(HipError::INVALID_VALUE);
+    }
+    if props.handle_types != 0 {
+        // Memory is not shared between processes.
+        return Err(HipError::NOT_SUPPORTED);
+    }
+    device_at(props.location)
 }
 
 api! {
@@ -62,15 +107,7 @@ api! {
         if to.is_null() || props.is_null() {
             return Err(HipError::INVALID_VALUE);
         }
-        let props = props.read_unaligned();
-        if props.alloc_type != PINNED {
-            return Err(HipError::INVALID_VALUE);
-        }
-        if props.handle_types != 0 {
-            // Memory is not shared between processes.
-            return Err(HipError::NOT_SUPPORTED);
-        }
-        put(to, handle(&Arc::new(Pool::new(device_at(props.location)?))))
+        put(to, handle(&Arc::new(Pool::new(device_of(&props.read_unaligned())?))))
     }
 
     /// Destroys a created pool; what was allocated from it lives on. The device goes back to its
@@ -114,24 +151,7 @@ api! {
     /// Lets devices access a pool. As peer access goes by device here, it is granted for all memory
     /// of the pool's device, and taking it away has no effect.
     fn hipMemPoolSetAccess(of: HipMemPool, list: *const HipMemAccessDesc, count: usize) {
-        let owner = pool(of)?.device;
-        if list.is_null() && count != 0 {
-            return Err(HipError::INVALID_VALUE);
-        }
-        for index in 0..count {
-            let HipMemAccessDesc { location, flags } = list.add(index).read_unaligned();
-            let device = device_at(location)?;
-            match flags {
-                READ_WRITE if device != owner => {
-                    // It may have been granted before.
-                    memory().grant(device, owner);
-                }
-                READ_WRITE => {}
-                NO_ACCESS if device != owner => {}
-                _ => return Err(HipError::INVALID_VALUE),
-            }
-        }
-        Ok(())
+        set_access(pool(of)?.device, &access_list(list, count)?)
     }
 
     /// Access of a device to a pool.

@@ -321,6 +321,18 @@ pub struct HipHostNodeParams {
     pub user_data: *mut c_void,
 }
 
+/// `hipMemAllocNodeParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of the header")]
+pub struct HipMemAllocNodeParams {
+    pub pool_props: HipMemPoolProps,
+    pub access_descs: *const HipMemAccessDesc,
+    pub access_desc_count: usize,
+    pub bytesize: usize,
+    pub dptr: *mut c_void,
+}
+
 /// `hipGraphNodeParams`.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -662,6 +674,9 @@ const _: () = {
     assert!(size_of::<HipMemsetParams>() == 48);
     assert!(offset_of!(HipMemsetParams, width) == 40);
     assert!(size_of::<HipHostNodeParams>() == 16);
+    assert!(size_of::<HipMemAllocNodeParams>() == 120);
+    assert!(offset_of!(HipMemAllocNodeParams, dptr) == 112);
+    assert!(size_of::<HipMemAccessDesc>() == size_of::<[c_int; 3]>());
     assert!(size_of::<HipGraphNodeParams>() == 256);
     assert!(offset_of!(HipGraphNodeParams, params) == 16);
     assert!(size_of::<HipGraphInstantiateParams>() == 32);

@@ -142,7 +142,7 @@ impl Capture {
         }
         let mut frontiers = self.frontiers();
         let frontier = &mut frontiers.entry(key(stream)).or_default().nodes;
-        *frontier = vec![Graph::add(&self.graph, work, std::mem::take(frontier))?];
+        *frontier = vec![Graph::add(&self.graph, work, frontier.clone())?];
         Ok(())
     }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::error::{HipError, HipResult};
-use super::memory;
+use super::node_memory::NodeMemory;
 use super::order::What;
-use super::stream::Job;
+use super::stream::{Failure, Job};
+use super::{memory, runtime};
 use crate::mem::{Pin, Region};
 use crate::sanitize::{Footprint, Span, Touch};
 
@@ -41,6 +42,8 @@ pub(crate) struct Side {
     pub(crate) address: u64,
     /// The allocation, kept until the copy is done; `None` for pageable host memory.
     allocation: Option<(Region, Pin)>,
+    /// The allocation node that it is of, if it is of one.
+    of_node: Option<Arc<NodeMemory>>,
 }
 
 impl Side {
@@ -49,17 +52,24 @@ impl Side {
         if address == 0 || address.checked_add(len).is_none() {
             return Err(HipError::INVALID_VALUE);
         }
-        match memory().pin(address) {
-            Some((allocation, pin)) => {
-                let region = allocation.region;
-                if len > region.len - (address - region.base) {
-                    return Err(HipError::INVALID_VALUE);
-                }
-                Ok(Self { address, allocation: Some((region, pin)) })
+        // That may come into being by the time of the work.
+        let of_node = runtime().node_memories.at(address);
+        let allocation = match &of_node {
+            Some(memory) => Some((memory.region(), memory.pin())),
+            None => memory().pin(address).map(|(allocation, pin)| (allocation.region, pin)),
+        };
+        match &allocation {
+            Some((region, _)) if len > region.len - (address - region.base) => {
+                Err(HipError::INVALID_VALUE)
             }
             None if must_be_known => Err(HipError::INVALID_VALUE),
-            None => Ok(Self { address, allocation: None }),
+            _ => Ok(Self { address, allocation, of_node }),
         }
+    }
+
+    /// Fails where the memory is that of an allocation node and not there.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.of_node.as_ref().map_or(Ok(()), |memory| memory.check())
     }
 
     /// The allocation, if there is one, with the bytes of rows in it.
@@ -184,6 +194,8 @@ impl Transfer {
         let job: Job = Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
             let (to_side, from_side) = &sides;
+            to_side.check()?;
+            from_side.check()?;
             extent.for_each_row(|z, y| {
                 let (from, to) = (src.row(z, y), dst.row(z, y));
                 // SAFETY: `Side::new` checked both spans against their allocations, which the
@@ -236,6 +248,7 @@ impl Fill {
         Ok(Some(Arc::new(move |worker| {
             // Whole, so that the closure owns what keeps the memory alive.
             let side = &side;
+            side.check()?;
             let bytes = value.to_le_bytes();
             extent.for_each_row(|z, y| {
                 let start = dst.row(z, y);

@@ -20,6 +20,8 @@ pub(crate) struct Device {
     /// Ends of destroyed streams that may still have work.
     retired: Mutex<Vec<(StreamKind, Marker)>>,
     default_pool: OnceLock<Arc<Pool>>,
+    /// Accounts of the memory of graphs.
+    graph_pool: OnceLock<Arc<Pool>>,
     /// Pool that took the place of the default one.
     chosen_pool: Mutex<Option<Arc<Pool>>>,
     /// `hipSetDeviceFlags`.
@@ -40,6 +42,7 @@ impl Device {
             created: AtomicU32::new(0),
             retired: Mutex::default(),
             default_pool: OnceLock::new(),
+            graph_pool: OnceLock::new(),
             chosen_pool: Mutex::default(),
             flags: AtomicU32::new(0),
             primary_context: AtomicI32::new(0),
@@ -57,6 +60,11 @@ impl Device {
     /// The pool that the device starts with.
     pub(crate) fn default_pool(&self) -> &Arc<Pool> {
         self.default_pool.get_or_init(|| Arc::new(Pool::new(self.ordinal)))
+    }
+
+    /// The pool that the memory of graphs comes from.
+    pub(crate) fn graph_pool(&self) -> &Arc<Pool> {
+        self.graph_pool.get_or_init(|| Arc::new(Pool::new(self.ordinal)))
     }
 
     /// The pool that stream-ordered allocations come from.

@@ -8,8 +8,9 @@ use super::copy::{Fill, Transfer};
 use super::error::{HipError, HipResult};
 use super::event::{Event, EventState};
 use super::launch::Launch;
+use super::node_memory::{NodeMemory, free_job};
 use super::runtime;
-use super::stream::{Job, Worker};
+use super::stream::{Job, Marker, Worker};
 use super::user_object::End;
 use super::value::ValueOp;
 
@@ -24,6 +25,9 @@ pub(crate) struct HostCall {
 unsafe impl Send for HostCall {}
 // SAFETY: as above; the pointer itself is only read.
 unsafe impl Sync for HostCall {}
+
+/// `hipGraphInstantiateFlagAutoFreeOnLaunch`.
+const AUTO_FREE: u64 = 1;
 
 /// What can be appended to a stream, or be a node of a graph.
 #[derive(Clone)]
@@ -40,6 +44,8 @@ pub(crate) enum Work {
     WaitEvent(Arc<Event>),
     RecordEvent(Arc<Event>),
     Values(Arc<[ValueOp]>),
+    Allocate(Arc<NodeMemory>),
+    Free(Arc<NodeMemory>),
 }
 
 /// `hipGraphNodeType`.
@@ -54,6 +60,8 @@ pub(crate) enum NodeType {
     Empty = 5,
     WaitEvent = 6,
     EventRecord = 7,
+    MemAlloc = 10,
+    MemFree = 11,
     MemcpyFromSymbol = 12,
     MemcpyToSymbol = 13,
     BatchMemOp = 14,
@@ -71,6 +79,8 @@ impl Work {
             Self::WaitEvent(_) => NodeType::WaitEvent,
             Self::RecordEvent(_) => NodeType::EventRecord,
             Self::Values(_) => NodeType::BatchMemOp,
+            Self::Allocate(_) => NodeType::MemAlloc,
+            Self::Free(_) => NodeType::MemFree,
         }
     }
 
@@ -94,8 +104,14 @@ impl Work {
             }
             Self::Empty => Some(Arc::new(|_| Ok(()))),
             Self::Values(ops) => Some(ValueOp::job(Arc::clone(ops))),
+            Self::Allocate(memory) => Some(Arc::clone(memory).allocate()),
+            Self::Free(memory) => Some(free_job(memory.region())),
             Self::Child(_) | Self::WaitEvent(_) | Self::RecordEvent(_) => None,
         }
+    }
+
+    fn is_of_memory(&self) -> bool {
+        matches!(self, Self::Allocate(_) | Self::Free(_))
     }
 }
 
@@ -121,6 +137,8 @@ pub(crate) struct Graph {
     nodes: Vec<Node>,
     /// User objects, once for each reference.
     kept: Vec<Arc<End>>,
+    /// What was instantiated from it last, as long as that is there.
+    instance: Weak<()>,
 }
 
 /// The graph, for a look or a change.
@@ -136,9 +154,13 @@ impl Graph {
 
     /// A graph of what an executable one does.
     pub(crate) fn of(executable: &Executable) -> HipResult<Arc<Mutex<Self>>> {
+        let steps = executable.flatten();
+        if steps.iter().any(|step| step.work.is_of_memory()) {
+            return Err(HipError::NOT_SUPPORTED);
+        }
         let graph = Self::new();
         let mut handles = Vec::new();
-        for FlatStep { work, after } in executable.flatten() {
+        for FlatStep { work, after } in steps {
             let after = after.iter().map(|index| handles[*index]).collect();
             handles.push(Self::add(&graph, work, after)?);
         }
@@ -180,6 +202,11 @@ impl Graph {
                 return Err(HipError::INVALID_VALUE);
             }
         }
+        if matches!(work, Work::Free(_))
+            && graph.nodes.iter().any(|node| is_like(&node.work, &work))
+        {
+            return Err(HipError::INVALID_VALUE);
+        }
         let handle = Self::new_handle(this);
         graph.nodes.push(Node { handle, work, after, origin: None });
         Ok(handle)
@@ -217,8 +244,17 @@ impl Graph {
         Ok(())
     }
 
+    /// Whether the graph allocates or frees memory. The addresses and the order that such a graph
+    /// was given are not for others, and stay.
+    fn has_memory(&self) -> bool {
+        self.nodes.iter().any(|node| node.work.is_of_memory())
+    }
+
     /// Removes an edge.
     pub(crate) fn disconnect(&mut self, from: usize, to: usize) -> HipResult {
+        if self.has_memory() {
+            return Err(HipError::NOT_SUPPORTED);
+        }
         let index = self.index(to)?;
         let after = &mut self.nodes[index].after;
         let edge = after.iter().position(|handle| *handle == from);
@@ -228,6 +264,9 @@ impl Graph {
 
     /// Removes a node and its edges.
     pub(crate) fn remove(&mut self, handle: usize) -> HipResult {
+        if self.has_memory() {
+            return Err(HipError::NOT_SUPPORTED);
+        }
         let index = self.index(handle)?;
         self.nodes.remove(index);
         for node in &mut self.nodes {
@@ -238,21 +277,29 @@ impl Graph {
     }
 
     /// A copy with nodes and embedded graphs of its own.
-    pub(crate) fn duplicate(&self) -> Arc<Mutex<Self>> {
+    pub(crate) fn duplicate(&self) -> HipResult<Arc<Mutex<Self>>> {
+        if self.has_memory() {
+            return Err(HipError::NOT_SUPPORTED);
+        }
         let copy = Self::new();
         let handles: HashMap<usize, usize> =
             self.nodes.iter().map(|node| (node.handle, Self::new_handle(&copy))).collect();
-        let nodes = self.nodes.iter().map(|node| Node {
-            handle: handles[&node.handle],
-            work: match &node.work {
-                Work::Child(graph) => Work::Child(lock(graph).duplicate()),
-                other => other.clone(),
-            },
-            after: node.after.iter().map(|before| handles[before]).collect(),
-            origin: Some(node.handle),
-        });
-        *lock(&copy) = Self { nodes: nodes.collect(), kept: self.kept.clone() };
-        copy
+        let nodes: HipResult<Vec<Node>> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let work = match &node.work {
+                    Work::Child(graph) => Work::Child(lock(graph).duplicate()?),
+                    other => other.clone(),
+                };
+                let after = node.after.iter().map(|before| handles[before]).collect();
+                let handle = handles[&node.handle];
+                Ok(Node { handle, work, after, origin: Some(node.handle) })
+            })
+            .collect();
+        let kept = self.kept.clone();
+        *lock(&copy) = Self { nodes: nodes?, kept, instance: Weak::new() };
+        Ok(copy)
     }
 
     /// The node of this clone that was made of a node of the original.
@@ -284,8 +331,11 @@ impl Graph {
         Some(order)
     }
 
-    /// The graph, ready to be launched; a cycle is an error.
-    pub(crate) fn instantiate(&self, flags: u64) -> HipResult<Executable> {
+    /// The graph, ready to be launched; a cycle is an error. One of memory can be so once at a time.
+    pub(crate) fn instantiate(&mut self, flags: u64) -> HipResult<Executable> {
+        if self.has_memory() && self.instance.strong_count() > 0 {
+            return Err(HipError::NOT_SUPPORTED);
+        }
         let order = self.order().ok_or(HipError::INVALID_VALUE)?;
         let steps: HipResult<Vec<Step>> = self
             .nodes
@@ -300,7 +350,10 @@ impl Graph {
             })
             .collect();
         let kept = Mutex::new(self.kept.clone());
-        Ok(Executable { flags, order, steps: Mutex::new(steps?), kept })
+        let steps = Mutex::new(steps?);
+        let instance = Arc::new(());
+        self.instance = Arc::downgrade(&instance);
+        Ok(Executable { flags, order, steps, kept, last: Mutex::default(), _instance: instance })
     }
 
     fn indices(&self, handles: &[usize]) -> Vec<usize> {
@@ -324,8 +377,14 @@ impl Drop for Graph {
 
 /// Whether a node may change from the one to the other.
 fn is_like(one: &Work, other: &Work) -> bool {
-    // Copies from and to symbols are copies.
-    matches!((one, other), (Work::Copy(..), Work::Copy(..))) || one.node_type() == other.node_type()
+    match (one, other) {
+        // Copies from and to symbols are copies.
+        (Work::Copy(..), Work::Copy(..)) => true,
+        (Work::Allocate(one), Work::Allocate(other)) | (Work::Free(one), Work::Free(other)) => {
+            Arc::ptr_eq(one, other)
+        }
+        _ => one.node_type() == other.node_type(),
+    }
 }
 
 /// A node of an executable graph.
@@ -413,6 +472,7 @@ pub(crate) enum UpdateError {
     Error = 1,
     TopologyChanged = 2,
     NodeTypeChanged = 3,
+    NotSupported = 6,
 }
 
 /// A graph that can be launched any number of times.
@@ -424,9 +484,58 @@ pub(crate) struct Executable {
     steps: Mutex<Vec<Step>>,
     /// User objects of the graph that it was made of.
     kept: Mutex<Vec<Arc<End>>>,
+    /// The end of the last launch, where launches have to take turns.
+    last: Mutex<Option<Marker>>,
+    /// Tells the graph that this is there.
+    _instance: Arc<()>,
+}
+
+fn is_among(memory: &Arc<NodeMemory>, list: &[Arc<NodeMemory>]) -> bool {
+    list.iter().any(|other| Arc::ptr_eq(other, memory))
+}
+
+/// What has to be done before a launch of a graph that allocates or frees memory.
+pub(crate) struct Turn<'a> {
+    /// The end of the launch before it; the end of this one is to be put there.
+    pub(crate) last: MutexGuard<'a, Option<Marker>>,
+    /// What the launch before it left, and this one allocates anew.
+    pub(crate) left: Vec<Arc<NodeMemory>>,
 }
 
 impl Executable {
+    /// Prepares a launch of the steps; `None` if they neither allocate nor free memory.
+    ///
+    /// # Errors
+    /// A launch allocates what is not freed yet, unless the program asked for it to be freed then,
+    /// or frees what is not allocated.
+    pub(crate) fn turn(&self, steps: &[FlatStep]) -> HipResult<Option<Turn<'_>>> {
+        let (mut allocated, mut freed) = (Vec::new(), Vec::new());
+        for step in steps {
+            match &step.work {
+                Work::Allocate(memory) => allocated.push(Arc::clone(memory)),
+                Work::Free(memory) => freed.push(Arc::clone(memory)),
+                _ => {}
+            }
+        }
+        if allocated.is_empty() && freed.is_empty() {
+            return Ok(None);
+        }
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let memories = &runtime().node_memories;
+        let left: Vec<_> =
+            allocated.iter().filter(|memory| memories.is_live(memory)).cloned().collect();
+        let foreign = || freed.iter().filter(|memory| !is_among(memory, &allocated));
+        let is_absent = foreign().any(|memory| !memories.is_live(memory));
+        if (!left.is_empty() && self.flags & AUTO_FREE == 0) || is_absent {
+            return Err(HipError::INVALID_VALUE);
+        }
+        foreign().for_each(|memory| memories.set_live(memory, false));
+        for memory in &allocated {
+            memories.set_live(memory, !is_among(memory, &freed));
+        }
+        Ok(Some(Turn { last, left }))
+    }
+
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -492,7 +601,7 @@ impl Executable {
                 Ok(())
             }
             (StepWork::Child(old), Work::Child(graph)) => {
-                let graph = lock(graph);
+                let mut graph = lock(graph);
                 old.check(&graph).map_err(|_| HipError::INVALID_VALUE)?;
                 step.work = StepWork::Child(Arc::new(graph.instantiate(0)?));
                 Ok(())
@@ -525,6 +634,9 @@ impl Executable {
                 (StepWork::Plain(old), new) if is_like(old, new) => {}
                 (StepWork::Child(old), Work::Child(new)) => {
                     old.check(&lock(new)).map_err(|(_, error)| at(error))?;
+                }
+                (StepWork::Plain(old), new) if old.node_type() == new.node_type() => {
+                    return Err(at(UpdateError::NotSupported));
                 }
                 _ => return Err(at(UpdateError::NodeTypeChanged)),
             }
@@ -560,7 +672,7 @@ impl Executable {
 }
 
 /// What the state of an event means for work that waits for it.
-pub(crate) fn marker_of(event: &Event) -> HipResult<Option<super::Marker>> {
+pub(crate) fn marker_of(event: &Event) -> HipResult<Option<Marker>> {
     match event.state() {
         EventState::Unrecorded => Ok(None),
         EventState::Recorded(record) => Ok(Some(record.marker)),

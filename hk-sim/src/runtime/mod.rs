@@ -8,6 +8,7 @@ mod event;
 mod graph;
 mod launch;
 mod module;
+mod node_memory;
 pub mod occupancy;
 mod order;
 mod pool;
@@ -26,11 +27,12 @@ pub(crate) use copy::{Extent, Fill, Host, Rows, Sides, Transfer};
 pub(crate) use device::Device;
 pub(crate) use event::{Event, EventState};
 pub(crate) use graph::{
-    Executable, Graph, HostCall, Node, NodeRef, NodeType, Piece, UpdateError, Work, lock,
+    Executable, Graph, HostCall, Node, NodeRef, NodeType, Piece, Turn, UpdateError, Work, lock,
     marker_of, pieces,
 };
 pub(crate) use launch::{Launch, Shape};
 pub(crate) use module::{Function, Module};
+pub(crate) use node_memory::{NodeMemory, free_job};
 pub(crate) use order::{What, whole};
 pub(crate) use pool::{Pool, PoolValue};
 pub(crate) use state::{

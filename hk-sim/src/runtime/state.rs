@@ -16,6 +16,7 @@ use super::event::Event;
 use super::graph::{Executable, Graph, NodeRef};
 use super::launch::Shape;
 use super::module::{Function, Module};
+use super::node_memory::NodeMemories;
 use super::order::Order;
 use super::pool::Pool;
 use super::stream::{Failure, Marker, Stream, StreamKind};
@@ -79,6 +80,7 @@ pub(crate) struct Runtime {
     pub(crate) executables: HandleTable<Executable>,
     pub(crate) pools: HandleTable<Pool>,
     pub(crate) user_objects: HandleTable<UserObject>,
+    pub(crate) node_memories: NodeMemories,
     /// Captures that are going on.
     captures: Mutex<Vec<Arc<Capture>>>,
     /// The order of operations, where races are looked for.
@@ -107,6 +109,7 @@ pub(crate) fn runtime() -> &'static Runtime {
             executables: HandleTable::new(),
             pools: HandleTable::new(),
             user_objects: HandleTable::new(),
+            node_memories: NodeMemories::default(),
             captures: Mutex::default(),
             order: Mutex::new(options.sanitize.has(Kind::Race).then(Arc::default)),
             options: Mutex::new(options),

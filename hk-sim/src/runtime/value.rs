@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::copy::Side;
 use super::error::{HipError, HipResult};
 use super::memory;
-use super::stream::{Job, Worker};
+use super::stream::{Failure, Job, Worker};
 
 /// How a stream compares a word with the value that it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,11 @@ impl ValueOp {
 
     /// The operations one after the other, as work for a stream.
     pub(crate) fn job(ops: Arc<[Self]>) -> Job {
-        Arc::new(move |worker| {
-            ops.iter().for_each(|op| op.execute(worker));
-            Ok(())
-        })
+        Arc::new(move |worker| ops.iter().try_for_each(|op| op.execute(worker)))
     }
 
-    fn execute(&self, worker: &mut Worker<'_>) {
+    fn execute(&self, worker: &mut Worker<'_>) -> Result<(), Failure> {
+        self.side.check()?;
         match self.action {
             Action::Write => {
                 worker.release(self.side.address);
@@ -86,6 +84,7 @@ impl ValueOp {
                 worker.acquire(self.side.address);
             }
         }
+        Ok(())
     }
 
     fn is_reached(&self, compare: Compare, mask: u64) -> bool {

@@ -487,4 +487,43 @@ pub(crate) const CASES: &[Case] = &[
         },
         ["fill of 256 bytes", "fill of 256 bytes"],
     ),
+    (
+        "memory that a graph frees",
+        |w, wrong| unsafe {
+            let mut graph = null_mut();
+            ok(hipStreamBeginCapture(w.s[0], 2));
+            let a = get(|pointer| hipMallocAsync(pointer, BYTES, w.s[0]));
+            w.fill(a, w.s[0]);
+            connect(w.s[0], w.s[1]);
+            w.fill(a, w.s[1]);
+            if !wrong {
+                connect(w.s[1], w.s[0]);
+            }
+            ok(hipFreeAsync(a, w.s[0]));
+            connect(w.s[1], w.s[0]);
+            ok(hipStreamEndCapture(w.s[0], &mut graph));
+            let executable = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
+            ok(hipGraphLaunch(executable, w.s[0]));
+            ok(hipGraphLaunch(executable, w.s[0]));
+        },
+        ["kernel fill", "free"],
+    ),
+    (
+        "memory that a graph leaves",
+        |w, wrong| unsafe {
+            let mut graph = null_mut();
+            ok(hipStreamBeginCapture(w.s[0], 2));
+            let a = get(|pointer| hipMallocAsync(pointer, BYTES, w.s[0]));
+            ok(hipStreamEndCapture(w.s[0], &mut graph));
+            let executable = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
+            ok(hipGraphLaunch(executable, w.s[0]));
+            connect(w.s[0], w.s[1]);
+            w.fill(a, w.s[1]);
+            if !wrong {
+                connect(w.s[1], w.s[0]);
+            }
+            ok(hipFreeAsync(a, w.s[0]));
+        },
+        ["kernel fill", "free"],
+    ),
 ];
