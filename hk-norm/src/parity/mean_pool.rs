@@ -77,10 +77,10 @@ pub(crate) fn cases() -> Vec<Case> {
         .into_iter()
         .flat_map(|spec| REALS.into_iter().map(move |dtype| spec.case(dtype, dtype)))
         .collect();
-    let mixed = Spec::new(&[0, 6, 7, 30], 200, "mixed");
+    // Every pair of types, of whole chunks or not.
     for (x, y) in REALS.into_iter().flat_map(|x| REALS.map(|y| (x, y))) {
-        if x != y {
-            cases.push(mixed.case(x, y));
+        for (width, bits) in [(200, 32), (203, 32), (96, 64), (97, 64)] {
+            cases.push(Spec { bits, ..Spec::new(&[0, 6, 7, 30], width, "types") }.case(x, y));
         }
     }
     // Rows beyond 2^32 bytes.
