@@ -44,11 +44,13 @@ struct embedding_rows : no_reduction {
     for (int t = 0; t < most_tables; ++t) {
       const EmbeddingTable& table = args.tables[t];
       const bool is_asked = table.base != nullptr && at.count != 0;
-      // A wave has one row, which the compiler does not see behind a vector load.
-      const i64 id = uniform(is_asked ? index_at(table.ids, at.first) : -1);
+      const i64 id = is_asked ? index_at(table.ids, at.first) : -1;
       const bool is_there = id >= 0 && id < table.rows;
       const T* row = static_cast<const T*>(table.base) + (is_there ? id * table.stride : 0);
-      to.of[t].start({row, 0}, at.only_if(is_there));
+      // The compiler would compare in vectors, and sizes in vector registers make loads loops.
+      auto there = at;
+      there.count = uniform(is_there ? at.count : 0);
+      to.of[t].start({row, 0}, there);
     }
   }
 

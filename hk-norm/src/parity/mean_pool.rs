@@ -80,7 +80,7 @@ pub(crate) fn cases() -> Vec<Case> {
     // Every pair of types, of whole chunks or not.
     for (x, y) in REALS.into_iter().flat_map(|x| REALS.map(|y| (x, y))) {
         for (width, bits) in [(200, 32), (203, 32), (96, 64), (97, 64)] {
-            cases.push(Spec { bits, ..Spec::new(&[0, 6, 7, 30], width, "types") }.case(x, y));
+            cases.push(Spec { bits, ..Spec::new(&[0, 6, 6, 7, 30], width, "types") }.case(x, y));
         }
     }
     // Rows beyond 2^32 bytes.
