@@ -17,7 +17,7 @@ use support::*;
 
 const SOURCE: &str = r#"
 #define __global__ __attribute__((global))
-static __attribute__((shared)) int values[128];
+static __attribute__((shared, aligned(8))) int values[128];
 
 extern "C" __global__ void ordered(int* out) {
   int i = __builtin_amdgcn_workitem_id_x();
@@ -36,6 +36,17 @@ extern "C" __global__ void unordered(int* out) {
 
 extern "C" __global__ void same(int* out) {
   out[0] = 5; // by both waves
+}
+
+extern "C" __global__ void both(int* out) {
+  volatile int* one_by_one = values;
+  if (__builtin_amdgcn_workitem_id_x() < 64) {
+    one_by_one[0] = 1;
+    one_by_one[1] = 2;
+  } else {
+    for (int i = 0; i < 100; i++) asm volatile("s_nop 0");
+    *(volatile long*)out = *(volatile long*)values; // races with two stores
+  }
 }
 
 extern "C" __global__ void beyond(int* out) {
@@ -101,6 +112,7 @@ fn findings_fail_the_next_synchronising_call_and_go_to_the_report() {
         // Of several findings the first is the fault: here LDS that nobody wrote yet.
         for (name, kind, place) in [
             (c"unordered", Kind::Lds, line_of("the race")),
+            (c"both", Kind::Race, line_of("races with two stores")),
             (c"beyond", Kind::Memory, line_of("past the end")),
         ] {
             ok(launch(kernel(name), stream, out));
@@ -131,6 +143,9 @@ fn findings_fail_the_next_synchronising_call_and_go_to_the_report() {
     let errors = lines.iter().filter(|line| line["severity"] == "error");
     assert_eq!(errors.count(), lines.len() - 2);
     let is_race = |line: &&Value| line["kind"] == "race" && line["kernel"] == "unordered";
+    // One instruction, whatever it races with, is one finding for each chip.
+    let both = lines.iter().filter(|line| line["kernel"] == "both" && line["kind"] == "race");
+    assert_eq!(both.count(), 2, "{lines:?}");
     let race = lines.iter().find(is_race).expect("a race");
     assert!(race["other"]["pc"].is_u64() && race["address"].is_u64(), "{race}");
     assert!(race["detail"].as_str().is_some_and(|detail| detail.contains("LDS")), "{race}");

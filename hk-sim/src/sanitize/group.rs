@@ -310,8 +310,7 @@ impl<'a> GroupChecker<'a> {
 
     #[cold]
     fn report_too_near(&self, at: usize, index: usize, found: &TooNear) {
-        let (severity, kind, other) = (Severity::Error, Kind::Hazard, Some(found.first));
-        if self.launch.repeats(Key { severity, kind, index, other }) {
+        if self.launch.repeats(Key { severity: Severity::Error, kind: Kind::Hazard, index }) {
             return;
         }
         let who = self.who(at);

@@ -186,8 +186,7 @@ impl Draft {
     }
 
     fn key(&self) -> Key {
-        let other = self.other.map(|(_, index, _)| index);
-        Key { severity: self.severity, kind: self.kind, index: self.index, other }
+        Key { severity: self.severity, kind: self.kind, index: self.index }
     }
 }
 
@@ -198,8 +197,6 @@ pub(super) struct Key {
     pub(super) kind: Kind,
     /// Index of the instruction.
     pub(super) index: usize,
-    /// Index of the other one.
-    pub(super) other: Option<usize>,
 }
 
 #[derive(Default)]

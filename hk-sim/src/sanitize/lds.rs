@@ -229,7 +229,7 @@ impl GroupChecker<'_> {
                 false => Kind::Race,
             };
             let severity = if found.same { Severity::Note } else { Severity::Error };
-            let key = Key { severity, kind, index, other: Some(found.index as usize) };
+            let key = Key { severity, kind, index };
             if !checks.has(kind) || last.replace(key) == Some(key) || launch.repeats(key) {
                 return;
             }

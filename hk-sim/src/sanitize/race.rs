@@ -407,7 +407,7 @@ impl<'a> GroupChecker<'a> {
         let mut report = |found: Conflict| {
             let other = found.index as usize;
             let severity = if found.same { Severity::Note } else { Severity::Error };
-            let key = Key { severity, kind: Kind::Race, index, other: Some(other) };
+            let key = Key { severity, kind: Kind::Race, index };
             if last.replace(key) == Some(key) || launch.repeats(key) {
                 return;
             }

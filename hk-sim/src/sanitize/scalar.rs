@@ -182,8 +182,7 @@ impl GroupChecker<'_> {
 
     #[cold]
     fn report_stale_scalar(&self, at: usize, index: usize, old: &Old) {
-        let (severity, kind, other) = (Severity::Error, Kind::Race, Some(old.writer));
-        if self.launch.repeats(Key { severity, kind, index, other }) {
+        if self.launch.repeats(Key { severity: Severity::Error, kind: Kind::Race, index }) {
             return;
         }
         let who = self.who(at);
