@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::properties::{Properties, attribute};
 use super::types::{HipDevice, HipDevicePropR0000, HipDevicePropR0600, HipError, HipUuid};
-use super::{api, name, passed_on, put, put_text};
+use super::{api, name, passed_on, put, put_text, read};
 use crate::runtime::{current_device, current_ordinal, memory, runtime, set_current};
 
 /// `hipLimit_t`.
@@ -45,6 +45,19 @@ fn first_with(wanted: Wanted) -> c_int {
         })
     };
     (0..runtime().devices.len() as c_int).find(fits).unwrap_or(0)
+}
+
+/// What a structure of properties asks for, of either layout.
+macro_rules! wanted {
+    ($properties:expr) => {{
+        let properties = $properties;
+        Wanted {
+            capability: (properties.major, properties.minor),
+            memory: properties.total_global_mem,
+            lds: properties.shared_mem_per_block,
+            units: properties.multi_processor_count,
+        }
+    }};
 }
 
 api! {
@@ -135,30 +148,12 @@ api! {
 
     /// First device with at least the memory, LDS and units that are asked for.
     fn hipChooseDeviceR0600(device: *mut c_int, wanted: *const HipDevicePropR0600) {
-        if wanted.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let wanted = wanted.read_unaligned();
-        put(device, first_with(Wanted {
-            capability: (wanted.major, wanted.minor),
-            memory: wanted.total_global_mem,
-            lds: wanted.shared_mem_per_block,
-            units: wanted.multi_processor_count,
-        }))
+        put(device, first_with(wanted!(read(wanted)?)))
     }
 
     /// The same in the structure before HIP 6.0.
     fn hipChooseDeviceR0000(device: *mut c_int, wanted: *const HipDevicePropR0000) {
-        if wanted.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let wanted = wanted.read_unaligned();
-        put(device, first_with(Wanted {
-            capability: (wanted.major, wanted.minor),
-            memory: wanted.total_global_mem,
-            lds: wanted.shared_mem_per_block,
-            units: wanted.multi_processor_count,
-        }))
+        put(device, first_with(wanted!(read(wanted)?)))
     }
 
     /// The unversioned name keeps the structure before HIP 6.0.

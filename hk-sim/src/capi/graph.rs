@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::types::{
     HipError, HipGraph, HipGraphExec, HipGraphInstantiateParams, HipGraphNode, HipStream,
 };
-use super::{api, check_flags, enqueue, name, order, put};
+use super::{api, check_flags, enqueue, name, order, put, read};
 use crate::runtime::{
     Capture, CaptureMode, Executable, Graph, HipResult, Job, Node, NodeRef, Piece, Stream,
     StreamKind, Turn, UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
@@ -276,10 +276,7 @@ api! {
 
     /// Exchanges the capture mode of the calling thread.
     fn hipThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
-        if mode.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let new = CaptureMode::from_raw(mode.read_unaligned())?;
+        let new = CaptureMode::from_raw(read(mode)?)?;
         put(mode, capture_mode().to_raw())?;
         set_capture_mode(new);
         Ok(())
@@ -446,10 +443,7 @@ api! {
         graph: HipGraph,
         parameters: *mut HipGraphInstantiateParams,
     ) {
-        if parameters.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let mut given = parameters.read_unaligned();
+        let mut given = read(parameters)?;
         let made = instantiate(executable, graph, given.flags);
         given.error_node = std::ptr::null_mut();
         given.result = if made.is_ok() { INSTANTIATED } else { INVALID_STRUCTURE };

@@ -4,13 +4,13 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use super::memory::{address, as_pointer};
-use super::node::{add, read, work_of};
+use super::node::{add, work_of};
 use super::pool::{LOCATION_DEVICE, PINNED, access_list, device_of, set_access};
 use super::types::{
     HipDeviceptr, HipError, HipGraph, HipGraphNode, HipMemAllocNodeParams, HipMemLocation,
     HipMemPoolProps,
 };
-use super::{api, put};
+use super::{api, put, read};
 use crate::runtime::{HipResult, NodeMemory, Pool, PoolValue, Work, runtime};
 
 /// `hipMemPoolAttr` of each `hipGraphMemAttributeType`: bytes that are used and reserved, now and at

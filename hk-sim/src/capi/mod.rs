@@ -127,6 +127,19 @@ unsafe fn put<T>(to: *mut T, value: T) -> HipResult {
     Ok(())
 }
 
+/// Reads a structure that a program passes.
+///
+/// # Safety
+///
+/// The pointer is null or valid.
+unsafe fn read<T: Copy>(from: *const T) -> HipResult<T> {
+    if from.is_null() {
+        return Err(HipError::INVALID_VALUE);
+    }
+    // SAFETY: it is not null, so valid.
+    Ok(unsafe { from.read_unaligned() })
+}
+
 /// A name that the caller passes.
 ///
 /// # Safety

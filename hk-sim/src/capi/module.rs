@@ -10,7 +10,7 @@ use super::types::{
     Dim3, HipDeviceptr, HipDrvLaunchConfig, HipError, HipEvent, HipFuncAttributes, HipFunction,
     HipLaunchAttribute, HipLaunchConfig, HipModule, HipStream,
 };
-use super::{api, check_flags, enqueue, name, passed_on, put};
+use super::{api, check_flags, enqueue, name, passed_on, put, read};
 use crate::object::Kernel;
 use crate::object::bundle::{Extent, extent};
 use crate::runtime::occupancy::{Occupancy, occupancy};
@@ -455,10 +455,7 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        if config.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let config = config.read_unaligned();
+        let config = read(config)?;
         let shape = Shape::new(config.grid.into(), config.block.into(), config.shared_mem_bytes);
         let kernel = function(kernel)?;
         if is_cooperative(config.attributes, config.attribute_count)? {
@@ -473,10 +470,7 @@ api! {
         host: *const c_void,
         args: *mut *mut c_void,
     ) {
-        if config.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let config = config.read_unaligned();
+        let config = read(config)?;
         let dynamic_lds =
             u32::try_from(config.dynamic_smem_bytes).map_err(|_| HipError::INVALID_VALUE)?;
         let shape = Shape::new(config.grid.into(), config.block.into(), dynamic_lds);

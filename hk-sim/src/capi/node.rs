@@ -17,21 +17,8 @@ use super::types::{
     HipMemcpy3DParms, HipMemsetParams, HipStreamBatchMemOp,
 };
 use super::value::{batch, described as described_operation};
-use super::{api, put};
+use super::{api, put, read};
 use crate::runtime::{Graph, HipResult, HostCall, Launch, NodeType, Shape, Work, lock, runtime};
-
-/// Reads a structure that a program passes.
-///
-/// # Safety
-///
-/// The pointer is null or valid.
-pub(super) unsafe fn read<T: Copy>(from: *const T) -> HipResult<T> {
-    if from.is_null() {
-        return Err(HipError::INVALID_VALUE);
-    }
-    // SAFETY: it is not null, so valid.
-    Ok(unsafe { from.read_unaligned() })
-}
 
 /// Adds a node to a graph.
 ///

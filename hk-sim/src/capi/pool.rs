@@ -7,7 +7,7 @@ use super::memory::allocate_in_order;
 use super::types::{
     HipError, HipMemAccessDesc, HipMemLocation, HipMemPool, HipMemPoolProps, HipStream,
 };
-use super::{api, put};
+use super::{api, put, read};
 use crate::runtime::{HipResult, Pool, PoolValue, memory, runtime};
 
 /// `hipMemAllocationTypePinned`, `hipMemLocationTypeDevice`.
@@ -137,13 +137,10 @@ api! {
     /// memory, so the settings are only remembered.
     fn hipMemPoolSetAttribute(of: HipMemPool, number: c_int, value: *mut c_void) {
         let pool = pool(of)?;
-        if value.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
         let value = if number < FIRST_WIDE {
-            PoolValue::Int(value.cast::<i32>().read_unaligned())
+            PoolValue::Int(read(value.cast())?)
         } else {
-            PoolValue::Bytes(value.cast::<u64>().read_unaligned())
+            PoolValue::Bytes(read(value.cast())?)
         };
         if pool.set_attribute(number, value) { Ok(()) } else { Err(HipError::INVALID_VALUE) }
     }
@@ -157,10 +154,7 @@ api! {
     /// Access of a device to a pool.
     fn hipMemPoolGetAccess(flags: *mut c_int, of: HipMemPool, location: *mut HipMemLocation) {
         let owner = pool(of)?.device;
-        if location.is_null() {
-            return Err(HipError::INVALID_VALUE);
-        }
-        let device = device_at(location.read_unaligned())?;
+        let device = device_at(read(location)?)?;
         let granted = device == owner || memory().is_granted(device, owner);
         put(flags, if granted { READ_WRITE } else { NO_ACCESS })
     }
