@@ -578,15 +578,7 @@ fn memory_comes_from_pools() {
         assert_eq!(hipMemPoolDestroy(default), INVALID);
         assert_eq!(hipDeviceGetDefaultMemPool(null_mut(), device), INVALID);
 
-        let location = HipMemLocation { kind: 1, id: device };
-        let props = HipMemPoolProps {
-            alloc_type: 1,
-            handle_types: 0,
-            location,
-            security_attributes: null_mut(),
-            max_size: 0,
-            reserved: [0; 56],
-        };
+        let props = pool_props(device);
         let pool = get(|pool| hipMemPoolCreate(pool, &props));
         let exported = HipMemPoolProps { handle_types: 1, ..props };
         let mut none = null_mut();

@@ -120,34 +120,6 @@ fn peers(dst: (*mut c_void, c_int), src: (*mut c_void, c_int)) -> HipMemcpy3DPee
     }
 }
 
-fn drv_slices(dst: *mut c_void, src: *mut c_void) -> HipDrvMemcpy3D {
-    HipDrvMemcpy3D {
-        src_x_in_bytes: 0,
-        src_y: 0,
-        src_z: 0,
-        src_lod: 0,
-        src_memory_type: 2,
-        src_host: null_mut(),
-        src_device: src,
-        src_array: null_mut(),
-        src_pitch: PITCH,
-        src_height: ROWS,
-        dst_x_in_bytes: 0,
-        dst_y: 0,
-        dst_z: 0,
-        dst_lod: 0,
-        dst_memory_type: 2,
-        dst_host: null_mut(),
-        dst_device: dst,
-        dst_array: null_mut(),
-        dst_pitch: PITCH,
-        dst_height: ROWS,
-        width_in_bytes: WIDTH,
-        height: ROWS,
-        depth: 1,
-    }
-}
-
 /// A form of a copy: its name, when it is done, and its call with target and source, each with its device.
 type CopyForm = (
     &'static str,
@@ -191,7 +163,7 @@ fn all_forms_copy_the_same_bytes() {
             hipMemcpy3DPeerAsync(&peers(d, s), stream)
         }),
         ("hipDrvMemcpy3DAsync", OnStream, |d, s, stream| unsafe {
-            hipDrvMemcpy3DAsync(&drv_slices(d.0, s.0), stream)
+            hipDrvMemcpy3DAsync(&drv_copy(d.0, s.0, PITCH, [WIDTH, ROWS]), stream)
         }),
     ];
     let source: [u8; BYTES] = std::array::from_fn(|i| i as u8 + 1);

@@ -71,25 +71,6 @@ fn pick(function: HipFunction, mut y: *mut c_void, mut x: *mut c_void, stream: H
     start(function, &mut [(&raw mut y).cast(), (&raw mut x).cast()], stream);
 }
 
-fn parameters(bytesize: usize) -> HipMemAllocNodeParams {
-    let pool_props = HipMemPoolProps {
-        alloc_type: 1,
-        handle_types: 0,
-        location: HipMemLocation { kind: 1, id: get(|device| unsafe { hipGetDevice(device) }) },
-        security_attributes: null_mut(),
-        max_size: 0,
-        reserved: [0; 56],
-    };
-    let access_descs = null();
-    HipMemAllocNodeParams {
-        pool_props,
-        access_descs,
-        access_desc_count: 0,
-        bytesize,
-        dptr: null_mut(),
-    }
-}
-
 fn new_graph() -> HipGraph {
     get(|graph| unsafe { hipGraphCreate(graph, 0) })
 }
@@ -101,7 +82,7 @@ fn instantiate(graph: HipGraph, flags: u64) -> HipGraphExec {
 /// A graph of one allocation, and its address.
 fn allocating(bytes: usize) -> (HipGraph, HipGraphNode, *mut c_void) {
     let graph = new_graph();
-    let mut params = parameters(bytes);
+    let mut params = alloc_node_params(bytes);
     let node = get(|node| unsafe { hipGraphAddMemAllocNode(node, graph, null(), 0, &mut params) });
     (graph, node, params.dptr)
 }
@@ -133,7 +114,7 @@ fn nodes_tell_what_they_allocate_and_free() {
         let mut params = HipMemAllocNodeParams {
             access_descs: access.as_ptr(),
             access_desc_count: 1,
-            ..parameters(5000)
+            ..alloc_node_params(5000)
         };
         let allocation = get(|node| hipGraphAddMemAllocNode(node, graph, null(), 0, &mut params));
         let pointer = params.dptr;
@@ -162,7 +143,7 @@ fn nodes_tell_what_they_allocate_and_free() {
             params: [0; 29],
             reserved_end: 0,
         };
-        (&raw mut any.params).cast::<HipMemAllocNodeParams>().write(parameters(BYTES));
+        (&raw mut any.params).cast::<HipMemAllocNodeParams>().write(alloc_node_params(BYTES));
         let second = get(|node| hipGraphAddNode(node, graph, null(), 0, &mut any));
         let given = (&raw const any.params).cast::<HipMemAllocNodeParams>().read();
         let found = get(|found| hipGraphMemAllocNodeGetParams(second, found));
@@ -173,7 +154,7 @@ fn nodes_tell_what_they_allocate_and_free() {
         let free = get(|node| hipGraphAddNode(node, graph, &second, 1, &mut any));
         assert_eq!(get(|kind| hipGraphNodeGetType(free, kind)), MEM_FREE);
         assert_eq!(hipGraphNodeSetParams(free, &mut any), NOT_SUPPORTED);
-        let mut third = parameters(BYTES);
+        let mut third = alloc_node_params(BYTES);
         let after = get(|node| hipGraphAddMemAllocNode(node, graph, null(), 0, &mut third));
         let free = get(|node| hipDrvGraphAddMemFreeNode(node, graph, &after, 1, third.dptr));
         assert_eq!(get(|kind| hipGraphNodeGetType(free, kind)), MEM_FREE);
@@ -181,8 +162,8 @@ fn nodes_tell_what_they_allocate_and_free() {
         // What is refused: no memory, no such memory, and a second free of it in the graph.
         let mut none = null_mut();
         for wrong in [
-            parameters(0),
-            HipMemAllocNodeParams { access_desc_count: 1, ..parameters(BYTES) },
+            alloc_node_params(0),
+            HipMemAllocNodeParams { access_desc_count: 1, ..alloc_node_params(BYTES) },
             HipMemAllocNodeParams {
                 pool_props: HipMemPoolProps { alloc_type: 0, ..params.pool_props },
                 ..params
@@ -193,7 +174,7 @@ fn nodes_tell_what_they_allocate_and_free() {
         }
         assert_eq!(hipGraphAddMemAllocNode(&mut none, graph, null(), 0, null_mut()), INVALID);
         let too_much =
-            hipGraphAddMemAllocNode(&mut none, graph, null(), 0, &mut parameters(1 << 40));
+            hipGraphAddMemAllocNode(&mut none, graph, null(), 0, &mut alloc_node_params(1 << 40));
         assert_eq!(too_much, HipError::OUT_OF_MEMORY);
         let ordinary = upload(&[0u32]);
         for wrong in [null_mut(), ordinary, pointer.byte_add(4), pointer] {

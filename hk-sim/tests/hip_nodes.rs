@@ -64,34 +64,6 @@ fn copy(dst: *mut c_void, src: *mut c_void, bytes: usize) -> HipMemcpy3DParms {
     }
 }
 
-fn drv_copy(dst: *mut c_void, src: *mut c_void, bytes: usize) -> HipDrvMemcpy3D {
-    HipDrvMemcpy3D {
-        src_x_in_bytes: 0,
-        src_y: 0,
-        src_z: 0,
-        src_lod: 0,
-        src_memory_type: 2,
-        src_host: null_mut(),
-        src_device: src,
-        src_array: null_mut(),
-        src_pitch: bytes,
-        src_height: 1,
-        dst_x_in_bytes: 0,
-        dst_y: 0,
-        dst_z: 0,
-        dst_lod: 0,
-        dst_memory_type: 2,
-        dst_host: null_mut(),
-        dst_device: dst,
-        dst_array: null_mut(),
-        dst_pitch: bytes,
-        dst_height: 1,
-        width_in_bytes: bytes,
-        height: 1,
-        depth: 1,
-    }
-}
-
 fn memset(dst: *mut c_void, value: u32) -> HipMemsetParams {
     HipMemsetParams { dst, element_size: 4, height: 1, pitch: 0, value, width: 1 }
 }
@@ -150,14 +122,14 @@ fn copies_are_added_and_changed_in_every_form() {
         (
             "driver",
             |node, graph, w, i| unsafe {
-                let given = drv_copy(w.to, w.from[i], 4);
+                let given = drv_copy(w.to, w.from[i], 4, [4, 1]);
                 hipDrvGraphAddMemcpyNode(node, graph, null(), 0, &given, null_mut())
             },
             |node, w, i| unsafe {
-                hipDrvGraphMemcpyNodeSetParams(node, &drv_copy(w.to, w.from[i], 4))
+                hipDrvGraphMemcpyNodeSetParams(node, &drv_copy(w.to, w.from[i], 4, [4, 1]))
             },
             |exec, node, w, i| unsafe {
-                let given = drv_copy(w.to, w.from[i], 4);
+                let given = drv_copy(w.to, w.from[i], 4, [4, 1]);
                 hipDrvGraphExecMemcpyNodeSetParams(exec, node, &given, null_mut())
             },
         ),

@@ -193,22 +193,7 @@ fn a_reset_leaves_nothing_on_the_device() {
         word.cast::<u32>().write(0);
         ok(hipLaunchHostFunc(stream, Some(write_late), word));
         let graph = get(|graph| hipGraphCreate(graph, 0));
-        let location = HipMemLocation { kind: 1, id: device };
-        let pool_props = HipMemPoolProps {
-            alloc_type: 1,
-            handle_types: 0,
-            location,
-            security_attributes: null_mut(),
-            max_size: 0,
-            reserved: [0; 56],
-        };
-        let mut params = HipMemAllocNodeParams {
-            pool_props,
-            access_descs: std::ptr::null(),
-            access_desc_count: 0,
-            bytesize: 64,
-            dptr: null_mut(),
-        };
+        let mut params = alloc_node_params(64);
         get(|node| hipGraphAddMemAllocNode(node, graph, std::ptr::null(), 0, &mut params));
         let executable = get(|exec| hipGraphInstantiateWithFlags(exec, graph, 0));
         ok(hipGraphLaunch(executable, stream));

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "not every test uses every helper")]
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
 
 use hk_sim::HipError;
+use hk_sim::capi::types::*;
 use hk_sim::capi::*;
 
 /// Panics, with the name of the error, unless the call succeeded.
@@ -58,4 +60,63 @@ pub(crate) fn stream() -> *mut c_void {
 pub(crate) fn free(buffer: *mut c_void) {
     // SAFETY: the runtime checks the pointer.
     ok(unsafe { hipFree(buffer) });
+}
+
+/// A pool of a device's memory.
+pub(crate) fn pool_props(device: c_int) -> HipMemPoolProps {
+    HipMemPoolProps {
+        alloc_type: 1,
+        handle_types: 0,
+        location: HipMemLocation { kind: 1, id: device },
+        security_attributes: null_mut(),
+        max_size: 0,
+        reserved: [0; 56],
+    }
+}
+
+/// An allocation node of the device of this thread.
+pub(crate) fn alloc_node_params(bytesize: usize) -> HipMemAllocNodeParams {
+    // SAFETY: the pointer is valid.
+    let device = get(|device| unsafe { hipGetDevice(device) });
+    HipMemAllocNodeParams {
+        pool_props: pool_props(device),
+        access_descs: std::ptr::null(),
+        access_desc_count: 0,
+        bytesize,
+        dptr: null_mut(),
+    }
+}
+
+/// A copy of rows within device memory, by the driver's structure.
+pub(crate) fn drv_copy(
+    dst: *mut c_void,
+    src: *mut c_void,
+    pitch: usize,
+    [width_in_bytes, height]: [usize; 2],
+) -> HipDrvMemcpy3D {
+    HipDrvMemcpy3D {
+        src_x_in_bytes: 0,
+        src_y: 0,
+        src_z: 0,
+        src_lod: 0,
+        src_memory_type: 2,
+        src_host: null_mut(),
+        src_device: src,
+        src_array: null_mut(),
+        src_pitch: pitch,
+        src_height: height,
+        dst_x_in_bytes: 0,
+        dst_y: 0,
+        dst_z: 0,
+        dst_lod: 0,
+        dst_memory_type: 2,
+        dst_host: null_mut(),
+        dst_device: dst,
+        dst_array: null_mut(),
+        dst_pitch: pitch,
+        dst_height: height,
+        width_in_bytes,
+        height,
+        depth: 1,
+    }
 }
