@@ -31,7 +31,6 @@
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
 //! `format`.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,12 +69,7 @@ pub enum Error {
     },
 }
 
-/// The message, which is what a program shows whose `main` ends with `?`.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+hk_types::debug_is_message!(Error);
 
 type Result<T> = std::result::Result<T, Error>;
 

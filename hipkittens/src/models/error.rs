@@ -71,8 +71,4 @@ pub enum ModelError {
     Op(#[from] Error),
 }
 
-impl std::fmt::Debug for ModelError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self}")
-    }
-}
+hk_types::debug_is_message!(ModelError);
