@@ -69,7 +69,7 @@ struct group_reduction {
         u32 row = 0, share = 0;
         const bool is_there = first + i < count && place(first + i, row, share);
         const T* from = static_cast<const T*>(args.x) + share * args.x_strides[0];
-        loads[i].start(matrix<const T>{from, args.x_strides[1]}, at(row).only_if(is_there));
+        loads[i].start(matrix<const T>{from, args.x_strides[1]}, at(row).only_if_loaded(is_there));
       }
 #pragma unroll
       for (u32 i = 0; i < reduce_batch; ++i) {

@@ -47,10 +47,7 @@ struct embedding_rows : no_reduction {
       const i64 id = is_asked ? index_at(table.ids, at.first) : -1;
       const bool is_there = id >= 0 && id < table.rows;
       const T* row = static_cast<const T*>(table.base) + (is_there ? id * table.stride : 0);
-      // The compiler would compare in vectors, and sizes in vector registers make loads loops.
-      auto there = at;
-      there.count = uniform(is_there ? at.count : 0);
-      to.of[t].start({row, 0}, there);
+      to.of[t].start({row, 0}, at.only_if_loaded(is_there));
     }
   }
 

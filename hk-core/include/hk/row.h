@@ -106,6 +106,11 @@ struct row_place {
   __device__ row_place only_if(bool is_there) const {
     return {first, is_there ? count : 0, column, width};
   }
+  // The same, if that hangs on what was loaded: the compiler compares it in vectors, and sizes in vector
+  // registers would make accesses loops over lanes.
+  __device__ row_place only_if_loaded(bool is_there) const {
+    return {first, uniform(is_there ? count : 0), column, width};
+  }
 
   // The same place, without the columns from `end` of the row on.
   __device__ row_place until(u32 end) const {
