@@ -88,3 +88,26 @@ fn a_sample_of_altered_instructions_is_judged_the_same_each_time() {
     assert_eq!(judged(&mutate(&args("7")).1), judged(&first));
     assert_ne!(judged(&mutate(&args("8")).1), judged(&first));
 }
+
+#[test]
+fn only_what_a_line_has_become_is_altered() {
+    const LINE: &str = "const f32 r = rsqrt(squares + args.eps);";
+    let kernel = include_str!("../../hk-norm/kernels/l2norm.hip");
+    let number = 1 + kernel.lines().position(|line| line.trim() == LINE).expect("it is there");
+    let of = |line| ["l2norm ", "--values", "--sample", "2", "--line", line];
+    let (code, mutants) = mutate(&of(LINE));
+    assert_eq!(code, Some(0));
+    let [mutants @ .., _] = mutants.as_slice() else { panic!("there is a sum") };
+    assert_eq!(mutants.len(), 2);
+    let place = format!("kernels/l2norm.hip:{number}:");
+    for mutant in mutants {
+        let lines = mutant["source"].as_array().expect("lines").iter();
+        assert!(lines.filter_map(Value::as_str).any(|line| line.starts_with(&place)), "{mutant}");
+    }
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    let output = command.arg("mutate").args(of("no line has this")).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no case launches such a kernel with such a line"), "{said}");
+}

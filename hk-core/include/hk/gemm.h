@@ -797,19 +797,16 @@ struct gemm_block {
     meet_with_lds();
     stagger<1>();
 
-    // How many tiles are to be taken yet.
-    i32 left = steps - 1;
     // A step but for its last slice.
-    const auto begin_step = [&]() __attribute__((always_inline)) {
+    const auto begin_step = [&](auto is_last) __attribute__((always_inline)) {
       read(constant<0>{});
       read(constant<1>{});
-      x_tiles.has_next(left > 0);
-      w_tiles.has_next(left > 0);
-      load_all(x, x_tiles, 0);
-      load_all(w, w_tiles, 0);
-      x_tiles.advance();
-      w_tiles.advance();
-      --left;
+      if constexpr (!is_last) {
+        load_all(x, x_tiles, 0);
+        load_all(w, w_tiles, 0);
+        x_tiles.advance();
+        w_tiles.advance();
+      }
       meet_with_lds();
       multiply(constant<0>{}, constant<2>{});
       meet_with_lds();
@@ -820,15 +817,17 @@ struct gemm_block {
       multiply(constant<2>{}, constant<1>{});
       meet_with_lds();
     };
-    begin_step();
-    while (left >= 0) {
+    // One step alone takes the same registers.
+    tie_sums();
+    for (i32 left = steps - 1; left > 0; --left) {
+      begin_step(constant<false>{});
       write_all(x, 0);
       write_all(w, 0);
       meet_with_lds();
       multiply(constant<3>{}, constant<1>{});
       meet_with_lds();
-      begin_step();
     }
+    begin_step(constant<true>{});
     multiply(constant<3>{}, constant<1>{});
     tie_sums();
     stagger<0>();

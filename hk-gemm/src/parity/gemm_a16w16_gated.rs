@@ -8,6 +8,7 @@ use ndarray::{ArrayView2, Axis};
 
 use super::config::Config;
 use super::gemm_a16w16::Getter;
+use super::gemm_a16w16_limits::TURNS;
 use crate::{Activation, Epilogue, GemmOptions, Layout, gemm_a16w16_gated_into};
 
 /// A case as data.
@@ -25,6 +26,7 @@ struct Spec {
     scale: Option<f32>,
     special: bool,
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -42,6 +44,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         scale: None,
         special: false,
         splits: None,
+        compute_units: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -71,7 +74,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let w = s.input::<T>("w", &shape(2 * n, w_transposed), spec.draw).place(spec.place);
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
             real!(dtype, U => {
-                let bias = s.input::<U>("bias", &[2 * n], Draw::Normal);
+                let bias = s.input::<U>("bias", &[2 * n], Draw::Normal).place(spec.place);
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });
@@ -115,6 +118,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             options = spec.activation.into_iter().fold(options, GemmOptions::activation);
             options = residual.iter().fold(options, |options, of| options.residual(of));
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             if let Some(scale) = spec.scale {
                 options = options.epilogue(Epilogue::default().mul_scalar(scale));
@@ -190,6 +194,21 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 cases.push(case::<bf16, bf16>(spec));
             }
         }
+        // Halves of a bias that are aligned, or not, and end within a run.
+        for n in [1, 3, 7, 8, 15, 39, 40] {
+            for (bias, k) in [(DType::Bf16, 40), (DType::Bf16, 610), (DType::F32, 610)] {
+                let splits = (k > 40).then_some(2);
+                let biased = Spec { bias: Some(bias), place, splits, ..spec(name, [17, n, k]) };
+                cases.push(case::<bf16, bf16>(biased.clone()));
+                cases.push(case::<f16, f16>(Spec { residual: true, ..biased.clone() }));
+                cases.push(case::<bf16, f32>(Spec { size: Size::Core, ..biased }));
+            }
+        }
+    }
+    for [m, n] in TURNS {
+        let few = spec("several turns of few workgroups", [m, n, 1200]);
+        let few = Spec { bias: Some(DType::F32), residual: true, splits: Some(2), ..few };
+        cases.push(case::<bf16, bf16>(Spec { compute_units: Some(1), ..few }));
     }
     tiles(cases);
     for [n, k] in [[28_672, 8192], [18_432, 7168], [512, 2048]] {

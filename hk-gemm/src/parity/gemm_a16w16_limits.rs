@@ -176,6 +176,10 @@ fn tails(cases: &mut Vec<Case>) {
         };
         let steps = [Step::AddTensor(1.0), Step::AddColumns];
         let split = Spec { splits: Some(2), ..spec("split", 600) };
+        // The second run of a row is its last.
+        let short = Spec { shape: [19, 8 + left, 600], ..split.clone() };
+        cases.push(case::<f16, f16>(Spec { operand: DType::F16, ..short.clone() }));
+        cases.push(case::<bf16, bf16>(short));
         for spec in [spec("plain", 24), spec("steps", 16 + left).steps(&steps), split.steps(&steps)]
         {
             cases.push(case::<bf16, bf16>(spec.clone()));
@@ -261,18 +265,29 @@ fn smallest() -> impl Iterator<Item = Config> {
 /// elements a turn.
 const GRID: usize = 256 * 8 * 304;
 
+/// Rows and columns that the kernels which add up take in several turns on one compute unit, whose
+/// work-items take 2048 runs of 8 columns a turn: 157 rows and 7 runs of the next, 2048 rows, and no
+/// whole row.
+pub(super) const TURNS: [[usize; 2]; 3] = [[331, 104], [2100, 5], [3, 16_403]];
+
 /// Second turns where lanes take several pieces of work.
 fn turns(cases: &mut Vec<Case>) {
     let layout = Layout::Nt;
     let pack = Spec { layout, ..Spec::new("second turn of packing", [3, 5, GRID + GRID / 8]) };
     cases.push(case::<bf16, f32>(Spec { size: Size::Core, ..pack }));
+    let steps = [Step::AddRows, Step::AddColumns];
     let flat = |config: &Config| config.is_plain() && config.m * config.n == 256 * 128;
     for config in Config::all("a16w16").filter(flat) {
         let Config { n, k, .. } = config;
         let shape = [GRID / (n / 8) + 100, n, k + 8];
         let sums = tile_spec(&config, ", second turn of adding up", shape);
-        let steps = [Step::AddRows, Step::AddColumns];
         cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..sums.steps(&steps) }));
+    }
+    for [m, n] in TURNS {
+        let few = Spec::new("several turns of few workgroups", [m, n, 600]).steps(&steps);
+        let few = Spec { splits: Some(2), compute_units: Some(1), ..few };
+        cases.push(case::<bf16, bf16>(few.clone()));
+        cases.push(case::<f16, f32>(few));
     }
 }
 

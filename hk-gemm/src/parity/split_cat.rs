@@ -28,6 +28,7 @@ struct Spec {
     /// Has w, and scales of blocks, shuffled.
     shuffled: bool,
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -49,6 +50,7 @@ fn spec(name: impl Into<String>, m: usize, of: [usize; 4], k: usize) -> Spec {
         bias: false,
         shuffled: false,
         splits: None,
+        compute_units: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -146,6 +148,7 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
             let bias = bias.as_ref().map(|bias| bias.get());
             let mut options = bias.iter().fold(GemmOptions::default(), GemmOptions::bias);
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
+            options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             let y: Tensor<U> = y.get();
             let all =
@@ -191,6 +194,12 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
                 push::<K>(cases, Spec { splits: Some(splits), bias: true, ..spec });
             }
         }
+    }
+    // 2048 runs of 8 columns a turn: 157 rows and 7 runs of the next, 2048 rows, and no whole row.
+    for (m, of) in [(331, [2, 20, 32, 8]), (2100, [1, 2, 3, 0]), (3, [3, 2000, 3467, 16])] {
+        let few = spec("several turns of few workgroups", m, of, 512);
+        let few = Spec { splits: Some(2), compute_units: Some(1), bias: true, ..few };
+        push::<K>(cases, few);
     }
     for (place, name) in [
         (Placement::DENSE.gap(48), "rows of wider tensors"),

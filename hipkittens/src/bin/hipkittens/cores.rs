@@ -62,10 +62,15 @@ impl Place {
         self.lines.iter().map(text).collect()
     }
 
+    /// The text of each line; none of a line that is not there.
+    pub(crate) fn texts(&self, sources: &Sources) -> impl Iterator<Item = String> {
+        self.lines.iter().map(|(file, line, _)| sources.line(file, *line).unwrap_or_default())
+    }
+
     /// Prints each line with its text.
     pub(crate) fn print(&self, out: &mut impl Write, sources: &Sources) -> io::Result<()> {
-        for (at, (file, line, _)) in self.lines().into_iter().zip(&self.lines) {
-            writeln!(out, "  {at}: {}", sources.line(file, *line).unwrap_or_default())?;
+        for (at, text) in self.lines().into_iter().zip(self.texts(sources)) {
+            writeln!(out, "  {at}: {text}")?;
         }
         Ok(())
     }

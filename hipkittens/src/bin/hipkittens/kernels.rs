@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 use hk_core::kernel::{Kernel, TileConfig};
 use hk_sim::counters::{Classes, Loop};
-use hk_sim::object::{CodeObject, Placed};
+use hk_sim::isa::Op;
+use hk_sim::object::{CodeObject, Next, Placed};
 use serde_json::json;
 
 use crate::registry;
@@ -47,7 +48,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                     let code = Classes::of_code(&placed);
                     let is_flat = |placed: &&Placed| placed.inst.info.base().starts_with("flat_");
                     let flat = placed.iter().filter(is_flat).count();
-                    rows.push(Row { package: set.package, kernel, tile, code, main_loop, flat });
+                    let lane_loops = lane_loops(&placed);
+                    let package = set.package;
+                    rows.push(Row { package, kernel, tile, code, main_loop, flat, lane_loops });
                 }
             }
         }
@@ -79,9 +82,24 @@ struct Row {
     main_loop: Option<Loop>,
     /// Accesses to memory that may be LDS, for which waits for LDS wait.
     flat: usize,
+    /// Loops over lanes.
+    lane_loops: usize,
 }
 
-fn object(Row { package, kernel, tile, code, main_loop, flat }: &Row) -> serde_json::Value {
+/// The loops that access memory for those lanes at a time whose buffer is the same, where the compiler
+/// takes the words of a buffer to differ by lane. They end by a flip of the lanes that are left.
+fn lane_loops(code: &[Placed]) -> usize {
+    let is_end = |pair: &[Placed]| {
+        let [flip, branch] = [&pair[0], &pair[1]];
+        let turns = matches!(branch.next(), Next::Branch(target) if target < branch.offset);
+        let ops = [flip, branch].map(|placed| placed.inst.info.op);
+        turns && ops == [Op::s_xor_b64, Op::s_cbranch_execnz]
+    };
+    code.windows(2).filter(|pair| is_end(pair)).count()
+}
+
+fn object(row: &Row) -> serde_json::Value {
+    let Row { package, kernel, tile, code, main_loop, flat, lane_loops } = row;
     let r = &tile.resources;
     json!({
         "crate": package,
@@ -101,6 +119,7 @@ fn object(Row { package, kernel, tile, code, main_loop, flat }: &Row) -> serde_j
         "instructions": code,
         "main_loop": main_loop,
         "flat_accesses": flat,
+        "lane_loops": lane_loops,
     })
 }
 

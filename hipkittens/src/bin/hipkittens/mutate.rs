@@ -50,6 +50,10 @@ pub(crate) struct Request {
     /// Mutants to try of each core.
     #[arg(long, default_value_t = 400, value_name = "N", requires = "values")]
     pub(crate) sample: usize,
+    /// Alter only what a line of the source has become that contains this text: the instruction's own
+    /// line, or that of a call around it.
+    #[arg(long, value_name = "TEXT", requires = "values")]
+    pub(crate) line: Option<String>,
     /// Seed of the sample.
     #[arg(long, default_value_t = 1, value_name = "S", requires = "values")]
     pub(crate) seed: u64,

@@ -2,7 +2,7 @@
 //!
 //! A crate's `src/parity/reasons.toml` has a table per reason, `[[coverage]]` for code that is not
 //! executed, `[[values]]` for altered instructions that no case notices. It speaks of every place
-//! whose core is `core`, at which, or at a call around which, a line of `file` contains `line`,
+//! whose core is `core`, or one of these, at which, or at a call around which, a line of `file` contains `line`,
 //! whose operation contains `op`, and where `what` is part of what is missing, or of the change;
 //! `op` and `what` may be absent. Lines are named by their text, so that a reason stays with its
 //! line when others move it, and ends when the line is changed.
@@ -30,7 +30,7 @@ pub(crate) struct Reasons {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
-    core: String,
+    core: OneOrMore,
     file: String,
     line: String,
     #[serde(default)]
@@ -40,6 +40,23 @@ pub(crate) struct Reason {
     pub(crate) reason: String,
     #[serde(skip)]
     used: Cell<bool>,
+}
+
+/// Names of cores.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    fn has(&self, core: &str) -> bool {
+        match self {
+            Self::One(name) => name == core,
+            Self::More(names) => names.iter().any(|name| name == core),
+        }
+    }
 }
 
 impl Reasons {
@@ -79,13 +96,13 @@ impl Reason {
             *file == self.file
                 && sources.line(file, *line).is_some_and(|text| text.contains(&self.line))
         };
-        self.core == core && place.op.contains(&self.op) && place.lines.iter().any(at)
+        self.core.has(core) && place.op.contains(&self.op) && place.lines.iter().any(at)
     }
 
     /// Names the reasons about a core that speak of nothing any more, on standard error; returns how
     /// many there are.
     pub(crate) fn complain(all: &[Self], core: &str, stale: impl Fn(&Self) -> bool) -> usize {
-        let stale = all.iter().filter(|reason| reason.core == core && stale(reason));
+        let stale = all.iter().filter(|reason| reason.core.has(core) && stale(reason));
         let complaints = stale.map(|Self { file, line, reason, .. }| {
             eprintln!(
                 "hipkittens: a reason of {core} speaks of nothing: {file}: `{line}`: {reason}"

@@ -97,12 +97,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             let wanted = request.kernel.as_deref().unwrap_or_default();
             core.kernels.retain(|kernel| kernel.tile.symbol.contains(wanted));
             if asked && !core.kernels.is_empty() {
-                rows.push(change(request, &of, &core, &runs, &reasons.values, &sources)?);
+                rows.extend(change(request, &of, &core, &runs, &reasons.values, &sources)?);
             }
         }
     }
     if rows.is_empty() {
-        return Err("no case launches such a kernel; `hipkittens check --list` prints all".into());
+        let what = if request.line.is_some() { " with such a line" } else { "" };
+        let all = "`hipkittens check --list` prints all";
+        return Err(format!("no case launches such a kernel{what}; {all}").into());
     }
     print(&rows, request)?;
     Ok(if rows.iter().all(Row::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -136,7 +138,7 @@ fn runs<'a>(devices: &'a [Device], cases: &[Case]) -> Result<Vec<Run<'a>>, Box<d
     Ok(runs)
 }
 
-/// Judges a sample of the mutants of one core.
+/// Judges a sample of the mutants of one core; there may be none of the lines that are asked for.
 fn change(
     request: &Request,
     of: &KernelCrate,
@@ -144,14 +146,20 @@ fn change(
     runs: &[Run<'_>],
     reasons: &[Reason],
     sources: &Sources,
-) -> Result<Row, Box<dyn Error>> {
+) -> Result<Option<Row>, Box<dyn Error>> {
     let targets = targets(core, runs)?;
-    let places = places(&targets);
+    let mut places = places(&targets);
+    if let Some(text) = &request.line {
+        places.retain(|place, _| place.texts(sources).any(|line| line.contains(text)));
+        if places.is_empty() {
+            return Ok(None);
+        }
+    }
     let mutants = sample(&places, request.sample, request.seed);
     let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, &targets, mutant)).collect();
     let mut row = Row::new(core);
     // Of code that was left out, nothing is known.
-    if request.kernel.is_none() && request.device.is_empty() {
+    if request.kernel.is_none() && request.line.is_none() && request.device.is_empty() {
         row.stale = Reason::complain(reasons, core.name, |reason| {
             let covered = |copy: &Copy| {
                 copy.alterations.iter().any(|altered| reason.covers(&what(copy, &altered.inst)))
@@ -214,7 +222,7 @@ fn change(
         }
         progress.finish_and_clear();
         match judged.len() {
-            0 => Ok(row),
+            0 => Ok(Some(row)),
             left => Err(format!("{left} mutants were not judged").into()),
         }
     })

@@ -26,13 +26,20 @@ struct moving_range {
     const u64 base = (u64{words[1]} << 32 | words[0]) + bytes;
     words[0] = static_cast<u32>(base);
     words[1] = static_cast<u32>(base >> 32);
-    // Behind branches of some lanes, the compiler may not know any more that all have the same.
-    for (int i = 0; i < 4; ++i) words[i] = first_lane(words[i]);
-    // All of it is changed here, rather than parts of it before and the rest copied.
-    asm volatile("" : "+s"(words));
+    settle();
   }
   // Nothing is left of it unless that holds.
-  __device__ void keep_if(bool exists) { words[2] = exists ? words[2] : 0; }
+  __device__ void keep_if(bool exists) {
+    words[2] = exists ? words[2] : 0;
+    settle();
+  }
+
+  // All of it is changed here, rather than parts of it before and the rest copied. Behind branches of
+  // some lanes, the compiler may not know any more that all have the same.
+  __device__ void settle() {
+    for (int i = 0; i < 4; ++i) words[i] = first_lane(words[i]);
+    asm volatile("" : "+s"(words));
+  }
 };
 
 }  // namespace hk::arch
