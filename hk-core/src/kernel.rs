@@ -5,11 +5,13 @@
 //! reads them. The tables are constants.
 
 mod args;
+mod choice;
 pub mod overrides;
 
 use std::fmt::{self, Write as _};
 
 pub use args::{ArgField, ArgKind, ArgLayout, ArgPlace, ArgType, Pointee};
+pub use choice::{Choice, record_choices, with_tile};
 pub use hk_types::Range;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 pub use overrides::TileFileError;
@@ -167,11 +169,8 @@ impl KernelSet {
     ) -> Result<&'static TileConfig, SelectError> {
         self.select_or(arch, core, variant, problem, |kernel| {
             let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
-            let serves = |tile: &&TileConfig| {
-                tile.when.iter().all(|(dim, range)| value(dim).is_some_and(|v| range.contains(v)))
-            };
             let mut best: Option<(f64, &'static TileConfig)> = None;
-            for tile in kernel.tiles.iter().filter(serves) {
+            for tile in kernel.tiles.iter().filter(|tile| tile.serves(value)) {
                 let score = score(tile);
                 if best.is_none_or(|(highest, _)| score > highest) {
                     best = Some((score, tile));
@@ -212,11 +211,13 @@ impl KernelSet {
         built_in: impl FnOnce(&'static Kernel) -> Result<&'static TileConfig, SelectError>,
     ) -> Result<&'static TileConfig, SelectError> {
         let kernel = self.require(arch, core, variant)?;
-        let chosen = match overrides::from_env()? {
-            Some(overrides) => overrides.select(self, kernel, problem)?,
-            None => None,
-        };
-        chosen.map_or_else(|| built_in(kernel), Ok)
+        choice::choose(self.package, kernel, problem, || {
+            let chosen = match overrides::from_env()? {
+                Some(overrides) => overrides.select(self, kernel, problem)?,
+                None => None,
+            };
+            chosen.map_or_else(|| built_in(kernel), Ok)
+        })
     }
 }
 
@@ -292,6 +293,11 @@ impl TileConfig {
             Param::Bool(value) if *param == name => Some(*value),
             _ => None,
         })
+    }
+
+    /// Whether all its conditions hold for these values of dimensions.
+    fn serves(&self, value: impl Fn(&str) -> Option<u64>) -> bool {
+        self.when.iter().all(|(dim, range)| value(dim).is_some_and(|v| range.contains(v)))
     }
 
     /// Bytes of LDS that a workgroup occupies, static and dynamic together.

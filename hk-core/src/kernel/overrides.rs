@@ -2,8 +2,8 @@
 //! `HIPKITTENS_TILES` names.
 //!
 //! For each kernel that the file lists, its tiles replace the built-in table: they are tried in the
-//! order of the file, with the conditions of the file, and tiles that are not listed are not taken.
-//! The keys are those of the `tiles/*.toml` of the kernel crates, reduced to what can be chosen
+//! order of the file, with the conditions of the file, and tiles that are not listed are not taken,
+//! unless `otherwise` leaves all other problems to the built-in choice. The keys are those of the `tiles/*.toml` of the kernel crates, reduced to what can be chosen
 //! after compilation.
 //!
 //! ```toml
@@ -12,6 +12,7 @@
 //! arch = "gfx950"
 //! core = "a16w16"
 //! variant = "bf16"          # left out if the core has only one
+//! otherwise = "built-in"    # left out if no other problem is to be served
 //!
 //! [[kernel.tile]]
 //! name = "256x256x64"       # a tile of that kernel; `hipkittens kernels` lists them
@@ -20,6 +21,8 @@
 //! [[kernel.tile]]
 //! name = "128x128x64"       # without conditions: every other problem
 //! ```
+//!
+//! `hipkittens tune` writes such files.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -54,7 +57,15 @@ struct Entry {
     core: String,
     #[serde(default)]
     variant: String,
+    otherwise: Option<Otherwise>,
     tile: Vec<Rule>,
+}
+
+/// Who chooses for problems that no rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+enum Otherwise {
+    #[serde(rename = "built-in")]
+    BuiltIn,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -237,7 +248,12 @@ impl Overrides {
             .iter()
             .zip(&whens)
             .filter_map(|(rule, when)| Some((kernel.tile(&rule.name)?, when.as_slice())));
-        kernel.first_serving(rules, problem).map(Some)
+        match kernel.first_serving(rules, problem) {
+            Err(SelectError::NoTile { .. }) if entry.otherwise == Some(Otherwise::BuiltIn) => {
+                Ok(None)
+            }
+            chosen => chosen.map(Some),
+        }
     }
 
     fn unknown(&self, set: &KernelSet, what: String, known: Vec<String>) -> TileFileError {

@@ -8,7 +8,7 @@ const IMAGE: CodeObjectImage = CodeObjectImage { arch: "gfx950", packed: &[], si
 const fn tile(name: &'static str, when: &'static [(&'static str, Range)]) -> TileConfig {
     TileConfig {
         name,
-        symbol: "hk_gemm",
+        symbol: name,
         image: IMAGE,
         threads: 256,
         dynamic_lds: 1024,
@@ -123,6 +123,46 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
     let file = overrides(&elsewhere).unwrap();
     let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]);
     assert_eq!(chosen, Ok(None));
+}
+
+#[test]
+fn a_users_file_may_leave_other_problems_to_the_table() {
+    let file = |otherwise: &str| {
+        let rule = "[[kernel.tile]]\nname = \"small\"\nwhen = { m = { min = 4096, max = 4096 } }\n";
+        overrides(&format!("{HEAD}{otherwise}{rule}"))
+    };
+    let left = file("otherwise = \"built-in\"\n").unwrap();
+    let name = |m| {
+        let tile = left.select(&SET, &SET.kernels[0], &[("m", m), ("n", 512)]);
+        tile.map(|tile| tile.map(|tile| tile.name))
+    };
+    assert_eq!((name(4096), name(8192)), (Ok(Some("small")), Ok(None)));
+    // A problem that lacks a dimension is none of the others.
+    let lacks = left.select(&SET, &SET.kernels[0], &[("m", 4096)]);
+    assert!(matches!(lacks, Err(SelectError::MissingDim { .. })), "{lacks:?}");
+    let error = file("otherwise = \"best\"\n").unwrap_err().to_string();
+    assert!(error.contains("expected `built-in`"), "{error}");
+}
+
+#[test]
+fn choices_are_recorded_and_directed() {
+    let (chosen, choices) = record_choices(|| [name(1024, 512), name(1, 512), name(9, 100)]);
+    assert_eq!(chosen, [Ok("large"), Ok("small"), Ok("small")]);
+    let chosen: Vec<_> = choices.iter().map(|choice| choice.tile.name).collect();
+    assert_eq!(chosen, ["large", "small", "small"]);
+    let Choice { package, kernel, problem, .. } = &choices[0];
+    assert_eq!((*package, kernel.core), ("hk-gemm", "a16w16"));
+    assert_eq!(*problem, [("n".to_owned(), 512), ("m".to_owned(), 1024)]);
+    let candidates = |of: &Choice| of.candidates().map(|tile| tile.name).collect::<Vec<_>>();
+    assert_eq!(candidates(&choices[0]), ["large", "small"]);
+    assert_eq!(candidates(&choices[1]), ["small"]);
+
+    let small = choices[1].tile;
+    assert_eq!(with_tile(small, || name(8192, 512)), Ok("small"));
+    assert_eq!(name(8192, 512), Ok("large"));
+    // Those of other kernels choose as ever.
+    let other = TileConfig { symbol: "other", ..*small };
+    assert_eq!(with_tile(Box::leak(Box::new(other)), || name(8192, 512)), Ok("large"));
 }
 
 #[test]

@@ -56,28 +56,53 @@ pub(crate) struct Request {
     svg: Option<PathBuf>,
 }
 
+/// Those of the problems whose titles contain one of the texts, or all if there are none; of the sizes
+/// `shape`, if it says some.
+///
+/// # Errors
+/// What is wrong with the sizes, or that there is none.
+pub(crate) fn matching(
+    filters: &[String],
+    shape: Option<&str>,
+) -> Result<Vec<Problem>, Box<dyn Error>> {
+    let is_wanted = |problem: &Problem| is_wanted(problem, filters);
+    let problems: Vec<_> = match shape {
+        Some(shape) => {
+            let families = families().into_iter().filter(|family| family.has(is_wanted));
+            families.map(|family| family.shaped(shape)).collect::<Result<_, _>>()?
+        }
+        None => families().into_iter().flat_map(Family::problems).filter(is_wanted).collect(),
+    };
+    some(problems, filters)
+}
+
+fn is_wanted(problem: &Problem, filters: &[String]) -> bool {
+    let title = problem.title();
+    filters.is_empty() || filters.iter().any(|filter| title.contains(filter))
+}
+
+fn some(problems: Vec<Problem>, filters: &[String]) -> Result<Vec<Problem>, Box<dyn Error>> {
+    let none = || format!("no problem matches `{}`; --list prints all", filters.join("`, `"));
+    if problems.is_empty() { Err(none().into()) } else { Ok(problems) }
+}
+
+impl Request {
+    fn problems(&self) -> Result<Vec<Problem>, Box<dyn Error>> {
+        let Some(folder) = &self.capture else {
+            return matching(&self.filters, self.shape.as_deref());
+        };
+        let mut problems = captured(folder)?;
+        problems.retain(|problem| is_wanted(problem, &self.filters));
+        some(problems, &self.filters)
+    }
+}
+
 /// Times the problems on the devices and prints what came out.
 ///
 /// # Errors
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
-    let is_wanted = |problem: &Problem| {
-        let title = problem.title();
-        request.filters.is_empty() || request.filters.iter().any(|filter| title.contains(filter))
-    };
-    let mut problems = match (&request.capture, &request.shape) {
-        (Some(folder), _) => captured(folder)?,
-        (None, Some(shape)) => {
-            let families = families().into_iter().filter(|family| family.has(is_wanted));
-            families.map(|family| family.shaped(shape)).collect::<Result<_, _>>()?
-        }
-        (None, None) => families().into_iter().flat_map(Family::problems).collect(),
-    };
-    problems.retain(|problem| request.shape.is_some() || is_wanted(problem));
-    if problems.is_empty() {
-        let filters = request.filters.join("`, `");
-        return Err(format!("no problem matches `{filters}`; --list prints all").into());
-    }
+    let problems = request.problems()?;
     let mut out = BufWriter::new(io::stdout().lock());
     if request.list {
         for problem in &problems {
@@ -167,7 +192,7 @@ const WARM_UP: usize = 3;
 const REPEATS: usize = 20;
 
 /// A launch, by the model.
-struct Kernel {
+pub(crate) struct Kernel {
     name: String,
     prediction: Prediction,
     /// What waves do meanwhile, if it is to be drawn.
@@ -175,7 +200,7 @@ struct Kernel {
 }
 
 /// What a problem takes on a device.
-enum Time {
+pub(crate) enum Time {
     /// Launches of it, by the model.
     Model(Vec<Kernel>),
     /// Measured.
@@ -186,19 +211,24 @@ impl Time {
     fn of(problem: &Problem, device: &Device, to_draw: bool) -> Result<Self, Box<dyn Error>> {
         let about = |error| format!("{} on {device}: {error}", problem.title());
         let stream = device.new_stream()?;
-        let launch = (problem.prepare)(&stream).map_err(|error| about(error.to_string()))?;
-        if device.is_simulated() {
-            model(&stream, launch, to_draw)
-                .map(Self::Model)
-                .map_err(|error| about(error.to_string()).into())
-        } else {
-            measure(&stream, launch)
-                .map(Self::Device)
-                .map_err(|error| about(error.to_string()).into())
+        let mut launch = (problem.prepare)(&stream).map_err(|error| about(error.to_string()))?;
+        Self::of_launch(&stream, &mut launch, to_draw)
+            .map_err(|error| about(error.to_string()).into())
+    }
+
+    /// What a launch takes that is ready.
+    pub(crate) fn of_launch(
+        stream: &Stream,
+        launch: &mut Launch,
+        to_draw: bool,
+    ) -> Result<Self, Box<dyn Error>> {
+        match stream.device().is_simulated() {
+            true => model(stream, launch, to_draw).map(Self::Model),
+            false => Ok(Self::Device(measure(stream, launch)?)),
         }
     }
 
-    fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         match self {
             Self::Model(kernels) => kernels.iter().map(|of| of.prediction.seconds).sum(),
             Self::Device(time) => time.as_secs_f64(),
@@ -230,7 +260,8 @@ impl Time {
         Some(roofline / self.seconds())
     }
 
-    fn hash(&self, device: &Device) -> Option<(String, String)> {
+    /// The device's name, and what tells the parameters of its model, if it has one.
+    pub(crate) fn hash(&self, device: &Device) -> Option<(String, String)> {
         Some((device.name().to_owned(), self.longest()?.parameters.clone()))
     }
 
@@ -296,14 +327,14 @@ impl Time {
     }
 }
 
-fn micros(seconds: f64) -> String {
+pub(crate) fn micros(seconds: f64) -> String {
     format!("{:.1} us", 1e6 * seconds)
 }
 
 /// What the model expects of each launch.
 fn model(
     stream: &Stream,
-    mut launch: Launch,
+    launch: &mut Launch,
     to_draw: bool,
 ) -> Result<Vec<Kernel>, Box<dyn Error>> {
     let chosen = |groups, product: &Product| sample(groups, product).0;
@@ -323,7 +354,7 @@ fn model(
 }
 
 /// The median of what events say.
-fn measure(stream: &Stream, mut launch: Launch) -> hk_core::Result<Duration> {
+fn measure(stream: &Stream, launch: &mut Launch) -> hk_core::Result<Duration> {
     for _ in 0..WARM_UP {
         launch()?;
     }
@@ -361,11 +392,11 @@ mod tests {
         let launched = Rc::new(Cell::new(0));
         let count = Rc::clone(&launched);
         let start = Instant::now();
-        let counted = Box::new(move || {
+        let mut counted: Launch = Box::new(move || {
             count.set(count.get() + 1);
             launch()
         });
-        let time = measure(&stream, counted).expect("it is timed");
+        let time = measure(&stream, &mut counted).expect("it is timed");
         assert_eq!(launched.get(), WARM_UP + REPEATS);
         // The median and all that are longer are within what passed.
         assert!(time > Duration::ZERO && time * (REPEATS / 2) as u32 <= start.elapsed());

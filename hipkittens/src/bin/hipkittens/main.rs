@@ -19,6 +19,7 @@ mod table;
 mod tensors;
 #[cfg(test)]
 mod toy;
+mod tune;
 mod values;
 
 use std::io;
@@ -62,6 +63,13 @@ enum Command {
     /// kernels. A simulated device executes only some workgroups of each launch, and the model composes
     /// the device from them.
     Bench(bench::Request),
+    /// Find the fastest tile configurations for problems, and write them into a file for
+    /// HIPKITTENS_TILES.
+    ///
+    /// Times every configuration that serves, by events on a GPU; on a simulated device by the model, as
+    /// `bench` does, which the file says. One is taken instead of the built-in choice if it needs 2 % less
+    /// time; all other problems are left to that choice.
+    Tune(tune::Request),
     /// Make vectors of sentences with the model all-MiniLM-L6-v2, or another BERT of
     /// sentence-transformers, every step an op of these crates.
     ///
@@ -112,6 +120,7 @@ fn main() -> ExitCode {
         Command::Check(request) => check::run(&request),
         Command::Mutate(request) => mutate::run(&request),
         Command::Bench(request) => bench::run(&request),
+        Command::Tune(request) => tune::run(&request),
         Command::Embed(request) => embed::run(&request),
         Command::Kernels(request) => kernels::run(&request),
         Command::Doctor => doctor::run(),
