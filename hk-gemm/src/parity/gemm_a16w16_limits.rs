@@ -285,7 +285,7 @@ fn turns(cases: &mut Vec<Case>) {
     }
     for [m, n] in TURNS {
         let few = Spec::new("several turns of few workgroups", [m, n, 600]).steps(&steps);
-        let few = Spec { splits: Some(2), compute_units: Some(1), ..few };
+        let few = Spec { splits: Some(2), compute_units: Some(1), size: Size::Core, ..few };
         cases.push(case::<bf16, bf16>(few.clone()));
         cases.push(case::<f16, f32>(few));
     }

@@ -15,7 +15,7 @@ use hk_sim::{HipError, capi};
 
 #[test]
 fn gemm_a16w16_has_parity() {
-    hk_ref::run_module("gemm_a16w16", &parity::cases(), &devices(), 20_500_000);
+    hk_ref::run_module("gemm_a16w16", &parity::cases(), &devices(), 28_000_000);
 }
 
 #[test]

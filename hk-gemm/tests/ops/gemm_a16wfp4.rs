@@ -5,7 +5,7 @@ use hk_gemm::parity;
 
 #[test]
 fn gemm_a16wfp4_has_parity() {
-    hk_ref::run_module("gemm_a16wfp4", &parity::cases(), &devices(), 24_600_000);
+    hk_ref::run_module("gemm_a16wfp4", &parity::cases(), &devices(), 32_000_000);
 }
 
 #[test]
