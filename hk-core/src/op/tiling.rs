@@ -29,7 +29,9 @@ const MACS_PER_CYCLE: f64 = 1024.0;
 const REACHED: f64 = 0.6;
 const UNIT_BYTES_PER_CYCLE: f64 = 25.0;
 const BYTES_PER_CYCLE: f64 = 2000.0;
-const LATENCY: f64 = 2000.0;
+const LATENCY: f64 = 1800.0;
+/// Elements that are expanded take as long as those of so many bits.
+const EXPANDED_BITS: f64 = 32.0;
 /// Cycles that the launch of what adds up shares of k takes.
 const SPLIT_CYCLES: f64 = 13_000.0;
 /// Bytes that a lane moves together: rows of operands are aligned to so many.
@@ -93,6 +95,8 @@ pub struct Tile {
     /// Steps whose loads are under way while one is multiplied.
     ahead: u64,
     macs_per_cycle: f64,
+    /// Whether elements of 4 bits are made wider before they are multiplied.
+    expands: bool,
 }
 
 impl Tile {
@@ -103,6 +107,7 @@ impl Tile {
             value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
         };
         let threads = u64::from(config.threads);
+        let is_cdna4 = config.image.arch == Arch::Gfx950.name();
         // Gates, and what they let through.
         let halves = if config.flag("GATED") == Some(true) { 2 } else { 1 };
         let per_cu = u64::from(config.resources.waves_per_simd) * 4 / (threads / 64).max(1);
@@ -114,10 +119,8 @@ impl Tile {
             per_cu: per_cu.max(1),
             w_rows: int("BN"),
             ahead: (int("STAGES") - 1).max(1),
-            macs_per_cycle: match config.image.arch == Arch::Gfx950.name() {
-                true => 2.0 * MACS_PER_CYCLE,
-                false => MACS_PER_CYCLE,
-            },
+            macs_per_cycle: if is_cdna4 { 2.0 * MACS_PER_CYCLE } else { MACS_PER_CYCLE },
+            expands: !is_cdna4,
         }
     }
 
@@ -243,7 +246,10 @@ impl Tile {
         let [x_bits, w_bits] = problem.bits.map(|bits| bits as f64);
         let [m, w_rows, k] = [self.m, self.w_rows, self.k].map(|size| size as f64);
         let (blocks, rounds, steps) = (blocks as f64, rounds as f64, steps as f64);
-        let macs = m * w_rows * k * x_bits.max(w_bits).max(8.0) / 16.0;
+        let slowest = x_bits.max(w_bits).max(8.0);
+        let counted =
+            if self.expands && x_bits.min(w_bits) < 8.0 { EXPANDED_BITS } else { slowest };
+        let macs = m * w_rows * k * counted / 16.0;
         let matrix = blocks * steps * macs / (self.macs_per_cycle * REACHED);
         let bytes = (m * x_bits + w_rows * w_bits) * k / 8.0;
         let fill = blocks * steps * bytes / UNIT_BYTES_PER_CYCLE;
@@ -349,8 +355,8 @@ mod tests {
     use super::*;
 
     const fn tile([m, n, k]: [u64; 3], threads: u64, per_cu: u64) -> Tile {
-        let (w_rows, ahead, macs_per_cycle) = (n, 1, MACS_PER_CYCLE);
-        Tile { m, n, k, threads, per_cu, w_rows, ahead, macs_per_cycle }
+        let (w_rows, ahead, macs_per_cycle, expands) = (n, 1, MACS_PER_CYCLE, true);
+        Tile { m, n, k, threads, per_cu, w_rows, ahead, macs_per_cycle, expands }
     }
 
     const SMALL: Tile = tile([16, 64, 256], 256, 3);
