@@ -281,6 +281,28 @@ pub(super) const fn row(
     OpInfo { op, format, opcode, mnemonic, archs, forms, dst, src, imm, mods, implicit }
 }
 
+/// Defines [`Op`] and the names of its values, which are given in order.
+macro_rules! operations {
+    ($($name:ident)*) => {
+        /// Operation: a mnemonic without its encoding suffix. Ordered by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        #[allow(non_camel_case_types)]
+        #[expect(missing_docs, reason = "the names are the mnemonics")]
+        pub enum Op {
+            $($name,)*
+        }
+
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name),)*];
+
+        impl Op {
+            /// Every operation, in order.
+            pub const ALL: [Self; NAMES.len()] = [$(Self::$name,)*];
+        }
+    };
+}
+pub(super) use operations;
+
 impl OpInfo {
     /// The mnemonic without `_e32` or `_e64`.
     pub fn base(&self) -> &'static str {
