@@ -33,6 +33,7 @@ mod launch;
 pub mod metadata;
 pub mod op;
 mod order;
+mod scoped;
 /// What every user of a kernel crate needs; each kernel crate re-exports it.
 pub mod prelude {
     pub use crate::dtype::{self, bf16, f16};

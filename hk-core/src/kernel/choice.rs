@@ -1,15 +1,16 @@
 //! The choice of tile configurations on a thread, watched and directed: for programs that look for better
 //! ones, such as `hipkittens tune`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use super::{Kernel, SelectError, TileConfig};
+use crate::scoped::{Notes, note, with_notes, with_value};
 
 thread_local! {
     /// What [`record_choices`] has seen on this thread so far, while it runs.
-    static RECORD: RefCell<Option<Vec<Choice>>> = const { RefCell::new(None) };
+    static RECORD: Notes<Choice> = const { RefCell::new(None) };
     /// What kernels that have it take on this thread, while [`with_tile`] runs.
-    static DIRECTED: Cell<Option<&'static TileConfig>> = const { Cell::new(None) };
+    static DIRECTED: RefCell<Option<&'static TileConfig>> = const { RefCell::new(None) };
 }
 
 /// That a kernel was to serve a problem in one of its tile configurations.
@@ -37,19 +38,14 @@ impl Choice {
 /// Runs `work`, and tells which tile configurations this thread chose meanwhile, in order; those that a
 /// caller named are not chosen. Of nested calls, the inner one takes its choices for itself.
 pub fn record_choices<R>(work: impl FnOnce() -> R) -> (R, Vec<Choice>) {
-    let outer = RECORD.replace(Some(Vec::new()));
-    let result = work();
-    (result, RECORD.replace(outer).unwrap_or_default())
+    with_notes(&RECORD, work)
 }
 
 /// Runs `work`, while the kernel that has this tile configuration takes it on this thread, whatever it
 /// would choose. An op may refuse it: which problems a tile configuration serves can depend on more than
 /// its conditions. Of nested calls, the inner one counts.
 pub fn with_tile<R>(tile: &'static TileConfig, work: impl FnOnce() -> R) -> R {
-    let outer = DIRECTED.replace(Some(tile));
-    let result = work();
-    DIRECTED.set(outer);
-    result
+    with_value(&DIRECTED, Some(tile), work).0
 }
 
 /// What the kernel is to take, if [`with_tile`] says so, or else what `choose` does, which is noted.
@@ -63,12 +59,11 @@ pub(super) fn choose(
         let is_it = |own: &&TileConfig| own.symbol == tile.symbol && kernel.arch == tile.image.arch;
         kernel.tiles.iter().find(is_it)
     };
-    let tile = DIRECTED.get().and_then(of_kernel).map_or_else(choose, Ok)?;
-    RECORD.with_borrow_mut(|record| {
-        if let Some(choices) = record {
-            let problem = problem.iter().map(|(dim, value)| ((*dim).to_owned(), *value));
-            choices.push(Choice { package, kernel, problem: problem.collect(), tile });
-        }
+    let directed = DIRECTED.with_borrow(|tile| tile.and_then(of_kernel));
+    let tile = directed.map_or_else(choose, Ok)?;
+    note(&RECORD, || {
+        let problem = problem.iter().map(|(dim, value)| ((*dim).to_owned(), *value));
+        Choice { package, kernel, problem: problem.collect(), tile }
     });
     Ok(tile)
 }

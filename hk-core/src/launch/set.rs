@@ -5,11 +5,12 @@ use std::fmt;
 
 use super::{Function, KernelArgs, LaunchConfig, Module};
 use crate::kernel::{CodeObjectImage, KernelSet, SelectError, TileConfig};
+use crate::scoped::{Notes, note, with_notes, with_value};
 use crate::{Arch, Device, Error, Result, Stream};
 
 thread_local! {
     /// What [`record_tiles`] has seen on this thread so far, while it runs.
-    static RECORD: RefCell<Option<Vec<&'static TileConfig>>> = const { RefCell::new(None) };
+    static RECORD: Notes<&'static TileConfig> = const { RefCell::new(None) };
     /// Modules that launches on this thread take instead of the embedded code at these addresses.
     static SUBSTITUTES: RefCell<Vec<(*const u8, Module)>> = const { RefCell::new(Vec::new()) };
 }
@@ -29,10 +30,7 @@ pub fn with_code<R>(
         Ok((image.packed.as_ptr(), Module::load(device, code)?))
     };
     let modules = codes.iter().map(|code| load(code)).collect::<Result<_>>()?;
-    let outer = SUBSTITUTES.replace(modules);
-    let result = work();
-    SUBSTITUTES.set(outer);
-    Ok(result)
+    Ok(with_value(&SUBSTITUTES, modules, work).0)
 }
 
 /// The module that is to be taken instead of an embedded one.
@@ -48,9 +46,7 @@ fn substitute(device: &Device, tile: &TileConfig) -> Option<Module> {
 /// Runs `work`, and tells which tile configurations this thread launched meanwhile, in order. For
 /// reports about what an op chose; of nested calls, the inner one takes its launches for itself.
 pub fn record_tiles<R>(work: impl FnOnce() -> R) -> (R, Vec<&'static TileConfig>) {
-    let outer = RECORD.replace(Some(Vec::new()));
-    let result = work();
-    (result, RECORD.replace(outer).unwrap_or_default())
+    with_notes(&RECORD, work)
 }
 
 /// A kernel in the tile configuration that serves a problem, ready to be launched.
@@ -175,11 +171,7 @@ impl<A: KernelArgs> TileFunction<A> {
         };
         // SAFETY: passed on to the caller.
         unsafe { self.function.launch(stream, config, args) }?;
-        RECORD.with_borrow_mut(|record| {
-            if let Some(record) = record {
-                record.push(self.tile);
-            }
-        });
+        note(&RECORD, || self.tile);
         Ok(())
     }
 }

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 
 use super::{Role, Strides};
 use crate::dtype::DType;
+use crate::scoped::{self, Notes, with_notes};
 
 thread_local! {
     /// What [`dry_run`] has seen on this thread so far, while it runs.
-    static RECORD: RefCell<Option<Vec<CallInfo>>> = const { RefCell::new(None) };
+    static RECORD: Notes<CallInfo> = const { RefCell::new(None) };
 }
 
 /// A call of an op whose arguments are right.
@@ -65,28 +66,7 @@ pub struct ArgumentInfo {
 /// # Ok::<(), hk_core::Error>(())
 /// ```
 pub fn dry_run<R>(work: impl FnOnce() -> R) -> (R, Vec<CallInfo>) {
-    let mut run = DryRun { outer: RECORD.replace(Some(Vec::new())) };
-    let result = work();
-    (result, run.end())
-}
-
-/// The record of an outer dry run, put back also if the inner one panics.
-struct DryRun {
-    outer: Option<Vec<CallInfo>>,
-}
-
-impl DryRun {
-    fn end(&mut self) -> Vec<CallInfo> {
-        RECORD.replace(self.outer.take()).unwrap_or_default()
-    }
-}
-
-impl Drop for DryRun {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.end();
-        }
-    }
+    with_notes(&RECORD, work)
 }
 
 /// Notes a call, if this thread is in a dry run, and gives its number there.
@@ -94,11 +74,7 @@ pub(super) fn note(
     op: &'static str,
     arguments: impl FnOnce() -> Vec<ArgumentInfo>,
 ) -> Option<usize> {
-    RECORD.with_borrow_mut(|record| {
-        let record = record.as_mut()?;
-        record.push(CallInfo { op, arguments: arguments(), workspace_bytes: 0 });
-        Some(record.len() - 1)
-    })
+    scoped::note(&RECORD, || CallInfo { op, arguments: arguments(), workspace_bytes: 0 })
 }
 
 /// Notes what workspace the call of that number uses.

@@ -18,22 +18,25 @@ const TAIL_CYCLES: f64 = 12_000.0;
 const LEAST_GAIN: f64 = 0.03;
 /// Where the last blocks may begin: rows of scales that are shuffled are together.
 const TAIL_LINES: u64 = 32;
-/// What an estimate of time counts with. Products of 16 bits that a compute unit of gfx942 adds up per cycle,
-/// where gfx950 adds up twice as many, and the share of them that a kernel reaches; bytes per cycle that
-/// reach a compute unit from the caches, and the device from memory; cycles from a load to its data.
-///
-/// They are fitted to times of `a16w16` by the model of `hk-timing`, with 36 problems from 1 to 32,768
-/// rows on MI325X and MI355X: of the pairs of tiles that differ by more than 10 %, 91 % are in the
-/// same order.
+// What an estimate of time counts with: fitted to times of `a16w16` by the model of `hk-timing`, with 36
+// problems from 1 to 32,768 rows on MI325X and MI355X. Of the pairs of tiles that differ by more than 10 %,
+// 91 % are in the same order.
+
+/// Products of 16 bits that a compute unit of gfx942 adds up per cycle; one of gfx950 adds up twice as many.
 const MACS_PER_CYCLE: f64 = 1024.0;
+/// The share of them that kernels reach.
 const REACHED: f64 = 0.6;
-const UNIT_BYTES_PER_CYCLE: f64 = 25.0;
-const BYTES_PER_CYCLE: f64 = 2000.0;
-const LATENCY: f64 = 1800.0;
-/// Elements that are expanded take as long as those of so many bits.
+/// Elements that gfx942 expands take as long as those of so many bits.
 const EXPANDED_BITS: f64 = 32.0;
+/// Bytes per cycle that reach a compute unit from the caches.
+const UNIT_BYTES_PER_CYCLE: f64 = 25.0;
+/// Bytes per cycle that reach the device from memory.
+const BYTES_PER_CYCLE: f64 = 2000.0;
+/// Cycles from a load to its data.
+const LATENCY: f64 = 1800.0;
 /// Cycles that the launch of what adds up shares of k takes.
 const SPLIT_CYCLES: f64 = 13_000.0;
+
 /// Bytes that a lane moves together: rows of operands are aligned to so many.
 const CHUNK: u64 = 16;
 /// Bytes below which a buffer descriptor and offsets in it must stay.
@@ -71,6 +74,12 @@ impl Problem {
         let Self { m, n, k, transposed: [x, w], .. } = *self;
         [if x { m } else { k }, if w { n } else { k }]
     }
+
+    /// Bytes of so many rows of x and of w, of so many elements.
+    fn bytes_of(&self, [x_rows, w_rows, k]: [u64; 3]) -> f64 {
+        let [x_bits, w_bits] = self.bits.map(|bits| bits as f64);
+        (x_rows as f64 * x_bits + w_rows as f64 * w_bits) * k as f64 / 8.0
+    }
 }
 
 /// So many elements of some bits in the units that memory counts: bytes, if an element is no longer.
@@ -94,9 +103,18 @@ pub struct Tile {
     w_rows: u64,
     /// Steps whose loads are under way while one is multiplied.
     ahead: u64,
-    macs_per_cycle: f64,
-    /// Whether elements of 4 bits are made wider before they are multiplied.
-    expands: bool,
+    /// Whether it is of gfx950, which multiplies elements of 4 bits as they are.
+    is_cdna4: bool,
+}
+
+/// What several things take that are done at once, each hidden by the others but for a part.
+fn together<const N: usize>(cycles: [f64; N]) -> f64 {
+    cycles.map(|of| of * of).iter().sum::<f64>().sqrt()
+}
+
+/// What it takes to write so many partial sums and to read them.
+fn cycles_of_sums(count: f64) -> f64 {
+    2.0 * 4.0 * count / BYTES_PER_CYCLE
 }
 
 impl Tile {
@@ -107,7 +125,6 @@ impl Tile {
             value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
         };
         let threads = u64::from(config.threads);
-        let is_cdna4 = config.image.arch == Arch::Gfx950.name();
         // Gates, and what they let through.
         let halves = if config.flag("GATED") == Some(true) { 2 } else { 1 };
         let per_cu = u64::from(config.resources.waves_per_simd) * 4 / (threads / 64).max(1);
@@ -119,8 +136,7 @@ impl Tile {
             per_cu: per_cu.max(1),
             w_rows: int("BN"),
             ahead: (int("STAGES") - 1).max(1),
-            macs_per_cycle: if is_cdna4 { 2.0 * MACS_PER_CYCLE } else { MACS_PER_CYCLE },
-            expands: !is_cdna4,
+            is_cdna4: config.image.arch == Arch::Gfx950.name(),
         }
     }
 
@@ -175,6 +191,11 @@ impl Tile {
     /// How k is cut, if the caller does not say: into as many shares, of those that compute units have
     /// room for and that have four steps each, as take the least time.
     pub fn split(&self, problem: Problem, compute_units: u64) -> Split {
+        self.fastest_split(problem, compute_units).1
+    }
+
+    /// The same, behind the cycles that it takes.
+    fn fastest_split(&self, problem: Problem, compute_units: u64) -> (f64, Split) {
         let slots = compute_units * self.per_cu;
         let free = slots / self.blocks(problem).max(1);
         let longest = (problem.k / (MIN_STEPS * self.step(problem))).min(MAX_SPLITS);
@@ -182,11 +203,13 @@ impl Tile {
         let sums = results.saturating_mul(4);
         let workspace = MAX_WORKSPACE / sums.max(1);
         let most = free.min(longest).min(workspace).max(1);
-        let counts = (0..u64::BITS).map(|power| 1 << power).take_while(|count| *count < most);
-        let splits = counts.chain([most]).map(|count| self.split_into(problem, count));
-        let timed = splits.map(|split| (self.cycles(problem, split, compute_units), split));
-        let least = timed.min_by(|(a, _), (b, _)| a.total_cmp(b));
-        least.map_or_else(|| self.split_into(problem, 1), |(_, split)| split)
+        let timed = |count| {
+            let split = self.split_into(problem, count);
+            (self.cycles(problem, split, compute_units), split)
+        };
+        let powers = (1..u64::BITS).map(|power| 1 << power).take_while(|count| *count < most);
+        let others = powers.chain((most > 1).then_some(most)).map(timed);
+        others.fold(timed(1), |best, other| if other.0 < best.0 { other } else { best })
     }
 
     /// The last blocks of one result that is not cut, if they are better cut along k than left to fill a part
@@ -216,15 +239,14 @@ impl Tile {
             for wanted in 2..=longest {
                 let split = self.split_into(problem, wanted);
                 let shares = tail * split.count;
-                // Of each share of each block: written, and read.
-                let sums = 2 * 4 * shares * self.m * self.n;
-                if split.count != wanted || sums / 2 > MAX_WORKSPACE {
+                let sums = shares * self.m * self.n;
+                if split.count != wanted || 4 * sums > MAX_WORKSPACE {
                     continue;
                 }
                 let share = split.share as f64 / problem.k as f64;
                 let cut =
                     (whole * line).div_ceil(slots) as f64 + shares.div_ceil(slots) as f64 * share;
-                let more = TAIL_CYCLES + sums as f64 / BYTES_PER_CYCLE;
+                let more = TAIL_CYCLES + cycles_of_sums(sums as f64);
                 let gain = (rounds as f64 - cut) * round - more;
                 if gain > least {
                     (best, least) = (Some(Tail { axis, first, split }), gain);
@@ -243,17 +265,20 @@ impl Tile {
     /// rounds: what the matrix units need, what fills LDS, and waits for memory, if the last two are not
     /// quite hidden.
     fn block_cycles(&self, problem: Problem, steps: u64, [blocks, rounds]: [u64; 2]) -> f64 {
-        let [x_bits, w_bits] = problem.bits.map(|bits| bits as f64);
-        let [m, w_rows, k] = [self.m, self.w_rows, self.k].map(|size| size as f64);
-        let (blocks, rounds, steps) = (blocks as f64, rounds as f64, steps as f64);
-        let slowest = x_bits.max(w_bits).max(8.0);
-        let counted =
-            if self.expands && x_bits.min(w_bits) < 8.0 { EXPANDED_BITS } else { slowest };
-        let macs = m * w_rows * k * counted / 16.0;
-        let matrix = blocks * steps * macs / (self.macs_per_cycle * REACHED);
-        let bytes = (m * x_bits + w_rows * w_bits) * k / 8.0;
-        let fill = blocks * steps * bytes / UNIT_BYTES_PER_CYCLE;
-        matrix.hypot(fill).hypot(rounds * steps * LATENCY / self.ahead as f64)
+        let [blocks, rounds, steps] = [blocks, rounds, steps].map(|count| count as f64);
+        let [x_bits, w_bits] = problem.bits;
+        let bits = match self.is_cdna4 || x_bits.min(w_bits) >= 8 {
+            true => x_bits.max(w_bits).max(8) as f64,
+            false => EXPANDED_BITS,
+        };
+        let macs = (self.m * self.w_rows * self.k) as f64 * bits / 16.0;
+        let per_cycle = if self.is_cdna4 { 2.0 * MACS_PER_CYCLE } else { MACS_PER_CYCLE };
+        let bytes = problem.bytes_of([self.m, self.w_rows, self.k]);
+        together([
+            blocks * steps * macs / (per_cycle * REACHED),
+            blocks * steps * bytes / UNIT_BYTES_PER_CYCLE,
+            rounds * steps * LATENCY / self.ahead as f64,
+        ])
     }
 
     /// An estimate of a product's time in cycles, without what is the same for all tiles.
@@ -261,17 +286,14 @@ impl Tile {
         let work = self.blocks(problem).saturating_mul(split.count);
         let in_turn = [work.div_ceil(compute_units), work.div_ceil(compute_units * self.per_cu)];
         let of_blocks = self.block_cycles(problem, split.share.div_ceil(self.k), in_turn);
-        let [batch, m, n, k] =
-            [problem.batch, problem.m, problem.n, problem.k].map(|size| size as f64);
-        let [x_bits, w_bits] = problem.bits.map(|bits| bits as f64);
+        let [batch, m, n] = [problem.batch, problem.m, problem.n].map(|size| size as f64);
         let results = batch * m * n;
-        let bytes = batch * (m * x_bits + n * w_bits) * k / 8.0 + 2.0 * results;
-        let time = of_blocks.hypot(bytes / BYTES_PER_CYCLE);
-        if split.count == 1 {
-            return time;
+        let bytes = batch * problem.bytes_of([problem.m, problem.n, problem.k]) + 2.0 * results;
+        let time = together([of_blocks, bytes / BYTES_PER_CYCLE]);
+        match split.count {
+            1 => time,
+            count => time + SPLIT_CYCLES + cycles_of_sums(count as f64 * results),
         }
-        // Partial sums are written and read.
-        time + SPLIT_CYCLES + 2.0 * 4.0 * split.count as f64 * results / BYTES_PER_CYCLE
     }
 
     /// As [`Split::new`].
@@ -286,13 +308,13 @@ impl Tile {
 
     /// The higher the better, the shorter the estimated time; negative if the tile cannot serve.
     pub fn score(&self, problem: Problem, compute_units: u64) -> f64 {
-        let split = self.split(problem, compute_units);
+        let (cycles, split) = self.fastest_split(problem, compute_units);
         let load = self.load(problem, split);
         if load > 1.0 {
             // Of tiles that cannot, the one with the widest limit is to say what it is.
             return -load;
         }
-        1.0 / self.cycles(problem, split, compute_units).max(1.0)
+        1.0 / cycles.max(1.0)
     }
 }
 
@@ -355,8 +377,7 @@ mod tests {
     use super::*;
 
     const fn tile([m, n, k]: [u64; 3], threads: u64, per_cu: u64) -> Tile {
-        let (w_rows, ahead, macs_per_cycle, expands) = (n, 1, MACS_PER_CYCLE, true);
-        Tile { m, n, k, threads, per_cu, w_rows, ahead, macs_per_cycle, expands }
+        Tile { m, n, k, threads, per_cu, w_rows: n, ahead: 1, is_cdna4: false }
     }
 
     const SMALL: Tile = tile([16, 64, 256], 256, 3);
