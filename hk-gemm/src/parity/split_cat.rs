@@ -195,7 +195,7 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
             }
         }
     }
-    // 2048 runs of 8 columns a turn: 157 rows and 7 runs of the next, 2048 rows, and no whole row.
+    // As [`TURNS`](super::gemm_a16w16_limits::TURNS) of plain products.
     for (m, of) in [(331, [2, 20, 32, 8]), (2100, [1, 2, 3, 0]), (3, [3, 2000, 3467, 16])] {
         let few = spec("several turns of few workgroups", m, of, 512);
         let few = Spec { splits: Some(2), compute_units: Some(1), bias: true, ..few };

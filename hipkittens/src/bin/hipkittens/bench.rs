@@ -73,7 +73,7 @@ pub(crate) fn matching(
         }
         None => families().into_iter().flat_map(Family::problems).filter(is_wanted).collect(),
     };
-    some(problems, filters)
+    at_least_one(problems, filters)
 }
 
 fn is_wanted(problem: &Problem, filters: &[String]) -> bool {
@@ -81,7 +81,10 @@ fn is_wanted(problem: &Problem, filters: &[String]) -> bool {
     filters.is_empty() || filters.iter().any(|filter| title.contains(filter))
 }
 
-fn some(problems: Vec<Problem>, filters: &[String]) -> Result<Vec<Problem>, Box<dyn Error>> {
+fn at_least_one(
+    problems: Vec<Problem>,
+    filters: &[String],
+) -> Result<Vec<Problem>, Box<dyn Error>> {
     let none = || format!("no problem matches `{}`; --list prints all", filters.join("`, `"));
     if problems.is_empty() { Err(none().into()) } else { Ok(problems) }
 }
@@ -93,7 +96,7 @@ impl Request {
         };
         let mut problems = captured(folder)?;
         problems.retain(|problem| is_wanted(problem, &self.filters));
-        some(problems, &self.filters)
+        at_least_one(problems, &self.filters)
     }
 }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use hipkittens::problems::Problem;
 use hk_core::Device;
 use hk_core::kernel::{Choice, TileConfig, record_choices, with_tile};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::{self, Time, micros};
 use crate::check;
@@ -46,6 +46,9 @@ const LEAST_GAIN: f64 = 0.02;
 
 /// Package, architecture, core and variant of a kernel.
 type Key = [&'static str; 4];
+
+/// Seconds that a problem takes in a tile configuration.
+type Timed = (f64, &'static TileConfig);
 
 /// A tile configuration for one problem.
 struct Rule {
@@ -104,15 +107,7 @@ fn tune(
         if !seen.insert((key, choice.problem.clone())) {
             continue;
         }
-        let mut timed = Vec::new();
-        for tile in choice.candidates() {
-            if tile.name == chosen.name {
-                timed.push((before.seconds(), tile));
-            } else if let Ok(time) = with_tile(tile, &mut time) {
-                // What an op refuses is none for it.
-                timed.push((time.seconds(), tile));
-            }
-        }
+        let timed = in_each_tile(&choice, before.seconds(), &mut time);
         let least = timed.iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((least, best)) = least.filter(|_| timed.len() > 1) else { continue };
         let is_better = *least < before.seconds() * (1.0 - LEAST_GAIN);
@@ -130,18 +125,7 @@ fn tune(
             timed.len()
         );
         if json {
-            let tile = |(seconds, tile): &(f64, &TileConfig)| json!({ "tile": tile.name, "seconds": seconds });
-            let line = json!({
-                "op": problem.op,
-                "shape": problem.shape,
-                "device": device.name(),
-                "crate": package,
-                "kernel": kernel.name(),
-                "problem": choice.problem.iter().cloned().collect::<BTreeMap<_, _>>(),
-                "built_in": chosen.name,
-                "tiles": timed.iter().map(tile).collect::<Vec<_>>(),
-            });
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", object(problem, device, &choice, &timed))?;
         } else {
             writeln!(out, "{}: {note}", kernel.name())?;
         }
@@ -157,6 +141,35 @@ fn tune(
         }
     }
     Ok(source)
+}
+
+/// Seconds that a problem takes in each tile configuration that serves it, in the order of the table;
+/// `before` in the one that was chosen. What an op refuses is none for it.
+fn in_each_tile(
+    choice: &Choice,
+    before: f64,
+    mut time: impl FnMut() -> Result<Time, Box<dyn Error>>,
+) -> Vec<Timed> {
+    let timed = choice.candidates().filter_map(|tile| {
+        let is_chosen = tile.name == choice.tile.name;
+        let seconds = if is_chosen { before } else { with_tile(tile, &mut time).ok()?.seconds() };
+        Some((seconds, tile))
+    });
+    timed.collect()
+}
+
+fn object(problem: &Problem, device: &Device, choice: &Choice, timed: &[Timed]) -> Value {
+    let tile = |(seconds, tile): &Timed| json!({ "tile": tile.name, "seconds": seconds });
+    json!({
+        "op": problem.op,
+        "shape": problem.shape,
+        "device": device.name(),
+        "crate": choice.package,
+        "kernel": choice.kernel.name(),
+        "problem": choice.problem.iter().cloned().collect::<BTreeMap<_, _>>(),
+        "built_in": choice.tile.name,
+        "tiles": timed.iter().map(tile).collect::<Vec<_>>(),
+    })
 }
 
 /// The file's text.
