@@ -25,6 +25,24 @@ __device__ inline vec<T, N> load_elements(const T* from, i64 stride, u32 count) 
   for (u32 i = 0; i < N; ++i) values[i] = from[(i < count ? i : count - 1) * stride];
   return values;
 }
+// The first `count` of N adjacent elements, at least one, and zeros in the place of others, for which nothing
+// is read.
+template <class T, int N>
+__device__ inline vec<T, N> load_elements_or_zeros(const T* from, u32 count) {
+  if (count >= N) return load_adjacent<T, N>(from);
+  vec<T, N> values = 0;
+  values[0] = from[0];
+  for (u32 i = 1; i < N; ++i) {
+    if (i < count) values[i] = from[i];
+  }
+  return values;
+}
+// The first `count` of such values, at least one, and zeros behind.
+template <class T, int N>
+__device__ inline vec<T, N> zeros_behind(vec<T, N> values, u32 count) {
+  for (u32 i = 1; i < N; ++i) values[i] = i < count ? values[i] : T(0);
+  return values;
+}
 
 template <class T, int N>
 __device__ inline void store_elements(T* to, i64 stride, u32 count, vec<T, N> values) {

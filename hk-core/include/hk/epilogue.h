@@ -3,6 +3,7 @@
 // are chosen by scalar branches and work on a run of columns of one row per lane.
 #pragma once
 
+#include "hk/elements.h"
 #include "hk/math.h"
 #include "hk/wave.h"
 
@@ -21,11 +22,10 @@ enum class step_kind : u32 {
 struct EpilogueOperand {
   i64 batch_stride;  // in elements, as all strides
   i64 row_stride;
-  i64 column_stride;  // in elements
+  u32 column_stride;  // 0 or 1
   f32 number;
   i32 tensor;   // which of the kernel's tensors, or -1 for the number
   u32 element;  // a dtype
-  u32 wide;     // whether columns are contiguous and every run is aligned to 16 bytes
 };
 
 struct EpilogueStep {
@@ -44,35 +44,12 @@ using arch::constant_pointer;
 // would otherwise force a copy into scratch memory.
 using arch::kernel_arguments;
 
-// A run in memory that is aligned to its size, at most 16 bytes.
-template <class T, int Run>
-using wide_run = vec_in_memory<T, Run, min(16, Run * static_cast<int>(sizeof(T)))>;
-
-namespace detail {
-
-template <class T, int Run>
-__device__ inline vec<f32, Run> fetch(const char* base, i64 offset, i64 column_stride, bool whole,
-                                      u32 columns_left) {
-  const T* from = reinterpret_cast<const T*>(base) + offset;
-  if (column_stride == 0) return vec<f32, Run>(to_f32(*from));
-  if (whole) return to_f32<T, Run>(*reinterpret_cast<const wide_run<T, Run>*>(from));
-  vec<f32, Run> values;
-  for (u32 i = 0; i < Run; ++i) {
-    // Past the last column, the last one again: the result will not be stored.
-    values[i] = to_f32(from[(i < columns_left ? i : columns_left - 1) * column_stride]);
-  }
-  return values;
-}
-
-}  // namespace detail
-
 // A matrix of results: where it is, its width, and how its elements are rounded.
 struct result_matrix {
   char* base;
   i64 stride;  // in elements
   u32 columns;
   dtype type;
-  bool wide;  // whether every run is aligned to its size, at most 16 bytes
 
   // The same from a column on, of which there are as many.
   __device__ result_matrix from(u32 column) const {
@@ -81,6 +58,12 @@ struct result_matrix {
     return result;
   }
 };
+
+// Stores N adjacent elements, aligned as one of them is.
+template <class T, int N>
+__device__ inline void store_whole(T* to, vec<T, N> values) {
+  *reinterpret_cast<vec_in_memory<T, N, sizeof(T)>*>(to) = values;
+}
 
 // Stores a run of one row, rounded. Its first element is within y.
 template <int Run>
@@ -91,8 +74,8 @@ __device__ inline void store_run(const result_matrix& y, u32 row, u32 column,
     using T = decltype(zero);
     T* to = reinterpret_cast<T*>(y.base) + offset;
     const vec<T, Run> rounded = round_to<T, Run>(values);
-    if (y.wide && column + Run <= y.columns) {
-      *reinterpret_cast<wide_run<T, Run>*>(to) = rounded;
+    if (column + Run <= y.columns) {
+      store_whole<T, Run>(to, rounded);
     } else {
       to[0] = rounded[0];
       for (u32 i = 1; i < Run; ++i) {
@@ -116,12 +99,12 @@ struct epilogue {
                                    u32 column) const {
     if (of->tensor < 0) return vec<f32, Run>(of->number);
     const char* base = static_cast<const char*>(args->tensors[of->tensor]);
-    const u32 left = columns - column;
-    const i64 offset =
-        batch * of->batch_stride + row * of->row_stride + column * of->column_stride;
-    const bool whole = of->wide && left >= Run;
-    return with_type(static_cast<dtype>(of->element), [&](auto zero) {
-      return detail::fetch<decltype(zero), Run>(base, offset, of->column_stride, whole, left);
+    const i64 offset = batch * of->batch_stride + row * of->row_stride;
+    return with_type(static_cast<dtype>(of->element), [&](auto zero) -> vec<f32, Run> {
+      using T = decltype(zero);
+      const T* from = reinterpret_cast<const T*>(base) + offset;
+      if (of->column_stride == 0) return to_f32(*from);
+      return to_f32<T, Run>(load_elements<T, Run>(from + column, 1, columns - column));
     });
   }
 

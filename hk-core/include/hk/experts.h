@@ -213,9 +213,7 @@ __device__ void expert_reduce(const ExpertArgs& args) {
         sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.product.x_batch);
       }
       // Past the last column nobody wrote; the chain must not branch on that.
-      for (u32 j = 1; j < run; ++j) {
-        if (column + j >= in->n) sum[j] = 0;
-      }
+      sum = zeros_behind<f32, run>(sum, in->n - column);
       sum = detail::epilogue_of(args.product, in, expert).apply(sum, gate, column);
     }
     store_run(y, gate, column, sum);

@@ -3,6 +3,7 @@
 // lanes of a group of k find its largest magnitude together.
 #pragma once
 
+#include "hk/elements.h"
 #include "hk/mixed.h"
 #include "hk/order.h"
 #include "hk/quant.h"
@@ -25,25 +26,12 @@ struct PrequantArgs {
   u32 batch;
   u32 group;       // k of one: 32, 64, 128 or 256
   u32 reciprocal;  // whether a scale is the largest magnitude times 1 / the largest code, not over it
-  u32 wide;        // whether every run of eight is aligned to 16 bytes
+  u32 reserved;
 };
 
 namespace detail {
 
 inline constexpr int prequant_run = 8;
-
-// A run of a row of k numbers. Behind the last there are zeros.
-template <class T>
-__device__ inline vec<T, prequant_run> run_of_row(const T* row, u32 column, u32 k, bool wide) {
-  if (wide && column + prequant_run <= k) {
-    return *reinterpret_cast<const vec_in_memory<T, prequant_run, 16>*>(row + column);
-  }
-  vec<T, prequant_run> values = 0;
-  for (u32 i = 0; i < prequant_run; ++i) {
-    if (column + i < k) values[i] = row[column + i];
-  }
-  return values;
-}
 
 // Calls `body(row, column, values)` for every run of x, whose rows are filled up to a multiple of `whole`
 // numbers: so that groups of so many, or of fewer, are aligned groups of lanes.
@@ -54,7 +42,12 @@ __device__ inline void for_runs(const PrequantArgs& args, u32 whole, u32 batch, 
   const T* x = static_cast<const T*>(args.x) + batch * args.x_batch;
   for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 run) {
     const u32 column = run * prequant_run;
-    body(row, column, run_of_row(x + row * args.x_stride, column, args.k, args.wide));
+    vec<T, prequant_run> values = 0;
+    if (column < args.k) {
+      const T* from = x + row * args.x_stride + column;
+      values = load_elements_or_zeros<T, prequant_run>(from, args.k - column);
+    }
+    body(row, column, values);
   });
 }
 

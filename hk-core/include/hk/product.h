@@ -15,13 +15,6 @@
 
 namespace hk {
 
-// The largest units in which results may be stored; the numbers are the host's `StoreUnit`.
-enum class store_unit : u32 {
-  element = 0,
-  run,    // rows are aligned
-  block,  // and the steps are those of a `linear_chain`
-};
-
 struct ProductArgs {
   const void* x;
   const void* w;
@@ -49,7 +42,7 @@ struct ProductArgs {
   u32 split_k;  // share of k of each split but the last, a multiple of BK
   u32 splits;
   u32 y_type;   // a dtype
-  u32 y_store;  // a store_unit
+  u32 y_whole;  // whether blocks within y may be stored as such: the steps are those of a `linear_chain`
   u32 step_count;
   u32 gate_at;  // of a gated product, the first step behind the gate
   u32 gate;     // its activation, or no_gate
@@ -143,8 +136,7 @@ template <class Args>
 __device__ inline result_matrix results_of(const Args& args, i64 offset) {
   const auto type = static_cast<dtype>(args.y_type);
   const u32 size = type == dtype::f32 ? 4 : 2;
-  return {static_cast<char*>(args.y) + offset * size, args.y_stride, args.n, type,
-          args.y_store >= static_cast<u32>(store_unit::run)};
+  return {static_cast<char*>(args.y) + offset * size, args.y_stride, args.n, type};
 }
 
 // Where an operand's matrix of a batch begins.
@@ -229,7 +221,9 @@ struct linear_chain {
   // A run of a lane's columns.
   template <int C, class T>
   __device__ static vec<f32, run> run_of(const T* from) {
-    const auto values = reinterpret_cast<const wide_run<T, run>*>(from + Block::result_column(C));
+    constexpr int size = min(16, run * static_cast<int>(sizeof(T)));
+    const auto values =
+        reinterpret_cast<const vec_in_memory<T, run, size>*>(from + Block::result_column(C));
     return to_f32<T, run>(*values);
   }
 
@@ -294,8 +288,9 @@ __device__ inline vec<f32, Run> gated_run(argument_pointer in, u32 batch, vec<f3
   return behind.apply(gates * values, row, column, in->gate_at, in->step_count);
 }
 
-// Where the partial sums of what gates let through begin in a row, behind those of the gates.
-__device__ inline u32 behind_gates(u32 n) { return (n + 7) / 8 * 8; }
+// Columns of partial sums: whole runs of what adds them up, of gates and behind these of what they let
+// through.
+__device__ inline u32 whole_runs(u32 n) { return (n + 7) / 8 * 8; }
 
 // Stores a block of gated results, or the sums of gates and of the others if k is split.
 template <class Block>
@@ -317,7 +312,7 @@ __device__ inline void store_gated(const Block& block, const ProductArgs& args,
     });
     if (args.splits > 1) {
       store_run(y, y_row, y_column, gates);
-      const result_matrix behind = y.from(behind_gates(args.n));
+      const result_matrix behind = y.from(whole_runs(args.n));
       store_run(behind, y_row, y_column, values);
     } else {
       store_run(y, y_row, y_column,
@@ -395,14 +390,15 @@ __device__ __attribute__((always_inline)) inline void store_part(const gemm_bloc
       return detail::add_block(block, detail::results_of(args, batch * args.y_batch), part);
     }
   }
-  const result_matrix y = detail::results_of(args, (batch * args.splits + split) * args.y_batch);
+  result_matrix y = detail::results_of(args, (batch * args.splits + split) * args.y_batch);
+  if (args.splits > 1) y.columns = detail::whole_runs(args.n);
   if constexpr (Block::gated) {
     detail::store_gated(block, args, in, y, part);
     return;
   }
   const bool inside = row + Tile::BM <= rows && column + Tile::BN <= args.n;
   const bool splits = splits_columns<Tile> && args.splits == 1;
-  if (inside && !splits && args.y_store == static_cast<u32>(store_unit::block)) {
+  if (inside && !splits && args.y_whole) {
     const detail::linear_chain<Block, Tile::SCALED> chain(args, in, part);
     with_type(y.type, [&](auto zero) {
       detail::store_block<decltype(zero)>(block, chain, y, row, column);
@@ -458,16 +454,12 @@ __device__ void product_reduce(const ProductArgs& args) {
       for (u32 split = 0; split < args.splits; ++split) {
         sum += *reinterpret_cast<const vec<f32, run>*>(from + split * args.x_batch);
       }
-      // Past the last column nobody wrote; the chain must not branch on that.
-      for (u32 j = 1; j < run; ++j) {
-        if (column + j >= args.n) sum[j] = 0;
-      }
       return sum;
     };
     const vec<f32, run> sum = sum_from(column);
     const result_matrix y = detail::results_of(*in, batch * in->y_batch);
     if constexpr (is_gated<Tile>) {
-      const vec<f32, run> values = sum_from(detail::behind_gates(args.n) + column);
+      const vec<f32, run> values = sum_from(detail::whole_runs(args.n) + column);
       store_run(y, row, column, detail::gated_run(in, batch, sum, values, row, column));
     } else {
       const auto values = detail::epilogue_of(args, in, batch).apply(sum, row, column);
@@ -505,13 +497,8 @@ __device__ void product_pack(const ProductArgs& args) {
   T* y = static_cast<T*>(args.y) + batch * args.y_batch;
   for_each_piece(first, grid_size().x, args.m, runs, [&](u32 row, u32 piece) {
     const u32 column = piece * run;
-    const T* from = x + row * args.x_stride + column;
-    vec<T, run> values = 0;
-    values[0] = from[0];
-    for (u32 j = 1; j < run; ++j) {
-      if (column + j < args.n) values[j] = from[j];
-    }
-    *reinterpret_cast<vec<T, run>*>(y + row * args.y_stride + column) = values;
+    *reinterpret_cast<vec<T, run>*>(y + row * args.y_stride + column) =
+        load_elements_or_zeros<T, run>(x + row * args.x_stride + column, args.n - column);
   });
 }
 

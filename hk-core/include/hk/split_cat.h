@@ -15,10 +15,11 @@ struct SplitColumns {
   i64 second_head;
   u32 width;
   u32 at;
+  u32 whole;  // whether no run of eight is in two parts
+  u32 reserved;
 };
 
-// Stores a run of one row, rounded: as a whole if `y.wide`, when parts are whole runs. Its first element is
-// a result.
+// Stores a run of one row, rounded. Its first element is a result.
 template <int Run>
 __device__ inline void store_split_run(const result_matrix& y, const SplitColumns& split, u32 row,
                                        u32 column, vec<f32, Run> values) {
@@ -33,8 +34,8 @@ __device__ inline void store_split_run(const result_matrix& y, const SplitColumn
              (within - split.at);
     };
     const vec<T, Run> rounded = round_to<T, Run>(values);
-    if (y.wide) {
-      *reinterpret_cast<wide_run<T, Run>*>(place(column)) = rounded;
+    if (split.whole) {
+      store_whole<T, Run>(place(column), rounded);
       return;
     }
     *place(column) = rounded[0];
@@ -51,14 +52,14 @@ struct CatArgs {
   i64 y_row, y_head;
   u32 m, heads, width;
   u32 x_type, y_type;  // dtypes
-  u32 wide;            // whether runs are whole and aligned to 16 bytes
+  u32 whole;           // whether heads are whole runs of eight
 };
 
 // Copies m rows of heads of `width` elements, rounded to y's type.
 template <class Tile>
 __device__ void cat_heads(const CatArgs& args) {
   constexpr int run = 8;
-  const u32 step = args.wide ? run : 1;
+  const u32 step = args.whole ? run : 1;
   const u32 pieces = args.width / step;
   const u32 first = block_idx().x * Tile::threads + thread_idx().x;
   for_each_piece(first, grid_size().x, args.m, args.heads * pieces, [&](u32 row, u32 piece) {
@@ -71,9 +72,9 @@ __device__ void cat_heads(const CatArgs& args) {
       with_type(static_cast<dtype>(args.y_type), [&](auto y_zero) {
         using Y = decltype(y_zero);
         Y* y = static_cast<Y*>(args.y) + to;
-        if (args.wide) {
-          const vec<X, run> values = *reinterpret_cast<const wide_run<X, run>*>(x);
-          *reinterpret_cast<wide_run<Y, run>*>(y) = round_to<Y, run>(to_f32<X, run>(values));
+        if (args.whole) {
+          const auto values = to_f32<X, run>(load_adjacent<X, run>(x));
+          store_whole<Y, run>(y, round_to<Y, run>(values));
         } else {
           *y = round_to<Y>(to_f32(*x));
         }

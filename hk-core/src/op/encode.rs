@@ -45,7 +45,6 @@ impl Encode {
     /// The kernel's arguments, for results at that place.
     pub(super) fn arguments(&self, at: DevicePtr<u8>) -> EncodeArgs {
         let (x, Self { y, scale, problem }) = (self.results(at), *self);
-        let wide = [y.ptr.address(), y.strides[0] as u64, y.strides[1] as u64];
         EncodeArgs {
             x: x.ptr,
             y: y.ptr,
@@ -57,7 +56,7 @@ impl Encode {
             m: problem.m as u32,
             n: problem.n as u32,
             batch: problem.batch as u32,
-            wide: wide.into_iter().all(|bytes| bytes.is_multiple_of(RUN)).into(),
+            reserved: 0,
         }
     }
 }
@@ -75,6 +74,6 @@ kernel_args! {
         m: u32,
         n: u32,
         batch: u32,
-        wide: u32,
+        reserved: u32,
     }
 }

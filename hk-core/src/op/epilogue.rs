@@ -251,25 +251,16 @@ kernel_args! {
     pub struct OperandArg {
         batch_stride: i64,
         row_stride: i64,
-        column_stride: i64,
+        column_stride: u32,
         number: f32,
         tensor: i32,
         element: u32,
-        wide: u32,
     }
 }
 
 impl OperandArg {
     const fn number(number: f32) -> Self {
-        Self {
-            batch_stride: 0,
-            row_stride: 0,
-            column_stride: 0,
-            number,
-            tensor: -1,
-            element: 0,
-            wide: 0,
-        }
+        Self { batch_stride: 0, row_stride: 0, column_stride: 0, number, tensor: -1, element: 0 }
     }
 }
 
@@ -303,7 +294,7 @@ impl StepArg {
             let tensor = usize::try_from(operand.tensor).ok()?;
             let stride = match axis {
                 Axis::Rows => operand.row_stride,
-                Axis::Columns => operand.column_stride,
+                Axis::Columns => operand.column_stride.into(),
             };
             let size = if operand.element == f32::CODE { 4 } else { 2 };
             Some((tensor, stride * size))
@@ -320,6 +311,8 @@ pub struct Lowered {
     pub steps: [StepArg; MAX_STEPS],
     /// Addresses of the operands.
     pub tensors: [AnyPtr; MAX_TENSORS],
+    /// Whether every run of an operand's columns begins at a multiple of 16 bytes.
+    aligned: [bool; MAX_TENSORS],
     used: usize,
     batched: bool,
 }
@@ -330,6 +323,7 @@ impl Default for Lowered {
             count: 0,
             steps: [StepArg::NONE; MAX_STEPS],
             tensors: [AnyPtr::NULL; MAX_TENSORS],
+            aligned: [false; MAX_TENSORS],
             used: 0,
             batched: false,
         }
@@ -359,7 +353,8 @@ impl Lowered {
         let mut stage = 0;
         self.steps[..self.count as usize].iter().all(|step| {
             let StepArg { kind, parameter, a, .. } = step;
-            let columns = a.row_stride == 0 && a.column_stride == 1 && a.wide != 0;
+            let aligned = usize::try_from(a.tensor).is_ok_and(|at| self.aligned[at]);
+            let columns = a.row_stride == 0 && a.column_stride == 1 && aligned;
             let tensor = a.tensor >= 0;
             let f32s = a.element == f32::CODE;
             let rank = match kind {
@@ -447,14 +442,14 @@ impl Lowered {
             batch_stride: y.strides[0],
             row_stride: y.strides[1],
             column_stride: 1,
-            number: 0.0,
             tensor: operand as i32,
             element: real_code(y.dtype),
-            wide: y.are_aligned(batch).into(),
+            ..OperandArg::number(0.0)
         };
         self.steps[self.count as usize] = StepArg { kind: 1, parameter: 1.0, a, ..StepArg::NONE };
         self.count += 1;
         self.tensors[operand] = y.ptr;
+        self.aligned[operand] = y.are_aligned(batch);
         Ok(())
     }
 
@@ -510,13 +505,13 @@ impl Lowered {
         let arg = OperandArg {
             batch_stride,
             row_stride,
-            column_stride,
-            number: 0.0,
+            column_stride: column_stride as u32,
             tensor: self.used as i32,
             element: U::CODE,
-            wide: u32::from(column_stride == 1 && aligned(address) && evenly),
+            ..OperandArg::number(0.0)
         };
         self.tensors[self.used] = tensor.ptr().any();
+        self.aligned[self.used] = aligned(address) && evenly;
         self.used += 1;
         Ok(arg)
     }

@@ -6,8 +6,7 @@ use super::encode::{Encode, EncodeArgs};
 use super::epilogue::Lowered;
 use super::prequant::{Codes, Prequant, StepScales};
 use super::product::{
-    Copy, GroupScales, Matrices, Order, Product, ProductArgs, StoreUnit, copies_of_blocks,
-    real_code,
+    Copy, GroupScales, Matrices, Order, Product, ProductArgs, copies_of_blocks, real_code,
 };
 use super::quant::ByteCode;
 use super::quant_rows::{AmaxArgs, MOST_WORKGROUPS, RowQuantArgs, StaticQuantArgs};
@@ -364,7 +363,6 @@ impl Plan {
             m: rows as u32,
             n: width as u32,
             y_type: real_code(y.dtype),
-            y_store: StoreUnit::Run as u32,
             ..ProductArgs::new(&Lowered::default())
         };
         self.elementwise("clear", [1, rows * width.div_ceil(8)], args)
@@ -454,7 +452,7 @@ impl Sums {
             y_batch: self.of_share as i64,
             y_stride: self.width as i64,
             y_type: f32::CODE,
-            y_store: StoreUnit::of(&stored, product.batch.into(), block_rows, true) as u32,
+            y_whole: stored.have_whole_blocks(product.batch.into(), block_rows).into(),
             step_count: 0,
             ..product
         };
@@ -570,8 +568,6 @@ impl<'a> Draft<'a> {
         main.adds = adds.into();
         if let Some(split) = product.split_cat {
             main.split = split.columns();
-            let unit = if split.is_wide() { StoreUnit::Run } else { StoreUnit::Element };
-            main.y_store = unit as u32;
             plan.cat(&split)?;
         }
         if adds && product.accumulate == Some(false) {

@@ -161,7 +161,7 @@ impl Codes {
             batch: self.matrices as u32,
             group: group.unwrap_or(BLOCK as u32),
             reciprocal: reciprocal.into(),
-            wide: x.are_aligned(self.matrices).into(),
+            reserved: 0,
         };
         (name, args)
     }
@@ -185,6 +185,6 @@ kernel_args! {
         batch: u32,
         group: u32,
         reciprocal: u32,
-        wide: u32,
+        reserved: u32,
     }
 }

@@ -182,6 +182,13 @@ impl Matrices {
         [self.ptr.address(), matrix, row].into_iter().all(|bytes| bytes.is_multiple_of(16))
     }
 
+    /// Whether blocks of so many rows of `batch` matrices may be stored whole: rows are aligned, and a buffer
+    /// can hold those of a block.
+    pub(super) fn have_whole_blocks(&self, batch: u64, rows: u64) -> bool {
+        let bytes = (self.strides[1] as u64).saturating_mul(self.size()).saturating_mul(rows);
+        self.are_aligned(batch) && bytes < 1 << 31
+    }
+
     /// The length of the rows of a copy as the main kernels take it: of whole chunks of 16 bytes, at
     /// most `longest` elements; none if they take the operand itself. What is added is zeros.
     pub(super) fn copied(
@@ -436,7 +443,7 @@ impl Product<'_> {
             split_k: split.share as u32,
             splits: split.count as u32,
             y_type: real_code(y.dtype),
-            y_store: StoreUnit::of(y, problem.batch, tile.m, is_linear) as u32,
+            y_whole: (is_linear && y.have_whole_blocks(problem.batch, tile.m)).into(),
             gate_at: gate.map_or(0, |gate| gate.steps),
             gate: gate.and_then(|gate| gate.activation).map_or(NO_GATE, Activation::code),
             w_tiled: (w.order == Order::Tiles).into(),
@@ -493,7 +500,7 @@ kernel_args! {
         pub(super) split_k: u32,
         pub(super) splits: u32,
         pub(super) y_type: u32,
-        pub(super) y_store: u32,
+        pub(super) y_whole: u32,
         pub(super) step_count: u32,
         pub(super) gate_at: u32,
         pub(super) gate: u32,
@@ -607,7 +614,7 @@ impl ProductArgs {
             split_k: 0,
             splits: 1,
             y_type: 0,
-            y_store: 0,
+            y_whole: 0,
             step_count: steps.count,
             gate_at: 0,
             gate: NO_GATE,
@@ -621,28 +628,6 @@ impl ProductArgs {
     }
 }
 
-/// The largest units in which results may be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoreUnit {
-    Element,
-    /// Rows are aligned to 16 bytes, and a buffer can hold those of a block.
-    Run,
-    /// And a block can have all steps as a whole.
-    Block,
-}
-
-impl StoreUnit {
-    /// That of matrices of which a block has so many rows.
-    pub(super) fn of(y: &Matrices, batch: u64, block_rows: u64, is_linear: bool) -> Self {
-        let bytes = (y.strides[1] as u64).saturating_mul(y.size()).saturating_mul(block_rows);
-        match y.are_aligned(batch) && bytes < 1 << 31 {
-            false => Self::Element,
-            true if is_linear => Self::Block,
-            true => Self::Run,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -650,7 +635,7 @@ mod tests {
     #[test]
     fn a_block_is_stored_through_a_buffer_only_if_one_can_hold_it() {
         let widest = |rows: u64, size: u64| (1u64 << 31) / (rows * size);
-        let unit = |dtype: DType, address, stride: u64, rows| {
+        let whole = |dtype: DType, address, stride: u64, rows| {
             let ptr = AnyPtr::NULL.moved_to(address);
             let y = Matrices {
                 ptr,
@@ -659,23 +644,22 @@ mod tests {
                 strides: [3, stride as i64],
                 order: Order::Rows,
             };
-            StoreUnit::of(&y, 1, rows, true)
+            y.have_whole_blocks(1, rows)
         };
-        let f32s = |address, stride, rows| unit(DType::F32, address, stride, rows);
+        let f32s = |address, stride, rows| whole(DType::F32, address, stride, rows);
         for rows in [16, 64, 256] {
             for stride in [widest(rows, 4), 4_210_752, 1 << 31, 1 << 40, u64::MAX / 8] {
                 // The descriptor's size, as `store_block` computes it, in enough bits.
                 let bytes = (u128::from(rows - 1) * u128::from(stride) + 256) * 4;
-                let unit = f32s(0, stride, rows);
-                assert!(unit == StoreUnit::Element || bytes < 1 << 31, "{rows} {stride}");
+                let whole = f32s(0, stride, rows);
+                assert!(!whole || bytes < 1 << 31, "{rows} {stride}");
             }
-            assert_eq!(f32s(4096, widest(rows, 4) - 4, rows), StoreUnit::Block);
-            assert_eq!(unit(DType::Bf16, 4096, widest(rows, 2) - 8, rows), StoreUnit::Block);
-            assert_eq!(f32s(4096, widest(rows, 4), rows), StoreUnit::Element);
+            assert!(f32s(4096, widest(rows, 4) - 4, rows));
+            assert!(whole(DType::Bf16, 4096, widest(rows, 2) - 8, rows));
+            assert!(!f32s(4096, widest(rows, 4), rows));
         }
-        assert_eq!(f32s(4096, 4_210_752, 256), StoreUnit::Element, "2^32 bytes and a little");
-        let unaligned = [f32s(8, 64, 16), f32s(16, 66, 16)];
-        assert_eq!(unaligned, [StoreUnit::Element; 2], "not aligned");
+        assert!(!f32s(4096, 4_210_752, 256), "2^32 bytes and a little");
+        assert_eq!([f32s(8, 64, 16), f32s(16, 66, 16)], [false; 2], "not aligned");
         let y = Matrices {
             ptr: AnyPtr::NULL,
             dtype: DType::F32,
@@ -683,8 +667,8 @@ mod tests {
             strides: [6, 8],
             order: Order::Rows,
         };
-        let units = [1, 2].map(|batch| StoreUnit::of(&y, batch, 16, true));
-        assert_eq!(units, [StoreUnit::Block, StoreUnit::Element], "matrices not aligned");
+        let whole = [1, 2].map(|batch| y.have_whole_blocks(batch, 16));
+        assert_eq!(whole, [true, false], "matrices not aligned");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::product::{Matrices, real_code};
 use crate::dtype::Element;
 use crate::{AnyPtr, TensorSlice, kernel_args};
 
-/// Numbers that a lane moves at a time, if all places are aligned.
+/// Numbers that a lane moves at a time, if parts are whole runs of so many.
 const RUN: u64 = 8;
 
 /// Heads of a row: `(m, heads, width)` with adjacent elements.
@@ -27,12 +27,6 @@ impl Heads {
         let head = if count == 1 { 0 } else { head };
         Self { rows: Matrices::of(tensor, [0, row]).with_rows(m), head, count, width }
     }
-
-    /// Whether all heads of all rows begin at a multiple of 16 bytes.
-    fn are_aligned(&self) -> bool {
-        let head = (self.head as u64).wrapping_mul(self.rows.dtype.size() as u64);
-        self.rows.are_aligned(1) && head.is_multiple_of(16)
-    }
 }
 
 /// Where the columns of a product go, which are heads of two parts.
@@ -52,14 +46,9 @@ impl SplitCat {
         self.first.width - self.copied.width
     }
 
-    /// Whether every run of columns is whole, and aligned.
-    pub(super) fn is_wide(&self) -> bool {
-        let whole = [self.at(), self.second.width].into_iter().all(|part| part.is_multiple_of(RUN));
-        whole && self.first.are_aligned() && self.second.are_aligned()
-    }
-
     /// As the main kernels take it.
     pub(super) fn columns(&self) -> SplitColumns {
+        let parts = [self.at(), self.second.width];
         SplitColumns {
             second: self.second.rows.ptr,
             first_head: self.first.head,
@@ -67,6 +56,8 @@ impl SplitCat {
             second_head: self.second.head,
             width: (self.at() + self.second.width) as u32,
             at: self.at() as u32,
+            whole: parts.into_iter().all(|part| part.is_multiple_of(RUN)).into(),
+            reserved: 0,
         }
     }
 
@@ -76,10 +67,7 @@ impl SplitCat {
         let Heads { rows, head, count, width } = self.copied;
         let target = self.first;
         let offset = self.at() * target.rows.dtype.size() as u64;
-        let wide = width.is_multiple_of(RUN)
-            && offset.is_multiple_of(16)
-            && self.copied.are_aligned()
-            && target.are_aligned();
+        let whole = width.is_multiple_of(RUN);
         let args = CatArgs {
             x: rows.ptr,
             y: target.rows.ptr.moved_to(target.rows.ptr.address() + offset),
@@ -92,9 +80,9 @@ impl SplitCat {
             width: width as u32,
             x_type: real_code(rows.dtype),
             y_type: real_code(target.rows.dtype),
-            wide: wide.into(),
+            whole: whole.into(),
         };
-        let pieces = rows.rows() * count * width / if wide { RUN } else { 1 };
+        let pieces = rows.rows() * count * width / if whole { RUN } else { 1 };
         (width > 0).then_some((args, pieces))
     }
 
@@ -113,6 +101,8 @@ kernel_args! {
         second_head: i64,
         width: u32,
         at: u32,
+        whole: u32,
+        reserved: u32,
     }
 }
 
@@ -125,6 +115,8 @@ impl SplitColumns {
         second_head: 0,
         width: 1,
         at: 1,
+        whole: 0,
+        reserved: 0,
     };
 }
 
@@ -142,6 +134,6 @@ kernel_args! {
         width: u32,
         x_type: u32,
         y_type: u32,
-        wide: u32,
+        whole: u32,
     }
 }

@@ -118,15 +118,21 @@ fn places(cases: &mut Vec<Case>) {
     for (bias, batch, gap) in
         [(DType::F32, 5, 1 << 28), (DType::Bf16, 2, 1 << 32), (DType::Bf16, 3, 1 << 31)]
     {
-        let far = Spec { bias: Some(bias), ..spec("biases far apart", batch, [16, 64, 40]) };
-        let operand_place = Placement::DENSE.gap(gap);
-        cases.push(of::<bf16, bf16>(Spec { operand_place, size: Size::Core, ..far }));
+        for (k, splits) in [(40, None), (600, Some(2))] {
+            let far = spec("biases far apart", batch, [16, 64, k]);
+            let far = Spec { bias: Some(bias), splits, size: Size::Core, ..far };
+            let operand_place = Placement::DENSE.gap(gap);
+            cases.push(of::<bf16, bf16>(Spec { operand_place, ..far }));
+        }
     }
     for (batch, gap, residual) in [(5, 1 << 29, true), (2, 1 << 31, false)] {
         let far = spec("matrices far apart", batch, [1, 1, 40]);
         let place = Placement::DENSE.gap(gap);
         cases.push(of::<bf16, bf16>(Spec { place, size: Size::Core, residual, ..far }));
     }
+    let far = spec("results far apart", 2, [1, 1, 600]);
+    let far = Spec { shared: [true; 2], splits: Some(2), size: Size::Core, ..far };
+    cases.push(of::<bf16, bf16>(Spec { place: Placement::DENSE.gap(1 << 31), ..far }));
     let far = spec("factors far apart", 3, [1, 1, 40]);
     let operand_place = Placement::DENSE.gap(1 << 29);
     let far = Spec { operand_place, size: Size::Core, add_product: true, ..far };

@@ -231,7 +231,7 @@ pub(crate) fn figures(
         let mut gap = Gap { place, kernels, arch, symbol, copies, reason: None };
         let (of, place) = (&reasons.coverage, &gap.place);
         let reason = Reason::find(of, sources, core.name, place, &[gap.what()]);
-        gap.reason = reason.map(str::to_owned);
+        gap.reason = reason.map(|reason| reason.text().to_owned());
         figures.gaps.push(gap);
     }
     Ok(figures)

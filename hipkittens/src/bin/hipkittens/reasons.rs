@@ -5,10 +5,12 @@
 //! whose core is `core`, or one of these, at which, or at a call around which, a line of `file` contains `line`,
 //! whose operation contains `op`, and where `what` is part of what is missing, or of the change;
 //! `op` and `what` may be absent. Lines are named by their text, so that a reason stays with its
-//! line when others move it, and ends when the line is changed.
+//! line when others move it, and ends when the line is changed. A table of `[[values]]` may have
+//! `proof` in place of `reason`: why no result of any call can differ.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +39,10 @@ pub(crate) struct Reason {
     op: String,
     #[serde(default)]
     what: String,
-    pub(crate) reason: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    proof: String,
     #[serde(skip)]
     used: Cell<bool>,
 }
@@ -65,7 +70,17 @@ impl Reasons {
     /// # Errors
     /// A message that names the crate.
     pub(crate) fn parse(package: &str, text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| format!("reasons.toml of {package}: {error}"))
+        let error = |what: &dyn Display| format!("reasons.toml of {package}: {what}");
+        let all: Self = toml::from_str(text).map_err(|problem| error(&problem))?;
+        let proved = all.coverage.iter().find(|reason| reason.is_proof());
+        let unclear = all.values.iter().find(|of| of.reason.is_empty() != of.is_proof());
+        match proved.or(unclear) {
+            Some(Reason { file, line, .. }) => {
+                let rule = "a table has a `reason`, or of `[[values]]` a `proof`";
+                Err(error(&format_args!("{file}: `{line}`: {rule}")))
+            }
+            None => Ok(all),
+        }
     }
 }
 
@@ -77,12 +92,22 @@ impl Reason {
         core: &str,
         place: &Place,
         what: &[impl AsRef<str>],
-    ) -> Option<&'r str> {
+    ) -> Option<&'r Self> {
         let covers = |reason: &Self| what.iter().all(|what| reason.covers(what.as_ref()));
         let speaks = |reason: &&Self| covers(reason) && reason.is_about(sources, core, place);
         let reason = all.iter().find(speaks)?;
         reason.used.set(true);
-        Some(&reason.reason)
+        Some(reason)
+    }
+
+    /// Whether it proves that no result of any call can differ.
+    pub(crate) const fn is_proof(&self) -> bool {
+        !self.proof.is_empty()
+    }
+
+    /// What it says.
+    pub(crate) fn text(&self) -> &str {
+        if self.is_proof() { &self.proof } else { &self.reason }
     }
 
     /// Whether it speaks of this, if it is said of a place that the reason is about.
@@ -103,10 +128,9 @@ impl Reason {
     /// many there are.
     pub(crate) fn complain(all: &[Self], core: &str, stale: impl Fn(&Self) -> bool) -> usize {
         let stale = all.iter().filter(|reason| reason.core.has(core) && stale(reason));
-        let complaints = stale.map(|Self { file, line, reason, .. }| {
-            eprintln!(
-                "hipkittens: a reason of {core} speaks of nothing: {file}: `{line}`: {reason}"
-            );
+        let complaints = stale.map(|of| {
+            let (Self { file, line, .. }, text) = (of, of.text());
+            eprintln!("hipkittens: a reason of {core} speaks of nothing: {file}: `{line}`: {text}");
         });
         complaints.count()
     }

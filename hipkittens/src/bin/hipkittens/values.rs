@@ -36,7 +36,8 @@ use crate::registry::{self, KernelCrate};
 use places::{Copy, Mutant, Target, executes, places, sample, targets, what};
 use worker::{Altered, Answer, Job, Outcome, Trial, Worker};
 
-/// The share of the mutants that must be caught, of those that are not proved equivalent.
+/// The share of the mutants that must be caught, of those that are not proved equivalent, by the
+/// program or in words.
 const BAR: f64 = 0.97;
 
 /// A mutant that runs over may execute this many times what the case needs.
@@ -210,12 +211,16 @@ fn change(
                 && *first.key() == mutants.len() - judged.len()
                 && let Some((_, mutant)) = judged.next()
             {
-                let answer = first.remove();
+                let mut answer = first.remove();
                 let reason = (answer.outcome == Outcome::Survived).then(|| {
                     Reason::find(reasons, sources, core.name, mutant.place, &mutant.what())
                 });
                 let reason = reason.flatten();
+                if reason.is_some_and(Reason::is_proof) {
+                    answer.outcome = Outcome::Argued;
+                }
                 row.add(&answer, reason.is_some());
+                let reason = reason.map(Reason::text);
                 let shown = || show(request, core, &targets, mutant, &answer, reason, sources);
                 progress.suspend(shown)?;
             }
@@ -294,7 +299,7 @@ fn show(
             "reason": reason,
         });
         writeln!(out, "{line}")?;
-    } else if answer.outcome == Outcome::Survived {
+    } else if let Outcome::Survived | Outcome::Argued = answer.outcome {
         let core = core.name;
         writeln!(out, "\n{core} survived on {} cases: {inst} -> {altered}", answer.cases)?;
         place.print(&mut out, sources)?;
@@ -308,7 +313,7 @@ fn show(
 struct Row {
     package: &'static str,
     core: &'static str,
-    counts: [usize; 5],
+    counts: [usize; 6],
     unexplained: usize,
     /// Reasons that speak of nothing.
     stale: usize,
@@ -317,7 +322,7 @@ struct Row {
 impl Row {
     fn new(core: &Core) -> Self {
         let (package, core) = (core.package, core.name);
-        Self { package, core, counts: [0; 5], unexplained: 0, stale: 0 }
+        Self { package, core, counts: [0; 6], unexplained: 0, stale: 0 }
     }
 
     fn add(&mut self, answer: &Answer, explained: bool) {
@@ -327,10 +332,9 @@ impl Row {
 
     /// Of those that are not proved equivalent, the share that was caught.
     fn share(&self) -> f64 {
-        let [parity, fault, sanitizer, equivalent, _] = self.counts;
-        let all: usize = self.counts.iter().sum();
+        let [parity, fault, sanitizer, _, survived, _] = self.counts;
         let caught = parity + fault + sanitizer;
-        if all == equivalent { 1.0 } else { caught as f64 / (all - equivalent) as f64 }
+        if survived == 0 { 1.0 } else { caught as f64 / (caught + survived) as f64 }
     }
 
     fn holds(&self) -> bool {
@@ -345,7 +349,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
         writeln!(out, "\nat most {sample} mutants of each core, drawn by seed {seed}")?;
         writeln!(
             out,
-            "{:<8} {:<12} {:>7} {:>6} {:>6} {:>9} {:>10} {:>8} {:>11} {:>7}",
+            "{:<8} {:<12} {:>7} {:>6} {:>6} {:>9} {:>10} {:>6} {:>8} {:>11} {:>7}",
             "crate",
             "core",
             "mutants",
@@ -353,6 +357,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
             "fault",
             "sanitizer",
             "equivalent",
+            "argued",
             "survived",
             "unexplained",
             "caught",
@@ -360,7 +365,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
     }
     for row in rows {
         let Row { package, core, counts, unexplained, .. } = row;
-        let [parity, fault, sanitizer, equivalent, survived] = counts;
+        let [parity, fault, sanitizer, equivalent, survived, argued] = counts;
         let all: usize = counts.iter().sum();
         let share = row.share();
         if json {
@@ -373,6 +378,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
                 "fault": fault,
                 "sanitizer": sanitizer,
                 "equivalent": equivalent,
+                "argued": argued,
                 "survived": survived,
                 "unexplained": unexplained,
                 "caught": share,
@@ -382,7 +388,7 @@ fn print(rows: &[Row], request: &Request) -> io::Result<()> {
             writeln!(
                 out,
                 "{package:<8} {core:<12} {all:>7} {parity:>6} {fault:>6} {sanitizer:>9} \
-                 {equivalent:>10} {survived:>8} {unexplained:>11} {:>6.1}%",
+                 {equivalent:>10} {argued:>6} {survived:>8} {unexplained:>11} {:>6.1}%",
                 100.0 * share,
             )?;
         }

@@ -58,6 +58,8 @@ pub(crate) enum Outcome {
     Equivalent,
     /// Not noticed.
     Survived,
+    /// Not noticed, and the crate has a proof that no result of any call can differ.
+    Argued,
 }
 
 impl Outcome {
@@ -68,6 +70,7 @@ impl Outcome {
             Self::Sanitizer => "sanitizer",
             Self::Equivalent => "equivalent",
             Self::Survived => "survived",
+            Self::Argued => "argued",
         }
     }
 }
