@@ -22,8 +22,10 @@ struct Spec {
     activation: Option<Activation>,
     bias: Option<DType>,
     residual: bool,
-    /// Multiplies the result by a number at last.
+    /// At last multiplies the result by a number, adds as many times what it is then, and a product.
     scale: Option<f32>,
+    /// Or adds numbers of columns of that type.
+    columns: Option<DType>,
     special: bool,
     splits: Option<u32>,
     compute_units: Option<u32>,
@@ -42,6 +44,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         bias: None,
         residual: false,
         scale: None,
+        columns: None,
         special: false,
         splits: None,
         compute_units: None,
@@ -82,6 +85,13 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             .residual
             .then(|| s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place));
 
+        let columns = spec.columns.map(|dtype| -> (Vec<f64>, Getter) {
+            real!(dtype, U => {
+                let columns = s.input::<U>("epilogue[0]", &[n], Draw::Normal).place(spec.place);
+                (columns.numbers(), Box::new(move || columns.get().into()))
+            })
+        });
+
         let expected = {
             let of = |numbers: &[f64], rows: usize, transposed: bool| {
                 let view = ArrayView2::from_shape(shape(rows, transposed), numbers)
@@ -103,15 +113,24 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 .map(|of| Term { values: of.numbers(), row_stride: n, column_stride: 1 })
                 .map(|term| Step::Add(term, 1.0))
                 .collect();
-            behind.extend(spec.scale.map(|scale| Step::Multiply(Term::number(scale))));
+            for scale in spec.scale {
+                behind.push(Step::Multiply(Term::number(scale)));
+                behind.push(Step::ScaleAddSelf(scale));
+                behind.push(Step::AddProduct(Term::number(scale), Term::number(3.0)));
+            }
+            for (values, _) in &columns {
+                let term = Term { values: values.clone(), row_stride: 0, column_stride: 1 };
+                behind.push(Step::Add(term, 1.0));
+            }
             let before = [before[0].as_slice(), before[1].as_slice()];
             expect_gated(x.view(), [gates, values], before, spec.activation, &behind, Y::DTYPE)
         };
         let y = s.output::<Y>("y", &[m, n], expected).place(spec.place);
 
-        let (spec, bias) = (spec.clone(), bias.map(|(_, get)| get));
+        let [bias, columns] = [bias, columns].map(|of| of.map(|(_, get)| get));
+        let spec = spec.clone();
         s.call(move || {
-            let bias = bias.as_ref().map(|get| get());
+            let [bias, columns] = [&bias, &columns].map(|get| get.as_ref().map(|get| get()));
             let residual = residual.as_ref().map(|residual| residual.get());
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
@@ -121,7 +140,11 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             if let Some(scale) = spec.scale {
-                options = options.epilogue(Epilogue::default().mul_scalar(scale));
+                let steps = Epilogue::default().mul_scalar(scale).scale_add_self(scale);
+                options = options.epilogue(steps.add_product(scale, 3.0));
+            }
+            if let Some(columns) = &columns {
+                options = options.epilogue(Epilogue::default().add_columns(columns));
             }
             gemm_a16w16_gated_into(&x.get(), &w.get(), &options, &mut y.get())
         });
@@ -170,8 +193,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 cases.push(case::<bf16, bf16>(spec.clone()));
                 cases.push(case::<f16, f16>(Spec { residual: true, ..spec.clone() }));
                 let name = format!("{what}, scaled at last");
-                let all = Spec { name, residual: true, scale: Some(0.5), ..spec };
+                let all = Spec { name, residual: true, scale: Some(0.5), ..spec.clone() };
                 cases.push(case::<bf16, f32>(all));
+                let name = format!("{what}, columns at last");
+                let columns = bias.or(Some(DType::F16));
+                cases.push(case::<bf16, f32>(Spec { name, columns, ..spec }));
             }
         }
     }

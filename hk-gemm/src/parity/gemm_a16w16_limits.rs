@@ -283,6 +283,8 @@ fn turns(cases: &mut Vec<Case>) {
         let sums = tile_spec(&config, ", second turn of adding up", shape);
         cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..sums.steps(&steps) }));
     }
+    // What y holds is not to be added twice.
+    let steps = [Step::AddRows, Step::AddColumns, Step::AddOutput(1.0)];
     for [m, n] in TURNS {
         let few = Spec::new("several turns of few workgroups", [m, n, 600]).steps(&steps);
         let few = Spec { splits: Some(2), compute_units: Some(1), size: Size::Core, ..few };

@@ -340,7 +340,12 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             (combined(fuse == Fuse::ScaleProduct, [a, b]), factors.into_iter().zip([get_a, get_b]))
         });
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
-            let shape = spec.batch.map_or(vec![n], |batch| vec![batch, 1, n]);
+            // Only in this form may they be apart.
+            let shape = match spec.batch {
+                Some(batch) if spec.operand_place.gap > 0 => vec![batch, n],
+                Some(batch) => vec![batch, 1, n],
+                None => vec![n],
+            };
             real!(dtype, U => {
                 let bias = s.input::<U>("bias", &shape, Draw::Normal).place(spec.operand_place);
                 (bias.numbers(), Box::new(move || bias.get().into()))

@@ -332,6 +332,14 @@ pub(crate) fn cases() -> Vec<Case> {
         Spec { content: Content::All(-40.0), score: Score::SqrtSoftplus, ..Spec::new([3, 64, 4]) };
     let of_four = Some(Groups { count: 4, kept: 2, is_shuffled: false });
     add(Spec { norm: WeightNorm::Renorm, groups: of_four, ..far });
+    // In every lane of a wave: for groups and experts to choose from, and for weights.
+    add(Spec { norm: WeightNorm::Renorm, groups: of_four, shape: [1, 512, 4], ..far });
+    add(Spec { norm: WeightNorm::Renorm, shape: [1, 512, 64], ..far });
+    // A lane that lacks only the last of eight experts, and one with -inf only before it.
+    let of_lane =
+        Spec { score: Score::SoftmaxFirst, norm: WeightNorm::Renorm, ..Spec::new([2, 7, 2]) };
+    add(of_lane);
+    add(Spec { shape: [2, 8, 2], content: Content::Special, ..of_lane });
     // Groups: of DeepSeek-V3 and others, of each size, with all kept, in pieces, and equal ones.
     let v3 = Spec::biased_groups([16, 256, 8], 8, 4);
     add(v3);
@@ -352,6 +360,10 @@ pub(crate) fn cases() -> Vec<Case> {
         let logits = Spec { score: Score::Logits, is_biased: false, ..spec };
         add(Spec { content: Content::Few, norm: WeightNorm::Softmax, ..logits });
         add(Spec { content: Content::Special, norm: WeightNorm::None, ..logits });
+    }
+    // No lane has more than four experts, or than seven.
+    for (shape, count, kept) in [([3, 4, 2], 2, 1), ([3, 7, 2], 7, 3)] {
+        add(Spec { is_biased: false, ..Spec::biased_groups(shape, count, kept) });
     }
     let equal = Spec { content: Content::All(0.5), is_biased: false, ..v3 };
     add(Spec { ..equal });

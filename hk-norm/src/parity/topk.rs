@@ -190,6 +190,10 @@ pub(crate) fn cases() -> Vec<Case> {
         add(turns, dense.gap(5).shift(3));
         add(Spec::new(shape, "end of memory"), dense.gap(3).edge(Edge::End));
     }
+    // Of what is beyond 512 elements, the first lane has all, which is all but its last.
+    add(Spec::new([2, 519, 3], "ends before a lane's last"), dense);
+    // More places without an element are sorted than a workgroup has lanes.
+    add(Spec::new([1, 1300, 1030], "beyond a power of two"), dense);
     for dtype in REALS {
         let large = LARGE.map(|shape| Spec::new(shape, "model").case(dtype, true));
         cases.extend(large.map(|case| case.size(Size::Large)));

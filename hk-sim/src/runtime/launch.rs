@@ -23,10 +23,10 @@ use crate::trace::{self, Meanwhile, Traced, Traces};
 /// Size of an AQL dispatch packet, and of the room kept for the queue structure.
 const PACKET_BYTES: u64 = 64;
 const QUEUE_BYTES: u64 = 448;
-/// Offset of the kernel arguments in an arena.
-const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES;
-/// Alignment of the arguments.
-const KERNARG_ALIGN: u64 = 64;
+/// Alignment of the arguments: what HSA asks for, and no more.
+const KERNARG_ALIGN: u64 = 16;
+/// Offset of the kernel arguments in an arena, whose packet is aligned to 64 bytes.
+const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES + 64 - KERNARG_ALIGN;
 
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -499,10 +499,9 @@ impl Arena {
             self.region = memory().allocate(request, limit).map_err(|_| HipError::OUT_OF_MEMORY)?;
             self.len = len;
         }
-        // With a multiple of 4 GiB, where there can be one, in the middle of the arguments: sums of addresses of
-        // the others carry into the upper half.
-        let before = (KERNARG_OFFSET + len) / 2 / KERNARG_ALIGN * KERNARG_ALIGN;
-        self.base = self.region + self.len - before;
+        // With a multiple of 4 GiB, where there can be one, as soon behind the start of the arguments as it may be:
+        // nearly every sum with their address carries into the upper half.
+        self.base = self.region + self.len - (KERNARG_OFFSET + KERNARG_ALIGN);
         Ok(self.base)
     }
 
