@@ -21,6 +21,8 @@ struct Spec {
     draw: Draw,
     activation: Option<Activation>,
     bias: Option<DType>,
+    /// Or one number for all.
+    bias_number: Option<f32>,
     residual: bool,
     /// At last multiplies the result by a number, adds as many times what it is then, and a product.
     scale: Option<f32>,
@@ -42,6 +44,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         draw: Draw::Normal,
         activation: Some(Activation::Silu),
         bias: None,
+        bias_number: None,
         residual: false,
         scale: None,
         columns: None,
@@ -106,7 +109,8 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                     let values = numbers[half.clone()].to_vec();
                     Step::Add(Term { values, row_stride: 0, column_stride: 1 }, 1.0)
                 };
-                bias.iter().map(add).collect::<Vec<_>>()
+                let number = spec.bias_number.map(|number| Step::Add(Term::number(number), 1.0));
+                bias.iter().map(add).chain(number).collect::<Vec<_>>()
             });
             let mut behind: Vec<_> = residual
                 .iter()
@@ -134,6 +138,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             let residual = residual.as_ref().map(|residual| residual.get());
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
+            options = spec.bias_number.into_iter().fold(options, GemmOptions::bias);
             options = spec.activation.into_iter().fold(options, GemmOptions::activation);
             options = residual.iter().fold(options, |options, of| options.residual(of));
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
@@ -188,6 +193,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     for activation in GATES {
         for (shape, splits) in [([64, 64, 64], None), ([21, 43, 1200], Some(3))] {
             let what = if splits.is_some() { "split" } else { "whole" };
+            let number = format!("{what}, a number as bias");
+            let number =
+                Spec { bias_number: Some(0.75), activation, splits, ..spec(number, shape) };
+            cases.push(case::<bf16, f32>(number));
             for bias in [None, Some(DType::Bf16), Some(DType::F32)] {
                 let spec = Spec { activation, bias, splits, ..spec(what, shape) };
                 cases.push(case::<bf16, bf16>(spec.clone()));
