@@ -117,12 +117,12 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 .map(|of| Term { values: of.numbers(), row_stride: n, column_stride: 1 })
                 .map(|term| Step::Add(term, 1.0))
                 .collect();
-            for scale in spec.scale {
+            if let Some(scale) = spec.scale {
                 behind.push(Step::Multiply(Term::number(scale)));
                 behind.push(Step::ScaleAddSelf(scale));
                 behind.push(Step::AddProduct(Term::number(scale), Term::number(3.0)));
             }
-            for (values, _) in &columns {
+            if let Some((values, _)) = &columns {
                 let term = Term { values: values.clone(), row_stride: 0, column_stride: 1 };
                 behind.push(Step::Add(term, 1.0));
             }
