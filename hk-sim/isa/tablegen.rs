@@ -206,9 +206,15 @@ pub(crate) fn opcode_table(csv: &str) -> Result<String, String> {
         out.push_str(&format!("const {ident}: Slot = {value};\n"));
     }
     out.push_str("\noperations! {\n");
+    let mut line = String::new();
     for op in &ops {
-        out.push_str(&format!("    {op}\n"));
+        if line.len() + op.len() >= 96 {
+            out.push_str(&format!("   {line}\n"));
+            line.clear();
+        }
+        line.push_str(&format!(" {op}"));
     }
+    out.push_str(&format!("   {line}\n"));
     out.push_str(&format!(
         "}}\n\n/// Every encoding of every operation, by format and opcode.\n\
          pub static OPS: [OpInfo; {}] = [\n",

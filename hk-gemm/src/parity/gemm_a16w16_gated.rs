@@ -104,11 +104,11 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             let x = of(&x.numbers(), m, x_transposed);
             let w = of(&w.numbers(), 2 * n, w_transposed);
             let (gates, values) = w.view().split_at(Axis(0), n);
+            let add_columns = |values: &[f64]| {
+                Step::Add(Term { values: values.to_vec(), row_stride: 0, column_stride: 1 }, 1.0)
+            };
             let before = [0..n, n..2 * n].map(|half| {
-                let add = |(numbers, _): &(Vec<f64>, Getter)| {
-                    let values = numbers[half.clone()].to_vec();
-                    Step::Add(Term { values, row_stride: 0, column_stride: 1 }, 1.0)
-                };
+                let add = |(numbers, _): &(Vec<f64>, Getter)| add_columns(&numbers[half.clone()]);
                 let number = spec.bias_number.map(|number| Step::Add(Term::number(number), 1.0));
                 bias.iter().map(add).chain(number).collect::<Vec<_>>()
             });
@@ -122,10 +122,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 behind.push(Step::ScaleAddSelf(scale));
                 behind.push(Step::AddProduct(Term::number(scale), Term::number(3.0)));
             }
-            if let Some((values, _)) = &columns {
-                let term = Term { values: values.clone(), row_stride: 0, column_stride: 1 };
-                behind.push(Step::Add(term, 1.0));
-            }
+            behind.extend(columns.iter().map(|(numbers, _)| add_columns(numbers)));
             let before = [before[0].as_slice(), before[1].as_slice()];
             expect_gated(x.view(), [gates, values], before, spec.activation, &behind, Y::DTYPE)
         };

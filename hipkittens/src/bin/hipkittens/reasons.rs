@@ -72,9 +72,10 @@ impl Reasons {
     pub(crate) fn parse(package: &str, text: &str) -> Result<Self, String> {
         let error = |what: &dyn Display| format!("reasons.toml of {package}: {what}");
         let all: Self = toml::from_str(text).map_err(|problem| error(&problem))?;
-        let proved = all.coverage.iter().find(|reason| reason.is_proof());
-        let unclear = all.values.iter().find(|of| of.reason.is_empty() != of.is_proof());
-        match proved.or(unclear) {
+        let unclear = |of: &&Reason| of.reason.is_empty() != of.is_proof();
+        let unreasoned = |of: &&Reason| of.reason.is_empty() || of.is_proof();
+        let wrong = all.values.iter().find(unclear).or(all.coverage.iter().find(unreasoned));
+        match wrong {
             Some(Reason { file, line, .. }) => {
                 let rule = "a table has a `reason`, or of `[[values]]` a `proof`";
                 Err(error(&format_args!("{file}: `{line}`: {rule}")))
@@ -168,5 +169,30 @@ impl Sources {
             text.unwrap_or_default().lines().map(|line| line.trim().to_owned()).collect()
         });
         lines.get((line as usize).checked_sub(1)?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_says_one_thing() {
+        let text = |kind, says| {
+            format!("[[{kind}]]\ncore = \"of\"\nfile = \"a.h\"\nline = \"x\"\n{says}\n")
+        };
+        let (reason, proof) = ("reason = \"r\"", "proof = \"p\"");
+        for kind in ["coverage", "values"] {
+            assert!(Reasons::parse("hk", &text(kind, reason)).is_ok(), "{kind}");
+        }
+        let all = Reasons::parse("hk", &text("values", proof)).expect("a proof");
+        assert!(all.values[0].is_proof() && all.values[0].text() == "p");
+        let both = format!("{reason}\n{proof}");
+        for (kind, says) in
+            [("coverage", proof), ("coverage", ""), ("values", &both), ("values", "")]
+        {
+            let error = Reasons::parse("hk", &text(kind, says)).expect_err(kind);
+            assert!(error.starts_with("reasons.toml of hk: a.h: `x`: "), "{error}");
+        }
     }
 }
