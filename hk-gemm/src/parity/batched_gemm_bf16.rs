@@ -90,7 +90,7 @@ fn options(cases: &mut Vec<Case>) {
             cases.push(of::<f16, f32>(all.clone()));
             cases.push(of::<bf16, bf16>(Spec { by_rows: true, ..all }));
             let name = format!("{what}, product of tensors");
-            cases.push(of::<bf16, f32>(Spec { name, add_product: true, ..spec }));
+            cases.push(of::<bf16, f32>(Spec { name, add_product: Some(DType::F32), ..spec }));
         }
     }
 }
@@ -133,10 +133,13 @@ fn places(cases: &mut Vec<Case>) {
     let far = spec("results far apart", 2, [1, 1, 600]);
     let far = Spec { shared: [true; 2], splits: Some(2), size: Size::Core, ..far };
     cases.push(of::<bf16, bf16>(Spec { place: Placement::DENSE.gap(1 << 31), ..far }));
-    let far = spec("factors far apart", 3, [1, 1, 40]);
-    let operand_place = Placement::DENSE.gap(1 << 29);
-    let far = Spec { operand_place, size: Size::Core, add_product: true, ..far };
-    cases.push(of::<bf16, f32>(far));
+    for (dtype, batch, gap, k, splits) in
+        [(DType::F32, 3, 1 << 29, 40, None), (DType::Bf16, 2, 1 << 31, 600, Some(2))]
+    {
+        let far = Spec { splits, size: Size::Core, ..spec("factors far apart", batch, [1, 1, k]) };
+        let operand_place = Placement::DENSE.gap(gap);
+        cases.push(of::<bf16, f32>(Spec { operand_place, add_product: Some(dtype), ..far }));
+    }
 }
 
 /// The projections of latent attention, and others' lists.

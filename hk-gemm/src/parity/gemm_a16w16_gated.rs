@@ -3,11 +3,12 @@
 use hk_core::Arch;
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_ref::gemm::gemm_a16w16_gated::{Step, Term, expect_gated};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size, real};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Size, real};
 use ndarray::{ArrayView2, Axis};
 
 use super::config::Config;
 use super::gemm_a16w16::Getter;
+use super::gemm_a16w16_cases::ACTIVATIONS;
 use super::gemm_a16w16_limits::TURNS;
 use crate::{Activation, Epilogue, GemmOptions, Layout, gemm_a16w16_gated_into};
 
@@ -18,7 +19,12 @@ struct Spec {
     /// m, n, k, where w has 2n rows.
     shape: [usize; 3],
     layout: Layout,
-    draw: Draw,
+    /// Of x, and of w.
+    draw: [Draw; 2],
+    /// Keeps one element of a row of x, and zeros around it: sums are exact.
+    one_term: bool,
+    /// Results are exact, and so are the signs of zeros.
+    bits: bool,
     activation: Option<Activation>,
     bias: Option<DType>,
     /// Or one number for all.
@@ -28,6 +34,10 @@ struct Spec {
     scale: Option<f32>,
     /// Or adds numbers of columns of that type.
     columns: Option<DType>,
+    /// With a scale: then multiplies by numbers of rows of that type.
+    rows: Option<DType>,
+    /// At the very last.
+    last: Option<Activation>,
     special: bool,
     splits: Option<u32>,
     compute_units: Option<u32>,
@@ -41,13 +51,17 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         name: name.into(),
         shape,
         layout: Layout::Tn,
-        draw: Draw::Normal,
+        draw: [Draw::Normal; 2],
+        one_term: false,
+        bits: false,
         activation: Some(Activation::Silu),
         bias: None,
         bias_number: None,
         residual: false,
         scale: None,
         columns: None,
+        rows: None,
+        last: None,
         special: false,
         splits: None,
         compute_units: None,
@@ -69,7 +83,11 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let [x_transposed, w_transposed] =
             [spec.layout.x_is_transposed(), spec.layout.w_is_transposed()];
         let shape = |rows, transposed| if transposed { [k, rows] } else { [rows, k] };
-        let mut elements: Vec<T> = s.draw("x", &[m * k], spec.draw);
+        let mut elements: Vec<T> = s.draw("x", &[m * k], spec.draw[0]);
+        if spec.one_term {
+            let others = elements.iter_mut().enumerate().filter(|(at, _)| at % k != k / 3);
+            others.for_each(|(_, element)| *element = T::from_f64(0.0));
+        }
         if spec.special {
             let values = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
             for (element, value) in elements.iter_mut().step_by(5 * k + 3).zip(values) {
@@ -77,7 +95,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             }
         }
         let x = s.given("x", &shape(m, x_transposed), elements).place(spec.place);
-        let w = s.input::<T>("w", &shape(2 * n, w_transposed), spec.draw).place(spec.place);
+        let w = s.input::<T>("w", &shape(2 * n, w_transposed), spec.draw[1]).place(spec.place);
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
             real!(dtype, U => {
                 let bias = s.input::<U>("bias", &[2 * n], Draw::Normal).place(spec.place);
@@ -88,12 +106,17 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             .residual
             .then(|| s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place));
 
-        let columns = spec.columns.map(|dtype| -> (Vec<f64>, Getter) {
-            real!(dtype, U => {
-                let columns = s.input::<U>("epilogue[0]", &[n], Draw::Normal).place(spec.place);
-                (columns.numbers(), Box::new(move || columns.get().into()))
+        let mut vector = |name: &'static str, dtype: Option<DType>, count: usize| {
+            dtype.map(|dtype| -> (Vec<f64>, Getter) {
+                real!(dtype, U => {
+                    let of = s.input::<U>(name, &[count], Draw::Normal).place(spec.place);
+                    (of.numbers(), Box::new(move || of.get().into()))
+                })
             })
-        });
+        };
+        let columns = vector("epilogue[0]", spec.columns, n);
+        // Behind the steps of the scale.
+        let rows = vector("epilogue[3]", spec.rows, m);
 
         let expected = {
             let of = |numbers: &[f64], rows: usize, transposed: bool| {
@@ -123,15 +146,24 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 behind.push(Step::AddProduct(Term::number(scale), Term::number(3.0)));
             }
             behind.extend(columns.iter().map(|(numbers, _)| add_columns(numbers)));
+            behind.extend(rows.iter().map(|(numbers, _)| {
+                let values = numbers.clone();
+                Step::Multiply(Term { values, row_stride: 1, column_stride: 0 })
+            }));
+            behind.extend(spec.last.map(Step::Activate));
             let before = [before[0].as_slice(), before[1].as_slice()];
             expect_gated(x.view(), [gates, values], before, spec.activation, &behind, Y::DTYPE)
         };
+        let expected = match spec.bits {
+            true => Expected::bits(&Y::encode(&expected.values)),
+            false => expected,
+        };
         let y = s.output::<Y>("y", &[m, n], expected).place(spec.place);
 
-        let [bias, columns] = [bias, columns].map(|of| of.map(|(_, get)| get));
+        let of_each = [bias, columns, rows].map(|of| of.map(|(_, get)| get));
         let spec = spec.clone();
         s.call(move || {
-            let [bias, columns] = [&bias, &columns].map(|get| get.as_ref().map(|get| get()));
+            let [bias, columns, rows] = of_each.each_ref().map(|get| get.as_ref().map(|get| get()));
             let residual = residual.as_ref().map(|residual| residual.get());
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
@@ -141,13 +173,18 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
             options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
+            let mut steps = Epilogue::default();
             if let Some(scale) = spec.scale {
-                let steps = Epilogue::default().mul_scalar(scale).scale_add_self(scale);
-                options = options.epilogue(steps.add_product(scale, 3.0));
+                steps = steps.mul_scalar(scale).scale_add_self(scale).add_product(scale, 3.0);
             }
             if let Some(columns) = &columns {
-                options = options.epilogue(Epilogue::default().add_columns(columns));
+                steps = steps.add_columns(columns);
             }
+            if let Some(rows) = &rows {
+                steps = steps.mul_rows(rows);
+            }
+            steps = spec.last.into_iter().fold(steps, Epilogue::act);
+            options = options.epilogue(steps);
             gemm_a16w16_gated_into(&x.get(), &w.get(), &options, &mut y.get())
         });
     })
@@ -207,8 +244,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             }
         }
     }
+    activations(cases);
     for draw in [Draw::Outliers, Draw::Uniform, Draw::Zeros] {
-        let spec = Spec { draw, ..spec(format!("{draw:?}"), [24, 40, 200]) };
+        let spec = Spec { draw: [draw; 2], ..spec(format!("{draw:?}"), [24, 40, 200]) };
         cases.push(case::<bf16, f32>(spec.clone()));
         cases.push(case::<f16, f16>(Spec { splits: Some(2), ..spec }));
     }
@@ -246,6 +284,49 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     for [n, k] in [[28_672, 8192], [18_432, 7168], [512, 2048]] {
         for m in [1, 64] {
             cases.push(case::<bf16, bf16>(Spec { size: Size::Large, ..spec("model", [m, n, k]) }));
+        }
+    }
+}
+
+/// Activations behind the gate of numbers small enough that they differ, of exact ones up to the ends of
+/// powers, and of zeros of both signs; gates of exact numbers.
+fn activations(cases: &mut Vec<Case>) {
+    let shapes = [([40, 40, 64], None, "whole"), ([21, 43, 1200], Some(3), "split")];
+    let slopes = [-0.5, 2.5].map(Activation::LeakyRelu);
+    for (shape, splits, what) in shapes {
+        for (turn, activation) in ACTIVATIONS.into_iter().chain(slopes).enumerate() {
+            let spec = |name: &str| {
+                let spec = spec(format!("{what}, {name}, {activation:?} at last"), shape);
+                Spec { splits, last: Some(activation), ..spec }
+            };
+            let rows = Some(REALS[turn % 3]);
+            cases.push(case::<bf16, f32>(Spec { rows, scale: Some(0.01), ..spec("rows") }));
+            // Squares of x, of eight digits each, with either sign.
+            let draw = [Draw::Scaled(3), Draw::Integers(-1, 2)];
+            let exact = Spec { draw, one_term: true, activation: None, ..spec("exact") };
+            cases.push(case::<bf16, f32>(exact.clone()));
+            if matches!(activation, Activation::Relu | Activation::Relu6) || turn >= 10 {
+                let name = exact.name.replace("exact", "bit by bit");
+                cases.push(case::<bf16, f32>(Spec { name, bits: true, ..exact }));
+            }
+        }
+        // Products of integers, many of them in the middle between two numbers of 16 bits.
+        let draw = [Draw::Integers(-8, 9); 2];
+        let bits = Spec {
+            draw,
+            one_term: true,
+            bits: true,
+            activation: None,
+            splits,
+            ..spec(format!("{what}, bit by bit"), shape)
+        };
+        cases.push(case::<bf16, bf16>(bits.clone()));
+        cases.push(case::<f16, f16>(bits));
+        for activation in GATES {
+            let draw = [Draw::Scaled(5), Draw::Normal];
+            let spec = spec(format!("{what}, exact gates"), shape);
+            let exact = Spec { draw, one_term: true, activation, splits, ..spec };
+            cases.push(case::<bf16, f32>(exact));
         }
     }
 }

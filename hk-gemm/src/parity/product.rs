@@ -122,7 +122,7 @@ pub(super) struct Spec {
     pub(super) activation: Option<Activation>,
     pub(super) residual: bool,
     /// Adds the product of two tensors of y's shape, as the last step.
-    pub(super) add_product: bool,
+    pub(super) add_product: Option<DType>,
     pub(super) splits: Option<u32>,
     pub(super) compute_units: Option<u32>,
     pub(super) tile: Option<(Arch, &'static str)>,
@@ -157,7 +157,7 @@ impl Spec {
             bias: None,
             activation: None,
             residual: false,
-            add_product: false,
+            add_product: None,
             splits: None,
             compute_units: None,
             tile: None,
@@ -355,9 +355,13 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
         let residual = spec
             .residual
             .then(|| s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place));
-        let factors_of_y = spec.add_product.then(|| {
-            ["epilogue[0].a", "epilogue[0].b"]
-                .map(|name| s.input::<f32>(name, &y_shape, Draw::Normal).place(spec.operand_place))
+        let factors_of_y = spec.add_product.map(|dtype| {
+            ["epilogue[0].a", "epilogue[0].b"].map(|name| -> (Vec<f64>, Getter) {
+                real!(dtype, U => {
+                    let of = s.input::<U>(name, &y_shape, Draw::Normal).place(spec.operand_place);
+                    (of.numbers(), Box::new(move || of.get().into()))
+                })
+            })
         });
 
         let expected = {
@@ -387,7 +391,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 }
                 if let Some(factors) = &factors_of_y {
                     let [a, b] =
-                        factors.each_ref().map(|of_y| along(&of_y.numbers(), m * n, of, [n, 1]));
+                        factors.each_ref().map(|(numbers, _)| along(numbers, m * n, of, [n, 1]));
                     steps.push(reference::Step::AddProduct(a, b));
                 }
                 if let Some(scale) = &y_scale {
@@ -468,7 +472,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
         s.call(move || {
             let bias = bias.as_ref().map(|get| get());
             let residual = residual.as_ref().map(|residual| residual.get());
-            let factors_of_y = factors_of_y.as_ref().map(|of| of.each_ref().map(|of| of.get()));
+            let factors_of_y = factors_of_y.as_ref().map(|of| of.each_ref().map(|(_, get)| get()));
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
             options = spec.activation.into_iter().fold(options, GemmOptions::activation);

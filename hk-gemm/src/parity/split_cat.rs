@@ -6,7 +6,9 @@ use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::gemm::fused_gemm_a8w8_blockscale_split_cat::{Parts, split_cat};
 use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::product::{Operands, Step, Term, expect};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Held, HeldScale, Placement, Setup, Size, in_rows};
+use hk_ref::{
+    Case, CaseInfo, Draw, Edge, Expected, Held, HeldScale, Placement, Setup, Size, in_rows,
+};
 use ndarray::{Array2, ArrayView2};
 
 use super::config::Config;
@@ -27,12 +29,17 @@ struct Spec {
     bias: bool,
     /// Has w, and scales of blocks, shuffled.
     shuffled: bool,
+    /// Of small integers: sums are exact, and many lie in the middle between two numbers of 16 bits.
+    bits: bool,
     splits: Option<u32>,
     compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
 }
+
+/// What scales are that change nothing.
+const ONES: Draw = Draw::Powers(0, 1);
 
 /// Heads, and columns of the first part, the second and the copy.
 fn parts([heads, s1, s2, s3]: [usize; 4]) -> Parts {
@@ -49,6 +56,7 @@ fn spec(name: impl Into<String>, m: usize, of: [usize; 4], k: usize) -> Spec {
         copied: DType::Bf16,
         bias: false,
         shuffled: false,
+        bits: false,
         splits: None,
         compute_units: None,
         tile: None,
@@ -90,12 +98,15 @@ fn operand<K: Kind>(
     [name, scale_name]: [&'static str; 2],
     [rows, k]: [usize; 2],
     group: usize,
-    (place, [is_tiled, scales_are]): (Placement, [bool; 2]),
+    spec: &Spec,
+    [is_tiled, scales_are]: [bool; 2],
 ) -> (Held<K::T>, Held<K::Scale>, Array2<f64>) {
-    let elements = s.draw(name, &[rows, k], Draw::Codes);
-    let of = Held::<K::T>::weights(s, name, (elements, [rows, k]), is_tiled).place(place);
+    let draws = [Draw::Codes, K::SCALES];
+    let [elements, scales] = if spec.bits { [Draw::Integers(-4, 5), ONES] } else { draws };
+    let elements = s.draw(name, &[rows, k], elements);
+    let of = Held::<K::T>::weights(s, name, (elements, [rows, k]), is_tiled).place(spec.place);
     let groups = [rows.div_ceil(group), k.div_ceil(K::GROUPS[2])];
-    let elements = s.draw(scale_name, &groups, K::SCALES);
+    let elements = s.draw(scale_name, &groups, scales);
     let scale = K::Scale::hold(s, scale_name, (elements, groups), scales_are);
     let numbers = of.numbers();
     let numbers = ArrayView2::from_shape((rows, k), &numbers).expect("a matrix of that shape");
@@ -119,15 +130,10 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
     Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let (m, k, place) = (spec.m, spec.k, spec.place);
         let n = heads * (s1 + s2);
-        let (x, x_scale, x_is) = operand::<K>(
-            s,
-            ["x", "x_scale"],
-            [m, k],
-            K::GROUPS[0],
-            (place, [false, spec.shuffled]),
-        );
+        let (x, x_scale, x_is) =
+            operand::<K>(s, ["x", "x_scale"], [m, k], K::GROUPS[0], &spec, [false, spec.shuffled]);
         let (w, w_scale, w_is) =
-            operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], (place, [spec.shuffled; 2]));
+            operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], &spec, [spec.shuffled; 2]);
         let y_heads = if spec.broadcast { 1 } else { heads };
         let y = s.input::<U>("y", &[m, y_heads, s3], Draw::Normal).place(place);
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[n], Draw::Normal));
@@ -139,7 +145,11 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
             .collect();
         let operands = Operands { x: x_is.view(), w: w_is.view(), integers: false };
         let product = expect(operands, &steps, Y::DTYPE, false);
-        let [c1_is, c2_is] = split_cat(&product, &y.numbers(), spec.parts, m, Y::DTYPE);
+        let parts = split_cat(&product, &y.numbers(), spec.parts, m, Y::DTYPE);
+        let [c1_is, c2_is] = parts.map(|part| match spec.bits {
+            true => Expected::bits(&Y::encode(&part.values)),
+            false => part,
+        });
         let c1 = s.output::<Y>("c1", &[m, heads, s1 + s3], c1_is).place(place);
         let c2 = s.output::<Y>("c2", &[m, heads, s2], c2_is).place(place);
 
@@ -194,6 +204,11 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
                 push::<K>(cases, Spec { splits: Some(splits), bias: true, ..spec });
             }
         }
+    }
+    for splits in [None, Some(2)] {
+        let name = if splits.is_some() { "split" } else { "whole" };
+        let spec = spec(format!("{name}, bit by bit"), 5, [3, 48, 80, 16], 512);
+        push::<K>(cases, Spec { bits: true, splits, ..spec });
     }
     // As [`TURNS`](super::gemm_a16w16_limits::TURNS) of plain products.
     for (m, of) in [(331, [2, 20, 32, 8]), (2100, [1, 2, 3, 0]), (3, [3, 2000, 3467, 16])] {

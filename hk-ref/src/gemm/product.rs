@@ -116,7 +116,8 @@ impl Element {
         let rounded = |of: &Self| if of.is_exact { 0.0 } else { 2f64.powi(-23) * of.largest };
         let [gate_error, value_error] = [&self, &value].map(|of| of.error + rounded(of));
         let error = gate_error * (value.value.abs() + value_error) + value_error * self.value.abs();
-        Self { value: product, error, largest: product.abs(), is_exact: false }
+        let is_exact = self.is_exact && value.is_exact && f64::from(product as f32) == product;
+        Self { value: product, error, largest: product.abs(), is_exact }
     }
 
     fn add(&mut self, addend: f64) {

@@ -241,6 +241,10 @@ impl Setup {
             let strides = argument.map_or(Strides::Rows, |argument| argument.strides);
             let mut place = tensor.place().unwrap_or(place);
             if strides == Strides::Contiguous {
+                // Of vectors, which have no rows to be apart, a place says where they begin or end.
+                let is_asked = tensor.place().is_some_and(|place| place.gap > 0);
+                let has_rows = tensor.shape().len() > 1;
+                assert!(!(is_asked && has_rows), "{} may have no gaps", tensor.name());
                 place.gap = 0;
             } else if place.gap > 0 && tensor.place().is_none() {
                 // Rows of each as aligned as those of others, and another distance apart.
@@ -271,6 +275,7 @@ pub(super) trait Tested: Any {
     fn name(&self) -> &'static str;
     fn dtype(&self) -> DType;
     fn is_output(&self) -> bool;
+    fn shape(&self) -> &[usize];
     fn place(&self) -> Option<Placement>;
     /// Takes any memory, for a dry run.
     fn draft(&mut self, stream: &Stream) -> Result<()>;
@@ -370,6 +375,10 @@ impl<T: Element> Tested for TestTensor<T> {
 
     fn is_output(&self) -> bool {
         self.expected.is_some()
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     fn place(&self) -> Option<Placement> {
