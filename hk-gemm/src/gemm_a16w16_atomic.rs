@@ -66,6 +66,13 @@ impl<'a> AtomicOptions<'a> {
         self
     }
 
+    /// Chooses the tile and how k is shared for so many compute units, as [`GemmOptions::compute_units`] says.
+    #[must_use]
+    pub fn compute_units(mut self, compute_units: u32) -> Self {
+        self.gemm = self.gemm.compute_units(compute_units);
+        self
+    }
+
     /// Takes the tile configuration of that name instead of the one that is expected to be fastest.
     #[must_use]
     pub fn tile(mut self, tile: &'a str) -> Self {

@@ -33,6 +33,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     cases.push(of::<bf16, bf16>(spec("no rows", 3, [0, 8, 8])));
     // More than one workgroup of each XCD for each product, and products that lie in between.
     cases.push(of::<bf16, bf16>(spec("many", 77, [16, 70, 40])));
+    // More than one dimension of a grid may count.
+    let most = spec("more than 65,535", 65_537, [1, 1, 8]);
+    cases.push(of::<bf16, bf16>(Spec { size: Size::Core, ..most }));
     layouts(cases);
     tiles(cases);
     options(cases);

@@ -7,6 +7,7 @@ use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size};
 use ndarray::ArrayView2;
 
 use super::config::Config;
+use super::gemm_a16w16_limits::TURNS;
 use crate::{AtomicOptions, Layout, gemm_a16w16_atomic_into};
 
 /// A case as data.
@@ -18,6 +19,7 @@ struct Spec {
     layout: Layout,
     accumulate: bool,
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -30,6 +32,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3], splits: Option<u32>) -> Spec
         layout: Layout::Tn,
         accumulate: false,
         splits,
+        compute_units: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -70,6 +73,7 @@ fn case<T: Real16>(spec: Spec) -> Case {
             let mut options = AtomicOptions::default().layout(spec.layout);
             options = options.accumulate(spec.accumulate);
             options = spec.splits.into_iter().fold(options, AtomicOptions::splits);
+            options = spec.compute_units.into_iter().fold(options, AtomicOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));
             gemm_a16w16_atomic_into(&x.get(), &w.get(), &options, &mut y.get())
         });
@@ -121,6 +125,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 cases.push(case::<f16>(spec));
             }
         }
+    }
+    for [m, n] in TURNS {
+        let few = spec("several turns of few workgroups", [m, n, 600], Some(2));
+        cases.push(case::<bf16>(Spec { compute_units: Some(1), ..few }));
     }
     let end = Placement::DENSE.edge(Edge::End);
     for config in Config::all("a16w16_atomic") {

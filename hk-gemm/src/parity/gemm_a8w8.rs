@@ -218,6 +218,12 @@ fn stored(cases: &mut Vec<Case>) {
                 cases.push(with_operands::<bf16>(dtype, spec));
             }
         }
+        // Each remainder of a chunk of 16 bytes, at the end of memory.
+        for size in 33..49 {
+            let place = Placement::DENSE.edge(Edge::End);
+            let spec = spec(dtype, "transposed at the end of memory", [size, 81 - size, 24]);
+            cases.push(with_operands::<f32>(dtype, Spec { layout: Layout::Nt, place, ..spec }));
+        }
         let place = Placement::DENSE.gap(5).shift(3);
         let gaps =
             Spec { layout: Layout::Nt, place, ..spec(dtype, "rows off alignment", [37, 75, 40]) };

@@ -150,10 +150,10 @@ pub(crate) fn cases() -> Vec<Case> {
             let plain = Spec::new(shape, "plain");
             cases.extend(few(x).map(|(a, b)| plain.case(x, a, b)));
         }
-        let (dense, shift) = (Placement::DENSE, Placement::DENSE.shift(1));
+        let (end, shift) = (Placement::DENSE.edge(Edge::End), Placement::DENSE.shift(1));
         // Several pieces for each wave, and fewer pieces than waves.
         let shapes: [&[usize]; 4] = [&[9000], &[9001], &[78], &[77]];
-        for (name, place) in [("turns", dense), ("shifted", shift)] {
+        for (name, place) in [("turns to the end of memory", end), ("shifted", shift)] {
             for spec in shapes.map(|shape| Spec::new(shape, name)) {
                 let turns = Spec { workgroups: Some(1), ..spec };
                 cases.extend(all().map(|(a, b)| turns.case(x, a, b).place(place)));
@@ -179,6 +179,17 @@ pub(crate) fn cases() -> Vec<Case> {
         for shape in LARGE {
             let large = Spec::new(shape, "model");
             cases.extend(few(x).map(|(a, b)| large.case(x, a, b).size(Size::Large)));
+        }
+    }
+    // Three of the rows as which the kernel counts elements: waves go on by a row and four pieces, from
+    // the last pieces of the first to the third. The first lies across 4 GiB, near its end.
+    let place = Placement::DENSE.carry((1 << 20) - 3000);
+    let shapes: [&[usize]; 2] = [&[(2 << 20) + 10_317], &[(2 << 20) + 10_318]];
+    for x in [DType::Bf16, DType::F32] {
+        for spec in shapes.map(|shape| Spec::new(shape, "rows across 4 GiB")) {
+            let rows = Spec { workgroups: Some(257), ..spec };
+            let case = |(a, b)| rows.case(x, a, b).place(place).size(Size::Core);
+            cases.extend(all().map(case));
         }
     }
     cases
