@@ -181,8 +181,8 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(few(x).map(|(a, b)| large.case(x, a, b).size(Size::Large)));
         }
     }
-    // Three of the rows as which the kernel counts elements: waves go on by a row and four pieces, from
-    // the last pieces of the first to the third. The first lies across 4 GiB, near its end.
+    // Three of the rows as which the kernel counts elements: waves go on by a row and four pieces,
+    // from the last pieces of the first row to the third. The first lies across 4 GiB near its end.
     let place = Placement::DENSE.carry((1 << 20) - 3000);
     let shapes: [&[usize]; 2] = [&[(2 << 20) + 10_317], &[(2 << 20) + 10_318]];
     for x in [DType::Bf16, DType::F32] {
