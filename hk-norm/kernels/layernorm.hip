@@ -53,8 +53,9 @@ struct merge_moments {
     const f32 count = a.count + b.count;
     const f32 share = smaller.count / at_least_one(count);
     const f32 apart = smaller.mean - larger.mean;
+    // The square of what is far apart may be infinite, where one counts nothing.
     return {count, __builtin_fmaf(apart, share, larger.mean),
-            __builtin_fmaf(apart * apart, share * larger.count, a.squares + b.squares)};
+            __builtin_fmaf(apart * (share * larger.count), apart, a.squares + b.squares)};
   }
 };
 

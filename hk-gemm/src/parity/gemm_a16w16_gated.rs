@@ -1,5 +1,7 @@
 //! Cases of `gemm_a16w16_gated`.
 
+use std::iter;
+
 use hk_core::Arch;
 use hk_core::dtype::{DType, Real, Real16, bf16, f16};
 use hk_ref::gemm::gemm_a16w16_gated::{Step, Term, expect_gated};
@@ -36,6 +38,8 @@ struct Spec {
     columns: Option<DType>,
     /// With a scale: then multiplies by numbers of rows of that type.
     rows: Option<DType>,
+    /// Or adds the product of two tensors of that type, of the shape of y and of that.
+    factors: Option<(DType, [usize; 2])>,
     /// At the very last.
     last: Option<Activation>,
     special: bool,
@@ -61,6 +65,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         scale: None,
         columns: None,
         rows: None,
+        factors: None,
         last: None,
         special: false,
         splits: None,
@@ -106,17 +111,19 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             .residual
             .then(|| s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place));
 
-        let mut vector = |name: &'static str, dtype: Option<DType>, count: usize| {
-            dtype.map(|dtype| -> (Vec<f64>, Getter) {
-                real!(dtype, U => {
-                    let of = s.input::<U>(name, &[count], Draw::Normal).place(spec.place);
-                    (of.numbers(), Box::new(move || of.get().into()))
-                })
+        let mut operand = |name: &'static str, dtype: DType, shape: &[usize]| -> (_, Getter) {
+            real!(dtype, U => {
+                let of = s.input::<U>(name, shape, Draw::Normal).place(spec.place);
+                (of.numbers(), Box::new(move || of.get().into()))
             })
         };
-        let columns = vector("epilogue[0]", spec.columns, n);
+        let columns = spec.columns.map(|dtype| operand("epilogue[0]", dtype, &[n]));
         // Behind the steps of the scale.
-        let rows = vector("epilogue[3]", spec.rows, m);
+        let rows = spec.rows.map(|dtype| operand("epilogue[3]", dtype, &[m]));
+        let factors = spec.factors.map(|(dtype, shape)| {
+            let a = operand("epilogue[0].a", dtype, &[m, n]);
+            (a, operand("epilogue[0].b", dtype, &shape))
+        });
 
         let expected = {
             let of = |numbers: &[f64], rows: usize, transposed: bool| {
@@ -150,6 +157,14 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 let values = numbers.clone();
                 Step::Multiply(Term { values, row_stride: 1, column_stride: 0 })
             }));
+            if let Some(((a, _), (b, _))) = &factors {
+                let term = |numbers: &Vec<f64>| {
+                    let [row_stride, column_stride] =
+                        if numbers.len() > 1 { [n, 1] } else { [0; 2] };
+                    Term { values: numbers.clone(), row_stride, column_stride }
+                };
+                behind.push(Step::AddProduct(term(a), term(b)));
+            }
             behind.extend(spec.last.map(Step::Activate));
             let before = [before[0].as_slice(), before[1].as_slice()];
             expect_gated(x.view(), [gates, values], before, spec.activation, &behind, Y::DTYPE)
@@ -161,6 +176,7 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
         let y = s.output::<Y>("y", &[m, n], expected).place(spec.place);
 
         let of_each = [bias, columns, rows].map(|of| of.map(|(_, get)| get));
+        let factors = factors.map(|((_, a), (_, b))| [a, b]);
         let spec = spec.clone();
         s.call(move || {
             let [bias, columns, rows] = of_each.each_ref().map(|get| get.as_ref().map(|get| get()));
@@ -182,6 +198,10 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
             }
             if let Some(rows) = &rows {
                 steps = steps.mul_rows(rows);
+            }
+            let factors = factors.as_ref().map(|of| of.each_ref().map(|get| get()));
+            if let Some([a, b]) = &factors {
+                steps = steps.add_product(a, b);
             }
             steps = spec.last.into_iter().fold(steps, Epilogue::act);
             options = options.epilogue(steps);
@@ -231,7 +251,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             let number =
                 Spec { bias_number: Some(0.75), activation, splits, ..spec(number, shape) };
             cases.push(case::<bf16, f32>(number));
-            for bias in [None, Some(DType::Bf16), Some(DType::F32)] {
+            for bias in iter::once(None).chain(REALS.map(Some)) {
                 let spec = Spec { activation, bias, splits, ..spec(what, shape) };
                 cases.push(case::<bf16, bf16>(spec.clone()));
                 cases.push(case::<f16, f16>(Spec { residual: true, ..spec.clone() }));
@@ -245,6 +265,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         }
     }
     activations(cases);
+    factors(cases);
     for draw in [Draw::Outliers, Draw::Uniform, Draw::Zeros] {
         let spec = Spec { draw: [draw; 2], ..spec(format!("{draw:?}"), [24, 40, 200]) };
         cases.push(case::<bf16, f32>(spec.clone()));
@@ -284,6 +305,27 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     for [n, k] in [[28_672, 8192], [18_432, 7168], [512, 2048]] {
         for m in [1, 64] {
             cases.push(case::<bf16, bf16>(Spec { size: Size::Large, ..spec("model", [m, n, k]) }));
+        }
+    }
+}
+
+/// Products of two tensors, or of one and a number in memory, of each type.
+fn factors(cases: &mut Vec<Case>) {
+    for dtype in REALS {
+        // Waves of whole runs, of short ones, and of both.
+        let split = [[64, 64, 1200], [70, 5, 1200], [21, 43, 1200]].map(|shape| (shape, Some(3)));
+        for (shape, splits) in iter::once(([40, 40, 64], None)).chain(split) {
+            let what = if splits.is_some() { "split" } else { "whole" };
+            for (of_b, name) in
+                [([shape[0], shape[1]], "two tensors"), ([1, 1], "a tensor and one")]
+            {
+                let spec = spec(format!("{what}, product of {name} of {dtype}"), shape);
+                cases.push(case::<bf16, f32>(Spec {
+                    factors: Some((dtype, of_b)),
+                    splits,
+                    ..spec
+                }));
+            }
         }
     }
 }

@@ -204,6 +204,12 @@ fn short_rows(cases: &mut Vec<Case>) {
             cases.push(case_of(DType::Bf16, result, Spec { operand_place: place, ..spec }));
         }
     }
+    // Operands that are copied, of which a row is a part of a chunk.
+    for k in 1..8 {
+        let place = Placement::DENSE.gap(5).shift(3);
+        let copied = Spec::new("few terms, rows off alignment", [70, 40, k]);
+        cases.push(case::<bf16, bf16>(Spec { place, ..copied }));
+    }
     let steps = [Step::MulScalar(1000.0), Step::Act(Activation::Gelu)];
     let far = Spec::new("far from zero", [64, 64, 600]).steps(&steps);
     cases.push(case::<bf16, bf16>(Spec { splits: Some(2), ..far }));

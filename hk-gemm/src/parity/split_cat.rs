@@ -200,9 +200,20 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
         }
         if k >= 128 && m > 0 {
             for splits in [2, 3] {
-                let spec = spec(format!("{splits} splits"), m, of, 8 * k);
-                push::<K>(cases, Spec { splits: Some(splits), bias: true, ..spec });
+                for copied in [DType::Bf16, DType::F16, DType::F32] {
+                    let spec = spec(format!("{splits} splits"), m, of, 8 * k);
+                    push::<K>(cases, Spec { splits: Some(splits), bias: true, copied, ..spec });
+                }
             }
+        }
+    }
+    // Waves of columns of one part, of whole runs and others, and rows of less than a run.
+    let wide = [[1, 1024, 1024, 8], [1, 1003, 1021, 3]].map(|of| (1, of));
+    let narrow = (2..8).map(|n| (70, [1, 1, n - 1, 0]));
+    for (m, of) in wide.into_iter().chain(narrow) {
+        for copied in [DType::Bf16, DType::F16, DType::F32] {
+            let spec = spec("wide or narrow", m, of, 512);
+            push::<K>(cases, Spec { splits: Some(2), copied, ..spec });
         }
     }
     for splits in [None, Some(2)] {

@@ -162,7 +162,7 @@ fn logits<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
 
 /// Draws of a row until rounding errors do not decide; a rule by which they decide in each row would
 /// draw for ever.
-const MOST_DRAWS: usize = 10_000;
+const MOST_DRAWS: usize = 1 << 20;
 
 /// The experts of each token; of rows that may be, others are drawn where rounding errors would
 /// decide.

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, Real, decode};
 use hk_ref::norm::layernorm::layernorm as reference;
 use hk_ref::norm::rmsnorm::add;
-use hk_ref::{Arg, Case, Draw, Expected, NOT_POSITIVE, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, NOT_POSITIVE, REALS, RowCase, Setup, Size, Types, real};
 
 use crate::{FusedAddLayernormOut, LayernormOut, fused_add_layernorm_into, layernorm_into};
 
@@ -25,6 +25,9 @@ const SHAPES: [[usize; 2]; 10] = [
 const MODELS: [[usize; 2]; 6] =
     [[4096, 128], [1823, 781], [8192, 8192], [4096, 8192], [16_384, 1280], [8192, 5120]];
 
+/// Elements of f32 that a workgroup has at once of rows in pieces, 8 a lane.
+const PIECE: usize = 4096;
+
 /// Element types of weight and bias, if there are such.
 type Columns = (Option<DType>, Option<DType>);
 
@@ -34,10 +37,21 @@ enum Rows {
     Drawn,
     /// With so much added to each element.
     Around(f64),
-    /// Each of equal elements.
+    /// Each of equal elements, immense ones in the second if the type has such.
     Constant,
     /// An infinity in the second, a NaN at the end of the third.
     Special,
+    /// See [`halves`], of which the shortest have so many elements.
+    Halves(usize),
+    /// See [`uneven_halves`].
+    UnevenHalves,
+}
+
+impl Rows {
+    /// Whether means have to be exact, which elements are equal to.
+    const fn have_exact_means(self) -> bool {
+        matches!(self, Self::Halves(_) | Self::UnevenHalves)
+    }
 }
 
 /// What varies between cases, apart from element types.
@@ -86,13 +100,64 @@ fn rows<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
         Rows::Around(offset) => {
             x.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() + offset));
         }
-        Rows::Constant => x.chunks_mut(width).for_each(|row| row.fill(row[0])),
+        Rows::Constant => {
+            x.chunks_mut(width).for_each(|row| row.fill(row[0]));
+            // The square of the mean is infinite.
+            if T::DTYPE != DType::F16 && !x.is_empty() {
+                x[width..2 * width].fill(T::from_f64(-1e20));
+            }
+        }
         Rows::Special => {
             x[width + width / 3] = T::from_f64(f64::INFINITY);
             x[3 * width - 1] = T::from_f64(f64::NAN);
         }
+        Rows::Halves(shortest) => x = T::encode(&halves(spec.row.shape, shortest)),
+        Rows::UnevenHalves => x = T::encode(&uneven_halves(width)),
     }
     x
+}
+
+/// Rows of f32 with the mean 1, as every second element is. The others are above it and below it
+/// in turns of `shortest` elements, and of twice as many every two rows, of which the second begins
+/// below. The mean of eight elements in a turn above comes out as 2, that of eight below as -2^-23.
+/// Half their difference, rounded to f32, takes the 2 to 1, but the -2^-23 to less.
+fn halves([height, width]: [usize; 2], shortest: usize) -> Vec<f64> {
+    let rest = 2f64.powi(-22);
+    let element = |row: usize, column: usize| {
+        let half = shortest << (row / 2);
+        // Elements that do not make up two turns are all 1; if there are no two, those of the last
+        // lane, which lacks some.
+        let paired = width / (2 * half) * (2 * half);
+        let is_rest = if paired > 0 { column >= paired } else { column % PIECE >= PIECE - 8 };
+        if column % 2 == 0 || is_rest {
+            1.0
+        } else if column / half % 2 == row % 2 {
+            3.0 + rest
+        } else {
+            -1.0 - rest
+        }
+    };
+    (0..height * width).map(|i| element(i / width, i % width)).collect()
+}
+
+/// A row of 5 m - 1 elements with the mean m, as every second element is. The first 4 m of them
+/// have the mean 1, the others 5 m. No part of their difference is exact: the smaller, which takes
+/// the 1 to m, is good enough for it, the larger, which would take the 5 m there, is not.
+fn uneven_halves(width: usize) -> Vec<f64> {
+    let first = width.div_ceil(5) * 4;
+    let mean = (first / 4) as f64;
+    let element = |column: usize| {
+        if column == width - 1 {
+            5.0 * mean
+        } else if column % 2 == 0 {
+            mean
+        } else if column < first {
+            2.0 - mean
+        } else {
+            9.0 * mean
+        }
+    };
+    (0..width).map(element).collect()
 }
 
 fn set_up<T: Real, W: Real, B: Real>(
@@ -114,7 +179,12 @@ fn set_up<T: Real, W: Real, B: Real>(
     let numbers = |absent| vec![absent; width];
     let weights = weight.as_ref().map_or_else(|| numbers(1.0), |weight| decode(weight));
     let biases = bias.as_ref().map_or_else(|| numbers(0.0), |bias| decode(bias));
-    let all = reference(&h, &weights, &biases, eps);
+    let mut all = reference(&h, &weights, &biases, eps);
+    if spec.rows.have_exact_means() {
+        all.mean_slack.fill(0.0);
+        let equal = all.y.iter().zip(&mut all.slack).filter(|(y, _)| **y == 0.0);
+        equal.for_each(|(_, slack)| *slack = 0.0);
+    }
     let y = if spec.rows == Rows::Constant {
         // The bias, exactly.
         Expected::exact(all.y.iter().map(|y| T::from_f64(*y).to_f64()).collect())
@@ -185,7 +255,17 @@ pub(crate) fn cases() -> Vec<Case> {
         add(Spec::new(row));
     }
     for row in RowCase::of_tiles([9, usize::MAX], "constant rows") {
-        add(Spec { rows: Rows::Constant, ..Spec::new(row) });
+        // Biases of f16 are halfway between numbers of bf16, among others.
+        let even = RowCase { shape: [3, row.shape[1].next_multiple_of(8)], ..row };
+        for row in [row, even] {
+            add(Spec { rows: Rows::Constant, ..Spec::new(row) });
+        }
+    }
+    // The first piece of a row is loaded while the row before is stored: here with nothing behind
+    // it, in the first chunk of some lanes and in the second.
+    for width in [43, 44, 4139, 4140] {
+        let turns = each([3, width], "turns of one piece");
+        add(Spec::new(RowCase { tile: Some("any"), workgroups: Some(1), ..turns }));
     }
     // Fails if squares are added up before the mean is known.
     for row in RowCase::of_tiles([3, usize::MAX], "far from zero") {
@@ -206,5 +286,32 @@ pub(crate) fn cases() -> Vec<Case> {
     let large = Types::Only(&[DType::Bf16, DType::F32]);
     let large = RowCase { types: large, ..each([5, 301], "large") };
     add(Spec { draw: Draw::Scaled(40), ..Spec::new(large) });
+    // All lanes need the same mean, whichever half they are of. Halves are lanes, waves, pieces and
+    // what is folded of these: twice 64, or twice 63, as many as are left at the end.
+    let mut add_exact = |tile, shape: [usize; 2], rows| {
+        let size = if shape[1] > 3 * PIECE { Size::Core } else { Size::Quick };
+        let row = RowCase { tile: Some(tile), size, ..RowCase::new(shape, "exact means") };
+        let columns = (Some(DType::F32), None);
+        cases.push(Spec { rows, ..Spec::new(row) }.case(DType::F32, columns));
+    };
+    for (tile, shape, shortest) in [
+        ("n512", [12, 512], 8),
+        ("n512", [10, 511], 8),
+        ("n8192", [20, 8192], 8),
+        ("n8192", [18, 8191], 8),
+        ("any", [18, PIECE], 8),
+        ("any", [16, PIECE - 1], 8),
+        ("any", [2, 2 * PIECE], PIECE),
+        ("any", [2, 2 * PIECE + 3], PIECE),
+        ("any", [2, 191 * PIECE], 64 * PIECE),
+        ("any", [2, 191 * PIECE - 1], 64 * PIECE),
+        ("any", [2, 126 * PIECE], 63 * PIECE),
+        ("any", [2, 126 * PIECE - 1], 63 * PIECE),
+    ] {
+        add_exact(tile, shape, Rows::Halves(shortest));
+    }
+    for (tile, width) in [("n128", 79), ("n2048", 1279), ("any", 2559)] {
+        add_exact(tile, [1, width], Rows::UnevenHalves);
+    }
     cases
 }

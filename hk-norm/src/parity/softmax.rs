@@ -1,9 +1,10 @@
 //! Cases of `softmax`.
 
-use hk_core::dtype::Real;
+use hk_core::dtype::{DType, Real};
 use hk_ref::norm::softmax::{expected, softmax as reference};
-use hk_ref::{Case, Draw, RowCase, Setup, Types, real};
+use hk_ref::{Case, Draw, REALS, RowCase, Setup, Size, Types, real};
 
+use super::l2norm::more_rows;
 use crate::softmax_into;
 
 /// Shapes `[rows, width]` of the specification.
@@ -57,12 +58,14 @@ impl Spec {
         Self { row, draw: Draw::Normal, special: Special::None }
     }
 
+    fn case(self, x: DType, y: DType) -> Case {
+        let set_up = move |s: &mut Setup| real!(x, X => real!(y, Y => set_up::<X, Y>(s, self)));
+        self.row.case("softmax", "softmax", &[x, y], set_up)
+    }
+
     /// Rows of each type, to each other one that its rows are for.
     fn cases(self) -> impl Iterator<Item = Case> {
-        self.row.pairs().map(move |(x, y)| {
-            let set_up = move |s: &mut Setup| real!(x, X => real!(y, Y => set_up::<X, Y>(s, self)));
-            self.row.case("softmax", "softmax", &[x, y], set_up)
-        })
+        self.row.pairs().map(move |(x, y)| self.case(x, y))
     }
 }
 
@@ -92,8 +95,8 @@ fn set_up<X: Real, Y: Real>(s: &mut Setup, spec: Spec) {
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let plain = SHAPES.iter().map(|shape| RowCase::new(*shape, "plain"));
-    let rows = RowCase::suite().into_iter().chain(plain).chain(RowCase::models(&MODELS));
-    let mut specs: Vec<_> = rows.map(Spec::new).collect();
+    let rows = RowCase::suite().into_iter().chain(more_rows()).chain(plain);
+    let mut specs: Vec<_> = rows.chain(RowCase::models(&MODELS)).map(Spec::new).collect();
     let each = |shape, name| RowCase { types: Types::Each, ..RowCase::new(shape, name) };
     let special = RowCase::of_tiles([6, usize::MAX], "special");
     specs.extend(special.map(|row| Spec { special: Special::Values, ..Spec::new(row) }));
@@ -104,5 +107,17 @@ pub(crate) fn cases() -> Vec<Case> {
     // The first pieces of rows have no finite number.
     let masked = Spec::new(each([2, 50_003], "begins with -inf"));
     specs.push(Spec { special: Special::Masked(40_000), ..masked });
-    specs.into_iter().flat_map(Spec::cases).collect()
+    let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    // One of the powers is 1. If the last bit of f32 were another in an element, even that would
+    // vanish, or be infinite.
+    for row in [63, 64].into_iter().flat_map(|width| RowCase::of_tiles([5, width], "one-hot")) {
+        let apart = Spec { draw: Draw::Scaled(40), ..Spec::new(row) };
+        cases.extend(REALS.map(|y| apart.case(DType::Bf16, y)));
+    }
+    // So many pieces that sums are folded twice.
+    for width in [1_040_401, 1_040_402] {
+        let long = RowCase { size: Size::Core, ..RowCase::new([1, width], "folded twice") };
+        cases.extend(REALS.map(|y| Spec::new(long).case(DType::Bf16, y)));
+    }
+    cases
 }
