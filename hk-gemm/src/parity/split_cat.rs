@@ -207,8 +207,9 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
             }
         }
     }
-    // Waves of columns of one part, of whole runs and others, and rows of less than a run.
-    let wide = [[1, 1024, 1024, 8], [1, 1003, 1021, 3]].map(|of| (1, of));
+    // Waves of columns of one part, of whole runs and others; a wave with one column; rows of less than
+    // a run.
+    let wide = [[1, 1024, 1024, 8], [1, 1003, 1021, 3], [1, 200, 313, 0]].map(|of| (1, of));
     let narrow = (2..8).map(|n| (70, [1, 1, n - 1, 0]));
     for (m, of) in wide.into_iter().chain(narrow) {
         for copied in [DType::Bf16, DType::F16, DType::F32] {

@@ -129,7 +129,7 @@ fn halves([height, width]: [usize; 2], shortest: usize) -> Vec<f64> {
         // lane, which lacks some.
         let paired = width / (2 * half) * (2 * half);
         let is_rest = if paired > 0 { column >= paired } else { column % PIECE >= PIECE - 8 };
-        if column % 2 == 0 || is_rest {
+        if column.is_multiple_of(2) || is_rest {
             1.0
         } else if column / half % 2 == row % 2 {
             3.0 + rest
@@ -149,7 +149,7 @@ fn uneven_halves(width: usize) -> Vec<f64> {
     let element = |column: usize| {
         if column == width - 1 {
             5.0 * mean
-        } else if column % 2 == 0 {
+        } else if column.is_multiple_of(2) {
             mean
         } else if column < first {
             2.0 - mean
