@@ -114,6 +114,27 @@ fn dense_cases() -> Vec<Spec> {
             specs.push(spec);
         }
     }
+    // Channels that are too far apart for blocks of tokens, in several chunks.
+    for (dtype, width) in REALS.into_iter().flat_map(|dtype| [2, 3, 4].map(|w| (dtype, w))) {
+        let apart = Spec::new("channels apart", 11, &[33], width).states(Initial::All);
+        let (by_token, place) = ([false; 2], Placement::DENSE.gap(1 << 24));
+        specs.push(Spec { by_token, place, dtypes: [dtype; 2], chunk: Some(16), ..apart });
+    }
+    // Sequences beyond 2^32 elements: in chunks of tokens that are adjacent, and of channels that are;
+    // and with states as far apart.
+    for width in 2..=4 {
+        for (channels, length, by_token, gap) in [
+            (256, 20, false, (1 << 24) - 256),
+            (11, 31, true, 1 << 27),
+            (width - 1, width - 1, true, (1 << 32) / width),
+        ] {
+            let far = Spec::new("sequences far apart", channels, &[length; 2], width);
+            let states = States { more_columns: 0, by_column: by_token, initial: Initial::All };
+            let far = Spec { by_token: [by_token; 2], states: Some(states), ..far };
+            let (place, size) = (Placement::DENSE.gap(gap), Size::Core);
+            specs.push(Spec { place, chunk: Some(16), size, ..far });
+        }
+    }
     let states = Spec::new("states in place", 75, &[33; 2], 4).states(Initial::All);
     specs.push(Spec { in_place: true, chunk: Some(16), ..states });
     specs.push(Spec::new("nothing", 8, &[0; 2], 4));
@@ -156,15 +177,24 @@ fn varlen_cases() -> Vec<Spec> {
             }
         }
     }
+    // Bounds beside the tokens where sequences without any are.
+    for by_token in ORDERS {
+        let empty = Spec::new("nothing at both ends", 11, &[0, 40, 0, 3, 17, 0, 0], 4);
+        let empty = Spec { by_token, lines: Lines::Wild, ..empty.states(Initial::Some) };
+        specs.push(Spec { chunk: Some(16), ..empty });
+    }
     // Channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements.
     for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
         for (channels, length, by_token) in [(2, 20, false), (75, 2, true)] {
-            let far = Spec::new("far apart", channels, &[length], 4);
-            let (by_token, place) = ([by_token; 2], Placement::DENSE.gap(gap));
-            let far = Spec { by_token, place, dtypes: [dtype; 2], size: Size::Core, ..far };
-            specs.push(Spec { chunk: Some(16), ..far });
+            for width in 2..=4 {
+                let far = Spec::new("far apart", channels, &[length], width);
+                let (by_token, place) = ([by_token; 2], Placement::DENSE.gap(gap));
+                let far = Spec { by_token, place, dtypes: [dtype; 2], size: Size::Core, ..far };
+                specs.push(Spec { chunk: Some(16), ..far });
+            }
         }
     }
+    specs.extend(exact_cases());
     specs.extend(varlen_suite());
     let lengths: [&[usize]; 4] = [&[64], &[500, 524], &[5120], &[1, 8191]];
     for lengths in lengths {
@@ -172,6 +202,28 @@ fn varlen_cases() -> Vec<Spec> {
             let model = Spec::new("model", 8192, lengths, 4).states(Initial::Some);
             specs.push(Spec { bias: false, by_token, size: Size::Large, ..model });
         }
+    }
+    specs
+}
+
+/// Sums that are exact: in the middle of two results, zeros, and such that the last digits of the
+/// sigmoid show.
+fn exact_cases() -> Vec<Spec> {
+    let up_to = |most: i64| Draw::Integers(-most, most + 1);
+    let mut specs = Vec::new();
+    for (width, by_token) in [2, 3, 4].into_iter().flat_map(|w| [true, false].map(|by| (w, by))) {
+        let mut add = |name, dtypes, draws, bias, silu| {
+            let spec = Spec::new(name, 11, &[33, 3, 1], width);
+            let spec = Spec { by_token: [by_token; 2], dtypes, bias, silu, ..spec };
+            specs.push(Spec { exact: Some(draws), ..spec });
+        };
+        for dtype in [DType::Bf16, DType::F16] {
+            add("ties", [dtype; 2], [up_to(64); 2], true, false);
+        }
+        for weight in REALS {
+            add("zeros", [DType::F32, weight], [up_to(1), up_to(64)], false, false);
+        }
+        add("steep", [DType::F32; 2], [up_to(8); 2], true, true);
     }
     specs
 }

@@ -21,6 +21,8 @@ pub(super) struct Spec {
     pub(super) silu: bool,
     /// Element types of tokens and of the filter.
     pub(super) dtypes: [DType; 2],
+    /// Integers that tokens are, and the filter, so that sums are exact; normal numbers if not given.
+    pub(super) exact: Option<[Draw; 2]>,
     /// Whether channels are adjacent in x, and in y, rather than tokens.
     pub(super) by_token: [bool; 2],
     pub(super) states: Option<States>,
@@ -60,7 +62,8 @@ pub(super) enum Lines {
     Permuted32,
     /// The same, of 64 bits.
     Permuted64,
-    /// As before, but what is skipped has lines that there are not, and bounds are beside the tokens.
+    /// As before, but what is skipped has lines that there are not, and bounds before the first token
+    /// and behind the last are beside the tokens.
     Wild,
 }
 
@@ -79,6 +82,7 @@ impl Spec {
             bias: true,
             silu: true,
             dtypes: [DType::Bf16; 2],
+            exact: None,
             by_token: [true; 2],
             states: None,
             lines: Lines::Own,
@@ -227,10 +231,11 @@ impl<T: Real, W: Real> Tensors<T, W> {
     ) -> Self {
         let Spec { channels, width, ref lengths, .. } = *spec;
         let before = width - 1;
-        let x = s.input::<T>("x", &dims.shape(spec, channels), Draw::Normal);
+        let [of_tokens, of_filter] = spec.exact.unwrap_or([Draw::Normal; 2]);
+        let x = s.input::<T>("x", &dims.shape(spec, channels), of_tokens);
         let x = x.order(dims.order(spec.by_token[0]));
-        let weight = s.input::<W>("weight", &[channels, width], Draw::Normal);
-        let bias = spec.bias.then(|| s.input::<W>("bias", &[channels], Draw::Normal));
+        let weight = s.input::<W>("weight", &[channels, width], of_filter);
+        let bias = spec.bias.then(|| s.input::<W>("bias", &[channels], of_filter));
 
         let state_shape = spec.states.map(|states| {
             let lines = if initial.is_some() { lengths.len() } else { spec.line_count() };
@@ -292,9 +297,13 @@ impl<T: Real, W: Real> Tensors<T, W> {
         });
         let bounds = (dims == Dims::Packed).then(|| {
             let mut bounds = bounds_of(lengths);
-            if spec.lines == Lines::Wild {
-                bounds[0] = i64::MIN;
-                bounds[lengths.len()] = i64::MAX;
+            let (last, all) = (lengths.len(), bounds[lengths.len()]);
+            for (i, bound) in bounds.iter_mut().enumerate().filter(|_| spec.lines == Lines::Wild) {
+                if *bound == 0 {
+                    *bound = if i == 0 { i64::MIN } else { -1 };
+                } else if *bound == all {
+                    *bound = if i == last { i64::MAX } else { all + 1 };
+                }
             }
             indices(s, "query_start_loc", bounds, is_64)
         });
@@ -307,7 +316,10 @@ impl<T: Real, W: Real> Tensors<T, W> {
         let exact = at.iter().enumerate().filter(|(_, at)| self.sums[**at].is_none());
         let exact: Vec<usize> = exact.map(|(i, _)| i).collect();
         exact.iter().for_each(|i| sums[*i].value = skipped[*i].to_f64());
-        let mut expected = expected(&sums, T::DTYPE, spec.silu);
+        let mut expected = match spec.exact {
+            Some(_) => of_exact_sums::<T>(&sums, spec.silu),
+            None => expected(&sums, T::DTYPE, spec.silu),
+        };
         exact.into_iter().for_each(|i| expected.allowed[i] = 0.0);
         expected
     }
@@ -339,6 +351,18 @@ impl<T: Real, W: Real> Tensors<T, W> {
         }
         launch(&options)
     }
+}
+
+/// Results of sums that are exact in f32: their bits or, of activated ones, the last digits.
+fn of_exact_sums<T: Real>(sums: &[Sum], silu: bool) -> Expected {
+    let values: Vec<f64> = sums.iter().map(|sum| sum.value).collect();
+    if silu {
+        // A sigmoid below 1.2e-38 may be 0, which a sum of less than -87 is multiplied with.
+        let slack = vec![1.2e-36; values.len()];
+        return Expected::relative(values, 6e-7).plus(slack);
+    }
+    let rounded: Vec<T> = values.into_iter().map(T::from_f64).collect();
+    Expected::bits(&rounded)
 }
 
 /// Queries, keys and values of so many channels, which hold something before.

@@ -2,7 +2,7 @@
 
 use hk_core::dtype::{DType, Real};
 use hk_ref::gdr::fused_gdn_gating_prefill::{decay, sigmoid};
-use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Types, real};
 
 use crate::{GdnGatingOptions, GdnGatingOut, fused_gdn_gating_into};
 
@@ -31,6 +31,9 @@ enum Content {
     /// Steps and gates at which the functions turn: far below 0, 0, around the threshold, far above;
     /// NaN and infinities; heads of which exp(A_log) is infinite or 0.
     Special,
+    /// Steps that are exact in f32, and rates and gates, whose exponentials are as large and as small
+    /// as f32 has them, so that their last digits show.
+    Steep,
 }
 
 /// What varies between cases, apart from element types.
@@ -86,6 +89,24 @@ const TURNS: [f64; 12] = [
 /// Logarithms of rates, of which some are beyond all numbers.
 const RATES: [f64; 5] = [0.5, -3.0, 1.0, 200.0, -200.0];
 
+/// Tokens and biases of steep steps, and logarithms of steep rates. There is a step at the threshold.
+/// In bf16, the last bit of a bias that is not 0 is set, which shows in another one if it gets there.
+const STEEP_TOKENS: [f64; 11] = [3.0, -20.0, 59.0, -7.0, 25.0, 0.0, -13.0, 41.0, 1.0, -2.0, 33.0];
+const STEEP_BIASES: [f64; 3] = [-64.5, 0.0, -60.25];
+const STEEP_RATES: [f64; 7] = [-87.0, 80.0, -60.0, 71.0, 45.0, -75.0, 2.0];
+const STEEP_THRESHOLD: f32 = 3.0;
+
+/// Steep gates.
+const STEEP_GATES: [f64; 11] =
+    [-70.0, -66.0, -61.5, -57.0, -52.5, -49.0, -45.5, -41.0, 0.0, 12.0, 33.0];
+
+/// How far off the logarithm of a steep decay may be: by the rounding of the rate, of the product,
+/// and of the softplus if the step is not above the threshold.
+fn allowed_of_steep(g: f64, step: f64) -> f64 {
+    let part = if step > f64::from(STEEP_THRESHOLD) { 4e-7 } else { 1e-6 };
+    part * g.abs() + 2f64.powi(-149)
+}
+
 /// Numbers of each in turn, as many as a tensor has.
 fn in_turn<T: Real>(numbers: &[f64], count: usize) -> Vec<T> {
     numbers.iter().cycle().take(count).map(|number| T::from_f64(*number)).collect()
@@ -107,6 +128,12 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
             a_log = in_turn(&RATES, heads);
             dt_bias = in_turn(&[0.0], heads);
         }
+        Content::Steep => {
+            a = in_turn(&STEEP_TOKENS, tokens * heads);
+            b = in_turn(&STEEP_GATES, tokens * heads);
+            a_log = in_turn(&STEEP_RATES, heads);
+            dt_bias = in_turn(&STEEP_BIASES, heads);
+        }
     }
     let columns = s.carried(|element| element % heads);
     let a = s.given("a", shape, a);
@@ -114,12 +141,15 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
     let a_log = s.given("a_log", &[heads], a_log).place(columns);
     let dt_bias = s.given("dt_bias", &[heads], dt_bias).place(columns);
     let [factor, threshold] = spec.softplus;
+    let options = GdnGatingOptions::default().rows(spec.row.options());
+    let options = options.softplus_beta(factor).softplus_threshold(threshold);
     let (rates, biases) = (a_log.numbers(), dt_bias.numbers());
-    let gates = a
-        .numbers()
-        .into_iter()
-        .enumerate()
-        .map(|(i, a)| decay(rates[i % heads], a + biases[i % heads], factor, threshold));
+    let gates = a.numbers().into_iter().enumerate().map(|(i, a)| {
+        let step = a + biases[i % heads];
+        let (g, allowed) = decay(rates[i % heads], step, factor, threshold);
+        let is_steep = spec.content == Content::Steep;
+        (g, if is_steep { allowed_of_steep(g, step) } else { allowed })
+    });
     let (values, allowed): (Vec<f64>, Vec<f64>) = gates.unzip();
     let g = s.output::<f32>("g", shape, Expected { values, allowed, ..Expected::default() });
     let strengths: Vec<f64> = b.numbers().into_iter().map(sigmoid).collect();
@@ -132,8 +162,6 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
         dtype => Expected::rounded(strengths, dtype, false).plus(slack),
     };
     let beta = s.output::<Y>("beta", shape, strengths);
-    let options = GdnGatingOptions::default().rows(spec.row.options());
-    let options = options.softplus_beta(factor).softplus_threshold(threshold);
     s.call(move || {
         let out = GdnGatingOut { g: &mut g.get(), beta: &mut *beta.get() };
         fused_gdn_gating_into(&a_log.get(), &dt_bias.get(), &a.get(), &b.get(), &options, out)
@@ -156,7 +184,14 @@ pub(crate) fn cases() -> Vec<Case> {
             specs.extend(types.map(|parameters| Spec { parameters, ..each }));
             let special = RowCase { name: "special", ..row };
             specs.push(Spec { content: Content::Special, ..Spec::new(special) });
+            let steep = Spec { content: Content::Steep, ..each };
+            let row = RowCase { name: "steep", ..each.row };
+            specs.push(Spec { row, softplus: [1.0, STEEP_THRESHOLD], ..steep });
         }
+        // As above, of whole chunks.
+        let row = RowCase::new([shape[0], shape[1].next_multiple_of(8)], "end of memory");
+        let place = Placement::DENSE.gap(3).edge(Edge::End);
+        specs.push(Spec::new(RowCase { tile: Some(tile), types: Types::Each, place, ..row }));
     }
     let each = |name| RowCase { types: Types::Each, ..RowCase::new([24, 60], name) };
     for (softplus, name) in [

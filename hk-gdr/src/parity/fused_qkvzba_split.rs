@@ -148,6 +148,12 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    // More rows than one turn takes, gigabytes apart, in the narrowest and the widest pieces.
+    for heads in [[1, 1, 33, 5], [1, 1, 256, 64]] {
+        let place = Placement::DENSE.gap(1 << 29);
+        let far = Spec { place, workgroups: Some(1), ..Spec::new(5, heads) };
+        specs.push(Spec { size: Size::Core, ..far });
+    }
     for order in [[1, 0, 2], [0, 2, 1], [2, 1, 0]] {
         for heads in [[2, 4, 16, 32], [3, 6, 5, 7], [2, 4, 16, 1], [1, 1, 16, 8]] {
             specs.push(Spec { order, ..Spec::new(9, heads) });

@@ -5,7 +5,7 @@ use hk_gemm::parity;
 
 #[test]
 fn fused_gemm_afp4wfp4_split_cat_has_parity() {
-    hk_ref::run_module("fused_gemm_afp4wfp4_split_cat", &parity::cases(), &devices(), 20_000_000);
+    hk_ref::run_module("fused_gemm_afp4wfp4_split_cat", &parity::cases(), &devices(), 30_000_000);
 }
 
 #[test]

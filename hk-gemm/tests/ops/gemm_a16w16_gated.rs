@@ -5,7 +5,7 @@ use hk_gemm::parity;
 
 #[test]
 fn gemm_a16w16_gated_has_parity() {
-    hk_ref::run_module("gemm_a16w16_gated", &parity::cases(), &devices(), 20_000_000);
+    hk_ref::run_module("gemm_a16w16_gated", &parity::cases(), &devices(), 24_000_000);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, Real, bf16, decode};
 use hk_core::{Activation, TensorSlice};
 use hk_ref::norm::activation::{Gate, activated, gated};
-use hk_ref::{Arg, Case, Draw, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
 
 use crate::activation::*;
 use crate::{Result, RowOptions};
@@ -21,6 +21,11 @@ pub(super) const ALL: [Activation; 10] = [
     Activation::Tanh,
     Activation::Mish,
 ];
+
+/// Activations that f32 has exactly, of numbers of few bits.
+const EXACT: [Activation; 3] = [Activation::Relu, Activation::Relu6, Activation::LeakyRelu(-1.5)];
+/// Activations that are good to a few units in the last place, however small they are.
+const RELATIVE: [Activation; 3] = [Activation::Silu, Activation::Sigmoid, Activation::Mish];
 
 /// The ops that are one activation.
 const PLAIN: [(&str, Activation); 5] = [
@@ -49,6 +54,9 @@ const TILES: [(&str, [usize; 2]); 3] =
     [("n128", [83, 43]), ("any", [3, 2501]), ("n512", [21, 301])];
 pub(super) const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
 
+/// Where gates may be.
+pub(super) const GATE_LAYOUTS: [GateLayout; 2] = [GateLayout::Halves, GateLayout::Interleaved];
+
 /// What rows hold, apart from what is drawn.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
@@ -57,6 +65,23 @@ enum Content {
     Special,
     /// Every finite number of bf16, in 255 rows of 256.
     Sweep,
+    /// Integers, and zeros of both signs, of which [`EXACT`] makes results that are known bit by
+    /// bit, many of them from just between two numbers of 16 bits.
+    Exact,
+    /// Numbers of both signs far from zero, of which [`RELATIVE`] makes small results.
+    Far,
+}
+
+impl Content {
+    /// What results are to be, if these are within their tolerance.
+    fn expected<T: Real>(self, expected: Expected) -> Expected {
+        match self {
+            Self::Exact => Expected::bits(&T::encode(&expected.values)),
+            // Seven units in the last place: the power, sums, the reciprocal and products.
+            Self::Far => Expected::relative(expected.values, 8e-7),
+            _ => expected,
+        }
+    }
 }
 
 const SPECIAL: [f64; 12] =
@@ -75,6 +100,15 @@ fn elements<T: Real>(s: &Setup, name: &str, shape: &[usize], content: Content) -
             let codes = (0..=u16::MAX).map(bf16::from_bits);
             let finite = codes.filter(|x| x.is_finite());
             finite.map(|x| T::from_f64(x.to_f64())).collect()
+        }
+        Content::Exact => {
+            let drawn = s.draw::<f64>(name, shape, Draw::Integers(-99, 100));
+            let number = |x: f64| if x % 5.0 == 0.0 { 0f64.copysign(x) } else { x };
+            drawn.into_iter().map(|x| T::from_f64(number(x))).collect()
+        }
+        Content::Far => {
+            let drawn = s.draw::<f64>(name, shape, Draw::Uniform);
+            drawn.into_iter().map(|x| T::from_f64(160.0 * x - 80.0)).collect()
         }
     }
 }
@@ -102,7 +136,7 @@ fn plain(row: RowCase, op: (&'static str, Activation), content: Content) -> Vec<
             real!(dtype, T => {
                 let x = elements::<T>(s, "x", &row.shape, content);
                 let x = s.given("x", &row.shape, x);
-                let y = activated(&x.numbers(), op.1, dtype);
+                let y = content.expected::<T>(activated(&x.numbers(), op.1, dtype));
                 let y = s.output::<T>("y", &row.shape, y);
                 s.call(move || plain_into(op, &x.get(), &row.options(), &mut *y.get()));
             });
@@ -124,6 +158,12 @@ pub(super) const fn pair_of(column: usize, width: usize, layout: GateLayout) -> 
         GateLayout::Halves => [column, width + column],
         GateLayout::Interleaved => [2 * column, 2 * column + 1],
     }
+}
+
+/// The element of x that is the gate of an element of the result, both counted from the first row.
+pub(super) const fn gate_of(element: usize, width: usize, layout: GateLayout) -> usize {
+    let [gate, _] = pair_of(element % width, width, layout);
+    element / width * 2 * width + gate
 }
 
 /// The gates of rows, and what they let through.
@@ -165,23 +205,27 @@ impl Gated {
     fn set_up<T: Real>(self, s: &mut Setup, row: RowCase, content: Content) {
         let [rows, width] = row.shape;
         let x = elements::<T>(s, "x", &[rows, 2 * width], content);
-        let pairs = pairs(&decode(&x), width, self.layout);
+        let mut pairs = pairs(&decode(&x), width, self.layout);
+        // An offset of 0 leaves no negative zero.
+        pairs.iter_mut().for_each(|[_, linear]| *linear += 0.0);
         let columns = match self.weights {
             Weights::None => 0,
             Weights::OfRows => 1,
             Weights::OfElements => width,
         };
-        let weights = s.draw::<f32>("weights", &[rows, columns], Draw::Normal);
+        let draw = if content == Content::Exact { Draw::Powers(-2, 1) } else { Draw::Normal };
+        let weights = s.draw::<f32>("weights", &[rows, columns], draw);
         let weight = |i: usize| match self.weights {
             Weights::None => 1.0,
             Weights::OfRows => f64::from(weights[i / width]),
             Weights::OfElements => f64::from(weights[i]),
         };
         let of_pairs: Vec<_> = (0..rows * width).map(weight).collect();
-        let expected = gated(&pairs, &of_pairs, self.gate, T::DTYPE);
-        let [twice, part] =
-            [2 * width, columns].map(|of| s.carried(|element| element / width * of));
-        let x = s.given("x", &[rows, 2 * width], x).place(twice);
+        let expected = content.expected::<T>(gated(&pairs, &of_pairs, self.gate, T::DTYPE));
+        let gates = s.carried(|element| gate_of(element, width, self.layout));
+        let part =
+            s.carried(|element| element / width * columns + element % width % columns.max(1));
+        let x = s.given("x", &[rows, 2 * width], x).place(gates);
         let weights =
             (columns > 0).then(|| s.given("weights", &[rows, columns], weights).place(part));
         let y = s.output::<T>("y", &row.shape, expected);
@@ -220,6 +264,44 @@ pub(super) fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
     rows
 }
 
+/// Rows up to the end of memory, the last of which are loaded in the first turn, where [`suite`]
+/// has odd ones, or in a later one.
+pub(super) fn end_rows(tiles: &'static [(&str, [usize; 2])]) -> impl Iterator<Item = RowCase> {
+    let of_tile = |(tile, shape): &(&'static str, [usize; 2])| {
+        let (tile, even) = (*tile, [shape[0], shape[1].next_multiple_of(8)]);
+        [(even, None), (*shape, Some(1)), (even, Some(1))].map(|(shape, workgroups)| RowCase {
+            tile: Some(tile),
+            workgroups,
+            place: Placement::DENSE.gap(3).edge(Edge::End),
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new(shape, "end of memory")
+        })
+    };
+    tiles.iter().flat_map(of_tile)
+}
+
+/// Rows far apart, and such as are across 4 GiB behind their first pieces, which are loaded in the
+/// first turn or in a later one.
+pub(super) fn far_rows() -> Vec<RowCase> {
+    let mut rows = Vec::new();
+    for workgroups in [None, Some(1)] {
+        for width in [3301, 3304] {
+            let row = |name, place| RowCase {
+                tile: Some("any"),
+                workgroups,
+                place,
+                size: Size::Core,
+                types: Types::Only(&[DType::Bf16, DType::F32]),
+                ..RowCase::new([2, width], name)
+            };
+            rows.push(row("rows far apart", Placement::DENSE.gap(3 << 31)));
+            rows.push(row("pieces across 4 GiB", Placement::DENSE.carry(width + 1300)));
+        }
+    }
+    rows
+}
+
 /// A case of every tile, of odd and even rows.
 pub(super) fn of_tiles(
     tiles: &'static [(&str, [usize; 2])],
@@ -247,7 +329,12 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(plain(row, op, normal));
         }
     }
-    for row in suite(&TILES) {
+    for row in suite(&TILES).into_iter().chain(end_rows(&TILES)).chain(far_rows()) {
+        cases.extend(plain(row, ("activation", Activation::Silu), spread));
+    }
+    // Waves go on to other pieces of other rows, which end in the second chunk of a lane.
+    for width in [3013, 3016] {
+        let row = RowCase { tile: Some("any"), workgroups: Some(1), ..each([5, width], "turns") };
         cases.extend(plain(row, ("activation", Activation::Silu), spread));
     }
     let swiglu = Gate::Swiglu([1.702, 7.0]);
@@ -255,7 +342,6 @@ pub(crate) fn cases() -> Vec<Case> {
         let gates = ALL.into_iter().map(|activation| Gate::Activation(activation, Some(1.5)));
         gates.chain([swiglu])
     };
-    let layouts = [GateLayout::Halves, GateLayout::Interleaved];
     let bf16 = Types::Only(&[DType::Bf16]);
     for activation in ALL {
         let op = ("activation", activation);
@@ -270,7 +356,7 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     for (i, (op, activation)) in GATED.into_iter().enumerate() {
         let gate = Gate::Activation(activation, None);
-        let gated = Gated { op, gate, layout: layouts[i % 2], weights: Weights::None };
+        let gated = Gated { op, gate, layout: GATE_LAYOUTS[i % 2], weights: Weights::None };
         for shape in GATED_SHAPES {
             cases.extend(gated.cases(each(shape, "plain"), normal));
         }
@@ -278,15 +364,50 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(gated.cases(row, normal));
         }
     }
-    for layout in layouts {
-        for (i, row) in suite(&GATED_TILES).into_iter().filter(|row| !row.in_place).enumerate() {
+    // Of small results, 16 bits show little.
+    let exact = (Content::Exact, "exact", EXACT, Types::Each);
+    let far = (Content::Far, "far from zero", RELATIVE, Types::Only(&[DType::F32]));
+    for (content, name, activations, types) in [exact, far] {
+        for activation in activations {
+            for row in of_tiles(&TILES, name) {
+                let row = RowCase { shape: [2, row.shape[1]], types, ..row };
+                cases.extend(plain(row, ("activation", activation), content));
+            }
+        }
+    }
+    for layout in GATE_LAYOUTS {
+        let clamped = |activation, weights| Gated {
+            op: "fused_clamp_act_mul",
+            gate: Gate::Activation(activation, None),
+            layout,
+            weights,
+        };
+        let weighted = [Weights::OfRows, Weights::OfElements];
+        let rows = suite(&GATED_TILES).into_iter().filter(|row| !row.in_place);
+        let others = end_rows(&GATED_TILES).chain(far_rows());
+        let in_turn = rows.enumerate().map(|(i, row)| (row, &weighted[i % 2..=i % 2]));
+        for (row, weighted) in in_turn.chain(others.map(|row| (row, &weighted[..]))) {
             let gated =
                 Gated { op: "swiglu_and_mul", gate: swiglu, layout, weights: Weights::None };
             cases.extend(gated.cases(row, spread));
-            let weights = [Weights::OfRows, Weights::OfElements][i % 2];
-            let gate = Gate::Activation(Activation::Silu, None);
-            let weighted = Gated { op: "fused_clamp_act_mul", gate, layout, weights };
-            cases.extend(weighted.cases(row, spread));
+            for weights in weighted {
+                cases.extend(clamped(Activation::Silu, *weights).cases(row, spread));
+            }
+        }
+        // Not so few columns that one less is a weight for each row.
+        for (shape, weights) in GATED_SHAPES[1..].iter().flat_map(|of| weighted.map(|w| (*of, w))) {
+            let row = each(shape, "plain");
+            cases.extend(clamped(Activation::Silu, weights).cases(row, normal));
+        }
+        for (content, name, activations, types) in [exact, far] {
+            for (i, activation) in activations.into_iter().enumerate() {
+                for row in of_tiles(&GATED_TILES, name) {
+                    let row = RowCase { shape: [2, row.shape[1]], types, ..row };
+                    for weights in [Weights::None, weighted[i % 2]] {
+                        cases.extend(clamped(activation, weights).cases(row, content));
+                    }
+                }
+            }
         }
         for (i, gate) in gates().enumerate() {
             let op = if i == ALL.len() { "swiglu_and_mul" } else { "fused_clamp_act_mul" };
@@ -294,8 +415,7 @@ pub(crate) fn cases() -> Vec<Case> {
                 let gated = Gated { op, gate, layout, weights: Weights::None };
                 cases.extend(gated.cases(row, Content::Special));
                 if i < ALL.len() {
-                    let weights = [Weights::OfRows, Weights::OfElements][i % 2];
-                    let weighted = Gated { weights, ..gated };
+                    let weighted = Gated { weights: weighted[i % 2], ..gated };
                     cases.extend(weighted.cases(row, Content::Special));
                 }
             }

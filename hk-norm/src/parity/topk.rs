@@ -1,6 +1,7 @@
 //! Cases of `topk`.
 
 use hk_core::dtype::{DType, Real};
+use hk_ref::expected::half_subnormal;
 use hk_ref::norm::topk::topk as reference;
 use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
@@ -63,6 +64,8 @@ enum Content {
     Masked(usize),
     /// Numbers above or below zero only.
     OneSign(f64),
+    /// Numbers below zero, and among them zeros of both signs and the numbers next to zero.
+    NearZero,
 }
 
 /// What varies between cases, apart from element types and places.
@@ -99,32 +102,38 @@ impl Spec {
 fn elements<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
     let [rows, width, _] = spec.shape;
     let draw = |draw| s.draw::<T>("x", &[rows, width], draw);
-    let Content::Drawn(of) = spec.content else {
-        let mut x = draw(Draw::Integers(-3, 4));
-        match spec.content {
-            Content::Special => {
-                let numbers = [-0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -f64::NAN];
-                let special = numbers.map(T::from_f64);
-                x.iter_mut()
-                    .step_by(3)
-                    .zip(special.into_iter().cycle())
-                    .for_each(|(x, of)| *x = of);
-            }
-            Content::Masked(count) => {
-                let least = T::from_f64(f64::NEG_INFINITY);
-                x.chunks_mut(width).for_each(|row| row[..count].fill(least));
-            }
-            Content::OneSign(sign) => {
-                x = draw(Draw::Normal);
-                // No zeros, which have their own key.
-                let size = |x: &T| x.to_f64().abs().max(0.01);
-                x.iter_mut().for_each(|x| *x = T::from_f64(sign * size(x)));
-            }
-            Content::Few | Content::Drawn(_) => {}
-        }
-        return x;
+    let few = || draw(Draw::Integers(-3, 4));
+    let of_sign = |sign: f64| -> Vec<T> {
+        // No zeros, which have their own key.
+        let number = |x: &T| T::from_f64(sign * x.to_f64().abs().max(0.01));
+        draw(Draw::Normal).iter().map(number).collect()
     };
-    draw(of)
+    match spec.content {
+        Content::Drawn(of) => draw(of),
+        Content::Few => few(),
+        Content::Special => {
+            let numbers = [-0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -f64::NAN];
+            with_each(few(), 3, numbers)
+        }
+        Content::Masked(count) => {
+            let mut x = few();
+            let least = T::from_f64(f64::NEG_INFINITY);
+            x.chunks_mut(width).for_each(|row| row[..count].fill(least));
+            x
+        }
+        Content::OneSign(sign) => of_sign(sign),
+        Content::NearZero => {
+            let least = 2.0 * half_subnormal(T::DTYPE);
+            with_each(of_sign(-1.0), 13, [-0.0, 0.0, least, -0.0, 0.0, -least])
+        }
+    }
+}
+
+/// Elements of which the first of each `step` is one of these numbers, in turn.
+fn with_each<T: Real>(mut x: Vec<T>, step: usize, numbers: [f64; 6]) -> Vec<T> {
+    let numbers = numbers.map(T::from_f64);
+    x.iter_mut().step_by(step).zip(numbers.into_iter().cycle()).for_each(|(x, of)| *x = of);
+    x
 }
 
 fn set_up<T: Real, I: Column>(s: &mut Setup, spec: Spec) {
@@ -190,6 +199,12 @@ pub(crate) fn cases() -> Vec<Case> {
         add(turns, dense.gap(5).shift(3));
         add(Spec::new(shape, "end of memory"), dense.gap(3).edge(Edge::End));
     }
+    // In both chunks of a lane. Not all zeros of the longest and of the shortest rows are results.
+    let special = Spec { content: Content::Special, ..Spec::new([1, 5003, 500], "special") };
+    add(special, dense);
+    for shape in [[9, 301, 7], [1, 5003, 500], [1, 9001, 500]] {
+        add(Spec { content: Content::NearZero, ..Spec::new(shape, "near zero") }, dense);
+    }
     // Of what is beyond 512 elements, the first lane has all, which is all but its last.
     add(Spec::new([2, 519, 3], "ends before a lane's last"), dense);
     // More places without an element are sorted than a workgroup has lanes.
@@ -203,11 +218,17 @@ pub(crate) fn cases() -> Vec<Case> {
         let size = if dtype == DType::F32 { Size::Core } else { Size::Large };
         cases.push(long.case(dtype, false).size(size));
     }
-    // Beyond 2^32 elements, and 2^32 bytes.
-    for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F32, 1 << 31)] {
-        for shape in [[2, 43, 5], [2, 43, 40], [2, 9001, 5]] {
-            let far = Spec { workgroups: Some(1), ..Spec::new(shape, "rows far apart") };
-            cases.push(far.case(dtype, true).place(dense.gap(gap)).size(Size::Core));
+    // Beyond 2^32 elements, in the next row or in the one after it, and beyond 2^32 bytes. What is
+    // zero or NaN is read again from there.
+    let far = [(DType::Bf16, 2, 1 << 32), (DType::Bf16, 3, 1 << 31), (DType::F32, 2, 1 << 31)];
+    for (dtype, rows, gap) in far {
+        for [width, k] in [[43, 5], [43, 40], [9001, 5]] {
+            let far = Spec::new([rows, width, k], "rows far apart");
+            let special = Spec { content: Content::Special, name: "special, far apart", ..far };
+            for spec in [far, special] {
+                let spec = Spec { workgroups: Some(1), ..spec };
+                cases.push(spec.case(dtype, true).place(dense.gap(gap)).size(Size::Core));
+            }
         }
     }
     cases
