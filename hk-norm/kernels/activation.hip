@@ -133,9 +133,9 @@ struct gated_rows : no_columns, no_reduction {
     } else {
       activated = activate_inline(by.kind, gate, by.slope);
     }
-    chunk_values result = activated * (linear + by.offset);
-    if constexpr (is_weighted) result *= row.weights.of[i];
-    return result;
+    // Ops with weights have no offset.
+    if constexpr (is_weighted) return activated * linear * row.weights.of[i];
+    return activated * (linear + by.offset);
   }
 };
 

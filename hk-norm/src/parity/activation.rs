@@ -206,8 +206,10 @@ impl Gated {
         let [rows, width] = row.shape;
         let x = elements::<T>(s, "x", &[rows, 2 * width], content);
         let mut pairs = pairs(&decode(&x), width, self.layout);
-        // An offset of 0 leaves no negative zero.
-        pairs.iter_mut().for_each(|[_, linear]| *linear += 0.0);
+        if self.weights == Weights::None {
+            // An offset of 0 leaves no negative zero.
+            pairs.iter_mut().for_each(|[_, linear]| *linear += 0.0);
+        }
         let columns = match self.weights {
             Weights::None => 0,
             Weights::OfRows => 1,

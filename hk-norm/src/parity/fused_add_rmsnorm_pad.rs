@@ -36,6 +36,8 @@ struct Spec {
     special: bool,
     /// The weight lies between two numbers of the type of y: see [`between`].
     ties: bool,
+    /// The weight is one, and its offset minus one, so that results are zeros.
+    vanishing: bool,
     /// Rows of f32 begin with a piece that has nearly all of the sum of squares.
     heavy: bool,
     draw: Draw,
@@ -44,7 +46,8 @@ struct Spec {
 impl Spec {
     fn new(row: RowCase, pad: usize) -> Self {
         let (residual, offset, draw) = (None, 0.0, Draw::Normal);
-        Self { row, residual, pad, offset, special: false, ties: false, heavy: false, draw }
+        let [special, ties, vanishing, heavy] = [false; 4];
+        Self { row, residual, pad, offset, special, ties, vanishing, heavy, draw }
     }
 
     fn padded(&self) -> usize {
@@ -99,6 +102,10 @@ fn set_up<T: Real, R: Real, W: Real>(s: &mut Setup, spec: Spec) {
         residual = residual.map(|residual| vec![R::from_f64(0.0); residual.len()]);
         weight = (0..width).map(|i| W::from_f64(between(i))).collect();
     }
+    if spec.vanishing {
+        // Elements of 16 bits are taken from a dword as a whole: what is left of others shows here.
+        weight.fill(W::from_f64(1.0));
+    }
     let heavy = spec.heavy && T::DTYPE == DType::F32;
     if heavy {
         // A lane's squares come to 2^24 in the first piece and to 1 in others. These are lost if
@@ -112,7 +119,7 @@ fn set_up<T: Real, R: Real, W: Real>(s: &mut Setup, spec: Spec) {
     let with_zeros = |row: &[f64]| [row, &vec![0.0; padded - width]].concat();
     let y: Vec<f64> = y.chunks_exact(width).flat_map(with_zeros).collect();
     let comparable = spec.draw == Draw::Normal && !spec.special;
-    let y = match (spec.ties, heavy) {
+    let y = match (spec.ties || spec.vanishing, heavy) {
         (true, _) => Expected::exact(y.iter().map(|y| T::from_f64(*y).to_f64()).collect()),
         (_, true) => Expected::relative(y, 1e-6),
         _ => Expected::rounded(y, T::DTYPE, comparable),
@@ -161,6 +168,10 @@ pub(crate) fn cases() -> Vec<Case> {
     let odd = odd.map(|row| RowCase { types: Types::Pairs, ..row });
     let special = even.chain(odd);
     specs.extend(special.map(|row| Spec { special: true, ..Spec::new(row, 11) }));
+    for row in [100, 101].into_iter().flat_map(|w| RowCase::of_tiles([3, w], "vanishing weight")) {
+        let row = RowCase { types: Types::Pairs, ..row };
+        specs.push(Spec { vanishing: true, offset: -1.0, ..Spec::new(row, 0) });
+    }
     specs.push(Spec { draw: Draw::Zeros, ..Spec::new(each([9, 130], "zeros"), 16) });
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     for row in RowCase::of_tiles([9, 63], "ties").chain(RowCase::of_tiles([9, 64], "ties")) {

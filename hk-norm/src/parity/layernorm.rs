@@ -260,6 +260,7 @@ pub(crate) fn cases() -> Vec<Case> {
         for row in [row, even] {
             add(Spec { rows: Rows::Constant, ..Spec::new(row) });
         }
+        add(Spec::new(RowCase { name: "whole chunks", ..even }));
     }
     // The first piece of a row is loaded while the row before is stored: here with nothing behind
     // it, in the first chunk of some lanes and in the second.
