@@ -114,6 +114,12 @@ fn dense_cases() -> Vec<Spec> {
             specs.push(spec);
         }
     }
+    // The tokens before the last chunk are fewer bytes from the end of memory than a lane can load.
+    for (dtype, width) in REALS.into_iter().flat_map(|dtype| [2, 3, 4].map(|w| (dtype, w))) {
+        let few = Spec::new("few channels before the end of memory", 3, &[17], width);
+        let place = Placement::DENSE.edge(Edge::End);
+        specs.push(Spec { place, dtypes: [dtype; 2], chunk: Some(16), ..few });
+    }
     // Channels that are too far apart for blocks of tokens, in several chunks.
     for (dtype, width) in REALS.into_iter().flat_map(|dtype| [2, 3, 4].map(|w| (dtype, w))) {
         let apart = Spec::new("channels apart", 11, &[33], width).states(Initial::All);

@@ -1,10 +1,11 @@
 //! Cases of `fused_gdn_gating`.
 
 use hk_core::dtype::{DType, Real};
+use hk_core::{Result, Tensor};
 use hk_ref::gdr::fused_gdn_gating_prefill::{decay, sigmoid};
-use hk_ref::{Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Types, real};
 
-use crate::{GdnGatingOptions, GdnGatingOut, fused_gdn_gating_into};
+use crate::{GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into};
 
 /// Shapes `[tokens, heads]` of the specification.
 const SHAPES: [[usize; 2]; 6] = [[256, 16], [1, 1], [37, 3], [70, 32], [9, 64], [5, 100]];
@@ -34,6 +35,9 @@ enum Content {
     /// Steps that are exact in f32, and rates and gates, whose exponentials are as large and as small
     /// as f32 has them, so that their last digits show.
     Steep,
+    /// Gates whose strengths are in the middle of two bf16 numbers, or next to it: strengths of bf16
+    /// are to be those of f32, rounded once.
+    Ties,
 }
 
 /// What varies between cases, apart from element types.
@@ -55,7 +59,10 @@ impl Spec {
 
     /// Tokens of each type, to strengths of each other one that its rows are for.
     fn cases(self) -> impl Iterator<Item = Case> {
-        self.row.pairs().map(move |(x, y)| {
+        // Only gates in f32 are as close to each other as ties ask for.
+        let has_ties = |types: &(DType, DType)| *types == (DType::F32, DType::Bf16);
+        let fits = move |types: &_| self.content != Content::Ties || has_ties(types);
+        self.row.pairs().filter(fits).map(move |(x, y)| {
             let [a_log, dt_bias] = self.parameters;
             let set_up = move |s: &mut Setup| {
                 real!(x, X => real!(y, Y => real!(a_log, A => real!(dt_bias, D => {
@@ -100,6 +107,16 @@ const STEEP_THRESHOLD: f32 = 3.0;
 const STEEP_GATES: [f64; 11] =
     [-70.0, -66.0, -61.5, -57.0, -52.5, -49.0, -45.5, -41.0, 0.0, 12.0, 33.0];
 
+/// Gates around those of which the strength is in the middle of two bf16 numbers; from each to the
+/// next one, the strength moves by a quarter of its last digit in f32.
+fn ties() -> Vec<f64> {
+    let around = |strength: f64| {
+        let gate = (strength / (1.0 - strength)).ln();
+        (-32..=32).map(move |i| gate + f64::from(i) * 2f64.powi(-24))
+    };
+    (128..136).flat_map(|i| around(f64::from(2 * i + 1) / 512.0)).collect()
+}
+
 /// How far off the logarithm of a steep decay may be: by the rounding of the rate, of the product,
 /// and of the softplus if the step is not above the threshold.
 fn allowed_of_steep(g: f64, step: f64) -> f64 {
@@ -134,6 +151,7 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
             a_log = in_turn(&STEEP_RATES, heads);
             dt_bias = in_turn(&STEEP_BIASES, heads);
         }
+        Content::Ties => b = in_turn(&ties(), tokens * heads),
     }
     let columns = s.carried(|element| element % heads);
     let a = s.given("a", shape, a);
@@ -161,11 +179,35 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
         }
         dtype => Expected::rounded(strengths, dtype, false).plus(slack),
     };
+    let strengths = if spec.content == Content::Ties {
+        // If that fails, so does the case's own call.
+        let rounded = rounded::<X, Y, A, D>(s, shape, &options, (&a_log, &dt_bias, &a, &b));
+        rounded.unwrap_or(strengths)
+    } else {
+        strengths
+    };
     let beta = s.output::<Y>("beta", shape, strengths);
     s.call(move || {
         let out = GdnGatingOut { g: &mut g.get(), beta: &mut *beta.get() };
         fused_gdn_gating_into(&a_log.get(), &dt_bias.get(), &a.get(), &b.get(), &options, out)
     });
+}
+
+/// The strengths in f32, which other cases hold against the reference, rounded to Y.
+fn rounded<X: Real, Y: Real, A: Real, D: Real>(
+    s: &Setup,
+    shape: &[usize],
+    options: &GdnGatingOptions<'_>,
+    (a_log, dt_bias, a, b): (&Arg<A>, &Arg<D>, &Arg<X>, &Arg<X>),
+) -> Result<Expected> {
+    let heads = &shape[1..];
+    let a_log = Tensor::from_slice(s.stream(), &a_log.elements(), heads)?;
+    let dt_bias = Tensor::from_slice(s.stream(), &dt_bias.elements(), heads)?;
+    let a = Tensor::from_slice(s.stream(), &a.elements(), shape)?;
+    let b = Tensor::from_slice(s.stream(), &b.elements(), shape)?;
+    let strengths = fused_gdn_gating(&a_log, &dt_bias, &a, &b, options)?.beta.to_vec()?;
+    let rounded: Vec<Y> = strengths.into_iter().map(|beta| Y::from_f64(beta.into())).collect();
+    Ok(Expected::bits(&rounded))
 }
 
 /// Every case.
@@ -187,6 +229,9 @@ pub(crate) fn cases() -> Vec<Case> {
             let steep = Spec { content: Content::Steep, ..each };
             let row = RowCase { name: "steep", ..each.row };
             specs.push(Spec { row, softplus: [1.0, STEEP_THRESHOLD], ..steep });
+            let shape = [ties().len().div_ceil(width), width];
+            let row = RowCase { shape, name: "ties", types: Types::Pairs, ..row };
+            specs.push(Spec { content: Content::Ties, ..Spec::new(row) });
         }
         // As above, of whole chunks.
         let row = RowCase::new([shape[0], shape[1].next_multiple_of(8)], "end of memory");
