@@ -3,7 +3,7 @@
 pub(super) mod mla;
 
 use hk_core::Arch;
-use hk_core::dtype::{DType, Real};
+use hk_core::dtype::{self, DType, Element, Real, decode};
 use hk_ref::attn::fused_kv_cache::{Cache, Layout};
 use hk_ref::attn::rope::Rotated;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
@@ -189,7 +189,7 @@ fn add_cache<C: CacheElement>(
     expected: impl FnOnce(Vec<f64>) -> Expected,
 ) -> Arg<C> {
     let held: Vec<C> = s.draw(name, &cache.shape(), Draw::Normal);
-    let expected = expected(hk_core::dtype::decode(&held));
+    let expected = expected(decode(&held));
     let cache = s.output::<C>(name, &cache.shape(), expected).holding(held);
     if spread { cache.order(&[0, 1, 3, 2]) } else { cache }
 }
@@ -295,20 +295,51 @@ fn set_up<T: Real, W: Real, O: Real, C: CacheElement>(s: &mut Setup, spec: Spec)
     });
 }
 
-/// Elements of any bits, NaNs among them, into a cache of their type.
-fn bits<T: Real + CacheElement>() -> Case {
-    let [tokens, heads, width, blocks, of_block] = [7, 2, 24, 3, 4];
+/// Any bits, of which every other ones have all of that exponent: those of a NaN, or of infinity.
+fn bits(s: &Setup, name: &str, dims: &[usize], exponent: u32) -> impl Iterator<Item = u32> {
+    let codes: Vec<u32> = s.draw(name, dims, Draw::Codes);
+    let special = [0, exponent].into_iter().cycle();
+    codes.into_iter().zip(special).map(|(code, special)| code | special)
+}
+
+/// Numbers of which many are beyond those of 8 bits, and some are infinite or not a number.
+fn beyond(s: &Setup, name: &str, dims: &[usize]) -> Vec<f32> {
+    let mut x: Vec<f32> = s.draw(name, dims, Draw::Spread);
+    let special = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN].into_iter().cycle();
+    x.iter_mut().step_by(5).zip(special).for_each(|(x, special)| *x = special);
+    x
+}
+
+/// How the elements of a case are drawn, of that name and shape.
+type Drawn<T> = fn(&Setup, &str, &[usize]) -> Vec<T>;
+
+/// Rows of so many elements, not rotated, into a cache where `stored` says what they are exactly.
+fn exact<T: Real, C: CacheElement>(
+    name: &'static str,
+    width: usize,
+    arch: Option<Arch>,
+    draw: Drawn<T>,
+    stored: fn(&[T]) -> Vec<C>,
+) -> Case {
+    let [tokens, heads, blocks, of_block] = [7, 2, 3, 4];
     let shape = [tokens, heads, width, blocks, of_block];
-    let dtypes = [T::DTYPE; 2];
-    let info = CaseInfo::new("fused_kv_cache", "reshape_and_cache", "bits", &dtypes, &shape);
-    Case::new(info, move |s| {
+    let dtypes = [T::DTYPE, C::DTYPE];
+    let info = CaseInfo::new("fused_kv_cache", "reshape_and_cache", name, &dtypes, &shape);
+    Case::new(CaseInfo { arch, ..info }, move |s| {
         let cache = Cache { layout: Layout::Nhd, sizes: [blocks, of_block, heads, width], x: 1 };
         let slots = Slots::Apart.draw(s, tokens, blocks * of_block, 32);
         let mut add = |name: [&'static str; 2]| {
-            let x = s.input::<T>(name[0], &[tokens, heads, width], Draw::Codes);
-            let held: Vec<T> = s.draw(name[1], &cache.shape(), Draw::Normal);
-            let expected = Expected::bits(&cache.copied(held.clone(), &x.elements(), &slots));
-            (x, s.output::<T>(name[1], &cache.shape(), expected).holding(held))
+            let rows = [tokens, heads, width];
+            let elements = draw(s, name[0], &rows);
+            let held: Vec<C> = s.draw(name[1], &cache.shape(), Draw::Normal);
+            let all = cache.copied(held.clone(), &stored(&elements), &slots);
+            // Which of the NaNs of e4m3 is not specified.
+            let expected = match size_of::<C>() {
+                1 => Expected::exact(decode(&all)),
+                _ => Expected::bits(&all),
+            };
+            let x = s.given::<T>(name[0], &rows, elements);
+            (x, s.output::<C>(name[1], &cache.shape(), expected).holding(held))
         };
         let ((k, key), (v, value)) = (add(["k", "key_cache"]), add(["v", "value_cache"]));
         let slots = Numbers::given(s, "slot_mapping", &[tokens], &slots, 32);
@@ -320,13 +351,39 @@ fn bits<T: Real + CacheElement>() -> Case {
     })
 }
 
+/// Elements of any bits into a cache of their type, elements that are often half-way between two of
+/// the cache's, and such as are beyond these.
+fn exact_cases(width: usize) -> [Case; 6] {
+    type Bf16 = dtype::bf16;
+    type F16 = dtype::f16;
+    let [fnuz, ocp] = FP8.map(|(_, arch)| arch);
+    let bf16_bits: Drawn<Bf16> = |s, name, dims| {
+        bits(s, name, dims, 0x7f80).map(|code| Bf16::from_bits(code as u16)).collect()
+    };
+    let f16_bits: Drawn<F16> = |s, name, dims| {
+        bits(s, name, dims, 0x7c00).map(|code| F16::from_bits(code as u16)).collect()
+    };
+    let f32_bits: Drawn<f32> =
+        |s, name, dims| bits(s, name, dims, 0x7f80_0000).map(f32::from_bits).collect();
+    let codes: Drawn<F16> = |s, name, dims| s.draw(name, dims, Draw::Codes);
+    [
+        exact("bits", width, None, bf16_bits, <[Bf16]>::to_vec),
+        exact("bits", width, None, f16_bits, <[F16]>::to_vec),
+        exact("bits", width, None, f32_bits, <[f32]>::to_vec),
+        exact("ties", width, None, codes, |x| Bf16::encode(&decode(x))),
+        exact("beyond", width, fnuz, beyond, |x| dtype::F8E4M3Fnuz::encode(&decode(x))),
+        exact("beyond", width, ocp, beyond, |x| dtype::F8E4M3::encode(&decode(x))),
+    ]
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     const LAYOUTS: [CacheLayout; 4] =
         [CacheLayout::Nhd, CacheLayout::Hnd, CacheLayout::PagedX, CacheLayout::PagedXShuffledV];
     let [plain, fused] = ["reshape_and_cache", "fused_qk_rope_reshape_and_cache"];
     let mut cases = mla::cases();
-    cases.extend([bits::<hk_core::dtype::bf16>(), bits::<hk_core::dtype::f16>(), bits::<f32>()]);
+    // In runs, and one by one.
+    cases.extend([24, 101].into_iter().flat_map(exact_cases));
     let dense = Placement::DENSE;
     let gaps = dense.gap(8).shift(3);
     let mut turn = 0;

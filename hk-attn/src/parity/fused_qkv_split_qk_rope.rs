@@ -279,8 +279,16 @@ pub(super) fn cases() -> Vec<Case> {
             cases.push(spec.case(DType::Bf16, DType::F32, None).place(gaps));
         }
     }
-    // One lane more, whose unit is half of one, and turns without a head.
-    for (x, d, dim) in [(DType::Bf16, 129, 2), (DType::Bf16, 1032, 16), (DType::F32, 516, 8)] {
+    // A last unit that is half of one, in one lane more than there are, and in one of them; turns
+    // without a head.
+    for (x, d, dim) in [
+        (DType::Bf16, 129, 2),
+        (DType::Bf16, 1032, 16),
+        (DType::F32, 516, 8),
+        (DType::Bf16, 101, 2),
+        (DType::Bf16, 824, 16),
+        (DType::F32, 412, 8),
+    ] {
         let names = ["halves, weights of bf16", "halves, of f16", "halves, of f32"];
         for (weights, name) in REALS.into_iter().zip(names) {
             let norm = Some(Norm { weights, ..norm });

@@ -323,6 +323,10 @@ pub(super) fn cases() -> Vec<Case> {
     let thd = Spec::new([1024, 1, 32, 1, 128], "many sequences");
     let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds: &MANY, ..thd };
     cases.push(thd.case(DType::Bf16, DType::F32).size(Size::Large));
+    // A sequence of a length for which the estimate of a division is one too low of a token of the
+    // second one that is not its first.
+    let long = Spec::new([65_792, 2, 1, 1, 2], "long sequences");
+    cases.push(Spec { layout: RopeLayout::Bshd, ..long }.case(DType::F32, DType::F32));
     // Tokens and heads beyond 2^32 bytes.
     for (layout, dtype) in
         [RopeLayout::Sbhd, RopeLayout::Bhsd].into_iter().zip([DType::Bf16, DType::F32])

@@ -350,9 +350,7 @@ struct code_access {
         at(at) {}
 
   // The hardware cuts off what a row that has the wave alone lacks of whole dwords.
-  __device__ arch::checked_range whole_dwords() const {
-    return range(Place::shares_wave ? width : end());
-  }
+  __device__ arch::checked_range whole_dwords() const { return range(end()); }
   __device__ arch::checked_range all() const { return range(width); }
 
   // Of dword d of chunk i, and of all of the chunk.
@@ -386,9 +384,9 @@ struct code_access {
     const bool is_lane = end() / bytes % Place::lanes == at.lane();
     return offset_if(is_there & is_lane, in_row);
   }
-  __device__ arch::checked_range range(u32 of_last) const {
-    const u32 before = Place::shares_wave ? (at.count - 1) * stride : 0;
-    return {base, at.count == 0 ? 0 : before + of_last};
+  // Of rows that share a wave, every lane checks its own.
+  __device__ arch::checked_range range(u32 bytes) const {
+    return {base, Place::shares_wave ? out_of_range : at.count == 0 ? 0 : bytes};
   }
   __device__ u32 offset_if(bool is_there, u32 in_row) const {
     const u32 before = Place::shares_wave ? at.row_of_wave() * stride : 0;

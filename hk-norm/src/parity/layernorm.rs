@@ -45,12 +45,14 @@ enum Rows {
     Halves(usize),
     /// See [`uneven_halves`].
     UnevenHalves,
+    /// See [`last_part`].
+    LastPart,
 }
 
 impl Rows {
     /// Whether means have to be exact, which elements are equal to.
     const fn have_exact_means(self) -> bool {
-        matches!(self, Self::Halves(_) | Self::UnevenHalves)
+        matches!(self, Self::Halves(_) | Self::UnevenHalves | Self::LastPart)
     }
 }
 
@@ -113,6 +115,7 @@ fn rows<T: Real>(s: &Setup, spec: Spec) -> Vec<T> {
         }
         Rows::Halves(shortest) => x = T::encode(&halves(spec.row.shape, shortest)),
         Rows::UnevenHalves => x = T::encode(&uneven_halves(width)),
+        Rows::LastPart => x = T::encode(&last_part(width)),
     }
     x
 }
@@ -159,6 +162,24 @@ fn uneven_halves(width: usize) -> Vec<f64> {
     };
     (0..width).map(element).collect()
 }
+
+/// A row of zeros but for a chunk: the first of those behind the largest power of two. Lanes that
+/// have as many elements, or all that are left, have an exact mean, and so has the row, which takes
+/// the quotient of both counts: see [`LAST_PARTS`].
+fn last_part(width: usize) -> Vec<f64> {
+    let first = width.next_power_of_two() / 2;
+    let odd = |count: usize| count >> count.trailing_zeros();
+    let (left, all) = (odd(width - first), odd(width));
+    let common = (1..=left).rev().find(|by| left % by == 0 && all % by == 0).unwrap_or(1);
+    let number = (left / common * all) as f64;
+    let is_there = |column| (first..first + 8).contains(&column);
+    (0..width).map(|column| if is_there(column) { number } else { 0.0 }).collect()
+}
+
+/// Widths for [`last_part`], of whole chunks and of others, for each number of lanes that has a part:
+/// those for which a quotient that is not rounded right takes the mean elsewhere.
+const LAST_PARTS: [usize; 15] =
+    [15, 25, 41, 71, 120, 142, 200, 284, 296, 515, 568, 1030, 1136, 2057, 2272];
 
 fn set_up<T: Real, W: Real, B: Real>(
     s: &mut Setup,
@@ -313,6 +334,12 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     for (tile, width) in [("n128", 79), ("n2048", 1279), ("any", 2559)] {
         add_exact(tile, [1, width], Rows::UnevenHalves);
+    }
+    for tile in ["n128", "n512", "n2048", "n8192", "any"] {
+        let most = tile[1..].parse().unwrap_or(usize::MAX);
+        for width in LAST_PARTS.into_iter().filter(|width| *width <= most) {
+            add_exact(tile, [1, width], Rows::LastPart);
+        }
     }
     cases
 }

@@ -29,6 +29,10 @@ const SHAPES: [([usize; 3], Option<&str>); 11] = [
     ([2, 3, 2501], Some("any")),
 ];
 
+/// Those whose first row is behind a multiple of 4 GiB from its third part on.
+const ACROSS: [([usize; 3], &str); 4] =
+    [([2, 3, 43], "n128"), ([2, 3, 48], "n128"), ([2, 3, 2501], "any"), ([2, 3, 2504], "any")];
+
 const ROWS: &[usize] = &[0, 1, 2];
 const MATRICES: &[usize] = &[1, 0, 2];
 
@@ -45,6 +49,13 @@ pub(super) fn all(unit: usize) -> Vec<(Flat, DType)> {
                 all.push((of, REALS[(i + j + k) % 3]));
             }
         }
+    }
+    for (i, ([m, h, n], tile)) in ACROSS.into_iter().enumerate() {
+        let shape = [m, h, n.next_multiple_of(unit)];
+        // With gaps, so that parts are not counted as rows.
+        let place = Placement::DENSE.gap(6).carry(shape[2] * 3 / 2);
+        let of = Flat { shape, order: ROWS, tile: Some(tile), workgroups: None, place };
+        all.push((of, REALS[i % 3]));
     }
     all
 }
@@ -63,10 +74,14 @@ impl Flat {
         set_up: impl Fn(&mut Setup) + Send + Sync + 'static,
     ) -> Case {
         let order = if self.order == ROWS { "rows" } else { "matrices" };
-        let gaps = if self.place.gap > 0 { ", gaps" } else { "" };
+        let (gaps, size) = match self.place {
+            Placement { carry: Some(_), .. } => (", across 4 GiB", Size::Core),
+            Placement { gap: 0, .. } => ("", Size::Quick),
+            _ => (", gaps", Size::Quick),
+        };
         let tile = self.tile.map(|tile| format!(", tile {tile}")).unwrap_or_default();
         let name = format!("{order} first{gaps}{tile}");
         let info = CaseInfo::new(module, op, name, types, &self.shape);
-        Case::new(info, set_up).place(self.place).size(Size::Quick)
+        Case::new(info, set_up).place(self.place).size(size)
     }
 }

@@ -8,9 +8,11 @@ use hk_core::Result;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
 use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
-use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Size, Steps, Types, real};
+use hk_ref::{
+    Arg, Case, Draw, Expected, Placement, REALS, RowCase, Setup, Size, Steps, Types, real,
+};
 
-use super::quant::{CODES, TYPES, code, small_norms, suite_of_norms};
+use super::quant::{CODES, NORMS, TYPES, code, small_count, small_norms, suite_of_norms};
 use crate::{
     FusedAddRmsnormDynamicQuantOut, RmsInput, RmsOthers, RmsnormDynamicOptions, SecondRms,
     StaticOptions, fused_add_rmsnorm_dynamic_quant_into, fused_rms_fp8_group_quant_into,
@@ -31,6 +33,9 @@ pub(super) const NEAR: Steps = Steps::NEAR_TIES;
 /// Widths of rows, and of those that are normalised beside them.
 const WIDTHS: [[usize; 2]; 4] = [[128, 128], [128, 1536], [200, 64], [1536, 512]];
 
+/// Elements of a piece of a row, in the tile `any`.
+const PIECE: usize = 4096;
+
 /// Shapes of models: DeepSeek-V3.
 const MODELS: [[usize; 2]; 2] = [[8192, 1536], [8192, 7168]];
 
@@ -43,10 +48,59 @@ enum Scales {
     Row(Option<f32>),
 }
 
+/// What the op is given.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Normal,
+    /// Normal, with so large an eps that it counts.
+    LargeEps,
+    /// Zeros alone, in every other row.
+    Zeros,
+    /// The last element of a row is the largest, and so is its weight.
+    Peak,
+    /// A lane's squares come to 2^23 in the first piece and to 1/2 in others. These are lost if they
+    /// are added to that one by one, and not to each other first.
+    Heavy,
+}
+
+impl Content {
+    const fn eps(self) -> f32 {
+        if matches!(self, Self::LargeEps) { 0.5 } else { EPS }
+    }
+
+    /// How far off scales may be.
+    const fn tolerance(self) -> f64 {
+        if matches!(self, Self::Heavy) { 1e-6 } else { 2e-6 }
+    }
+
+    /// Makes what was drawn that.
+    fn alter<T: Real, W: Real>(self, x: &mut [T], residual: &mut [T], weight: &mut [W]) {
+        let width = weight.len();
+        match self {
+            Self::Normal | Self::LargeEps => {}
+            Self::Zeros => {
+                for of in [x, residual] {
+                    of.chunks_mut(width).step_by(2).for_each(|row| row.fill(T::from_f64(0.0)));
+                }
+            }
+            Self::Peak => {
+                x.iter_mut().skip(width - 1).step_by(width).for_each(|x| *x = T::from_f64(16.0));
+                weight[width - 1] = W::from_f64(1.0);
+            }
+            Self::Heavy => {
+                let number = |i: usize| if i % width < PIECE { 1024.0 } else { 0.25 };
+                x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_f64(number(i)));
+                residual.fill(T::from_f64(0.0));
+            }
+        }
+    }
+}
+
 /// What varies between cases, apart from types.
 #[derive(Clone, Copy)]
 struct Spec {
     row: RowCase,
+    content: Content,
     scales: Scales,
     has_residual: bool,
     /// Not the sum, where that is for the caller to say.
@@ -57,6 +111,12 @@ struct Spec {
 }
 
 impl Spec {
+    /// Nothing but codes, scales and the sum.
+    const fn new(row: RowCase, scales: Scales, has_residual: bool) -> Self {
+        let (content, second) = (Content::Normal, None);
+        Self { row, content, scales, has_residual, drops_sum: false, stores_norm: false, second }
+    }
+
     const fn op(&self) -> &'static str {
         match self.scales {
             Scales::Group(..) => "fused_rms_fp8_group_quant",
@@ -117,9 +177,14 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
 ) {
     let (shape, [rows, width]) = (spec.row.shape, spec.row.shape);
     let columns = s.carried(|element| element % width);
-    let x = s.input::<T>("x", &shape, Draw::Normal);
-    let weight = s.input::<W>("weight", &[width], Draw::Uniform).place(columns);
-    let residual = spec.has_residual.then(|| s.input::<T>("residual", &shape, Draw::Normal));
+    let mut x = s.draw::<T>("x", &shape, Draw::Normal);
+    let drawn = spec.has_residual.then(|| s.draw::<T>("residual", &shape, Draw::Normal));
+    let mut residual = drawn.unwrap_or_default();
+    let mut weight = s.draw::<W>("weight", &[width], Draw::Uniform);
+    spec.content.alter(&mut x, &mut residual, &mut weight);
+    let x = s.given("x", &shape, x);
+    let weight = s.given("weight", &[width], weight).place(columns);
+    let residual = spec.has_residual.then(|| s.given("residual", &shape, residual));
     let sums = residual.as_ref().map(|residual| add(&x.numbers(), &residual.numbers()));
     let rounded = |values: &[f64]| -> Vec<f64> { decode(&T::encode(values)) };
     let in_f32 =
@@ -130,19 +195,23 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
         (Some(sums), _) => sums.clone(),
         _ => x.numbers(),
     };
-    let n = norm(&h, &weight.numbers(), EPS);
+    let eps = spec.content.eps();
+    let n = norm(&h, &weight.numbers(), eps);
     let stored = stored.filter(|_| !spec.drops_sum);
     let residual_out = stored.map(|of| s.output::<T>("residual_out", &shape, Expected::exact(of)));
     let norm_out = spec
         .stores_norm
         .then(|| s.output::<T>("norm", &shape, Expected::rounded(n.clone(), T::DTYPE, false)));
-    let second = spec.second.map(|width| second::<T, W>(s, [rows, width]));
+    let second = spec.second.map(|width| second::<T, W>(s, [rows, width], 2.0 * eps));
     let most = f64::from(C::MOST);
     let (scales, group) = match spec.scales {
         Scales::Given(_) => (vec![f64::from(SCALE)], usize::MAX),
         Scales::Row(bound) => {
             let bound = bound.map_or(f64::INFINITY, f64::from);
-            (n.chunks(width).map(|row| scale(row, 0.0, bound, most)).collect(), width)
+            let of_row = |row: &[f64]| scale(row, 0.0, bound, most);
+            // Of zeros, 1.
+            let whole = |of: f64| if of < f64::from(f32::MIN_POSITIVE) { 1.0 } else { of };
+            (n.chunks(width).map(|row| whole(of_row(row))).collect(), width)
         }
         Scales::Group(group, _) => {
             let groups = n.chunks(width).flat_map(|row| row.chunks(group));
@@ -168,7 +237,7 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
 /// The scales, as the op takes them.
 fn declare_scales(s: &mut Setup, spec: Spec, scales: Vec<f64>) -> Arg<f32> {
     let [rows, width] = spec.row.shape;
-    let relative = |scales| Expected::relative(scales, 2e-6);
+    let relative = |scales| Expected::relative(scales, spec.content.tolerance());
     let carries = spec.row.place.carry.is_some();
     let (scales, place) = match spec.scales {
         Scales::Given(_) => {
@@ -204,17 +273,17 @@ struct Tensors<T: Real, W: Real, C: ByteCode> {
 /// Other rows, their weights, and their norm.
 type SecondArg<T, W> = (Arg<T>, Arg<W>, Arg<T>);
 
-fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2]) -> SecondArg<T, W> {
+fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2], eps: f32) -> SecondArg<T, W> {
     let x = s.input::<T>("x2", &shape, Draw::Normal);
     let weight = s.input::<W>("weight2", &shape[1..], Draw::Uniform);
-    let y = norm(&x.numbers(), &weight.numbers(), 2.0 * EPS);
+    let y = norm(&x.numbers(), &weight.numbers(), eps);
     let y = s.output::<T>("y2", &shape, Expected::rounded(y, T::DTYPE, false));
     (x, weight, y)
 }
 
 /// With scales of groups, or a given one.
 fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
-    let rows = spec.row.options();
+    let (rows, eps) = (spec.row.options(), spec.content.eps());
     let (x, weight, mut codes, mut scales) =
         (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
     let residual = of.residual.as_ref().map(Arg::get);
@@ -223,8 +292,8 @@ fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Re
     let mut second = of.second.as_ref().map(|(x, w, y)| (x.get(), w.get(), y.get()));
     let second = second
         .as_mut()
-        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, 2.0 * EPS), y });
-    let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, EPS) };
+        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, 2.0 * eps), y });
+    let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, eps) };
     let (norm, residual_out) = (norm.as_deref_mut(), residual_out.as_deref_mut());
     let others = RmsOthers { norm, residual_out, second };
     if let Scales::Group(group, layout) = spec.scales {
@@ -243,7 +312,7 @@ fn launch_row<T: Real, W: Real, C: ByteCode>(spec: Spec, of: &Tensors<T, W, C>) 
     let (x, weight, mut codes, mut scales) =
         (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
     let mut norm = of.norm_out.as_ref().map(Arg::get);
-    let norm = norm.as_deref_mut();
+    let (norm, eps) = (norm.as_deref_mut(), spec.content.eps());
     let options = RmsnormDynamicOptions::default().rows(spec.row.options());
     let options = match spec.scales {
         Scales::Row(Some(bound)) => options.scale_ub(bound),
@@ -251,11 +320,11 @@ fn launch_row<T: Real, W: Real, C: ByteCode>(spec: Spec, of: &Tensors<T, W, C>) 
     };
     let quantised = QuantisedOut { codes: &mut *codes, scales: &mut *scales };
     let (Some(residual), Some(residual_out)) = (&of.residual, &of.residual_out) else {
-        return rmsnorm_dynamic_quant_into(&x, &weight, EPS, &options, quantised, norm);
+        return rmsnorm_dynamic_quant_into(&x, &weight, eps, &options, quantised, norm);
     };
     let mut residual_out = residual_out.get();
     let out = FusedAddRmsnormDynamicQuantOut { quantised, residual_out: &mut residual_out, norm };
-    fused_add_rmsnorm_dynamic_quant_into(&x, &residual.get(), &weight, EPS, &options, out)
+    fused_add_rmsnorm_dynamic_quant_into(&x, &residual.get(), &weight, eps, &options, out)
 }
 
 /// Scales that cases have in turn.
@@ -270,6 +339,66 @@ const SCALES: [Scales; 8] = [
     Scales::Group(128, ScaleLayout::RowMajor),
 ];
 
+/// Scales of each kind, with a residual and without, and all that can be stored.
+fn of_each_kind(row: RowCase, content: Content) -> impl Iterator<Item = Spec> {
+    SCALES[..3].iter().flat_map(move |scales| {
+        [false, true].map(|has_residual| {
+            let second =
+                (!has_residual && !matches!(scales, Scales::Row(_))).then_some(row.shape[1]);
+            Spec { content, stores_norm: true, second, ..Spec::new(row, *scales, has_residual) }
+        })
+    })
+}
+
+/// Rows that need each kind of scales, which the suite has in turn.
+fn rows_of_each_kind() -> Vec<RowCase> {
+    let row = |tile, shape, name| RowCase {
+        tile: Some(tile),
+        workgroups: Some(1),
+        size: Size::Core,
+        types: Types::Only(TYPES[0]),
+        ..RowCase::new(shape, name)
+    };
+    let mut rows = Vec::new();
+    // Ends in several dwords of a chunk, in another group than the first, and late in a piece.
+    for (tile, _) in NORMS {
+        let widths = if tile == "any" { [7003, 7005, 7007] } else { [17, 21, 107] };
+        let each = widths.map(|width| row(tile, [small_count(tile), width], "each end"));
+        rows.extend(each);
+    }
+    for width in [8200, 8201] {
+        let place = Placement::DENSE.carry(width + 4200);
+        rows.push(RowCase { place, ..row("any", [2, width], "pieces across 4 GiB") });
+    }
+    for (tile, width) in narrow().filter(|(tile, _)| *tile != "n128") {
+        for workgroups in [None, Some(1)] {
+            let place = Placement::DENSE.gap(3 << 31);
+            rows.push(RowCase { workgroups, place, ..row(tile, [2, width], "far apart") });
+        }
+    }
+    rows
+}
+
+/// Each tile with widths that it holds, odd and even.
+fn narrow() -> impl Iterator<Item = (&'static str, usize)> {
+    NORMS.into_iter().flat_map(|(tile, _)| [43, 48].map(|width| (tile, width)))
+}
+
+/// Rows whose scale is that of their last element, with weights of each type.
+fn peaks() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (tile, _) in NORMS {
+        // In pieces, that is not in the first.
+        let width = if tile == "any" { 4301 } else { 43 };
+        let row = RowCase { tile: Some(tile), ..RowCase::new([2, width], "peak") };
+        for has_residual in [false, true] {
+            let spec = Spec { content: Content::Peak, ..Spec::new(row, SCALES[2], has_residual) };
+            cases.extend(REALS.map(|weight| spec.case(DType::Bf16, weight, CODES[0])));
+        }
+    }
+    cases
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
@@ -278,7 +407,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let all = matches!(row.types, Types::Pairs | Types::Each);
         for (j, scales) in SCALES.into_iter().enumerate().filter(|(j, _)| all || i % 8 == *j) {
             let has_residual = (i + j / 2) % 2 == 0;
-            let (stores_norm, second) = (j % 3 == 0, None);
+            let stores_norm = j % 3 == 0;
             // There is but one tile for rows in pieces.
             let each = row.tile == Some("any") && row.name == "turns";
             let types = match row.types {
@@ -287,7 +416,7 @@ pub(crate) fn cases() -> Vec<Case> {
                 types => types,
             };
             let row = RowCase { types, ..row };
-            specs.push(Spec { row, scales, has_residual, drops_sum: false, stores_norm, second });
+            specs.push(Spec { stores_norm, ..Spec::new(row, scales, has_residual) });
         }
     }
     for row in small_norms() {
@@ -297,8 +426,7 @@ pub(crate) fn cases() -> Vec<Case> {
                     .then_some(row.shape[1] - i % 2);
                 // So that each kind of scale has it with a residual and without.
                 let stores_norm = (i + i / 4) % 2 == usize::from(has_residual);
-                let spec =
-                    Spec { row, scales, has_residual, drops_sum: false, stores_norm, second };
+                let spec = Spec { stores_norm, second, ..Spec::new(row, scales, has_residual) };
                 specs.push(spec);
                 if has_residual && !matches!(scales, Scales::Row(_)) {
                     specs.push(Spec { drops_sum: true, ..spec });
@@ -315,29 +443,14 @@ pub(crate) fn cases() -> Vec<Case> {
                 let second =
                     (options & 4 != 0 && !matches!(scales, Scales::Row(_))).then_some(other);
                 let (has_residual, stores_norm) = (options & 1 != 0, options & 2 != 0);
-                specs.push(Spec {
-                    row,
-                    scales,
-                    has_residual,
-                    drops_sum: false,
-                    stores_norm,
-                    second,
-                });
+                specs.push(Spec { stores_norm, second, ..Spec::new(row, scales, has_residual) });
             }
         }
     }
     for (i, scales) in SCALES.into_iter().enumerate() {
         let types = Types::Only(TYPES[i % 3]);
         let row = RowCase { types, ..RowCase::new([8, 1024], "plain") };
-        let has_residual = i % 2 == 0;
-        specs.push(Spec {
-            row,
-            scales,
-            has_residual,
-            drops_sum: false,
-            stores_norm: false,
-            second: None,
-        });
+        specs.push(Spec::new(row, scales, i % 2 == 0));
     }
     // Beside rows of so many pieces that lanes fold their chains.
     for width in [266_240, 266_001] {
@@ -346,27 +459,37 @@ pub(crate) fn cases() -> Vec<Case> {
             types: Types::Each,
             ..RowCase::new([1, 64], "beside long rows")
         };
-        specs.push(Spec {
-            row,
-            scales: SCALES[4],
-            has_residual: false,
-            drops_sum: false,
-            stores_norm: false,
-            second: Some(width),
-        });
+        specs.push(Spec { second: Some(width), ..Spec::new(row, SCALES[4], false) });
     }
     for row in RowCase::models(&MODELS) {
-        let (scales, second) = (SCALES[7], Some(512));
-        specs.push(Spec {
-            row,
-            scales,
-            has_residual: true,
-            drops_sum: false,
-            stores_norm: false,
-            second,
-        });
+        specs.push(Spec { second: Some(512), ..Spec::new(row, SCALES[7], true) });
+    }
+    for row in rows_of_each_kind() {
+        specs.extend(of_each_kind(row, Content::Normal));
+    }
+    for (tile, width) in narrow() {
+        let row = RowCase {
+            tile: Some(tile),
+            types: Types::Only(TYPES[0]),
+            ..RowCase::new([2, width], "large eps")
+        };
+        specs.extend(of_each_kind(row, Content::LargeEps));
+        let row = RowCase { name: "zeros", ..row };
+        let zeros = |has_residual| Spec {
+            content: Content::Zeros,
+            ..Spec::new(row, SCALES[2], has_residual)
+        };
+        specs.extend([false, true].map(zeros));
+    }
+    for width in [530_000, 530_001] {
+        let types = Types::Only(TYPES[0]);
+        let row = RowCase { size: Size::Core, types, ..RowCase::new([1, width], "heavy") };
+        for scales in [SCALES[2], SCALES[7]] {
+            specs.push(Spec { content: Content::Heavy, ..Spec::new(row, scales, false) });
+        }
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    cases.extend(peaks());
     cases.extend(flatten::cases());
     cases.extend(silu_mul::cases());
     cases.extend(gated::cases());

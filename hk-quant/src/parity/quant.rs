@@ -184,7 +184,12 @@ fn special_pieces(more: usize) -> impl Iterator<Item = RowCase> {
 /// The types of rows with each type of codes, or, of rows that are not for pairs of types, with i8
 /// or the chip's own in turn.
 fn pairs(row: RowCase) -> impl Iterator<Item = (DType, DType, Option<Arch>)> {
-    let all = matches!(row.types, Types::Pairs) || row.name == "ends of rows";
+    pairs_or_all(row, false)
+}
+
+/// As [`pairs`], with each type of codes if all are wanted.
+fn pairs_or_all(row: RowCase, all: bool) -> impl Iterator<Item = (DType, DType, Option<Arch>)> {
+    let all = all || matches!(row.types, Types::Pairs) || row.name == "ends of rows";
     let own = row.shape.iter().sum::<usize>() % 2 == 1;
     let codes = CODES.into_iter().filter(move |(_, arch)| all || arch.is_some() == own);
     row.inputs().iter().flat_map(move |x| codes.clone().map(|(codes, arch)| (*x, codes, arch)))

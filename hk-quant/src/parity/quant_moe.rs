@@ -197,6 +197,9 @@ fn ways() -> Vec<Case> {
                 let allowed = if codes.0 == DType::F8E5M2 { &MODES[..4] } else { &MODES };
                 let one = [allowed[(i + j + width) % allowed.len()]];
                 let modes = if x[0] == DType::Bf16 { allowed } else { &one };
+                // Special blocks have the same scales in several modes.
+                let contents = [Content::Special, Content::Spread];
+                let contents = if x[0] == DType::Bf16 { &contents[..] } else { &contents[..1] };
                 for mode in modes.iter().copied() {
                     let row = RowCase {
                         tile: Some(tile),
@@ -204,12 +207,23 @@ fn ways() -> Vec<Case> {
                         // Two turns of rows that share waves.
                         ..RowCase::new([if tile == "n128" { 17 } else { 9 }, width], "")
                     };
-                    let of = Downcast::new(&row.shape, -1, Content::Special, 0);
-                    let of = Downcast { mode, codes, options: row.options(), ..of };
-                    cases.push(of.case(&format!("ways, {tile}"), x[0]).size(Size::Core));
+                    for content in contents.iter().copied() {
+                        let of = Downcast::new(&row.shape, -1, content, 0);
+                        let of = Downcast { mode, codes, options: row.options(), ..of };
+                        let case = of.case(&format!("ways, {tile}"), x[0]);
+                        cases.push(case.size(Size::Core).writes_once());
+                    }
                 }
             }
         }
+    }
+    // Pieces that waves take in turn, beyond the first of their rows.
+    for (i, codes) in CODES.into_iter().enumerate() {
+        let width = if codes.0 == DType::F4x2E2M1 { 1158 } else { 1157 };
+        let of = Downcast::new(&[3, width], -1, Content::Spread, 0);
+        let options = RowOptions::default().tile("any").workgroups(1);
+        let case = Downcast { codes, options, ..of }.case("pieces in turn", TYPES[i % 3][0]);
+        cases.push(case.size(Size::Core).writes_once());
     }
     // Widths that are the same in whole bytes fall together.
     let mut names = BTreeSet::new();
@@ -356,8 +370,26 @@ const SCALE: f32 = 0.013;
 /// Scales of no use, which give codes all the same.
 const OTHER_SCALES: [f32; 3] = [1.0, 0.0, f32::NAN];
 
+/// A scale whose inverse f32 has not exactly, nor products with it: see [`ties`].
+pub(super) const TIES: f32 = 7.0 / 512.0;
+
+/// Zeros, and multiples of [`TIES`] that are just between two codes of e4m3: their quotients round to
+/// even, while products with its inverse are often a bit larger.
+pub(super) fn ties<T: Real>(count: usize) -> Vec<T> {
+    let number = |i: usize| {
+        let sixteenths = if i % 6 == 1 { 0 } else { i % 8 * 2 + 17 };
+        let times = sixteenths as f64 * [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0][i % 7];
+        T::from_f64(times * f64::from(TIES) * if i % 5 == 2 { -1.0 } else { 1.0 })
+    };
+    (0..count).map(number).collect()
+}
+
 fn set_up_static<T: Real, C: Fp8>(s: &mut Setup, shape: &[usize], scale: f32) {
-    let x = s.input::<T>("x", shape, Draw::Outliers);
+    let x = if scale == TIES {
+        s.given("x", shape, ties::<T>(shape.iter().product()))
+    } else {
+        s.input::<T>("x", shape, Draw::Outliers)
+    };
     let first = s.carried(|_| 0);
     let given = s.given("scale", &[1], vec![scale]).place(first);
     let codes = Expected::exact(static_fp8::<C>(&x.numbers(), scale, C::MOST));
@@ -370,7 +402,7 @@ fn set_up_static<T: Real, C: Fp8>(s: &mut Setup, shape: &[usize], scale: f32) {
 
 fn statics() -> Vec<Case> {
     let mut cases = Vec::new();
-    let shapes: [(&[usize], f32); 9] = [
+    let shapes: [(&[usize], f32); 13] = [
         (&[256, 128], SCALE),
         (&[1, 1], SCALE),
         (&[33, 130], SCALE),
@@ -381,6 +413,10 @@ fn statics() -> Vec<Case> {
         (&[3, 75], OTHER_SCALES[0]),
         (&[3, 75], OTHER_SCALES[1]),
         (&[3, 75], OTHER_SCALES[2]),
+        (&[2, 17, 64], TIES),
+        (&[3, 75], TIES),
+        (&[3, 151], TIES),
+        (&[3, 1156], TIES),
     ];
     for (shape, scale) in shapes {
         for arch in Arch::ALL {
@@ -390,12 +426,14 @@ fn statics() -> Vec<Case> {
                 let op = "downcast_to_static_fp8";
                 let mut info = CaseInfo::new(MODULE, op, name, &[x, codes], shape);
                 info.arch = Some(arch);
-                cases.push(Case::new(info, move |s| {
+                let size = if scale == TIES { Size::Core } else { Size::Quick };
+                let case = Case::new(info, move |s| {
                     real!(x, T => match arch {
                         Arch::Gfx942 => set_up_static::<T, F8E4M3Fnuz>(s, shape, scale),
                         Arch::Gfx950 => set_up_static::<T, F8E4M3>(s, shape, scale),
                     });
-                }));
+                });
+                cases.push(case.size(size));
             }
         }
     }

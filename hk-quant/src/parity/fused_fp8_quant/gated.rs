@@ -6,7 +6,7 @@ use hk_core::Activation;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real};
 use hk_core::op::quant::{Fp8, QuantisedOut};
 use hk_ref::quant::fused_fp8_quant::{GatedNorm, gated_norm, gated_scale, quotients};
-use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Size, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, Placement, REALS, RowCase, Setup, Size, Types, real};
 
 use super::{EPS, NEAR};
 use crate::parity::quant::{CODES, NORMS, TYPES, small_norms, suite_of_norms};
@@ -14,6 +14,35 @@ use crate::{GateActivation, GatedRmsInput, GatedRmsOptions, fused_rms_gated_fp8_
 
 /// Shapes of models: the output of Qwen3-Next's gated delta rule.
 const MODELS: [[usize; 2]; 1] = [[65_536, 128]];
+
+/// Elements of a piece of a row, in the tile `any`.
+const PIECE: usize = 4096;
+
+/// What elements are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Content {
+    /// The rows are drawn so, the others nearly as normal.
+    Drawn(Draw),
+    /// One number of each group is the largest, by a gate so far below zero that the last digits of
+    /// an exponential, and of what it is taken of, count. Not for weights of f16.
+    Steep,
+    /// Gates of NaN and infinity, and infinite weights beside numbers of which bf16 has the lowest bit.
+    Special,
+    /// A lane's squares come to 2^23 in the first piece and to 1/2 in others. These are lost if they
+    /// are added to that one by one, and not to each other first.
+    Heavy,
+}
+
+impl Content {
+    /// How far off scales may be.
+    fn tolerance(self) -> f64 {
+        match self {
+            Self::Drawn(_) | Self::Special => 2e-6,
+            Self::Steep => 8e-7,
+            Self::Heavy => 1e-6,
+        }
+    }
+}
 
 /// What varies between cases, apart from types.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +54,7 @@ struct Spec {
     has_bias: bool,
     is_power: bool,
     most: Option<f32>,
-    draw: Draw,
+    content: Content,
     /// The type of the weight and the bias, if it is not to depend on the width.
     weight: Option<DType>,
 }
@@ -49,15 +78,79 @@ impl Spec {
         format!("{groups}, {:?}{first}{bias}{power}{most}", self.activation)
     }
 
-    fn set_up<T: Real, W: Real, C: Fp8>(self, s: &mut Setup) {
+    /// The elements of a group.
+    fn group(&self) -> usize {
+        self.group.unwrap_or(self.row.shape[1])
+    }
+
+    /// Of [`Content::Steep`], the largest number of that group: in each place of a chunk, or where pieces
+    /// begin and end.
+    fn peak(&self, number: usize) -> usize {
+        let group = self.group();
+        if group > PIECE {
+            return [PIECE - 1, PIECE, group - 1][number % 3];
+        }
+        number % 8 + number % 3 * 8
+    }
+
+    /// Rows, gates and weights.
+    fn elements<T: Real, W: Real>(&self, s: &Setup) -> (Vec<T>, Vec<T>, Vec<W>) {
         let (shape, width) = (self.row.shape, self.row.shape[1]);
-        let columns = s.carried(|element| element % width);
         // Nothing is to cancel: the errors of f32 would not be small beside a sum.
         let positive =
             |draw| if self.has_bias && draw == Draw::Normal { Draw::Uniform } else { draw };
-        let x = s.input::<T>("x", &shape, positive(self.draw));
-        let z = s.input::<T>("z", &shape, positive(Draw::Normal));
-        let weight = s.input::<W>("weight", &[width], Draw::Uniform).place(columns);
+        let draw = if let Content::Drawn(draw) = self.content { draw } else { Draw::Normal };
+        let mut x = s.draw::<T>("x", &shape, positive(draw));
+        let mut z = s.draw::<T>("z", &shape, positive(Draw::Normal));
+        let mut weight = s.draw::<W>("weight", &[width], Draw::Uniform);
+        match self.content {
+            Content::Drawn(_) => {}
+            Content::Steep => {
+                let gate = |i: usize| {
+                    let (number, at) = (i / self.group(), i % self.group());
+                    let peak = [-86.0, -84.0][number / 8 % 2];
+                    // Of other gates, bf16 has the lowest bit.
+                    if at == self.peak(number) { peak } else { -86.5 }
+                };
+                z = (0..z.len()).map(|i| T::from_f64(gate(i))).collect();
+                // Squares of what is gated, beside which `eps` is little, are beyond f16.
+                let in_rows = self.gates_first && T::DTYPE != DType::F16;
+                let (large, one) = (2f64.powi(120), 1.0);
+                x.fill(T::from_f64(if in_rows { large } else { one }));
+                weight.fill(W::from_f64(if in_rows { one } else { large }));
+            }
+            Content::Special => {
+                z[2 * width - 2] = T::from_f64(f64::NAN);
+                z[3 * width - 3] = T::from_f64(f64::INFINITY);
+                let numbers = [1.0 + 2f64.powi(-7), f64::INFINITY];
+                for (i, weight) in weight[..8].iter_mut().enumerate() {
+                    *weight = W::from_f64(numbers[i % 2]);
+                }
+            }
+            Content::Heavy => {
+                let number = |i: usize| if i % width < PIECE { 1024.0 } else { 0.2578125 };
+                x = (0..x.len()).map(|i| T::from_f64(number(i))).collect();
+                z.fill(T::from_f64(0.0));
+            }
+        }
+        (x, z, weight)
+    }
+
+    /// What scales should be.
+    fn expected(&self, scales: Vec<f64>) -> Expected {
+        // Nothing is left but biases, whose quotient is rounded once.
+        if self.content == Content::Drawn(Draw::Zeros) && self.gates_first && !self.is_power {
+            return Expected::exact(scales.iter().map(|scale| f64::from(*scale as f32)).collect());
+        }
+        Expected::relative(scales, self.content.tolerance())
+    }
+
+    fn set_up<T: Real, W: Real, C: Fp8>(self, s: &mut Setup) {
+        let (shape, width) = (self.row.shape, self.row.shape[1]);
+        let columns = s.carried(|element| element % width);
+        let (x, z, weight) = self.elements::<T, W>(s);
+        let (x, z) = (s.given("x", &shape, x), s.given("z", &shape, z));
+        let weight = s.given("weight", &[width], weight).place(columns);
         let bias =
             self.has_bias.then(|| s.input::<W>("bias", &[width], Draw::Uniform).place(columns));
         let activation = match self.activation {
@@ -68,7 +161,7 @@ impl Spec {
         let biases = bias.as_ref().map_or_else(|| vec![0.0; width], Arg::numbers);
         let y = gated_norm(&x.numbers(), &z.numbers(), &weight.numbers(), &biases, by);
         let most = f64::from(self.most.unwrap_or(C::MOST));
-        let group = self.group.unwrap_or(width);
+        let group = self.group();
         let (mut codes, mut scales) = (Vec::new(), Vec::new());
         for y in y.chunks(group) {
             let scale = gated_scale(y, most, self.is_power);
@@ -81,7 +174,7 @@ impl Spec {
             Some(group) => vec![shape[0], width / group],
             None => vec![shape[0]],
         };
-        let scales = s.output::<f32>("scales", &of_scales, Expected::relative(scales, 2e-6));
+        let scales = s.output::<f32>("scales", &of_scales, self.expected(scales));
         let scales = if self.row.place.carry.is_some() { scales.place(place) } else { scales };
         s.call(move || {
             let (x, z, weight) = (x.get(), z.get(), weight.get());
@@ -161,8 +254,118 @@ fn factors() -> Vec<Spec> {
                     has_bias: true,
                     is_power: i == 2,
                     most: None,
-                    draw: Draw::Normal,
+                    content: Content::Drawn(Draw::Normal),
                     weight: Some(weight),
+                });
+            }
+        }
+    }
+    specs
+}
+
+/// Rows and groups of which a few are a workgroup's: of each way through them that a tile has, with
+/// so many groups or some more. Groups of 32 are whole chunks.
+fn ways(name: &'static str, groups: usize) -> impl Iterator<Item = (RowCase, Option<usize>)> {
+    let of_tile = move |(tile, _): (&'static str, [usize; 2])| {
+        [(24, None), (27, None), (72, Some(24)), (81, Some(27)), (64, Some(32))].map(
+            |(width, group): (usize, Option<usize>)| {
+                let of_row = group.map_or(1, |group| width / group);
+                let row = RowCase {
+                    tile: Some(tile),
+                    size: Size::Core,
+                    types: Types::Each,
+                    ..RowCase::new([groups.div_ceil(of_row), width], name)
+                };
+                (row, group)
+            },
+        )
+    };
+    NORMS.into_iter().flat_map(of_tile)
+}
+
+/// Elements of which a certain one, or a certain kind, decides what scales are.
+fn decisive() -> Vec<Spec> {
+    let spec = |row, group, content| Spec {
+        row,
+        group,
+        gates_first: false,
+        activation: GateActivation::Silu,
+        has_bias: false,
+        is_power: false,
+        most: None,
+        content,
+        weight: None,
+    };
+    let mut specs = Vec::new();
+    for (i, (row, group)) in ways("steep gates", 16).enumerate() {
+        let weight = Some([DType::F32, DType::Bf16][i % 2]);
+        let steep = Spec { weight, ..spec(row, group, Content::Steep) };
+        let first = Spec { gates_first: true, activation: GateActivation::Sigmoid, ..steep };
+        specs.extend([steep, first]);
+    }
+    let any = |shape, name, types| RowCase {
+        tile: Some("any"),
+        size: Size::Core,
+        types: Types::Only(types),
+        ..RowCase::new(shape, name)
+    };
+    for (shape, group) in
+        [([3, 8200], None), ([3, 8201], None), ([2, 16_400], Some(8200)), ([2, 16_402], Some(8201))]
+    {
+        let row = any(shape, "steep ends of pieces", TYPES[0]);
+        specs.push(Spec { weight: Some(DType::F32), ..spec(row, group, Content::Steep) });
+    }
+    for (i, (row, group)) in ways("special", 12).enumerate() {
+        let (gates_first, is_power) = (i % 4 == 3, i % 2 == 1);
+        let special = spec(row, group, Content::Special);
+        specs.push(Spec { gates_first, is_power, weight: Some(DType::Bf16), ..special });
+    }
+    for (row, group) in ways("biases alone", 9) {
+        let zeros = spec(row, group, Content::Drawn(Draw::Zeros));
+        specs.push(Spec { gates_first: true, has_bias: true, ..zeros });
+    }
+    // So many pieces that sums are folded.
+    for (width, group) in [
+        (262_141, None),
+        (262_144, None),
+        (262_144, Some(128)),
+        (262_143, Some(87_381)),
+        (262_144, Some(65_536)),
+    ] {
+        let heavy = spec(any([1, width], "heavy", TYPES[2]), group, Content::Heavy);
+        specs.push(Spec { activation: GateActivation::Sigmoid, ..heavy });
+    }
+    specs
+}
+
+/// Rows more than 2^32 elements apart, of each tile that takes them, in the first turn and in a later
+/// one, where a workgroup has one row.
+fn far() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for tile in ["n512", "n2048", "n8192", "any"] {
+        for (width, group) in
+            [(43, None), (44, None), (45, Some(15)), (48, Some(16)), (64, Some(32))]
+        {
+            let later = (tile != "n512").then_some(Some(1));
+            for (i, workgroups) in [None].into_iter().chain(later).enumerate() {
+                let row = RowCase {
+                    tile: Some(tile),
+                    workgroups,
+                    place: Placement::DENSE.gap(3 << 31),
+                    size: Size::Core,
+                    types: Types::Only(TYPES[0]),
+                    ..RowCase::new([2, width], "rows of all steps far apart")
+                };
+                specs.push(Spec {
+                    row,
+                    group,
+                    gates_first: i == 1,
+                    activation: GateActivation::Silu,
+                    has_bias: true,
+                    is_power: false,
+                    most: None,
+                    content: Content::Drawn(Draw::Normal),
+                    weight: None,
                 });
             }
         }
@@ -178,10 +381,17 @@ pub(super) fn cases() -> Vec<Case> {
         let activation = [GateActivation::Silu, GateActivation::Sigmoid][i % 2];
         let (gates_first, has_bias) = (i / 2 % 2 == 1, i % 3 != 0);
         let (is_power, most) = (i % 5 == 0, (i % 7 == 0).then_some(224.0));
-        let weight = None;
-        let of =
-            Spec { row, group, gates_first, activation, has_bias, is_power, most, draw, weight };
-        specs.push(of);
+        specs.push(Spec {
+            row,
+            group,
+            gates_first,
+            activation,
+            has_bias,
+            is_power,
+            most,
+            content: Content::Drawn(draw),
+            weight: None,
+        });
     };
     for (i, row) in suite_of_norms().enumerate() {
         let all = matches!(row.types, Types::Pairs | Types::Each);
@@ -238,7 +448,7 @@ pub(super) fn cases() -> Vec<Case> {
     for row in RowCase::models(&MODELS) {
         add(row, None, Draw::Normal);
     }
-    specs.extend(factors());
+    specs.extend(factors().into_iter().chain(decisive()).chain(far()));
     let cases = specs.into_iter().flat_map(Spec::cases);
     // Widths that are the same in whole groups fall together.
     let mut names = BTreeSet::new();

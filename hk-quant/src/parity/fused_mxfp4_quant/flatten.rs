@@ -26,10 +26,13 @@ fn set_up<T: Real>(s: &mut Setup, of: Flat, mode: MxRound, layout: ScaleLayout) 
     });
 }
 
+/// Rows that share waves and end within a chunk, whose parts have several tiles of shuffled scales.
+const TILES: [usize; 3] = [3, 9, 44];
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
-    let case = |(i, (of, x)): (usize, (Flat, DType))| {
-        let (mode, layout) = (MxRound::ALL[i % 5], LAYOUTS[i % 3]);
+    let case = |(i, (of, x, layout)): (usize, (Flat, DType, ScaleLayout))| {
+        let mode = MxRound::ALL[i % 5];
         let (op, types) = ("fused_flatten_mxfp4_quant", [x, DType::F4x2E2M1]);
         let mut case = of.case("fused_mxfp4_quant", op, &types, move |s| {
             real!(x, T => set_up::<T>(s, of, mode, layout));
@@ -37,5 +40,10 @@ pub(super) fn cases() -> Vec<Case> {
         case.info.case += &format!(", {mode:?}, {layout:?}");
         case
     };
-    all(2).into_iter().enumerate().map(case).collect()
+    let others = all(2).into_iter().enumerate().map(|(i, (of, x))| (of, x, LAYOUTS[i % 3]));
+    let tiles = all(2).into_iter().take(4).map(|(mut of, x)| {
+        of.shape = TILES;
+        (of, x, ScaleLayout::Shuffled32x8)
+    });
+    others.chain(tiles).enumerate().map(case).collect()
 }

@@ -6,9 +6,9 @@ use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E5M2, Real, decode};
 use hk_core::op::quant::{ByteCode, GroupOptions, MX_BLOCK, MxCode, ScaleLayout};
 use hk_core::{Result, TensorSlice};
 use hk_ref::quant::quant::dequantize as reference;
-use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, real};
+use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
 
-use super::{Scales, case, code, pairs, suite_of_pieces};
+use super::{PIECES, Scales, TYPES, case, code, pairs, suite_of_pieces};
 use crate::{
     DequantizeMxOptions, dequantize_mxfp4_into, dequantize_mxfp8_into, dequantize_per_block_into,
     dequantize_per_group_into, dequantize_per_tensor_into, dequantize_per_token_into,
@@ -17,6 +17,13 @@ use crate::{
 /// Orders of scales that cases have in turn.
 const LAYOUTS: [ScaleLayout; 3] =
     [ScaleLayout::RowMajor, ScaleLayout::ColMajor, ScaleLayout::Shuffled32x8];
+
+/// The name of cases whose products are rounded to even.
+const TIES: &str = "ties";
+
+/// The name of cases whose rows of codes are more than 4 GiB apart: those of results, which take
+/// more bytes, are not.
+const FAR_CODES: &str = "codes far apart";
 
 /// What has a scale.
 #[derive(Clone, Copy, PartialEq)]
@@ -67,7 +74,9 @@ fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
     let (shape, place_of) = of.scales(row.shape);
     let place = s.carried(&place_of);
     let name = if of == Of::Tensor { "scale" } else { "scales" };
-    let scales = s.input::<f32>(name, &shape, Draw::Spread);
+    // Of few bits, so that products are often in the middle between two numbers.
+    let drawn = if row.name == TIES { Draw::Integers(1, 64) } else { Draw::Spread };
+    let scales = s.input::<f32>(name, &shape, drawn);
     let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
     let y = expected::<T>(&codes.numbers(), &scales.numbers(), place_of);
     let y = s.output::<T>("y", &row.shape, y);
@@ -105,6 +114,8 @@ type MxOp<C, T> = fn(
 fn set_up_mx<C: MxCode, T: Real>(s: &mut Setup, row: RowCase, layout: ScaleLayout, op: MxOp<C, T>) {
     let of = Scales { shape: row.shape, group: MX_BLOCK, layout };
     let codes: Arg<C> = s.input("codes", &row.shape, Draw::Codes);
+    let far = Placement::DENSE.gap((3 << 31) * C::PACK);
+    let codes = if row.name == FAR_CODES { codes.place(far) } else { codes };
     let (scales, place) = (mx_scales(s, of), of.carried(s));
     let scales = s.given("scales", &of.in_memory(), scales);
     let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
@@ -115,6 +126,47 @@ fn set_up_mx<C: MxCode, T: Real>(s: &mut Setup, row: RowCase, layout: ScaleLayou
         let options = DequantizeMxOptions::default().scale_layout(layout).rows(row.options());
         op(&codes.get(), &scales.get(), &options, &mut y.get())
     });
+}
+
+/// Each tile with so many rows of such widths: of whole chunks, of whole dwords of 16-bit results,
+/// and of neither.
+fn of_tiles(rows: [usize; 2], widths: [usize; 3]) -> impl Iterator<Item = RowCase> {
+    let shapes = move |width| rows.map(|rows| [rows, width]);
+    PIECES.into_iter().flat_map(move |(tile, _)| {
+        let all = widths.into_iter().flat_map(shapes);
+        all.map(move |shape| RowCase { tile: Some(tile), ..RowCase::new(shape, "") })
+    })
+}
+
+/// Rows that end with the memory, as their scales do: a row of one block, behind whose scale there
+/// is nothing, and so many that a later turn loads the last, which is in the second half of a tile
+/// of scales.
+fn ends_of_memory() -> impl Iterator<Item = RowCase> {
+    let place = Placement::DENSE.gap(3).edge(Edge::End);
+    of_tiles([1, 17], [24, 26, 27]).enumerate().map(move |(i, row)| {
+        let types = Types::Only(TYPES[i % 3]);
+        RowCase { name: "end of memory", workgroups: Some(1), place, types, ..row }
+    })
+}
+
+/// Rows for [`TIES`], of as many elements that there are codes of both kinds. Other types than bf16
+/// are rounded by the hardware.
+fn ties() -> impl Iterator<Item = RowCase> {
+    let types = Types::Only(TYPES[0]);
+    of_tiles([16, 17], [120, 122, 123]).map(move |row| RowCase { name: TIES, types, ..row })
+}
+
+/// Rows for [`FAR_CODES`]: the second in the first turn, and in a later one.
+fn far_codes() -> impl Iterator<Item = RowCase> {
+    let (types, size) = (Types::Only(TYPES[0]), Size::Core);
+    let all = [(43, None), (44, None), (2501, Some(1)), (2502, Some(1))];
+    all.into_iter().map(move |(width, workgroups)| RowCase {
+        tile: Some("any"),
+        workgroups,
+        types,
+        size,
+        ..RowCase::new([2, width], FAR_CODES)
+    })
 }
 
 /// Every case.
@@ -143,6 +195,15 @@ pub(super) fn cases() -> Vec<Case> {
         let others = [Of::Token, Of::Tensor, Of::Block];
         cases.extend(groups.into_iter().chain(others).flat_map(|of| scaled(row, of)));
     }
+    let group = Of::Group(32, ScaleLayout::RowMajor);
+    for row in ends_of_memory() {
+        cases.extend(scaled(row, group));
+        for layout in [ScaleLayout::RowMajor, ScaleLayout::Shuffled32x8] {
+            cases.extend(mx(row, layout));
+        }
+    }
+    cases.extend(ties().flat_map(|row| scaled(row, group)));
+    cases.extend(far_codes().flat_map(|row| mx(row, ScaleLayout::RowMajor)));
     // Rows that are the same in whole bytes fall together.
     let mut names = BTreeSet::new();
     cases.retain(|case| names.insert(case.info.title()));

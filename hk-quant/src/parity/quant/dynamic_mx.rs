@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hk_core::dtype::{DType, E8M0, Element, F4x2E2M1, F8E4M3, Real, decode};
 use hk_core::op::quant::{MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout};
 use hk_ref::quant::quant::dynamic_mx_quant as reference;
-use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Size, Types, real};
 
 use super::{Content, Scales, TYPES, all_pieces, case, rows, special_pieces};
 use crate::{dynamic_mxfp4_quant_into, dynamic_mxfp8_quant_into};
@@ -28,9 +28,11 @@ struct Spec {
 }
 
 impl Spec {
-    /// To each type of codes.
+    /// To each type of codes. In several turns, no row is taken twice.
     fn cases(self) -> impl Iterator<Item = Case> {
-        self.row.inputs().iter().flat_map(move |x| [self.fp4(*x), self.fp8(*x)])
+        let cases = self.row.inputs().iter().flat_map(move |x| [self.fp4(*x), self.fp8(*x)]);
+        let takes_turns = self.row.workgroups.is_some();
+        cases.map(move |case| if takes_turns { case.writes_once() } else { case })
     }
 
     /// With rows of whole units.
@@ -107,6 +109,14 @@ pub(in crate::parity) fn paddings() -> impl Iterator<Item = RowCase> {
     })
 }
 
+/// Rows that share waves, nearly as far apart as they may be: behind the second row of the first wave
+/// are so many that their codes of 8 bits take 4 GiB.
+fn far() -> RowCase {
+    let (place, types) = (Placement::DENSE.gap((1 << 27) - 64), Types::Only(TYPES[0]));
+    let (tile, size) = (Some("n128"), Size::Core);
+    RowCase { tile, size, place, types, ..RowCase::new([34, 32], "4 GiB of codes") }
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let drawn = Draw::Spread;
@@ -133,6 +143,7 @@ pub(super) fn cases() -> Vec<Case> {
         specs.extend(special_pieces(i).map(|row| Spec { row, content, mode, layout }));
     }
     let (mode, layout, content) = (MxRound::Even, ScaleLayout::Shuffled32x8, Content::Drawn(drawn));
+    specs.push(Spec { row: far(), content, mode, layout: ScaleLayout::RowMajor });
     specs.extend(paddings().map(|row| Spec { row, content, mode, layout }));
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     // Widths that are the same in whole units fall together.

@@ -3,7 +3,7 @@
 use hk_core::dtype::Real;
 use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::per_block_quant as reference;
-use hk_ref::{Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
+use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
 
 use super::{Content, case, code, expected, pairs, rows};
 use crate::per_block_quant_into;
@@ -14,9 +14,23 @@ const SHAPES: [[usize; 2]; 6] = [[1, 1], [33, 130], [128, 128], [129, 257], [300
 /// The sizes of tiles.
 const SIDE: usize = 128;
 
+/// Integers, of tiles whose largest is twice the largest code: all odd ones are just between two
+/// codes of i8, and some are of e4m3.
+fn ties<T: Real>(s: &mut Setup, shape: [usize; 2], most: f32) -> Arg<T> {
+    let mut x = s.draw::<T>("x", &shape, Draw::Integers(-254, 255));
+    for row in x.chunks_exact_mut(shape[1]) {
+        row.iter_mut().step_by(SIDE).for_each(|x| *x = T::from_f64(f64::from(2.0 * most)));
+    }
+    s.given("x", &shape, x)
+}
+
 fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
     let width = row.shape[1];
-    let x = rows::<T>(s, row.shape, content, C::MOST);
+    let x = if row.name == "ties" {
+        ties::<T>(s, row.shape, C::MOST)
+    } else {
+        rows::<T>(s, row.shape, content, C::MOST)
+    };
     let (codes, scales) = reference::<C>(&x.numbers(), width, SIDE, C::MOST);
     let tiles = row.shape.map(|size| size.div_ceil(SIDE));
     let tile_of = |i: usize| i / width / SIDE * tiles[1] + i % width / SIDE;
@@ -41,7 +55,8 @@ pub(super) fn cases() -> Vec<Case> {
     all.push((each([0, 64], "plain"), drawn));
     for tile in ["near", "far"] {
         let of_tile = |shape, name| RowCase { tile: Some(tile), ..each(shape, name) };
-        for shape in [[140, 260], [140, 393]] {
+        // The last has whole chunks, and more than a pass of rows in its second line of tiles.
+        for shape in [[140, 260], [140, 393], [165, 264]] {
             let gaps = Placement::DENSE.gap(5).shift(3);
             let turns = RowCase { workgroups: Some(2), place: gaps, ..of_tile(shape, "turns") };
             let end = Placement::DENSE.gap(3).edge(Edge::End);
@@ -51,11 +66,32 @@ pub(super) fn cases() -> Vec<Case> {
         for width in [24, 26, 27, 29] {
             all.push((of_tile([3, width], "ends of rows"), drawn));
         }
+        // More lines of tiles than the corrections of a quotient reach from zero.
+        for width in [3, 8] {
+            all.push((of_tile([385, width], "lines of tiles"), drawn));
+        }
+        for width in [91, 96] {
+            let types = Types::Pairs;
+            all.push((RowCase { types, ..of_tile([128, width], "ties") }, drawn));
+        }
         let zeros = Content::Drawn(Draw::Zeros);
         all.push((of_tile([130, 30], "zeros"), zeros));
         for (kind, name) in [(1, "one huge"), (2, "NaN"), (3, "infinity"), (5, "subnormal")] {
             all.push((of_tile([5, 260], name), Content::First(kind)));
         }
+        // In the first column behind a tile that is loaded in a later turn.
+        for width in [512, 513] {
+            let turns = RowCase { workgroups: Some(1), ..of_tile([5, width], "one huge") };
+            all.push((turns, Content::First(1)));
+        }
+    }
+    // Rows that share a wave, nearly as far apart as they may be: of f32, the fourth is more than
+    // 2^30 bytes behind the first.
+    for width in [24, 27] {
+        let place = Placement::DENSE.gap((1 << 27) - 32 - width);
+        let (tile, size) = (Some("near"), Size::Core);
+        let wave = each([4, width], "rows of a wave far apart");
+        all.push((RowCase { tile, place, size, ..wave }, drawn));
     }
     // Also where the tile is not chosen by name.
     for width in [43, 44] {

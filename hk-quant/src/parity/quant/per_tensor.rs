@@ -3,9 +3,11 @@
 use hk_core::dtype::Real;
 use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{codes as codes_of, dynamic_per_tensor_quant as reference};
-use hk_ref::{Case, Draw, Expected, RowCase, Setup, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Size, Types, real};
 
-use super::{Content, all_pieces, case, code, expected, pairs, rows};
+use super::per_token::{end_rows, last_is_largest};
+use super::{Content, PIECES, all_pieces, case, code, expected, pairs, rows};
+use crate::parity::quant_moe::{TIES, ties};
 use crate::{dynamic_per_tensor_quant_into, static_per_tensor_quant_into};
 
 /// By which some elements are clamped.
@@ -14,8 +16,16 @@ const SCALE: f32 = 0.01;
 /// Scales by which none is; and of no use, which give codes all the same.
 const OTHER_SCALES: [f32; 3] = [1.0, 0.0, f32::NAN];
 
+/// Rows of each tile that end in each dword of a chunk, and in each half of those of a piece.
+const ENDS: [(&str, &[usize]); 2] =
+    [("n128", &[40, 41, 42, 43, 44, 45, 46, 47]), ("any", &[129, 130, 133, 136, 139, 647])];
+
 fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content, scale: f32) {
     let x = rows::<T>(s, row.shape, content, C::MOST);
+    set_up_of::<T, C>(s, row, x, scale);
+}
+
+fn set_up_of<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, x: Arg<T>, scale: f32) {
     let first = s.carried(|_| 0);
     let given = s.given("scale", &[1], vec![scale]).place(first);
     let codes = Expected::exact(codes_of::<C>(&x.numbers(), scale, C::MOST));
@@ -27,6 +37,10 @@ fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content, s
 
 fn set_up_dynamic<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
     let x = rows::<T>(s, row.shape, content, C::MOST);
+    set_up_dynamic_of::<T, C>(s, row, x);
+}
+
+fn set_up_dynamic_of<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, x: Arg<T>) {
     let (codes, scale) = reference::<C>(&x.numbers(), C::MOST);
     let codes = s.output::<C>("codes", &row.shape, expected(&codes, |_| scale.is_finite()));
     let first = s.carried(|_| 0);
@@ -38,11 +52,57 @@ fn set_up_dynamic<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Co
     });
 }
 
+/// Numbers between codes, which are multiplied with the inverse of their scale.
+fn at_ties() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (tile, width) in [("n128", 72), ("n128", 75), ("any", 304), ("any", 301)] {
+        let row =
+            RowCase { tile: Some(tile), size: Size::Core, ..RowCase::new([3, width], "ties") };
+        cases.extend(pairs(row).map(|of| {
+            case("static_per_tensor_quant", row, of, "", move |s| {
+                real!(of.0, T => {
+                    let x = s.given("x", &row.shape, ties::<T>(3 * width));
+                    code!(of.1, C => set_up_of::<T, C>(s, row, x, TIES));
+                });
+            })
+        }));
+    }
+    cases
+}
+
+/// The largest element is the last one, of the first turn or of another wave in a later one.
+fn with_largest_last() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let rows = ENDS.into_iter().flat_map(|(tile, widths)| {
+        let counts = if tile == "n128" { [2, 21] } else { [2, 6] };
+        counts.into_iter().flat_map(move |count| widths.iter().map(move |n| (tile, [count, *n])))
+    });
+    for (tile, shape) in rows {
+        let row = RowCase {
+            tile: Some(tile),
+            workgroups: Some(1),
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new(shape, "last is largest")
+        };
+        cases.extend(pairs(row).map(|of| {
+            case("dynamic_per_tensor_quant", row, of, "", move |s| {
+                real!(of.0, T => {
+                    let x = last_is_largest::<T>(s, row.shape);
+                    code!(of.1, C => set_up_dynamic_of::<T, C>(s, row, x));
+                });
+            })
+        }));
+    }
+    cases
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let (mut cases, statics, dynamics) =
         (Vec::new(), "static_per_tensor_quant", "dynamic_per_tensor_quant");
-    for (row, content) in all_pieces(Draw::Outliers) {
+    let ends = end_rows(PIECES).map(|row| (row, Content::Drawn(Draw::Outliers)));
+    for (row, content) in all_pieces(Draw::Outliers).into_iter().chain(ends) {
         cases.extend(pairs(row).map(|of| {
             case(statics, row, of, "", move |s| {
                 real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, SCALE)));
@@ -83,5 +143,7 @@ pub(super) fn cases() -> Vec<Case> {
             })
         }));
     }
+    cases.extend(at_ties());
+    cases.extend(with_largest_last());
     cases
 }

@@ -3,14 +3,68 @@
 use hk_core::dtype::{DType, Real};
 use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{per_token_quant as reference, smooth as smoothed};
-use hk_ref::{Case, Draw, Expected, REALS, RowCase, Setup, Types, real};
+use hk_ref::{
+    Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Size, Types, real,
+};
 
-use super::{Content, all_rows, case, code, expected, pairs, rows, special_rows, suite};
+use super::{
+    Content, NORMS, all_rows, case, code, expected, pairs, rows, small_norms, special_rows, suite,
+};
 use crate::{per_token_quant_into, smooth_per_token_quant_into};
 
+/// Widths of rows in pieces that end in the second chunk of a lane, the third and the fourth, or in
+/// another piece.
+const CHUNKS: [usize; 3] = [5003, 9001, 13_001];
+
+/// Rows up to the end of memory, the last of which are loaded in the first turn or in a later one.
+pub(super) fn end_rows<const N: usize>(
+    tiles: [(&'static str, [usize; 2]); N],
+) -> impl Iterator<Item = RowCase> {
+    tiles.into_iter().flat_map(|(tile, shape)| {
+        let even = [shape[0], shape[1].next_multiple_of(8)];
+        [(even, None), (shape, Some(1)), (even, Some(1))].map(|(shape, workgroups)| RowCase {
+            tile: Some(tile),
+            workgroups,
+            place: Placement::DENSE.gap(3).edge(Edge::End),
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new(shape, "end of memory")
+        })
+    })
+}
+
+/// Rows whose last element is the largest; those of the last row are twice as large as others.
+pub(super) fn last_is_largest<T: Real>(s: &mut Setup, [count, width]: [usize; 2]) -> Arg<T> {
+    let drawn = s.draw::<f32>("x", &[count, width], Draw::Uniform);
+    let number = |(i, drawn): (usize, &f32)| {
+        let size = if i % width == width - 1 { 1.0 } else { 0.5 + 0.49 * f64::from(*drawn) };
+        let of_row = if i / width == count - 1 { 1.0 } else { 0.5 };
+        T::from_f64(size * of_row * if i % 2 == 0 { -1.0 } else { 1.0 })
+    };
+    let x = drawn.iter().enumerate().map(number).collect();
+    s.given("x", &[count, width], x)
+}
+
+/// Rows of multiples of a number: up to `most` times, and half of that in every other one.
+fn multiples<T: Real>(s: &mut Setup, shape: [usize; 2], number: f32, most: f32) -> Arg<T> {
+    let element = |i: usize| {
+        let times = match (i / shape[1] % 2, i % shape[1]) {
+            (0, 0) => f64::from(most),
+            (_, 0) => f64::from(most) / 2.0,
+            (_, column) => (column % 31) as f64 - 15.0,
+        };
+        T::from_f64(times * f64::from(number))
+    };
+    s.given("x", &shape, (0..shape[0] * shape[1]).map(element).collect())
+}
+
 fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
-    let [count, width] = row.shape;
     let x = rows::<T>(s, row.shape, content, C::MOST);
+    set_up_of::<T, C>(s, row, x);
+}
+
+fn set_up_of<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, x: Arg<T>) {
+    let [count, width] = row.shape;
     let (codes, scales) = reference::<C>(&x.numbers(), width, C::MOST);
     let expected = expected(&codes, |i| scales[i / width].is_finite());
     let codes = s.output::<C>("codes", &row.shape, expected);
@@ -24,12 +78,17 @@ fn set_up<T: Real, C: ByteCode>(s: &mut Setup, row: RowCase, content: Content) {
 }
 
 fn set_up_smooth<T: Real, S: Real>(s: &mut Setup, row: RowCase, content: Content) {
-    let [count, width] = row.shape;
     let x = rows::<T>(s, row.shape, content, i8::MOST);
-    let columns = s.carried(|element| element % width);
     // The rows whose quotients are integers and halves are to keep them.
     let draw = if content == Content::Special { Draw::Equal } else { Draw::Spread };
-    let smooth = s.input::<S>("smooth", &[width], draw).place(columns);
+    let smooth = s.input::<S>("smooth", &row.shape[1..], draw);
+    set_up_smooth_of(s, row, x, smooth);
+}
+
+fn set_up_smooth_of<T: Real, S: Real>(s: &mut Setup, row: RowCase, x: Arg<T>, smooth: Arg<S>) {
+    let [count, width] = row.shape;
+    let columns = s.carried(|element| element % width);
+    let smooth = smooth.place(columns);
     let products = smoothed(&x.numbers(), &smooth.numbers());
     let (codes, scales) = reference::<i8>(&products, width, i8::MOST);
     let expected = expected(&codes, |i| scales[i / width].is_finite());
@@ -53,10 +112,79 @@ fn smooth_pairs(row: RowCase) -> impl Iterator<Item = (DType, DType)> {
     row.inputs().iter().flat_map(types)
 }
 
+/// Rows of each tile, of whose last element every scale is.
+fn with_largest_last() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let in_chunks = CHUNKS.map(|width| ("any", [2, width]));
+    for (tile, [_, width]) in NORMS.into_iter().chain(in_chunks) {
+        let row = RowCase {
+            tile: Some(tile),
+            size: Size::Core,
+            ..RowCase::new([2, width], "last is largest")
+        };
+        cases.extend(pairs(RowCase { types: Types::Each, ..row }).map(|of| {
+            case("per_token_quant", row, of, "", move |s| {
+                real!(of.0, T => {
+                    let x = last_is_largest::<T>(s, row.shape);
+                    code!(of.1, C => set_up_of::<T, C>(s, row, x));
+                });
+            })
+        }));
+        cases.extend(smooth_pairs(row).map(|(x, by)| {
+            row.case("quant", "smooth_per_token_quant", &[x, by, DType::I8], move |s| {
+                real!(x, T => real!(by, S => {
+                    let x = last_is_largest::<T>(s, row.shape);
+                    let smooth = s.input::<S>("smooth", &row.shape[1..], Draw::Equal);
+                    set_up_smooth_of::<T, S>(s, row, x, smooth);
+                }));
+            })
+        }));
+    }
+    cases
+}
+
+/// Rows of each tile whose scale is the least normal number, or would be half of it.
+fn of_least_scale() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let rows = NORMS.into_iter().flat_map(|(tile, _)| [26, 27].map(|width| (tile, width)));
+    for (tile, width) in rows {
+        let row = RowCase {
+            tile: Some(tile),
+            size: Size::Core,
+            types: Types::Each,
+            ..RowCase::new([2, width], "least scale")
+        };
+        // Those of f16 are larger.
+        let wide = RowCase { types: Types::Only(&[DType::Bf16, DType::F32]), ..row };
+        cases.extend(pairs(wide).map(|of| {
+            case("per_token_quant", row, of, "", move |s| {
+                real!(of.0, T => code!(of.1, C => {
+                    let x = multiples::<T>(s, row.shape, f32::MIN_POSITIVE, C::MOST);
+                    set_up_of::<T, C>(s, row, x);
+                }));
+            })
+        }));
+        cases.extend(smooth_pairs(row).map(|(x, by)| {
+            row.case("quant", "smooth_per_token_quant", &[x, by, DType::I8], move |s| {
+                real!(x, T => {
+                    let x = multiples::<T>(s, row.shape, 1.0, i8::MOST);
+                    let smooth = s.given("smooth", &[width], vec![f32::MIN_POSITIVE; width]);
+                    set_up_smooth_of::<T, f32>(s, row, x, smooth);
+                });
+            })
+        }));
+    }
+    cases
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (row, content) in all_rows(suite(), special_rows(), Draw::Outliers) {
+    let mut rows = all_rows(suite(), special_rows(), Draw::Outliers);
+    let small = small_norms().map(|row| RowCase { name: "small", ..row });
+    let outliers = Content::Drawn(Draw::Outliers);
+    rows.extend(small.chain(end_rows(NORMS)).map(|row| (row, outliers)));
+    for (row, content) in rows {
         cases.extend(pairs(row).map(|of| {
             case("per_token_quant", row, of, "", move |s| {
                 real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content)));
@@ -68,5 +196,7 @@ pub(super) fn cases() -> Vec<Case> {
             })
         }));
     }
+    cases.extend(with_largest_last());
+    cases.extend(of_least_scale());
     cases
 }
