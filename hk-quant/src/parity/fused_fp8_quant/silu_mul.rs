@@ -98,7 +98,7 @@ fn tie(column: usize, rounds: bool) -> [f64; 2] {
         0 => [odd, odd / 2048.0],
         _ => [32.0, [17.0, 21.0, 25.0, 29.0][column / 2 % 4] / 128.0],
     };
-    [gate, if column / 8 % 2 == 0 { linear } else { -linear }]
+    [gate, if (column / 8).is_multiple_of(2) { linear } else { -linear }]
 }
 
 fn set_up<T: Real, C: Fp8>(s: &mut Setup, spec: Spec) {
