@@ -176,10 +176,12 @@ fn last_part(width: usize) -> Vec<f64> {
     (0..width).map(|column| if is_there(column) { number } else { 0.0 }).collect()
 }
 
-/// Widths for [`last_part`], of whole chunks and of others, for each number of lanes that has a part:
-/// those for which a quotient that is not rounded right takes the mean elsewhere.
-const LAST_PARTS: [usize; 15] =
-    [15, 25, 41, 71, 120, 142, 200, 284, 296, 515, 568, 1030, 1136, 2057, 2272];
+/// Widths for [`last_part`], for each number of lanes that has a part, odd ones and even ones, and of
+/// whole chunks: those for which a quotient that is not rounded right takes the mean elsewhere.
+const LAST_PARTS: [usize; 31] = [
+    15, 25, 30, 41, 49, 50, 71, 74, 75, 79, 120, 142, 143, 145, 200, 284, 296, 297, 515, 517, 543,
+    568, 1030, 1031, 1034, 1136, 2057, 2060, 2062, 2063, 2272,
+];
 
 fn set_up<T: Real, W: Real, B: Real>(
     s: &mut Setup,
@@ -283,6 +285,8 @@ pub(crate) fn cases() -> Vec<Case> {
         }
         add(Spec::new(RowCase { name: "whole chunks", ..even }));
     }
+    // In both chunks of a lane.
+    add(Spec::new(RowCase { tile: Some("n8192"), ..each([1, 8192], "whole chunks") }));
     // The first piece of a row is loaded while the row before is stored: here with nothing behind
     // it, in the first chunk of some lanes and in the second.
     for width in [43, 44, 4139, 4140] {
