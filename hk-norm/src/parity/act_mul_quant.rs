@@ -14,8 +14,8 @@ use hk_ref::{
 };
 
 use super::activation::{
-    ALL, GATE_LAYOUTS, GATED_SHAPES, GATED_TILES, MODELS, end_rows, far_rows, gate_of, of_tiles,
-    pair_of, pairs, suite,
+    ALL, GATE_LAYOUTS, GATED_SHAPES, GATED_TILES, MODELS, far_rows, gate_of, of_tiles, pair_of,
+    pairs, suite,
 };
 use crate::activation::*;
 
@@ -286,7 +286,7 @@ pub(super) fn cases() -> Vec<Case> {
         specs.extend((0..5).map(|j| Spec::new(row, Content::Special, i + 3 * j)));
     }
     for gates in GATE_LAYOUTS {
-        for (i, row) in end_rows(&GATED_TILES).chain(far_rows()).enumerate() {
+        for (i, row) in RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows()).enumerate() {
             specs.push(Spec { gates, ..Spec::new(row, Content::Normal, i) });
         }
         for (i, activation) in EXACT.into_iter().enumerate() {

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, Real, bf16, decode};
 use hk_core::{Activation, TensorSlice};
 use hk_ref::norm::activation::{Gate, activated, gated};
-use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
+use hk_ref::{Arg, Case, Draw, Expected, Placement, RowCase, Setup, Size, Types, real};
 
 use crate::activation::*;
 use crate::{Result, RowOptions};
@@ -266,23 +266,6 @@ pub(super) fn suite(tiles: &'static [(&str, [usize; 2])]) -> Vec<RowCase> {
     rows
 }
 
-/// Rows up to the end of memory, the last of which are loaded in the first turn, where [`suite`]
-/// has odd ones, or in a later one.
-pub(super) fn end_rows(tiles: &'static [(&str, [usize; 2])]) -> impl Iterator<Item = RowCase> {
-    let of_tile = |(tile, shape): &(&'static str, [usize; 2])| {
-        let (tile, even) = (*tile, [shape[0], shape[1].next_multiple_of(8)]);
-        [(even, None), (*shape, Some(1)), (even, Some(1))].map(|(shape, workgroups)| RowCase {
-            tile: Some(tile),
-            workgroups,
-            place: Placement::DENSE.gap(3).edge(Edge::End),
-            size: Size::Core,
-            types: Types::Each,
-            ..RowCase::new(shape, "end of memory")
-        })
-    };
-    tiles.iter().flat_map(of_tile)
-}
-
 /// Rows far apart, and such as are across 4 GiB behind their first pieces, which are loaded in the
 /// first turn or in a later one.
 pub(super) fn far_rows() -> Vec<RowCase> {
@@ -331,7 +314,7 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(plain(row, op, normal));
         }
     }
-    for row in suite(&TILES).into_iter().chain(end_rows(&TILES)).chain(far_rows()) {
+    for row in suite(&TILES).into_iter().chain(RowCase::end_rows(&TILES)).chain(far_rows()) {
         cases.extend(plain(row, ("activation", Activation::Silu), spread));
     }
     // Waves go on to other pieces of other rows, which end in the second chunk of a lane.
@@ -386,7 +369,7 @@ pub(crate) fn cases() -> Vec<Case> {
         };
         let weighted = [Weights::OfRows, Weights::OfElements];
         let rows = suite(&GATED_TILES).into_iter().filter(|row| !row.in_place);
-        let others = end_rows(&GATED_TILES).chain(far_rows());
+        let others = RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows());
         let in_turn = rows.enumerate().map(|(i, row)| (row, &weighted[i % 2..=i % 2]));
         for (row, weighted) in in_turn.chain(others.map(|row| (row, &weighted[..]))) {
             let gated =

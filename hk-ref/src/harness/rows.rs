@@ -118,6 +118,24 @@ impl RowCase {
         cases
     }
 
+    /// Rows of each tile up to the end of memory, the last of which are loaded in the first turn, where
+    /// [`of_tile`](Self::of_tile) has odd ones, or in a later one.
+    pub fn end_rows(tiles: &[(&'static str, [usize; 2])]) -> Vec<Self> {
+        let of_tile = |(tile, shape): &(&'static str, [usize; 2])| {
+            let (tile, even) = (Some(*tile), [shape[0], shape[1].next_multiple_of(8)]);
+            let place = Placement::DENSE.gap(3).edge(Edge::End);
+            [(even, None), (*shape, Some(1)), (even, Some(1))].map(|(shape, workgroups)| Self {
+                tile,
+                workgroups,
+                place,
+                size: Size::Core,
+                types: Types::Each,
+                ..Self::new(shape, "end of memory")
+            })
+        };
+        tiles.iter().flat_map(of_tile).collect()
+    }
+
     /// Rows beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements; pieces behind a
     /// multiple of 4 GiB. In the first turn and in a later one. With a tile for rows that have a wave
     /// alone, and one for rows in pieces of at most 16,384 elements.

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
 use hk_core::op::quant::Fp8;
 use hk_ref::quant::fused_fp8_quant::{products, silu_mul};
-use hk_ref::{Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, Types, real};
+use hk_ref::{Case, Draw, Expected, Placement, RowCase, Setup, Size, Types, real};
 
 use super::{NEAR, SCALE};
 use crate::parity::quant::{CODES, PIECES, TYPES, suite_of_pieces};
@@ -151,22 +151,6 @@ fn of_tiles(
     })
 }
 
-/// Rows up to the end of memory, the last of which are loaded in the first turn, where the suite has
-/// odd ones, or in a later one.
-fn end_rows() -> impl Iterator<Item = RowCase> {
-    PIECES.into_iter().flat_map(|(tile, [rows, width])| {
-        let even = width.next_multiple_of(8);
-        [(even, None), (width, Some(1)), (even, Some(1))].map(|(width, workgroups)| RowCase {
-            tile: Some(tile),
-            workgroups,
-            place: Placement::DENSE.gap(3).edge(Edge::End),
-            size: Size::Core,
-            types: Types::Each,
-            ..RowCase::new([rows, width], "end of memory, each byte once")
-        })
-    })
-}
-
 /// Pieces of both halves of rows across 4 GiB, which are loaded in the first turn or in a later one.
 fn across() -> Vec<Spec> {
     let mut specs = Vec::new();
@@ -223,7 +207,9 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(Spec { content: Content::InfiniteScale, ..Spec::new(row, false) });
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
-    let ends = end_rows().flat_map(|row| Spec::new(row, false).cases());
+    let once = |row| RowCase { name: "end of memory, each byte once", ..row };
+    let ends = RowCase::end_rows(&PIECES).into_iter().map(once);
+    let ends = ends.flat_map(|row| Spec::new(row, false).cases());
     cases.extend(ends.map(Case::writes_once));
     cases
 }

@@ -5,7 +5,7 @@ use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{codes as codes_of, dynamic_per_tensor_quant as reference};
 use hk_ref::{Arg, Case, Draw, Expected, RowCase, Setup, Size, Types, real};
 
-use super::per_token::{end_rows, last_is_largest};
+use super::per_token::last_is_largest;
 use super::{Content, PIECES, all_pieces, case, code, expected, pairs, rows};
 use crate::parity::quant_moe::{TIES, ties};
 use crate::{dynamic_per_tensor_quant_into, static_per_tensor_quant_into};
@@ -101,7 +101,8 @@ fn with_largest_last() -> Vec<Case> {
 pub(super) fn cases() -> Vec<Case> {
     let (mut cases, statics, dynamics) =
         (Vec::new(), "static_per_tensor_quant", "dynamic_per_tensor_quant");
-    let ends = end_rows(PIECES).map(|row| (row, Content::Drawn(Draw::Outliers)));
+    let ends =
+        RowCase::end_rows(&PIECES).into_iter().map(|row| (row, Content::Drawn(Draw::Outliers)));
     for (row, content) in all_pieces(Draw::Outliers).into_iter().chain(ends) {
         cases.extend(pairs(row).map(|of| {
             case(statics, row, of, "", move |s| {

@@ -3,9 +3,7 @@
 use hk_core::dtype::{DType, Real};
 use hk_core::op::quant::{ByteCode, QuantisedOut};
 use hk_ref::quant::quant::{per_token_quant as reference, smooth as smoothed};
-use hk_ref::{
-    Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Size, Types, real,
-};
+use hk_ref::{Arg, Case, Draw, Expected, REALS, RowCase, Setup, Size, Types, real};
 
 use super::{
     Content, NORMS, all_rows, case, code, expected, pairs, rows, small_norms, special_rows, suite,
@@ -15,23 +13,6 @@ use crate::{per_token_quant_into, smooth_per_token_quant_into};
 /// Widths of rows in pieces that end in the second chunk of a lane, the third and the fourth, or in
 /// another piece.
 const CHUNKS: [usize; 3] = [5003, 9001, 13_001];
-
-/// Rows up to the end of memory, the last of which are loaded in the first turn or in a later one.
-pub(super) fn end_rows<const N: usize>(
-    tiles: [(&'static str, [usize; 2]); N],
-) -> impl Iterator<Item = RowCase> {
-    tiles.into_iter().flat_map(|(tile, shape)| {
-        let even = [shape[0], shape[1].next_multiple_of(8)];
-        [(even, None), (shape, Some(1)), (even, Some(1))].map(|(shape, workgroups)| RowCase {
-            tile: Some(tile),
-            workgroups,
-            place: Placement::DENSE.gap(3).edge(Edge::End),
-            size: Size::Core,
-            types: Types::Each,
-            ..RowCase::new(shape, "end of memory")
-        })
-    })
-}
 
 /// Rows whose last element is the largest; those of the last row are twice as large as others.
 pub(super) fn last_is_largest<T: Real>(s: &mut Setup, [count, width]: [usize; 2]) -> Arg<T> {
@@ -164,8 +145,9 @@ fn of_least_scale() -> Vec<Case> {
                 }));
             })
         }));
-        cases.extend(smooth_pairs(row).map(|(x, by)| {
-            row.case("quant", "smooth_per_token_quant", &[x, by, DType::I8], move |s| {
+        cases.extend(row.inputs().iter().copied().map(|x| {
+            let types = [x, DType::F32, DType::I8];
+            row.case("quant", "smooth_per_token_quant", &types, move |s| {
                 real!(x, T => {
                     let x = multiples::<T>(s, row.shape, 1.0, i8::MOST);
                     let smooth = s.given("smooth", &[width], vec![f32::MIN_POSITIVE; width]);
@@ -183,7 +165,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut rows = all_rows(suite(), special_rows(), Draw::Outliers);
     let small = small_norms().map(|row| RowCase { name: "small", ..row });
     let outliers = Content::Drawn(Draw::Outliers);
-    rows.extend(small.chain(end_rows(NORMS)).map(|row| (row, outliers)));
+    rows.extend(small.chain(RowCase::end_rows(&NORMS)).map(|row| (row, outliers)));
     for (row, content) in rows {
         cases.extend(pairs(row).map(|of| {
             case("per_token_quant", row, of, "", move |s| {
