@@ -58,8 +58,7 @@ enum Content {
     Zeros,
     /// The last element of a row is the largest, and so is its weight.
     Peak,
-    /// A lane's squares come to 2^23 in the first piece and to 1/2 in others. These are lost if they
-    /// are added to that one by one, and not to each other first.
+    /// See [`heavy`].
     Heavy,
 }
 
@@ -88,12 +87,18 @@ impl Content {
                 weight[width - 1] = W::from_f64(1.0);
             }
             Self::Heavy => {
-                let number = |i: usize| if i % width < PIECE { 1024.0 } else { 0.25 };
-                x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_f64(number(i)));
+                x.copy_from_slice(&heavy(x.len(), width, 0.25));
                 residual.fill(T::from_f64(0.0));
             }
         }
     }
+}
+
+/// Rows of which a lane's squares come to 2^23 in the first piece, and to about 1/2 in others, of
+/// that element. These are lost if they are added to that one by one, and not to each other first.
+fn heavy<T: Real>(count: usize, width: usize, other: f64) -> Vec<T> {
+    let number = |i: usize| if i % width < PIECE { 1024.0 } else { other };
+    (0..count).map(|i| T::from_f64(number(i))).collect()
 }
 
 /// What varies between cases, apart from types.

@@ -8,15 +8,12 @@ use hk_core::op::quant::{Fp8, QuantisedOut};
 use hk_ref::quant::fused_fp8_quant::{GatedNorm, gated_norm, gated_scale, quotients};
 use hk_ref::{Arg, Case, Draw, Expected, Placement, REALS, RowCase, Setup, Size, Types, real};
 
-use super::{EPS, NEAR};
+use super::{EPS, NEAR, PIECE, heavy};
 use crate::parity::quant::{CODES, NORMS, TYPES, small_norms, suite_of_norms};
 use crate::{GateActivation, GatedRmsInput, GatedRmsOptions, fused_rms_gated_fp8_group_quant_into};
 
 /// Shapes of models: the output of Qwen3-Next's gated delta rule.
 const MODELS: [[usize; 2]; 1] = [[65_536, 128]];
-
-/// Elements of a piece of a row, in the tile `any`.
-const PIECE: usize = 4096;
 
 /// What elements are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,8 +25,7 @@ enum Content {
     Steep,
     /// Gates of NaN and infinity, and infinite weights beside numbers of which bf16 has the lowest bit.
     Special,
-    /// A lane's squares come to 2^23 in the first piece and to 1/2 in others. These are lost if they
-    /// are added to that one by one, and not to each other first.
+    /// See [`heavy`].
     Heavy,
 }
 
@@ -128,8 +124,7 @@ impl Spec {
                 }
             }
             Content::Heavy => {
-                let number = |i: usize| if i % width < PIECE { 1024.0 } else { 0.2578125 };
-                x = (0..x.len()).map(|i| T::from_f64(number(i))).collect();
+                x = heavy(x.len(), width, 0.2578125);
                 z.fill(T::from_f64(0.0));
             }
         }
