@@ -4,7 +4,8 @@
 //! executed, `[[values]]` for altered instructions that no case notices. It speaks of every place
 //! whose core is `core`, or one of these, at which, or at a call around which, a line of `file` contains `line`,
 //! whose operation contains `op`, and where `what` is part of what is missing, or of the change;
-//! `op` and `what` may be absent. Lines are named by their text, so that a reason stays with its
+//! `op` and `what` may be absent. With `under`, one of the calls around that line contains it too:
+//! one of several users of a function of a header. Lines are named by their text, so that a reason stays with its
 //! line when others move it, and ends when the line is changed. A table of `[[values]]` may have
 //! `proof` in place of `reason`: why no result of any call can differ.
 
@@ -35,6 +36,8 @@ pub(crate) struct Reason {
     core: OneOrMore,
     file: String,
     line: String,
+    #[serde(default)]
+    under: String,
     #[serde(default)]
     op: String,
     #[serde(default)]
@@ -118,11 +121,19 @@ impl Reason {
 
     /// Whether it speaks of a place of a core.
     pub(crate) fn is_about(&self, sources: &Sources, core: &str, place: &Place) -> bool {
-        let at = |(file, line, _): &(String, u32, u32)| {
-            *file == self.file
-                && sources.line(file, *line).is_some_and(|text| text.contains(&self.line))
+        type Line = (String, u32, u32);
+        let has = |(file, line, _): &Line, part: &str| {
+            sources.line(file, *line).is_some_and(|text| text.contains(part))
         };
-        self.core.has(core) && place.op.contains(&self.op) && place.lines.iter().any(at)
+        let is_under = |around: &[Line]| {
+            self.under.is_empty() || around.iter().any(|call| has(call, &self.under))
+        };
+        // From the instruction's own line to the outermost call.
+        let mut lines = place.lines.iter().enumerate();
+        let at = |(i, line): (usize, &Line)| {
+            line.0 == self.file && has(line, &self.line) && is_under(&place.lines[i + 1..])
+        };
+        self.core.has(core) && place.op.contains(&self.op) && lines.any(at)
     }
 
     /// Names the reasons about a core that speak of nothing any more, on standard error; returns how
@@ -194,5 +205,25 @@ mod tests {
             let error = Reasons::parse("hk", &text(kind, says)).expect_err(kind);
             assert!(error.starts_with("reasons.toml of hk: a.h: `x`: "), "{error}");
         }
+    }
+    #[test]
+    fn a_table_is_about_one_user_of_a_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = "fold(x);\nfirst(x);\nsecond(x);\n";
+        fs::write(folder.path().join("a.h"), text).expect("a file");
+        let sources = Sources::of_folders([folder.path()]);
+        let of = |under| {
+            let text = "core = \"of\"\nfile = \"a.h\"\nline = \"fold\"\nreason = \"r\"\n";
+            let all = Reasons::parse("hk", &format!("[[values]]\n{text}under = \"{under}\"\n"));
+            let [reason] = <[Reason; 1]>::try_from(all.expect("a reason").values).expect("one");
+            let about = |lines: [u32; 2]| {
+                let lines = lines.map(|line| ("a.h".to_owned(), line, 1)).into();
+                reason.is_about(&sources, "of", &Place { lines, op: "v_add_f32" })
+            };
+            [[1, 2], [1, 3], [2, 1]].map(about)
+        };
+        assert_eq!(of(""), [true, true, true]);
+        assert_eq!(of("first"), [true, false, false]);
+        assert_eq!(of("fold"), [false, false, false]);
     }
 }
