@@ -226,9 +226,10 @@ __device__ inline void quantize_rows(const SageQuantArgs& in, u32 number) {
     vec<u32, 2> codes = 0;
     for (int i = 0; i < 8; ++i) {
       const f32 ratio = scale == 0 ? 0 : x[i] / scale;
-      // Half a code away from zero, then towards it.
+      // Half a code away from zero, then towards it. A subnormal scale may be far below the quotient.
       const i32 code = static_cast<i32>(ratio + __builtin_copysignf(0.5f, ratio));
-      codes[i / 4] |= (static_cast<u32>(code) & 0xff) << (i % 4 * 8);
+      const i32 inside = __builtin_elementwise_max(__builtin_elementwise_min(code, 127), -127);
+      codes[i / 4] |= (static_cast<u32>(inside) & 0xff) << (i % 4 * 8);
     }
     const SageQuantArgs& again = arguments_again();
     const SageCodeRows& to = is_key ? again.k_codes : again.q_codes;

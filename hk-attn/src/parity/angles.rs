@@ -186,6 +186,10 @@ pub(super) fn tables<W: Real>(
         let last = rows as i64 - 1;
         let range = if turns.wild { Draw::Integers(-60, 100) } else { Draw::Integers(0, last + 1) };
         let mut given: Vec<i64> = s.draw("positions", dims, range);
+        if turns.wild {
+            // The nearest that there are not.
+            given.iter_mut().skip(1).zip([-1, last + 1]).for_each(|(at, to)| *at = to);
+        }
         let mut more = vec![0; tokens];
         if turns.offsets {
             let wanted = given.clone();

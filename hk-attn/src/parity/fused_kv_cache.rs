@@ -445,6 +445,19 @@ pub(super) fn cases() -> Vec<Case> {
             }
         }
     }
+    // Each type into each, in runs of every other element: the least distance that is not adjacent.
+    for (i, x) in REALS.into_iter().enumerate() {
+        for (cache, arch) in REALS.map(|real| (real, None)).into_iter().chain(FP8) {
+            let spec = Spec::new(fused, CacheLayout::Nhd, [5, 1, 2, 2, 32, 2, 4]);
+            let spec = Spec { spread: true, more: false, name: "every other", ..spec };
+            cases.push(spec.case([x, REALS[(i + 1) % 3], x, cache], arch).place(dense));
+        }
+    }
+    // Blocks of a size for which the estimate of a division is one too low of the third slot of the
+    // second one, which is the second token's.
+    let blocks = Spec::new(plain, CacheLayout::Nhd, [3, 0, 1, 1, 1, 2, 92_818]);
+    let blocks = Spec { name: "large blocks", ..blocks };
+    cases.push(blocks.case([DType::Bf16; 4], None).place(dense));
     // Rows of more units than a wave has lanes, of which the last has half of one; in other types.
     for i in 0..REALS.len() {
         let spec = Spec::new(fused, CacheLayout::Hnd, [2, 1, 2, 1, 129, 2, 2]);

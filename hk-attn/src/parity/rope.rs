@@ -172,8 +172,8 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
     }
 }
 
-/// Sequences of T tokens in all: one, two, and five of which one is empty.
-const SEQUENCES: [&[i32]; 3] = [&[0, 1], &[0, 13, 32], &[0, 20, 20, 71, 72, 103]];
+/// Sequences of T tokens in all: one, of one token and of more, two, and five, one of them empty.
+const SEQUENCES: [&[i32]; 4] = [&[0, 1], &[0, 11], &[0, 13, 32], &[0, 20, 20, 71, 72, 103]];
 
 /// 57 sequences of 1024 tokens.
 const MANY: [i32; 58] = {
@@ -324,9 +324,11 @@ pub(super) fn cases() -> Vec<Case> {
     let thd = Spec { op: "rope_thd", layout: RopeLayout::Thd, bounds: &MANY, ..thd };
     cases.push(thd.case(DType::Bf16, DType::F32).size(Size::Large));
     // A sequence of a length for which the estimate of a division is one too low of a token of the
-    // second one that is not its first.
+    // second one that is not its first; as many sequences, where it is so of the second position.
     let long = Spec::new([65_792, 2, 1, 1, 2], "long sequences");
     cases.push(Spec { layout: RopeLayout::Bshd, ..long }.case(DType::F32, DType::F32));
+    let short = Spec::new([2, 65_792, 1, 1, 2], "short sequences");
+    cases.push(short.case(DType::F32, DType::F32));
     // Tokens and heads beyond 2^32 bytes.
     for (layout, dtype) in
         [RopeLayout::Sbhd, RopeLayout::Bhsd].into_iter().zip([DType::Bf16, DType::F32])

@@ -47,9 +47,18 @@ kernel_args! {
     }
 }
 
+/// Where a list without indices lies: kernels do not read it, but take null for no list.
+const NOTHING: u64 = align_of::<i64>() as u64;
+
 impl IndexList {
     /// No list.
     pub const NONE: Self = Self { base: AnyPtr::NULL, count: 0, is_64: 0 };
+
+    /// One at an address, which is null if nothing is there.
+    fn given(base: AnyPtr, count: Option<u32>, is_64: u32) -> Self {
+        let base = if base.address() == 0 { base.moved_to(NOTHING) } else { base };
+        Self { base, count: count.unwrap_or_default(), is_64 }
+    }
 
     /// So many that a kernel before writes.
     pub const fn written(base: DevicePtr<i32>, count: u32) -> Self {
@@ -58,7 +67,7 @@ impl IndexList {
 
     /// Those of a tensor without gaps that an op declares otherwise, as it writes them too.
     pub fn of(indices: &TensorSlice<i32>) -> Self {
-        Self { base: indices.ptr().any(), count: indices.len() as u32, is_64: 0 }
+        Self::given(indices.ptr().any(), Some(indices.len() as u32), 0)
     }
 }
 
@@ -84,9 +93,9 @@ impl Indices<'_> {
                 (tensor.ptr().any(), tensor.len(), 1)
             }
         };
-        let few = u32::try_from(count);
-        args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
-        Ok(IndexList { base, count: few.unwrap_or_default(), is_64 })
+        let few = u32::try_from(count).ok();
+        args.require(few.is_some(), name, "fewer than 2^32 indices", count)?;
+        Ok(IndexList::given(base, few, is_64))
     }
 
     /// Declares rows of them, any distance apart, and gives them as kernels take them, gaps included,
@@ -107,9 +116,9 @@ impl Indices<'_> {
         let [rows @ .., width] = shape else { return Ok((IndexList::NONE, 0)) };
         let rows: usize = rows.iter().product();
         let count = if self.is_empty() { 0 } else { (rows - 1) * row as usize + width };
-        let few = u32::try_from(count);
-        args.require(few.is_ok(), name, "fewer than 2^32 indices", count)?;
-        Ok((IndexList { base, count: few.unwrap_or_default(), is_64 }, row))
+        let few = u32::try_from(count).ok();
+        args.require(few.is_some(), name, "fewer than 2^32 indices", count)?;
+        Ok((IndexList::given(base, few, is_64), row))
     }
 
     /// Whether there is a row for each.

@@ -21,8 +21,11 @@ const CHUNK: usize = 8;
 const WAVE: u32 = 64;
 const SIMDS: u32 = 4;
 
-/// Elements between rows that share a wave, at most: they are addressed in 31 bits.
-const NEAR: i64 = 1 << 27;
+/// Elements between rows that share a wave, at most, if so many lanes have a row: all rows of a wave are
+/// addressed in 31 bits, with up to 4 bytes an element.
+const fn near(lanes: u32) -> i64 {
+    (1 << 29) / (WAVE / lanes) as i64
+}
 
 /// How row-wise ops are launched, where the default is not wanted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -227,7 +230,7 @@ impl RowTile {
             let constraint = format!("one that holds rows of {width} elements");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }
-        if lanes < WAVE && stride > NEAR {
+        if lanes < WAVE && stride > near(lanes) {
             let constraint = format!("one that takes rows {stride} elements apart");
             return Err(Error::value(op, "tile", constraint, tile.name));
         }

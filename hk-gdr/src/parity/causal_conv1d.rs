@@ -46,12 +46,13 @@ fn dense<T: Real, W: Real>(s: &mut Setup, spec: &Spec) {
     let names = (Some("initial_state"), "final_state");
     let tensors = Tensors::<T, W>::new(s, spec, Dims::Sequences, names);
     let y = results(s, spec, Dims::Sequences, &tensors);
-    let spec = spec.clone();
+    let (spec, shape) = (spec.clone(), Dims::Sequences.shape(spec, spec.channels));
     s.call(move || {
         let initial = tensors.initial.as_ref().map(Arg::get);
         let (mut y, mut last) = (y.get(), tensors.states.as_ref().map(Arg::get));
         let out = CausalConv1dOut { y: &mut y, final_state: last.as_deref_mut() };
         let (x, weight) = (tensors.x.get(), tensors.weight.get());
+        let x = x.broadcast(&shape)?;
         tensors.with_options(&spec, |options| {
             causal_conv1d_into(&x, &weight, initial.as_deref(), options, out)
         })
@@ -141,6 +142,21 @@ fn dense_cases() -> Vec<Spec> {
             specs.push(Spec { place, chunk: Some(16), size, ..far });
         }
     }
+    // Channels that are one and the same, or every second one that there is, where lanes could take
+    // them for adjacent ones.
+    let types = [DType::Bf16, DType::F32];
+    for (dtype, width) in types.into_iter().flat_map(|dtype| [2, 3, 4].map(|w| (dtype, w))) {
+        for by_token in ORDERS {
+            let one = Spec::new("one channel", 75, &[20; 2], width).states(Initial::All);
+            // Whether tokens are adjacent, which are then walked by columns.
+            let place = Placement::DENSE.gap(if by_token[0] { 3 } else { 0 });
+            let one = Spec { alike: true, by_token, place, dtypes: [dtype; 2], ..one };
+            specs.push(Spec { chunk: Some(16), ..one });
+            let every = Spec::new("every second channel", 75, &[1; 3], width).states(Initial::All);
+            let place = Placement::DENSE.gap(1);
+            specs.push(Spec { by_token, place, dtypes: [dtype; 2], ..every });
+        }
+    }
     let states = Spec::new("states in place", 75, &[33; 2], 4).states(Initial::All);
     specs.push(Spec { in_place: true, chunk: Some(16), ..states });
     specs.push(Spec::new("nothing", 8, &[0; 2], 4));
@@ -188,6 +204,11 @@ fn varlen_cases() -> Vec<Spec> {
         let empty = Spec::new("nothing at both ends", 11, &[0, 40, 0, 3, 17, 0, 0], 4);
         let empty = Spec { by_token, lines: Lines::Wild, ..empty.states(Initial::Some) };
         specs.push(Spec { chunk: Some(16), ..empty });
+    }
+    for by_token in ORDERS {
+        let padded = Spec::new("a line for none", 75, &[17, 3, 40, 1, 2, 5], 4);
+        let padded = Spec { by_token, lines: Lines::Padded, ..padded.states(Initial::Some) };
+        specs.push(Spec { chunk: Some(16), ..padded });
     }
     // Channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements.
     for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
@@ -315,6 +336,10 @@ fn update_cases() -> Vec<(Op, Spec)> {
             let spec = Spec { by_token, states: Some(states), ..spec };
             specs.push((UPDATE, Spec { dtypes: [x, weight], ..spec }));
         }
+    }
+    for by_token in ORDERS {
+        let padded = Spec::new("a line for none", 75, &[4; 7], 4).states(Initial::All);
+        specs.push((UPDATE, Spec { by_token, lines: Lines::Padded, ..padded }));
     }
     for (n, channels) in [(64, 1024), (127, 2048), (512, 4096)] {
         let model = Spec::new("model", channels, &vec![1; n], 4).states(Initial::All);

@@ -25,6 +25,8 @@ pub(super) struct Spec {
     pub(super) exact: Option<[Draw; 2]>,
     /// Whether channels are adjacent in x, and in y, rather than tokens.
     pub(super) by_token: [bool; 2],
+    /// Whether x has one channel, which stands for all: of sequences that are equally long.
+    pub(super) alike: bool,
     pub(super) states: Option<States>,
     pub(super) lines: Lines,
     pub(super) chunk: Option<usize>,
@@ -65,7 +67,12 @@ pub(super) enum Lines {
     /// As before, but what is skipped has lines that there are not, and bounds before the first token
     /// and behind the last are beside the tokens.
     Wild,
+    /// As of 64 bits, but what is skipped has a line that there is, which stands for that.
+    Padded,
 }
+
+/// The line that stands for none where [`Lines::Padded`] are. Nobody else has it.
+const PAD: i64 = 1;
 
 impl Spec {
     pub(super) fn new(
@@ -84,6 +91,7 @@ impl Spec {
             dtypes: [DType::Bf16; 2],
             exact: None,
             by_token: [true; 2],
+            alike: false,
             states: None,
             lines: Lines::Own,
             chunk: None,
@@ -111,7 +119,8 @@ impl Spec {
         if by_token[1] != by_token[0] {
             title += &format!(" to {}", order(by_token[1]));
         }
-        for (is_said, what) in [(bias, ", bias"), (silu, ", silu")] {
+        let alike = self.alike;
+        for (is_said, what) in [(alike, ", channels alike"), (bias, ", bias"), (silu, ", silu")] {
             title += if is_said { what } else { "" };
         }
         if let Some(states) = self.states {
@@ -232,7 +241,8 @@ impl<T: Real, W: Real> Tensors<T, W> {
         let Spec { channels, width, ref lengths, .. } = *spec;
         let before = width - 1;
         let [of_tokens, of_filter] = spec.exact.unwrap_or([Draw::Normal; 2]);
-        let x = s.input::<T>("x", &dims.shape(spec, channels), of_tokens);
+        let channels_of_x = if spec.alike { 1 } else { channels };
+        let x = s.input::<T>("x", &dims.shape(spec, channels_of_x), of_tokens);
         let x = x.order(dims.order(spec.by_token[0]));
         let weight = s.input::<W>("weight", &[channels, width], of_filter);
         let bias = spec.bias.then(|| s.input::<W>("bias", &[channels], of_filter));
@@ -248,9 +258,14 @@ impl<T: Real, W: Real> Tensors<T, W> {
         }
         let columns = state_shape.map_or(before, |shape| shape[2]);
         let mut new = old.clone();
-        let elements = x.elements();
+        let mut elements = x.elements();
+        if spec.alike {
+            let of_sequences = elements.chunks(lengths[0]);
+            elements = of_sequences.flat_map(|tokens| tokens.repeat(channels)).collect();
+        }
+        let numbers: Vec<f64> = elements.iter().map(|x| (*x).to_f64()).collect();
         let mut sums = vec![None; elements.len()];
-        let (numbers, weights) = (x.numbers(), weight.numbers());
+        let weights = weight.numbers();
         let biases = bias.as_ref().map(Arg::numbers);
         for (i, length) in lengths.iter().enumerate() {
             let Some(line) = spec.line(i) else { continue };
@@ -282,10 +297,11 @@ impl<T: Real, W: Real> Tensors<T, W> {
             let arg = s.output::<T>(states, &shape, Expected::bits(&new)).holding(old);
             arg.order(if kind.by_column { &[0, 2, 1] } else { &[0, 1, 2] })
         });
-        let is_64 = matches!(spec.lines, Lines::Permuted64 | Lines::Wild);
+        let is_64 = matches!(spec.lines, Lines::Permuted64 | Lines::Wild | Lines::Padded);
         let lines = (spec.lines != Lines::Own).then(|| {
             let skipped = |i: usize| match spec.lines {
                 Lines::Wild => [i64::MAX, i64::MIN, spec.line_count() as i64, 1 << 32][i / 3 % 4],
+                Lines::Padded => PAD,
                 _ => -1,
             };
             let line = |i| spec.line(i).map_or_else(|| skipped(i), |line| line as i64);
@@ -346,8 +362,10 @@ impl<T: Real, W: Real> Tensors<T, W> {
         if let Some(chunk) = spec.chunk {
             options = options.chunk(chunk);
         }
-        if spec.lines == Lines::Wild {
-            options = options.validate_indices(false);
+        match spec.lines {
+            Lines::Wild => options = options.validate_indices(false),
+            Lines::Padded => options = options.pad_slot_id(PAD),
+            _ => {}
         }
         launch(&options)
     }

@@ -3,7 +3,9 @@
 use hk_core::dtype::{DType, Real};
 use hk_core::{Result, Tensor};
 use hk_ref::gdr::fused_gdn_gating_prefill::{decay, sigmoid};
-use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Types, real};
+use hk_ref::{
+    Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Size, Types, real,
+};
 
 use crate::{GdnGatingOptions, GdnGatingOut, fused_gdn_gating, fused_gdn_gating_into};
 
@@ -49,12 +51,14 @@ struct Spec {
     softplus: [f32; 2],
     /// Types of A_log and dt_bias.
     parameters: [DType; 2],
+    /// Whether the rows of each tensor are as far apart as those of no other one.
+    apart: bool,
 }
 
 impl Spec {
     fn new(row: RowCase) -> Self {
-        let content = Content::Drawn;
-        Self { row, content, softplus: [1.0, 20.0], parameters: [DType::F32, DType::Bf16] }
+        let (content, parameters) = (Content::Drawn, [DType::F32, DType::Bf16]);
+        Self { row, content, softplus: [1.0, 20.0], parameters, apart: false }
     }
 
     /// Tokens of each type, to strengths of each other one that its rows are for.
@@ -72,6 +76,10 @@ impl Spec {
             let module = "fused_gdn_gating_prefill";
             let mut case = self.row.case(module, "fused_gdn_gating", &[x, y], set_up);
             case.info.case += &format!(", A_log {a_log}, dt_bias {dt_bias}");
+            let [factor, threshold] = self.softplus;
+            if self.content == Content::Steep {
+                case.info.case += &format!(", softplus {factor} to {threshold}");
+            }
             case
         })
     }
@@ -96,12 +104,15 @@ const TURNS: [f64; 12] = [
 /// Logarithms of rates, of which some are beyond all numbers.
 const RATES: [f64; 5] = [0.5, -3.0, 1.0, 200.0, -200.0];
 
-/// Tokens and biases of steep steps, and logarithms of steep rates. There is a step at the threshold.
-/// In bf16, the last bit of a bias that is not 0 is set, which shows in another one if it gets there.
+/// Tokens and biases of steep steps, and logarithms of steep rates. There is a step at each threshold.
+/// In bf16, the last bit of a number is set, other than that of 0 and of the logarithm of a rate that
+/// is nearly the least: it shows in another number if it gets there.
 const STEEP_TOKENS: [f64; 11] = [3.0, -20.0, 59.0, -7.0, 25.0, 0.0, -13.0, 41.0, 1.0, -2.0, 33.0];
 const STEEP_BIASES: [f64; 3] = [-64.5, 0.0, -60.25];
-const STEEP_RATES: [f64; 7] = [-87.0, 80.0, -60.0, 71.0, 45.0, -75.0, 2.0];
-const STEEP_THRESHOLD: f32 = 3.0;
+const STEEP_RATES: [f64; 7] = [80.5, -87.0, -60.25, 71.5, 45.25, -75.5, 2.015_625];
+
+/// Factors of softplus, with thresholds.
+const STEEP_SOFTPLUS: [[f32; 2]; 2] = [[1.0, 3.0], [0.5, 1.5]];
 
 /// Steep gates.
 const STEEP_GATES: [f64; 11] =
@@ -119,8 +130,8 @@ fn ties() -> Vec<f64> {
 
 /// How far off the logarithm of a steep decay may be: by the rounding of the rate, of the product,
 /// and of the softplus if the step is not above the threshold.
-fn allowed_of_steep(g: f64, step: f64) -> f64 {
-    let part = if step > f64::from(STEEP_THRESHOLD) { 4e-7 } else { 1e-6 };
+fn allowed_of_steep(g: f64, step: f64, [factor, threshold]: [f32; 2]) -> f64 {
+    let part = if step * f64::from(factor) > f64::from(threshold) { 4e-7 } else { 1e-6 };
     part * g.abs() + 2f64.powi(-149)
 }
 
@@ -154,8 +165,13 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
         Content::Ties => b = in_turn(&ties(), tokens * heads),
     }
     let columns = s.carried(|element| element % heads);
-    let a = s.given("a", shape, a);
-    let b = s.given("b", shape, b);
+    let rows = s.carried(|element| element);
+    let apart = |turn: usize| {
+        let more = if spec.apart { [0, 8, 3, 1][turn] } else { 0 };
+        Placement { gap: rows.gap + more, ..rows }
+    };
+    let a = s.given("a", shape, a).place(apart(0));
+    let b = s.given("b", shape, b).place(apart(1));
     let a_log = s.given("a_log", &[heads], a_log).place(columns);
     let dt_bias = s.given("dt_bias", &[heads], dt_bias).place(columns);
     let [factor, threshold] = spec.softplus;
@@ -166,10 +182,11 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
         let step = a + biases[i % heads];
         let (g, allowed) = decay(rates[i % heads], step, factor, threshold);
         let is_steep = spec.content == Content::Steep;
-        (g, if is_steep { allowed_of_steep(g, step) } else { allowed })
+        (g, if is_steep { allowed_of_steep(g, step, spec.softplus) } else { allowed })
     });
     let (values, allowed): (Vec<f64>, Vec<f64>) = gates.unzip();
     let g = s.output::<f32>("g", shape, Expected { values, allowed, ..Expected::default() });
+    let g = g.place(apart(2));
     let strengths: Vec<f64> = b.numbers().into_iter().map(sigmoid).collect();
     let slack = strengths.iter().map(|beta| 5e-7 * beta + 1.2e-38).collect();
     let strengths = match Y::DTYPE {
@@ -186,7 +203,7 @@ fn set_up<X: Real, Y: Real, A: Real, D: Real>(s: &mut Setup, spec: Spec) {
     } else {
         strengths
     };
-    let beta = s.output::<Y>("beta", shape, strengths);
+    let beta = s.output::<Y>("beta", shape, strengths).place(apart(3));
     s.call(move || {
         let out = GdnGatingOut { g: &mut g.get(), beta: &mut *beta.get() };
         fused_gdn_gating_into(&a_log.get(), &dt_bias.get(), &a.get(), &b.get(), &options, out)
@@ -210,6 +227,58 @@ fn rounded<X: Real, Y: Real, A: Real, D: Real>(
     Ok(Expected::bits(&rounded))
 }
 
+/// Rows of a tile that holds rows of `width` elements: of fewer, up to the end of memory, so that
+/// lanes of the tile have no heads; that end in each dword of a chunk; and of tensors that each have
+/// rows another distance apart.
+fn narrow_rows(tile: &'static str, width: usize) -> Vec<Spec> {
+    let mut specs = Vec::new();
+    let mut add = |name, width, place, parameters| {
+        let row = RowCase { tile: Some(tile), ..RowCase::new([5, width], name) };
+        let row = RowCase { types: Types::Each, place, ..row };
+        specs.push(Spec { parameters, ..Spec::new(row) });
+    };
+    let whole = width.min(2048).next_multiple_of(8);
+    let half = (whole / 16 * 8).max(8);
+    let [end, gap] = [Placement::DENSE.gap(3).edge(Edge::End), Placement::DENSE.gap(5).shift(3)];
+    for parameters in [[DType::F32, DType::Bf16], [DType::Bf16, DType::F32]] {
+        for less in [0, 1, 2, 3] {
+            add("few heads before the end of memory", half - less, end, parameters);
+        }
+    }
+    for less in [1, 3, 5, 7] {
+        add("ends of a chunk", whole - less, gap, [DType::F16; 2]);
+    }
+    let most = width.min(2055);
+    for width in [most, most.next_multiple_of(8)] {
+        let row = RowCase { tile: Some(tile), ..RowCase::new([7, width], "rows apart") };
+        let row = RowCase { types: Types::Each, place: gap, ..row };
+        specs.push(Spec { apart: true, ..Spec::new(row) });
+    }
+    specs
+}
+
+/// Rows that share a wave and are as far apart as they may be: in f32, those of a wave take 2^31 bytes.
+/// The wave that has rows in the first turn has others in a later one.
+fn far_rows_of_wave() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for (lanes, (tile, [_, width])) in [1, 2, 4, 8].into_iter().zip(TILES) {
+        for width in [width, width.next_multiple_of(8)] {
+            let rows = 256 / lanes + 64 / lanes;
+            let row = RowCase::new([rows, width], "rows of a wave far apart");
+            let place = Placement::DENSE.gap((lanes << 23) - width);
+            let row = RowCase { tile: Some(tile), workgroups: Some(1), place, ..row };
+            let (size, types) = (Size::Core, Types::Only(&[DType::F32]));
+            specs.push(Spec::new(RowCase { size, types, ..row }));
+        }
+    }
+    // Farther, so that they do not share one: the last of 17 rows would be 2^31 bytes from the first.
+    let place = Placement::DENSE.gap(1 << 25);
+    let row = RowCase::new([17, 8], "too far apart for a wave");
+    let (size, types) = (Size::Core, Types::Only(&[DType::F32]));
+    specs.push(Spec::new(RowCase { size, types, place, ..row }));
+    specs
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let plain = SHAPES.iter().map(|shape| RowCase::new(*shape, "plain"));
@@ -221,23 +290,23 @@ pub(crate) fn cases() -> Vec<Case> {
         for width in [width, width.next_multiple_of(8)] {
             let row = RowCase { tile: Some(tile), ..RowCase::new([5, width], "types") };
             let each = Spec::new(RowCase { types: Types::Each, ..row });
-            let types = REALS.into_iter().flat_map(|a| REALS.map(|d| [a, d]));
-            let types = types.filter(|types| *types != each.parameters);
-            specs.extend(types.map(|parameters| Spec { parameters, ..each }));
             let special = RowCase { name: "special", ..row };
             specs.push(Spec { content: Content::Special, ..Spec::new(special) });
-            let steep = Spec { content: Content::Steep, ..each };
             let row = RowCase { name: "steep", ..each.row };
-            specs.push(Spec { row, softplus: [1.0, STEEP_THRESHOLD], ..steep });
+            let steep = Spec { row, content: Content::Steep, ..each };
+            specs.extend(STEEP_SOFTPLUS.map(|softplus| Spec { softplus, ..steep }));
+            let types = REALS.into_iter().flat_map(|a| REALS.map(|d| [a, d]));
+            let types = types.filter(|types| *types != each.parameters);
+            let steep = Spec { softplus: STEEP_SOFTPLUS[0], ..steep };
+            specs.extend(types.map(|parameters| Spec { parameters, ..steep }));
             let shape = [ties().len().div_ceil(width), width];
             let row = RowCase { shape, name: "ties", types: Types::Pairs, ..row };
             specs.push(Spec { content: Content::Ties, ..Spec::new(row) });
         }
-        // As above, of whole chunks.
-        let row = RowCase::new([shape[0], shape[1].next_multiple_of(8)], "end of memory");
-        let place = Placement::DENSE.gap(3).edge(Edge::End);
-        specs.push(Spec::new(RowCase { tile: Some(tile), types: Types::Each, place, ..row }));
+        specs.extend(narrow_rows(tile, shape[1]));
     }
+    let ends = RowCase::end_rows(&TILES).into_iter().map(Spec::new);
+    specs.extend(ends.chain(far_rows_of_wave()));
     let each = |name| RowCase { types: Types::Each, ..RowCase::new([24, 60], name) };
     for (softplus, name) in [
         ([0.5, 20.0], "slow softplus"),

@@ -45,6 +45,10 @@ enum Content {
     Sparse,
     /// What [`EXACT`] makes codes of that are known bit by bit: see [`tie`].
     Ties,
+    /// The same, of every size that f32 has: see [`power`].
+    Powers,
+    /// Nothing is let through but one element in each 32, whose gate is one of [`steep`].
+    Steep,
 }
 
 /// Activations that f32 has exactly, of numbers of few bits.
@@ -52,7 +56,7 @@ const EXACT: [Activation; 3] = [Activation::Relu, Activation::Relu6, Activation:
 
 /// A gate and what it lets through, of an element of a row whose groups have so many elements, with
 /// codes up to `most`. In units of the scale, their product is the largest code, a zero of either
-/// sign, or often just between two codes. Scales are powers of two in every other row.
+/// sign, or often just between two codes, or beside that. Scales are powers of two in every other row.
 fn tie([row, column]: [usize; 2], group: usize, most: f64) -> [f64; 2] {
     let scale = if row % 2 == 0 { 0.25 } else { 1.0 / (3 + column / group) as f64 };
     let units = match (column % group, column % 6) {
@@ -62,10 +66,83 @@ fn tie([row, column]: [usize; 2], group: usize, most: f64) -> [f64; 2] {
         _ if most < 7.0 => (column % 25) as f64 * 0.25,
         _ => (column % 8 * 2 + 17) as f64 * [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0][column % 7],
     };
-    let sign = |is_negative: bool| if is_negative { -1f64 } else { 1.0 };
+    let units = if column % group == 0 { units } else { beside(units, row / 2 % 3) };
     // No gate is beyond 6.
     [units * scale / 128.0 * sign(column % 4 == 3), 128.0 * sign(column % 8 > 3)]
 }
+
+const fn sign(is_negative: bool) -> f64 {
+    if is_negative { -1.0 } else { 1.0 }
+}
+
+/// A number of f32, or the one above it or below; zero stays.
+fn beside(number: f64, which: usize) -> f64 {
+    let number = number as f32;
+    f64::from(match which {
+        1 if number > 0.0 => number.next_up(),
+        2 if number > 0.0 => number.next_down(),
+        _ => number,
+    })
+}
+
+/// Powers of two that groups are made of: almost all that f32 has, those beside the least scale, and some
+/// between them.
+const POWERS: [i32; 16] =
+    [125, 124, 64, 30, 3, 0, -1, -20, -32, -33, -64, -100, -125, -126, -127, -128];
+
+/// The largest magnitudes of groups, in units of these powers: where modes of rounding go on to the next
+/// scale, each with what [`beside`] takes.
+const LARGEST: [(f64, usize); 8] =
+    [(4.0, 0), (4.0, 1), (6.0, 2), (6.0, 0), (6.0, 1), (7.0, 2), (7.0, 0), (8.0, 2)];
+
+/// A gate and what it lets through, as above, of groups as large as f32 can hold and as small. All have
+/// another largest magnitude.
+fn power([row, column]: [usize; 2], group: usize) -> [f64; 2] {
+    let number = 11 * row + column / group;
+    let power = POWERS[number % POWERS.len()];
+    let (largest, which) = LARGEST[number / POWERS.len() % LARGEST.len()];
+    // Of the largest power, 8 units would be infinite.
+    let largest = if power == POWERS[0] { 7.0 } else { beside(largest, which) };
+    let is_largest = column % group == 3 * number % 31;
+    let units = if is_largest { largest } else { (column % 16) as f64 * 0.25 };
+    let of_gate = power / 2;
+    [units * 2f64.powi(of_gate), 2f64.powi(power - of_gate) * sign(column % 8 > 3)]
+}
+
+/// Gates at which f32 makes errors of a few units in the last place, however small the result is: far from
+/// zero, around where another formula is taken, and where each constant counts.
+const fn steep(activation: Activation) -> &'static [f64] {
+    match activation {
+        Activation::Gelu => &[
+            -1.5, -1.375, -1.1875, -1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0, 1.125, 1.1875,
+            1.21875, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.5, 6.0, 11.0,
+        ],
+        Activation::Tanh => &[
+            -2.0, -1.0, -0.75, -0.640625, -0.6171875, -0.5, -0.25, 0.01171875, 0.0234375, 0.125,
+            0.25, 0.375, 0.5, 0.5625, 0.6171875, 0.640625, 0.6875, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0,
+            9.0,
+        ],
+        Activation::Silu | Activation::Sigmoid | Activation::Mish => &[
+            -84.0, -80.0, -77.0, -70.0, -61.0, -50.0, -33.0, -20.0, -9.0, -5.0, -3.0, -2.0, -1.0,
+            -0.5, 0.5, 1.0, 2.0, 3.0, 5.0, 9.0, 19.5, 20.5, 24.0,
+        ],
+        _ => &[
+            -1.5, -1.25, -1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0,
+            4.0, 9.0,
+        ],
+    }
+}
+
+/// Activations that have gates of [`steep`].
+const STEEP: [Activation; 7] = [
+    Activation::Gelu,
+    Activation::GeluTanh,
+    Activation::Silu,
+    Activation::SiluExp2,
+    Activation::Sigmoid,
+    Activation::Tanh,
+    Activation::Mish,
+];
 
 /// What varies between cases, apart from types.
 #[derive(Clone, Copy)]
@@ -147,14 +224,8 @@ impl Spec {
         let mut x = s.draw::<T>("x", &shape, Draw::Normal);
         for (i, row) in x.chunks_exact_mut((2 * width).max(1)).enumerate() {
             match self.content {
-                Content::Ties => {
-                    for column in 0..width {
-                        let pair = pair_of(column, width, self.gates);
-                        for (at, number) in pair.into_iter().zip(tie([i, column], group, most)) {
-                            row[at] = T::from_f64(number);
-                        }
-                    }
-                }
+                Content::Ties => self.fill(row, |column| tie([i, column], group, most)),
+                Content::Powers => self.fill(row, |column| power([i, column], group)),
                 _ => self.alter(s, i, row),
             }
         }
@@ -165,11 +236,26 @@ impl Spec {
         (s.given("x", &shape, x).place(gates), y, slacks)
     }
 
+    /// Makes a row pairs of a gate and what it lets through.
+    fn fill<T: Float>(&self, row: &mut [T], pair: impl Fn(usize) -> [f64; 2]) {
+        let width = row.len() / 2;
+        for column in 0..width {
+            for (at, number) in pair_of(column, width, self.gates).into_iter().zip(pair(column)) {
+                row[at] = T::from_f64(number);
+            }
+        }
+    }
+
+    /// Whether codes and scales are known bit by bit.
+    const fn is_exact(&self) -> bool {
+        matches!(self.content, Content::Ties | Content::Powers)
+    }
+
     /// Makes row `i` what it is to hold, if that is not what was drawn.
     fn alter<T: Float>(&self, s: &Setup, i: usize, row: &mut [T]) {
         let width = row.len() / 2;
         match (self.content, i % 5) {
-            (Content::Normal | Content::Ties, _) => {}
+            (Content::Normal | Content::Ties | Content::Powers, _) => {}
             (Content::Special, 0) => row.fill(T::from_f64(0.0)),
             (Content::Special, 4) => {
                 row.copy_from_slice(&s.draw::<T>("tiny", &[row.len()], Draw::Denormal));
@@ -178,6 +264,13 @@ impl Spec {
                 let [gate, _] = pair_of(width / 2, width, self.gates);
                 row[gate] = T::from_f64([6e4, f64::NAN, f64::INFINITY][kind - 1]);
             }
+            (Content::Steep, _) => self.fill(row, |column| {
+                let block = i * width.div_ceil(MX_BLOCK) + column / MX_BLOCK;
+                let gates = steep(self.activation);
+                // The least results are well above the least scale.
+                let is_let = column % MX_BLOCK == block * 5 % 8;
+                [gates[block % gates.len()], if is_let { 2f64.powi(100) } else { 0.0 }]
+            }),
             (Content::Sparse, _) => {
                 for column in 0..width {
                     let [gate, linear] = pair_of(column, width, self.gates);
@@ -198,7 +291,7 @@ impl Spec {
         let width = row.shape[1];
         let most = f64::from(C::MOST);
         let (x, y, slacks) = self.x::<T>(s, group, most);
-        let is_exact = matches!(self.content, Content::Ties);
+        let is_exact = self.is_exact();
         let (mut codes, mut scales, mut slack) = (Vec::new(), Vec::new(), Vec::new());
         let of_rows = y.chunks(width.max(1)).zip(slacks.chunks(width.max(1)));
         for (y, slacks) in of_rows.flat_map(|(y, slacks)| y.chunks(group).zip(slacks.chunks(group)))
@@ -224,10 +317,11 @@ impl Spec {
         let codes = s.output::<C>("codes", &row.shape, expected);
         let place = of.carried(s);
         let scales = of.arrange(&scales, 1.0);
-        let expected = if is_exact {
-            Expected::exact(scales)
-        } else {
-            Expected::relative(scales, 2e-6).plus(of.arrange(&slack, 0.0))
+        let expected = match self.content {
+            _ if is_exact => Expected::exact(scales),
+            // Seven units in the last place: the power, sums, the reciprocal and products.
+            Content::Steep => Expected::relative(scales, 8e-7),
+            _ => Expected::relative(scales, 2e-6).plus(of.arrange(&slack, 0.0)),
         };
         let scales = placed(s.output::<f32>("scales", &of.in_memory(), expected), row, place);
         let options = GroupOptions::default().group(group).scale_layout(layout);
@@ -242,9 +336,10 @@ impl Spec {
         let Self { row, activation, gates, layout, mode, .. } = self;
         let (x, y, _) = self.x::<T>(s, MX_BLOCK, 6.0);
         let (codes, scales) = blocks(&y, row.shape[1].max(1), mode);
-        let codes = match self.content {
-            Content::Ties => Expected::bits(&F4x2E2M1::encode(&codes)),
-            _ => Expected::codes(codes, Steps::NEAR_TIES),
+        let codes = if self.is_exact() {
+            Expected::bits(&F4x2E2M1::encode(&codes))
+        } else {
+            Expected::codes(codes, Steps::NEAR_TIES)
         };
         let codes = s.output::<F4x2E2M1>("codes", &row.shape, codes);
         let of = Scales { shape: row.shape, group: MX_BLOCK, layout };
@@ -263,6 +358,89 @@ impl Spec {
 /// Scales, across 4 GiB if rows are.
 fn placed<S: Element>(scales: Arg<S>, row: RowCase, place: Placement) -> Arg<S> {
     if row.place.carry.is_some() { scales.place(place) } else { scales }
+}
+
+/// Odd and even rows of each tile: so many of tile n128, and so many with at least so many elements, a
+/// multiple of 8, of tile any.
+fn short_rows(
+    name: &'static str,
+    shared: usize,
+    [alone, width]: [usize; 2],
+) -> impl Iterator<Item = RowCase> {
+    of_tiles(&GATED_TILES, name).map(move |row| {
+        let whole = row.shape[1];
+        let is_shared = row.tile == Some("n128");
+        let shape = if is_shared { [shared, whole] } else { [alone, width + whole % 8] };
+        RowCase { shape, ..row }
+    })
+}
+
+/// Shuffled scales with blocks of padding of every number, and without rows of padding.
+fn padding_cases() -> Vec<Case> {
+    let one_workgroup = |shape| RowCase { workgroups: Some(1), ..RowCase::new(shape, "padding") };
+    let of_blocks = (1..=8).map(|blocks| [40, blocks * MX_BLOCK]);
+    let mut rows: Vec<_> = PADDINGS.into_iter().chain(of_blocks).map(one_workgroup).collect();
+    // As many rows as lanes of one workgroup, and lanes of more.
+    rows.extend([one_workgroup([256, 40]), RowCase::new([256, 40], "padding")]);
+    let layout = ScaleLayout::Shuffled32x8;
+    let case = |row| Spec { layout, ..Spec::new(row, Content::Normal, 0) }.fp4(DType::Bf16);
+    rows.into_iter().map(case).collect()
+}
+
+/// Results that are known bit by bit, or to the last few: of every way of every kernel, in each layout of
+/// scales and each mode, of every size; and of each activation.
+fn close_cases(gates: GateLayout) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let types = Types::Only(&[DType::Bf16, DType::F32]);
+    for i in 0..MxRound::ALL.len() {
+        // Tiles of shuffled scales are of 32 rows.
+        let alone = if i % 3 == 2 { 34 } else { 12 };
+        for row in short_rows("powers", 35, [alone, 296]) {
+            let spec = Spec {
+                activation: [EXACT[0], EXACT[2]][i % 2],
+                gates,
+                group: GROUPS[i % 3],
+                layout: LAYOUTS[i % 3],
+                mode: MxRound::ALL[i],
+                ..Spec::new(RowCase { types, ..row }, Content::Powers, 0)
+            };
+            cases.extend(spec.cases());
+        }
+    }
+    for activation in STEEP {
+        for row in short_rows("steep", 12, [1, 816]) {
+            let spec = Spec {
+                activation,
+                gates,
+                group: MX_BLOCK,
+                layout: ScaleLayout::RowMajor,
+                ..Spec::new(row, Content::Steep, 0)
+            };
+            cases.extend([DType::Bf16, DType::F32].into_iter().flat_map(|x| spec.fp8_cases(x)));
+        }
+    }
+    cases
+}
+
+/// Rows that end in every way, in lanes that have no bit in common, in first turns and in later ones.
+fn end_cases(gates: GateLayout) -> Vec<Case> {
+    let mut cases = Vec::new();
+    // Chunks 5 and 10 of 16, and 21 and 42 of 64 in the second piece.
+    for (tile, rows, starts) in [("n128", 35, [40, 80]), ("any", 5, [680, 848])] {
+        for (i, width) in starts.into_iter().flat_map(|start| start + 1..start + 9).enumerate() {
+            let row = RowCase {
+                tile: Some(tile),
+                workgroups: Some(1),
+                place: Placement::DENSE.gap(5),
+                types: Types::Only(TYPES[0]),
+                ..RowCase::new([rows, width], "ends in turns")
+            };
+            let spec = Spec { gates, ..Spec::new(row, Content::Normal, i) };
+            cases.extend(spec.fp8_cases(DType::Bf16).map(Case::writes_once));
+            cases.extend((width % 2 == 0).then(|| spec.fp4(DType::Bf16)));
+        }
+    }
+    cases
 }
 
 /// Every case.
@@ -290,9 +468,8 @@ pub(super) fn cases() -> Vec<Case> {
             specs.push(Spec { gates, ..Spec::new(row, Content::Normal, i) });
         }
         for (i, activation) in EXACT.into_iter().enumerate() {
-            for (j, row) in of_tiles(&GATED_TILES, "ties").enumerate() {
-                let (shape, workgroups) = ([2, row.shape[1]], Some(1));
-                let row = RowCase { shape, workgroups, size: Size::Core, ..row };
+            for (j, row) in short_rows("ties", 6, [6, 816]).enumerate() {
+                let row = RowCase { workgroups: Some(1), size: Size::Core, ..row };
                 let spec = Spec::new(row, Content::Ties, i + j);
                 specs.push(Spec { activation, gates, ..spec });
             }
@@ -303,10 +480,17 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(Spec { group: 32, ..Spec::new(row, Content::Sparse, i) });
     }
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
-    for shape in PADDINGS {
-        let row = RowCase { workgroups: Some(1), ..RowCase::new(shape, "padding") };
-        let layout = ScaleLayout::Shuffled32x8;
-        cases.push(Spec { layout, ..Spec::new(row, Content::Normal, 0) }.fp4(DType::Bf16));
+    cases.extend(padding_cases());
+    for gates in GATE_LAYOUTS {
+        cases.extend(close_cases(gates));
+        cases.extend(end_cases(gates));
+    }
+    // What is let through is behind a multiple of 4 GiB, gates of the same row are before it.
+    for row in short_rows("halves across 4 GiB", 2, [2, 816]) {
+        let (place, types) = (Placement::DENSE.carry(3), Types::Only(TYPES[0]));
+        let row = RowCase { place, types, size: Size::Core, ..row };
+        let spec = Spec::new(row, Content::Normal, 0);
+        cases.extend(Spec { gates: GateLayout::Halves, ..spec }.cases());
     }
     // Every way of every kernel with every activation, every mode, and rows that end in every way.
     for gates in GATE_LAYOUTS {
@@ -343,11 +527,13 @@ pub(super) fn cases() -> Vec<Case> {
                 cases.extend((width % 2 == 0).then(|| spec.fp4(DType::Bf16)));
             }
             // Groups of more than half of a row's lanes, and ends among the other half.
-            let width = if tile == "n128" { 107 } else { 363 };
+            let widths = if tile == "n128" { [107, 104] } else { [363, 360] };
             for (j, group) in GROUPS.into_iter().enumerate() {
-                let row = bf16(RowCase { tile: Some(tile), ..RowCase::new([5, width], "groups") });
-                let spec = Spec { gates, group, ..Spec::new(row, Content::Normal, i + j) };
-                cases.extend(spec.fp8_cases(DType::Bf16));
+                for width in widths {
+                    let row = RowCase { tile: Some(tile), ..RowCase::new([5, width], "groups") };
+                    let spec = Spec { gates, group, ..Spec::new(row, Content::Normal, i + j) };
+                    cases.extend(spec.fp8_cases(DType::Bf16));
+                }
             }
         }
     }

@@ -24,6 +24,8 @@ pub(super) const ALL: [Activation; 10] = [
 
 /// Activations that f32 has exactly, of numbers of few bits.
 const EXACT: [Activation; 3] = [Activation::Relu, Activation::Relu6, Activation::LeakyRelu(-1.5)];
+/// The same of gates with a limit, which may be zero: half the gate, as the sigmoid of nothing is.
+const HALVING: [Gate; 2] = [Gate::Swiglu([0.0, 100.0]), Gate::Swiglu([0.0, 0.0])];
 /// Activations that are good to a few units in the last place, however small they are.
 const RELATIVE: [Activation; 3] = [Activation::Silu, Activation::Sigmoid, Activation::Mish];
 
@@ -54,6 +56,12 @@ const TILES: [(&str, [usize; 2]); 3] =
     [("n128", [83, 43]), ("any", [3, 2501]), ("n512", [21, 301])];
 pub(super) const GATED_TILES: [(&str, [usize; 2]); 2] = [TILES[0], TILES[1]];
 
+/// Tile configurations, as [`TILES`], with so many rows that they take several turns of a workgroup, of
+/// which the last lacks some, and chunks of these, in lanes that have no bit in common.
+const ENDS: [(&str, usize, [usize; 2]); 3] =
+    [("n128", 21, [40, 80]), ("any", 5, [680, 848]), ("n512", 5, [168, 336])];
+const GATED_ENDS: [(&str, usize, [usize; 2]); 2] = [ENDS[0], ENDS[1]];
+
 /// Where gates may be.
 pub(super) const GATE_LAYOUTS: [GateLayout; 2] = [GateLayout::Halves, GateLayout::Interleaved];
 
@@ -65,8 +73,9 @@ enum Content {
     Special,
     /// Every finite number of bf16, in 255 rows of 256.
     Sweep,
-    /// Integers, and zeros of both signs, of which [`EXACT`] makes results that are known bit by
-    /// bit, many of them from just between two numbers of 16 bits.
+    /// Integers with all the bits that bf16 has, and zeros of both signs, of which [`EXACT`] and
+    /// [`HALVING`] make results that are known bit by bit, many of them from just between two numbers
+    /// of 16 bits.
     Exact,
     /// Numbers of both signs far from zero, of which [`RELATIVE`] makes small results.
     Far,
@@ -102,7 +111,7 @@ fn elements<T: Real>(s: &Setup, name: &str, shape: &[usize], content: Content) -
             finite.map(|x| T::from_f64(x.to_f64())).collect()
         }
         Content::Exact => {
-            let drawn = s.draw::<f64>(name, shape, Draw::Integers(-99, 100));
+            let drawn = s.draw::<f64>(name, shape, Draw::Integers(-255, 256));
             let number = |x: f64| if x % 5.0 == 0.0 { 0f64.copysign(x) } else { x };
             drawn.into_iter().map(|x| T::from_f64(number(x))).collect()
         }
@@ -287,6 +296,52 @@ pub(super) fn far_rows() -> Vec<RowCase> {
     rows
 }
 
+/// Rows that share waves and are more than 4 GiB behind the first, and rows of which the first, or two
+/// of them, begin just before a multiple of 4 GiB: whatever is added to such an address carries, be it
+/// the distance of a row of this turn or the next, or of the second half of x.
+fn carried_rows() -> Vec<RowCase> {
+    let mut rows = Vec::new();
+    for (tile, count, widths) in [("n128", 21, [43, 40]), ("any", 2, [1301, 1304])] {
+        for width in widths {
+            let row = |name, place| RowCase {
+                tile: Some(tile),
+                workgroups: Some(1),
+                place,
+                size: Size::Core,
+                types: Types::Only(&[DType::Bf16, DType::F32]),
+                ..RowCase::new([count, width], name)
+            };
+            // As far apart as rows may be that share a wave.
+            let far = Placement::DENSE.gap((1 << 27) - 128);
+            rows.extend((tile == "n128").then(|| row("rows far apart", far)));
+            rows.push(row("first row across 4 GiB", Placement::DENSE.carry(5)));
+            rows.push(row("second row across 4 GiB", Placement::DENSE.carry(width + 5)));
+        }
+    }
+    rows
+}
+
+/// Rows of these of [`ENDS`] that end in every dword of a chunk, and within it.
+fn ends_in_turns(
+    tiles: &'static [(&'static str, usize, [usize; 2])],
+) -> impl Iterator<Item = RowCase> {
+    let of_tile = |(tile, rows, chunks): &'static (&'static str, usize, [usize; 2])| {
+        (0..16).map(move |i| RowCase {
+            tile: Some(*tile),
+            workgroups: Some(1),
+            place: Placement::DENSE.gap(5),
+            types: match i {
+                8.. => Types::Only(&[DType::Bf16, DType::F16]),
+                // Only where each lane checks its dwords do those of f32 differ.
+                _ if *tile == "n128" => Types::Only(&[DType::Bf16, DType::F32]),
+                _ => Types::Only(&[DType::Bf16]),
+            },
+            ..RowCase::new([*rows, chunks[i / 8] + i % 8 + 1], "ends in turns")
+        })
+    };
+    tiles.iter().flat_map(of_tile)
+}
+
 /// A case of every tile, of odd and even rows.
 pub(super) fn of_tiles(
     tiles: &'static [(&str, [usize; 2])],
@@ -300,6 +355,59 @@ pub(super) fn of_tiles(
         })
     };
     tiles.iter().flat_map(of_tile)
+}
+
+/// Gated rows that end in every way and are stored once, and rows with addresses that carry.
+fn gated_place_cases(layout: GateLayout) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let gated = |activation, weights| Gated {
+        op: "fused_clamp_act_mul",
+        gate: Gate::Activation(activation, None),
+        layout,
+        weights,
+    };
+    for (i, row) in ends_in_turns(&GATED_ENDS).enumerate() {
+        // Odd and even widths have both.
+        let weighted = [Weights::OfRows, Weights::OfElements][i / 2 % 2];
+        for weights in [Weights::None, weighted] {
+            let of_row = gated(EXACT[2], weights).cases(row, Content::Exact);
+            cases.extend(of_row.into_iter().map(Case::writes_once));
+        }
+    }
+    for row in carried_rows() {
+        for weights in [Weights::None, Weights::OfRows, Weights::OfElements] {
+            cases.extend(gated(EXACT[2], weights).cases(row, Content::Exact));
+        }
+    }
+    cases
+}
+
+/// Gates at which little shows: limits that are met exactly, infinite ones, and none, so that infinite
+/// gates are activated.
+fn gated_value_cases(layout: GateLayout) -> Vec<Case> {
+    let swiglu = |gate| Gated { op: "swiglu_and_mul", gate, layout, weights: Weights::None };
+    let mut cases = Vec::new();
+    for gate in HALVING {
+        for row in of_tiles(&GATED_TILES, "exact") {
+            let row = RowCase { shape: [2, row.shape[1]], ..row };
+            cases.extend(swiglu(gate).cases(row, Content::Exact));
+        }
+    }
+    for row in of_tiles(&GATED_TILES, "far from zero") {
+        let types = Types::Only(&[DType::F32]);
+        let row = RowCase { shape: [2, row.shape[1]], types, ..row };
+        cases.extend(swiglu(Gate::Swiglu([1.0, 100.0])).cases(row, Content::Far));
+    }
+    for row in of_tiles(&GATED_TILES, "special, no limit") {
+        let unlimited = swiglu(Gate::Swiglu([1.702, f32::INFINITY]));
+        cases.extend(unlimited.cases(row, Content::Special));
+        for activation in RELATIVE {
+            let gate = Gate::Activation(activation, None);
+            let gated = Gated { op: "fused_clamp_act_mul", gate, ..unlimited };
+            cases.extend(gated.cases(row, Content::Special));
+        }
+    }
+    cases
 }
 
 /// Every case.
@@ -321,6 +429,13 @@ pub(crate) fn cases() -> Vec<Case> {
     for width in [3013, 3016] {
         let row = RowCase { tile: Some("any"), workgroups: Some(1), ..each([5, width], "turns") };
         cases.extend(plain(row, ("activation", Activation::Silu), spread));
+    }
+    for row in ends_in_turns(&ENDS) {
+        let of_row = plain(row, ("activation", EXACT[2]), Content::Exact);
+        cases.extend(of_row.into_iter().map(Case::writes_once));
+    }
+    for row in carried_rows() {
+        cases.extend(plain(row, ("activation", EXACT[2]), Content::Exact));
     }
     let swiglu = Gate::Swiglu([1.702, 7.0]);
     let gates = || {
@@ -361,9 +476,11 @@ pub(crate) fn cases() -> Vec<Case> {
         }
     }
     for layout in GATE_LAYOUTS {
-        let clamped = |activation, weights| Gated {
+        cases.extend(gated_place_cases(layout));
+        cases.extend(gated_value_cases(layout));
+        let clamped = |activation, limit, weights| Gated {
             op: "fused_clamp_act_mul",
-            gate: Gate::Activation(activation, None),
+            gate: Gate::Activation(activation, limit),
             layout,
             weights,
         };
@@ -376,20 +493,21 @@ pub(crate) fn cases() -> Vec<Case> {
                 Gated { op: "swiglu_and_mul", gate: swiglu, layout, weights: Weights::None };
             cases.extend(gated.cases(row, spread));
             for weights in weighted {
-                cases.extend(clamped(Activation::Silu, *weights).cases(row, spread));
+                cases.extend(clamped(Activation::Silu, None, *weights).cases(row, spread));
             }
         }
         // Not so few columns that one less is a weight for each row.
         for (shape, weights) in GATED_SHAPES[1..].iter().flat_map(|of| weighted.map(|w| (*of, w))) {
             let row = each(shape, "plain");
-            cases.extend(clamped(Activation::Silu, weights).cases(row, normal));
+            cases.extend(clamped(Activation::Silu, None, weights).cases(row, normal));
         }
         for (content, name, activations, types) in [exact, far] {
             for (i, activation) in activations.into_iter().enumerate() {
                 for row in of_tiles(&GATED_TILES, name) {
                     let row = RowCase { shape: [2, row.shape[1]], types, ..row };
-                    for weights in [Weights::None, weighted[i % 2]] {
-                        cases.extend(clamped(activation, weights).cases(row, content));
+                    for (limit, weights) in [(None, Weights::None), (Some(100.0), weighted[i % 2])]
+                    {
+                        cases.extend(clamped(activation, limit, weights).cases(row, content));
                     }
                 }
             }

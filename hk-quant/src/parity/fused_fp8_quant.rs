@@ -9,7 +9,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
 use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
 use hk_ref::{
-    Arg, Case, Draw, Expected, Placement, REALS, RowCase, Setup, Size, Steps, Types, real,
+    Arg, Case, Draw, Edge, Expected, Placement, REALS, RowCase, Setup, Size, Steps, Types, real,
 };
 
 use super::quant::{CODES, NORMS, TYPES, code, small_count, small_norms, suite_of_norms};
@@ -60,11 +60,28 @@ enum Content {
     Peak,
     /// See [`heavy`].
     Heavy,
+    /// Numbers whose norm, scales and codes are known bit by bit: see [`exact`].
+    Exact,
+    /// In rows in turn, every other element is infinite, or its residual, or both with other signs, or
+    /// none; so is every other weight. Of the rest, bf16 has the lowest bit.
+    Infinite,
+    /// Rows of which each is a power of two smaller, beside which `eps` is large: see [`EXPONENTS`].
+    Small,
 }
+
+/// Binary exponents of [`Content::Small`], negated: those at which scales of rows become subnormal, those
+/// of groups the least, and at which quotients are found in other ways.
+const EXPONENTS: [i32; 20] =
+    [126, 97, 127, 98, 128, 99, 129, 96, 130, 100, 95, 94, 113, 64, 42, 43, 44, 45, 23, 12];
 
 impl Content {
     const fn eps(self) -> f32 {
-        if matches!(self, Self::LargeEps) { 0.5 } else { EPS }
+        match self {
+            Self::LargeEps => 0.5,
+            // Nothing is left of the mean of squares, and the root is a power of two.
+            Self::Exact => 1_073_741_824.0,
+            _ => EPS,
+        }
     }
 
     /// How far off scales may be.
@@ -72,8 +89,31 @@ impl Content {
         if matches!(self, Self::Heavy) { 1e-6 } else { 2e-6 }
     }
 
-    /// Makes what was drawn that.
-    fn alter<T: Real, W: Real>(self, x: &mut [T], residual: &mut [T], weight: &mut [W]) {
+    /// The norm of rows as long as the weight.
+    fn norm(self, h: &[f64], weight: &[f64], eps: f32) -> Vec<f64> {
+        if self != Self::Exact {
+            return norm(h, weight, eps);
+        }
+        let root = f64::from(eps).sqrt();
+        h.iter().zip(weight.iter().cycle()).map(|(h, weight)| h / root * weight).collect()
+    }
+
+    /// A norm as it is stored.
+    fn stored<T: Real>(self, norm: &[f64]) -> Expected {
+        if self == Self::Exact {
+            return Expected::bits(&T::encode(norm));
+        }
+        Expected::rounded(norm.to_vec(), T::DTYPE, false)
+    }
+
+    /// Makes what was drawn that. Sums of rows that have one scale are rounded.
+    fn alter<T: Real, W: Real>(
+        self,
+        x: &mut [T],
+        residual: &mut [T],
+        weight: &mut [W],
+        is_rounded: bool,
+    ) {
         let width = weight.len();
         match self {
             Self::Normal | Self::LargeEps => {}
@@ -90,7 +130,68 @@ impl Content {
                 x.copy_from_slice(&heavy(x.len(), width, 0.25));
                 residual.fill(T::from_f64(0.0));
             }
+            Self::Exact => {
+                let is_sum = !residual.is_empty();
+                for (i, x) in x.iter_mut().enumerate() {
+                    let elements = exact(T::DTYPE, i / width, i % width, is_sum);
+                    *x = T::from_f64(elements[0]);
+                    if is_sum {
+                        residual[i] = T::from_f64(elements[1]);
+                    }
+                }
+                let tie = if is_sum && !is_rounded { 16_384.0 } else { 49_152.0 };
+                for (column, weight) in weight.iter_mut().enumerate() {
+                    *weight = W::from_f64(if column % 2 == 0 { 16_768.0 } else { tie });
+                }
+            }
+            Self::Infinite => {
+                const ODD: f64 = 131.0 / 128.0;
+                let infinite =
+                    |i: usize, rows: [bool; 4]| i % width % 2 == 1 && rows[i / width % 4];
+                for (i, x) in x.iter_mut().enumerate() {
+                    let is_there = infinite(i, [true, false, true, false]);
+                    *x = T::from_f64(if is_there { f64::INFINITY } else { ODD });
+                }
+                for (i, residual) in residual.iter_mut().enumerate() {
+                    let is_there = infinite(i, [false, true, true, false]);
+                    *residual = T::from_f64(if is_there { f64::NEG_INFINITY } else { ODD });
+                }
+                for (i, weight) in weight.iter_mut().enumerate() {
+                    *weight = W::from_f64(if i % 2 == 1 { f64::INFINITY } else { ODD });
+                }
+            }
+            Self::Small => {
+                for (i, x) in x.iter_mut().enumerate() {
+                    let power = f64::from(-EXPONENTS[i / width % EXPONENTS.len()]).exp2();
+                    // The first is the largest, and so is its weight.
+                    let size = if i % width == 0 { 1.0 } else { x.to_f64() % 1.0 };
+                    *x = T::from_f64(size * power);
+                }
+                residual.fill(T::from_f64(0.0));
+                weight[0] = W::from_f64(1.0);
+            }
         }
+    }
+}
+
+/// An element of [`Content::Exact`] and its residual. As many bits as bf16 or f16 have are all needed, and
+/// the lowest is set, of
+/// - an element in an odd column, which in bf16 or f16 is a tie that becomes even by rounding down, if it
+///   is tripled; of its sum with the residual; and of that sum, rounded and tripled;
+/// - an element in an even column, and its sum.
+fn exact(dtype: DType, row: usize, column: usize, is_sum: bool) -> [f64; 2] {
+    let bits: i32 = if dtype == DType::Bf16 { 8 } else { 11 };
+    let (least, step): (i32, i32) = (1 << (bits - 1), ((row + column) % 10) as i32);
+    let whole = least + 3 + 4 * step;
+    // Twice the one and the other come to 13 more than a multiple of 16.
+    let other = least + (13 - 2 * whole - least).rem_euclid(16) + 16 * (step % 2);
+    let sign = if (column / 8).is_multiple_of(2) { 1.0 } else { -1.0 };
+    let of = |number: i32, exponent: i32| sign * f64::from(number) * f64::from(exponent).exp2();
+    let x = of(whole, -bits - 2);
+    match (is_sum, column % 2) {
+        (false, _) => [x, 0.0],
+        (true, 0) => [x, -2.0 * x],
+        (true, _) => [x, of(other, -bits - 3)],
     }
 }
 
@@ -164,14 +265,19 @@ impl Spec {
 
     /// Of each type that the rows are for, with a type of weights each.
     fn cases(self) -> impl Iterator<Item = Case> {
-        let codes = CODES
-            .into_iter()
-            .filter(move |(_, arch)| arch.is_some() || matches!(self.scales, Scales::Row(_)));
         let types = self.row.inputs().iter().enumerate();
         types.flat_map(move |(i, x)| {
             let weight = REALS[(i + self.row.shape[1]) % 3];
-            codes.clone().map(move |codes| self.case(*x, weight, codes))
+            self.of_weights(*x, weight)
         })
+    }
+
+    /// Of each type of codes.
+    fn of_weights(self, x: DType, weight: DType) -> impl Iterator<Item = Case> {
+        let codes = CODES
+            .into_iter()
+            .filter(move |(_, arch)| arch.is_some() || matches!(self.scales, Scales::Row(_)));
+        codes.map(move |codes| self.case(x, weight, codes))
     }
 }
 
@@ -186,7 +292,8 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
     let drawn = spec.has_residual.then(|| s.draw::<T>("residual", &shape, Draw::Normal));
     let mut residual = drawn.unwrap_or_default();
     let mut weight = s.draw::<W>("weight", &[width], Draw::Uniform);
-    spec.content.alter(&mut x, &mut residual, &mut weight);
+    let (content, of_rows) = (spec.content, matches!(spec.scales, Scales::Row(_)));
+    content.alter(&mut x, &mut residual, &mut weight, of_rows);
     let x = s.given("x", &shape, x);
     let weight = s.given("weight", &[width], weight).place(columns);
     let residual = spec.has_residual.then(|| s.given("residual", &shape, residual));
@@ -196,18 +303,15 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
         |sums: &Vec<f64>| sums.iter().map(|sum| f64::from(*sum as f32)).collect::<Vec<_>>();
     let stored = sums.as_ref().map(|sums| rounded(&in_f32(sums)));
     let h = match (&sums, &stored) {
-        (Some(_), Some(stored)) if matches!(spec.scales, Scales::Row(_)) => stored.clone(),
+        (Some(_), Some(stored)) if of_rows => stored.clone(),
         (Some(sums), _) => sums.clone(),
         _ => x.numbers(),
     };
-    let eps = spec.content.eps();
-    let n = norm(&h, &weight.numbers(), eps);
+    let n = content.norm(&h, &weight.numbers(), content.eps());
     let stored = stored.filter(|_| !spec.drops_sum);
     let residual_out = stored.map(|of| s.output::<T>("residual_out", &shape, Expected::exact(of)));
-    let norm_out = spec
-        .stores_norm
-        .then(|| s.output::<T>("norm", &shape, Expected::rounded(n.clone(), T::DTYPE, false)));
-    let second = spec.second.map(|width| second::<T, W>(s, [rows, width], 2.0 * eps));
+    let norm_out = spec.stores_norm.then(|| s.output::<T>("norm", &shape, content.stored::<T>(&n)));
+    let second = spec.second.map(|width| second::<T, W>(s, [rows, width], content));
     let most = f64::from(C::MOST);
     let (scales, group) = match spec.scales {
         Scales::Given(_) => (vec![f64::from(SCALE)], usize::MAX),
@@ -225,24 +329,49 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
         }
     };
     let n = if spec.scales == Scales::Given(true) { rounded(&n) } else { n };
-    let codes: Vec<_> = match spec.scales {
-        // Where the norm is rounded, products with the inverse are often ties.
-        Scales::Given(_) => products(&n, f64::from(1.0 / SCALE), most),
-        _ => {
-            let groups = n.chunks(width).flat_map(|row| row.chunks(group));
-            groups.zip(&scales).flat_map(|(n, scale)| quotients(n, *scale, most)).collect()
-        }
-    };
-    let codes = s.output::<C>("codes", &shape, Expected::codes(codes, NEAR));
+    let codes = expected_codes::<C>(spec, &n, &scales, group);
+    let codes = s.output::<C>("codes", &shape, codes);
     let scales = declare_scales(s, spec, scales);
     let tensors = Tensors { x, weight, residual, residual_out, norm_out, second, codes, scales };
     s.call(move || launch(spec, &tensors));
 }
 
+/// The codes of a norm, with the scales of each so many elements of a row, or with a given one.
+fn expected_codes<C: ByteCode>(spec: Spec, n: &[f64], scales: &[f64], group: usize) -> Expected {
+    let (width, most) = (spec.row.shape[1], f64::from(C::MOST));
+    let is_given = matches!(spec.scales, Scales::Given(_));
+    let groups = n.chunks(width).flat_map(|row| row.chunks(group));
+    let scales = scales.iter().cycle().take(if is_given { usize::MAX } else { scales.len() });
+    let groups = groups.zip(scales);
+    if spec.content == Content::Exact {
+        let codes = groups.flat_map(|(n, scale)| {
+            let inverse = 1.0 / *scale as f32;
+            n.iter().map(move |n| f64::from(*n as f32 * inverse).clamp(-most, most))
+        });
+        return Expected::bits(&C::encode(&codes.collect::<Vec<_>>()));
+    }
+    if is_given {
+        // Where the norm is rounded, products with the inverse are often ties.
+        return Expected::codes(products(n, f64::from(1.0 / SCALE), most), NEAR);
+    }
+    // Which codes there are where a scale is not finite is not specified.
+    let finite = groups.clone().flat_map(|(n, scale)| n.iter().map(move |_| scale.is_finite()));
+    let at = (spec.content == Content::Infinite)
+        .then(|| finite.enumerate().filter_map(|(i, is)| is.then_some(i)).collect());
+    let codes = groups.filter(|(_, scale)| at.is_none() || scale.is_finite());
+    let codes = codes.flat_map(|(n, scale)| quotients(n, *scale, most)).collect();
+    Expected { at, ..Expected::codes(codes, NEAR) }
+}
+
 /// The scales, as the op takes them.
 fn declare_scales(s: &mut Setup, spec: Spec, scales: Vec<f64>) -> Arg<f32> {
     let [rows, width] = spec.row.shape;
-    let relative = |scales| Expected::relative(scales, spec.content.tolerance());
+    let relative = |scales: Vec<f64>| {
+        if spec.content == Content::Exact {
+            return Expected::exact(scales.iter().map(|scale| f64::from(*scale as f32)).collect());
+        }
+        Expected::relative(scales, spec.content.tolerance())
+    };
     let carries = spec.row.place.carry.is_some();
     let (scales, place) = match spec.scales {
         Scales::Given(_) => {
@@ -278,11 +407,17 @@ struct Tensors<T: Real, W: Real, C: ByteCode> {
 /// Other rows, their weights, and their norm.
 type SecondArg<T, W> = (Arg<T>, Arg<W>, Arg<T>);
 
-fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2], eps: f32) -> SecondArg<T, W> {
-    let x = s.input::<T>("x2", &shape, Draw::Normal);
-    let weight = s.input::<W>("weight2", &shape[1..], Draw::Uniform);
-    let y = norm(&x.numbers(), &weight.numbers(), eps);
-    let y = s.output::<T>("y2", &shape, Expected::rounded(y, T::DTYPE, false));
+/// Of what is added to their means, so many times that of the others.
+const SECOND_EPS: f32 = 4.0;
+
+fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2], content: Content) -> SecondArg<T, W> {
+    let mut x = s.draw::<T>("x2", &shape, Draw::Normal);
+    let mut weight = s.draw::<W>("weight2", &shape[1..], Draw::Uniform);
+    content.alter(&mut x, &mut [], &mut weight, false);
+    let x = s.given("x2", &shape, x);
+    let weight = s.given("weight2", &shape[1..], weight);
+    let y = content.norm(&x.numbers(), &weight.numbers(), SECOND_EPS * content.eps());
+    let y = s.output::<T>("y2", &shape, content.stored::<T>(&y));
     (x, weight, y)
 }
 
@@ -297,7 +432,7 @@ fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Re
     let mut second = of.second.as_ref().map(|(x, w, y)| (x.get(), w.get(), y.get()));
     let second = second
         .as_mut()
-        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, 2.0 * eps), y });
+        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, SECOND_EPS * eps), y });
     let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, eps) };
     let (norm, residual_out) = (norm.as_deref_mut(), residual_out.as_deref_mut());
     let others = RmsOthers { norm, residual_out, second };
@@ -367,7 +502,7 @@ fn rows_of_each_kind() -> Vec<RowCase> {
     let mut rows = Vec::new();
     // Ends in several dwords of a chunk, in another group than the first, and late in a piece.
     for (tile, _) in NORMS {
-        let widths = if tile == "any" { [7003, 7005, 7007] } else { [17, 21, 107] };
+        let widths = if tile == "any" { [7001, 7003, 7005, 7007] } else { [17, 21, 23, 107] };
         let each = widths.map(|width| row(tile, [small_count(tile), width], "each end"));
         rows.extend(each);
     }
@@ -389,16 +524,107 @@ fn narrow() -> impl Iterator<Item = (&'static str, usize)> {
     NORMS.into_iter().flat_map(|(tile, _)| [43, 48].map(|width| (tile, width)))
 }
 
+/// Rows to the end of memory, with a wave behind the last, of each kind of scales; in the first turn of
+/// a workgroup, or in a later one.
+fn end_rows() -> impl Iterator<Item = RowCase> {
+    NORMS.into_iter().flat_map(|(tile, _)| {
+        let widths = if tile == "any" { [4107, 4112] } else { [43, 48] };
+        let counts = match tile {
+            "n128" => [5, 21],
+            "n512" => [5, 9],
+            _ => [2, 2],
+        };
+        widths.into_iter().flat_map(move |width| {
+            let of = move |(rows, workgroups)| RowCase {
+                tile: Some(tile),
+                workgroups,
+                place: Placement::DENSE.gap(3).edge(Edge::End),
+                size: Size::Core,
+                types: Types::Only(TYPES[0]),
+                ..RowCase::new([rows, width], "end of memory, each byte once")
+            };
+            [(counts[0], None), (counts[1], Some(1))].map(of)
+        })
+    })
+}
+
+/// Rows in several turns, whose results are known bit by bit, or which have infinite elements; of whole
+/// chunks and not. Of each tile but n8192, whose code is that of n2048 with more lanes.
+fn known(types: &'static [DType], name: &'static str) -> impl Iterator<Item = RowCase> {
+    let tiles = NORMS.into_iter().filter(|(tile, _)| *tile != "n8192");
+    tiles.flat_map(move |(tile, _)| {
+        let rows = match tile {
+            "n128" => 19,
+            "n512" => 7,
+            _ => 4,
+        };
+        [40, 43].map(|width| RowCase {
+            tile: Some(tile),
+            workgroups: Some(1),
+            types: Types::Only(types),
+            ..RowCase::new([rows, width], name)
+        })
+    })
+}
+
+/// Of [`known`] rows, with weights of each type beside bf16, and of one beside others.
+fn known_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for row in known(&[DType::F16, DType::F32], "exact") {
+        for spec in of_each_kind(row, Content::Exact) {
+            cases.extend(spec.cases());
+        }
+    }
+    for row in known(TYPES[0], "exact") {
+        for (i, scales) in SCALES.into_iter().enumerate() {
+            for has_residual in [false, true] {
+                let second =
+                    (!has_residual && !matches!(scales, Scales::Row(_))).then_some(row.shape[1]);
+                let spec = Spec::new(row, scales, has_residual);
+                let spec = Spec { content: Content::Exact, stores_norm: true, second, ..spec };
+                let weight = [DType::Bf16, REALS[i % 3]][i / 3 % 2];
+                cases.extend(spec.of_weights(DType::Bf16, weight));
+            }
+        }
+    }
+    for row in known(TYPES[0], "infinite") {
+        for spec in of_each_kind(row, Content::Infinite) {
+            cases.extend(spec.of_weights(DType::Bf16, DType::Bf16));
+        }
+    }
+    cases
+}
+
+/// Rows of small numbers, of those tiles in which divisions are compiled anew.
+fn small() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    let count = EXPONENTS.len();
+    for (tile, shape) in [("n128", [count, 43]), ("n512", [count, 48]), ("any", [8, 48])] {
+        let types = Types::Only(&[DType::Bf16, DType::F32]);
+        let row = RowCase { tile: Some(tile), types, ..RowCase::new(shape, "small") };
+        for scales in [SCALES[0], SCALES[2]] {
+            for has_residual in [false, true] {
+                let spec = Spec::new(row, scales, has_residual);
+                specs.push(Spec { content: Content::Small, ..spec });
+            }
+        }
+    }
+    specs
+}
+
 /// Rows whose scale is that of their last element, with weights of each type.
 fn peaks() -> Vec<Case> {
     let mut cases = Vec::new();
     for (tile, _) in NORMS {
         // In pieces, that is not in the first.
-        let width = if tile == "any" { 4301 } else { 43 };
-        let row = RowCase { tile: Some(tile), ..RowCase::new([2, width], "peak") };
-        for has_residual in [false, true] {
-            let spec = Spec { content: Content::Peak, ..Spec::new(row, SCALES[2], has_residual) };
-            cases.extend(REALS.map(|weight| spec.case(DType::Bf16, weight, CODES[0])));
+        let widths = if tile == "any" { [4301, 4302] } else { [43, 48] };
+        for width in widths {
+            let row = RowCase { tile: Some(tile), ..RowCase::new([2, width], "peak") };
+            for has_residual in [false, true] {
+                let spec = Spec::new(row, SCALES[2], has_residual);
+                let spec = Spec { content: Content::Peak, ..spec };
+                cases.extend(REALS.map(|weight| spec.case(DType::Bf16, weight, CODES[0])));
+            }
         }
     }
     cases
@@ -493,7 +719,11 @@ pub(crate) fn cases() -> Vec<Case> {
             specs.push(Spec { content: Content::Heavy, ..Spec::new(row, scales, false) });
         }
     }
+    specs.extend(small());
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
+    let ends = end_rows().flat_map(|row| of_each_kind(row, Content::Normal));
+    cases.extend(ends.flat_map(Spec::cases).map(Case::writes_once));
+    cases.extend(known_cases());
     cases.extend(peaks());
     cases.extend(flatten::cases());
     cases.extend(silu_mul::cases());

@@ -17,7 +17,7 @@ pub struct Blocks {
 }
 
 /// Rows in blocks of so many, of which the largest magnitude becomes `most`: in steps of f32, each code half
-/// a code away from zero, then towards it.
+/// a code away from zero, then towards it, but not beyond `most`, which a subnormal scale may be too small for.
 pub fn blocks(rows: &[Vec<f64>], size: usize, most: f64) -> Blocks {
     let mut all = Blocks::default();
     for block in rows.chunks(size) {
@@ -25,7 +25,7 @@ pub fn blocks(rows: &[Vec<f64>], size: usize, most: f64) -> Blocks {
         let scale = amax as f32 / most as f32;
         let code = |x: &f64| {
             let ratio = if scale == 0.0 { 0.0 } else { *x as f32 / scale };
-            f64::from((ratio + 0.5f32.copysign(ratio)).trunc())
+            f64::from((ratio + 0.5f32.copysign(ratio)).trunc()).clamp(-most, most)
         };
         all.codes.extend(block.iter().map(|row| row.iter().map(code).collect()));
         all.scales.push(scale.into());

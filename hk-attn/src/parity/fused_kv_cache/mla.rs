@@ -279,6 +279,11 @@ pub(super) fn cases() -> Vec<Case> {
         let shape = [2, 3, 2, 4, 2, 8, 8, 4, 2];
         add(Spec { scaled: op == plain, name: "small", ..Spec::new(op, shape) }, gaps);
     }
+    // Keys of which none has a slot.
+    for (op, queries) in [(plain, 0), (fused, 0), (fused, 2)] {
+        let spec = Spec::new(op, [queries, 3, 0, 2, 1, 32, 16, 4, 0]);
+        add(Spec { name: "no slots", ..spec }, dense);
+    }
     // DeepSeek-V3.
     let large = Spec::new(fused, [8192, 8192, 8192, 128, 1, 512, 64, 16_384, 512]);
     let large = Spec { scaled: true, name: "model", ..large };

@@ -20,8 +20,13 @@ const SHAPES: [[usize; 2]; 8] =
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Normal,
-    /// Numbers whose codes are known bit by bit: see [`tie`].
+    /// Numbers whose codes are known bit by bit: see [`ties`].
     Ties,
+    /// See [`special`].
+    Special,
+    /// A gate so far below zero that the last digits of an exponential count, and a scale by which its
+    /// code is just above a tie of two, or below.
+    Steep(bool),
     /// Normal, with an infinite scale.
     InfiniteScale,
 }
@@ -51,9 +56,14 @@ impl Spec {
     /// The scale that is given.
     fn scale(&self) -> f32 {
         match (self.content, self.rounds) {
-            (Content::Normal, _) => SCALE,
+            (Content::Normal | Content::Special, _) => SCALE,
             (Content::Ties, false) => 0.25,
             (Content::Ties, true) => 259.0 / 17.0,
+            (Content::Steep(above), _) => {
+                // The exponential is 2.5e-7 off at most, and its corrections come to more than 1e-6.
+                let size = if above { 17.0 * (1.0 + 6e-7) } else { 17.0 * (1.0 - 6e-7) };
+                (silu_mul(&[STEEP, -1.0], 1)[0] / size) as f32
+            }
             (Content::InfiniteScale, _) => f32::INFINITY,
         }
     }
@@ -88,17 +98,65 @@ impl Spec {
     }
 }
 
-/// A gate so large that it is let through whole, and what it lets through. Every other product is
-/// just between two codes, and would not be with a bit of the one before, whose factors have the last
-/// bit of bf16. Of those that are rounded, each is between two numbers of bf16 with different codes.
-fn tie(column: usize, rounds: bool) -> [f64; 2] {
-    let odd = (129 + column % 120) as f64;
-    let [gate, linear] = match column % 2 {
-        _ if rounds => [[37.0, 7.0], [127.0, 3.0], [137.0, 3.0]][column % 3],
-        0 => [odd, odd / 2048.0],
-        _ => [32.0, [17.0, 21.0, 25.0, 29.0][column / 2 % 4] / 128.0],
+/// The gate of [`Content::Steep`]: of less, the reciprocal of the exponential would be subnormal.
+const STEEP: f64 = -87.0;
+
+/// The number with four significant bits that is nearest.
+fn of_four_bits(x: f64) -> f64 {
+    let step = (x.log2().floor() - 3.0).exp2();
+    (x / step).round_ties_even() * step
+}
+
+/// Gates so large that they are let through whole, and what they let through, in turn: such whose code
+/// is another with a bit less of either factor, and such whose product is just between two codes. Of
+/// those that are rounded, each product is between two numbers of the type with different codes.
+fn ties(dtype: DType, rounds: bool) -> Vec<[f64; 2]> {
+    if rounds {
+        return vec![[37.0, 7.0], [127.0, 3.0], [137.0, 3.0]];
+    }
+    let bits: i32 = if dtype == DType::Bf16 { 8 } else { 11 };
+    let least = 1 << (bits - 1);
+    let odd = |more: i32| f64::from(least + 2 * more + 1);
+    let unit = f64::from(5 - 2 * bits).exp2();
+    let pairs = (0..64).flat_map(|i| (0..least / 2).map(move |j| [odd(i), odd(j)]));
+    let counts = |[gate, linear]: &[f64; 2]| {
+        let code = of_four_bits(gate * linear);
+        code != of_four_bits((gate - 1.0) * linear) && code != of_four_bits(gate * (linear - 1.0))
     };
-    [gate, if (column / 8).is_multiple_of(2) { linear } else { -linear }]
+    let between = |i: usize| [32.0, [17.0, 21.0, 25.0, 29.0][i % 4] / 128.0];
+    let near = pairs.filter(counts).map(|[gate, linear]| [gate, linear * unit]);
+    near.enumerate().flat_map(|(i, near)| [near, between(i)]).collect()
+}
+
+/// In rows in turn, every other gate is infinite, or what it lets through is, beside numbers of which
+/// bf16 has the lowest bit; or gates are such whose exponential is infinite, zero or NaN.
+fn special(row: usize, column: usize) -> [f64; 2] {
+    const GATES: [f64; 8] =
+        [f64::NEG_INFINITY, -100.0, -90.0, -60_000.0, f64::NAN, f64::INFINITY, 100.0, -95.5];
+    let odd = 131.0 / 128.0;
+    match (row % 3, column % 2) {
+        (0, 1) => [f64::INFINITY, odd],
+        (1, 1) => [odd, f64::INFINITY],
+        (2, _) => [GATES[column % 8], odd],
+        _ => [odd, odd],
+    }
+}
+
+/// The gate of each element and what it lets through, unless they are drawn.
+fn pairs(spec: Spec, dtype: DType) -> Option<Vec<[f64; 2]>> {
+    let [rows, width] = spec.row.shape;
+    let ties = if spec.content == Content::Ties { ties(dtype, spec.rounds) } else { Vec::new() };
+    let pair = |row: usize, column: usize| match spec.content {
+        Content::Normal | Content::InfiniteScale => None,
+        Content::Ties => {
+            // So that the last column has each of two kinds.
+            let [gate, linear] = ties[(column + row) % ties.len()];
+            Some([gate, if (column / 8).is_multiple_of(2) { linear } else { -linear }])
+        }
+        Content::Special => Some(special(row, column)),
+        Content::Steep(_) => Some([STEEP, 1.0]),
+    };
+    (0..rows * width).map(|i| pair(i / width, i % width)).collect()
 }
 
 fn set_up<T: Real, C: Fp8>(s: &mut Setup, spec: Spec) {
@@ -106,10 +164,10 @@ fn set_up<T: Real, C: Fp8>(s: &mut Setup, spec: Spec) {
     let [rows, width] = row.shape;
     let gates = s.carried(|element| spec.carried(element));
     let mut x = s.draw::<T>("x", &[rows, 2 * width], Draw::Normal);
-    if content == Content::Ties {
-        for (i, x) in x.iter_mut().enumerate() {
-            *x = T::from_f64(tie(i % width, rounds)[i / width % 2]);
-        }
+    for (i, pair) in pairs(spec, T::DTYPE).into_iter().flatten().enumerate() {
+        let gate = i / width * 2 * width + i % width;
+        x[gate] = T::from_f64(pair[0]);
+        x[gate + width] = T::from_f64(pair[1]);
     }
     let x = s.given("x", &[rows, 2 * width], x).place(gates);
     let mut y = silu_mul(&x.numbers(), width);
@@ -119,11 +177,14 @@ fn set_up<T: Real, C: Fp8>(s: &mut Setup, spec: Spec) {
     }
     let y = if rounds { decode(&T::encode(&y)) } else { y };
     let (inverse, most) = (1.0 / spec.scale(), f64::from(C::MOST));
-    let codes = if content == Content::Ties {
-        let product = |y: &f64| f64::from(*y as f32 * inverse).clamp(-most, most);
-        Expected::bits(&C::encode(&y.iter().map(product).collect::<Vec<_>>()))
-    } else {
-        Expected::codes(products(&y, f64::from(inverse), most), NEAR)
+    let in_f64 = products(&y, f64::from(inverse), most);
+    let codes = match content {
+        Content::Ties => {
+            let product = |y: &f64| f64::from(*y as f32 * inverse).clamp(-most, most);
+            Expected::bits(&C::encode(&y.iter().map(product).collect::<Vec<_>>()))
+        }
+        Content::Steep(_) => Expected::bits(&C::encode(&in_f64)),
+        _ => Expected::codes(in_f64, NEAR),
     };
     let one = s.carried(|_| 0);
     let scale = s.given("scale", &[1], vec![spec.scale()]).place(one);
@@ -151,7 +212,19 @@ fn of_tiles(
     })
 }
 
-/// Pieces of both halves of rows across 4 GiB, which are loaded in the first turn or in a later one.
+/// As [`of_tiles`], of one workgroup that takes several turns.
+fn of_turns(
+    widths: impl IntoIterator<Item = usize> + Clone,
+    name: &'static str,
+) -> impl Iterator<Item = RowCase> {
+    of_tiles(widths, name).map(|row| {
+        let rows = if row.tile == Some("any") { 9 } else { 35 };
+        RowCase { workgroups: Some(1), shape: [rows, row.shape[1]], ..row }
+    })
+}
+
+/// Pieces of both halves of rows across 4 GiB, which are loaded in the first turn or in a later one; and
+/// the first row, where rows share waves.
 fn across() -> Vec<Spec> {
     let mut specs = Vec::new();
     let halves = [("gates across 4 GiB", Across::Gates), ("linear across 4 GiB", Across::Linear)];
@@ -168,6 +241,16 @@ fn across() -> Vec<Spec> {
                 };
                 specs.push(Spec { across, ..Spec::new(row, false) });
             }
+        }
+        for width in [43, 48] {
+            let row = RowCase {
+                tile: Some("n128"),
+                place: Placement::DENSE.carry(20),
+                size: Size::Core,
+                types: Types::Only(&[DType::Bf16, DType::F32]),
+                ..RowCase::new([3, width], name)
+            };
+            specs.push(Spec { across, ..Spec::new(row, false) });
         }
     }
     specs
@@ -189,6 +272,7 @@ pub(super) fn cases() -> Vec<Case> {
     }
     // Ends of codes in every way, and of several turns such as take whole rows.
     specs.extend(of_tiles(17..25, "ends").map(|row| Spec::new(row, false)));
+    specs.extend(of_turns(17..25, "ends in turn").map(|row| Spec::new(row, false)));
     for width in [1000, 1001] {
         let row = RowCase {
             tile: Some("any"),
@@ -199,9 +283,21 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(Spec::new(row, false));
     }
     specs.extend(across());
-    for row in of_tiles([104, 107], "ties") {
+    // In each place of a chunk the last element, and both halves of a dword.
+    for row in of_turns([104, 105, 107, 109, 111], "ties") {
         let of = |rounds| Spec { content: Content::Ties, ..Spec::new(row, rounds) };
         specs.extend([false, true].map(of));
+    }
+    for row in of_turns([24, 27], "special") {
+        let of = |rounds| Spec { content: Content::Special, ..Spec::new(row, rounds) };
+        specs.extend([false, true].map(of));
+    }
+    for row in of_tiles([24, 27], "steep") {
+        let of = |(name, above)| {
+            let row = RowCase { name, ..row };
+            Spec { content: Content::Steep(above), ..Spec::new(row, false) }
+        };
+        specs.extend([("steep, above", true), ("steep, below", false)].map(of));
     }
     for row in of_tiles([24], "infinite scale") {
         specs.push(Spec { content: Content::InfiniteScale, ..Spec::new(row, false) });

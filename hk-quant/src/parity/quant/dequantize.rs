@@ -25,6 +25,19 @@ const TIES: &str = "ties";
 /// more bytes, are not.
 const FAR_CODES: &str = "codes far apart";
 
+/// The name of cases whose rows of results are as far apart as rows that share a wave may be.
+const FAR_RESULTS: &str = "results far apart";
+
+/// The name of cases of every remainder of the width by a chunk, whose results are numbers of all
+/// types, and other ones where another group's scale is taken.
+const REMAINDERS: &str = "remainders";
+
+/// The name of cases with infinity and NaN.
+const SPECIAL: &str = "special";
+
+/// A 16-bit type and f32, in turn: the ends of their rows are stored in different ways.
+const BOTH_SIZES: [&[DType]; 2] = [&[DType::Bf16, DType::F32], &[DType::F16, DType::F32]];
+
 /// What has a scale.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
@@ -69,6 +82,13 @@ fn expected<T: Real>(codes: &[f64], scales: &[f64], of: impl Fn(usize) -> usize)
     Expected::exact(decode(&T::encode(&reference(codes, &scales))))
 }
 
+/// The tensor of results.
+fn results<T: Real>(s: &mut Setup, row: RowCase, expected: Expected) -> Arg<T> {
+    let y = s.output::<T>("y", &row.shape, expected);
+    let far = Placement::DENSE.gap((1 << 27) - row.shape[1]);
+    if row.name == FAR_RESULTS { y.place(far) } else { y }
+}
+
 fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
     let codes = s.input::<C>("codes", &row.shape, Draw::Codes);
     let (shape, place_of) = of.scales(row.shape);
@@ -76,10 +96,16 @@ fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
     let name = if of == Of::Tensor { "scale" } else { "scales" };
     // Of few bits, so that products are often in the middle between two numbers.
     let drawn = if row.name == TIES { Draw::Integers(1, 64) } else { Draw::Spread };
-    let scales = s.input::<f32>(name, &shape, drawn);
+    let mut scales = s.draw::<f32>(name, &shape, drawn);
+    if row.name == SPECIAL {
+        let [nan, infinity] = [f32::NAN, f32::INFINITY];
+        let special = [nan, infinity, -infinity, f32::MAX, f32::MIN_POSITIVE, -0.0];
+        scales.iter_mut().zip(special).for_each(|(scale, special)| *scale = special);
+    }
+    let scales = s.given(name, &shape, scales);
     let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
     let y = expected::<T>(&codes.numbers(), &scales.numbers(), place_of);
-    let y = s.output::<T>("y", &row.shape, y);
+    let y = results::<T>(s, row, y);
     s.call(move || {
         let (codes, scales, mut y, options) = (codes.get(), scales.get(), y.get(), row.options());
         match of {
@@ -95,9 +121,20 @@ fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
     });
 }
 
-/// Scales of MX blocks, of all powers of two and NaN.
-fn mx_scales(s: &Setup, of: Scales) -> Vec<E8M0> {
-    let mut scales = s.draw::<E8M0>("scales", &of.in_memory(), Draw::Powers(-127, 128));
+/// Scales of MX blocks: in [`REMAINDERS`], of which neighbours differ, in [`TIES`] such that results
+/// are subnormal, else of all powers of two and NaN.
+fn mx_scales(s: &Setup, of: Scales, name: &str) -> Vec<E8M0> {
+    let draw = |from, to| s.draw::<E8M0>("scales", &of.in_memory(), Draw::Powers(from, to));
+    if name == TIES {
+        return draw(-127, -120);
+    }
+    let mut scales = draw(-127, 128);
+    if name == REMAINDERS {
+        for at in 0..of.shape[0] * of.shape[1].div_ceil(of.group) {
+            scales[of.place(at)] = E8M0::from_bits(121 + (5 * at % 13) as u8);
+        }
+        return scales;
+    }
     for (at, byte) in [255, 0, 254, 1].into_iter().enumerate().take(scales.len() / 2) {
         scales[of.place(at)] = E8M0::from_bits(byte);
     }
@@ -113,15 +150,21 @@ type MxOp<C, T> = fn(
 
 fn set_up_mx<C: MxCode, T: Real>(s: &mut Setup, row: RowCase, layout: ScaleLayout, op: MxOp<C, T>) {
     let of = Scales { shape: row.shape, group: MX_BLOCK, layout };
-    let codes: Arg<C> = s.input("codes", &row.shape, Draw::Codes);
+    let mut codes = s.draw::<C>("codes", &row.shape, Draw::Codes);
+    if row.name == SPECIAL && C::PACK == 1 {
+        // At each place of a chunk in turn.
+        let special = C::encode(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN]);
+        codes.chunks_exact_mut(9).for_each(|codes| codes[4..8].copy_from_slice(&special));
+    }
+    let codes = s.given("codes", &row.shape, codes);
     let far = Placement::DENSE.gap((3 << 31) * C::PACK);
     let codes = if row.name == FAR_CODES { codes.place(far) } else { codes };
-    let (scales, place) = (mx_scales(s, of), of.carried(s));
+    let (scales, place) = (mx_scales(s, of, row.name), of.carried(s));
     let scales = s.given("scales", &of.in_memory(), scales);
     let scales = if row.place.carry.is_some() { scales.place(place) } else { scales };
     let place_of = |i| of.place(of.of_element(i));
     let y = expected::<T>(&codes.numbers(), &scales.numbers(), place_of);
-    let y = s.output::<T>("y", &row.shape, y);
+    let y = results::<T>(s, row, y);
     s.call(move || {
         let options = DequantizeMxOptions::default().scale_layout(layout).rows(row.options());
         op(&codes.get(), &scales.get(), &options, &mut y.get())
@@ -146,6 +189,66 @@ fn ends_of_memory() -> impl Iterator<Item = RowCase> {
     of_tiles([1, 17], [24, 26, 27]).enumerate().map(move |(i, row)| {
         let types = Types::Only(TYPES[i % 3]);
         RowCase { name: "end of memory", workgroups: Some(1), place, types, ..row }
+    })
+}
+
+/// As [`ends_of_memory`], of whole blocks: behind the last scale there is nothing, nor is it that of
+/// what would begin behind the row.
+fn whole_blocks_at_end() -> impl Iterator<Item = RowCase> {
+    let place = Placement::DENSE.gap(3).edge(Edge::End);
+    let all = [("n128", [1, 64]), ("n128", [17, 64]), ("any", [1, 64]), ("any", [3, 576])];
+    all.into_iter().enumerate().map(move |(i, (tile, shape))| RowCase {
+        tile: Some(tile),
+        workgroups: Some(1),
+        place,
+        types: Types::Only(TYPES[i % 3]),
+        ..RowCase::new(shape, "end of memory")
+    })
+}
+
+/// Rows for [`REMAINDERS`], in several turns. The last piece of a row is more than half of one.
+fn remainders() -> impl Iterator<Item = RowCase> {
+    (0..8).flat_map(|more| {
+        let types = Types::Only(BOTH_SIZES[more / 2 % 2]);
+        [("n128", [37, 113 + more]), ("any", [3, 773 + more])].map(|(tile, shape)| RowCase {
+            tile: Some(tile),
+            workgroups: Some(1),
+            types,
+            ..RowCase::new(shape, REMAINDERS)
+        })
+    })
+}
+
+/// Rows for [`REMAINDERS`] of which the first turn and later ones have some in each half of a tile of
+/// shuffled scales, and rows whose last piece is one element.
+fn many_rows() -> impl Iterator<Item = RowCase> {
+    let long = ("any", 1, [3, 513]);
+    let all = [("n128", 2, [53, 120]), ("any", 10, [83, 41]), ("any", 10, [83, 44]), long];
+    all.into_iter().enumerate().map(|(i, (tile, workgroups, shape))| RowCase {
+        tile: Some(tile),
+        workgroups: Some(workgroups),
+        types: Types::Only(TYPES[i % 3]),
+        ..RowCase::new(shape, REMAINDERS)
+    })
+}
+
+/// Rows for [`SPECIAL`], and for [`TIES`] of MX formats. Other types than bf16 are rounded by the
+/// hardware.
+fn few_rows(name: &'static str) -> impl Iterator<Item = RowCase> {
+    let count = if name == TIES { 1 } else { TYPES.len() };
+    TYPES.into_iter().take(count).flat_map(move |types| {
+        let rows = of_tiles([3, 5], [120, 122, 123]).step_by(2);
+        rows.map(move |row| RowCase { name, types: Types::Only(types), ..row })
+    })
+}
+
+/// Rows for [`FAR_RESULTS`], whose last one is at more than a GiB.
+fn far_results() -> impl Iterator<Item = RowCase> {
+    [24, 26, 27].into_iter().map(|width| RowCase {
+        tile: Some("n128"),
+        types: Types::Only(TYPES[2]),
+        size: Size::Core,
+        ..RowCase::new([4, width], FAR_RESULTS)
     })
 }
 
@@ -196,7 +299,7 @@ pub(super) fn cases() -> Vec<Case> {
         cases.extend(groups.into_iter().chain(others).flat_map(|of| scaled(row, of)));
     }
     let group = Of::Group(32, ScaleLayout::RowMajor);
-    for row in ends_of_memory() {
+    for row in ends_of_memory().chain(whole_blocks_at_end()) {
         cases.extend(scaled(row, group));
         for layout in [ScaleLayout::RowMajor, ScaleLayout::Shuffled32x8] {
             cases.extend(mx(row, layout));
@@ -204,6 +307,19 @@ pub(super) fn cases() -> Vec<Case> {
     }
     cases.extend(ties().flat_map(|row| scaled(row, group)));
     cases.extend(far_codes().flat_map(|row| mx(row, ScaleLayout::RowMajor)));
+    for (i, row) in remainders().enumerate() {
+        cases.extend(scaled(row, group));
+        cases.extend(mx(row, LAYOUTS[i / 2 % 3]));
+    }
+    for row in many_rows() {
+        cases.extend(LAYOUTS.into_iter().flat_map(|layout| mx(row, layout)));
+        cases.extend([group, Of::Token, Of::Block].into_iter().flat_map(|of| scaled(row, of)));
+    }
+    for row in few_rows(SPECIAL).chain(far_results()) {
+        cases.extend(scaled(row, group));
+        cases.extend(mx(row, ScaleLayout::RowMajor));
+    }
+    cases.extend(few_rows(TIES).flat_map(|row| mx(row, ScaleLayout::RowMajor)));
     // Rows that are the same in whole bytes fall together.
     let mut names = BTreeSet::new();
     cases.retain(|case| names.insert(case.info.title()));
