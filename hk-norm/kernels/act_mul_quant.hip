@@ -68,7 +68,7 @@ template <class Tile>
 __device__ inline void act_mul_quant(const ActMulQuantArgs& args) {
   // First, since the rows need the registers.
   if (args.is_e2m1 != 0 && args.blocks.shuffled_columns != 0) {
-    pad_shuffled(args.blocks, args.rows, mx_blocks(args.width));
+    pad_shuffled<Tile>(args.blocks, args.rows, mx_blocks(args.width));
   }
   if (args.is_interleaved != 0) {
     for_elements<Tile>(act_mul_rows<Tile, true>(args), args.rows, args.width);

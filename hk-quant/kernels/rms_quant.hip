@@ -237,7 +237,7 @@ __device__ inline void rms_quant(const RmsQuantArgs& args) {
       // Of whole bytes of codes.
       for_rows<Tile, 2>(norm_by_block<Tile, sum, mx_e2m1>{{args}}, args.rows, args.width);
       if (args.blocks.shuffled_columns != 0) {
-        pad_shuffled(args.blocks, args.rows, mx_blocks(args.width));
+        pad_shuffled<Tile>(args.blocks, args.rows, mx_blocks(args.width));
       }
   }
 }

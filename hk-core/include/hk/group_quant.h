@@ -37,7 +37,7 @@ struct quantize_groups : one_matrix<Tile>, no_columns, no_reduction {
         args(args) {}
 
   __device__ void store(const auto& x, auto&&, no_reduction, const auto& at) const {
-    const u32 part = block_idx().y, groups_of_part = (args.width - 1) / args.scales.group + 1;
+    const u32 part = block_idx().y, groups_of_part = group_of(args.scales, args.width - 1) + 1;
     const matrix<u8> codes{args.codes + part * args.codes_part, args.codes_stride};
     with_format(static_cast<byte_format>(args.scales.format), [&](auto format) {
       store_groups<T, decltype(format), one::chunks>(

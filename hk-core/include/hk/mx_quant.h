@@ -55,7 +55,7 @@ __device__ inline void mx_quant(const MxQuantArgs& args) {
     for_elements<Tile, unit>(quantize_blocks<Tile, format_of>(args), args.rows, args.width);
   });
   if (args.scales.shuffled_columns != 0 && block_idx().y == 0) {
-    pad_shuffled(args.scales, args.rows, args.parts * mx_blocks(args.width));
+    pad_shuffled<Tile>(args.scales, args.rows, args.parts * mx_blocks(args.width));
   }
 }
 

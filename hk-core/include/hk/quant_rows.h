@@ -26,6 +26,11 @@ struct BlockScales {
   u32 mode;              // an mx_round
 };
 
+// The number of the group that a column is in: groups are of a power of two.
+__device__ inline u32 group_of(const GroupScales& scales, u32 column) {
+  return column >> __builtin_ctz(scales.group);
+}
+
 // Elements of an MX block.
 inline constexpr u32 mx_block = 32;
 
@@ -74,10 +79,10 @@ __device__ inline void store_groups(const matrix<u8>& codes, const GroupScales& 
   store_codes<8, Chunks>(codes, at, [&](int i) {
     return encode<Format, chunk>(to_f32<T, chunk>(elements(i)) * by[i].inverse);
   });
-  const bool is_first = at.lane() % lanes == 0, leads = is_first && at.has_row();
+  const bool is_first = (at.lane() & (lanes - 1)) == 0, leads = is_first && at.has_row();
   f32* row = to.scales + at.row() * to.row_stride;
   for (int i = 0; i < Chunks; ++i) {
-    const u32 group = before + (at.column + at.start(i)) / to.group;
+    const u32 group = before + group_of(to, at.column + at.start(i));
     if (leads && at.start(i) < at.width) row[group * to.group_stride] = by[i].scale;
   }
 }
@@ -113,10 +118,12 @@ __device__ inline u32 mx_blocks(u32 width) { return (width - 1) / mx_block + 1; 
 
 // Fills what shuffled scales have beside those of `rows` rows of `blocks` blocks, with ones. All
 // workgroups take part, of which those along x share the work.
+template <class Tile>
 __device__ inline void pad_shuffled(const BlockScales& to, u32 rows, u32 blocks) {
   constexpr u8 one = 127;
+  constexpr u32 lanes = Tile::threads;
   const u32 columns = to.shuffled_columns;
-  const u32 lane = thread_idx().x, lanes = block_dim().x;
+  const u32 lane = thread_idx().x;
   const u32 workgroup = block_idx().x, workgroups = grid_size().x / lanes;
   // Up to 7 blocks of each row.
   for (u64 row = workgroup * lanes + lane; row < rows; row += workgroups * lanes) {
