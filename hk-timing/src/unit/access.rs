@@ -52,6 +52,7 @@ impl Unit<'_> {
                 let end = end.max(wave.vector.back().copied().unwrap_or(0));
                 wave.vector.push_back(end);
                 if access.counter == Counter::Flat {
+                    wave.lgkm.retain(|of| of.end > now);
                     wave.lgkm.push(Outstanding { end, reason: Reason::VectorWait, conflicts: 0 });
                 }
             }
