@@ -23,7 +23,7 @@ mod unit;
 use hk_sim::Product;
 use hk_sim::trace::{Model, Traced, set_model};
 
-pub use parameters::Parameters;
+pub use parameters::{MI300A, Parameter, Parameters};
 pub use predict::{Limit, Prediction, Stalls, Timeline, predict, sample, timeline};
 pub use unit::{Activity, Reason, Span, WaveLine};
 
@@ -31,7 +31,7 @@ pub use unit::{Activity, Reason, Span, WaveLine};
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The product has no parameters.
-    #[error("{0}: no file of parameters; there are mi300x, mi325x, mi350x, mi355x")]
+    #[error("{0}: no file of parameters; there are mi300x, mi325x, mi350x, mi355x, mi300a")]
     Product(String),
     /// A file cannot be read.
     #[error("parameters: {0}")]
