@@ -1,149 +1,12 @@
 //! Predictions of small kernels whose cycles are known, published or bounded.
 
-use std::sync::Arc;
+mod common;
 
-use hk_build::assemble;
-use hk_sim::exec::{CodeSection, Dispatch, ExecOptions, Program, WaveSetup};
-use hk_sim::mem::{Memory, RegionKind, Request};
-use hk_sim::trace::{GroupTrace, trace};
-use hk_sim::{PRODUCTS, Product};
-use hk_timing::{
-    Activity, Limit, Parameters, Prediction, Reason, Timeline, WaveLine, predict, sample, timeline,
+use common::kernel::{
+    Kernel, global_address, kernel_units, lds_address, repeated, stream, turn, zeros,
 };
-
-/// Address of the code: far from everything else.
-const BASE: u64 = 0x1000_0000;
-
-/// A launch of a kernel with the address of a buffer in `s[0:1]`, and the workgroup's number in `s2`.
-#[derive(Clone)]
-struct Kernel {
-    body: String,
-    product: &'static Product,
-    groups: u32,
-    waves: u32,
-    lds: u32,
-    vgprs: u32,
-    /// Bytes of the buffer.
-    buffer: u64,
-    threads: usize,
-    warm: bool,
-}
-
-impl Kernel {
-    fn new(product: &str, body: impl Into<String>) -> Self {
-        let product = Product::by_name(product).expect("it is one");
-        Self {
-            body: body.into(),
-            product,
-            groups: 1,
-            waves: 1,
-            lds: 0,
-            vgprs: 128,
-            buffer: 1 << 16,
-            threads: 1,
-            warm: true,
-        }
-    }
-
-    fn groups(self, groups: u32, waves: u32) -> Self {
-        Self { groups, waves, ..self }
-    }
-
-    /// What the sampled workgroups do, and what the model says of the launch.
-    fn run(&self) -> (Vec<GroupTrace>, Prediction) {
-        let (traces, prediction, _) = self.all();
-        (traces, prediction)
-    }
-
-    fn timeline(&self) -> Timeline {
-        self.all().2
-    }
-
-    fn all(&self) -> (Vec<GroupTrace>, Prediction, Timeline) {
-        let source = format!("{}\ns_endpgm\n", self.body);
-        let code = assemble(&source, self.product.arch).expect("it assembles");
-        let words = code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let program = Program::new(self.product.arch, vec![CodeSection { address: BASE, words }]);
-        let memory = Memory::new();
-        let request = Request {
-            len: self.buffer,
-            kind: RegionKind::Device,
-            device: 0,
-            flags: 0,
-            managed: false,
-        };
-        let buffer = memory.allocate(request, 1 << 34).expect("there is room");
-        let block = [64 * self.waves, 1, 1];
-        let dispatch = Dispatch {
-            product: self.product,
-            program: Arc::new(program),
-            kernel: "kernel".into(),
-            entry: BASE,
-            setup: WaveSetup {
-                vgprs: self.vgprs,
-                mode: 0x3f0,
-                user_sgprs: 2,
-                // The kernels take the address of the buffer itself for that of the arguments.
-                kernarg_ptr: true,
-                workgroup_id: [true, false, false],
-                ..WaveSetup::default()
-            },
-            grid: [self.groups, 1, 1],
-            block,
-            tail: block,
-            kernarg: buffer,
-            dispatch_packet: 0,
-            queue: 0,
-            lds_bytes: self.lds,
-            scratch_bytes: 0,
-            regions: Arc::clone(memory.snapshot(0).regions()),
-        };
-        let (chosen, neighbours) = sample(self.groups.into(), self.product);
-        let options = ExecOptions { threads: self.threads, ..ExecOptions::default() };
-        let mut traces = trace(&dispatch, &options, &chosen).expect("it runs");
-        let by = Parameters::of(self.product).expect("the set is whole");
-        let prediction = predict(&dispatch, &traces, neighbours, self.warm, &by).expect("it ends");
-        let line = timeline(&dispatch, &traces, neighbours, self.warm, &by).expect("it ends");
-        // Addresses differ from run to run.
-        for trace in &mut traces {
-            for wave in &mut trace.waves {
-                wave.lines.iter_mut().for_each(|line| line.number -= buffer / 128);
-            }
-        }
-        (traces, prediction, line)
-    }
-
-    fn predict(&self) -> Prediction {
-        self.run().1
-    }
-}
-
-/// A body with registers set, in a loop of so many turns.
-fn repeated(head: &str, body: &str, turns: u32) -> String {
-    format!(
-        "{head}\ns_mov_b32 s20, {turns}\nagain:\n{body}\ns_sub_u32 s20, s20, 1\n\
-         s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 again\ns_nop 7\ns_nop 7\n"
-    )
-}
-
-/// Zero in `v8` to `v15`.
-fn zeros() -> String {
-    (8..16).map(|register| format!("v_mov_b32 v{register}, 0\n")).collect()
-}
-
-/// Address of a dword, `stride` bytes from lane to lane, in `v2`; a power of two.
-fn lds_address(stride: u32) -> String {
-    format!("v_lshlrev_b32 v2, {}, v0\n", stride.trailing_zeros())
-}
-
-/// Address of each lane's `bytes` bytes in `v[2:3]`, one workgroup of so many waves behind the other.
-fn global_address(waves: u32, bytes: u32) -> String {
-    format!(
-        "s_mul_i32 s3, s2, {}\nv_mul_u32_u24 v1, v0, {bytes}\nv_add_u32 v1, s3, v1\n\
-         v_mov_b32 v3, s1\nv_add_co_u32 v2, vcc, s0, v1\nv_addc_co_u32 v3, vcc, 0, v3, vcc\n",
-        64 * waves * bytes
-    )
-}
+use hk_sim::PRODUCTS;
+use hk_timing::{Activity, Limit, Parameters, Reason, WaveLine};
 
 #[test]
 fn a_matrix_chain_goes_at_the_rate_of_its_passes() {
@@ -160,15 +23,6 @@ fn a_matrix_chain_goes_at_the_rate_of_its_passes() {
         assert_eq!(full.limit, Limit::Matrix, "{full:?}");
         assert!(full.roofline_share() > 0.3 && full.roofline_share() <= 1.0, "{full}");
     }
-}
-
-fn kernel_units(product: &str) -> u32 {
-    Product::by_name(product).expect("it is one").compute_units
-}
-
-/// Cycles of a turn of a loop, which are known without what its first turn costs.
-fn turn(kernel: impl Fn(u32) -> Kernel) -> f64 {
-    (kernel(96).predict().cycles - kernel(32).predict().cycles) / 64.0
 }
 
 #[test]
@@ -230,7 +84,7 @@ fn nothing_that_is_added_makes_it_faster() {
     let kernel = |more: &str| {
         let body = repeated(&head, &format!("{step}{more}"), 16);
         let kernel = Kernel::new("mi355x", body).groups(512, 4);
-        Kernel { buffer: 512 * 4 * 1024, lds: 4096, ..kernel }.predict().seconds
+        Kernel { lds: 4096, ..kernel.buffer(512 * 4 * 1024) }.predict().seconds
     };
     let plain = kernel("");
     for more in [
@@ -246,31 +100,12 @@ fn nothing_that_is_added_makes_it_faster() {
     }
 }
 
-/// A kernel in which each lane reads 16 bytes, `loads` times, in all of the buffer.
-fn stream(product: &str, groups: u32, loads: u32, warm: bool) -> Kernel {
-    let waves = 4;
-    let step = 64 * waves * groups * 16;
-    let mut body = global_address(waves, 16);
-    body += &format!("s_mov_b32 s4, {step}\n");
-    for load in 0..loads {
-        let first = 16 + 4 * load;
-        body += &format!(
-            "global_load_dwordx4 v[{first}:{}], v[2:3], off\n\
-             v_add_co_u32 v2, vcc, s4, v2\nv_addc_co_u32 v3, vcc, 0, v3, vcc\n",
-            first + 3
-        );
-    }
-    body += "s_waitcnt vmcnt(0)\n";
-    let buffer = u64::from(step) * u64::from(loads);
-    Kernel { buffer, warm, ..Kernel::new(product, body).groups(groups, waves) }
-}
-
 #[test]
 fn streams_are_bounded_by_memory() {
     for product in &PRODUCTS {
         let by = Parameters::of(product).expect("the set is whole");
         let kernel = stream(product.name, 1 << 14, 8, false);
-        let (bytes, found) = (kernel.buffer as f64, kernel.predict());
+        let (bytes, found) = (kernel.buffers[0] as f64, kernel.predict());
         let rate = bytes / found.seconds / 1e12;
         assert_eq!(found.limit, Limit::Hbm, "{}: {found:?}", product.name);
         assert!(rate < by.hbm_peak && rate > 0.6 * by.hbm_peak, "{}: {rate} TB/s", product.name);
@@ -301,8 +136,8 @@ fn a_launch_reads_no_more_from_memory_than_there_is() {
     let body = address(row, 4) + &address(column, 20) + "s_waitcnt vmcnt(0)\n";
     for product in ["mi300x", "mi355x"] {
         let kernel = Kernel::new(product, body.clone()).groups(64 * 64, 4);
-        let kernel = Kernel { buffer: 128 << 12, warm: false, ..kernel };
-        let (found, all) = (kernel.predict().bytes[2], kernel.buffer as f64);
+        let kernel = Kernel { warm: false, ..kernel.buffer(128 << 12) };
+        let (found, all) = (kernel.predict().bytes[2], kernel.buffers[0] as f64);
         assert!((0.9..1.1).contains(&(found / all)), "{product}: {found} of {all}");
     }
 }
@@ -409,47 +244,12 @@ fn a_barrier_waits_for_the_last_wave() {
     assert!((3 * 8000..3 * 8400).contains(&waited), "{found:?}");
 }
 
-/// Rows of published figures and what the model says; README.md has all of them.
-#[test]
-fn published_micro_kernels() {
-    // Two workgroups of a wave share a compute unit.
-    let burst = |product, read: &str, stride: u32| {
-        let body = format!("{read}, v2\n").repeat(64) + "s_waitcnt lgkmcnt(0)\n";
-        let kernel = |turns| Kernel::new(product, repeated(&lds_address(stride), &body, turns));
-        let groups = 2 * kernel_units(product);
-        turn(|turns| Kernel { lds: 32_256, ..kernel(turns).groups(groups, 1) })
-    };
-    let stream = stream("mi350x", 1 << 14, 8, false);
-    let rate = stream.buffer as f64 / stream.predict().seconds / 1e12;
-    let readme = include_str!("../README.md");
-    for (kernel, published, model) in [
-        ("64 `ds_read_b32`, MI300X, stride 4", "501 cycles", burst("mi300x", "ds_read_b32 v16", 4)),
-        ("the same, stride 16", "957 cycles", burst("mi300x", "ds_read_b32 v16", 16)),
-        ("the same, stride 128", "6810 cycles", burst("mi300x", "ds_read_b32 v16", 128)),
-        (
-            "64 `ds_read_b64`, MI350X, stride 8",
-            "583 cycles",
-            burst("mi350x", "ds_read_b64 v[16:17]", 8),
-        ),
-        ("the same, stride 64", "2759 cycles", burst("mi350x", "ds_read_b64 v[16:17]", 64)),
-        ("the same, stride 256", "10025 cycles", burst("mi350x", "ds_read_b64 v[16:17]", 256)),
-        ("read of 512 MiB by 16 B, MI350X", "6.91 TB/s", rate),
-    ] {
-        let (figure, unit) = published.split_once(' ').expect("a figure and a unit");
-        let figure: f64 = figure.parse().expect("a figure");
-        let error = 100.0 * (model / figure).ln();
-        let digits = if unit == "cycles" { 0 } else { 2 };
-        let row = format!("| {kernel} | {published} | {model:.digits$} {unit} | {error:+.0} % |");
-        assert!(readme.contains(&row), "README.md should have\n{row}");
-    }
-}
-
 #[test]
 fn what_is_extrapolated_goes_on_as_what_was_timed() {
     // Of the first 430 workgroups of a unit all are timed, of 600 not.
     let step = "global_load_dword v16, v[2:3], off sc0 sc1\ns_waitcnt vmcnt(0)\ns_barrier\n";
     let body = repeated(&global_address(4, 4), step, 99);
-    let kernel = Kernel { buffer: 1 << 30, vgprs: 64, ..Kernel::new("mi300x", body) };
+    let kernel = Kernel { vgprs: 64, ..Kernel::new("mi300x", body).buffer(1 << 30) };
     let time = |groups| {
         let kernel = kernel.clone().groups(groups * kernel_units("mi300x"), 4);
         kernel.predict().seconds
