@@ -3,12 +3,13 @@
 //! ```sh
 //! cargo run -p hk-timing --example calibrate            # the report
 //! cargo run -p hk-timing --example calibrate -- --fit   # and what the parameters would be, fitted to them
-//! cargo run -p hk-timing --example calibrate -- --fit --write
+//! cargo run -p hk-timing --example calibrate -- --fit --write 2026-11
 //! ```
 //!
 //! A point names the one or two parameters that it determines. Each of them is fitted alone: the value in its
 //! range at which the logarithms of model over published, of the points that name it and are of its chip, have
-//! the least squares. `--write` puts the values into `products/`.
+//! the least squares. It is taken if that is clearly better, and refused where points disagree or want more than
+//! the range has. `--write` puts the values into `products/`, as a set of the name that follows.
 
 #![expect(clippy::print_stdout, reason = "a report is printed")]
 
@@ -16,7 +17,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
@@ -27,6 +28,8 @@ use hk_timing::{Parameter, Parameters};
 
 /// Values of a range that are tried, at even distances.
 const STEPS: u32 = 32;
+/// How much less the error must be: published figures of one thing differ by as much.
+const CLEARLY: f64 = 0.015;
 /// The chips, by one product of each.
 const CHIPS: [(&str, &str); 2] = [("gfx942", "mi300x"), ("gfx950", "mi350x")];
 
@@ -45,11 +48,15 @@ struct Fit {
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
-    if let Some(unknown) = args.iter().find(|arg| !["--fit", "--write"].contains(&arg.as_str())) {
-        println!("{unknown}: not an option; there are --fit and --write");
-        return ExitCode::FAILURE;
-    }
-    let has = |option: &str| args.iter().any(|arg| arg == option);
+    let (fits, name) = match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => (false, None),
+        ["--fit"] => (true, None),
+        ["--fit", "--write", name] => (true, Some((*name).to_owned())),
+        _ => {
+            println!("usage: calibrate [--fit [--write NAME]]");
+            return ExitCode::FAILURE;
+        }
+    };
     let table = Table::read();
     let points = report::traced(&table);
     let found = report::evaluate(&table, &points, report::as_published);
@@ -58,7 +65,7 @@ fn main() -> ExitCode {
         let Parameters { set, hash, .. } = report::as_published(row);
         println!("{row}: parameters {set}, {hash}");
     }
-    if !has("--fit") && !has("--write") {
+    if !fits {
         return ExitCode::SUCCESS;
     }
     let fits = fit(&table, &points);
@@ -74,9 +81,17 @@ fn main() -> ExitCode {
              {verdict} |"
         );
     }
-    if has("--write") {
+    if let Some(name) = name {
         for of in fits.iter().filter(|of| of.refused.is_none()) {
             write(of);
+        }
+        for chip in CHIPS.map(|(chip, _)| chip) {
+            let text = fs::read_to_string(path(chip)).expect("it is there");
+            let line = |line: &str| {
+                if line.starts_with("set = ") { format!("set = {name:?}") } else { line.to_owned() }
+            };
+            let text = text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n";
+            fs::write(path(chip), text).expect("it can be written");
         }
     }
     ExitCode::SUCCESS
@@ -105,17 +120,20 @@ fn fit(table: &Table, points: &[Point]) -> Vec<Fit> {
                 .filter(|(row, _)| names(row).contains(&name))
                 .collect();
             let before = Parameters::entry(product(of_chip), &name).expect("a test saw to it");
-            let rms = |value: f64| {
+            let errors = |value: f64| -> Vec<f64> {
                 let mut changes = changes.clone();
                 changes.insert(name.clone(), value);
                 let changes: Vec<_> =
                     changes.iter().map(|(name, value)| (&**name, *value)).collect();
-                let square = |(row, point): &(&Row, &Point)| {
-                    let by =
-                        Parameters::with(product(&row.product), &changes).expect("in the range");
-                    (point.model(&by) / row.published).ln().powi(2)
+                let error = |(row, point): &(&Row, &Point)| {
+                    let by = Parameters::with(product(&row.product), &changes);
+                    (point.model(&by.expect("in the range")) / row.published).ln()
                 };
-                (own.iter().map(square).sum::<f64>() / own.len() as f64).sqrt()
+                own.iter().map(error).collect()
+            };
+            let rms = |value: f64| {
+                let errors = errors(value);
+                (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt()
             };
             let [low, high] = before.range;
             let step = (high - low) / f64::from(STEPS);
@@ -128,8 +146,8 @@ fn fit(table: &Table, points: &[Point]) -> Vec<Fit> {
             let least = tried.iter().map(|of| of.0).fold(f64::INFINITY, f64::min);
             let best: Vec<_> =
                 tried.iter().filter(|of| of.0 <= least + 1e-4).map(|of| of.1).collect();
-            let value = round(f64::midpoint(best[0], best[best.len() - 1]), step);
-            let rms = [rms(before.value), rms(value)];
+            let value = round(f64::midpoint(best[0], best[best.len() - 1]), step).clamp(low, high);
+            let (rms, errors) = ([rms(before.value), rms(value)], errors(value));
             let at_end = best.contains(&low) || best.contains(&high);
             // At the end of the range, the point wants what the parameter cannot be.
             let goal = |row: &Row| {
@@ -139,10 +157,12 @@ fn fit(table: &Table, points: &[Point]) -> Vec<Fit> {
             let goal = own.iter().map(|(row, _)| goal(row)).fold(0.0, f64::max);
             let refused = if at_end && rms[1] > goal {
                 Some("refused: at the end of the range, and still off")
-            } else if rms[1] > 2.0 * goal {
+            } else if rms[0] - rms[1] < CLEARLY {
+                Some("stays: hardly better")
+            } else if errors.iter().any(|&error| error > goal / 2.0)
+                && errors.iter().any(|&error| error < -goal / 2.0)
+            {
                 Some("refused: its points disagree")
-            } else if rms[0] - rms[1] < 2e-3 {
-                Some("as good as it is")
             } else {
                 changes.insert(name.clone(), value);
                 None
@@ -156,8 +176,13 @@ fn fit(table: &Table, points: &[Point]) -> Vec<Fit> {
 
 /// No more digits than the steps tell apart.
 fn round(value: f64, step: f64) -> f64 {
-    let unit = 10_f64.powf(step.log10().floor());
-    (value / unit).round() * unit
+    let digits = (-step.log10().round()).max(0.0) as usize;
+    format!("{value:.digits$}").parse().expect("it is a number")
+}
+
+/// File of a chip.
+fn path(chip: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("products/{chip}.toml"))
 }
 
 /// Puts a value into the file of the chip, and into that of the other chip if the value there is of the same
@@ -165,8 +190,7 @@ fn round(value: f64, step: f64) -> f64 {
 fn write(fit: &Fit) {
     let Fit { file, name, before, value, points, .. } = fit;
     for chip in CHIPS.map(|(chip, _)| chip) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("products/{chip}.toml"));
-        let text = fs::read_to_string(&path).expect("it is there");
+        let text = fs::read_to_string(path(chip)).expect("it is there");
         let start = text.find(&format!("[{name}]\n")).expect("it has the parameter");
         let end = text[start..].find("\n\n").map_or(text.len(), |at| start + at);
         let entry = &text[start..end];
@@ -188,7 +212,7 @@ fn write(fit: &Fit) {
             _ => line.to_owned(),
         });
         let changed = changed.collect::<Vec<_>>().join("\n");
-        fs::write(&path, [&text[..start], &changed, &text[end..]].concat())
+        fs::write(path(chip), [&text[..start], &changed, &text[end..]].concat())
             .expect("it can be written");
         println!("{chip}: {name} = {value:?}");
     }

@@ -155,8 +155,8 @@ pub(crate) fn scores(table: &Table, found: &[Found]) -> String {
     let (right, all, wrong) = ranks(found);
     let _ = write!(
         text,
-        "\nOf {all} pairs of variants of one problem that differ by more than 10 %, the model puts {right} in the\n\
-         published order"
+        "\nOf {all} pairs of sizes or variants of one problem that differ by more than 10 %, the model puts {right} in\n\
+         the published order"
     );
     if !wrong.is_empty() {
         let _ = write!(text, ", but not {}", wrong.join(", "));
