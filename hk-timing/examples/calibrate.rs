@@ -189,13 +189,15 @@ fn path(chip: &str) -> PathBuf {
 /// source.
 fn write(fit: &Fit) {
     let Fit { file, name, before, value, points, .. } = fit;
+    // Where it was from before anything was fitted.
+    let source = before.source.rsplit("before: ").next().unwrap_or_default();
     for chip in CHIPS.map(|(chip, _)| chip) {
         let text = fs::read_to_string(path(chip)).expect("it is there");
         let start = text.find(&format!("[{name}]\n")).expect("it has the parameter");
         let end = text[start..].find("\n\n").map_or(text.len(), |at| start + at);
         let entry = &text[start..end];
-        let is_same = entry.contains(&format!("value = {:?}\n", before.value))
-            && entry.contains(&before.source);
+        let is_same =
+            entry.contains(&format!("value = {:?}\n", before.value)) && entry.contains(source);
         if chip != *file && !is_same {
             continue;
         }
@@ -204,10 +206,10 @@ fn write(fit: &Fit) {
             Some("value") => format!("value = {value:?}"),
             Some("tag") => "tag = \"fit\"".to_owned(),
             Some("source") if chip == *file => {
-                format!("source = \"fitted to {points}; before: {}\"", before.source)
+                format!("source = \"fitted to {points}; before: {source}\"")
             }
             Some("source") => {
-                format!("source = \"fitted to {points} of {file}; before: {}\"", before.source)
+                format!("source = \"fitted to {points} of {file}; before: {source}\"")
             }
             _ => line.to_owned(),
         });
