@@ -14,14 +14,23 @@ struct gradient_row {
   bool is_there;
 
   __device__ gradient_row(const AttentionArgs& of, u32 number) : row(0), is_there(false) {
-    const u32 heads = of.kv_heads * of.group, of_sequence = heads * of.q_length;
-    sequence = number / of_sequence;
-    const u32 in_sequence = number - sequence * of_sequence, query = in_sequence / heads;
-    head = in_sequence - query * heads;
-    if (sequence >= of.sequences) return;
+    const u32 heads = of.kv_heads * of.group, place = number / heads;
+    head = number - place * heads;
     // Lengths differ among lanes.
     u32 start = 0, length = of.q_length;
-    if (of.q_starts.base != nullptr) {
+    if (of.q_starts.base == nullptr) {
+      sequence = place / length;
+      if (sequence >= of.sequences) return;
+      row = place - sequence * length;
+    } else {
+      row = place;
+      // It begins at or before the row, if any does, and sequence `high` after it.
+      sequence = 0;
+      u32 high = of.sequences;
+      while (high - sequence > 1) {
+        const u32 middle = sequence + (high - sequence) / 2;
+        (index_at(of.q_starts, middle) <= place ? sequence : high) = middle;
+      }
       start = key_sequence::at_most(of.q_rows, index_at(of.q_starts, sequence));
       const u32 end = key_sequence::at_most(of.q_rows, index_at(of.q_starts, sequence + 1));
       length = key_sequence::at_most(length, static_cast<i64>(end) - start);
@@ -29,8 +38,7 @@ struct gradient_row {
     if (of.q_lengths.base != nullptr) {
       length = key_sequence::at_most(length, index_at(of.q_lengths, sequence));
     }
-    row = u64{start} + query;
-    is_there = query < length;
+    is_there = row >= start && row - start < length;
   }
 
   template <class Tile>

@@ -8,7 +8,7 @@ namespace {
 
 template <class Tile>
 __device__ inline void attention_merge(const AttentionArgs& in) {
-  const u32 all_rows = in.q_length * in.group;
+  const u32 all_rows = in.part_rows;
   const u32 number = block_idx().x * (Tile::threads / wave_size) + wave_id();
   const u32 of_head = uniform(number / all_rows);
   const u32 row = number - of_head * all_rows;

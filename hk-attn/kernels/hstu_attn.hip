@@ -9,8 +9,8 @@ struct HstuArgs {
   AttentionArgs attention;
   IndexList targets;  // so many last rows of sequences, if any
   IndexList order;    // in which sequences begin, if given
-  f32 weight_factor;   // 1 / N; of f16, which has no room for such weights, 1
-  f32 length;          // what their sums are divided by: 1; of f16, N
+  f32 weight_factor;   // 1 / N; of f16, a power of two near 1 / sqrt(N)
+  f32 length;          // what their sums are divided by: 1; of f16, the rest of N
   u32 contextual;      // first rows of sequences, that see all but targets
   u32 most_distance;   // between a row and what it sees
   u32 is_causal;
@@ -29,6 +29,7 @@ struct hstu_mask {
   i32 first;  // the row that others count from
   i32 last;   // the number of targets, above that of all others
   i32 most;   // distance
+  i32 rows;   // of the sequence
   bool is_causal, has_context;
 
   __device__ hstu_mask(const HstuArgs& in, u32 sequence, u32 length)
@@ -38,15 +39,16 @@ struct hstu_mask {
         in.targets.base == nullptr ? 0 : key_sequence::at_most(length, index_at(in.targets, sequence));
     last = uniform(static_cast<i32>(length - targets) - first);
     most = in.most_distance;
+    rows = static_cast<i32>(length);
   }
 
   __device__ i32 number_of(i32 row) const {
     const i32 number = row > first ? row - first : 0;
     return number < last ? number : last;
   }
-  // The first row of a number, or of a greater one.
+  // The first row of a number, or of a greater one. Nothing sees what tiles have behind the last row.
   __device__ i32 row_of(i32 number) const {
-    return number > last ? 0x7fffffff : number > 0 ? first + number : 0;
+    return number > last ? rows : number > 0 ? first + number : 0;
   }
 
   // What a row sees, besides itself: keys [begin, end) but for [hole, hole_end).
@@ -91,7 +93,10 @@ __device__ inline void hstu_attn(const HstuArgs&) {
   // Those of the context may see more than those behind it.
   const hstu_mask::keys of_first = mask.seen_by(from), of_last = mask.seen_by(to);
   const u32 seen = of_first.end > of_last.end ? of_first.end : of_last.end;
-  const u32 end = block_of::min_of(seen > to ? seen : to + 1, block.rows);
+  const u32 end = seen > to ? seen : to + 1;
+  // Values of what no row of the workgroup sees are not multiplied, even by 0: they may be NaN.
+  block.seen_from = uniform(static_cast<u32>(of_first.begin));
+  block.seen_to = end;
   const u32 wave_from = uniform(block.wave_row);
   const u32 wave_to = last_of(wave_from, block_of::rows_of_wave);
   const auto weigh = [&](typename block_of::scores& s, const span& tile) {
@@ -106,7 +111,7 @@ __device__ inline void hstu_attn(const HstuArgs&) {
         four[i.value] = arch::zero_product(x, sigmoid * by);
       });
     });
-    if (mask.all_see(wave_from, wave_to, tile.position, tile.position + tile.count - 1)) return;
+    if (mask.all_see(wave_from, wave_to, tile.position, tile.position + block_of::block_k - 1)) return;
     u32 lane = lane_id();
     arch::forget(lane);
     static_for<block_of::q_fragments>([&](auto n) {

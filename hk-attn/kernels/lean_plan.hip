@@ -39,7 +39,8 @@ __device__ inline void lean_plan(const LeanArgs& lean) {
         own.length = keys.length;
       }
     }
-    const prefix of_rows = wave_prefix(own.length);
+    // Lengths that are wrong may be too much for 32 bits together.
+    const prefix of_rows = wave_prefix<true>(own.length);
     if (lean.starts_are_sums && is_there) {
       // Lengths that are too much together end where the rows do.
       const u32 start = __builtin_elementwise_add_sat(rows, of_rows.before);

@@ -120,11 +120,15 @@ __device__ inline void sage_attention(const SageArgs&) {
     const AttentionArgs& out = in.attention;
     const f32* scales = in.v_scales + block.task.sequence * in.v_scale_sequence +
                         block.key_head * in.v_scale_head;
+    // Sums times scales may be beyond f32 where averages times scales are not.
+    sums *= state.sum == 0 ? 0 : 1 / state.sum;
     for (int i = 0; i < count; ++i) {
       const u32 at = column + i, last = out.value_width - 1;
       sums[i] *= scales[at < last ? at : last];
     }
-    store_row<count>(out, block.task, row, column, sums, state);
+    // Of averages the sum of weights is 1; its logarithm is the same.
+    const row_state averaged = {state.maximum + arch::log2(state.sum), 1};
+    store_row<count>(out, block.task, row, column, sums, averaged);
     if (column == 0 && out.lse != nullptr && in.delta_lse != nullptr) {
       const i64 at = block.task.sequence * out.lse_sequence + row * out.lse_row +
                      block.task.head * out.lse_head;

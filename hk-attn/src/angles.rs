@@ -216,8 +216,14 @@ impl<'a, W: Real> Angles<'a, W> {
         args.require(agrees, "rotary_dim", format!("that of the tables, {dim}"), {
             options.rotary_dim.unwrap_or(dim)
         })?;
+        let mut has_tokens = true;
+        for size in tokens {
+            has_tokens &= args.sizes([*size])?[0] > 0;
+        }
         let needed = if self.positions.is_none() && bounds.is_none() { order.length } else { 1 };
-        args.limit("..", needed.max(1)..=i32::MAX as usize)?;
+        // No tokens need no row.
+        let needed = if has_tokens { needed } else { 0 };
+        args.limit("..", needed..=i32::MAX as usize)?;
         Ok(RopeArgs {
             cos,
             sin,

@@ -262,6 +262,8 @@ kernel_args! {
         pub(crate) skips: u32,
         pub(crate) scale: f32,
         pub(crate) keep_scale: f32,
+        pub(crate) part_rows: u32,
+        pub(crate) reserved: u32,
     }
 }
 
@@ -310,6 +312,8 @@ impl AttentionArgs {
         skips: 0,
         scale: 1.0,
         keep_scale: 1.0,
+        part_rows: 0,
+        reserved: 0,
     };
 }
 

@@ -216,9 +216,9 @@ fn cached<'a, T: LeanElement>(
     let starts = kv_indptr.declare(arguments, "kv_indptr", &["bounds"])?;
     let pages = kv_indices.declare(arguments, "kv_indices", &["indices"])?;
     let [tokens, indices, d, dv] = arguments.sizes(["tokens", "indices", "d", "dv"])?;
-    for size in ["tokens", "indices"] {
-        arguments.limit(size, 1..=i32::MAX as usize / 2)?;
-    }
+    arguments.limit("indices", 0..=i32::MAX as usize / 2)?;
+    // A list of no tokens needs none.
+    arguments.limit("tokens", indices.min(1)..=i32::MAX as usize / 2)?;
     let keys = problem.rows(k_buffer, [0, of_k[0], of_k[1]], d);
     let values = problem.rows(v_buffer, [0, of_v[0], of_v[1]], dv);
     problem.most_keys += indices;

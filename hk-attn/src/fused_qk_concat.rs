@@ -151,8 +151,9 @@ impl<T: Element> Parts<'_, T> {
 ///
 /// # Errors
 /// [`Error::Shape`] if shapes differ other than above, [`Error::Stride`] if the elements of a row
-/// are not adjacent, [`Error::Value`] if query heads are not a multiple of key heads, or the tile
-/// does not take such rows, and [`Error::NoTile`] if there is no tile of that name.
+/// are not adjacent, [`Error::Value`] if query heads are not a multiple of key heads, elements have
+/// 64 bits, or the tile does not take such rows, and [`Error::NoTile`] if there is no tile of that
+/// name.
 pub fn fused_qk_cat<T: Scalar>(
     q1: &TensorSlice<T>,
     q2: &TensorSlice<T>,
@@ -180,6 +181,7 @@ pub fn fused_qk_cat_into<T: Scalar>(
     out: FusedQkCatOut<'_, T>,
 ) -> Result<()> {
     let mut args = Arguments::new("fused_qk_cat");
+    args.require(size_of::<T>() <= 4, "q1", "of 8, 16 or 32 bits", T::DTYPE)?;
     let mut parts = Parts { q: [q1, q2], k: [k1, k2], out };
     let (variant, code) = Heads::of_bits(size_of::<T>());
     let has_positions = parts.has_positions();

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | Shapes | q, k `[t, h, d]`, v `[t, h, dv]`, seq_offsets `[bounds]`, one more than sequences, num_targets, sort_by_length_indices `[bounds-1]` -> out `[t, h, dv]`; d and dv multiples of 8 up to 256; any strides of rows and heads |
 //! | Dtypes | q, k, v, out bf16 or f16; indices i32 or i64 |
-//! | Numerics | scores and weights in f32, weights rounded to the type of values before they meet these, those of f16 divided by N only with their sum; a score of -inf has no weight; bitwise deterministic |
+//! | Numerics | scores and weights in f32, weights rounded to the type of values before they meet these, those of f16 divided by a power of two near sqrt(N), their sum by the rest of N; a score of -inf has no weight; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhai et al., "Actions Speak Louder than Words: Trillion-Parameter Sequential Transducers for Generative Recommendations" (2024) |
 //!
@@ -210,10 +210,13 @@ pub fn hstu_attn_fwd_into<'a, T: BackwardElement>(
     let is_context = options.causal || context == 0;
     arguments.require(is_context, "contextual_seq_len", "0, unless causal", context)?;
     let few = |rows: usize| rows.min(i32::MAX as usize / 4) as u32;
-    // Weights of f16 are divided by N with their sum: the type has no room for less.
-    let n = max_seq_len as f32;
+    // Weights of f16 are divided by about the root of N, and their sum by the rest: the type has no room
+    // for weights that are much less, or much more.
+    let n = max_seq_len.max(1);
+    let part = 0.5f32.powi((n.ilog2() / 2) as i32);
     let is_f16 = problem.dtype == DType::F16;
-    let (weight_factor, length) = if is_f16 { (1.0, n) } else { (1.0 / n, 1.0) };
+    let (weight_factor, length) =
+        if is_f16 { (part, n as f32 * part) } else { (1.0 / n as f32, 1.0) };
     let args = HstuArgs {
         attention: problem.args,
         targets,
@@ -281,11 +284,15 @@ impl HstuArgs {
         let AttentionArgs { sequences, q_length, kv_heads, width, value_width, .. } =
             self.attention;
         let heads = u64::from(sequences) * u64::from(kv_heads);
-        if heads == 0 || q_length == 0 {
+        if heads == 0 {
             return Ok(());
         }
         if call.validates_indices(validates)? {
             problem.checks.into_iter().try_for_each(|check| check(&call))?;
+        }
+        // Only now: no rows may be what a wrong `max_seq_len` leaves of them.
+        if q_length == 0 {
+            return Ok(());
         }
         let size = [("width", u64::from(width.max(value_width)))];
         let kernel: TileFunction<Self> =

@@ -113,8 +113,8 @@ pub fn lean_attn_paged_fwd_into<'a, T: LeanElement>(
 /// of the table; those of sequences follow each other there.
 ///
 /// # Errors
-/// As [`lean_attn_paged_fwd`]; [`Error::Value`] also if the ends of sequences are wrong, or there is a
-/// mask.
+/// As [`lean_attn_paged_fwd`]; [`Error::Value`] also if the ends of sequences are wrong, the slots of a
+/// page are not within 2 GiB, or there is a mask.
 pub fn lean_attn_paged_by_heads_fwd<'a, T: LeanElement>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,
@@ -197,6 +197,12 @@ pub fn lean_attn_paged_by_heads_fwd_into<'a, T: LeanElement>(
     let arguments = &problem.arguments;
     let is_size = block_n > 0 && block_n <= 1 << 30 && (blocks > 0 || n == 0);
     arguments.require(is_size, "block_n", format!("from 1 to n, {n}"), block_n)?;
+    // Offsets within a page have 32 bits.
+    for (name, row) in [("k", k_row), ("v", v_row)] {
+        let bytes = (size.min(n) as i64 - 1).saturating_mul(row * size_of::<T>() as i64);
+        let is_small = bytes <= i64::from(i32::MAX);
+        arguments.require(is_small, name, "slots of a page within 2 GiB", bytes)?;
+    }
     arguments.require(!options.is_causal(), "causal", "false", true)?;
     problem.check(move |call| {
         let ends = ends.to_vec()?;

@@ -62,7 +62,7 @@ impl MqaLogitsOptions {
 
     /// Checks these, and the sizes `"h"` and `"d"`.
     pub(crate) fn check(&self, args: &Arguments) -> Result<()> {
-        args.limit("h", 1..=i32::MAX as usize)?;
+        args.limit("h", 1..=MAX_HEADS)?;
         args.limit("d", 1..=MAX_DEPTH)?;
         let [d] = args.sizes(["d"])?;
         args.require(d.is_multiple_of(32), "d", "a multiple of 32", d)?;
@@ -70,6 +70,8 @@ impl MqaLogitsOptions {
     }
 }
 
+/// Heads, at most: the kernel finds their weights by a distance in bytes, of 32 bits.
+const MAX_HEADS: usize = (1 << 29) - 1;
 /// Elements of a head, at most.
 const MAX_DEPTH: usize = 256;
 /// Lanes of a wave.

@@ -8,6 +8,7 @@
 // share. A wave has 16 rows of A, 16 columns of Tm, and 16 rows of u and w; A and Tm stay in LDS.
 #include "hk/arch/exchange.h"
 #include "hk/chunk_steps.h"
+#include "hk/indices.h"
 #include "hk/triangular.h"
 
 namespace hk {
@@ -22,12 +23,15 @@ struct ChunkPrepareArgs {
   TokenHeadsOut tm;  // null if not wanted
   TokenHeadsOut w;
   TokenHeadsOut u;
+  IndexList slots;  // of each sequence: one without is padding. None if there is no padding
   u32 key_heads;
   u32 group;  // heads of values for each of keys
   u32 keys;
   u32 values;
   u32 chunk;   // tokens of a chunk
   u32 is_two;  // whether sums that are stored are for powers of two
+  u32 slot_count;  // at least 1
+  u32 reserved;
 };
 
 namespace {
@@ -60,6 +64,10 @@ __device__ inline void chunk_prepare(const ChunkPrepareArgs& args) {
   const u32 slot = block_idx().x / args.key_heads, key_head = block_idx().x - slot * args.key_heads;
   const chunk_place chunk(args.schedule, slot);
   if (chunk.count == 0) return;
+  // Keys and values of padding are zeros, but its gates may be NaN: none of them is there.
+  chunk_place gated = chunk;
+  const i64 state = args.slots.base == nullptr ? 0 : uniform(index_at(args.slots, chunk.sequence));
+  if (static_cast<u64>(state) >= args.slot_count) gated.count = 0;
   // The rows of a head of a tensor with so many elements.
   const auto rows_of = [&](auto ChunkPrepareArgs::* which, u32 head, u32 ChunkPrepareArgs::* columns) {
     const auto& again = read_again(args);
@@ -76,7 +84,7 @@ __device__ inline void chunk_prepare(const ChunkPrepareArgs& args) {
     const u32 left = group - first_head, heads = left < heads_at_once ? left : heads_at_once;
     const u32 head = key_head * group + first_head;
     sync_threads();
-    gates.load(read_again(args), chunk, head, heads);
+    gates.load(read_again(args), gated, head, heads);
     sync_threads();
     gates.add_up();
     sync_threads();

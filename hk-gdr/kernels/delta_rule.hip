@@ -58,7 +58,7 @@ struct DeltaRuleArgs {
   f32 softplus_beta;
   f32 softplus_beta_inverse;
   f32 softplus_threshold;
-  u32 reserved;
+  u32 pads;  // whether sequences without a slot have zeros for results, whatever their gates are
 };
 
 namespace {
@@ -168,7 +168,9 @@ struct head_gates {
 
   __device__ head_gates(const DeltaRuleArgs& args, u32 head) {
     if (args.a_log == nullptr) return;
-    rate = exp(number(load_bits(args.a_log, args.a_log_type, head), args.a_log_type));
+    // No rate is zero: in an infinite step everything decays.
+    const f32 of_head = exp(number(load_bits(args.a_log, args.a_log_type, head), args.a_log_type));
+    rate = __builtin_elementwise_maximum(of_head, 0x1p-126f);
     bias = number(load_bits(args.dt_bias, args.dt_bias_type, head), args.dt_bias_type);
   }
 
@@ -182,10 +184,12 @@ struct head_gates {
   }
 };
 
-// Puts a token into LDS.
+// Puts a token into LDS. Of one that is padding, queries, keys and values are zeros, but gates may be NaN.
 template <class State, int MaxKeys>
 __device__ inline token_scalars stage(const DeltaRuleArgs& args, const head_gates& gates,
-                                      const token_bits<State, MaxKeys>& bits, delta_token<MaxKeys>& token) {
+                                      const token_bits<State, MaxKeys>& bits, delta_token<MaxKeys>& token,
+                                      bool has_slot) {
+  const bool is_padding = args.pads != 0 && !has_slot;
   using of_keys = vec<f32, MaxKeys / wave_size>;
   of_keys q, k;
   f32 qq = 0, kk = 0, kq = 0;
@@ -214,12 +218,13 @@ __device__ inline token_scalars stage(const DeltaRuleArgs& args, const head_gate
     token.v[lane_id()] = number(bits.v, args.v.element_type);
     f32 beta = 1;
     if (args.beta.base != nullptr) beta = number(bits.beta, args.beta.element_type);
-    token.beta[lane_id()] = args.a_log == nullptr ? beta : sigmoid(beta);
+    if (args.a_log != nullptr) beta = sigmoid(beta);
+    token.beta[lane_id()] = is_padding ? 0 : beta;
     if (args.gv.base != nullptr) token.gv[lane_id()] = exp(bit_cast<f32>(bits.gv));
   }
   f32 decay = 1;
   if (args.g.base != nullptr) decay = exp(gates.log_decay(args, number(bits.g, args.g.element_type)));
-  return {decay, wave_reduce<add>(kq)};
+  return {is_padding ? 1 : decay, wave_reduce<add>(kq)};
 }
 
 // Lets the state learn a token, and gives the results of the lane's values.
@@ -289,7 +294,7 @@ __device__ inline void delta_rule(const DeltaRuleArgs& args) {
   const u32 left = __builtin_elementwise_sub_sat(of_wave, first_of_lane);
 #pragma unroll 1
   for (u32 t = 0; t < task.length; ++t) {
-    const token_scalars scalars = stage(arguments_again(), gates, bits, token);
+    const token_scalars scalars = stage(arguments_again(), gates, bits, token, has_slot);
     arch::sync_wave();
     if (t + 1 < task.length) bits.load(arguments_again(), task, t + 1);
     const auto o = learn(arguments_again(), state, token, scalars);

@@ -125,6 +125,15 @@ __device__ inline void reduce_parts(const ReduceArgs& args) {
   if (thread_idx().x == 0) static_cast<partial*>(args.partials)[block_idx().x] = own;
 }
 
+// The root of a square that f32 may have no number for, or but a few digits: it is taken of one that f32
+// has, from which it differs by a power of four.
+__device__ inline f32 root_of(double square) {
+  const bool large = square > 0x1p100, small = square < 0x1p-100;
+  const double factor = large ? 0x1p-200 : small ? 0x1p200 : 1;
+  const f32 root = __builtin_sqrtf(static_cast<f32>(square * factor));
+  return root * (large ? 0x1p100f : small ? 0x1p-100f : 1.0f);
+}
+
 // One workgroup.
 template <class Tile>
 __device__ inline void reduce_partials(const ReduceArgs& args) {
@@ -141,8 +150,7 @@ __device__ inline void reduce_partials(const ReduceArgs& args) {
   if (kind == reduction::squares) {
     // rms(x - y) / (rms(x) + 1e-8)
     const double count = static_cast<double>(args.count);
-    const f32 error = __builtin_sqrtf(static_cast<f32>(own.sums[0] / count));
-    const f32 size = __builtin_sqrtf(static_cast<f32>(own.sums[1] / count));
+    const f32 error = root_of(own.sums[0] / count), size = root_of(own.sums[1] / count);
     result = error / (size + 1e-8f);
   }
   *args.result = result;
@@ -156,45 +164,49 @@ struct add_double {
   __device__ static double apply(double a, double b) { return a + b; }
 };
 
-// x / sqrt(sum x^2 + eps), a row to each wave, which is read again only if it is longer than what is
-// kept.
+// x / sqrt(sum x^2 + eps). Waves take the rows in turn; a row is read again only if it is longer than what
+// is kept.
 template <class Tile>
 __device__ inline void l2_normalize(const L2NormalizeArgs& args) {
-  const u32 row = block_idx().x * (Tile::threads / wave_size) + wave_id();
-  if (row >= args.rows) return;
-  const f32* from = args.x + row * args.x_stride;
-  f32* to = args.out + row * args.out_stride;
-  vec<f32, 4> pieces[kept_pieces];
-  const auto for_pieces = [&](u32 first, auto&& body) {
-    static_for<kept_pieces>([&](auto i) {
-      const u32 at = first + (i.value * wave_size + lane_id()) * 4;
-      if (at < args.width) body(pieces[i], at, args.width - at < 4 ? args.width - at : 4);
-    });
-  };
-  const auto load = [&](vec<f32, 4>& piece, u32 at, u32 count) {
-    piece = load_elements<f32, 4>(from + at, 1, count);
-  };
-  double sum = 0;
+  constexpr u32 waves = Tile::threads / wave_size;
+  const i64 step = static_cast<i64>(grid_dim().x) * waves;
 #pragma unroll 1
-  for (u32 first = 0; first < args.width; first += kept) {
-    for_pieces(first, load);
-    for_pieces(first, [&](vec<f32, 4>& piece, u32, u32 count) {
-      for (u32 e = 0; e < 4; ++e) {
-        const double x = e < count ? piece[e] : 0;
-        sum += x * x;
-      }
-    });
-  }
-  // Infinite where f32 has no number for it.
-  const f32 squares = static_cast<f32>(wave_reduce<add_double>(sum));
-  const f32 length = __builtin_sqrtf(squares + args.eps);
+  for (i64 row = block_idx().x * waves + wave_id(); row < args.rows; row += step) {
+    const f32* from = args.x + row * args.x_stride;
+    f32* to = args.out + row * args.out_stride;
+    vec<f32, 4> pieces[kept_pieces];
+    const auto for_pieces = [&](u32 first, auto&& body) {
+      static_for<kept_pieces>([&](auto i) {
+        const u32 at = first + (i.value * wave_size + lane_id()) * 4;
+        if (at < args.width) body(pieces[i], at, args.width - at < 4 ? args.width - at : 4);
+      });
+    };
+    const auto load = [&](vec<f32, 4>& piece, u32 at, u32 count) {
+      piece = load_elements<f32, 4>(from + at, 1, count);
+    };
+    double sum = 0;
 #pragma unroll 1
-  for (u32 first = 0; first < args.width; first += kept) {
-    if (args.width > kept) for_pieces(first, load);
-    for_pieces(first, [&](vec<f32, 4>& piece, u32 at, u32 count) {
-      const vec<f32, 4> unit = piece / (length > 0 || length != length ? length : 1.0f);
-      store_elements<f32, 4>(to + at, 1, count, unit);
-    });
+    for (u32 first = 0; first < args.width; first += kept) {
+      for_pieces(first, load);
+      for_pieces(first, [&](vec<f32, 4>& piece, u32, u32 count) {
+        for (u32 e = 0; e < 4; ++e) {
+          const double x = e < count ? piece[e] : 0;
+          sum += x * x;
+        }
+      });
+    }
+    const double square = wave_reduce<add_double>(sum) + args.eps;
+    // Rows whose squares are more than f32 holds become zeros.
+    const f32 rounded = static_cast<f32>(square);
+    const f32 length = __builtin_isinf(rounded) ? rounded : root_of(square);
+#pragma unroll 1
+    for (u32 first = 0; first < args.width; first += kept) {
+      if (args.width > kept) for_pieces(first, load);
+      for_pieces(first, [&](vec<f32, 4>& piece, u32 at, u32 count) {
+        const vec<f32, 4> unit = piece / (length > 0 || length != length ? length : 1.0f);
+        store_elements<f32, 4>(to + at, 1, count, unit);
+      });
+    }
   }
 }
 

@@ -41,6 +41,8 @@ pub(crate) use launch::{Launch, Parts, Problem, Scan, ScanParts};
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Real;
+use hk_core::op::Arguments;
+use hk_core::op::indices::IndexList;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::chunk_kkt::MOST_KEYS;
@@ -189,7 +191,7 @@ pub fn chunk_pipeline_into<'a, T: ChunkElement>(
     let problem = Problem::new(&op, schedule, options.base)?;
     let call = op.check()?;
     let parts = Parts { sums, tm, w, u };
-    let prepare = prepare::<T>(&call, &problem, [k, v, g, beta], &parts)?;
+    let prepare = prepare::<T>(&call, &problem, [k, v, g, beta], &parts, (IndexList::NONE, 1))?;
     if schedule.chunks == 0 {
         return Ok(());
     }
@@ -199,12 +201,14 @@ pub fn chunk_pipeline_into<'a, T: ChunkElement>(
 /// The sums of the logarithms of decays: [`cumsum_scalar`].
 ///
 /// # Errors
-/// As [`cumsum_scalar`].
+/// As [`cumsum_scalar`]; [`Error::Value`] also if the chunk size is none of the above, or not the
+/// schedule's.
 pub fn chunk_cumsum<G: Real>(
     g: &TensorSlice<G>,
     options: &ChunkPipelineOptions<'_>,
 ) -> Result<CumulativeGates> {
     let ChunkPipelineOptions { chunking, base, head_first, .. } = *options;
+    let size = chunking.require_size(&Arguments::new("chunk_cumsum"))?;
     let mut of = CumsumOptions::default().output_head_first(head_first);
     if base == GateBase::Two {
         of = of.scale(std::f32::consts::LOG2_E);
@@ -212,7 +216,7 @@ pub fn chunk_cumsum<G: Real>(
     if let Some(schedule) = chunking.schedule {
         of = of.cu_seqlens(Indices::from(&schedule.cu_seqlens));
     }
-    let mut sums = cumsum_scalar(g, chunking.size(), &of)?;
+    let mut sums = cumsum_scalar(g, size, &of)?;
     if head_first {
         sums = sums.into_permuted(&[0, 2, 1])?;
     }
@@ -237,11 +241,16 @@ pub fn chunk_compute_a<'a, T: ChunkElement>(
 /// Makes products of keys the inverses: [`solve_tril_into`] itself.
 ///
 /// # Errors
-/// As [`solve_tril_into`].
+/// As [`solve_tril_into`]; [`Error::Shape`] also if c is not the chunk size, and [`Error::Value`] if that is
+/// none of the above, or not the schedule's.
 pub fn chunk_solve_tril(
     a: &mut TensorSlice<f32>,
     options: &ChunkPipelineOptions<'_>,
 ) -> Result<()> {
+    let mut args = Arguments::new("chunk_solve_tril");
+    let size = options.chunking.require_size(&args)?;
+    args.input("a", a, &["b", "t", "hv", "c"]).adjacent::<4>()?;
+    args.limit("c", size..=size)?;
     let mut of = SolveTrilOptions::default();
     if let Some(schedule) = options.chunking.schedule {
         of = of.cu_seqlens(Indices::from(&schedule.cu_seqlens));

@@ -40,17 +40,19 @@
 
 #[cfg(doc)]
 use hk_core::Error;
+use hk_core::op::Call;
+use hk_core::op::indices::IndexList;
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice};
 
 use crate::PrefillSchedule;
-use crate::chunk::{Parts, Problem, Scan, ScanParts};
+use crate::chunk::{Launch, Parts, Problem, Scan, ScanParts};
 use crate::chunk_kkt::MOST_KEYS;
-use crate::chunk_prepare::prepare;
+use crate::chunk_prepare::{self, ChunkPrepareArgs};
 use crate::chunk_states::ChunkStates;
 use crate::chunk_wu::MOST_VALUES;
 use crate::chunks::{ChunkElement, ChunkOp, Chunking, GateBase};
 use crate::delta_rule::{RealTensor, State, StateLayout, TokenHeads};
-use crate::qk_norm::qk_norm;
+use crate::qk_norm::{QkNormArgs, qk_norm};
 
 /// What can be chosen of the rule. Default is none of it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,6 +63,7 @@ pub struct ChunkGatedDeltaRuleOptions<'a> {
     normalizes: bool,
     layout: StateLayout,
     output_final_state: bool,
+    pads: bool,
     validate_indices: Option<bool>,
 }
 
@@ -108,6 +111,12 @@ impl<'a> ChunkGatedDeltaRuleOptions<'a> {
     #[must_use]
     pub fn output_final_state(self, output: bool) -> Self {
         Self { output_final_state: output, ..self }
+    }
+
+    /// Whether gates of sequences without a slot do not count, whose keys and values are zeros: then their
+    /// results are zeros, too, whatever these gates are.
+    pub(crate) fn pads(self, pads: bool) -> Self {
+        Self { pads, ..self }
     }
 
     /// Whether slots are looked at before the launch, which waits for the stream, to tell which are
@@ -184,6 +193,19 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
     options: &ChunkGatedDeltaRuleOptions<'_>,
     out: ChunkGatedDeltaRuleOut<'_, T, S>,
 ) -> Result<()> {
+    prepare(q, k, v, g, beta, options, out)?.map_or(Ok(()), Prepared::submit)
+}
+
+/// Checks, chooses and allocates all that [`chunk_gated_delta_rule_into`] is to launch, if anything is.
+pub(crate) fn prepare<'a, T: ChunkElement, S: State>(
+    q: &TensorSlice<T>,
+    k: &TensorSlice<T>,
+    v: &TensorSlice<T>,
+    g: impl Into<RealTensor<'a>>,
+    beta: impl Into<RealTensor<'a>>,
+    options: &ChunkGatedDeltaRuleOptions<'_>,
+    out: ChunkGatedDeltaRuleOut<'_, T, S>,
+) -> Result<Option<Prepared>> {
     let layout = options.layout;
     let mut op = ChunkOp::new(OP, options.chunking);
     let mut q = op.vectors("q", q, &["b", "t", "h", "k"])?;
@@ -225,25 +247,44 @@ pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
         norms = Some(qk_norm::<T>(&call, &problem, [q, k], normalized)?);
         [q, k] = normalized;
     }
-    let prepare = prepare::<T>(&call, &problem, [k, v, g, beta], &parts)?;
+    let slots = if options.pads { states.slots } else { IndexList::NONE };
+    let padded = (slots, states.slot_count);
+    let rows = chunk_prepare::prepare::<T>(&call, &problem, [k, v, g, beta], &parts, padded)?;
     let v_new = problem.tokens::<T>(v_new, hv, values);
     let of_scan = ScanParts { q, k, v_new, snapshots: snapshots.any(), o, scale };
     let scan = Scan::new::<T>(&call, &problem, &states, layout, &parts, &of_scan)?;
     let has_finals = states.finals.base != AnyPtr::NULL && !states.in_place;
     if schedule.sequences == 0 || schedule.chunks == 0 && !has_finals {
-        return Ok(());
+        return Ok(None);
     }
     states.validate(&call, options.validate_indices)?;
-    call.submit(|stream| {
-        if schedule.chunks == 0 {
-            return scan.launch_states(stream);
-        }
-        if let Some(norms) = &norms {
-            norms.launch(stream)?;
-        }
-        prepare.launch(stream)?;
-        scan.launch(stream)
-    })
+    Ok(Some(Prepared { call, norms, rows, scan, has_chunks: schedule.chunks > 0 }))
+}
+
+/// A rule that only has to be launched.
+pub(crate) struct Prepared {
+    call: Call,
+    norms: Option<Launch<QkNormArgs>>,
+    /// Of which states learn.
+    rows: Launch<ChunkPrepareArgs>,
+    scan: Scan,
+    has_chunks: bool,
+}
+
+impl Prepared {
+    pub(crate) fn submit(self) -> Result<()> {
+        let Self { call, norms, rows, scan, has_chunks } = self;
+        call.submit(|stream| {
+            if !has_chunks {
+                return scan.launch_states(stream);
+            }
+            if let Some(norms) = &norms {
+                norms.launch(stream)?;
+            }
+            rows.launch(stream)?;
+            scan.launch(stream)
+        })
+    }
 }
 
 const OP: &str = "chunk_gated_delta_rule";

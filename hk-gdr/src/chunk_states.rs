@@ -98,8 +98,9 @@ impl<'a> ChunkOp<'a> {
     ) -> Result<()> {
         let [k, v] = self.arguments.sizes(["k", "v"])?;
         let (rows, columns) = if layout == StateLayout::Kv { (k, v) } else { (v, k) };
+        let [before_last, columns] = [rows.saturating_sub(1), columns].map(|size| size as u64);
         let [_, _, row, _] = strides;
-        let spanned = row.unsigned_abs().saturating_mul(rows as u64).saturating_add(columns as u64);
+        let spanned = row.unsigned_abs().saturating_mul(before_last).saturating_add(columns);
         let bytes = spanned.saturating_mul(size_of::<S>() as u64);
         self.arguments.require(bytes <= MOST_BYTES, name, "a head's state within 2^31 bytes", bytes)
     }

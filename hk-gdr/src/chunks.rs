@@ -74,6 +74,15 @@ impl Chunking<'_> {
     pub(crate) fn size(&self) -> usize {
         self.schedule.map(|schedule| schedule.chunk_size).or(self.chunk_size).unwrap_or(64)
     }
+
+    /// Requires chunks to be of a size that there is, and of that of the schedule; which it gives.
+    pub(crate) fn require_size(&self, arguments: &Arguments) -> Result<usize> {
+        let size = self.size();
+        arguments.require([16, 32, 64].contains(&size), "chunk_size", "16, 32 or 64", size)?;
+        let (wanted, of) = (self.chunk_size.unwrap_or(size), "that of the schedule");
+        arguments.require(wanted == size, "chunk_size", format!("{of}, {size}"), wanted)?;
+        Ok(size)
+    }
 }
 
 /// An op on chunks that is being declared.
@@ -162,7 +171,8 @@ impl<'a> ChunkOp<'a> {
     ) -> Result<TokenHeads> {
         let tokens = shape.get(1).copied().unwrap_or_default().min(self.size()) as u64;
         let row = shape.last().copied().unwrap_or_default() as u64;
-        let spanned = of.token.unsigned_abs().saturating_mul(tokens).saturating_add(row);
+        let spanned = of.token.unsigned_abs().saturating_mul(tokens.saturating_sub(1));
+        let spanned = spanned.saturating_add(row);
         let bytes = spanned.saturating_mul(size_of::<T>() as u64);
         let fits = bytes <= MOST_BYTES;
         self.arguments.require(fits, name, "a chunk of tokens within 2^31 bytes", bytes)?;
@@ -225,8 +235,7 @@ impl<'a> ChunkOp<'a> {
             arguments.limit(size, least..=most)?;
         }
         let [b, t] = arguments.sizes(["b", "t"])?;
-        let size = chunking.size();
-        arguments.require([16, 32, 64].contains(&size), "chunk_size", "16, 32 or 64", size)?;
+        let size = chunking.require_size(arguments)?;
         let null = AnyPtr::NULL;
         let mut schedule = ChunkSchedule {
             bounds: null,
@@ -240,10 +249,6 @@ impl<'a> ChunkOp<'a> {
         };
         let mut chunks = b.saturating_mul(t.div_ceil(size));
         if let Some(of) = chunking.schedule {
-            if let Some(wanted) = chunking.chunk_size {
-                let constraint = format!("that of the schedule, {size}");
-                arguments.require(wanted == size, "chunk_size", constraint, wanted)?;
-            }
             arguments.limit("b", 1..=1)?;
             arguments.limit("t", of.tokens..=of.tokens)?;
             Indices::from(&of.cu_seqlens).declare(arguments, "cu_seqlens", &["bounds"])?;
@@ -259,6 +264,9 @@ impl<'a> ChunkOp<'a> {
             arguments.define("bounds-1", of.sequences);
             schedule.sequences = of.sequences as u32;
             chunks = arguments.sizes(["chunks"])?[0];
+            // A chunk's sequence is looked up among those that there are.
+            let has_sequences = of.sequences > 0 || chunks == 0;
+            arguments.require(has_sequences, "sequence_ids", "none without sequences", chunks)?;
         }
         arguments.define("sum(ceil(t/c))", chunks);
         arguments.require(chunks <= most, "t", "fewer than 2^31 chunks", chunks)?;

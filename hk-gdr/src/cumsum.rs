@@ -273,13 +273,14 @@ fn cumsum<T: Real, O: Real>(
         let most = format!("work for fewer than {MOST_WAVES} waves");
         return Err(Error::value(op, "s", most, waves));
     }
-    if t == 0 || sequences == 0 {
-        return Ok(());
-    }
+    // Bounds may be wrong even where there is nothing to do.
     if let Some(bounds) = options.cu_seqlens
         && call.validates_indices(options.validate_indices)?
     {
         call.require_bounds("cu_seqlens", &bounds.to_vec()?, t)?;
+    }
+    if t == 0 || sequences == 0 {
+        return Ok(());
     }
     let args = CumsumArgs {
         s: s.ptr().any(),

@@ -153,6 +153,6 @@ kernel_args! {
         pub(crate) softplus_beta: f32,
         pub(crate) softplus_beta_inverse: f32,
         pub(crate) softplus_threshold: f32,
-        pub(crate) reserved: u32,
+        pub(crate) pads: u32,
     }
 }

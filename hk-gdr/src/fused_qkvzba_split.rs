@@ -35,6 +35,7 @@
 use hk_core::Error;
 use hk_core::dtype::Real;
 use hk_core::op::Arguments;
+use hk_core::op::rows::RowOptions;
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice, kernel_args};
 
 use crate::KERNELS;
@@ -208,7 +209,11 @@ pub fn fused_qkvzba_split_into<T: Real, B: Real>(
     }
     let waves_of_workgroup = kernel.tile().threads / WAVE;
     let wanted = match options.workgroups {
-        Some(workgroups) => workgroups.saturating_mul(waves_of_workgroup),
+        // At most as many as take rows that 32 bits count.
+        Some(most) => {
+            let most = RowOptions::default().workgroups(most);
+            most.most_workgroups(call.device(), kernel.tile()) * waves_of_workgroup
+        }
         None => call.device().info().compute_units * WAVES_PER_CU,
     };
     let blocks_of_row = blocks[0] + blocks[1];

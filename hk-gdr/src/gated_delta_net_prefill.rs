@@ -55,6 +55,7 @@ use hk_core::dtype::Real;
 use hk_core::op::indices::Indices;
 use hk_core::{Result, Stream, Tensor, TensorSlice};
 
+use crate::chunk_gated_delta_rule::{Prepared, prepare};
 use crate::chunk_kkt::MOST_KEYS;
 use crate::chunk_states::ChunkStates;
 use crate::chunk_wu::MOST_VALUES;
@@ -64,8 +65,7 @@ use crate::{
     CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, ChunkGatedDeltaRuleOptions,
     ChunkGatedDeltaRuleOut, ConvFilter, GatingInputs, GdnGatingOptions, GdnGatingOut,
     PrefillSchedule, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
-    causal_conv1d_fwd_split_qkv_into, chunk_gated_delta_rule_into, fused_gdn_gating_into,
-    fused_qkvzba_split_into,
+    causal_conv1d_fwd_split_qkv_into, fused_gdn_gating_into, fused_qkvzba_split_into,
 };
 
 /// States of a batch, which become the new ones.
@@ -245,6 +245,28 @@ pub fn gated_delta_net_prefill_into<T: ChunkElement, W: Real, P: Real, A: Real, 
     let t = schedule.tokens;
     let [k_dim, v_dim] = widths(heads);
 
+    // All of the rule is prepared, with its grids and its workspace, before the convolution changes states.
+    let mut of_rule = ChunkGatedDeltaRuleOptions::default()
+        .schedule(schedule)
+        .use_qk_l2norm(true)
+        .gate_base(options.base)
+        .state_layout(options.layout)
+        .pads(true)
+        .validate_indices(false);
+    if let Some(scale) = options.scale {
+        of_rule = of_rule.scale(scale);
+    }
+    let rule = {
+        let has_initial_state = Some(has_initial_state);
+        let states = ChunkStates::Pool { states: state, indices, has_initial_state };
+        let mut results = o.reshape_mut(&[1, t, hv, head_v])?;
+        let out = ChunkGatedDeltaRuleOut { o: &mut results, states };
+        let (q, k) = (q.reshape(&[1, t, h, head_qk])?, k.reshape(&[1, t, h, head_qk])?);
+        let v = v.reshape(&[1, t, hv, head_v])?;
+        let (g, beta) = (g.reshape(&[1, t, hv])?, beta.reshape(&[1, t, hv])?);
+        prepare(&q, &k, &v, &*g, &*beta, &of_rule, out)?
+    };
+
     let mut of_conv = CausalConv1dOptions::default()
         .silu(true)
         .has_initial_state(has_initial_state)
@@ -267,24 +289,7 @@ pub fn gated_delta_net_prefill_into<T: ChunkElement, W: Real, P: Real, A: Real, 
     let GatingInputs { a_log, dt_bias, a, b } = gating;
     let gates = GdnGatingOut { g: &mut *g, beta: &mut *beta };
     fused_gdn_gating_into(a_log, dt_bias, a, b, &of_gates, gates)?;
-
-    let mut of_rule = ChunkGatedDeltaRuleOptions::default()
-        .schedule(schedule)
-        .use_qk_l2norm(true)
-        .gate_base(options.base)
-        .state_layout(options.layout)
-        .validate_indices(false);
-    if let Some(scale) = options.scale {
-        of_rule = of_rule.scale(scale);
-    }
-    let has_initial_state = Some(has_initial_state);
-    let states = ChunkStates::Pool { states: state, indices, has_initial_state };
-    let mut results = o.reshape_mut(&[1, t, hv, head_v])?;
-    let out = ChunkGatedDeltaRuleOut { o: &mut results, states };
-    let (q, k) = (q.reshape(&[1, t, h, head_qk])?, k.reshape(&[1, t, h, head_qk])?);
-    let v = v.reshape(&[1, t, hv, head_v])?;
-    let (g, beta) = (g.reshape(&[1, t, hv])?, beta.reshape(&[1, t, hv])?);
-    chunk_gated_delta_rule_into(&q, &k, &v, &*g, &*beta, &of_rule, out)
+    rule.map_or(Ok(()), Prepared::submit)
 }
 
 /// Elements of the queries or keys, and of the values, of a token.

@@ -201,6 +201,7 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, A: Real, S: 
     recurrence.computed_gates(gating, [options.softplus_beta, options.softplus_threshold])?;
     recurrence.pool(state, options.state_indices)?;
     recurrence.output(o)?;
+    recurrence.args.pads = 1;
     let Some(recurrence) = recurrence.prepare()? else { return Ok(()) };
 
     let mut of_conv = CausalConv1dOptions::default().silu(true);

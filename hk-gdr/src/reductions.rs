@@ -284,7 +284,9 @@ pub fn l2_normalize_into(x: &TensorSlice<f32>, eps: f32, out: &mut TensorSlice<f
         eps,
         reserved: 0,
     };
-    let grid = args.rows.div_ceil(kernel.tile().threads / 64);
+    // HIP counts work-items in 32 bits: of many rows, waves take several.
+    let most = call.device().info().compute_units * WORKGROUPS_PER_CU as u32;
+    let grid = args.rows.div_ceil(kernel.tile().threads / 64).min(most);
     call.submit(|stream| {
         // SAFETY: the kernel reads and writes rows of the shapes and strides that were checked.
         unsafe { kernel.launch(stream, [grid, 1, 1], &args) }

@@ -154,13 +154,14 @@ pub fn solve_tril_into<O: Real>(
         let most = format!("work for fewer than {MOST_ITEMS} work-items");
         return Err(Error::value(call.op(), "a", most, items));
     }
-    if t == 0 || sequences == 0 {
-        return Ok(());
-    }
+    // Bounds may be wrong even where there is nothing to do.
     if let Some(bounds) = options.cu_seqlens
         && call.validates_indices(options.validate_indices)?
     {
         call.require_bounds("cu_seqlens", &bounds.to_vec()?, t)?;
+    }
+    if t == 0 || sequences == 0 {
+        return Ok(());
     }
     let args = SolveTrilArgs {
         a: a.ptr().any(),

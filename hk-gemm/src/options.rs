@@ -376,6 +376,10 @@ impl Operands {
         let [heads, copied] = args.sizes(["heads", "copied"])?;
         args.require(copied <= 1 || y_step == 1, "y", "adjacent elements in heads", y_step)?;
         args.limit("heads", 1..=n)?;
+        // The copy counts the elements of a row in 31 bits.
+        let elements = heads.saturating_mul(copied);
+        let few = elements <= i32::MAX as usize;
+        args.require(few, "y", "at most 2^31 - 1 copied elements in a row", elements)?;
         args.define(FIRST, s1.saturating_add(copied));
         args.define(SECOND, (n / heads).saturating_sub(s1));
         let strides = |argument: Argument<'_>| -> Result<[i64; 2]> {

@@ -10,6 +10,7 @@ use hk_core::op::tiling::Problem;
 use hk_core::{Activation as Plain, Result, TensorSlice};
 
 use crate::activation::Activation;
+use crate::moe_topk::MOST_EXPERTS;
 use crate::{KERNELS, MoeAlign};
 
 const CORE: &str = "experts";
@@ -72,7 +73,8 @@ pub struct AlignedGates<'a> {
 }
 
 impl AlignedGates<'_> {
-    /// Declares them: so many gates in all, and of each row.
+    /// Declares them: so many gates in all, and of each row; of the "experts" that there are matrices of.
+    /// A row may have more gates than these, if experts are elsewhere.
     pub(crate) fn declare(
         &self,
         args: &mut Arguments,
@@ -80,6 +82,7 @@ impl AlignedGates<'_> {
         per_row: usize,
     ) -> Result<SortedGates> {
         let Self { sorted_token_ids, expert_ids, num_tokens_post_pad, block_size } = *self;
+        args.limit("experts", 1..=MOST_EXPERTS)?;
         args.input("sorted_token_ids", sorted_token_ids, &["cap"]).contiguous()?;
         args.limit("cap", 0..=Problem::MAX_SIZE as usize)?;
         let [capacity] = args.sizes(["cap"])?;
@@ -368,7 +371,6 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     // Rows of 8 bits are along k.
     let any_order = size_of::<W>() == 2;
     let strides = if any_order { declared.strides::<3>()? } else { declared.adjacent::<3>()? };
-    args.limit("experts", 1..=most)?;
     args.limit(b_dims[1], 1..=most)?;
     let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);

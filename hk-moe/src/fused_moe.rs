@@ -121,8 +121,9 @@ impl<W: ExpertWeights> FusedMoe<W> {
     /// [`Error::ArchMismatch`] if they are those of another chip; [`Error::Value`] if experts
     /// cannot be chosen as the configuration says, see [`moe_topk`](crate::moe_topk()) and
     /// [`moe_grouped_topk`](crate::moe_grouped_topk()), the format does not take its activation,
-    /// the map of experts has others than there are, or so many tokens have 2 GiB or more;
-    /// [`Error::OutOfMemory`], [`Error::Hip`].
+    /// the map of experts has others than there are, or so many tokens have 2 GiB or more or, of
+    /// products of codes, more than 32767 tiles of an expert; [`Error::OutOfMemory`],
+    /// [`Error::Hip`].
     pub fn new(config: FusedMoeConfig, weights: W, max_tokens: usize) -> Result<Self> {
         let (call, sizes) = check(&config, &weights, max_tokens)?;
         let room = &mut Room::new(call.stream());
@@ -232,7 +233,7 @@ impl<W: ExpertWeights> FusedMoe<W> {
         weights.declare(&mut args, config)?;
         let row = args.input("x", x, &["T", HIDDEN]).rows()?;
         args.limit("T", 0..=sizes.tokens)?;
-        check_bytes(&args, "x", [sizes.tokens, row as usize])?;
+        check_bytes(&args, "x", [x.rows(), row as usize])?;
         args.define("E", sizes.experts);
         args.define("E + shared", sizes.experts + config.shared);
         args.define(SLOTS, sizes.slots);

@@ -87,7 +87,6 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         (false, false) => &["experts", "n", "k"],
     };
     let [b_matrix, b_row, _] = args.input("b", b.codes, b_dims).adjacent::<3>()?;
-    args.limit("experts", 1..=most)?;
     args.limit(of_rows, 1..=most)?;
     let [rows, experts, n] = args.sizes(["rows", "experts", "n"])?.map(|size| size as u64);
     let [b_rows] = args.sizes([of_rows])?;

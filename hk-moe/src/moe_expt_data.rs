@@ -199,13 +199,18 @@ struct Plan {
     tile_dim_log2: u32,
 }
 
-/// The rows of tiles that there may be.
-pub(crate) fn check_tile(args: &Arguments, n_gates: usize, tile_dim_log2: u32) -> Result<()> {
+/// Requires rows of tiles that there may be, and few enough gates of one expert, of which the
+/// argument `arg` says how many it has at most.
+pub(crate) fn check_tile(
+    args: &Arguments,
+    (arg, gates): (&'static str, usize),
+    tile_dim_log2: u32,
+) -> Result<()> {
     let fits = (4..=8).contains(&tile_dim_log2);
     args.require(fits, "tile_dim_log2", "from 4 to 8", tile_dim_log2)?;
     let most = MOST_TILES << tile_dim_log2;
     let constraint = format!("at most {most}, {MOST_TILES} tiles");
-    args.require(n_gates <= most, "n_gates", constraint, n_gates)
+    args.require(gates <= most, arg, constraint, gates)
 }
 
 impl Plan {
@@ -218,7 +223,7 @@ impl Plan {
     ) -> Result<Self> {
         args.input("hist", hist, &["E"]).contiguous()?;
         args.limit("E", 1..=MOST_EXPERTS)?;
-        check_tile(args, gates, tile_dim_log2)?;
+        check_tile(args, ("n_gates", gates), tile_dim_log2)?;
         let [experts] = args.sizes(["E"])?;
         args.define("E+1", experts + 1);
         Ok(Self { experts, gates, tile_dim_log2 })

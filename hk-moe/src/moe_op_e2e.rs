@@ -178,7 +178,6 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     args.define("2i", 2 * hidden);
     args.define("i", hidden);
     let [w1_matrix, w1_row, _] = args.input("w1", w1, &["experts", "2i", "k"]).adjacent::<3>()?;
-    args.limit("experts", 1..=most)?;
     args.limit("2i", 1..=most)?;
     let [w2_matrix, w2_row, _] = args.input("w2", w2, &["experts", "k", "i"]).adjacent::<3>()?;
     let [rows, experts, i, k] = args.sizes(["rows", "experts", "i", "k"])?.map(|of| of as u64);

@@ -139,7 +139,8 @@ pub fn block_m(tokens: usize, n_expts_tot: usize, n_expts_act: usize) -> usize {
 /// # Errors
 /// As [`moe_topk`](crate::moe_topk()) and [`moe_grouped_topk`](crate::moe_grouped_topk());
 /// [`Error::Value`] also for options that its flavour of the softmax does not take, or if there are
-/// more than 32767 experts with those that are shared.
+/// more than 32767 experts with those that are shared, more than 31 bits count of gates, or more
+/// tokens than 32767 tiles have rows.
 pub fn routing<T: Real>(
     logits: &TensorSlice<T>,
     n_expts_act: usize,
@@ -151,7 +152,7 @@ pub fn routing<T: Real>(
     let [tokens, experts] = args.sizes(["T", "E"])?;
     let k = n_expts_act.min(MOST_OF_TOKEN) + options.shared().min(MOST_OF_TOKEN);
     let shape = [tokens, k];
-    let sizes = Sizes { gates: tokens * k, experts: experts + options.shared() };
+    let sizes = Sizes { tokens, gates: tokens * k, experts: experts + options.shared() };
     let block_m = block_m(tokens, experts, n_expts_act);
     let stream = logits.stream();
     let mut expt_scal = Tensor::empty(stream, &shape)?;
@@ -193,7 +194,8 @@ pub fn routing_into<T: Real, W: Real>(
     let experts = experts + options.shared();
     let most = format!("with {} shared ones at most {MOST_EXPERTS}", options.shared());
     args.require(experts <= MOST_EXPERTS, "E", most, experts)?;
-    let sizes = Sizes { gates: expt_indx.len(), experts };
+    let sizes = Sizes { tokens, gates: expt_indx.len(), experts };
+    sizes.check_gates(&args)?;
     let sort = sizes.declare_sort(&mut args, expt_scal, expt_indx, block_m, out)?;
     let mut call = args.check()?;
     let choice = choice.prepare(&call, groups, &topk)?;
@@ -211,9 +213,9 @@ pub fn routing_into<T: Real, W: Real>(
 ///
 /// # Errors
 /// [`Error::Shape`] if weights are not as many as experts, [`Error::Value`] if there are no experts
-/// or more than 32767, or `block_m` is none of these; where ids are looked at, if one is not from
-/// -1 to `n_expts_tot - 1`, or a token has the same one twice. [`Error::Stride`] if a tensor has
-/// gaps.
+/// or more than 32767, `block_m` is none of these, or there are more tokens than 32767 tiles have
+/// rows; where ids are looked at, if one is not from -1 to `n_expts_tot - 1`, or a token has the
+/// same one twice. [`Error::Stride`] if a tensor has gaps.
 pub fn sort_tokens<W: Real>(
     expt_scal: &TensorSlice<W>,
     expt_indx: &TensorSlice<i32>,
@@ -371,15 +373,17 @@ fn empty<W: Real>(
 ) -> Result<Routing<W>> {
     let mut args = Arguments::new(op);
     args.input("expt_scal", expt_scal, &["T", "k"]).contiguous()?;
-    let [k] = args.sizes(["k"])?;
+    let [tokens, k] = args.sizes(["T", "k"])?;
     // More is refused.
-    let sizes = Sizes { gates: expt_scal.len(), experts: experts.min(MOST_EXPERTS) };
+    let experts = experts.min(MOST_EXPERTS);
+    let sizes = Sizes { tokens, gates: expt_scal.len(), experts };
     sizes.empty(expt_scal, block_m, k)
 }
 
-/// Numbers of gates and experts.
+/// Numbers of tokens, gates and experts.
 #[derive(Clone, Copy)]
 struct Sizes {
+    tokens: usize,
     gates: usize,
     experts: usize,
 }
@@ -398,10 +402,16 @@ impl Sizes {
         let range = format!("from 1 to {MOST_EXPERTS}");
         let has_experts = (1..=MOST_EXPERTS).contains(&experts);
         args.require(has_experts, "n_expts_tot", range, experts)?;
-        let gates = expt_indx.len();
-        let few = gates <= i32::MAX as usize;
-        args.require(few, "expt_indx", "fewer than 2^31 gates", gates)?;
-        Ok(Self { gates, experts })
+        let [tokens] = args.sizes(["T"])?;
+        let sizes = Self { tokens, gates: expt_indx.len(), experts };
+        sizes.check_gates(args)?;
+        Ok(sizes)
+    }
+
+    /// Requires gates that indices can tell apart.
+    fn check_gates(self, args: &Arguments) -> Result<()> {
+        let few = self.gates <= i32::MAX as usize;
+        args.require(few, "expt_indx", "fewer than 2^31 gates", self.gates)
     }
 
     /// Memory for the order of gates, on the stream of their weights.
@@ -411,7 +421,7 @@ impl Sizes {
         block_m: usize,
         n_expts_act: usize,
     ) -> Result<Routing<W>> {
-        let Self { gates, experts } = self;
+        let Self { gates, experts, .. } = self;
         let stream = expt_scal.stream();
         let integers = |count: usize| Tensor::<i32>::empty(stream, &[count]);
         // Others are refused.
@@ -464,7 +474,8 @@ impl Sizes {
     ) -> Result<ExpertSortArgs> {
         let is_power = block_m.is_power_of_two() && (16..=256).contains(&block_m);
         args.require(is_power, "block_m", "16, 32, 64, 128 or 256", block_m)?;
-        check_tile(args, self.gates, block_m.ilog2())?;
+        // The experts of a token are not the same: one has a gate of each token at most.
+        check_tile(args, ("T", self.tokens), block_m.ilog2())?;
         let sort = self.declare_order(args, expt_scal, expt_indx, block_m, out.indx)?;
         let tiles = max_num_tiles(self.gates, self.experts, block_m.ilog2());
         args.define("n_expts_tot", self.experts);

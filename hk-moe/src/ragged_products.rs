@@ -19,6 +19,7 @@ pub use launch::RaggedOutput;
 pub use options::MoeRaggedOptions;
 
 use crate::expert_products::product;
+use crate::moe_topk::MOST_EXPERTS;
 
 const CORE: &str = "ragged";
 
@@ -58,7 +59,7 @@ impl<'a> RaggedOp<'a> {
         let declared = args.input("w", w, &["experts", "n", "k"]);
         let declared = if are_mx[1] { declared.portable() } else { declared };
         let [w_matrix, w_row, _] = declared.adjacent::<3>()?;
-        args.limit("experts", 1..=most)?;
+        args.limit("experts", 1..=MOST_EXPERTS)?;
         args.limit("n", 1..=most)?;
         let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?;
 

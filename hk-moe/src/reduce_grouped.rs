@@ -204,8 +204,8 @@ const PIECE: usize = 512;
 /// # Errors
 /// [`Error::Shape`] if a size is 0 that is not the number of groups, or rows of pairs are of odd
 /// length; [`Error::Stride`] if rows are not evenly spaced; [`Error::Value`] if an activation's
-/// numbers are not finite or its limit is below 0, or there are no workgroups; where `indx` is
-/// looked at, if an entry is neither -1 nor a row.
+/// numbers are not finite or its limit is below 0, `indx` has more entries than 31 bits count, or
+/// there are no workgroups; where `indx` is looked at, if an entry is neither -1 nor a row.
 pub fn reduce_grouped<T: Real, V: Real>(
     x: &TensorSlice<T>,
     indx: Option<&TensorSlice<i32>>,
@@ -237,7 +237,8 @@ pub fn reduce_grouped_into<T: Real, V: Real>(
 ) -> Result<()> {
     let mut args = Arguments::new(REDUCE);
     let x_strides = args.input("x", x, &["split", "P", "N"]).matrices()?;
-    args.limit("split", 1..=u32::MAX as usize)?;
+    // The kernel counts shares in steps, which must not wrap.
+    args.limit("split", 1..=i32::MAX as usize)?;
     args.limit("P", 0..=i32::MAX as usize)?;
     let [shares, rows] = args.sizes(["split", "P"])?;
     let mut names = &OF_ROWS;
@@ -246,6 +247,8 @@ pub fn reduce_grouped_into<T: Real, V: Real>(
         args.input("indx", indx, &["groups", "k"]).contiguous()?;
         args.limit("groups", 0..=i32::MAX as usize)?;
         args.limit("k", 1..=i32::MAX as usize)?;
+        let few = indx.len() <= i32::MAX as usize;
+        args.require(few, "indx", "fewer than 2^31 entries", indx.len())?;
     }
     if let Some(gammas) = options.gammas {
         args.input("gammas", gammas, &["P"]).contiguous()?;

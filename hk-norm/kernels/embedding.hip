@@ -56,6 +56,8 @@ struct embedding_rows : no_reduction {
     for (int i = 0; i < chunks; ++i) {
       sums.of[i] = to_f32<T, chunk>(from.of[0].elements(i, at));
       for (int t = 1; t < most_tables; ++t) {
+        // A zero that is added would change the sign of one.
+        if (args.tables[t].base == nullptr) continue;
         sums.of[i] += to_f32<T, chunk>(from.of[t].elements(i, at));
       }
     }

@@ -31,7 +31,9 @@ __device__ inline void mean_pool_of(const MeanPoolArgs& args, wave_sums<Tile>& s
   constexpr u32 waves = Tile::threads / wave_size, depth = Tile::DEPTH;
   constexpr u32 piece = wave_size * chunk;
 
-  const u32 sequence = block_idx().x, column = block_idx().y * piece;
+  // Lines of sequences: HIP counts the work-items of one in 32 bits.
+  const u32 sequence = block_idx().z * grid_dim().x + block_idx().x, column = block_idx().y * piece;
+  if (sequence >= args.cu_seqlens.count - 1) return;
   const u32 start = bound_at(args.cu_seqlens, args.tokens, sequence);
   const u32 end = bound_at(args.cu_seqlens, args.tokens, sequence + 1);
   const u32 count = __builtin_elementwise_sub_sat(end, start);

@@ -36,6 +36,9 @@ use crate::KERNELS;
 const PIECE: usize = 512;
 const MOST_PIECES: usize = 65_535;
 
+/// Sequences of a line of the grid: HIP counts the work-items of one in 32 bits.
+const MOST_OF_LINE: u32 = 1 << 20;
+
 /// How [`mean_pool`] is launched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MeanPoolOptions {
@@ -111,7 +114,9 @@ pub fn mean_pool_into<'a, T: Real, Y: Real>(
     }
 
     let kernel = KERNELS.function(call.device(), call.op(), "mean_pool", T::DTYPE.name(), &[])?;
-    let grid = [bounds as u32 - 1, width.div_ceil(PIECE) as u32, 1];
+    let sequences = bounds as u32 - 1;
+    let lines = sequences.div_ceil(MOST_OF_LINE);
+    let grid = [sequences.min(MOST_OF_LINE), width.div_ceil(PIECE) as u32, lines];
     let args = MeanPoolArgs {
         x: x.ptr().any(),
         y: y.ptr().any(),

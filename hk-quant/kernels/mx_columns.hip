@@ -108,7 +108,8 @@ __device__ inline void store_columns(const vec<T, side> (&rows)[side], const aut
     if (column >= args.columns) return;
     u8* row = args.codes + at.matrix * args.codes_matrix + column * args.codes_stride;
     u8* to = row + at.block * bytes;
-    const u32 left = (args.rows - at.block * mx_block) * Format::bits / 8;
+    const u32 rows = args.rows - at.block * mx_block;
+    const u32 left = (rows < mx_block ? rows : mx_block) * Format::bits / 8;
     const auto block = bit_cast<vec<u8, bytes>>(whole);
     if (left >= bytes) {
       store_bytes<bytes>(to, block);

@@ -369,7 +369,10 @@ impl BackwardArgs {
         let AttentionArgs { sequences, q_length, kv_heads, group, width, value_width, .. } =
             self.attention;
         let heads = u64::from(sequences) * u64::from(kv_heads);
-        if heads == 0 {
+        let q_heads = u64::from(kv_heads) * u64::from(group);
+        let has_sink = self.sink_gradients != DevicePtr::NULL;
+        // Gradients of sinks are zeros without sequences, and stored.
+        if heads == 0 && !has_sink {
             return Ok(());
         }
         if call.validates_indices(problem.options.validate_indices)? {
@@ -394,23 +397,26 @@ impl BackwardArgs {
         let key_tiles = (problem.most_keys as u64).div_ceil(of_block);
         let query_tiles = if is_fused { 0 } else { rows.div_ceil(of_block) };
         let groups = heads.saturating_mul(key_tiles + query_tiles);
-        let products = heads.saturating_mul(rows).div_ceil(DELTA_ROWS);
-        if groups.max(products) >= MOST_GROUPS {
+        // Of all heads: packed rows are as many as there are, however long a sequence may be.
+        let is_packed = self.attention.q_starts_are_bounds != 0;
+        let ranges = u64::from(if is_packed { sequences.min(1) } else { sequences });
+        let all_rows = ranges.saturating_mul(q_rows as u64).saturating_mul(q_heads);
+        let products = all_rows.div_ceil(DELTA_ROWS);
+        let sinks = if has_sink { q_heads } else { 0 };
+        if groups.max(products).max(sinks) >= MOST_GROUPS {
             let rows = heads.saturating_mul(rows);
             return Err(Error::value(call.op(), "q", "fewer rows", rows));
         }
         (self.key_tiles, self.query_tiles) = (key_tiles as u32, query_tiles as u32);
         if is_fused {
-            let sequences = if self.attention.q_starts_are_bounds == 0 { sequences } else { 1 };
-            let rows = (sequences as usize).saturating_mul(q_rows);
-            let elements = rows.saturating_mul((kv_heads * group * width) as usize);
+            let elements = (all_rows as usize).saturating_mul(width as usize);
             let [sums] = call.workspace([elements.saturating_mul(size_of::<f32>())])?;
             self.dq_sums = sums.cast();
         }
-        for tensor in zeros.into_iter().flatten() {
+        // These are no launches of the call: a dry run does not leave them out by itself.
+        for tensor in zeros.filter(|_| !call.is_dry()).into_iter().flatten() {
             tensor.fill(T::from_f64(0.0))?;
         }
-        let has_sink = self.sink_gradients != DevicePtr::NULL;
         call.submit(|stream| {
             // SAFETY: the kernels stay within the tensors whose shapes and strides were checked,
             // whatever bounds and lengths are.
@@ -419,7 +425,7 @@ impl BackwardArgs {
                     delta.launch(stream, [products as u32, 1, 1], &self)?;
                 }
                 if has_sink {
-                    sink.launch(stream, [kv_heads * group, 1, 1], &self)?;
+                    sink.launch(stream, [sinks as u32, 1, 1], &self)?;
                 }
                 if groups > 0 {
                     kernel.launch(stream, [groups as u32, 1, 1], &self)?;

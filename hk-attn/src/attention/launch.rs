@@ -38,11 +38,15 @@ impl Problem<'_> {
         let mut call = arguments.check()?;
         let rows = u64::from(args.q_length) * u64::from(args.group);
         let heads = u64::from(args.sequences) * u64::from(args.kv_heads);
-        if rows == 0 || heads == 0 {
+        if heads == 0 {
             return Ok(());
         }
+        // Sequences may be longer than the longest is said to be, if that is 0, too.
         if call.validates_indices(options.validate_indices)? {
             checks.into_iter().try_for_each(|check| check(&call))?;
+        }
+        if rows == 0 {
+            return Ok(());
         }
         args.has_steps = u32::from(args.steps.is_any());
         let variant = if is_coded(&args) {
@@ -64,25 +68,30 @@ impl Problem<'_> {
             Ok((kernel, tiles))
         };
         let of_first = first.map(|_| choose(rows)).transpose()?;
-        let (kernel, tiles) = choose(if first.is_some() { u64::from(args.group) } else { rows })?;
+        // Behind a first launch there are only sequences of one query.
+        let part_rows = if first.is_some() { u64::from(args.group) } else { rows };
+        let (kernel, tiles) = choose(part_rows)?;
         let most_tiles = of_first.as_ref().map_or(tiles, |(_, of_first)| tiles.max(*of_first));
-        let splits = splits
-            .map_or_else(|| default_splits(call.device(), heads * tiles, most_keys), u64::from);
-        let groups = heads.saturating_mul(tiles).saturating_mul(splits);
+        let workgroups = heads.saturating_mul(tiles);
+        let splits =
+            splits.map_or_else(|| default_splits(call.device(), workgroups, most_keys), u64::from);
+        let groups = workgroups.saturating_mul(splits);
         let most_groups = groups.max(heads.saturating_mul(most_tiles));
-        let merges = heads.saturating_mul(rows).div_ceil(4);
+        let merged = if splits > 1 { heads.saturating_mul(part_rows) } else { 0 };
+        let merges = merged.div_ceil(4);
         if rows > u64::from(u32::MAX) / 2 || most_groups.max(merges) >= MOST_GROUPS {
             let constraint = "fewer rows of queries";
             return Err(Error::value(call.op(), "q", constraint, rows.saturating_mul(heads)));
         }
         (args.tiles, args.splits) = (tiles as u32, splits as u32);
+        args.part_rows = part_rows as u32;
         let has_steps = args.has_steps;
         let first = first.zip(of_first).map(|(first, (kernel, tiles))| {
             let args = AttentionArgs { tiles: tiles as u32, splits: 1, has_steps, ..first };
             (kernel, args, heads * tiles)
         });
         let mut merge = None;
-        let parts = if splits > 1 { heads * rows * splits } else { 0 };
+        let parts = merged * splits;
         let bytes = |each: u64| (parts * each * 4) as usize;
         let own = around.as_ref().map_or(0, |around| around.bytes);
         let [sums, states, own] =

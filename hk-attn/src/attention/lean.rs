@@ -188,7 +188,15 @@ impl<'a> Lean<'a> {
             }
             let of_head = rows[at].div_ceil(block_q);
             let of_problem = heads[at].saturating_mul(of_head);
-            let units = of_problem.saturating_mul(keys[at].div_ceil(block_k).max(1));
+            let of_keys = keys[at].div_ceil(block_k).max(1);
+            // Of sequences whose keys follow each other, each has at most one unit that is not full.
+            let units = if starts_are_sums {
+                let of_sequences = of_keys + u64::from(all[at].sequences);
+                let of_heads = u64::from(all[at].kv_heads).saturating_mul(of_head);
+                of_heads.saturating_mul(of_sequences)
+            } else {
+                of_problem.saturating_mul(of_keys)
+            };
             if units >= 1 << 31 || rows[at] >= 1 << 31 {
                 return Err(Error::value(call.op(), "q", "fewer than 2^31 units of work", units));
             }

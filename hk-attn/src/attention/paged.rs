@@ -151,7 +151,8 @@ impl<'a> Problem<'a> {
         list: IndexList,
     ) -> Result<()> {
         let Pages { table_name, table, lengths_name, lengths, sequences, most, appended } = pages;
-        let [blocks, bs, most_pages] = self.pages_of(rows, (table_name, table), sequences)?;
+        let [blocks, bs, most_pages] =
+            self.pages_of(rows, (table_name, table), sequences, appended.min(1))?;
         let most = most_pages.saturating_mul(bs).min(most).min(i32::MAX as usize / 2);
         self.lengths((lengths_name, lengths), list, most, appended);
         self.check(move |call| {
@@ -169,13 +170,14 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    /// Declares which pages sequences have of a cache whose rows these are, and gives how many pages there
-    /// are, slots of a page, and pages of a sequence at most.
+    /// Declares which pages sequences have of a cache whose rows these are, in a table of so many columns
+    /// at least, and gives how many pages there are, slots of a page, and pages of a sequence at most.
     fn pages_of(
         &mut self,
         rows: [KeyRows; 2],
         (name, table): (&'static str, Indices<'a>),
         sequences: &'static str,
+        least: usize,
     ) -> Result<[usize; 3]> {
         let dims: &[&str] = match sequences {
             "b" => &["b", "most_pages"],
@@ -188,7 +190,7 @@ impl<'a> Problem<'a> {
         }
         let sizes = arguments.sizes(["blocks", "bs", "most_pages"])?;
         let [count] = arguments.sizes([sequences])?;
-        arguments.limit("most_pages", count.min(1)..=i32::MAX as usize)?;
+        arguments.limit("most_pages", count.min(least)..=i32::MAX as usize)?;
         let [blocks, bs, _] = sizes;
         self.pages(rows, of_pages, [row, 0], [blocks, bs]);
         Ok(sizes)
@@ -290,7 +292,7 @@ impl<'a> Problem<'a> {
         queries: Indices<'a>,
         has_steps: bool,
     ) -> Result<()> {
-        let [blocks, bs, most_pages] = self.pages_of(rows, (table_name, table), "bounds-1")?;
+        let [blocks, bs, most_pages] = self.pages_of(rows, (table_name, table), "bounds-1", 0)?;
         let list = lengths.declare(&mut self.arguments, lengths_name, &["bounds-1"])?;
         let slots = most_pages.saturating_mul(bs).min(i32::MAX as usize / 2);
         let source = &mut self.args.source[0];

@@ -336,6 +336,9 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
         dense("capped", 1, [50, 60], [2, 1], 64).with(Choice { softcap: 1.5, ..sinks() }),
         dense("no keys", 2, [3, 0], [2, 1], 64).with(sinks()),
         dense("no queries", 2, [0, 3], [2, 1], 64),
+        // Gradients of sinks are sums over nothing.
+        dense("no sequences", 0, [3, 5], [2, 1], 64).with(sinks()),
+        Spec::packed("no sequences", &[], [2, 1], 64).with(sinks()),
         Spec { rows_first: true, ..dense("strided", 2, [37, 70], [4, 2], 64) },
         Spec::dense("rotated part", Sizes::dense(1, [48, 80], [2, 2], 96).values(64)),
         Spec::dense("rotated part", Sizes::dense(1, [48, 80], [2, 2], 192).values(128))

@@ -204,6 +204,8 @@ pub(super) fn cases() -> Vec<Case> {
         Spec::new("latent", &[[70, 40], [9, 33]], [4, 1], [576, 512]),
         Spec { dtype: DType::F16, cap: 5.0, ..Spec::new("latent", &[[9, 20]], [2, 1], [288, 256]) },
         Spec::new("nothing new", &[[9, 0], [4, 5]], [2, 2], [64, 64]),
+        // A list of no tokens.
+        Spec::new("nothing in the cache", &[[0, 17], [0, 3]], [4, 2], [48, 32]),
     ];
     specs.into_iter().map(Spec::case).collect()
 }

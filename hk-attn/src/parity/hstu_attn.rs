@@ -29,6 +29,10 @@ struct Spec {
     scale: i32,
     /// Has a key whose scores are -inf.
     infinite: bool,
+    /// Has a query whose scores are -inf.
+    infinite_query: bool,
+    /// So many first rows have values of NaN, which rows from `APART` on do not see: these are compared.
+    wild: usize,
     dtype: DType,
 }
 
@@ -49,6 +53,8 @@ impl Spec {
             wide: false,
             scale: 0,
             infinite: false,
+            infinite_query: false,
+            wild: 0,
             dtype: DType::Bf16,
         }
     }
@@ -92,6 +98,9 @@ impl Spec {
     }
 }
 
+/// A row with which tiles of rows of each width begin.
+const APART: usize = 128;
+
 /// Indices of 32 or 64 bits.
 enum List {
     I32(Arg<i32>),
@@ -126,9 +135,15 @@ fn set_up<T: BackwardElement + Real>(s: &mut Setup, spec: &Spec) {
         queries.iter_mut().step_by(d).for_each(|q| *q = T::from_f64(1.0));
         keys[0] = T::from_f64(f64::NEG_INFINITY);
     }
+    if spec.infinite_query {
+        keys.iter_mut().step_by(d).for_each(|k| *k = T::from_f64(-1.0));
+        queries[0] = T::from_f64(f64::INFINITY);
+    }
     let q = s.given("q", &[rows, heads, d], queries);
     let k = s.given("k", &[rows, heads, d], keys);
-    let v = s.input::<T>("v", &[rows, heads, dv], Draw::Normal);
+    let mut values: Vec<T> = s.draw("v", &[rows, heads, dv], Draw::Normal);
+    values[..spec.wild * heads * dv].fill(T::from_f64(f64::NAN));
+    let v = s.given("v", &[rows, heads, dv], values);
     let mut bounds = vec![0];
     for rows in &spec.lengths {
         bounds.push(bounds[bounds.len() - 1] + rows);
@@ -174,7 +189,12 @@ fn set_up<T: BackwardElement + Real>(s: &mut Setup, spec: &Spec) {
             }
         }
     }
-    let out = s.output::<T>("out", &[rows, heads, dv], results(expected, spec.dtype));
+    let first = if spec.wild > 0 { APART * heads } else { 0 };
+    let mut expected = results(expected.split_off(first), spec.dtype);
+    if first > 0 {
+        expected.at = Some((first * dv..rows * heads * dv).collect());
+    }
+    let out = s.output::<T>("out", &[rows, heads, dv], expected);
     let (causal, most_distance, context, alpha) =
         (spec.causal, spec.most_distance, spec.context, spec.alpha);
     s.call(move || {
@@ -242,6 +262,19 @@ pub(super) fn cases() -> Vec<Case> {
     add(Spec { alpha: -0.3, causal: false, ..Spec::new("inverted", &[40, 70], 2, 64) });
     add(Spec { infinite: true, ..Spec::new("an infinite key", &[20], 1, 64) });
     add(Spec { infinite: true, ..Spec::new("an infinite key", &[20], 1, 64) }.f16());
+    // A query whose scores are all -inf, also where there is no key behind the last.
+    let query = Spec {
+        infinite_query: true,
+        causal: false,
+        ..Spec::new("an infinite query", &[20], 1, 64)
+    };
+    add(query.clone());
+    add(query.f16());
+    // Values in the same tile as those that are near.
+    for d in [64, 128, 256] {
+        let spec = Spec::new("values far before are NaN", &[150], 1, d);
+        add(Spec { wild: 120, most_distance: 3, ..spec });
+    }
     for d in [64, 128, 256] {
         add(all(Spec::new("ragged", &ragged, 2, d)).f16());
         let rows = if d == 256 { 90 } else { 140 };
@@ -250,6 +283,9 @@ pub(super) fn cases() -> Vec<Case> {
     // Weights that are divided by so many rows are below what f16 has all bits of.
     let small = Spec::new("small weights", &[40, 70], 2, 64).f16();
     add(Spec { spare: 4000, ..small });
+    // Weights that f16 has room for only once they are divided.
+    let large = Spec::new("large weights", &[40, 70], 2, 64).f16();
+    add(Spec { spare: 4000, alpha: 30.0, scale: 7, ..large });
     add(Spec::new("nothing", &[], 2, 64));
     add(Spec::new("nothing of three", &[0, 0, 0], 2, 64));
     // Of recommenders: inputs of 0.01, and weights that make up for it.

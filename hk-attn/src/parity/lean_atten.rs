@@ -35,6 +35,10 @@ pub(super) struct Spec {
     blocks: Option<[u32; 2]>,
     /// Whether keys that no query sees are NaN.
     unseen: bool,
+    /// The key of the first sequence whose value is NaN.
+    pub(super) wild: Option<usize>,
+    /// Keys behind those of all sequences.
+    spare: usize,
     mode: LeanMode,
     dtype: DType,
     size: Size,
@@ -58,6 +62,8 @@ impl Spec {
             programs: None,
             blocks: None,
             unseen: false,
+            wild: None,
+            spare: 1,
             mode: LeanMode::Reduce,
             dtype: DType::Bf16,
             size: Size::Quick,
@@ -74,6 +80,16 @@ impl Spec {
 
     pub(super) fn of(self, dtype: DType) -> Self {
         Self { dtype, ..self }
+    }
+
+    /// With tiles of so many rows of queries and keys.
+    pub(super) fn tiles(self, blocks: [u32; 2]) -> Self {
+        Self { blocks: Some(blocks), ..self }
+    }
+
+    /// With the value of that key of the first sequence NaN.
+    pub(super) fn wild(self, key: usize) -> Self {
+        Self { wild: Some(key), ..self }
     }
 
     pub(super) fn form(self, form: Form) -> Self {
@@ -100,6 +116,7 @@ impl Spec {
         let mut title = format!("{}, {:?}", self.name, self.mode);
         title += if self.causal { ", causal" } else { "" };
         title += if self.unseen { ", unseen keys are NaN" } else { "" };
+        title += if self.wild.is_some() { ", a value is NaN" } else { "" };
         title += if self.scale.is_some() { ", scaled" } else { "" };
         if let Some(programs) = self.programs {
             title += &format!(", {programs} programs");
@@ -113,7 +130,10 @@ impl Spec {
             Form::Pod(_, ratios) => title += &format!(", ratios {ratios:?}"),
         }
         let lengths: Vec<_> = self.sizes.lengths.iter().map(|[_, keys]| keys).collect();
-        title += &format!(", keys {lengths:?}");
+        title += &match lengths.len() {
+            ..=100 => format!(", keys {lengths:?}"),
+            count => format!(", {count} sequences, {} keys more", self.spare),
+        };
         let [module, op] = self.names();
         let info = CaseInfo::new(module, op, title, &[self.dtype], &self.sizes.shape()[..6]);
         let info = CaseInfo { size: self.size, ..info };
@@ -158,16 +178,16 @@ pub(super) struct Batch<T: LeanElement> {
 }
 
 impl<T: LeanElement> Batch<T> {
-    /// Keys and values that no causal query sees are NaN, if `unseen`.
+    /// Keys and values that no causal query sees are NaN, if `unseen`; `spare` are of no sequence.
     pub(super) fn new(
         s: &mut Setup,
         [q, k, v, lengths]: [&'static str; 4],
         sizes: &Sizes,
         unseen: bool,
+        spare: usize,
     ) -> Self {
         let ([hq, hk], d) = (sizes.heads, sizes.widths[0]);
-        // One key more than there are in sequences.
-        let keys = [sizes.rows(1) + 1, hk, d];
+        let keys = [sizes.rows(1) + spare, hk, d];
         let mut rows = [k, v].map(|name| s.draw::<T>(name, &keys, Draw::Normal));
         let mut first = 0;
         for [queries, count] in &sizes.lengths {
@@ -194,7 +214,8 @@ impl<T: LeanElement> Batch<T> {
 
 fn dense<T: LeanElement>(s: &mut Setup, spec: &Spec) {
     let sizes = &spec.sizes;
-    let batch = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], sizes, spec.unseen);
+    let names = ["q", "k", "v", "kv_lens"];
+    let batch = Batch::<T>::new(s, names, sizes, spec.unseen, spec.spare);
     let all = attended(spec, sizes, &batch.inputs(), spec.causal.then_some(|_| 0));
     let lse = logarithms(all.lse_of_heads());
     let ([hq, _], d) = (sizes.heads, sizes.widths[0]);
@@ -242,5 +263,9 @@ pub(super) fn cases() -> Vec<Case> {
             specs.push(Spec::new("programs", 40, &[150, 70], [2, 1], 64).by(programs, mode));
         }
     }
+    // Far fewer tiles of keys than there would be if each sequence had all of them.
+    let lengths: Vec<_> = (0..1 << 12).map(|b| usize::from(b % 99 == 0)).collect();
+    let spec = Spec::new("keys of few", 1, &lengths, [1, 1], 1).by(64, reduce);
+    specs.push(Spec { spare: 1 << 24, size: Size::Core, ..spec });
     specs.into_iter().map(Spec::case).collect()
 }

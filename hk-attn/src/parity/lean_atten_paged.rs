@@ -34,9 +34,10 @@ pub(super) fn paged<T: LeanElement>(s: &mut Setup, spec: &Spec, size: usize) {
     let table = pages(&mut Random::new(7), &wanted, row, blocks);
     let q = s.input::<T>("q", &[b, sizes.most(0), hq, d], Draw::Normal);
     let slots = slots_of(sizes, &table, size);
-    let cache =
-        |s: &mut Setup, name| poisoned::<T>(s, name, &[blocks, size, hk, d], &slots, hk * d);
-    let ((k, of_k), (v, of_v)) = (cache(s, "k_cache"), cache(s, "v_cache"));
+    let cache = |s: &mut Setup, name, wild| {
+        poisoned::<T>(s, name, &[blocks, size, hk, d], (&slots[..], wild), hk * d)
+    };
+    let ((k, of_k), (v, of_v)) = (cache(s, "k_cache", None), cache(s, "v_cache", spec.wild));
     let page_table = s.given("page_table", &[b, row], table.concat());
     let lengths = sizes.lengths.iter().map(|[_, keys]| *keys as i32).collect();
     let lengths = s.given::<i32>("kv_lens", &[b], lengths);
@@ -65,21 +66,23 @@ fn slots_of(sizes: &Sizes, table: &[Vec<i32>], size: usize) -> Vec<usize> {
     slots
 }
 
-/// A cache whose unused slots are NaN, and the rows of the used ones.
+/// A cache whose unused slots are NaN, as is one of the used ones, and the rows of these.
 fn poisoned<T: LeanElement>(
     s: &mut Setup,
     name: &'static str,
     shape: &[usize],
-    slots: &[usize],
+    (slots, wild): (&[usize], Option<usize>),
     width: usize,
 ) -> (Arg<T>, Vec<f64>) {
     let drawn = s.draw::<T>(name, shape, Draw::Normal);
     let mut elements = T::encode(&vec![f64::NAN; drawn.len()]);
-    for slot in slots {
+    for (at, slot) in slots.iter().enumerate() {
         let row = slot * width..(slot + 1) * width;
-        elements[row.clone()].copy_from_slice(&drawn[row]);
+        if wild != Some(at) {
+            elements[row.clone()].copy_from_slice(&drawn[row]);
+        }
     }
-    let used = slots.iter().flat_map(|slot| &drawn[slot * width..][..width]).copied();
+    let used = slots.iter().flat_map(|slot| &elements[slot * width..][..width]).copied();
     let numbers = hk_core::dtype::decode(&used.collect::<Vec<_>>());
     (s.given(name, shape, elements), numbers)
 }
@@ -105,7 +108,8 @@ pub(super) fn by_heads<T: LeanElement>(s: &mut Setup, spec: &Spec, size: usize) 
         .enumerate()
         .flat_map(|(h, of)| of.iter().map(move |slot| h * rows + slot))
         .collect();
-    let cache = |s: &mut Setup, name| poisoned::<T>(s, name, &[h, rows, d], &all_slots, d);
+    let cache =
+        |s: &mut Setup, name| poisoned::<T>(s, name, &[h, rows, d], (&all_slots[..], None), d);
     let ((k, of_k), (v, of_v)) = (cache(s, "k"), cache(s, "v"));
     // From heads of rows to rows of heads.
     let rows_first = |x: &[f64]| -> Vec<f64> {
@@ -164,5 +168,8 @@ pub(super) fn cases() -> Vec<Case> {
             by_heads(Spec::new("of heads", 2, &[48, 0, 24], [3, 3], 40), 12),
         ]);
     }
+    // Tiles of 16 queries: the first sees nothing, and the second no value that is NaN.
+    let spec = Spec::new("late queries", 48, &[24], [1, 1], 64).causal().by(3, reduce);
+    specs.push(spec.wild(8).tiles([16, 32]).form(Form::Paged(16)));
     specs.into_iter().map(Spec::case).collect()
 }

@@ -30,6 +30,8 @@ struct Spec {
     lse: bool,
     /// Whether weights are wanted.
     weights: bool,
+    /// What is said to be the most queries of a sequence, if not what is.
+    most: Option<usize>,
     size: Size,
 }
 
@@ -46,6 +48,7 @@ impl Spec {
             heads_first: false,
             lse: true,
             weights: false,
+            most: None,
             size: Size::Quick,
         }
     }
@@ -71,6 +74,9 @@ impl Spec {
         title += if self.heads_first { ", heads first" } else { "" };
         title += if self.lse { "" } else { ", without sums" };
         title += if self.weights { ", weights" } else { "" };
+        if let Some(most) = self.most {
+            title += &format!(", at most {most} queries");
+        }
         let info = CaseInfo::new("mha", self.op(), title, &self.dtypes, &self.sizes.shape());
         let info = CaseInfo { size: self.size, arch: arch_of(self.dtypes[0]), ..info };
         Case::new(info, move |s| {
@@ -125,6 +131,7 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
         false => s.output::<f32>("lse", &[b, hq, sizes.most(0)], logarithms(of_heads)),
     });
     let [max_seqlen_q, max_seqlen_k] = [0, 1].map(|of| sizes.most(of));
+    let max_seqlen_q = spec.most.unwrap_or(max_seqlen_q);
     let s_dmask = of_weights.map(|values| {
         s.output::<f32>("s_dmask", &[b, hq, max_seqlen_q, max_seqlen_k], weights(values))
     });
@@ -344,7 +351,11 @@ pub(super) fn cases() -> Vec<Case> {
         weighed(Spec::dense("no keys", Sizes::dense(2, [3, 0], [2, 1], 64))),
     ]);
     let of_size = |spec: Spec| Spec { size: size_of(&spec.sizes), ..spec };
-    specs.into_iter().map(|spec| of_size(spec).case()).collect()
+    let mut cases: Vec<_> = specs.into_iter().map(|spec| of_size(spec).case()).collect();
+    // 2^25 rows of heads, if all sequences were as long as one may be; hardly any is there.
+    let steps = Spec::packed("steps", Sizes::packed(&[[1, 1]; 1 << 11], [8, 1], 8));
+    cases.push(Spec { most: Some(1 << 11), size: Size::Large, ..steps }.case());
+    cases
 }
 
 /// How much work a case of these sizes is.

@@ -12,8 +12,9 @@ use crate::{LeanBatch, LeanMode, PodOptions, pod_attn_into};
 /// Both attentions.
 pub(super) fn pod<T: LeanElement>(s: &mut Setup, spec: &Spec, prefill: &Sizes, ratios: [u32; 2]) {
     let decode = &spec.sizes;
-    let first = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], decode, false);
-    let second = Batch::<T>::new(s, ["q_pf", "k_pf", "v_pf", "kv_lens_pf"], prefill, false);
+    let first = Batch::<T>::new(s, ["q", "k", "v", "kv_lens"], decode, false, 1);
+    let names = ["q_pf", "k_pf", "v_pf", "kv_lens_pf"];
+    let second = Batch::<T>::new(s, names, prefill, false, 1);
     let of_first = attended(spec, decode, &first.inputs(), None);
     let of_second = attended(spec, prefill, &second.inputs(), Some(|_| 0));
     let mut out = |name, sizes: &Sizes, of: Results| {

@@ -315,6 +315,42 @@ fn forward<F: Fp8 + AttentionElement>(spec: Spec, arch: Arch) -> Case {
     })
 }
 
+/// Values that are large: the sum of what weights make of them is more than f32 has room for, the average
+/// is not.
+fn large<F: Fp8 + AttentionElement>(arch: Arch) -> Case {
+    let (shape, dtypes) = ([1, 1, 64, 1, 1, 8, 8], [DType::I8, F::DTYPE, DType::Bf16]);
+    let info = CaseInfo::new("sage_attention", "sage_attn_fwd", "large values", &dtypes, &shape);
+    Case::new(CaseInfo { arch: Some(arch), ..info }, |s| {
+        let size = 2f32.powi(115);
+        let q = s.given::<i8>("q", &[1, 1, 1, 8], vec![0; 8]);
+        let k = s.given::<i8>("k", &[1, 64, 1, 8], vec![0; 512]);
+        let v = s.given::<F>("v", &[1, 64, 1, 8], vec![F::from_f64(1.0); 512]);
+        let by_q = s.given::<f32>("q_descale", &[1, 1, 1], vec![1.0]);
+        let by_k = s.given::<f32>("k_descale", &[1, 1, 1], vec![1.0]);
+        let by_v = s.given::<f32>("v_descale", &[1, 1, 8], vec![size; 8]);
+        let expected = Expected::exact(vec![f64::from(size); 8]);
+        let out = s.output::<bf16>("out", &[1, 1, 1, 8], expected);
+        let lse = s.output::<f32>("lse", &[1, 1, 1], logarithms(vec![64f64.ln()]));
+        s.call(move || {
+            let (q, k, v) = (q.get(), k.get(), v.get());
+            let [by_q, by_k, by_v] = [&by_q, &by_k, &by_v].map(Arg::get);
+            let codes = SageCodes {
+                q: &q,
+                k: &k,
+                v: &v,
+                q_descale: &by_q,
+                k_descale: &by_k,
+                v_descale: &by_v,
+                delta_s: None,
+                delta_lse: None,
+            };
+            let (mut out, mut lse) = (out.get(), lse.get());
+            let into = SageAttnOut { out: &mut out, lse: Some(&mut lse) };
+            sage_attn_fwd_into(&codes, &SageOptions::default(), into)
+        });
+    })
+}
+
 /// Queries, keys and values of a case of numbers.
 fn numbers<T: Real>(s: &mut Setup, spec: &Spec, most: f64) -> [Arg<T>; 3] {
     let ([sq, sk], [hq, hk], [d, dv]) = (spec.rows, spec.heads, spec.widths);
@@ -717,6 +753,8 @@ pub(super) fn cases() -> Vec<Case> {
         cases.push(forward::<F8E4M3Fnuz>(spec.clone(), Arch::Gfx942));
         cases.push(forward::<F8E4M3>(spec, Arch::Gfx950));
     }
+    cases.push(large::<F8E4M3Fnuz>(Arch::Gfx942));
+    cases.push(large::<F8E4M3>(Arch::Gfx950));
     let quantised = [
         Spec { b: 2, widths: [16, 8], q_smooth: true, ..spec("tiny", [3, 5], [4, 2], 16) },
         Spec { offset: 3.0, ..spec("with a mean", [70, 200], [2, 1], 128) },
@@ -824,6 +862,9 @@ fn exact_cases(cases: &mut Vec<Case>) {
         let of = Spec { content: Content::Zeros, scale: Some(2f32.powi(100)), ..of };
         each(cases, &of, dense);
     }
+    // Products of means of queries with keys would take more workgroups than there may be.
+    let of = spec("no means of many heads", [1, 131_072], [4096, 1], 1);
+    cases.push(quantise::<bf16, F8E4M3Fnuz>(of, Arch::Gfx942));
     far_cases(cases);
 }
 

@@ -259,7 +259,11 @@ pub fn sage_quant_into<T: Real, F: Fp8>(
     let groups = [
         2 * b * hk * share_count,
         b * (hq * q_blocks + hk * k_blocks + hk * sk.div_ceil(VALUE_ROWS)),
-        b * hq * q_blocks.div_ceil(DELTA_BLOCKS) * sk.div_ceil(DELTA_KEYS),
+        if options.q_smooth {
+            b * hq * q_blocks.div_ceil(DELTA_BLOCKS) * sk.div_ceil(DELTA_KEYS)
+        } else {
+            0
+        },
     ];
     if groups.iter().any(|groups| *groups as u64 >= MOST_GROUPS) {
         return Err(Error::value(call.op(), "q", "fewer rows", b.saturating_mul(sq)));
@@ -301,7 +305,6 @@ pub fn sage_quant_into<T: Real, F: Fp8>(
     };
     let [of_shares, of_codes, of_products] = groups.map(|groups| [groups as u32, 1, 1]);
     let of_channels = [(2 * b * hk) as u32, 1, 1];
-    let smooths_queries = options.q_smooth;
     call.submit(|stream| {
         // SAFETY: the kernels stay within the tensors whose shapes and strides were checked, and within
         // the workspace.
@@ -311,7 +314,7 @@ pub fn sage_quant_into<T: Real, F: Fp8>(
             if of_codes[0] > 0 {
                 codes.launch(stream, of_codes, &args)?;
             }
-            if smooths_queries && of_products[0] > 0 {
+            if of_products[0] > 0 {
                 products.launch(stream, of_products, &args)?;
             }
         }

@@ -3,6 +3,7 @@
 use crate::common::devices;
 use hk_attn::{PaPrefillOptions, PrefixCache, Tensor, bf16, chunked_prefill_paged_decode, parity};
 use hk_core::Error;
+use hk_core::op::dry_run;
 
 #[test]
 fn chunked_pa_prefill_has_parity() {
@@ -56,5 +57,36 @@ fn chunked_pa_prefill_looks_at_pages_bounds_and_lengths() {
             let error = call(q, pages, bounds, lengths, most, &options).unwrap_err();
             assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
         }
+    }
+}
+
+#[test]
+fn chunked_pa_prefill_has_parts_of_single_queries_alone() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        // So many keys that they are split.
+        let (keys, values) = (of(&[1, 2, 2, 1024, 8]), of(&[1, 2, 16, 1024]));
+        let (q, new) = (of(&[64, 4, 16]), of(&[64, 2, 16]));
+        let index =
+            |values: &[i32], shape: &[usize]| Tensor::from_slice(&stream, values, shape).unwrap();
+        let (table, bounds) = (index(&[0, 0], &[2, 1]), index(&[0, 63, 64], &[3]));
+        let lengths = index(&[1000, 1000], &[2]);
+        let cache = PrefixCache {
+            key_cache: &keys,
+            value_cache: &values,
+            b_loc: (&table).into(),
+            b_start_loc: (&bounds).into(),
+            b_seq_len: (&lengths).into(),
+        };
+        let bytes = |most| {
+            let options = PaPrefillOptions::default();
+            let call = || chunked_prefill_paged_decode(&q, &new, &new, &cache, most, &options);
+            let (result, calls) = dry_run(call);
+            result.unwrap();
+            calls[0].workspace_bytes
+        };
+        let (of_one, of_many) = (bytes(1), bytes(64));
+        assert!(of_one > 0 && of_one == of_many, "{of_one} {of_many}");
     }
 }

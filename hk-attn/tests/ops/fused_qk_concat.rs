@@ -3,8 +3,8 @@
 
 use crate::common::{Traffic, devices, few_workgroups};
 use hk_attn::{
-    Angles, FusedQkCatOut, RopeOptions, RopeStyle, Tensor, bf16, fused_qk_cat_into,
-    fused_qk_rope_cat, fused_qk_rope_cat_into, parity,
+    Angles, FusedQkCatOut, RopeOptions, RopeStyle, RowOptions, Tensor, bf16, fused_qk_cat,
+    fused_qk_cat_into, fused_qk_rope_cat, fused_qk_rope_cat_into, parity,
 };
 use hk_core::Error;
 
@@ -16,6 +16,31 @@ fn fused_qk_concat_has_parity() {
 #[test]
 fn fused_qk_concat_rejects_wrong_tensors() {
     hk_ref::run_rejections("fused_qk_concat", &parity::cases(), &devices());
+}
+
+#[test]
+fn fused_qk_cat_rejects_elements_of_64_bits() {
+    for device in devices() {
+        let x = Tensor::filled(&device.default_stream(), &[1, 1, 2], 1i64).unwrap();
+        let error = fused_qk_cat(&x, &x, &x, &x, &RowOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "q1", .. }), "{error}");
+    }
+}
+
+#[test]
+fn fused_qk_rope_cat_takes_tables_without_rows_for_no_tokens() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of = |shape: &[usize]| Tensor::filled(&stream, shape, 1.0f32).unwrap();
+        let call = |tokens| {
+            let (x, table) = (of(&[tokens, 1, 8]), of(&[0, 4]));
+            let angles = Angles::tables(&table, &table);
+            fused_qk_rope_cat(&x, &x, &x, &x, &angles, &RopeOptions::default())
+        };
+        assert!(call(0).is_ok());
+        let error = call(1).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "cos", .. }), "{error}");
+    }
 }
 
 #[test]

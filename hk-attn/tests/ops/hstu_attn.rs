@@ -34,6 +34,7 @@ fn hstu_attn_names_the_argument_that_is_wrong() {
             ("d", 12, good, 4, 1.0, options),
             ("alpha", 16, good, 4, f32::NAN, options),
             ("max_seq_len", 16, good, 3, 1.0, options),
+            ("max_seq_len", 16, good, 0, 1.0, options),
             ("seq_offsets", 16, [0, 3, 6], 4, 1.0, options),
             ("seq_offsets", 16, [0, 8, 7], 4, 1.0, options),
             ("contextual_seq_len", 16, good, 4, 1.0, both.contextual_seq_len(1)),

@@ -58,3 +58,26 @@ fn pa_prefill_looks_at_pages_bounds_and_lengths() {
         }
     }
 }
+
+#[test]
+fn pa_prefill_takes_a_table_without_pages() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        let (keys, values) = (of(&[1, 2, 2, 2, 8]), of(&[1, 2, 16, 2]));
+        let (q, new) = (of(&[3, 4, 16]), of(&[3, 2, 16]));
+        let table = Tensor::filled(&stream, &[1, 0], 0i32).unwrap();
+        let bounds = Tensor::from_slice(&stream, &[0i32, 3], &[2]).unwrap();
+        let lengths = Tensor::from_slice(&stream, &[3i32], &[1]).unwrap();
+        let cache = PrefixCache {
+            key_cache: &keys,
+            value_cache: &values,
+            b_loc: (&table).into(),
+            b_start_loc: (&bounds).into(),
+            b_seq_len: (&lengths).into(),
+        };
+        // The new tokens see each other alone, whose values are all 1.
+        let out = pa_prefill_fwd(&q, &new, &new, &cache, 3, &PaPrefillOptions::default()).unwrap();
+        assert_eq!(out.to_vec().unwrap(), [bf16::ONE; 3 * 4 * 16]);
+    }
+}

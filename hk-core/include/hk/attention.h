@@ -238,7 +238,8 @@ struct attention_block {
     i32 high = static_cast<i32>(total) - 1;
     if (in.right >= 0 && to + in.right < high) high = to + in.right;
     seen_from = uniform(low);
-    seen_to = uniform(high + 1);
+    // Where all rows are before the first key, none is seen.
+    seen_to = uniform(high < 0 ? 0 : high + 1);
     if (high < low) return {0, 0};
     const range all = {tile_of(low), tile_of(high) + 1};
     const u32 each = (all.end - all.begin + in.splits - 1) / in.splits;

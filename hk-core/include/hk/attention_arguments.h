@@ -96,6 +96,8 @@ struct AttentionArgs {
   u32 skips;  // 1 if sequences of one query are left alone, 2 if all others are
   f32 scale;
   f32 keep_scale;  // of results, for weights that are dropped
+  u32 part_rows;   // of a sequence and head, that have parts
+  u32 reserved;
 };
 
 // The sequence and head of a workgroup, and what it has of it. All of it is the same for the workgroup.

@@ -33,7 +33,7 @@ __device__ inline merged_states merge(row_state a, row_state b) {
 // Number of a part of a row's results: those of a row are next to each other.
 __device__ inline u64 part_of(const AttentionArgs& in, const attention_task& task, u32 row, u32 split) {
   const u64 head = static_cast<u64>(task.sequence) * in.kv_heads + task.head;
-  return (head * (static_cast<u64>(in.q_length) * in.group) + row) * in.splits + split;
+  return (head * in.part_rows + row) * in.splits + split;
 }
 
 // Stores the first of N adjacent elements, `count` if there are not as many.

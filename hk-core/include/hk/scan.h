@@ -26,18 +26,25 @@ struct prefix {
   u32 before, total;
 };
 
-template <int Half = 1>
+// If it `Saturates`, sums that 32 bits have no room for are the largest number instead.
+template <bool Saturates, int Half = 1>
 __device__ inline prefix wave_prefix(prefix part) {
+  const auto add = [](u32 a, u32 b) {
+    return Saturates ? __builtin_elementwise_add_sat(a, b) : a + b;
+  };
   if constexpr (Half < wave_size / 2) {
     const u32 other = arch::other_half<Half>(part.total);
-    const u32 before = part.before + ((lane_id() & Half) != 0 ? other : 0);
-    return wave_prefix<2 * Half>({before, part.total + other});
+    const u32 before = add(part.before, (lane_id() & Half) != 0 ? other : 0);
+    return wave_prefix<Saturates, 2 * Half>({before, add(part.total, other)});
   } else {
     const u32 first = arch::first_lane(part.total), second = arch::value_of_lane(part.total, Half);
-    return {part.before + (lane_id() < Half ? 0 : first), first + second};
+    return {add(part.before, lane_id() < Half ? 0 : first), add(first, second)};
   }
 }
-__device__ inline prefix wave_prefix(u32 value) { return wave_prefix(prefix{0, value}); }
+template <bool Saturates = false>
+__device__ inline prefix wave_prefix(u32 value) {
+  return wave_prefix<Saturates, 1>(prefix{0, value});
+}
 
 // As `wave_prefix`, over a workgroup of `Waves` waves, which must be a power of two, that extends
 // along x alone. `scratch` is LDS of that many numbers, which may be used again after the next

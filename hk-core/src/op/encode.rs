@@ -22,7 +22,7 @@ impl Encode {
         let Problem { m, n, .. } = self.problem;
         let width = n.next_multiple_of(RUN);
         Matrices {
-            ptr: at.any(),
+            ptr: at.cast::<f32>().any(),
             dtype: DType::F32,
             shape: [m, width],
             strides: [(m * width) as i64, width as i64],

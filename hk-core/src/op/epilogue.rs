@@ -364,7 +364,7 @@ impl Lowered {
                 _ => return false,
             };
             let before = std::mem::replace(&mut stage, rank);
-            before < rank || rank == 1
+            before < rank || (before == 1 && rank == 1)
         })
     }
 

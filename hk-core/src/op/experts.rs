@@ -71,11 +71,14 @@ pub(super) fn gathered<'a, A: KernelArgs>(
         let constraint = format!("rows of at most {MAX_CHAIN} elements");
         return Err(Error::value(op, "a", constraint, problem.k));
     }
-    let row = (product.x.strides[1] as u64).saturating_mul(product.x.size());
-    if row.saturating_mul(problem.m) >= MAX_BYTES {
-        let constraint = format!("rows within {MAX_BYTES} bytes");
-        return Err(Error::value(op, "a", constraint, row.saturating_mul(problem.m)));
-    }
+    let within_reach = |row: u64| {
+        let bytes = row.saturating_mul(problem.m);
+        if bytes < MAX_BYTES {
+            return Ok(());
+        }
+        Err(Error::value(op, "a", format!("rows within {MAX_BYTES} bytes"), bytes))
+    };
+    within_reach((product.x.strides[1] as u64).saturating_mul(product.x.size()))?;
     // As if all experts had as many.
     let typical = Problem { m: rows.div_ceil(problem.batch).max(1), ..problem };
     let kernel = plan.kernel([product.core, product.variant], product.tile, typical, |tile| {
@@ -89,6 +92,8 @@ pub(super) fn gathered<'a, A: KernelArgs>(
         return Err(Error::value(op, arg, constraint, tile_rows));
     }
     let draft = Draft::of(product.clone(), plan, tile, shares(tile))?;
+    // Rows of codes, or of a copy, may be further apart than those of x.
+    within_reach(draft.sources.taken_row())?;
     Ok((kernel, draft.with_sums_of(rows)))
 }
 

@@ -97,7 +97,8 @@ impl FeedForward<'_> {
         let mut up = Draft::of(self.up, &plan, tile, whole)?;
         // The kernel fills rows of h up with zeros.
         let x = self.down.x.padded();
-        let mut down = Draft::of(Product { x, ..self.down }, &plan, tile, slabs)?;
+        let down_tile = tile.down_half(kernel.tile());
+        let mut down = Draft::of(Product { x, ..self.down }, &plan, down_tile, slabs)?;
         let (up_at, down_at, h_at) = workspace(&mut call, [&up, &down], h_bytes)?;
         Self::with_h(&mut up, &mut down, h_at);
         let up = up.prepare(&mut plan, up_at)?;

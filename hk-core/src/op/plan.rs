@@ -332,6 +332,9 @@ impl Plan {
         let square = 8 * 16 / from.size();
         let squares = from.shape.map(|size| size.div_ceil(square));
         let workgroups = (squares[0] * squares[1]).div_ceil(u64::from(kernel.tile().threads) / 64);
+        if workgroups == 0 {
+            return Ok(());
+        }
         let [y, z] = grid_of_batch(matrices);
         let x = u32::try_from(workgroups).map_err(|_| {
             Error::value(self.op, "y", "at most 2^32 - 1 pieces of an operand", workgroups)
@@ -652,15 +655,25 @@ impl Sources {
         let w_matrices = if in_halves { 2 } else { problem.batch };
         let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
         let copies = [
-            taken.copied(op, "x", problem.batch, longest[0])?,
+            taken.copied(op, "x", problem.batch, longest[0], x_transposed && codes.is_none())?,
             match in_turn {
                 true => w.copied_halves(op, "w", w_matrices, longest[1])?,
-                false => w.copied(op, "w", w_matrices, longest[1])?,
+                false => w.copied(op, "w", w_matrices, longest[1], w_transposed)?,
             },
             x_blocks,
             w_blocks,
         ];
         Ok(Self { x, w, blocks, codes, copies })
+    }
+
+    /// Bytes from one row of x, as the main kernel takes it, to the next.
+    pub(super) fn taken_row(&self) -> u64 {
+        let taken = self.codes.as_ref().map_or(&self.x, |codes| &codes.codes);
+        let row = match self.copies[0] {
+            Copy { matrices: 0, .. } => taken.strides[1] as u64,
+            copy => copy.width,
+        };
+        row.saturating_mul(taken.size())
     }
 
     /// The length of w's rows with what fills up their halves, if that is a copy of such.

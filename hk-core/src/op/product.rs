@@ -190,13 +190,15 @@ impl Matrices {
     }
 
     /// The length of the rows of a copy as the main kernels take it: of whole chunks of 16 bytes, at
-    /// most `longest` elements; none if they take the operand itself. What is added is zeros.
+    /// most `longest` elements; none if they take the operand itself. What is added is zeros. Of operands
+    /// that are `transposed`, lines past the end must not lie within the others, as they do if they overlap.
     pub(super) fn copied(
         &self,
         op: &'static str,
         arg: &'static str,
         batch: u64,
         longest: u64,
+        transposed: bool,
     ) -> Result<Copy> {
         let [mut rows, mut width] = self.shape;
         if self.order == Order::Columns {
@@ -210,7 +212,8 @@ impl Matrices {
             Order::Tiles => true,
             Order::Columns => false,
         };
-        if is_ready && near {
+        let apart = !transposed || self.strides[1] as u64 >= width;
+        if is_ready && near && apart {
             return Ok(Copy { matrices: 0, rows, width, parts: 1 });
         }
         let padded = width.next_multiple_of(chunk);
@@ -244,10 +247,10 @@ impl Matrices {
         let [rows, width] = self.shape;
         let half = (width / 2).next_multiple_of(16 / self.size());
         if 2 * half == width {
-            return self.copied(op, arg, batch, longest);
+            return self.copied(op, arg, batch, longest, true);
         }
         // Rows of that length are copied, and can be.
-        let padded = self.with_width(2 * half).copied(op, arg, batch, longest)?.width;
+        let padded = self.with_width(2 * half).copied(op, arg, batch, longest, true)?.width;
         let matrices = if self.strides[0] == 0 { 1 } else { batch };
         Ok(Copy { matrices, rows, width: padded, parts: 2 })
     }
@@ -264,7 +267,7 @@ pub(super) fn copies_of_blocks(
         // A buffer holds those of a block of the result, and of the tile in which they begin.
         Some(of) => {
             let rows = rows[i] + if of.order == Order::Tiles { 32 } else { 0 };
-            of.copied(op, arg, batch, ((1 << 31) - 1) / rows)
+            of.copied(op, arg, batch, ((1 << 31) - 1) / rows, false)
         }
         None => Ok(Copy { matrices: 0, rows: 0, width: 0, parts: 1 }),
     };
@@ -681,7 +684,7 @@ mod tests {
             strides: [0, 32],
             order: Order::Rows,
         };
-        let copied = |x: Matrices, batch| x.copied("op", "x", batch, 1 << 20).unwrap();
+        let copied = |x: Matrices, batch| x.copied("op", "x", batch, 1 << 20, false).unwrap();
         let copy = copied(x, 5);
         assert_eq!([copy.matrices, copy.rows, copy.width], [1, 3, 32]);
         let apart = Matrices { strides: [60, 32], ..x };
@@ -690,7 +693,15 @@ mod tests {
         assert_eq!(copied(whole, 5).matrices, 0);
         assert_eq!(copied(Matrices { strides: [100, 32], ..whole }, 5).matrices, 5);
         assert_eq!(copied(Matrices { strides: [100, 32], ..whole }, 1).matrices, 0);
-        let error = x.copied("op", "x", 1, 31).unwrap_err();
+        // Lines that overlap, or are all the same, are copied if those past the end would be among them.
+        for (stride, transposed, matrices) in
+            [(32, true, 0), (16, true, 1), (0, true, 1), (0, false, 0)]
+        {
+            let lines = Matrices { strides: [0, stride], ..whole };
+            let copy = lines.copied("op", "x", 1, 1 << 20, transposed).unwrap();
+            assert_eq!(copy.matrices, matrices, "{stride}");
+        }
+        let error = x.copied("op", "x", 1, 31, false).unwrap_err();
         assert!(matches!(error, Error::Value { arg: "x", .. }), "{error}");
     }
 
@@ -699,7 +710,7 @@ mod tests {
         let ptr = AnyPtr::NULL.moved_to(4096);
         let (shape, strides) = ([20, 3], [60, 3]);
         let x = Matrices { ptr, dtype: DType::I8, shape, strides, order: Order::Columns };
-        let copy = x.copied("op", "x", 2, 1 << 20).unwrap();
+        let copy = x.copied("op", "x", 2, 1 << 20, false).unwrap();
         assert_eq!([copy.matrices, copy.rows, copy.width], [2, 3, 32]);
         let most = LONGEST_TURNED;
         for (shape, stride) in [([20, 3], most), ([most, 3], 3)] {
@@ -708,7 +719,7 @@ mod tests {
         }
         for (shape, stride) in [([20, 3], most + 1), ([most + 1, 3], 3)] {
             let far = Matrices { shape, strides: [0, stride as i64], ..x };
-            let error = far.copied("op", "x", 1, u64::MAX).unwrap_err();
+            let error = far.copied("op", "x", 1, u64::MAX, false).unwrap_err();
             assert!(matches!(error, Error::Value { arg: "x", .. }), "{error}");
         }
     }

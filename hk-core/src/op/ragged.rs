@@ -132,13 +132,15 @@ kernel_args! {
 const MOST_GROUPS: u64 = 1024;
 
 impl Ragged<'_> {
-    /// Launches it, and what follows, if there are rows.
+    /// Launches it, and what follows, if there are rows. Without tiles, only what follows.
     ///
     /// # Errors
     /// As [`Product::launch`].
     pub fn launch(self, mut call: Call, behind: Option<Behind>) -> Result<()> {
         let Self { product, rows, row_scales, copies } = self;
-        if product.has_no_results() || rows.count == 0 || rows.tile_count == 0 {
+        // What follows also writes where no gate has an expert.
+        let has_no_tiles = rows.tile_count == 0;
+        if product.has_no_results() || rows.count == 0 || (has_no_tiles && behind.is_none()) {
             return Ok(());
         }
         let mut plan = Plan::new(&call, product.kernels);
@@ -183,7 +185,9 @@ impl Ragged<'_> {
             gates_per_row: rows.per_row as u32,
             reserved: 0,
         };
-        plan.then(kernel, [grid, 1, 1], args);
+        if !has_no_tiles {
+            plan.then(kernel, [grid, 1, 1], args);
+        }
         if let Some(behind) = behind {
             plan.last(move |stream| behind(between, stream));
         }

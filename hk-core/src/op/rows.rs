@@ -179,7 +179,7 @@ impl<A: KernelArgs> RowKernel<A> {
 
     /// Workgroups at most, for each part, however much there is to do.
     pub fn most_workgroups(&self) -> u32 {
-        self.chosen.unwrap_or(self.fastest).div_ceil(self.parts)
+        self.chosen.unwrap_or(self.fastest).div_ceil(self.parts).min(MOST_AT_ONCE)
     }
 
     /// Launches it, if there are rows.

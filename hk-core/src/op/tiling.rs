@@ -140,6 +140,16 @@ impl Tile {
         }
     }
 
+    /// The tile of the second product that a configuration of the feed-forward pair makes.
+    pub fn down_half(self, config: &TileConfig) -> Self {
+        let int = |name| {
+            let value = config.int(name).and_then(|value| u64::try_from(value).ok());
+            value.expect("every tile of the pair has this parameter")
+        };
+        let n = int("DOWN_BN");
+        Self { n, w_rows: n, k: int("DOWN_BK"), ..self }
+    }
+
     /// Workgroups that a compute unit holds.
     pub const fn per_cu(&self) -> u64 {
         self.per_cu

@@ -139,6 +139,10 @@ impl Layout {
     pub(crate) fn row_stride(&self) -> Option<usize> {
         let outer = self.rank.saturating_sub(1);
         let row = self.shape().last().copied().unwrap_or(1);
+        // Without elements, they may be anywhere.
+        if self.len() == 0 {
+            return Some(row);
+        }
         if row > 1 && self.strides[outer] != 1 {
             return None;
         }
@@ -149,11 +153,14 @@ impl Layout {
     /// the rows of each.
     pub(crate) fn matrix_strides(&self) -> Option<[usize; 2]> {
         let [.., rows, row] = self.shape() else { return None };
+        if self.len() == 0 {
+            return Some([rows * row, *row]);
+        }
         let outer = self.rank - 2;
         if *row > 1 && self.strides[outer + 1] != 1 {
             return None;
         }
-        let within = self.strides[outer];
+        let within = if *rows == 1 { *row } else { self.strides[outer] };
         Some([self.even_stride(outer, within * rows)?, within])
     }
 

@@ -267,10 +267,9 @@ impl<'a, W: Real> Convolution<'a, W> {
         }
         let arguments = std::mem::replace(&mut self.arguments, Arguments::new(""));
         let call = arguments.check()?;
+        // Indices may be wrong even where there is nothing to do.
+        self.validate(&call)?;
         let is_empty = sequences == 0 || tokens == 0;
-        if !is_empty {
-            self.validate(&call)?;
-        }
 
         let in_columns = !self.is_whole && fits_columns(&self.args);
         let size = self.dtype.size();

@@ -87,7 +87,7 @@ impl<'a> Recurrence<'a> {
             softplus_beta: 1.0,
             softplus_beta_inverse: 1.0,
             softplus_threshold: 20.0,
-            reserved: 0,
+            pads: 0,
         };
         Self {
             arguments: Arguments::new(op),
@@ -285,11 +285,13 @@ impl<'a> Recurrence<'a> {
     fn strides<S: State>(&mut self, name: &'static str, argument: [i64; 4]) -> Result<[i64; 3]> {
         self.element = S::DTYPE.name();
         let [slot, head, row, _] = argument;
-        let rows = match self.shared.layout {
-            StateLayout::Kv => self.args.keys,
-            StateLayout::Vk => self.args.values,
+        let (rows, columns) = match self.shared.layout {
+            StateLayout::Kv => (self.args.keys, self.args.values),
+            StateLayout::Vk => (self.args.values, self.args.keys),
         };
-        let bytes = row as u64 * u64::from(rows) * size_of::<S>() as u64;
+        let (rows, columns) = (u64::from(rows), u64::from(columns));
+        let spanned = row.unsigned_abs().saturating_mul(rows.saturating_sub(1));
+        let bytes = spanned.saturating_add(columns).saturating_mul(size_of::<S>() as u64);
         let fits = bytes <= MOST_BYTES;
         self.arguments.require(fits, name, "a head's state within 2^31 bytes", bytes)?;
         Ok([slot, head, row])
@@ -380,10 +382,7 @@ impl<'a> Recurrence<'a> {
             let most = format!("work for fewer than {MOST_WAVES} waves");
             return Err(Error::value(call.op(), "v", most, waves));
         }
-        let has_final = args.final_states != AnyPtr::NULL && args.in_place == 0;
-        if waves == 0 || args.tokens == 0 && !has_final {
-            return Ok(None);
-        }
+        // Bounds and slots may be wrong even where there is nothing to do.
         if call.validates_indices(shared.validate_indices)? {
             if let Some(bounds) = shared.cu_seqlens {
                 call.require_bounds("cu_seqlens", &bounds.to_vec()?, args.tokens as usize)?;
@@ -392,6 +391,10 @@ impl<'a> Recurrence<'a> {
                 let count = args.slot_count as usize;
                 call.require_slots("state_indices", &slots.to_vec()?, count)?;
             }
+        }
+        let has_final = args.final_states != AnyPtr::NULL && args.in_place == 0;
+        if waves == 0 || args.tokens == 0 && !has_final {
+            return Ok(None);
         }
         let waves_of_workgroup = u64::from(kernel.tile().threads / 64);
         let grid = waves.div_ceil(waves_of_workgroup) as u32;

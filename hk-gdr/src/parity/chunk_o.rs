@@ -7,7 +7,7 @@ use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size,
 use super::chunks::{
     chunks, log2_of, logarithms, per_head, rows, scalars, schedule, shape, sums_of,
 };
-use super::delta_rule::{Sizes, numbers};
+use super::delta_rule::{Far, Sizes, numbers};
 use crate::{ChunkElement, ChunkGates, ChunkOOptions, GateBase, StateLayout, chunk_fwd_o_into};
 
 /// What a case has.
@@ -35,6 +35,8 @@ struct Spec {
     scale: Option<f32>,
     /// Element types of q, k, v and o, and of snapshots.
     dtypes: [DType; 2],
+    /// Whether tokens of q, and keys of states, are 2^30 bytes apart: of two, less than kernels address.
+    apart: [bool; 2],
     place: Placement,
     size: Size,
 }
@@ -50,6 +52,7 @@ impl Spec {
             layout: StateLayout::Kv,
             scale: None,
             dtypes: [DType::Bf16; 2],
+            apart: [false; 2],
             place: Placement::DENSE,
             size: Size::Quick,
         }
@@ -60,7 +63,13 @@ impl Spec {
         let mut title = format!("{:?}, chunks of {chunk}", self.sizes.lengths);
         title += &format!(", {base:?}, {layout:?} states, {content:?}");
         title += &self.scale.map(|scale| format!(", times {scale}")).unwrap_or_default();
-        for (is_said, what) in [(self.sizes.packed, ", packed"), (!self.gated, ", no decays")] {
+        let [tokens, keys] = self.apart;
+        for (is_said, what) in [
+            (self.sizes.packed, ", packed"),
+            (!self.gated, ", no decays"),
+            (tokens, ", tokens far apart"),
+            (keys, ", keys of states far apart"),
+        ] {
             title += if is_said { what } else { "" };
         }
         let (place, size) = (self.place, self.size);
@@ -92,6 +101,11 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
         s.given(name, &sizes.of_tokens(&[h, keys]), elements)
     };
     let (q, k) = (unit(s, "q"), unit(s, "k"));
+    let apart = |axis, size| Far { axis, distance: (1 << 30) / size };
+    let q = match spec.apart[0] {
+        true => apart(1, size_of::<K>()).arg(q, &sizes.of_tokens(&[h, keys])),
+        false => q,
+    };
     let zeros = |is_zero: bool, count| is_zero.then(|| vec![0.0; count]);
     let value_shape = sizes.of_tokens(&[hv, values]);
     let mut v: Vec<K> = s.draw("v", &value_shape, Draw::Normal);
@@ -109,6 +123,10 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
         states = zeros.into_iter().map(H::from_f64).collect();
     }
     let states = s.given("h", &state_shape, states);
+    let states = match spec.apart[1] {
+        true => apart(2, size_of::<H>()).arg(states, &state_shape),
+        false => states,
+    };
 
     let (of_q, of_k, of_v) = (q.numbers(), k.numbers(), v.numbers());
     let of_states = sizes.turned(&states.numbers(), layout);
@@ -202,6 +220,10 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(Spec { layout, gated: false, ..small.clone() });
         specs.push(Spec { layout, scale: Some(2.5), ..small.clone() });
         specs.push(Spec { layout, place: Placement::DENSE.gap(8).shift(1), ..small });
+    }
+    for apart in [[true, false], [false, true]] {
+        let two = Spec::new(Sizes::new([1, 2], [1, 1], [2, 8]), 16);
+        specs.push(Spec { apart, size: Size::Core, ..two });
     }
     let of_f16 = |spec: &Spec| Spec {
         dtypes: [DType::F16, spec.dtypes[1]],

@@ -1,9 +1,9 @@
 //! What cases of all recurrences have in common.
 
-use hk_core::dtype::{DType, Real};
+use hk_core::dtype::{DType, Element, Real};
 use hk_ref::expected::{half_subnormal, unit_roundoff};
 use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
-use hk_ref::{Arg, Draw, Expected, Setup};
+use hk_ref::{Arg, Draw, Expected, Placement, Setup};
 
 use crate::StateLayout;
 
@@ -31,6 +31,18 @@ impl Sizes {
 
     pub(super) fn packed(lengths: &[usize], heads: [usize; 2], [keys, values]: [usize; 2]) -> Self {
         Self { lengths: lengths.to_vec(), packed: true, heads, keys, values }
+    }
+
+    /// So many sequences, tokens, and heads, of one each otherwise, that the addresses of the last carry
+    /// into the upper half, as memory of simulated devices lies across a multiple of 4 GiB.
+    pub(super) fn carrying(keys: usize) -> [Self; 4] {
+        let sizes = [keys, 8];
+        [
+            Self::new([12, 1], [1, 1], sizes),
+            Self::new([1, 12], [1, 1], sizes),
+            Self::new([1, 1], [12, 12], sizes),
+            Self::packed(&[1; 24], [1, 1], sizes),
+        ]
     }
 
     /// For a title: sequences, tokens, heads of keys and of values, keys, values.
@@ -209,6 +221,37 @@ pub(super) fn expected_states<S: Real>(
     let allowed = expected.allowed.iter_mut().enumerate();
     allowed.filter(|(i, _)| !computed(i / len / hv)).for_each(|(_, allowed)| *allowed = 0.0);
     expected
+}
+
+/// Numbers that f32 holds exactly, rounded once.
+pub(super) fn exactly<T: Real>(values: &[f64]) -> Expected {
+    Expected::exact(values.iter().map(|value| T::from_f64(*value).to_f64()).collect())
+}
+
+/// Rows of zeros, each with a one at the place that `at` tells.
+pub(super) fn one_hot<T: Real>(rows: usize, len: usize, at: impl Fn(usize) -> usize) -> Vec<T> {
+    let row = |i| (0..len).map(move |key| T::from_f64(if key == i { 1.0 } else { 0.0 }));
+    (0..rows).flat_map(|i| row(at(i))).collect()
+}
+
+/// An axis of which one index is so many elements from the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Far {
+    pub(super) axis: usize,
+    pub(super) distance: usize,
+}
+
+impl Far {
+    /// A tensor of that shape with this axis the outermost in memory.
+    pub(super) fn arg<T: Element>(self, arg: Arg<T>, shape: &[usize]) -> Arg<T> {
+        let others = (0..shape.len()).filter(|axis| *axis != self.axis);
+        let order: Vec<usize> = [self.axis].into_iter().chain(others).collect();
+        let Some((row, outer)) = order.split_last() else { return arg };
+        // Between the outermost dimension and rows, there is room for one index more.
+        let rows: usize = outer[1..].iter().map(|axis| shape[*axis] + 1).product();
+        let gap = self.distance.div_ceil(rows) - shape[*row];
+        arg.order(&order).place(Placement::DENSE.gap(gap))
+    }
 }
 
 /// Numbers of tensors that may not be there.

@@ -1,9 +1,11 @@
 //! Cases of `fused_recurrent_fwd`.
 
 use hk_core::dtype::{DType, Real, bf16};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, REALS, Setup, Size, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
-use super::delta_rule::{Inputs, Sizes, expected_results, expected_states, numbers, recurrence};
+use super::delta_rule::{
+    Far, Inputs, Sizes, exactly, expected_results, expected_states, numbers, one_hot, recurrence,
+};
 use super::indices::{IndexArg, IndexTensor, bounds_of, indices};
 use crate::{
     FusedRecurrentOptions, FusedRecurrentOut, State, StateLayout, fused_recurrent_fwd_into,
@@ -15,6 +17,42 @@ enum Beta {
     None,
     Heads,
     Values,
+}
+
+/// What tensors hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Content {
+    Drawn,
+    /// Each token has a key of its own, of which the state is zero before, and learns values around
+    /// ties of narrower types: all that is stored is known exactly.
+    Ties,
+    /// Nothing is learnt, and what there is decays or grows by large powers.
+    Steep,
+}
+
+/// The key that a token of [`Content::Ties`] has.
+const fn key_of(token: usize) -> usize {
+    5 * token
+}
+
+/// Numbers at and around ties of bf16 and of f16, with even and odd digits before; at last one beyond
+/// both types, and NaN.
+fn ties(count: usize) -> Vec<f64> {
+    const BF16: [u32; 6] = [0x8000, 0x7fff, 0x8001, 0xffff, 0, 1];
+    const F16: [u32; 6] = [0x1000, 0x0fff, 0x1001, 0x1fff, 0, 1];
+    let tie = |i: usize| {
+        let digits = (i as u32).wrapping_mul(0x9e37_79b9);
+        let (sign, exponent, mantissa) = (digits & 1, 125 + (digits >> 1 & 3), digits >> 9);
+        let mantissa = match i % 2 {
+            0 => mantissa & !0xffff | BF16[i / 2 % 6],
+            _ => mantissa & !0x1fff | F16[i / 2 % 6],
+        };
+        f64::from(f32::from_bits(sign << 31 | exponent << 23 | mantissa))
+    };
+    let mut numbers: Vec<f64> = (0..count).map(tie).collect();
+    numbers[count - 3] = f64::from(f32::MAX);
+    numbers[count - 6] = f64::NAN;
+    numbers
 }
 
 /// What varies between cases.
@@ -30,12 +68,17 @@ struct Spec {
     initial: bool,
     finals: bool,
     normalizes: bool,
+    /// The power of two of the deviation of queries and keys that are normalised.
+    power: i32,
     scale: Option<f32>,
     layout: StateLayout,
     /// Element types of q and k, of v, of o, and of beta.
     dtypes: [DType; 4],
     state: DType,
     wild: bool,
+    content: Content,
+    /// Of states.
+    far: Option<Far>,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -52,11 +95,14 @@ impl Spec {
             initial: true,
             finals: true,
             normalizes: false,
+            power: 1,
             scale: None,
             layout: StateLayout::Kv,
             dtypes: [DType::Bf16; 4],
             state: DType::F32,
             wild: false,
+            content: Content::Drawn,
+            far: None,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
@@ -104,21 +150,36 @@ where
 {
     let sizes = &spec.sizes;
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
-    let draw = if spec.normalizes { Draw::Scaled(1) } else { Draw::Normal };
     let rows = sizes.of_tokens(&[h, keys]);
-    let row = |s: &mut Setup, name| match spec.normalizes {
-        true => s.input::<Q>(name, &rows, draw),
-        false => {
-            let elements = sizes.unit_rows::<Q>(s, name);
-            s.given(name, &rows, elements)
-        }
+    let row = |s: &mut Setup, name| {
+        let elements = match spec.content {
+            _ if spec.normalizes => return s.input::<Q>(name, &rows, Draw::Scaled(spec.power)),
+            Content::Drawn => sizes.unit_rows::<Q>(s, name),
+            Content::Steep if name == "k" => vec![Q::from_f64(0.0); rows.iter().product()],
+            _ => one_hot(rows[..3].iter().product(), keys, |row| key_of(row / h % rows[1])),
+        };
+        s.given(name, &rows, elements)
     };
     let (q, k) = (row(s, "q"), row(s, "k"));
-    let v = s.input::<V>("v", &sizes.of_tokens(&[hv, values]), Draw::Normal);
+    let v_shape = sizes.of_tokens(&[hv, values]);
+    let v = match spec.content {
+        Content::Ties => {
+            let elements = ties(v_shape.iter().product());
+            s.given("v", &v_shape, elements.into_iter().map(V::from_f64).collect())
+        }
+        _ => s.input::<V>("v", &v_shape, Draw::Normal),
+    };
     let gate = |s: &mut Setup, at: usize, name: &'static str, more: &[usize]| {
         let shape = sizes.of_tokens(more);
         let mut decays: Vec<f32> = s.draw(name, &shape, Draw::Uniform);
-        decays.iter_mut().for_each(|g| *g = spec.more as f32 - 0.5 * *g);
+        for (i, g) in decays.iter_mut().enumerate() {
+            *g = match spec.content {
+                Content::Drawn => spec.more as f32 - 0.5 * *g,
+                Content::Ties => 0.0,
+                Content::Steep if i % 2 == 0 => 76.0 - 8.0 * *g,
+                Content::Steep => 8.0 * *g - 76.0,
+            };
+        }
         spec.gates[at].then(|| s.given(name, &shape, decays))
     };
     let g = gate(s, 0, "g", &[hv]);
@@ -131,8 +192,23 @@ where
     };
     let sequences = sizes.lengths.len();
     let state_shape = sizes.states(sequences, spec.layout);
-    let initial =
-        spec.initial.then(|| s.input::<S>("initial_state", &state_shape, Draw::Scaled(-2)));
+    let initial = spec.initial.then(|| {
+        let drawn: Vec<S> = s.draw("initial_state", &state_shape, Draw::Scaled(-2));
+        let mut states = sizes.turned(&drawn, spec.layout);
+        if spec.content == Content::Ties {
+            for (i, element) in states.iter_mut().enumerate() {
+                let is_of_token = |token| key_of(token) == i / values % keys;
+                if (0..sizes.tokens()[1]).any(is_of_token) {
+                    *element = S::from_f64(0.0);
+                }
+            }
+        }
+        let initial = s.given("initial_state", &state_shape, sizes.laid_out(&states, spec.layout));
+        match spec.far {
+            Some(far) => far.arg(initial, &state_shape),
+            None => initial,
+        }
+    });
 
     let of_values = match spec.beta {
         Beta::None => vec![1.0; v.numbers().len()],
@@ -157,16 +233,34 @@ where
         false => vec![vec![0.0; len]; sequences],
     };
     let o = recurrence(sizes, &inputs, &mut states);
-    let o = s.output::<O>("o", &sizes.of_tokens(&[hv, values]), expected_results::<O>(sizes, o));
+    let o = match spec.content {
+        Content::Drawn => expected_results::<O>(sizes, o),
+        Content::Ties => exactly::<O>(&o),
+        Content::Steep => Expected::relative(o, STEEP),
+    };
+    let o = s.output::<O>("o", &v_shape, o);
     let finals = spec.finals.then(|| {
         let finals = sizes.laid_out(&states.concat(), spec.layout);
-        let finals = expected_states::<S>(sizes, finals, |n| sizes.lengths[n] > 0);
-        s.output::<S>("final_state", &state_shape, finals)
+        let finals = match spec.content {
+            Content::Drawn => expected_states::<S>(sizes, finals, |n| sizes.lengths[n] > 0),
+            Content::Ties => exactly::<S>(&finals),
+            Content::Steep => Expected::relative(finals, STEEP),
+        };
+        let finals = s.output::<S>("final_state", &state_shape, finals);
+        match spec.far {
+            Some(far) => far.arg(finals, &state_shape),
+            None => finals,
+        }
     });
     let bounds = sizes.packed.then(|| {
         let mut bounds = bounds_of(&sizes.lengths);
         if spec.wild {
-            bounds[0] = i64::MIN;
+            // Just before the tokens, too, where a sequence has none.
+            if sizes.lengths[0] == 0 {
+                (bounds[0], bounds[1]) = (-1, -1);
+            } else {
+                bounds[0] = i64::MIN;
+            }
             bounds[sequences] = i64::MAX;
         }
         indices(s, "cu_seqlens", bounds, spec.wild)
@@ -205,9 +299,58 @@ where
     });
 }
 
+/// What numbers of [`Content::Steep`] may be off: a power by 2 ulp, and its product.
+const STEEP: f64 = 5e-7;
+
+/// Results and states that are known exactly: with each remainder of the pieces of 16 bytes, in each
+/// tile, to each type.
+fn ties_cases() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    let layouts = [StateLayout::Kv, StateLayout::Vk];
+    for (layout, state) in
+        layouts.into_iter().flat_map(|of| [DType::F32, DType::Bf16].map(|state| (of, state)))
+    {
+        for (least, rest) in [56, 120, 248].into_iter().flat_map(|k| (1..=8).map(move |r| (k, r))) {
+            for (turn, o) in REALS.into_iter().enumerate() {
+                // The larger tiles differ in their states alone.
+                if least > 56 && turn != rest % 3 {
+                    continue;
+                }
+                let sizes = Sizes::new([1, 2], [1, 1], [least + rest, 24 + rest]);
+                let dtypes = [DType::Bf16, DType::F32, o, DType::Bf16];
+                let ties = Spec { layout, state, dtypes, ..Spec::new("ties", sizes) };
+                let (content, scale) = (Content::Ties, Some(1.0));
+                specs.push(Spec { content, scale, beta: Beta::None, ..ties });
+            }
+        }
+    }
+    specs
+}
+
+/// Decays of which all digits count, and such that are none at all.
+fn decay_cases() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for layout in [StateLayout::Kv, StateLayout::Vk] {
+        for (keys, at) in [20, 100, 200].into_iter().flat_map(|k| (0..3).map(move |at| (k, at))) {
+            let mut gates = [false; 3];
+            gates[at] = true;
+            let of = |name, tokens| Spec {
+                gates,
+                layout,
+                dtypes: [DType::F32; 4],
+                ..Spec::new(name, Sizes::new([1, tokens], [1, 4], [keys, 34]))
+            };
+            let (content, scale) = (Content::Steep, Some(1.0));
+            specs.push(Spec { content, scale, ..of("steep", 1) });
+            specs.push(Spec { more: f64::NEG_INFINITY, ..of("reset", 2) });
+        }
+    }
+    specs
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
-    let mut specs = Vec::new();
+    let mut specs = [ties_cases(), decay_cases()].concat();
     let layouts = [StateLayout::Kv, StateLayout::Vk];
     let states = [DType::F32, DType::Bf16];
     let kinds = layouts.into_iter().flat_map(|layout| states.map(|state| (layout, state)));
@@ -238,7 +381,18 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(of(Spec { initial: false, ..Spec::new("no tokens, no states", none) }));
         let sizes = Sizes::packed(&[3, 0, 9], [1, 2], [65, 40]);
         specs.push(of(Spec { wild: true, ..Spec::new("wild bounds", sizes) }));
+        let wild = Spec::new("wild bounds", Sizes::packed(&[0, 3, 2], [1, 1], [8, 8]));
+        specs.push(of(Spec { wild: true, ..wild }));
         let gates = [true; 3];
+        let (place, beta) = (Placement::DENSE.edge(Edge::End), Beta::Values);
+        let end = Spec::new("end of memory", Sizes::new([1, 2], [1, 1], [9, 33]));
+        specs.push(of(Spec { gates, beta, place, ..end }));
+        // Rows of a state that are 2^30 bytes apart.
+        let sizes =
+            Sizes::new([1, 2], [1, 1], if layout == StateLayout::Kv { [2, 8] } else { [8, 2] });
+        let far = Some(Far { axis: 0, distance: (6 << 30) / state.size() });
+        let rows = Spec::new("rows of states far apart", sizes);
+        specs.push(of(Spec { far, size: Size::Core, ..rows }));
         specs.push(of(Spec { gates, beta: Beta::Values, ..plain([2, 3], [1, 2], [132, 44]) }));
         specs.push(of(Spec { in_place: true, ..plain([2, 2], [1, 2], [40, 40]) }));
         for shift in [0, 1] {
@@ -267,6 +421,36 @@ pub(crate) fn cases() -> Vec<Case> {
         for (v, o, beta) in REALS.iter().flat_map(|v| REALS.map(|o| (*v, o, o))) {
             specs.push(Spec { dtypes: [qk, v, o, beta], ..plain([2, 2], [1, 2], [36, 34]) });
         }
+    }
+    // So short that what is added to the square of the length counts, and so long that it does not.
+    for (name, power) in [("no length", -30), ("short", -12), ("shorter", -13), ("long", 30)] {
+        for keys in [20, 100, 200] {
+            let lengths = Spec::new(name, Sizes::new([1, 2], [2, 2], [keys, 8]));
+            let dtypes = [DType::F32; 4];
+            specs.push(Spec { normalizes: true, power, dtypes, ..lengths });
+        }
+    }
+    for (keys, dtype) in [8, 72].into_iter().flat_map(|keys| REALS.map(|dtype| (keys, dtype))) {
+        for (sizes, beta) in Sizes::carrying(keys)
+            .into_iter()
+            .flat_map(|sizes| [Beta::Heads, Beta::Values].map(|beta| (sizes.clone(), beta)))
+        {
+            let (gates, dtypes) = ([true; 3], [dtype; 4]);
+            specs.push(Spec { gates, beta, dtypes, ..Spec::new("carries", sizes) });
+        }
+    }
+    // Sequences and heads that no power of two divides.
+    specs.push(plain([5, 1], [3, 9], [8, 33]));
+    specs.push(plain([2, 2], [3, 9], [20, 70]));
+    // The second slot, and the second head, beyond 2^32 elements; a row's distance is the longest.
+    for axis in [0, 1] {
+        let sizes = match axis {
+            0 => Sizes::new([2, 2], [1, 1], [1, 8]),
+            _ => Sizes::new([1, 2], [2, 2], [1, 8]),
+        };
+        let far = Some(Far { axis, distance: 1 << 32 });
+        let states = Spec { far, state: DType::Bf16, ..Spec::new("states far apart", sizes) };
+        specs.push(Spec { size: Size::Core, ..states });
     }
     let reset = Spec::new("reset", Sizes::new([2, 2], [1, 2], [16, 34]));
     specs.push(Spec { more: f64::NEG_INFINITY, ..reset.clone() });

@@ -1,10 +1,12 @@
 //! Cases of `fused_sigmoid_gating_recurrent` and its packed form.
 
-use hk_core::dtype::{DType, Real, bf16};
+use hk_core::dtype::{DType, Element, Real, bf16};
 use hk_ref::gdr::fused_sigmoid_gating_recurrent::{decay, sigmoid};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, REALS, Setup, Size, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::delta_rule::{Inputs, Sizes, expected_results, expected_states, recurrence};
+use super::delta_rule::{
+    Far, Inputs, Sizes, expected_results, expected_states, one_hot, recurrence,
+};
 use super::indices::{IndexArg, IndexTensor, bounds_of, indices};
 use crate::{
     GatingInputs, QkvzbaHeads, SigmoidGatingOptions, SigmoidGatingOut, State, StateLayout,
@@ -29,6 +31,17 @@ enum Slots {
     Nowhere,
 }
 
+/// Of which size steps, strengths and rates are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Gates {
+    Drawn,
+    /// Such at which functions turn.
+    Special,
+    /// Large rates of small steps, and small strengths: all digits of large powers count. Each token
+    /// has the first key.
+    Steep,
+}
+
 /// What varies between cases.
 #[derive(Debug, Clone)]
 struct Spec {
@@ -36,8 +49,7 @@ struct Spec {
     sizes: Sizes,
     packed_qkv: bool,
     slots: Slots,
-    /// Whether steps, strengths and rates are such at which functions turn.
-    special: bool,
+    gates: Gates,
     softplus: [f32; 2],
     normalizes: bool,
     scale: Option<f32>,
@@ -45,6 +57,8 @@ struct Spec {
     /// Element types of q, k and v, of o, of A_log and dt_bias, and of a and b.
     dtypes: [DType; 4],
     state: DType,
+    /// Of all that tokens have.
+    far: Option<Far>,
     place: Placement,
     size: Size,
 }
@@ -56,15 +70,24 @@ impl Spec {
             sizes,
             packed_qkv: false,
             slots: Slots::Permuted32,
-            special: false,
+            gates: Gates::Drawn,
             softplus: [1.0, 20.0],
             normalizes: true,
             scale: None,
             layout: StateLayout::Kv,
             dtypes: [DType::Bf16, DType::Bf16, DType::F32, DType::Bf16],
             state: DType::F32,
+            far: None,
             place: Placement::DENSE,
             size: Size::Quick,
+        }
+    }
+
+    /// Puts a tensor of that shape where the case says.
+    fn placed<T: Element>(&self, arg: Arg<T>, shape: &[usize]) -> Arg<T> {
+        match self.far {
+            Some(far) => far.arg(arg, shape),
+            None => arg,
         }
     }
 
@@ -110,11 +133,35 @@ impl Spec {
     }
 }
 
-/// Sums of step and bias, and strengths, at which the functions turn.
-const TURNS: [f64; 9] = [-100.0, 19.99, 20.01, 90.0, 0.0, -17.5, 100.0, 1.0, -1.0];
+/// Sums of step and bias, and strengths, at which the functions turn: in an order in which no head
+/// has but small results, or ends with a small state.
+const TURNS: [f64; 13] = [
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    90.0,
+    -100.0,
+    0.0,
+    20.01,
+    -1.0,
+    1.0,
+    -50.0,
+    // Four times this is a threshold.
+    0.75,
+    -17.5,
+    19.99,
+    100.0,
+];
 
 /// Logarithms of rates.
-const RATES: [f64; 4] = [-20.0, 5.0, 0.0, -3.0];
+const RATES: [f64; 4] = [-20.0, 5.0, 0.0, f64::NEG_INFINITY];
+
+/// Logarithms of large rates, and of steps that are as small.
+const STEEP_RATES: [f64; 4] = [82.0, 79.3, 77.7, 81.1];
+const STEEP_STEPS: [f64; 4] = [-80.0, -77.9, -79.1, -79.3];
+
+/// What powers, and what is computed from one, may be off; and logarithms of decays, which are of two.
+const STEEP: f64 = 7e-7;
+const STEEP_DECAYS: f64 = 1e-6;
 
 /// Queries, keys and values of a case: each alone, or side by side.
 enum Qkv<T: Real> {
@@ -128,14 +175,18 @@ impl<T: Real> Qkv<T> {
         let Sizes { keys, values, heads: [h, hv], .. } = spec.sizes;
         if !spec.packed_qkv {
             let rows = spec.sizes.of_tokens(&[h, keys]);
-            let [q, k] = ["q", "k"].map(|name| match spec.normalizes {
-                true => s.input::<T>(name, &rows, Draw::Normal),
-                false => {
-                    let elements = spec.sizes.unit_rows::<T>(s, name);
-                    s.given(name, &rows, elements)
-                }
+            let [q, k] = ["q", "k"].map(|name| {
+                let elements = match spec.gates {
+                    Gates::Steep => one_hot(rows[..3].iter().product(), keys, |_| 0),
+                    _ if spec.normalizes => s.draw(name, &rows, Draw::Normal),
+                    _ => spec.sizes.unit_rows::<T>(s, name),
+                };
+                let row = s.given(name, &rows, elements);
+                spec.placed(row, &rows)
             });
-            let v = s.input::<T>("v", &spec.sizes.of_tokens(&[hv, values]), Draw::Normal);
+            let rows = spec.sizes.of_tokens(&[hv, values]);
+            let v = s.input::<T>("v", &rows, Draw::Normal);
+            let v = spec.placed(v, &rows);
             let numbers = [&q, &k, &v].map(Arg::numbers);
             return (Self::Apart([q, k, v]), numbers);
         }
@@ -161,30 +212,42 @@ fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Sp
     let mut a_log: Vec<P> = s.draw("a_log", &[hv], Draw::Normal);
     let mut dt_bias: Vec<P> = s.draw("dt_bias", &[hv], Draw::Normal);
     dt_bias.iter_mut().for_each(|bias| *bias = P::from_f64(bias.to_f64() - 2.0));
-    if spec.special {
-        let in_turn = |i: usize| A::from_f64(TURNS[i % TURNS.len()]);
-        a = (0..a.len()).map(in_turn).collect();
-        b = (0..b.len()).map(|i| in_turn(i / 2 + 3)).collect();
-        a_log = (0..hv).map(|i| P::from_f64(RATES[i % RATES.len()])).collect();
+    let gates = match spec.gates {
+        Gates::Drawn => None,
+        Gates::Special => Some((&TURNS[..], RATES)),
+        Gates::Steep => Some((&STEEP_STEPS[..], STEEP_RATES)),
+    };
+    if let Some((turns, rates)) = gates {
+        let rate = |head: usize| rates[head % rates.len()];
+        // The product of no rate and of an infinite step is no number.
+        let step = |i: usize| match turns[i % turns.len()] {
+            f64::INFINITY if rate(i % hv) == f64::NEG_INFINITY => 1.0,
+            turn => turn,
+        };
+        a = (0..a.len()).map(|i| A::from_f64(step(i))).collect();
+        b = (0..b.len()).map(|i| A::from_f64(turns[(i / 2 + 3) % turns.len()])).collect();
+        a_log = (0..hv).map(|head| P::from_f64(rate(head))).collect();
         dt_bias.fill(P::from_f64(0.0));
     }
-    let (a, b) = (s.given("a", &of_heads, a), s.given("b", &of_heads, b));
+    let [a, b] = [("a", a), ("b", b)].map(|(name, elements)| {
+        let arg = s.given(name, &of_heads, elements);
+        spec.placed(arg, &of_heads)
+    });
     let a_log = s.given("a_log", &[hv], a_log);
     let dt_bias = s.given("dt_bias", &[hv], dt_bias);
     let [factor, threshold] = spec.softplus;
     let (rates, biases) = (a_log.numbers(), dt_bias.numbers());
-    let g = a
-        .numbers()
-        .into_iter()
-        .enumerate()
-        .map(|(i, a)| decay(rates[i % hv], a + biases[i % hv], factor, threshold).0);
+    let decays = a.numbers().into_iter().enumerate();
+    let decays: Vec<f64> = decays
+        .map(|(i, a)| decay(rates[i % hv], a + biases[i % hv], factor, threshold).0)
+        .collect();
     let strengths: Vec<f64> = b.numbers().into_iter().map(sigmoid).collect();
     let inputs = Inputs {
         q,
         k,
         beta: (0..v.len()).map(|i| strengths[i / values]).collect(),
         v,
-        g: g.collect(),
+        g: decays.clone(),
         gk: Vec::new(),
         gv: Vec::new(),
         scale: spec.scale.map_or(1.0 / (keys as f64).sqrt(), f64::from),
@@ -205,7 +268,14 @@ fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Sp
         })
         .collect();
     let o = recurrence(sizes, &inputs, &mut states);
-    let o = s.output::<O>("o", &sizes.of_tokens(&[hv, values]), expected_results::<O>(sizes, o));
+    let rows = sizes.of_tokens(&[hv, values]);
+    let o = match spec.gates {
+        // Of a state of zeros, so that there is nothing but what is learnt.
+        Gates::Steep if spec.slots == Slots::None => Expected::relative(o, STEEP),
+        _ => expected_results::<O>(sizes, o),
+    };
+    let o = s.output::<O>("o", &rows, o);
+    let o = spec.placed(o, &rows);
     let mut end = begin;
     let mut computed = vec![false; spec.slot_count()];
     for (n, state) in states.iter().enumerate() {
@@ -215,7 +285,14 @@ fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Sp
         }
     }
     let end = sizes.laid_out(&end, spec.layout);
-    let expected = expected_states::<S>(sizes, end, |slot| computed[slot]);
+    let mut expected = expected_states::<S>(sizes, end, |slot| computed[slot]);
+    if spec.gates == Gates::Steep {
+        let elements = expected.allowed.iter_mut().zip(&expected.values).enumerate();
+        for (i, (allowed, value)) in elements.filter(|(i, _)| computed[i / len]) {
+            let part = STEEP + STEEP_DECAYS * decays[i / sizes.state_len() % hv].abs();
+            *allowed = part * value.abs();
+        }
+    }
     let state =
         (spec.slots != Slots::None).then(|| s.output::<S>("state", &shape, expected).holding(pool));
     let is_64 = matches!(spec.slots, Slots::Permuted64 | Slots::Wild);
@@ -277,6 +354,30 @@ fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Sp
     });
 }
 
+/// Sequences, tokens and heads of which the last is beyond 2^32 elements: a distance from one to the
+/// next that is as long itself, or half of it.
+fn far_cases() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for (count, distance) in [(2, 1 << 32), (3, 1 << 31)] {
+        for (keys, o) in [(8, DType::Bf16), (72, DType::F16)] {
+            let sizes = [keys, 8];
+            for (axis, sizes) in [
+                (0, Sizes::new([count, 2], [1, 1], sizes)),
+                (1, Sizes::new([1, count], [1, 1], sizes)),
+                (1, Sizes::packed(&vec![1; count], [1, 1], sizes)),
+                (2, Sizes::new([1, 2], [count, count], sizes)),
+            ] {
+                let far = Some(Far { axis, distance });
+                let dtypes = [DType::Bf16, o, DType::F32, DType::Bf16];
+                let spec =
+                    Spec { far, dtypes, slots: Slots::None, ..Spec::new("far apart", sizes) };
+                specs.push(Spec { size: Size::Core, ..spec });
+            }
+        }
+    }
+    specs
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
@@ -312,8 +413,34 @@ pub(crate) fn cases() -> Vec<Case> {
     let f32s = [DType::F32; 4];
     for softplus in [[1.0, 20.0], [0.5, 20.0], [4.0, 3.0]] {
         let special = Spec::new("special", Sizes::new([3, 3], [2, 4], [20, 8]));
-        specs.push(Spec { special: true, dtypes: f32s, softplus, ..special });
+        specs.push(Spec { gates: Gates::Special, dtypes: f32s, softplus, ..special });
     }
+    for layout in [StateLayout::Kv, StateLayout::Vk] {
+        for keys in [20, 100, 200] {
+            let of = |name, sizes| Spec { layout, dtypes: f32s, ..Spec::new(name, sizes) };
+            for state in [DType::F32, DType::Bf16] {
+                let special = of("special, turning", Sizes::new([3, 3], [2, 4], [keys, 8]));
+                let softplus = [4.0, 3.0];
+                specs.push(Spec { gates: Gates::Special, state, softplus, ..special });
+            }
+            for slots in [Slots::None, Slots::Own] {
+                let steep = of("steep", Sizes::new([1, 1], [1, 4], [keys, 8]));
+                let (gates, scale) = (Gates::Steep, Some(1.0));
+                specs.push(Spec { gates, scale, slots, normalizes: false, ..steep });
+            }
+        }
+    }
+    for (dtype, slots) in
+        REALS.into_iter().flat_map(|of| [Slots::Own, Slots::Permuted64].map(|slots| (of, slots)))
+    {
+        for sizes in Sizes::carrying(8) {
+            specs.push(Spec { dtypes: [dtype; 4], slots, ..Spec::new("carries", sizes) });
+        }
+    }
+    for sizes in Sizes::carrying(8) {
+        specs.push(Spec::new("carries", sizes));
+    }
+    specs.extend(far_cases());
     let unscaled = Spec::new("scaled", Sizes::new([2, 2], [1, 2], [20, 8]));
     specs.push(Spec { scale: Some(2.0), normalizes: false, ..unscaled });
     let eight = |size, sequences, heads| Spec {

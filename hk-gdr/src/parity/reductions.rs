@@ -193,10 +193,27 @@ fn reductions(cases: &mut Vec<Case>) {
     }
 }
 
+/// Of numbers whose squares f32 has no numbers for, above and below.
+fn ratios_of_extremes(cases: &mut Vec<Case>) {
+    for (name, power) in [("large squares", 80), ("small squares", -80)] {
+        let shape = [300];
+        let set_up = move |s: &mut Setup| {
+            let x = s.input::<f32>("x", &shape, Draw::Scaled(power));
+            let y = x.elements().into_iter().map(|x| 1.25 * x).collect();
+            let y = s.given("y", &shape, y);
+            let ratio = err_ratio(&x.numbers(), &y.numbers());
+            let out = s.output::<f32>("out", &[1], off_by(ratio, 2e-6 * ratio));
+            s.call(move || err_ratio_into(&x.get(), &y.get(), &mut out.get()));
+        };
+        cases.push(Case::new(info("err_ratio", name, &[DType::F32], &shape), set_up));
+    }
+}
+
 fn normalizations(cases: &mut Vec<Case>) {
     let shapes = [1, 3, 65, 96, 192, 384, 1000, 2048, 2049, 4097].map(|width| [7, width]);
     let place = Placement::DENSE;
     let mut add = |[rows, width]: [usize; 2], name: &str, draw, eps, place: Placement, in_place| {
+        let size = if rows > 100 { Size::Core } else { Size::Quick };
         let info = info("l2_normalize", name, &[DType::F32], &[rows, width]);
         let set_up = move |s: &mut Setup| {
             let x = s.input::<f32>("x", &[rows, width], draw);
@@ -207,7 +224,7 @@ fn normalizations(cases: &mut Vec<Case>) {
             let eps = s.number("eps", eps, NOT_ZERO_OR_MORE);
             s.call(move || l2_normalize_into(&x.get(), eps.get(), &mut out.get()));
         };
-        let case = Case::new(info, set_up).place(place).in_place(in_place);
+        let case = Case::new(info, set_up).place(place).in_place(in_place).size(size);
         cases.push(case.writes_once());
     };
     for shape in [[16, 64]].into_iter().chain(shapes) {
@@ -215,9 +232,14 @@ fn normalizations(cases: &mut Vec<Case>) {
         add(shape, "in place", Draw::Normal, 1e-6, place, true);
         add(shape, "gaps", Draw::Normal, 1e-6, place.gap(5).shift(1), false);
     }
+    // More rows than there are waves.
+    add([9999, 3], "many rows", Draw::Normal, 1e-6, place.gap(5), false);
     add([5, 130], "zeros, eps 0", Draw::Zeros, 0.0, place, false);
     add([5, 131], "zeros", Draw::Zeros, 1e-6, place, false);
     add([5, 132], "beyond f32", Draw::Scaled(66), 1e-6, place, false);
+    // Squares that f32 has no numbers for, or but a few digits.
+    add([5, 134], "small, eps 0", Draw::Scaled(-80), 0.0, place, false);
+    add([5, 135], "subnormal squares, eps 0", Draw::Scaled(-70), 0.0, place, false);
     add([5, 133], "large eps", Draw::Normal, 100.0, place, false);
 }
 
@@ -227,6 +249,7 @@ pub(crate) fn cases() -> Vec<Case> {
     differences(&mut cases);
     conversions(&mut cases);
     reductions(&mut cases);
+    ratios_of_extremes(&mut cases);
     normalizations(&mut cases);
     cases
 }

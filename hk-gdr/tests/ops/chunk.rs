@@ -83,6 +83,29 @@ fn wrong_sizes_are_refused_and_results_left() {
         assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
         let error = refused([1, 2, 4, 513], 64);
         assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+        let schedule = PrefillSchedule::new(&stream, &[0, 5], 16).unwrap();
+        let packed = ChunkPipelineOptions::default().schedule(&schedule);
+        let g = Tensor::filled(&stream, &[1, 5, 1], -1.0f32).unwrap();
+        let mut a = Tensor::filled(&stream, &[1, 5, 1, 32], 0.5f32).unwrap();
+        let refused = [
+            chunk_cumsum(&g, &packed.chunk_size(32)).unwrap_err(),
+            chunk_cumsum(&g, &ChunkPipelineOptions::default().chunk_size(128)).unwrap_err(),
+            chunk_solve_tril(&mut a, &packed.chunk_size(32)).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        }
+        let error = chunk_solve_tril(&mut a, &packed).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "a", .. }), "{error}");
+        assert!(a.to_vec().unwrap().iter().all(|a| *a == 0.5));
+        let mut none = PrefillSchedule::new(&stream, &[0, 5], 16).unwrap();
+        none.sequences = 0;
+        none.cu_seqlens = Tensor::from_slice(&stream, &[0], &[1]).unwrap();
+        none.chunk_offsets = Tensor::from_slice(&stream, &[0], &[1]).unwrap();
+        let options = ChunkPipelineOptions::default().schedule(&none);
+        let k = Tensor::filled(&stream, &[1, 5, 1, 4], bf16::ONE).unwrap();
+        let error = chunk_pipeline(&k, &k, &g, &g, &options).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "sequence_ids", .. }), "{error}");
         let one = Tensor::filled(&stream, &[1, 2, 1, 4], bf16::ONE).unwrap();
         let of_head = Tensor::filled(&stream, &[1, 2, 1], -1.0f32).unwrap();
         for scale in [0.0, f32::NAN] {

@@ -37,8 +37,8 @@ fn cumsum_rejects_wrong_options_bounds_and_sizes_and_leaves_outputs() {
         }
         let error = refused([1, 5, 0], 64, &options);
         assert!(matches!(error, Error::Shape { arg: "s", .. }), "{error}");
-        for wrong in [[1, 3, 5], [0, 3, 4], [0, 4, 3], [0, 6, 5]] {
-            let bounds = Tensor::from_slice(&stream, &wrong, &[3]).unwrap();
+        for wrong in [&[1, 3, 5][..], &[0, 3, 4], &[0, 4, 3], &[0, 6, 5], &[0]] {
+            let bounds = Tensor::from_slice(&stream, wrong, &[wrong.len()]).unwrap();
             let error = refused([1, 5, 2], 64, &options.cu_seqlens(&bounds));
             assert!(matches!(error, Error::Value { arg: "cu_seqlens", .. }), "{error}");
             let error = refused([2, 5, 2], 64, &options.cu_seqlens(&bounds));

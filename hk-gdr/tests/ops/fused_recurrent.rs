@@ -13,7 +13,7 @@ use crate::common::devices;
 
 #[test]
 fn fused_recurrent_has_parity() {
-    hk_ref::run_module("fused_recurrent", &parity::cases(), &devices(), 8_500_000);
+    hk_ref::run_module("fused_recurrent", &parity::cases(), &devices(), 13_000_000);
 }
 
 #[test]

@@ -114,8 +114,12 @@ fn a_layer_is_its_parts() {
         let stream = device.default_stream();
         let mut layer = Layer::new(&stream, heads, layout);
         let x = tensor(&stream, 10, &[80, c], Draw::Normal);
-        let a = tensor(&stream, 11, &[80, hv], Draw::Normal);
-        let b = tensor(&stream, 12, &[80, hv], Draw::Normal);
+        // Of padding, the last sequence, results are zeros whatever gates are.
+        let [a, b] = [11, 12].map(|seed| {
+            let mut gates: Vec<bf16> = Draw::Normal.values(seed, 80 * hv);
+            gates[70 * hv..].fill(bf16::NAN);
+            Tensor::from_slice(&stream, &gates, &[80, hv]).unwrap()
+        });
         let cu_seqlens = bounds.map(|bound| bound as i32);
         let schedule = PrefillSchedule::new(&stream, &cu_seqlens, 64).unwrap();
         let conv_before = layer.conv_state.to_vec().unwrap();

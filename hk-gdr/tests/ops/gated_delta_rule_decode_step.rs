@@ -89,8 +89,13 @@ impl<S: State> Layer<S> {
         let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = self.heads;
         let (b, c, stream) = (slots.len(), channels(self.heads), self.stream.clone());
         let x: Vec<bf16> = draw(seed, b * t * c, Draw::Normal);
-        let (a, beta): (Vec<bf16>, Vec<bf16>) =
+        let (mut a, mut beta): (Vec<bf16>, Vec<bf16>) =
             (draw(seed + 1, b * t * hv, Draw::Normal), draw(seed + 2, b * t * hv, Draw::Normal));
+        // Of padding, whatever gates are, results are zeros.
+        for (i, _) in slots.iter().enumerate().filter(|(_, slot)| **slot < 0) {
+            a[i * t * hv..][..t * hv].fill(bf16::NAN);
+            beta[i * t * hv..][..t * hv].fill(bf16::NAN);
+        }
         let before = self.conv_state.to_vec().unwrap();
         let of_heads = |x: &[bf16]| Tensor::from_slice(&stream, x, &[b, t, hv]).unwrap();
         let (a_tensor, b_tensor) = (of_heads(&a), of_heads(&beta));

@@ -33,8 +33,8 @@ fn solve_tril_rejects_wrong_chunks_and_bounds_and_leaves_outputs() {
         }
         let error = refused([1, 5, 0, 16], &options);
         assert!(matches!(error, Error::Shape { arg: "a", .. }), "{error}");
-        for wrong in [[1, 3, 5], [0, 3, 4], [0, 4, 3], [0, 6, 5]] {
-            let bounds = Tensor::from_slice(&stream, &wrong, &[3]).unwrap();
+        for wrong in [&[1, 3, 5][..], &[0, 3, 4], &[0, 4, 3], &[0, 6, 5], &[0]] {
+            let bounds = Tensor::from_slice(&stream, wrong, &[wrong.len()]).unwrap();
             let error = refused([1, 5, 2, 16], &options.cu_seqlens(&bounds));
             assert!(matches!(error, Error::Value { arg: "cu_seqlens", .. }), "{error}");
             let error = refused([2, 5, 2, 16], &options.cu_seqlens(&bounds));

@@ -2,10 +2,12 @@
 
 use std::marker::PhantomData;
 
+use hk_core::Arch;
 use hk_core::dtype::{DType, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::Fp8;
-use hk_ref::{Case, Draw, Edge, Placement, in_rows};
+use hk_ref::{Case, Draw, Edge, Placement, Size, in_rows};
 
+use super::config::Config;
 use super::mx::{self, Make};
 use super::product::{Prequant, Spec, case};
 use crate::{A16Wfp4Options, Activation, batched_gemm_a16wfp4_fp8_into, batched_gemm_a16wfp4_into};
@@ -81,6 +83,22 @@ fn add_encoded<T: Real16, Y: Fp8>(cases: &mut Vec<Case>, prequant: bool) {
         (Placement::DENSE.edge(Edge::End), "codes, end of memory"),
     ] {
         push(Spec { place, ..spec(name, 3, [40, 72, 96]) });
+    }
+    // The last row or column of blocks of one product is cut along k.
+    let arch = if Y::DTYPE == DType::F8E4M3 { Arch::Gfx950 } else { Arch::Gfx942 };
+    let variant = if prequant { "e2m1".to_owned() } else { format!("{}_e2m1", T::DTYPE.name()) };
+    let of_few_rows =
+        |config: &Config| config.arch == arch && config.variant == variant && config.m == 16;
+    for config in Config::all("mx").filter(of_few_rows) {
+        for ([m, n, k], what) in config.with_tail().into_iter().zip(["row", "column"]) {
+            let name = format!("codes, the last {what} of blocks cut");
+            push(Spec {
+                compute_units: Some(2),
+                tile: Some((config.arch, config.name)),
+                size: Size::Core,
+                ..spec(&name, 1, [m, n, k.next_multiple_of(32)])
+            });
+        }
     }
 }
 

@@ -162,6 +162,17 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
             });
         }
     }
+    // Of w_down by columns, blocks have more rows than those of w_up: of these, here, all are within
+    // 2^31 bytes, but 128 of w_down are not within 2^32.
+    let far = Spec {
+        linear: true,
+        fused: Some(true),
+        place: Placement::DENSE.gap(17_000_000),
+        size: Size::Core,
+        ..spec("rows far apart", [1, 136, 64])
+    };
+    cases.push(case::<K, bf16, bf16>(far.clone()));
+    cases.push(case::<K, f16, f32>(far));
     for (shape, name) in [([16, 2048, 512], "Qwen3-Next"), ([1, 2880, 2880], "GPT-OSS")] {
         let spec = Spec { size: Size::Large, ..spec(name, shape) };
         cases.push(case::<K, bf16, bf16>(spec));

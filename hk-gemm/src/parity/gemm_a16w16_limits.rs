@@ -4,12 +4,14 @@
 
 use hk_core::Arch;
 use hk_core::dtype::{DType, bf16, f16};
-use hk_ref::{Case, Draw, Edge, Placement, Size};
+use hk_ref::gemm::gemm_a16w16::{Operands, expect};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size};
+use ndarray::ArrayView2;
 
 use super::config::Config;
 use super::gemm_a16w16::{Factor, Spec, Step, case, case_of};
 use super::gemm_a16w16_cases::{ACTIVATIONS, tile_spec};
-use crate::{Activation, Layout};
+use crate::{Activation, GemmOptions, Layout, gemm_a16w16_into};
 
 /// The element types of results and of the epilogue's operands.
 const REAL: [DType; 3] = [DType::Bf16, DType::F16, DType::F32];
@@ -26,6 +28,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     turns(cases);
     edges(cases);
     far_rows(cases);
+    cases.extend([5, 70, 600].map(repeated));
 }
 
 /// Steps by themselves, on blocks within y and on others: a block within y has a way of its own for
@@ -383,4 +386,33 @@ fn far_rows(cases: &mut Vec<Case>) {
             cases.push(case::<bf16, bf16>(Spec { place, splits: Some(2), ..spec }));
         }
     }
+}
+
+/// Operands that are stored as `(k, rows)` with one line for all k: what is past the end of k is not past
+/// that of the line.
+fn repeated(k: usize) -> Case {
+    let (m, n) = (24, 40);
+    let name = "the same for all k, nt";
+    let info = CaseInfo::new("gemm_a16w16", "gemm_a16w16", name, &[], &[m, n, k]);
+    // A tensor that is repeated cannot come in other shapes.
+    let info = CaseInfo { dtype: "bf16->f32".into(), size: Size::Core, ..info };
+    Case::new(info, move |s| {
+        let x = s.input::<bf16>("x", &[1, m], Draw::Normal);
+        let w = s.input::<bf16>("w", &[1, n], Draw::Normal);
+        let expected = {
+            let (x, w) = (x.numbers(), w.numbers());
+            let x = ArrayView2::from_shape((m, 1), &x).expect("a column of x");
+            let w = ArrayView2::from_shape((n, 1), &w).expect("a column of w");
+            let [x, w] = [(x, m), (w, n)]
+                .map(|(of, rows)| of.broadcast((rows, k)).expect("a column for each k").to_owned());
+            expect(Operands { x: x.view(), w: w.view(), integers: false }, &[], DType::F32, false)
+        };
+        let y = s.output::<f32>("y", &[m, n], expected);
+        s.call(move || {
+            let (x, w) = (x.get(), w.get());
+            let (x, w) = (x.broadcast(&[k, m])?, w.broadcast(&[k, n])?);
+            let options = GemmOptions::default().layout(Layout::Nt);
+            gemm_a16w16_into(&x, &w, &options, &mut y.get())
+        });
+    })
 }

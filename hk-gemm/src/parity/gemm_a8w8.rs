@@ -6,7 +6,7 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
 use super::gemm_a16w16_cases::SHAPES;
-use super::product::{Scale, Spec, Tiles, case};
+use super::product::{Along, Scale, Spec, Tiles, case};
 use crate::{Activation, Layout, gemm_a8w8_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
@@ -54,6 +54,7 @@ fn spec(dtype: DType, name: impl Into<String>, shape: [usize; 3]) -> Spec {
 pub(super) fn add(cases: &mut Vec<Case>) {
     shapes(cases);
     epilogues(cases);
+    factors(cases);
     extremes(cases);
     places(cases);
     tiles(cases);
@@ -112,6 +113,27 @@ fn epilogues(cases: &mut Vec<Case>) {
         cases.push(with_operands::<bf16>(dtype, all.clone()));
         let whole = Spec { shape: [128, 256, 256], size: Size::Core, ..all };
         cases.push(with_operands::<f32>(dtype, whole));
+    }
+}
+
+/// Factors behind a bias, and behind the scales, in blocks within y and in others: what is done to a block
+/// as a whole has an order of its own.
+fn factors(cases: &mut Vec<Case>) {
+    use Along::{Columns, Rows};
+    let lists: [(&str, bool, &[Along]); 4] = [
+        ("factors of rows behind a bias", true, &[Rows]),
+        ("factors of columns behind a bias", true, &[Columns]),
+        ("factors of rows and columns", false, &[Rows, Columns]),
+        ("factors of columns and rows", false, &[Columns, Rows]),
+    ];
+    for (name, has_bias, factors) in lists {
+        for dtype in [DType::I8, DType::F8E4M3, DType::F8E4M3Fnuz] {
+            for shape in [[64, 128, 64], [37, 75, 40]] {
+                let bias = has_bias.then_some(DType::F32);
+                let spec = Spec { bias, factors, ..spec(dtype, name, shape) };
+                cases.push(with_operands::<f32>(dtype, spec));
+            }
+        }
     }
 }
 

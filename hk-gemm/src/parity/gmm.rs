@@ -5,7 +5,7 @@ use hk_core::op::indices::Indices;
 use hk_core::{Arch, Tensor};
 use hk_ref::gemm::gmm::{expect_bias, expect_grouped, expect_sums};
 use hk_ref::gemm::product::{Step, Term};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size};
 use ndarray::{ArrayView2, ArrayView3, Axis};
 
 use super::config::Config;
@@ -203,6 +203,32 @@ fn of_sums<T: Real16, Y: Real>(spec: Spec, op: &'static str) -> Case {
     })
 }
 
+/// Sums of no rows, of which wider tensors have some: all are zero. Rows of lhs are not adjacent.
+fn without_rows(op: &'static str) -> Case {
+    let (k, n, groups) = (40, 24, 2);
+    let info = CaseInfo::new("gmm", op, format!("no rows of some, {op}"), &[], &[groups, 0, k, n]);
+    // A tensor of which a part is taken cannot come in other shapes.
+    let info = CaseInfo { dtype: "bf16->f32".into(), size: Size::Core, ..info };
+    Case::new(info, move |s| {
+        let lhs = s.input::<bf16>("lhs", &[k, 16], Draw::Normal);
+        let rhs = s.input::<bf16>("rhs", &[16, n], Draw::Normal);
+        let sizes = s.given::<i32>("group_sizes", &[groups], vec![0; groups]);
+        let zeros = |count| Expected::bits(&vec![0.0f32; count]);
+        let out = s.output::<f32>("out", &[groups, k, n], zeros(groups * k * n));
+        let bias = s.output::<f32>("bias_grad", &[groups, k], zeros(groups * k));
+        s.call(move || {
+            let (lhs, rhs, sizes) = (lhs.get(), rhs.get(), sizes.get());
+            let (lhs, rhs) = (lhs.narrow(1, 0..0)?, rhs.slice(0..0)?);
+            let (mut out, mut bias) = (out.get(), bias.get());
+            let to = TgmmOut { out: &mut out, bias_grad: Some(&mut bias) };
+            match op {
+                "ptgmm" => ptgmm_into(&lhs, &rhs, &sizes, &GmmOptions::default(), to),
+                _ => nptgmm_into(&lhs, &rhs, &sizes, &GmmOptions::default(), to),
+            }
+        });
+    })
+}
+
 /// Adds the case for each of the ops.
 fn push<T: Real16, Y: Real>(cases: &mut Vec<Case>, spec: &Spec) {
     cases.push(of_rows::<T, Y>(spec.clone()));
@@ -241,6 +267,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             push_sums::<bf16, f32>(cases, &spec);
         }
     }
+    cases.extend(["ptgmm", "nptgmm"].map(without_rows));
     for grid in [3, 10_000] {
         let few = spec(format!("{grid} workgroups"), [130, 64, 96], &many);
         // Groups are found again where the order of blocks goes back.

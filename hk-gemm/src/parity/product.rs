@@ -1,6 +1,7 @@
 //! Cases of products with a batch, with scales, or with both.
 
 use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, decode};
+use hk_core::op::epilogue::NAMES;
 use hk_core::op::quant::ByteCode;
 use hk_core::op::stored::Stored;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
@@ -71,6 +72,13 @@ impl Prequant {
     }
 }
 
+/// What extends along the rows of the result, or along its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Along {
+    Rows,
+    Columns,
+}
+
 /// Which operands are shuffled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tiles {
@@ -123,6 +131,8 @@ pub(super) struct Spec {
     pub(super) residual: bool,
     /// Adds the product of two tensors of y's shape, as the last step.
     pub(super) add_product: Option<DType>,
+    /// Multiplies by f32 numbers of rows or columns, behind all options, of a single product.
+    pub(super) factors: &'static [Along],
     pub(super) splits: Option<u32>,
     pub(super) compute_units: Option<u32>,
     pub(super) tile: Option<(Arch, &'static str)>,
@@ -158,6 +168,7 @@ impl Spec {
             activation: None,
             residual: false,
             add_product: None,
+            factors: &[],
             splits: None,
             compute_units: None,
             tile: None,
@@ -239,6 +250,14 @@ impl<X: Element, W: Element, Y: Element, F> Op<X, W, Y> for F where
         + Sync
         + 'static
 {
+}
+
+/// The steps that multiply by these.
+fn multiplied(factors: &[(Along, Tensor<f32>)]) -> Epilogue<'_> {
+    factors.iter().fold(Epilogue::default(), |steps, (along, factor)| match along {
+        Along::Rows => steps.mul_rows(factor),
+        Along::Columns => steps.mul_columns(factor),
+    })
 }
 
 /// The case with operands of types `X` and `W` and a result of type `Y`, computed by `op`.
@@ -363,6 +382,15 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 })
             })
         });
+        let factors_behind: Vec<_> = spec
+            .factors
+            .iter()
+            .zip(NAMES)
+            .map(|(along, [name, ..])| {
+                let count = if *along == Along::Rows { m } else { n };
+                (*along, s.input::<f32>(name, &[count], Draw::Normal))
+            })
+            .collect();
 
         let expected = {
             let [x_numbers, w_numbers] = [decode(&x.elements()), w.numbers()];
@@ -393,6 +421,14 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                     let [a, b] =
                         factors.each_ref().map(|(numbers, _)| along(numbers, m * n, of, [n, 1]));
                     steps.push(reference::Step::AddProduct(a, b));
+                }
+                for (axis, factor) in &factors_behind {
+                    let (count, strides) = match axis {
+                        Along::Rows => (m, [1, 0]),
+                        Along::Columns => (n, [0, 1]),
+                    };
+                    let term = along(&factor.numbers(), count, of, strides);
+                    steps.push(reference::Step::Multiply(term));
                 }
                 if let Some(scale) = &y_scale {
                     steps.push(reference::Step::Divide(scale.numbers()[0] as f32));
@@ -473,6 +509,8 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             let bias = bias.as_ref().map(|get| get());
             let residual = residual.as_ref().map(|residual| residual.get());
             let factors_of_y = factors_of_y.as_ref().map(|of| of.each_ref().map(|(_, get)| get()));
+            let factors_behind: Vec<_> =
+                factors_behind.iter().map(|(along, factor)| (*along, factor.get())).collect();
             let mut options = GemmOptions::default().layout(spec.layout);
             options = bias.iter().fold(options, GemmOptions::bias);
             options = spec.activation.into_iter().fold(options, GemmOptions::activation);
@@ -480,6 +518,9 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             options = factors_of_y.iter().fold(options, |options, [a, b]| {
                 options.epilogue(Epilogue::default().add_product(a, b))
             });
+            if !factors_behind.is_empty() {
+                options = options.epilogue(multiplied(&factors_behind));
+            }
             options = spec.splits.into_iter().fold(options, GemmOptions::splits);
             options = spec.compute_units.into_iter().fold(options, GemmOptions::compute_units);
             options = spec.tile.into_iter().fold(options, |options, (_, tile)| options.tile(tile));

@@ -102,7 +102,8 @@ impl FusedMoeConfig {
         self
     }
 
-    /// Chooses from the experts of the `topk_group` best of so many groups next to each other.
+    /// Chooses from the experts of the `topk_group` best of so many groups next to each other; of a
+    /// single group, from all.
     #[must_use]
     pub const fn groups(mut self, num_expert_group: usize, topk_group: usize) -> Self {
         self.groups = Some([num_expert_group, topk_group]);
@@ -155,8 +156,9 @@ impl FusedMoeConfig {
         self.correction_bias.iter().fold(options, |options, bias| options.bias(bias))
     }
 
+    /// The groups, if there are several.
     fn grouped(&self) -> Option<ExpertGroups<'_>> {
-        let [num_expert_group, topk_group] = self.groups?;
+        let [num_expert_group, topk_group] = self.groups.filter(|[count, _]| *count != 1)?;
         Some(ExpertGroups { num_expert_group, topk_group, expert_group: None })
     }
 

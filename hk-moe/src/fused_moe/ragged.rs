@@ -1,13 +1,14 @@
 //! Gates in order of their experts, with codes that products multiply.
 
 use hk_core::dtype::{Real, Real16};
+use hk_core::op::Arguments;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use super::FusedMoeConfig;
 use super::room::Room;
 use super::weights::{Sizes, Work};
+use super::{FusedMoeConfig, OP};
 use crate::activation::Activation;
-use crate::moe_expt_data::max_num_tiles;
+use crate::moe_expt_data::{check_tile, max_num_tiles};
 use crate::moe_routing::{RoutingIndxOut, SortOptions, SortTokensOut, block_m, sort_tokens_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
 use crate::reduce_grouped::{ReduceGroupedOptions, Residual, reduce_grouped_into};
@@ -58,6 +59,10 @@ pub(super) trait Products<T: Real16, C> {
 impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
     pub(super) fn new(room: &mut Room<'_>, sizes: &Sizes, config: &FusedMoeConfig) -> Result<Self> {
         let gates = sizes.gates();
+        // What sorts gates refuses more tokens.
+        let tile_rows = block_m(sizes.tokens, sizes.here, sizes.slots);
+        let most = ("max_tokens", sizes.tokens);
+        check_tile(&Arguments::new(OP), most, tile_rows.ilog2())?;
         let rows = if config.activation.is_gated() { 2 * sizes.inner } else { sizes.inner };
         Ok(Self {
             gate_scal: room.tensor(&[gates])?,

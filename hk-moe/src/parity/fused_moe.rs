@@ -179,7 +179,8 @@ fn case<W: ExpertWeights + 'static, Y: Real>(
             let config = spec.config(correction.as_ref().map(Arg::get), map.as_ref().map(Arg::get));
             // There may be more tokens than there are.
             // Its arguments are those of each call as well, and are recorded then.
-            let (layer, _) = dry_run(|| FusedMoe::new(config, weights(biases), tokens + 3));
+            let most = spec.most.unwrap_or(tokens + 3);
+            let (layer, _) = dry_run(|| FusedMoe::new(config, weights(biases), most));
             let mut layer = layer?;
             let shared =
                 shared.as_ref().map(|(rows, gate)| (rows.get(), gate.as_ref().map(Arg::get)));

@@ -5,10 +5,13 @@ use hk_core::Tensor;
 use hk_core::dtype::{DType, E8M0, F8E4M3, F8E4M3Fnuz, Real, Scalar, bf16, decode, f16};
 use hk_core::op::epilogue::Operand;
 use hk_ref::moe::moe_op_gemm_a8w8::{scaled, scaled_by_blocks};
-use hk_ref::{Arg, Case, Draw, Setup};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Setup};
 
 use super::ragged::{Kind, Operands, Spec, specs, tiles};
-use crate::{MxBytes, RaggedElement, RaggedOutput, moe_a8w8_into, moe_a8w8_mx_into};
+use crate::{
+    Activation, MoeRaggedOptions, MxBytes, RaggedElement, RaggedGates, RaggedOutput, moe_a8w8_into,
+    moe_a8w8_mx_into,
+};
 
 const MODULE: &str = "moe_op_gemm_a8w8";
 
@@ -121,7 +124,71 @@ fn tiles_of(variant: &str, arch: Arch) -> Vec<Spec> {
     tiles(variant).into_iter().filter(|spec| spec.tile.is_some_and(|of| of.0 == arch)).collect()
 }
 
+/// Rows of f16 of which each sum, 131,072, is beyond the type, but not what gammas make of it: they come
+/// before rows are rounded, which are added up behind.
+fn large_sums() -> Case {
+    const SHAPE: [usize; 5] = [1, 5, 32, 2, 2];
+    let info = CaseInfo::new(MODULE, "moe_a8w8", "sums beyond the type, scattered", &[], &SHAPE);
+    Case::new(CaseInfo { dtype: "i8->f16".into(), ..info }, |s| {
+        let [tokens, n, k, each, experts] = SHAPE;
+        let x = s.given("x", &[tokens, k], vec![64i8; tokens * k]);
+        let w = s.given("w", &[experts, n, k], vec![64i8; experts * n * k]);
+        let x_scale = s.given("x_scale", &[1], vec![1f32]);
+        let w_scale = s.given("w_scale", &[1], vec![1f32]);
+        // A gate of each expert.
+        let offsets = s.given::<i32>("token_offs_raw", &[experts + 1], vec![0, 1, 2]);
+        let tiles = s.given::<i32>("block_pid_map", &[2], vec![0, 1]);
+        let gather = s.given::<i32>("gather_indx", &[each], vec![0, 1]);
+        let scatter = s.given::<i32>("scatter_indx", &[each], vec![0, 1]);
+        let gammas = s.given("gammas", &[each], vec![0.25f32, -0.125]);
+        let sums = vec![16_384.0; tokens * n];
+        let out = s.output::<f16>("out", &[tokens, n], Expected::exact(sums));
+        s.call(move || {
+            let (x_scale, w_scale, gammas) = (x_scale.get(), w_scale.get(), gammas.get());
+            let (offsets, tiles) = (offsets.get(), tiles.get());
+            let (gather, scatter) = (gather.get(), scatter.get());
+            let gates = RaggedGates::new(&offsets, &tiles, 16, each);
+            let gates = gates.gather(&gather).scatter(&scatter);
+            let options = MoeRaggedOptions::new(Activation::None).gammas(&gammas);
+            let mut out = out.get();
+            moe_a8w8_into(&x.get(), &w.get(), &x_scale, &w_scale, &gates, &options, &mut out)
+        });
+    })
+}
+
+/// Tokens whose gates all have no expert, of which there are no tiles either: they receive what is added to
+/// the sums of none.
+fn no_tiles(has_residual: bool) -> Case {
+    const SHAPE: [usize; 5] = [3, 8, 32, 1, 2];
+    let name = if has_residual { "no tiles, residual" } else { "no tiles, scattered" };
+    let info = CaseInfo::new(MODULE, "moe_a8w8", name, &[], &SHAPE);
+    Case::new(CaseInfo { dtype: "i8->f32".into(), ..info }, move |s| {
+        let [tokens, n, k, each, experts] = SHAPE;
+        let x = s.input::<i8>("x", &[tokens, k], Draw::Codes);
+        let w = s.input::<i8>("w", &[experts, n, k], Draw::Codes);
+        let x_scale = s.given("x_scale", &[1], vec![1f32]);
+        let w_scale = s.given("w_scale", &[1], vec![1f32]);
+        let offsets = s.given::<i32>("token_offs_raw", &[experts + 1], vec![0; experts + 1]);
+        let tiles = s.given::<i32>("block_pid_map", &[0], Vec::new());
+        let scatter = s.given::<i32>("scatter_indx", &[tokens], vec![-1; tokens]);
+        let residual = has_residual.then(|| s.input::<f32>("residual", &[tokens, n], Draw::Normal));
+        let sums = residual.as_ref().map_or(vec![0.0; tokens * n], Arg::numbers);
+        let out = s.output::<f32>("out", &[tokens, n], Expected::exact(sums));
+        s.call(move || {
+            let (x_scale, w_scale) = (x_scale.get(), w_scale.get());
+            let (offsets, tiles, scatter) = (offsets.get(), tiles.get(), scatter.get());
+            let gates = RaggedGates::new(&offsets, &tiles, 16, each).scatter(&scatter);
+            let residual = residual.as_ref().map(Arg::get);
+            let options = MoeRaggedOptions::new(Activation::None);
+            let options = residual.iter().fold(options, |options, of| options.residual(of));
+            let mut out = out.get();
+            moe_a8w8_into(&x.get(), &w.get(), &x_scale, &w_scale, &gates, &options, &mut out)
+        });
+    })
+}
+
 pub(super) fn add(cases: &mut Vec<Case>) {
+    cases.extend([large_sums(), no_tiles(true), no_tiles(false)]);
     let (cdna3, cdna4) = (Some(Arch::Gfx942), Some(Arch::Gfx950));
     plain::<i8, bf16>(cases, (None, "i8"), specs(33));
     plain::<i8, f32>(cases, (None, "i8"), specs(32).into_iter().take(8).collect());

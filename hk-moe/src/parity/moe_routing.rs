@@ -380,6 +380,8 @@ pub(crate) fn cases() -> Vec<Case> {
         }
         add(SortSpec { size: Size::Core, ..SortSpec::new(op, [16_384, 256, 8]) });
     }
+    // More gates than the tiles that an expert may have, but not of one expert.
+    specs.push(SortSpec { size: Size::Core, ..SortSpec::new(SortOp::Sort, [131_073, 64, 4]) });
     let mut cases: Vec<_> = specs.into_iter().map(SortSpec::case).collect();
 
     let mut add = |spec: Spec| cases.extend(REALS.map(|dtype| spec.case(dtype)));

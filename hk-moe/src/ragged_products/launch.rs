@@ -55,9 +55,12 @@ impl<'a> RaggedOp<'a> {
             && options.activation == Activation::None
             && !is_code
             && options.residual.is_none();
+        // Rows that are only added up are rounded before, and have their gammas before that: what is
+        // beyond the type may not be any more.
+        let is_narrow = is_scattered && options.activation == Activation::None && !is_code;
         let mut gammas = DevicePtr::NULL;
         match options.gammas {
-            Some(of_rows) if is_direct => {
+            Some(of_rows) if is_direct || is_narrow => {
                 let extent = Extent::Named(Self::places(&gates), [1, 0]);
                 self.steps.push(args, ["gammas"; 3], Step::Multiply(of_rows.into(), extent))?;
             }
@@ -116,8 +119,6 @@ impl<'a> RaggedOp<'a> {
         if is_direct {
             product.y = Matrices::of(out, [0, out_row]).with_shape([count, n]);
         } else {
-            // Rows that are only added up are rounded before.
-            let is_narrow = is_scattered && options.activation == Activation::None && !is_code;
             let between = if is_narrow { Y::DTYPE } else { DType::F32 };
             product.y = match between {
                 DType::Bf16 => Matrices::in_workspace::<bf16>([count, n]),

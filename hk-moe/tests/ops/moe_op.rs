@@ -78,6 +78,28 @@ fn moe_op_requires_the_scales_that_its_operands_have() {
 }
 
 #[test]
+fn moe_op_refuses_rows_whose_copy_is_out_of_reach_and_more_experts_than_there_may_be() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[rows, k, experts]: [usize; 3]| {
+            // One row, as often as there are to be: only its copy takes memory.
+            let a = Tensor::<bf16>::zeros(&stream, &[1, k]).unwrap();
+            let b = Tensor::<bf16>::zeros(&stream, &[experts, 1, k]).unwrap();
+            let ids = Tensor::<i32>::zeros(&stream, &[rows, 1]).unwrap();
+            let gates = moe_align_block_size(&ids, 1, 128, &MoeAlignOptions::default()).unwrap();
+            let (a, options) = (a.broadcast(&[rows, k]).unwrap(), MoeGemmOptions::default());
+            let mut c = Guarded::<bf16>::new(&stream, &[rows, 1, 1], Placement::DENSE).unwrap();
+            rejected(&mut c, |c| moe_gemm_into(&a, &b, &gates.gates(128), 1, &options, c))
+        };
+        // Rows of the copy have an element more, and are 2 GiB.
+        let error = refused([16_384, 65_535, 1]);
+        assert!(matches!(error, Error::Value { arg: "a", .. }), "{error}");
+        let error = refused([4, 8, 32_768]);
+        assert!(matches!(error, Error::Shape { arg: "b", .. }), "{error}");
+    }
+}
+
+#[test]
 fn moe_op_makes_rows_codes_when_a_graph_is_launched() {
     for device in devices() {
         match device.arch() {

@@ -59,6 +59,12 @@ fn sort_tokens_rejects_wrong_numbers() {
             let error = sort_tokens(&scal, &indx, 6, block_m, &SortOptions::default()).unwrap_err();
             assert!(matches!(error, Error::Value { arg: "block_m", .. }), "{error}");
         }
+        // All tokens may have the same expert, but not of so many tiles.
+        let tokens = 32_767 * 16 + 1;
+        let scal = Tensor::<f32>::zeros(&stream, &[tokens, 1]).unwrap();
+        let indx = Tensor::<i32>::zeros(&stream, &[tokens, 1]).unwrap();
+        let error = sort_tokens(&scal, &indx, 6, 16, &SortOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "T", .. }), "{error}");
     }
 }
 

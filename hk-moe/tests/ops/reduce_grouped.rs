@@ -39,6 +39,12 @@ fn reduce_grouped_rejects_wrong_numbers_and_leaves_outputs() {
             let error = refused(indices, &options);
             assert!(matches!(error, Error::Value { arg, .. } if arg == name), "{error}");
         }
+        // More shares than the kernel can count.
+        let one = Tensor::filled(&stream, &[1, 1, 9], bf16::ONE).unwrap();
+        let many = one.broadcast(&[1 << 31, 1, 9]).unwrap();
+        let mut out = Guarded::<bf16>::new(&stream, &[1, 9], Placement::DENSE).unwrap();
+        let error = rejected(&mut out, |out| reduce_grouped_into(&many, None, None, &plain, out));
+        assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
         for shape in [[3, 0, 8], [3, 2, 0]] {
             let c = Tensor::<bf16>::zeros(&stream, &shape).unwrap();
             let result: Result<Tensor<bf16>> = moe_sum(&c, None, &RowOptions::default());

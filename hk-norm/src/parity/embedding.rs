@@ -24,6 +24,8 @@ struct Spec {
     bits: u32,
     /// Whether some ids are no rows, and not looked at.
     wild: bool,
+    /// Whether every third element is a zero with a sign, which a row of one table keeps.
+    zeros: bool,
     workgroups: Option<u32>,
     place: Placement,
     size: Size,
@@ -31,9 +33,9 @@ struct Spec {
 
 impl Spec {
     const fn new(shape: [usize; 3], tables: [usize; 3], name: &'static str) -> Self {
-        let (bits, wild, workgroups) = (32, false, None);
+        let (bits, wild, zeros, workgroups) = (32, false, false, None);
         let (place, size) = (Placement::DENSE, Size::Quick);
-        Self { shape, tables, name, bits, wild, workgroups, place, size }
+        Self { shape, tables, name, bits, wild, zeros, workgroups, place, size }
     }
 
     fn case(self, table: DType, y: DType) -> Case {
@@ -72,7 +74,10 @@ fn set_up<T: Real, Y: Real>(s: &mut Setup, spec: Spec) {
     let mut tables = Vec::new();
     let mut numbers = Vec::new();
     for (t, [name, ids_name]) in NAMES.into_iter().enumerate().take(count) {
-        let table: Vec<T> = s.draw(name, &[spec.tables[t], width], Draw::Normal);
+        let mut table: Vec<T> = s.draw(name, &[spec.tables[t], width], Draw::Normal);
+        if spec.zeros {
+            table.iter_mut().step_by(3).for_each(|element| *element = T::from_f64(-0.0));
+        }
         let ids = spec.ids(t);
         numbers.push((decode(&table), ids.clone()));
         let table = s.given(name, &[spec.tables[t], width], table);
@@ -86,6 +91,12 @@ fn set_up<T: Real, Y: Real>(s: &mut Setup, spec: Spec) {
     let lookups: Vec<_> = numbers.iter().map(|(table, ids)| (&table[..], &ids[..])).collect();
     let (y, slack) = reference(&lookups, width);
     let y = match count {
+        1 if spec.zeros => {
+            // Not sums, which begin with a zero that has no sign.
+            let (table, ids) = &numbers[0];
+            let row = |id: &i64| table[*id as usize * width..][..width].to_vec();
+            Expected::bits(&Y::encode(&ids.iter().flat_map(row).collect::<Vec<_>>()))
+        }
         // Of one table, each is its element, rounded.
         1 => Expected::exact(decode(&Y::encode(&y))),
         _ => Expected::rounded(y, Y::DTYPE, false).plus(slack),
@@ -123,6 +134,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Spec::new([1, 4, 1029], [5, 2, 0], "wide"),
         Spec::new([1, 4, 1534], [5, 0, 0], "wide"),
         Spec::new([0, 3, 16], [5, 0, 0], "no ids"),
+        Spec { zeros: true, ..Spec::new([1, 5, 41], [7, 0, 0], "zeros with signs") },
         Spec { wild: true, ..Spec::new([2, 8, 130], [9, 4, 3], "plain") },
         Spec { bits: 64, ..Spec::new([2, 3, 96], [11, 5, 0], "plain") },
         Spec { bits: 64, wild: true, ..Spec::new([1, 16, 41], [3, 4, 5], "plain") },

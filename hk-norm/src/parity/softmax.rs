@@ -2,10 +2,10 @@
 
 use hk_core::dtype::{DType, Real};
 use hk_ref::norm::softmax::{expected, softmax as reference};
-use hk_ref::{Case, Draw, REALS, RowCase, Setup, Size, Types, real};
+use hk_ref::{Case, CaseInfo, Draw, Expected, REALS, RowCase, Setup, Size, Types, real};
 
 use super::l2norm::more_rows;
-use crate::softmax_into;
+use crate::{RowOptions, softmax_into};
 
 /// Shapes `[rows, width]` of the specification.
 const SHAPES: [[usize; 2]; 10] = [
@@ -92,6 +92,22 @@ fn set_up<X: Real, Y: Real>(s: &mut Setup, spec: Spec) {
     s.call(move || softmax_into(&x.get(), &spec.row.options(), &mut *y.get()));
 }
 
+/// No rows of each of several matrices, which are further apart than that: nothing is done.
+fn no_rows(dtype: DType) -> Case {
+    let name = "no rows of several matrices";
+    let info = CaseInfo::new("softmax", "softmax", name, &[dtype], &[3, 0, 16]);
+    Case::new(info, move |s| real!(dtype, T => set_up_no_rows::<T>(s)))
+}
+
+fn set_up_no_rows<T: Real>(s: &mut Setup) {
+    let x = s.input::<T>("x", &[3, 4, 16], Draw::Normal);
+    let y = s.output::<T>("y", &[3, 0, 16], Expected::exact(Vec::new()));
+    s.call(move || {
+        let x = x.get();
+        softmax_into(&x.narrow(1, 0..0)?, &RowOptions::default(), &mut *y.get())
+    });
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let plain = SHAPES.iter().map(|shape| RowCase::new(*shape, "plain"));
@@ -119,5 +135,6 @@ pub(crate) fn cases() -> Vec<Case> {
         let long = RowCase { size: Size::Core, ..RowCase::new([1, width], "folded twice") };
         cases.extend(REALS.map(|y| Spec::new(long).case(DType::Bf16, y)));
     }
+    cases.extend(REALS.map(no_rows));
     cases
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use hk_core::Arch;
-use hk_core::dtype::{DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, Real, decode};
+use hk_core::dtype::{
+    DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, Real, bf16, decode,
+};
 use hk_core::op::quant::{Fp8, MX_BLOCK, MxCode, MxRound, QuantisedOut};
+use hk_core::{Arch, Error};
 use hk_ref::quant::quant::{dequantize, dynamic_mx_quant};
 use hk_ref::quant::quant_moe::{at_the_end, from_the_end, mxfp4_away, static_fp8};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, RowCase, Setup, Size, real};
@@ -311,6 +313,37 @@ fn downcasts() -> Vec<Case> {
     cases
 }
 
+/// Outputs with dimensions in another order than those of x, though as many elements, are refused.
+fn other_order() -> Case {
+    let dtypes = [DType::Bf16, DType::F8E4M3];
+    let name = "dimensions of outputs in another order";
+    Case::new(CaseInfo::new(MODULE, "downcast_to_mxfp", name, &dtypes, &[32, 2, 3]), |s| {
+        let shape = [32, 2, 3];
+        let x = s.input::<bf16>("x", &shape, Draw::Spread);
+        let rows = at_the_end(&x.numbers(), &shape, 0);
+        let (codes, scales) = dynamic_mx_quant::<F8E4M3>(&rows, 32, MxRound::RoundUp, 448.0);
+        let codes = s.output::<F8E4M3>("codes", &[2, 3, 32], Expected::exact(codes));
+        let scales = s.output::<E8M0>("scales", &[2, 3, 1], Expected::exact(decode(&scales)));
+        s.call(move || {
+            let (x, mut codes, mut scales) = (x.get(), codes.get(), scales.get());
+            let options = DowncastOptions::default();
+            let orders = [([3usize, 2], [2usize, 3]), ([2, 3], [3, 2]), ([6, 1], [6, 1])];
+            for (of_codes, of_scales) in orders {
+                let mut codes = codes.reshape_mut(&[&of_codes[..], &[32]].concat())?;
+                let mut scales = scales.reshape_mut(&[&of_scales[..], &[1]].concat())?;
+                let out = QuantisedOut { codes: &mut codes, scales: &mut scales };
+                let result = downcast_to_mxfp_into(&x, 0, &options, out);
+                if !matches!(result, Err(Error::Shape { .. })) {
+                    let (arg, got) = ("codes", format!("{result:?} of {of_codes:?}"));
+                    return Err(Error::value("downcast_to_mxfp", arg, "in the order of x", got));
+                }
+            }
+            let out = QuantisedOut { codes: &mut codes, scales: &mut scales };
+            downcast_to_mxfp_into(&x, 0, &options, out)
+        });
+    })
+}
+
 /// Bytes of scales: the ends of their range and of those of f16, and NaN.
 const BYTES: [u8; 9] = [0, 1, 2, 103, 127, 142, 253, 254, 255];
 
@@ -449,5 +482,6 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }
     cases.extend(statics());
+    cases.push(other_order());
     cases
 }

@@ -119,6 +119,16 @@ pub fn downcast_to_mxfp_into<T: Real, C: MxCode>(
     if trailing.len() == 1 {
         return quantise_columns(x, options, QuantisedOut { codes, scales });
     }
+    // Views would be taken of other shapes with as many elements.
+    let outer = [leading, trailing].concat();
+    let shapes = [("codes", codes.shape(), n), ("scales", scales.shape(), n.div_ceil(MX_BLOCK))];
+    for (arg, shape, last) in shapes {
+        let expected = [&outer[..], &[last]].concat();
+        if shape != expected {
+            let why = "the dimensions of x, that of blocks at the end";
+            return Err(Error::shape(OP, arg, &expected, shape, why));
+        }
+    }
     let merged = |last: [usize; 2]| [leading, &last].concat();
     let x = x.reshape(&merged([n, columns])).map_err(|error| named(error, "x"))?;
     let shape = merged([columns, codes.shape().last().copied().unwrap_or_default()]);

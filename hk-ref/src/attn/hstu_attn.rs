@@ -57,7 +57,7 @@ pub fn weight(score: f64, length: usize) -> f64 {
 /// What row i of a sequence and a head becomes, of keys and values in rows.
 ///
 /// A score is at most `2^-20 |alpha| sum |q k|` off, which its weight is 1.1 times at most; a weight is
-/// rounded to `dtype` before it is divided by the length, as the result is after.
+/// rounded to `dtype` once it is divided by the root of the length, at most, as the result is after all.
 pub fn attend(
     (i, q): (usize, &[f64]),
     k: &[Vec<f64>],
@@ -67,6 +67,7 @@ pub fn attend(
     dtype: DType,
 ) -> Weighed {
     let (step, least) = (unit_roundoff(dtype), half_subnormal(dtype));
+    let least_weight = least * (length as f64).sqrt();
     let width = v.first().map_or(0, Vec::len);
     let mut row = Weighed { values: vec![0.0; width], allowed: vec![0.0; width] };
     for (_, (k, v)) in k.iter().zip(v).enumerate().filter(|(j, _)| rules.sees(i, *j)) {
@@ -75,7 +76,8 @@ pub fn attend(
         let sizes: f64 = products().map(f64::abs).sum();
         // Infinite scores are exact.
         let size = if sizes.is_finite() { sizes } else { 0.0 };
-        let error = step * weight.abs() + (least + 1.1 * 2f64.powi(-20) * size) / length as f64;
+        let error =
+            step * weight.abs() + (least_weight + 1.1 * 2f64.powi(-20) * size) / length as f64;
         for (at, v) in v.iter().enumerate() {
             row.values[at] += weight * v;
             row.allowed[at] += error * v.abs();

@@ -57,7 +57,9 @@ impl Act {
                 }
             }
             Self::Swiglu { alpha, limit, offset } => {
-                let (gate, linear) = (x[0].value.min(limit), x[1].value.clamp(-limit, limit));
+                // NaN stays, which `min` would make the limit.
+                let gate = if x[0].value > limit { limit } else { x[0].value };
+                let linear = x[1].value.clamp(-limit, limit);
                 let through = gate / (1.0 + (-alpha * gate).exp());
                 let value = through * (linear + offset);
                 let sizes = 1.2 * x[0].error * (linear + offset).abs() + through.abs() * x[1].error;
@@ -222,5 +224,8 @@ mod tests {
         let silu = |x: f64| x / (1.0 + (-1.702 * x).exp());
         assert_eq!(act.of(&[near(9.0), near(-9.0)]).value, silu(7.0) * -6.0);
         assert_eq!(act.of(&[near(-9.0), near(9.0)]).value, silu(-9.0) * 8.0);
+        for pair in [[f64::NAN, 1.0], [1.0, f64::NAN]] {
+            assert!(act.value(&pair).is_nan());
+        }
     }
 }

@@ -5,11 +5,13 @@
 pub fn embedding(lookups: &[(&[f64], &[i64])], width: usize) -> (Vec<f64>, Vec<f64>) {
     let rows = lookups.first().map_or(0, |(_, ids)| ids.len());
     let (mut y, mut slack) = (vec![0.0; rows * width], vec![0.0; rows * width]);
-    for (table, ids) in lookups {
+    for (t, (table, ids)) in lookups.iter().enumerate() {
         for (i, id) in ids.iter().enumerate() {
             let row = usize::try_from(*id).ok().and_then(|id| table.chunks_exact(width).nth(id));
             for (j, term) in row.into_iter().flatten().enumerate() {
-                y[i * width + j] += term;
+                let sum = &mut y[i * width + j];
+                // The first is not added to a zero, which would change the sign of one.
+                *sum = if t == 0 { *term } else { *sum + term };
                 slack[i * width + j] += 2f64.powi(-23) * term.abs();
             }
         }

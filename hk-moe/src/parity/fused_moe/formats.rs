@@ -420,6 +420,15 @@ pub(super) fn add(cases: &mut Vec<Case>) {
 
     all::<_, bf16>(cases, ("16", None), specs(), dense::<bf16>);
     all::<_, bf16>(cases, ("16", None), places(), dense::<bf16>);
+    // As many tokens as there may be would not be within 2 GiB, so far apart, but these are.
+    let far = Spec {
+        place: Placement::DENSE.gap(40_000),
+        most: Some(32_768),
+        ..Spec::new("few tokens far apart", [3, 2, 1, 16, 8])
+    };
+    let one_group =
+        Spec { route: Route::Grouped(1, 1), ..Spec::new("one group", [9, 16, 4, 64, 32]) };
+    all::<_, bf16>(cases, ("16", None), [far, one_group], dense::<bf16>);
     let pairs = |spec: &Spec| Spec { in_pairs: true, ..spec.clone() };
     let in_halves = [gpt_oss.clone(), Spec { biases: true, ..on_input.clone() }];
     all::<_, bf16>(cases, ("16", None), in_halves, dense::<bf16>);

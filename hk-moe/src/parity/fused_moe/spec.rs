@@ -48,6 +48,8 @@ pub(super) struct Spec {
     pub(super) map: bool,
     pub(super) in_pairs: bool,
     pub(super) place: Placement,
+    /// Tokens that there may be, if these are not a few more than there are.
+    pub(super) most: Option<usize>,
 }
 
 impl Spec {
@@ -63,6 +65,7 @@ impl Spec {
             map: false,
             in_pairs: false,
             place: Placement::default(),
+            most: None,
         }
     }
 
