@@ -3,6 +3,7 @@
 use crate::common::devices;
 use hk_attn::{F8E4M3, F8E4M3Fnuz, SageLut, SageOptions, Tensor, bf16, parity, sage_attn};
 use hk_attn::{SageQuant, sage_attn_fwd, sage_quant};
+use hk_core::op::dry_run;
 use hk_core::{Arch, Error, Result};
 
 #[test]
@@ -58,6 +59,26 @@ fn sage_attention_names_the_option_that_is_wrong() {
         let lut = SageLut { kv_block_indices: (&past).into(), ..lut };
         let blind = options.block_lut(lut).validate_indices(false);
         assert!(call(&blind).and_then(|()| stream.synchronize()).is_ok());
+    }
+}
+
+#[test]
+fn products_of_means_count_only_if_they_are_asked_for() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = |rows, heads| Tensor::<bf16>::empty(&stream, &[1, rows, heads, 1]).unwrap();
+        let (q, k) = (x(1, 4096), x(1 << 17, 1));
+        let call = |options: &SageOptions<'_>| -> Result<()> {
+            let call = || match device.arch() {
+                Arch::Gfx942 => sage_quant::<_, F8E4M3Fnuz>(&q, &k, &k, options).map(|_| ()),
+                Arch::Gfx950 => sage_quant::<_, F8E4M3>(&q, &k, &k, options).map(|_| ()),
+            };
+            dry_run(call).0
+        };
+        let options = SageOptions::default().blocks(64, 64);
+        call(&options).unwrap();
+        let error = call(&options.q_smooth(true)).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "q", .. }), "{error}");
     }
 }
 
