@@ -22,9 +22,9 @@ const WAVE: u32 = 64;
 const SIMDS: u32 = 4;
 
 /// Elements between rows that share a wave, at most, if so many lanes have a row: all rows of a wave are
-/// addressed in 31 bits, with up to 4 bytes an element.
+/// addressed in 31 bits, with 4 bytes an element.
 const fn near(lanes: u32) -> i64 {
-    (1 << 29) / (WAVE / lanes) as i64
+    if lanes < 16 { (lanes as i64) << 23 } else { 1 << 27 }
 }
 
 /// How row-wise ops are launched, where the default is not wanted.

@@ -1,5 +1,6 @@
 //! Cases of `causal_conv1d`.
 
+use hk_core::TensorSlice;
 use hk_core::dtype::{DType, Real};
 use hk_ref::{Arg, Case, Draw, Edge, Placement, REALS, Setup, Size, real};
 
@@ -52,9 +53,13 @@ fn dense<T: Real, W: Real>(s: &mut Setup, spec: &Spec) {
         let (mut y, mut last) = (y.get(), tensors.states.as_ref().map(Arg::get));
         let out = CausalConv1dOut { y: &mut y, final_state: last.as_deref_mut() };
         let (x, weight) = (tensors.x.get(), tensors.weight.get());
-        let x = x.broadcast(&shape)?;
+        let alike = if spec.alike { Some(x.broadcast(&shape)?) } else { None };
+        let x: &TensorSlice<T> = match &alike {
+            Some(view) => view,
+            None => &x,
+        };
         tensors.with_options(&spec, |options| {
-            causal_conv1d_into(&x, &weight, initial.as_deref(), options, out)
+            causal_conv1d_into(x, &weight, initial.as_deref(), options, out)
         })
     });
 }
@@ -151,7 +156,7 @@ fn dense_cases() -> Vec<Spec> {
             // Whether tokens are adjacent, which are then walked by columns.
             let place = Placement::DENSE.gap(if by_token[0] { 3 } else { 0 });
             let one = Spec { alike: true, by_token, place, dtypes: [dtype; 2], ..one };
-            specs.push(Spec { chunk: Some(16), ..one });
+            specs.push(Spec { chunk: Some(16), size: Size::Core, ..one });
             let every = Spec::new("every second channel", 75, &[1; 3], width).states(Initial::All);
             let place = Placement::DENSE.gap(1);
             specs.push(Spec { by_token, place, dtypes: [dtype; 2], ..every });

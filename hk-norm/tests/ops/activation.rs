@@ -15,7 +15,7 @@ use crate::common::devices;
 
 #[test]
 fn activation_has_parity() {
-    hk_ref::run_module("activation", &parity::cases(), &devices(), 40_000_000);
+    hk_ref::run_module("activation", &parity::cases(), &devices(), 42_000_000);
 }
 
 #[test]

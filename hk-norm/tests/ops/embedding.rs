@@ -8,7 +8,7 @@ use hk_ref::{Guarded, Placement};
 
 #[test]
 fn embedding_has_parity() {
-    hk_ref::run_module("embedding", &parity::cases(), &devices(), 1_030_000);
+    hk_ref::run_module("embedding", &parity::cases(), &devices(), 1_070_000);
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl Trial {
         self.refuses(what, &places, &Blame::new("alias", [output.name, other.name]))
     }
 
-    /// Each size as 0, wherever it is: the op does nothing, or refuses it.
+    /// Each size as 0, wherever it is: the op does nothing, or refuses it, or indices of it.
     fn takes_or_refuses_nothing(&mut self, arguments: &[ArgumentInfo]) -> Result<()> {
         let names: BTreeSet<_> = arguments.iter().flat_map(axes).collect();
         if names.iter().any(|name| !is_free(name) && name.parse::<usize>().is_err()) {
@@ -254,7 +254,18 @@ impl Trial {
                 continue;
             };
             let named = empty.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-            self.check(&format!("{name} = 0"), &error, launched, &Blame::new("shape", named))?;
+            let blame = match &error {
+                // What indices name may be gone.
+                Error::Value { arg, .. }
+                    if arguments.iter().any(|of| {
+                        of.name == *arg && [DType::I32, DType::I64].contains(&of.dtype)
+                    }) =>
+                {
+                    Blame::new("value", [*arg])
+                }
+                _ => Blame::new("shape", named),
+            };
+            self.check(&format!("{name} = 0"), &error, launched, &blame)?;
         }
         Ok(())
     }
