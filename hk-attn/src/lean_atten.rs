@@ -67,9 +67,9 @@ impl LeanElement for hk_core::dtype::f16 {}
 /// Attention that is shared evenly.
 ///
 /// # Errors
-/// [`Error::Shape`] if shapes do not fit to each other or to what there may be, [`Error::Stride`] if
-/// elements of a row are not adjacent, [`Error::Value`] if hq is no multiple of hk, an option is not what
-/// it may be, there is no tile of such blocks, a length is wrong, or more programs are to wait for each other than are resident at once.
+/// [`Error::Shape`] if shapes do not fit to each other or to what there may be, [`Error::Stride`] if elements of a
+/// row are not adjacent, [`Error::Value`] if hq is no multiple of hk, an option is not what it may be, there is no
+/// tile of such blocks, a length is wrong, or more programs are to wait for each other than are resident at once.
 pub fn lean_attn_fwd<'a, T: LeanElement>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,

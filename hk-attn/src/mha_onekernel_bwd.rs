@@ -1,4 +1,5 @@
-//! Gradients of attention by queries, keys and values in one launch, behind that of products of results with their gradients:
+//! Gradients of attention by queries, keys and values in one launch, behind that of products of results with their
+//! gradients:
 //!
 //! ```text
 //! p[i, j]  = exp(s[i, j] - lse[i]),   delta[i] = out[i] dout[i]

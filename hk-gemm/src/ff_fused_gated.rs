@@ -39,9 +39,9 @@ const OP: &str = "ff_a16w16_fused_gated";
 /// the rows of w_up, and `y[m, k] = sum_i h[m, i] w_down[i, k]`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, w_up has an odd number of rows, or i or k is 0; [`Error::Value`] if the
-/// activation is none of those of the options, neither rows nor columns of w_down have adjacent elements, or
-/// a stride is too long; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the operands do not fit together, w_up has an odd number of rows, or i or k is 0;
+/// [`Error::Value`] if the activation is none of those of the options, neither rows nor columns of w_down have
+/// adjacent elements, or a stride is too long; [`Error::NoTile`] if there is no tile of that name.
 pub fn ff_a16w16_fused_gated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w_up: &TensorSlice<T>,

@@ -153,10 +153,11 @@ pub struct TgmmOut<'a, Y: Real> {
 /// Rows behind the last group are zero.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Value`] if sizes
-/// are negative or more than m together, as far as they are [looked at](GmmOptions::validate), neither of
-/// the last two dimensions of rhs has adjacent elements, the options ask for what there is not, a stride is
-/// too long, or k is above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Stride`] if elements
+/// of a row of lhs or bias are not adjacent, or sizes have gaps; [`Error::Value`] if sizes are negative or more
+/// than m together, as far as they are [looked at](GmmOptions::validate), neither of the last two dimensions of
+/// rhs has adjacent elements, the options ask for what there is not, a stride is too long, or k is above
+/// 65,536; [`Error::NoTile`] if there is no tile of that name.
 pub fn gmm<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
     rhs: &TensorSlice<T>,
@@ -269,10 +270,11 @@ fn product() -> Product<'static> {
 /// holds take blocks in turn.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Value`] if sizes
-/// are negative or more than m together, as far as they are [looked at](GmmOptions::validate), neither
-/// dimension of lhs has adjacent elements, the options ask for what there is not, or a stride is too long;
-/// [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Stride`] if elements
+/// of a row of rhs are not adjacent, or sizes have gaps; [`Error::Value`] if sizes are negative or more than m
+/// together, as far as they are [looked at](GmmOptions::validate), neither dimension of lhs has adjacent
+/// elements, the options ask for what there is not, or a stride is too long; [`Error::NoTile`] if there is no
+/// tile of that name.
 pub fn ptgmm<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
     rhs: &TensorSlice<T>,

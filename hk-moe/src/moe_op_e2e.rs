@@ -138,9 +138,11 @@ impl<'a> MoeLayerOptions<'a> {
 /// have such, and I half the rows of w1's matrices.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, or i, k or E is 0;
-/// [`Error::Value`] if tiles of gates are not multiples of 16 rows, scales are missing for 8-bit matrices or
-/// there for others, a or z is of 2 GiB or more, or k or i above 65,536.
+/// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, i, k or E is 0, or E is above
+/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is
+/// that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
+/// gates are not multiples of 16 rows, scales are missing for 8-bit matrices or there for others, a or z is of 2 GiB
+/// or more, or k or i above 65,536.
 pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     w1: &TensorSlice<W>,

@@ -65,11 +65,11 @@ impl RaggedElement for F8E4M3Fnuz {
 /// Multiplies rows by the transpose of their expert's matrix.
 ///
 /// # Errors
-/// [`Error::Shape`] if sizes do not fit to each other, or there are no columns, k or experts;
-/// [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if they are those of
-/// another chip; [`Error::Value`] if `block_m` is not a power of two from 16 to 256, columns of an
-/// activation of pairs are odd, k is beyond 65,536, rows of x are 2 GiB or more, a scale of results is
-/// missing or not positive, or places, gates or tiles are wrong and
+/// [`Error::Shape`] if sizes do not fit to each other, there are no columns, k or experts, or more than 32,767
+/// experts; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if they are those of
+/// another chip; [`Error::Value`] if `block_m` is not a power of two from 16 to 256, `n_expts_act` is not from 1 to
+/// 64, there are 2^31 gates or more, columns of an activation of pairs are odd, k is beyond 65,536, rows of x are
+/// 2 GiB or more, a scale of results is missing or not positive, or places, gates or tiles are wrong and
 /// [looked at](MoeRaggedOptions::validate_indices); [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_a8w8<'a, T: RaggedElement, Y: RaggedOutput>(
     x: &TensorSlice<T>,

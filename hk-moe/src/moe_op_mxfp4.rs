@@ -55,8 +55,10 @@ const BLOCKS: &str = "blocks(k)";
 /// of row t and w its weight, if the options have such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, or n, k or E is 0; [`Error::Value`] if k is above
-/// 65,536, tiles of gates are not multiples of 16 rows, the options have scales, or a is of 2 GiB or more; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, n, k or E is 0, or E is above 32,767; [`Error::Stride`] if
+/// elements of rows are not adjacent; [`Error::Value`] if k is above 65,536, `top_k` is not from 1 to 64, there are
+/// 2^31 gates or more, tiles of gates are not multiples of 16 rows, the options have scales of blocks or ask for
+/// what there is not, or a is of 2 GiB or more; [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_mxfp4<T: Real16 + ExpertElement, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,

@@ -135,10 +135,11 @@ impl<'a> MoeGatedOptions<'a> {
 /// the first half of the columns and what that lets through of the second one: `c[t, s, n]` for slot s of row t.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0;
-/// [`Error::Value`] if k is above 65,536, tiles of gates are not multiples of 16 rows, the
-/// activation is none of gates, has numbers that are not finite or a limit below 0, or a is of 2 GiB or more;
-/// [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, n, k or E is 0, or E is above
+/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::Value`] if k is above 65,536, `top_k` is
+/// not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, the activation is
+/// none of gates, has numbers that are not finite or a limit below 0, or a is of 2 GiB or more; [`Error::NoTile`] if
+/// there is no tile of that name.
 pub fn moe_mxfp4_silu_fused<T: Real16 + ExpertElement, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,

@@ -52,9 +52,12 @@ const OP: &str = "moe_silu_fused";
 /// [another activation](MoeGemmOptions::activation), and biases.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, or n, k or E is 0; [`Error::Value`] if tiles of
+/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, n, k or E is 0, or E is above
+/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point
+/// is that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the activation
-/// is none of gates, a is of 2 GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// is none of gates, k is to be cut, 16-bit b has adjacent elements neither in rows nor in columns, a is of 2 GiB or
+/// more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_silu_fused<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
@@ -86,14 +89,16 @@ pub fn moe_silu_fused_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 }
 
 /// Multiplies by integers of 8 or 4 bits that have a scale, and perhaps a zero point, for each group of k, rounded
-/// to the type of `a`: as [`moe_silu_fused`] does.
-/// AITER's `int8_w8a16` and `int4_w4a16` with groups are such.
+/// to the type of `a`: as [`moe_silu_fused`] does. AITER's `int8_w8a16` and `int4_w4a16` with groups are such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, a group of k is no power of two, 8 or more, or n, k or E is 0; [`Error::Stride`] if scales or zero
-/// points have gaps; [`Error::Value`] if k is no multiple of a group, the options have scales besides, zero
-/// points of 4 bits belong to an odd number of rows, tiles of gates are not multiples of 16 rows, a is of 2 GiB or
-/// more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, a group of k is no power of
+/// two, 8 or more, n, k or E is 0, or E is above 32,767; [`Error::Stride`] if elements of rows are not adjacent, or
+/// scales or zero points have gaps; [`Error::Value`] if k is no multiple of a group, the options have scales
+/// besides, zero points of 4 bits belong to an odd number of rows, `top_k` is not from 1 to 64, there are 2^31 gates
+/// or more, tiles of gates are not multiples of 16 rows, the activation is none of gates, k is to be cut, a or the
+/// scales of a matrix are of 2 GiB or more, or k is above 65,536; [`Error::NoTile`] if there is no tile of that
+/// name.
 pub fn moe_silu_fused_wna16<T: Real16 + ExpertElement, S: Real, Y: Real>(
     a: &TensorSlice<T>,
     b: &WnA16Weights<'_, S>,
@@ -107,10 +112,12 @@ pub fn moe_silu_fused_wna16<T: Real16 + ExpertElement, S: Real, Y: Real>(
     Ok(c)
 }
 
-/// As [`moe_silu_fused_wna16`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+/// As [`moe_silu_fused_wna16`], into `c`, whose gates may be any distance apart. Those that no tile has stay as
+/// they are.
 ///
 /// # Errors
-/// As [`moe_silu_fused_wna16`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an operand.
+/// As [`moe_silu_fused_wna16`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an
+/// operand.
 pub fn moe_silu_fused_wna16_into<T: Real16 + ExpertElement, S: Real, Y: Real>(
     a: &TensorSlice<T>,
     b: &WnA16Weights<'_, S>,

@@ -1,6 +1,6 @@
 //! CPU references in f64 and the parity harness.
 //!
-//! Each op has a module here, named after the file of its kernel: what it computes, in the plainest
+//! Each module of ops has one here, named as its file in the kernel crate: what they compute, in the plainest
 //! way, from the same rounded inputs that the device gets, and the error that its specification
 //! allows. These know nothing but numbers.
 //!

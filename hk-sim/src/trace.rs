@@ -1,9 +1,9 @@
 //! What a model of time needs to know of a launch: the instructions of each wave in their order, and
 //! of those that access memory, which lines and banks they touch.
 //!
-//! [`trace`] executes some workgroups of a launch and says what they did, [`launches`] does so with the
-//! launches that a closure makes. Nothing is recorded, and nothing costs time, in other launches. Lines are those of the vector L1 and the L2, 128 bytes; an
-//! access of scalar memory touches lines of the scalar cache, 64 bytes.
+//! [`trace`] executes some workgroups of a launch and says what they did, [`launches`] does so with the launches
+//! that a closure makes. Nothing is recorded, and nothing costs time, in other launches. Lines are those of the
+//! vector L1 and the L2, 128 bytes; an access of scalar memory touches lines of the scalar cache, 64 bytes.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

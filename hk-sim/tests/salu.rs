@@ -380,6 +380,17 @@ fn literals_of_64_bits_are_extended_as_the_operation_has_it() {
     assert_eq!(high([0x9090_80ff, 0xffff_fff0]), u32::MAX);
     // Inline constants are signed: s_mov_b64 s[16:17], -16.
     assert_eq!(run(&[0xbe90_01d0], |_| ()).sgpr(17), u32::MAX);
+    // v_mov_b64 v[0:1] moves bits, too.
+    let wave = run(&[0x7e00_70ff, 0xffff_fff0], |_| ());
+    assert_eq!([0, 1].map(|row| wave.vgpr(row)[5]), [0xffff_fff0, 0]);
+}
+
+#[test]
+fn equal_constants_of_a_mixed_fma_have_types_of_their_own() {
+    // v_fma_mix_f32 v0, v1, 1.0, 1.0 op_sel_hi:[1,0,1]: of f16, f32 and f16.
+    let words = [0xd3a0_0000 | 1 << 14, 1 << 27 | 242 << 18 | 242 << 9 | 257];
+    let wave = run(&words, |wave| wave.set_vgpr(1, [0x3c00; 64]));
+    assert_eq!(wave.vgpr(0)[5], 2f32.to_bits());
 }
 
 #[test]
@@ -391,6 +402,10 @@ fn hardware_registers_are_read_and_written_by_field() {
     assert_eq!(wave.sgpr(D as usize), 0x50);
     let immediate = word(Op::s_setreg_imm32_b32, (1 << 11 | 1) as i16);
     let wave = run(&[immediate, 2, read], |_| ());
+    assert_eq!(wave.sgpr(D as usize), 0xf2);
+    // Of a field that ends beyond the register, the bits before it stay.
+    let wide = word(Op::s_setreg_imm32_b32, (31 << 11 | 4 << 6 | 1) as i16);
+    let wave = run(&[immediate, 2, wide, 0xf, read], |_| ());
     assert_eq!(wave.sgpr(D as usize), 0xf2);
     // XCC_ID and LDS_ALLOC are read-only.
     let write = word(Op::s_setreg_b32, (31 << 11 | 20) as i16);

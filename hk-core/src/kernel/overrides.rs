@@ -1,10 +1,10 @@
 //! The user's own choice of tile configurations: a file that the environment variable
 //! `HIPKITTENS_TILES` names.
 //!
-//! For each kernel that the file lists, its tiles replace the built-in table: they are tried in the
-//! order of the file, with the conditions of the file, and tiles that are not listed are not taken,
-//! unless `otherwise` leaves all other problems to the built-in choice. The keys are those of the `tiles/*.toml` of the kernel crates, reduced to what can be chosen
-//! after compilation.
+//! For each kernel that the file lists, its tiles replace the built-in table: they are tried in the order of the
+//! file, with the conditions of the file, and tiles that are not listed are not taken, unless `otherwise` leaves
+//! all other problems to the built-in choice. The keys are those of the `tiles/*.toml` of the kernel crates,
+//! reduced to what can be chosen after compilation.
 //!
 //! ```toml
 //! [[kernel]]

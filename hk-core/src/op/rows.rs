@@ -44,7 +44,8 @@ impl<'a> RowOptions<'a> {
     }
 
     /// Launches at most so many workgroups, which take the rows in turn, for instance to leave
-    /// compute units to other work. As many as are expected to be fastest if not given.
+    /// compute units to other work. As many as are expected to be fastest if not given; 0 is refused with
+    /// [`Error::Value`].
     #[must_use]
     pub fn workgroups(mut self, most: u32) -> Self {
         self.workgroups = Some(most);

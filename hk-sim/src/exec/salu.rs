@@ -355,7 +355,8 @@ fn hardware_register(wave: &Wave<'_>, id: u32) -> u32 {
 
 fn set_hardware_register(wave: &mut Wave<'_>, simm16: u32, value: u32) -> Flow {
     let (id, offset, size) = hardware_field(simm16);
-    let mask = if size == 32 { u32::MAX } else { ((1 << size) - 1) << offset };
+    // Those beyond the register are not there.
+    let mask = (u32::MAX >> (32 - size)) << offset;
     let merge = |old: u32| old & !mask | value << offset & mask;
     match id {
         1 => wave.mode = merge(wave.mode),

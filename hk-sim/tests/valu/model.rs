@@ -139,8 +139,8 @@ fn scalar(state: &State, inst: &Inst, operand: Operand, elem: Elem) -> Vec<u32> 
             let signed = i64::from(inst.literal as i32) as u64;
             words(match elem {
                 Elem::F64 => literal << 32,
-                _ if inst.info.op.name().ends_with("u64") => literal,
-                _ => signed,
+                _ if inst.info.op.name().ends_with("i64") => signed,
+                _ => literal,
             })
         }
     }

@@ -54,7 +54,7 @@ pub(in crate::exec) fn lower(
     let mut sources = [const { Source::None }; 4];
     let mut prepare = [Prepare::none(Elem::B32, 1); 4];
     for (at, operand) in operands.iter().enumerate() {
-        sources[at] = operand.source(inst)?;
+        sources[at] = operand.source(inst, at)?;
         prepare[at] = prepare_operand(inst, at, operand);
         // Only operations on floats care, and the prepared operand is what the kernel gets.
         prepare[at].flush = core.class == Influence::Float
@@ -154,7 +154,7 @@ fn operands(inst: &Inst, core: &Core) -> Result<Vec<KernelOperand>, Unsupported>
 }
 
 impl KernelOperand {
-    fn source(&self, inst: &Inst) -> Result<Source, Unsupported> {
+    fn source(&self, inst: &Inst, at: usize) -> Result<Source, Unsupported> {
         let Operand { code, dwords } = self.operand;
         if let Some(row) = self.operand.vector_index() {
             return Ok(Source::Vector(row as u16));
@@ -170,7 +170,7 @@ impl KernelOperand {
         let value = if code == Operand::LITERAL {
             Some(literal(inst, elem, dwords))
         } else {
-            constant(code, self.constant_elem(inst, elem), dwords)
+            constant(code, constant_elem(inst, at, elem), dwords)
         };
         Ok(match (value, dwords) {
             (Some(value), 2) => Source::Constant64(value),
@@ -179,22 +179,22 @@ impl KernelOperand {
             (None, _) => Source::Scalar(code),
         })
     }
-
-    /// Type of inline constants.
-    fn constant_elem(&self, inst: &Inst, elem: Elem) -> Elem {
-        let mixed =
-            matches!(inst.info.op, Op::v_fma_mix_f32 | Op::v_fma_mixlo_f16 | Op::v_fma_mixhi_f16);
-        let at = inst.src.iter().position(|operand| *operand == self.operand).unwrap_or(0);
-        if mixed && inst.op_sel_hi >> at & 1 == 1 { Elem::F16 } else { elem }
-    }
 }
 
-/// Value of the instruction's literal in an operand.
+/// Type of an inline constant that is operand `at`.
+fn constant_elem(inst: &Inst, at: usize, elem: Elem) -> Elem {
+    let mixed =
+        matches!(inst.info.op, Op::v_fma_mix_f32 | Op::v_fma_mixlo_f16 | Op::v_fma_mixhi_f16);
+    if mixed && inst.op_sel_hi >> at & 1 == 1 { Elem::F16 } else { elem }
+}
+
+/// Value of the instruction's literal in an operand. What moves bits has zeros above it: compilers have
+/// `v_mov_b64` bring 0xffff_ffff so.
 fn literal(inst: &Inst, elem: Elem, dwords: u8) -> u64 {
     let literal = u64::from(inst.literal);
     match (dwords, elem) {
         (2, Elem::F64) => literal << 32,
-        (2, _) if !inst.info.op.name().ends_with("u64") => i64::from(inst.literal as i32) as u64,
+        (2, _) if inst.info.op.name().ends_with("i64") => i64::from(inst.literal as i32) as u64,
         _ => literal,
     }
 }
