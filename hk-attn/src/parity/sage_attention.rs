@@ -483,7 +483,8 @@ fn keys(content: Content, drawn: &[f64], h: usize, column: usize) -> Vec<f64> {
         _ => 240.0,
     };
     // Rows from both ends cancel each other but for the mean.
-    let mean = (24 + column * 5 % 9) as f64 * if column / 3 % 2 == 0 { 1.0 } else { -1.0 };
+    let mean =
+        (24 + column * 5 % 9) as f64 * if (column / 3).is_multiple_of(2) { 1.0 } else { -1.0 };
     let moved = |row: usize| match row.cmp(&(rows - 1 - row)) {
         std::cmp::Ordering::Less => drawn[row].rem_euclid(31.0) - 15.0,
         std::cmp::Ordering::Equal => 0.0,

@@ -81,7 +81,7 @@ const ODD: f64 = 1.0 + 1.0 / 128.0;
 /// sign.
 fn tie(at: usize) -> f64 {
     let size = (17 + 2 * (at % 8)) as f64 / 16.0 * 2f64.powi((5 * at % 13) as i32 - 6);
-    if at % 2 == 0 { size } else { -size }
+    if at.is_multiple_of(2) { size } else { -size }
 }
 
 /// The elements of inputs. Biases are none if there are none.

@@ -215,7 +215,11 @@ fn of_least_scale() -> Vec<Case> {
 
 /// One of the types of 16 bits in turn, and f32.
 pub(super) const fn two_types(i: usize) -> Types {
-    Types::Only(if i % 2 == 0 { &[DType::Bf16, DType::F32] } else { &[DType::F16, DType::F32] })
+    Types::Only(if i.is_multiple_of(2) {
+        &[DType::Bf16, DType::F32]
+    } else {
+        &[DType::F16, DType::F32]
+    })
 }
 
 /// Rows of each tile that end after each element of a chunk, and so after each byte of a dword of
