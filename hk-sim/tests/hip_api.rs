@@ -368,6 +368,20 @@ fn the_null_stream_orders_blocking_streams_only() {
         let per_thread = 2 as HipStream;
         ok(hipStreamSynchronize(per_thread));
         assert_eq!(get(|flags| hipStreamGetFlags(per_thread, flags)), 0);
+        // The null stream is not done before the blocking one is.
+        ok(hipStreamQuery(null_mut()));
+        let held = log.0.lock().expect("not poisoned");
+        ok(hipLaunchHostFunc(blocking, Some(note), data(1)));
+        assert_eq!(hipStreamQuery(null_mut()), NOT_READY);
+        drop(held);
+        ok(hipStreamSynchronize(blocking));
+        ok(hipStreamQuery(null_mut()));
+        // Nor does it take work that would wait for a capture.
+        ok(hipStreamBeginCapture(blocking, 2));
+        let refused = hipMallocAsync(&mut null_mut(), 16, null_mut());
+        assert_eq!(refused, HipError::STREAM_CAPTURE_IMPLICIT);
+        let lost = HipError::STREAM_CAPTURE_INVALIDATED;
+        assert_eq!(hipStreamEndCapture(blocking, &mut null_mut()), lost);
         for stream in [blocking, free] {
             ok(hipStreamDestroy(stream));
         }
@@ -483,6 +497,105 @@ fn a_captured_graph_repeats_its_work() {
         ok(hipGraphExecDestroy(executable));
         assert_eq!(hipGraphLaunch(executable, b), INVALID);
         for stream in [a, b] {
+            ok(hipStreamDestroy(stream));
+        }
+    }
+}
+
+#[test]
+fn an_event_of_an_ended_capture_is_nothing_to_wait_for() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi325x");
+        let (a, b) = (stream(), stream());
+        let target: *mut c_void = upload(&[0u32; 4]);
+        let event = get(|event| hipEventCreate(event));
+        ok(hipStreamBeginCapture(a, 2));
+        ok(hipMemsetD32Async(target, 1, 4, a));
+        ok(hipEventRecord(event, a));
+        ok(hipGraphDestroy(get(|graph| hipStreamEndCapture(a, graph))));
+        assert_eq!(hipStreamWaitEvent(b, event, 0), HipError::CAPTURED_EVENT);
+        // The stream goes on as before.
+        assert_eq!(get(|state| hipStreamIsCapturing(b, state)), 0);
+        ok(hipMemsetD32Async(target, 2, 4, b));
+        ok(hipStreamSynchronize(b));
+        assert_eq!(download::<u32>(target, 4), [2; 4]);
+        // A capture that waits for it is lost.
+        ok(hipStreamBeginCapture(b, 2));
+        assert_eq!(hipStreamWaitEvent(b, event, 0), HipError::CAPTURED_EVENT);
+        let lost = HipError::STREAM_CAPTURE_INVALIDATED;
+        assert_eq!(hipStreamEndCapture(b, &mut null_mut()), lost);
+        ok(hipEventRecord(event, a));
+        ok(hipStreamWaitEvent(b, event, 0));
+        ok(hipStreamSynchronize(b));
+        ok(hipEventDestroy(event));
+        for stream in [a, b] {
+            ok(hipStreamDestroy(stream));
+        }
+        free(target);
+    }
+}
+
+#[test]
+fn a_capture_ends_where_all_its_streams_have_come_back() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi355x");
+        let (a, b) = (stream(), stream());
+        let target: *mut c_void = upload(&[0u32; 4]);
+        let [to, back] = [(); 2].map(|()| get(|event| hipEventCreate(event)));
+        // Whether the other stream has work of its own, and comes back.
+        for (works, joins) in [(true, false), (true, true), (false, false)] {
+            ok(hipStreamBeginCapture(a, 2));
+            ok(hipMemsetD32Async(target, 1, 4, a));
+            ok(hipEventRecord(to, a));
+            ok(hipStreamWaitEvent(b, to, 0));
+            if works {
+                ok(hipMemsetD32Async(target, 2, 4, b));
+            }
+            ok(hipEventRecord(back, b));
+            if joins {
+                ok(hipStreamWaitEvent(a, back, 0));
+            }
+            ok(hipMemsetD32Async(target.byte_add(4), 3, 1, a));
+            let mut graph = target;
+            let ended = hipStreamEndCapture(a, &mut graph);
+            if works && !joins {
+                assert_eq!(ended, HipError::STREAM_CAPTURE_UNJOINED);
+                assert!(graph.is_null());
+            } else {
+                ok(ended);
+                ok(hipGraphDestroy(graph));
+            }
+            for stream in [a, b] {
+                assert_eq!(get(|state| hipStreamIsCapturing(stream, state)), 0);
+                ok(hipStreamSynchronize(stream));
+            }
+        }
+        for event in [to, back] {
+            ok(hipEventDestroy(event));
+        }
+        for stream in [a, b] {
+            ok(hipStreamDestroy(stream));
+        }
+        free(target);
+    }
+}
+
+#[test]
+fn a_capture_forbids_no_allocation_in_the_order_of_another_stream() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi325x");
+        let (capturing, other) = (stream(), stream());
+        ok(hipStreamBeginCapture(capturing, 1));
+        let buffer: *mut c_void = get(|pointer| hipMallocAsync(pointer, 16, other));
+        ok(hipFreeAsync(buffer, other));
+        let graph = get(|graph| hipStreamEndCapture(capturing, graph));
+        assert_eq!(get(|count| hipGraphGetNodes(graph, null_mut(), count)), 0);
+        ok(hipGraphDestroy(graph));
+        ok(hipStreamSynchronize(other));
+        for stream in [capturing, other] {
             ok(hipStreamDestroy(stream));
         }
     }

@@ -547,7 +547,7 @@ fn user_object(ends: &'static AtomicU32, references: u32) -> HipUserObject {
 
 #[test]
 fn user_objects_live_as_long_as_somebody_refers_to_them() {
-    static ENDS: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+    static ENDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
     let ended = |i: usize| ENDS[i].load(Ordering::SeqCst);
     use_product("mi355x");
     unsafe {
@@ -565,6 +565,12 @@ fn user_objects_live_as_long_as_somebody_refers_to_them() {
         let kept = user_object(&ENDS[1], 1);
         ok(hipGraphRetainUserObject(graph, kept, 2, 0));
         ok(hipUserObjectRelease(kept, 1));
+        // The handle is good as long as the graph has references.
+        assert_eq!(hipUserObjectRelease(kept, 1), INVALID);
+        ok(hipGraphRetainUserObject(graph, kept, 1, 0));
+        ok(hipGraphReleaseUserObject(graph, kept, 2));
+        ok(hipUserObjectRetain(kept, 1));
+        ok(hipUserObjectRelease(kept, 1));
         let call = HipHostNodeParams { function: Some(take_a_while), user_data: null_mut() };
         get(|node| hipGraphAddHostNode(node, graph, null(), 0, &call));
         let copy = get(|copy| hipGraphClone(copy, graph));
@@ -579,6 +585,7 @@ fn user_objects_live_as_long_as_somebody_refers_to_them() {
         while ended(1) == 0 {
             std::thread::yield_now();
         }
+        assert_eq!(hipUserObjectRetain(kept, 1), INVALID);
 
         // Moved to a graph, and given back.
         let graph = get(|graph| hipGraphCreate(graph, 0));
@@ -591,6 +598,17 @@ fn user_objects_live_as_long_as_somebody_refers_to_them() {
         assert_eq!((ended(2), hipUserObjectRelease(moved, 1)), (0, INVALID));
         ok(hipGraphDestroy(graph));
         assert_eq!(ended(2), 1);
+
+        // By a captured graph; an event of the capture keeps nothing.
+        let (capturing, event) = (support::stream(), get(|event| hipEventCreate(event)));
+        ok(hipStreamBeginCapture(capturing, 2));
+        ok(hipEventRecord(event, capturing));
+        let captured = get(|graph| hipStreamEndCapture(capturing, graph));
+        ok(hipGraphRetainUserObject(captured, user_object(&ENDS[3], 1), 1, 1));
+        ok(hipGraphDestroy(captured));
+        assert_eq!(ended(3), 1);
+        ok(hipEventDestroy(event));
+        ok(hipStreamDestroy(capturing));
 
         let data = null_mut();
         let refused = |references, flags| {

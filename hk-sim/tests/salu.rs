@@ -386,6 +386,22 @@ fn literals_of_64_bits_are_extended_as_the_operation_has_it() {
 }
 
 #[test]
+fn float_constants_of_64_bits_are_doubles() {
+    let bits = |value: f64| value.to_bits();
+    // s_mov_b64 s[16:17], 4.0, -0.5 and 1 / (2 pi).
+    assert_eq!(run(&[0xbe90_01f6], |_| ()).sgpr64(16), bits(4.0));
+    assert_eq!(run(&[0xbe90_01f1], |_| ()).sgpr64(16), bits(-0.5));
+    assert_eq!(run(&[0xbe90_01f8], |_| ()).sgpr64(16), 0x3fc4_5f30_6dc9_c882);
+    // v_mov_b64 v[0:1], 1.0
+    let wave = run(&[0x7e00_70f2], |_| ());
+    assert_eq!([0, 1].map(|row| wave.vgpr(row)[5]), [0, 0x3ff0_0000]);
+    // s_cmp_lg_u64 s[10:11], 1.0
+    assert!(!run(&[0xbf13_f20a], |wave| wave.set_sgpr64(10, bits(1.0))).scc());
+    // s_mov_b32 s16, 1.0 has the word.
+    assert_eq!(run(&[0xbe90_00f2], |_| ()).sgpr(16), 0x3f80_0000);
+}
+
+#[test]
 fn equal_constants_of_a_mixed_fma_have_types_of_their_own() {
     // v_fma_mix_f32 v0, v1, 1.0, 1.0 op_sel_hi:[1,0,1]: of f16, f32 and f16.
     let words = [0xd3a0_0000 | 1 << 14, 1 << 27 | 242 << 18 | 242 << 9 | 257];

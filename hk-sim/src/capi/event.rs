@@ -31,7 +31,7 @@ pub(super) fn record(event: HipEvent, stream: HipStream) -> HipResult {
     }
     if let Some(capture) = stream.capture() {
         let nodes = capture.frontier(&stream);
-        event.set_captured(capture, nodes);
+        event.set_captured(&capture, nodes);
         return Ok(());
     }
     enqueue(&stream, Work::RecordEvent(event)).map(drop)

@@ -8,7 +8,7 @@ use super::types::{
     HipDeviceptr, HipError, HipExtent, HipMemLocation, HipMemoryType, HipPitchedPtr,
     HipPointerAttribute, HipStream,
 };
-use super::{api, check_flags, enqueue, passed_on, put};
+use super::{api, check_flags, enqueue, order, passed_on, put};
 use crate::mem::{Allocation, MemoryError, RegionKind, Request};
 use crate::runtime::{
     HipResult, NodeMemory, Pool, Stream, What, Work, Worker, current_device, free_job, memory,
@@ -49,6 +49,7 @@ fn allocate(
     flags: c_uint,
     managed: bool,
 ) -> HipResult {
+    runtime().refuse_during_capture()?;
     let device = current_device()?.ordinal;
     allocate_on(device, pointer, Request { len: size as u64, kind, device, flags, managed })
 }
@@ -58,7 +59,6 @@ fn allocate_on(device: usize, pointer: *mut *mut c_void, request: Request) -> Hi
     if pointer.is_null() {
         return Err(HipError::INVALID_VALUE);
     }
-    runtime().refuse_during_capture()?;
     let device = runtime().devices.get(device).ok_or(HipError::INVALID_DEVICE)?;
     let mut allocated = std::ptr::null_mut();
     if request.len != 0 {
@@ -85,6 +85,8 @@ pub(super) unsafe fn allocate_in_order(
         // SAFETY: the caller promises it.
         return unsafe { captured_allocation(pointer, size, pool, push) };
     }
+    // Captures of other streams forbid it only where they forbid all work of this one.
+    order(stream)?;
     let (kind, device) = (RegionKind::Device, pool.device);
     let request = Request { len: size as u64, kind, device, flags: 0, managed: false };
     allocate_on(device, pointer, request)?;

@@ -252,8 +252,8 @@ unsafe fn is_cooperative(attributes: *const HipLaunchAttribute, count: c_uint) -
     Ok(cooperative)
 }
 
-/// A launch whose workgroups must all run at once.
-fn check_cooperative(function: &Function, shape: &Shape) -> HipResult {
+/// The shape of a launch whose workgroups must all run at once.
+fn cooperative(function: &Function, shape: Shape) -> HipResult<Shape> {
     let block = c_int::try_from(shape.block_size()).map_err(|_| HipError::INVALID_VALUE)?;
     let fits = occupancy_of(function, block, shape.dynamic_lds as usize)?.workgroups;
     let units = current_device()?.product.compute_units;
@@ -261,7 +261,7 @@ fn check_cooperative(function: &Function, shape: &Shape) -> HipResult {
     if groups.is_none_or(|groups| groups > u64::from(fits) * u64::from(units)) {
         return Err(HipError::COOPERATIVE_LAUNCH_TOO_LARGE);
     }
-    Ok(())
+    Ok(shape.cooperative())
 }
 
 api! {
@@ -443,7 +443,7 @@ api! {
     ) {
         let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
         let kernel = function(kernel)?;
-        check_cooperative(&kernel, &shape)?;
+        let shape = cooperative(&kernel, shape)?;
         let none = std::ptr::null_mut();
         launch(&kernel, shape, stream, params, none, HipError::INVALID_VALUE)
     }
@@ -458,9 +458,10 @@ api! {
         let config = read(config)?;
         let shape = Shape::new(config.grid.into(), config.block.into(), config.shared_mem_bytes);
         let kernel = function(kernel)?;
-        if is_cooperative(config.attributes, config.attribute_count)? {
-            check_cooperative(&kernel, &shape)?;
-        }
+        let shape = match is_cooperative(config.attributes, config.attribute_count)? {
+            true => cooperative(&kernel, shape)?,
+            false => shape,
+        };
         launch(&kernel, shape, config.stream, params, extra, HipError::INVALID_VALUE)
     }
 
@@ -475,9 +476,10 @@ api! {
             u32::try_from(config.dynamic_smem_bytes).map_err(|_| HipError::INVALID_VALUE)?;
         let shape = Shape::new(config.grid.into(), config.block.into(), dynamic_lds);
         let kernel = function_of(host)?;
-        if is_cooperative(config.attributes, config.attribute_count)? {
-            check_cooperative(&kernel, &shape)?;
-        }
+        let shape = match is_cooperative(config.attributes, config.attribute_count)? {
+            true => cooperative(&kernel, shape)?,
+            false => shape,
+        };
         let none = std::ptr::null_mut();
         launch(&kernel, shape, config.stream, args, none, HipError::INVALID_CONFIGURATION)
     }
@@ -533,7 +535,7 @@ api! {
         let shape =
             Shape::new(grid.into(), block.into(), shared_bytes);
         let kernel = registered_function(host)?;
-        check_cooperative(&kernel, &shape)?;
+        let shape = cooperative(&kernel, shape)?;
         let none = std::ptr::null_mut();
         launch(&kernel, shape, stream, args, none, HipError::INVALID_CONFIGURATION)
     }

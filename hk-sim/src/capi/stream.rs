@@ -7,7 +7,8 @@ use super::device::{PRIORITY_HIGH, PRIORITY_LOW};
 use super::types::{HipDevice, HipError, HipEvent, HipHostFn, HipStream, HipStreamCallback};
 use super::{api, check_flags, enqueue, put};
 use crate::runtime::{
-    EventState, HipResult, HostCall, StreamKind, Work, Worker, current_device, raise, runtime,
+    EventState, HipResult, HostCall, Marker, StreamKind, Work, Worker, current_device, raise,
+    runtime,
 };
 
 /// `hipStreamNonBlocking`.
@@ -75,18 +76,18 @@ api! {
         runtime().synchronize_stream(&stream)
     }
 
-    /// Whether all work of a stream is done.
+    /// Whether all work of a stream is done, and that which it is ordered with.
     fn hipStreamQuery(stream: HipStream) {
         let stream = runtime().stream(stream)?;
         if let Some(capture) = stream.capture() {
             capture.invalidate();
             return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
         }
-        let end = stream.marker();
-        if !end.is_done() {
+        let ends = runtime().ends(&stream)?;
+        if !Marker::are_done(&ends) {
             return Err(HipError::NOT_READY);
         }
-        raise([end.take_failure()])
+        raise(ends.iter().map(Marker::take_failure))
     }
 
     /// Makes later work on a stream wait for an event.
@@ -94,27 +95,33 @@ api! {
         check_flags(flags, 1)?;
         let stream = runtime().stream(stream)?;
         let event = runtime().event(event)?;
-        match (event.state(), stream.capture()) {
-            (EventState::Unrecorded, _) => Ok(()),
-            (EventState::Recorded(_), None) => {
-                enqueue(&stream, Work::WaitEvent(event)).map(drop)
+        let own = stream.capture();
+        let (captured, nodes) = match event.state() {
+            EventState::Unrecorded => return Ok(()),
+            EventState::Recorded(_) => {
+                let Some(own) = own else {
+                    return enqueue(&stream, Work::WaitEvent(event)).map(drop);
+                };
+                own.invalidate();
+                return Err(HipError::STREAM_CAPTURE_ISOLATION);
             }
-            (EventState::Recorded(_), Some(capture)) => {
-                capture.invalidate();
-                Err(HipError::STREAM_CAPTURE_ISOLATION)
-            }
-            (EventState::Captured(capture, nodes), None) => {
-                capture.join(&stream, &nodes);
-                Ok(())
-            }
-            (EventState::Captured(one, nodes), Some(other)) if one.id == other.id => {
+            EventState::Captured(capture, nodes) => (capture.upgrade(), nodes),
+        };
+        match (captured, own) {
+            (Some(capture), None) => capture.join(&stream, &nodes),
+            (Some(one), Some(other)) if one.id == other.id => {
                 one.wait_for(&stream, &nodes, false);
                 Ok(())
             }
-            (EventState::Captured(one, _), Some(other)) => {
+            (Some(one), Some(other)) => {
                 one.invalidate();
                 other.invalidate();
                 Err(HipError::STREAM_CAPTURE_MERGE)
+            }
+            // Of a capture that has ended there is nothing to wait for.
+            (None, own) => {
+                own.iter().for_each(|capture| capture.invalidate());
+                Err(HipError::CAPTURED_EVENT)
             }
         }
     }

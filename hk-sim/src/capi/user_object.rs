@@ -17,14 +17,6 @@ fn object(handle: HipUserObject) -> HipResult<Arc<UserObject>> {
     runtime().user_objects.get(handle).ok_or(HipError::INVALID_VALUE)
 }
 
-/// Takes references from the program.
-fn release(handle: HipUserObject, count: c_uint) -> HipResult {
-    if object(handle)?.release(count)? {
-        runtime().user_objects.remove(handle);
-    }
-    Ok(())
-}
-
 api! {
     /// Makes an object of which the program has so many references; when it and all graphs have none
     /// any more, `destroy` is called with `data`.
@@ -40,7 +32,7 @@ api! {
             return Err(HipError::INVALID_VALUE);
         }
         let made = UserObject::new(HostCall { function, user_data: data }, references)?;
-        put(to, runtime().user_objects.insert(Arc::new(made)))
+        put(to, runtime().user_objects.insert(made))
     }
 
     /// Gives the program more references of an object.
@@ -50,27 +42,29 @@ api! {
 
     /// Takes references of an object from the program.
     fn hipUserObjectRelease(of: HipUserObject, count: c_uint) {
-        release(of, count)
+        object(of)?.release(count)
     }
 
     /// Gives a graph references of an object: new ones, or the program's own.
     fn hipGraphRetainUserObject(to: HipGraph, of: HipUserObject, count: c_uint, flags: c_uint) {
-        let (to, kept) = (graph(to)?, object(of)?);
+        let (to, of) = (graph(to)?, object(of)?);
         if count == 0 || flags & !MOVE != 0 {
             return Err(HipError::INVALID_VALUE);
         }
+        let kept = of.end()?;
         if flags == MOVE {
-            release(of, count)?;
+            of.release(count)?;
         }
-        lock(&to).keep(kept.end(), count);
+        lock(&to).keep(&kept, count);
         Ok(())
     }
 
     /// Takes references of an object from a graph.
     fn hipGraphReleaseUserObject(from: HipGraph, of: HipUserObject, count: c_uint) {
         let from = graph(from)?;
+        let kept = object(of)?.end()?;
         // Dropped without the lock: it may be the last.
-        let released = lock(&from).let_go(object(of)?.end(), count)?;
+        let released = lock(&from).let_go(&kept, count)?;
         drop(released);
         Ok(())
     }

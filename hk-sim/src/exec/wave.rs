@@ -218,8 +218,9 @@ impl<'a> Wave<'a> {
     }
 
     /// 64-bit integer or bit-pattern value of a scalar source code: inline integers and, if
-    /// `signed`, literals are sign-extended; float constants zero-extend their f32 pattern. Operations
-    /// on bits take literals as unsigned numbers: compilers have `s_mov_b64` bring `0xffff_ffff` so.
+    /// `signed`, literals are sign-extended; float constants have their f64 pattern: compilers have
+    /// `s_mov_b64` bring a double of 4 so. Operations on bits take literals as unsigned numbers, as it
+    /// brings `0xffff_ffff`.
     #[inline(always)]
     pub fn scalar64(&self, code: u16, literal: u32, signed: bool) -> u64 {
         match code {
@@ -229,6 +230,7 @@ impl<'a> Wave<'a> {
             236 => SHARED_APERTURE | 0xffff_ffff,
             237 => PRIVATE_APERTURE,
             238 => PRIVATE_APERTURE | 0xffff_ffff,
+            240..=248 => inline_f64(code),
             255 if signed => i64::from(literal as i32) as u64,
             _ => u64::from(self.constant(code, literal)),
         }

@@ -101,6 +101,8 @@ pub enum HiddenArg {
     PrivateBase,
     /// High half of the shared aperture.
     SharedBase,
+    /// Where the workgroups of a cooperative launch meet; null for others.
+    GridSync,
     /// A service that the simulator does not offer (printf, host calls, device heap, device-side
     /// enqueue, multi-device grids) or padding: null.
     Null,
@@ -119,6 +121,7 @@ impl ValueKind {
             "hidden_queue_ptr" => HiddenArg::QueuePtr,
             "hidden_private_base" => HiddenArg::PrivateBase,
             "hidden_shared_base" => HiddenArg::SharedBase,
+            "hidden_multigrid_sync_arg" => HiddenArg::GridSync,
             _ if !name.starts_with("hidden_") => return Self::Other,
             _ => {
                 let split = DIMENSIONS.into_iter().find_map(|(suffix, dimension)| {
@@ -304,6 +307,7 @@ mod tests {
             ("hidden_global_offset_z", GlobalOffset(2)),
             ("hidden_grid_dims", GridDims),
             ("hidden_dynamic_lds_size", DynamicLdsSize),
+            ("hidden_multigrid_sync_arg", GridSync),
             ("hidden_hostcall_buffer", Null),
             ("hidden_group_size_w", Null),
             ("hidden_none", Null),

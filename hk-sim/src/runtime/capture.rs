@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::ThreadId;
 
 use super::error::{HipError, HipResult};
-use super::graph::{Graph, Work};
+use super::graph::{Graph, Work, lock};
 use super::stream::Stream;
 
 /// Which other calls a capture forbids (`hipStreamCaptureMode`).
@@ -39,15 +39,15 @@ impl CaptureMode {
     }
 }
 
-/// A capture that is going on.
+/// A capture.
 pub(crate) struct Capture {
     pub(crate) id: u64,
     pub(crate) mode: CaptureMode,
     pub(crate) thread: ThreadId,
     /// Stream that the capture began in.
     origin: Weak<Stream>,
-    /// Streams that joined through an event.
-    joined: Mutex<Vec<Weak<Stream>>>,
+    /// Streams that joined through an event; `None` once the capture has ended.
+    joined: Mutex<Option<Vec<Weak<Stream>>>>,
     /// Where the work goes.
     pub(crate) graph: Arc<Mutex<Graph>>,
     /// Whether the graph was there before, and stays if the capture is lost.
@@ -86,7 +86,7 @@ impl Capture {
             mode,
             thread: std::thread::current().id(),
             origin: Arc::downgrade(stream),
-            joined: Mutex::default(),
+            joined: Mutex::new(Some(Vec::new())),
             graph,
             into_existing,
             frontiers: Mutex::new(HashMap::from([(key(stream), frontier)])),
@@ -94,6 +94,10 @@ impl Capture {
         });
         stream.set_capture(Some(Arc::clone(&capture)));
         capture
+    }
+
+    fn joined(&self) -> MutexGuard<'_, Option<Vec<Weak<Stream>>>> {
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn frontiers(&self) -> MutexGuard<'_, HashMap<usize, Frontier>> {
@@ -127,12 +131,14 @@ impl Capture {
         }
     }
 
-    /// Adds a stream that now depends on captured work.
-    pub(crate) fn join(self: &Arc<Self>, stream: &Arc<Stream>, nodes: &[usize]) {
-        stream.set_capture(Some(Arc::clone(self)));
+    /// Adds a stream that now depends on captured work, unless the capture has ended.
+    pub(crate) fn join(self: &Arc<Self>, stream: &Arc<Stream>, nodes: &[usize]) -> HipResult {
+        // Locked until the stream captures, so that the end finds it.
+        let mut joined = self.joined();
+        joined.as_mut().ok_or(HipError::CAPTURED_EVENT)?.push(Arc::downgrade(stream));
         self.wait_for(stream, nodes, true);
-        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
-        joined.push(Arc::downgrade(stream));
+        stream.set_capture(Some(Arc::clone(self)));
+        Ok(())
     }
 
     /// Records a piece of work of a stream.
@@ -154,7 +160,17 @@ impl Capture {
         self.invalid.load(Ordering::Relaxed)
     }
 
-    /// Ends the capture in `stream`; the streams work normally again.
+    /// Whether the origin waits for all that other streams recorded.
+    fn is_joined(&self, origin: &Stream) -> bool {
+        let frontiers = self.frontiers();
+        let nodes_of = |own: bool| {
+            let some = frontiers.iter().filter(move |(stream, _)| (**stream == key(origin)) == own);
+            some.flat_map(|(_, frontier)| frontier.nodes.iter().copied())
+        };
+        lock(&self.graph).lead_to(nodes_of(false), nodes_of(true).collect())
+    }
+
+    /// Ends the capture in `stream`; the streams work normally again, whatever became of it.
     pub(crate) fn end(&self, stream: &Arc<Stream>) -> HipResult {
         if !std::ptr::eq(self.origin.as_ptr(), Arc::as_ptr(stream)) {
             return Err(HipError::STREAM_CAPTURE_UNMATCHED);
@@ -163,12 +179,15 @@ impl Capture {
             return Err(HipError::STREAM_CAPTURE_WRONG_THREAD);
         }
         stream.set_capture(None);
-        let joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let joined = self.joined().take().unwrap_or_default();
         for other in joined.iter().filter_map(Weak::upgrade) {
             other.set_capture(None);
         }
         if self.is_invalid() {
             return Err(HipError::STREAM_CAPTURE_INVALIDATED);
+        }
+        if !self.is_joined(stream) {
+            return Err(HipError::STREAM_CAPTURE_UNJOINED);
         }
         Ok(())
     }

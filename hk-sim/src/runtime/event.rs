@@ -1,6 +1,6 @@
 //! Events: points in streams, with the time at which they were reached.
 
-use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use super::capture::Capture;
@@ -27,8 +27,9 @@ pub(crate) enum EventState {
     #[default]
     Unrecorded,
     Recorded(Record),
-    /// Recorded while the stream was capturing, behind these nodes.
-    Captured(Arc<Capture>, Vec<usize>),
+    /// Recorded while the stream was capturing, behind these nodes. The event keeps nothing of a
+    /// capture that has ended.
+    Captured(Weak<Capture>, Vec<usize>),
 }
 
 /// An event.
@@ -51,8 +52,8 @@ impl Event {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    pub(crate) fn set_captured(&self, capture: Arc<Capture>, nodes: Vec<usize>) {
-        self.set(EventState::Captured(capture, nodes));
+    pub(crate) fn set_captured(&self, capture: &Arc<Capture>, nodes: Vec<usize>) {
+        self.set(EventState::Captured(Arc::downgrade(capture), nodes));
     }
 
     /// Records the event in a stream behind `after`.

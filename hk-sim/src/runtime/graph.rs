@@ -1,6 +1,6 @@
 //! Graphs: pieces of work with the order between them, built by hand or by stream capture.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -248,6 +248,19 @@ impl Graph {
     /// was given are not for others, and stay.
     fn has_memory(&self) -> bool {
         self.nodes.iter().any(|node| node.work.is_of_memory())
+    }
+
+    /// Whether each of the nodes, but those that were removed, is one of `ends` or comes before one.
+    pub(crate) fn lead_to(&self, mut nodes: impl Iterator<Item = usize>, ends: Vec<usize>) -> bool {
+        let after: HashMap<usize, &[usize]> =
+            self.nodes.iter().map(|node| (node.handle, node.after.as_slice())).collect();
+        let (mut reached, mut open) = (HashSet::new(), ends);
+        while let Some(handle) = open.pop() {
+            if reached.insert(handle) {
+                open.extend(after.get(&handle).copied().unwrap_or_default());
+            }
+        }
+        nodes.all(|handle| reached.contains(&handle) || !after.contains_key(&handle))
     }
 
     /// Removes an edge.

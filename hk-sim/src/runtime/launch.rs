@@ -27,6 +27,10 @@ const QUEUE_BYTES: u64 = 448;
 const KERNARG_ALIGN: u64 = 16;
 /// Offset of the kernel arguments in an arena, whose packet is aligned to 64 bytes.
 const KERNARG_OFFSET: u64 = PACKET_BYTES + QUEUE_BYTES + 64 - KERNARG_ALIGN;
+/// Bytes of what the workgroups of a cooperative launch share, as the device library's `mg_info` is laid out,
+/// and where the number of workgroups is. The rest begins as zeros.
+const GRID_SYNC_BYTES: usize = 48;
+const GRID_SYNC_GROUPS: usize = 40;
 
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +43,19 @@ pub(crate) struct Shape {
     tail: [u32; 3],
     /// Dynamic LDS bytes.
     pub(crate) dynamic_lds: u32,
+    /// Whether all workgroups run at once, and may wait for each other.
+    is_cooperative: bool,
 }
 
 impl Shape {
     /// The shape of a launch that counts its grid in workgroups.
     pub(crate) fn new(grid: [u32; 3], block: [u32; 3], dynamic_lds: u32) -> Self {
-        Self { grid, block, tail: block, dynamic_lds }
+        Self { grid, block, tail: block, dynamic_lds, is_cooperative: false }
+    }
+
+    /// The shape of a launch whose workgroups may wait for each other.
+    pub(crate) fn cooperative(self) -> Self {
+        Self { is_cooperative: true, ..self }
     }
 
     /// Whether a workgroup has fewer work-items than the others.
@@ -54,7 +65,7 @@ impl Shape {
 
     /// Work-items of a workgroup.
     pub(crate) fn block_size(&self) -> u64 {
-        self.block.iter().map(|&n| u64::from(n)).product()
+        self.block.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul)
     }
 
     /// The shape of a launch that counts its grid in work-items. Where that is not a multiple of
@@ -75,6 +86,17 @@ impl Shape {
             }
         }
         Ok(shape)
+    }
+
+    /// What the workgroups of a cooperative launch share when it starts.
+    fn grid_sync(&self) -> Option<[u8; GRID_SYNC_BYTES]> {
+        self.is_cooperative.then(|| {
+            let mut shared = [0; GRID_SYNC_BYTES];
+            // They run at once, so that they are few.
+            let groups: u32 = self.grid.iter().product();
+            shared[GRID_SYNC_GROUPS..][..4].copy_from_slice(&groups.to_le_bytes());
+            shared
+        })
     }
 
     /// Work-items of the grid in a dimension; `check` made sure that they can be counted.
@@ -215,22 +237,28 @@ impl Launch {
         let device = runtime().devices.get(self.function.module.device);
         let device = device.ok_or(plain(HipError::INVALID_DEVICE))?;
         let product = device.product;
-        let base = worker
-            .arena
-            .reserve(KERNARG_OFFSET + self.kernarg.len() as u64, product.memory_bytes)
-            .map_err(plain)?;
+        let sync_offset = (KERNARG_OFFSET + self.kernarg.len() as u64).next_multiple_of(8);
+        let sync = self.shape.grid_sync();
+        let len = sync_offset + sync.map_or(0, |sync| sync.len() as u64);
+        let base = worker.arena.reserve(len, product.memory_bytes).map_err(plain)?;
         let queue = base + PACKET_BYTES;
         let kernarg_address = base + KERNARG_OFFSET;
         let mut kernarg = self.kernarg.clone();
         for arg in kernel.args() {
-            if arg.value_kind == ValueKind::Hidden(HiddenArg::QueuePtr) {
-                put(&mut kernarg, arg.offset, arg.size, queue);
-            }
+            let address = match arg.value_kind {
+                ValueKind::Hidden(HiddenArg::QueuePtr) => queue,
+                ValueKind::Hidden(HiddenArg::GridSync) if sync.is_some() => base + sync_offset,
+                _ => continue,
+            };
+            put(&mut kernarg, arg.offset, arg.size, address);
         }
         let scratch_bytes = self.scratch_bytes(device.stack_limit.load(Ordering::Relaxed));
         let packet = self.packet(kernarg_address, scratch_bytes);
         worker.arena.write(0, &packet);
         worker.arena.write(KERNARG_OFFSET, &kernarg);
+        if let Some(sync) = sync {
+            worker.arena.write(sync_offset, &sync);
+        }
         let snapshot = memory().snapshot(self.function.module.device);
         let mut options = runtime().options();
         if self.recorder.as_ref().is_some_and(|recorder| recorder.is_detailed()) {
@@ -455,7 +483,10 @@ fn kernarg(kernel: &Kernel, shape: &Shape, explicit: &[u8]) -> Vec<u8> {
             HiddenArg::SharedBase => exec::SHARED_APERTURE >> 32,
             HiddenArg::PrivateBase => exec::PRIVATE_APERTURE >> 32,
             // Grids start at 0; the rest is not offered, or known later.
-            HiddenArg::GlobalOffset(_) | HiddenArg::Null | HiddenArg::QueuePtr => 0,
+            HiddenArg::GlobalOffset(_)
+            | HiddenArg::Null
+            | HiddenArg::QueuePtr
+            | HiddenArg::GridSync => 0,
         };
         put(&mut bytes, arg.offset, arg.size, value);
     }

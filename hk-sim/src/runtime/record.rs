@@ -113,8 +113,13 @@ fn pieces(function: &Function, kernarg: &[u8]) -> Vec<Piece> {
         .explicit_args()
         .enumerate()
         .map(|(index, arg)| {
-            let name = arg.name.clone().filter(|name| !name.is_empty());
-            let name = name.unwrap_or_else(|| format!("arg{index}"));
+            // Names become names of files, of which some letters may leave nothing.
+            let is_plain = |c: &char| c.is_ascii_alphanumeric() || "_.".contains(*c);
+            let name = arg.name.as_deref().unwrap_or_default();
+            let mut name: String = name.chars().filter(is_plain).collect();
+            if name.trim_matches('.').is_empty() {
+                name = format!("arg{index}");
+            }
             let is_pointer = arg.value_kind == ValueKind::GlobalBuffer && arg.size as usize == WORD;
             (name, arg.offset as usize, arg.size as usize, is_pointer)
         })
@@ -169,8 +174,7 @@ fn describe(function: &Function, kernarg: &[u8]) -> (Vec<Arg>, Vec<Target>) {
     let (mut args, mut buffers) = (Vec::new(), Vec::<Target>::new());
     let mut names = HashSet::new();
     for Piece { mut name, offset, size, is_pointer } in pieces(function, kernarg) {
-        // Names become names of files; kernels may repeat them.
-        name.retain(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+        // Kernels may repeat names.
         if !names.insert(name.clone()) {
             name = format!("{name}.at{offset}");
             names.insert(name.clone());

@@ -263,13 +263,19 @@ impl Runtime {
         raise(device.finish())
     }
 
-    /// Waits for a stream, and for what it is ordered with, and reports the first failure.
-    pub(crate) fn synchronize_stream(&self, stream: &Stream) -> HipResult {
+    /// The end of a stream, and those of what the null stream is ordered with.
+    pub(crate) fn ends(&self, stream: &Stream) -> HipResult<Vec<Marker>> {
         let mut ends = vec![stream.marker()];
         if stream.kind == StreamKind::Null {
             let device = self.devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
             ends.extend(device.blocking_ends());
         }
+        Ok(ends)
+    }
+
+    /// Waits for a stream, and for what it is ordered with, and reports the first failure.
+    pub(crate) fn synchronize_stream(&self, stream: &Stream) -> HipResult {
+        let ends = self.ends(stream)?;
         ends.iter().for_each(Marker::wait);
         raise(ends.iter().map(Marker::take_failure))
     }

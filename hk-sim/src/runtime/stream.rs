@@ -216,9 +216,14 @@ pub(crate) struct Marker {
 impl Marker {
     /// Whether all work up to this point is done, which the host knows then.
     pub(crate) fn is_done(&self) -> bool {
-        let done = self.is_reached();
+        Self::are_done(std::slice::from_ref(self))
+    }
+
+    /// Whether all work up to these points is done, which the host knows then.
+    pub(crate) fn are_done(ends: &[Self]) -> bool {
+        let done = ends.iter().all(Self::is_reached);
         if done {
-            self.learn();
+            ends.iter().for_each(Self::learn);
         }
         done
     }

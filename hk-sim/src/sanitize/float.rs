@@ -5,6 +5,8 @@
 //! loaded and computed with; only where they come up is of interest. The steps of a division that
 //! produce NaN by design are left out.
 
+use std::ops::Range;
+
 use super::Kind;
 use super::facts::{Facts, ones};
 use super::group::GroupChecker;
@@ -132,6 +134,31 @@ fn numbers(operand: Operand, elem: Elem, count: u8, high: bool) -> Vec<Place> {
     }
 }
 
+/// Conversions that round one number at random to a byte.
+const TO_A_BYTE: [&str; 2] = ["_sr_fp8_", "_sr_bf8_"];
+
+/// A number of 8 bits in the first dword of an operand.
+fn of_byte(operand: Operand, byte: u32, inst: &Inst, arch: Arch) -> Place {
+    let number = Number::Fp8 { byte, wide: inst.info.base().contains("bf8"), arch };
+    Place { operand: Operand { dwords: 1, ..operand }, number, moved: false }
+}
+
+/// Bytes that a conversion from numbers of 8 bits reads.
+fn bytes_read(inst: &Inst) -> Range<u32> {
+    let picked = u32::from(inst.op_sel);
+    let count = if inst.info.base().contains("_pk_") { 2 } else { 1 };
+    let first = match inst.ext {
+        Ext::Sdwa(sdwa) if sdwa.src_sel[0] < 4 => {
+            let byte = u32::from(sdwa.src_sel[0]);
+            return byte..byte + 1;
+        }
+        Ext::Sdwa(sdwa) => 2 * u32::from(sdwa.src_sel[0] == 5),
+        _ if count == 2 => 2 * (picked & 1),
+        _ => picked & 3,
+    };
+    first..first + count
+}
+
 fn is_register(operand: Operand) -> bool {
     operand.is_vector() || operand.scalar_index().is_some()
 }
@@ -167,8 +194,18 @@ fn parts(inst: &Inst, arch: Arch) -> Vec<Part> {
         return Vec::new();
     }
     let is_mixed = inst.info.mods.has(Mods::MIX);
+    let name = inst.info.base();
+    let from_bytes = name.ends_with("_fp8") || name.ends_with("_bf8");
+    let is_single = TO_A_BYTE.iter().any(|part| name.contains(part));
     for (at, (operand, slot)) in inst.src.iter().zip(&inst.info.src).enumerate() {
         if !operand.is_some() {
+            continue;
+        }
+        let moved = at == 0 && matches!(inst.ext, Ext::Dpp(_));
+        let moved = |place: Place| Place { moved, ..place };
+        if at == 0 && from_bytes {
+            let bytes = bytes_read(inst).map(|byte| of_byte(*operand, byte, inst, arch));
+            all.sources.extend(bytes.map(moved));
             continue;
         }
         let (elem, high) = match inst.ext {
@@ -177,10 +214,8 @@ fn parts(inst: &Inst, arch: Arch) -> Vec<Part> {
             Ext::Sdwa(sdwa) if at < 2 => (slot.elem, sdwa.src_sel[at] == 5),
             _ => (slot.elem, inst.info.mods.sel != 0 && bit(inst.op_sel, at)),
         };
-        for mut place in numbers(*operand, elem, slot.count, high) {
-            place.moved = at == 0 && matches!(inst.ext, Ext::Dpp(_));
-            all.sources.push(place);
-        }
+        let count = if is_single { 1 } else { slot.count };
+        all.sources.extend(numbers(*operand, elem, count, high).into_iter().map(moved));
     }
     if result.rw {
         all.sources.extend(numbers(dst, result.elem, result.count, false));
@@ -193,15 +228,12 @@ fn results(inst: &Inst, arch: Arch) -> Vec<Place> {
     let (result, dst) = (inst.info.dst[0], inst.dst[0]);
     let name = inst.info.base();
     let selected = inst.op_sel >> 2;
-    let place = |byte: u32| {
-        let number = Number::Fp8 { byte, wide: name.contains("bf8"), arch };
-        Place { operand: Operand { dwords: 1, ..dst }, number, moved: false }
-    };
+    let place = |byte: u32| of_byte(dst, byte, inst, arch);
     if ["_pk_fp8_", "_pk_bf8_"].iter().any(|part| name.contains(part)) {
         let first = u32::from(selected & 2);
         return vec![place(first), place(first + 1)];
     }
-    if ["_sr_fp8_", "_sr_bf8_"].iter().any(|part| name.contains(part)) {
+    if TO_A_BYTE.iter().any(|part| name.contains(part)) {
         return vec![place(u32::from(selected & 3))];
     }
     let high = match inst.ext {
@@ -209,7 +241,9 @@ fn results(inst: &Inst, arch: Arch) -> Vec<Place> {
         Ext::Sdwa(sdwa) => sdwa.dst_sel == 5,
         _ => inst.info.op == Op::v_fma_mixhi_f16 || selected & 2 != 0,
     };
-    numbers(dst, result.elem, result.count, high)
+    // These keep the other half.
+    let count = if name.starts_with("v_cvt_scalef32_f16_") { 1 } else { result.count };
+    numbers(dst, result.elem, count, high)
 }
 
 /// Lanes in which a number is not finite.

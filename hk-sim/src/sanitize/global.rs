@@ -180,7 +180,7 @@ impl GroupChecker<'_> {
             return Taint::default();
         }
         let found = self.load_unwritten(at, facts, index, reach);
-        if memory.access == Access::Atomic {
+        if memory.replaces {
             for range in ranges.as_slice() {
                 self.mark_written(range.start, range.len.into());
             }

@@ -476,18 +476,18 @@ impl<'a> GroupChecker<'a> {
     ) {
         let at = wave.index as usize;
         let per_lane = u64::from(wave.scratch_per_lane);
-        let stored = self.stored(at, memory, false);
+        let data = memory.data.filter(|_| memory.access == Access::Store);
         let dwords = reach.bytes.div_ceil(4) as usize;
         let mut missing = Vec::new();
-        let private = &mut self.waves[at].private;
+        let WaveState { private, undefined, .. } = &mut self.waves[at];
         for lane in ones(reach.private) {
-            let start = lane as u64 * per_lane + reach.at[lane];
-            if memory.access == Access::Store {
-                private.set(start, reach.bytes.into(), stored.lanes >> lane & 1 == 0);
-                continue;
-            }
             for dword in 0..dwords {
-                if !private.all(start + 4 * dword as u64, reach.bytes.min(4).into()) {
+                let start = lane as u64 * per_lane + reach.at[lane] + 4 * dword as u64;
+                let len = reach.bytes.min(4).into();
+                if let Some(first) = data {
+                    let taint = undefined.row(first + dword);
+                    private.set(start, len, taint.lanes >> lane & 1 == 0);
+                } else if !private.all(start, len) {
                     missing.push((lane, dword));
                 }
             }

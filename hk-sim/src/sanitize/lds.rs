@@ -316,6 +316,24 @@ impl GroupChecker<'_> {
                 self.report_use(at, index, Taint { lanes, ..stored }, Use::Atomic);
             }
         }
+        self.lds_load(at, facts, memory, index, second, reach);
+        if memory.replaces {
+            for range in reach.in_lds.as_slice() {
+                self.lds.defined.set(range.start, range.len.into(), true);
+            }
+        }
+    }
+
+    /// Marks what is undefined of the result of a load or an atomic operation.
+    fn lds_load(
+        &mut self,
+        at: usize,
+        facts: &Facts,
+        memory: &Memory,
+        index: usize,
+        second: bool,
+        reach: &Reach,
+    ) {
         if reach.lds == u64::MAX && self.lds.defined.all_of_lanes(&reach.at, reach.bytes) {
             return;
         }

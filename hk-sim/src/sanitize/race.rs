@@ -295,7 +295,7 @@ impl<'a> GroupChecker<'a> {
         let held = self.synchronise(at, facts, memory, Class::Vector, || {
             let words = |lane: usize| {
                 let first = reach.at[lane] & !3;
-                (first..reach.at[lane] + u64::from(reach.bytes)).step_by(4)
+                (first..reach.at[lane].saturating_add(reach.bytes.into())).step_by(4)
             };
             ones(reach.global).flat_map(words)
         });

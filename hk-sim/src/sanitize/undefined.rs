@@ -379,15 +379,17 @@ impl Undefined {
             return Taint::default();
         }
         let exec = wave.exec();
+        // What a lane reads of one that is not active is zero.
+        let active = self.active(inst.src[0], exec);
         let first = match dpp {
-            Some(dpp) => self.value(inst.src[0]).map(|lanes| {
+            Some(dpp) => active.map(|lanes| {
                 let moved = |lane: usize| match dpp_source(dpp.ctrl, lane) {
                     Some(from) => lanes >> from & 1,
                     None => 0,
                 };
                 (0..WAVE).fold(0, |bits, lane| bits | moved(lane) << lane)
             }),
-            None => self.active(inst.src[0], exec),
+            None => active,
         };
         if let Some(mask) = mask.filter(|_| base == "v_cndmask_b32") {
             // Only the chosen side matters; an undefined choice does in any case.
@@ -447,7 +449,12 @@ impl Undefined {
         let source = |at: usize| {
             let operand = inst.src[at];
             let taint = if operand.code == 253 { scc } else { self.scalar(operand) };
-            (wave.scalar64(operand.code, inst.literal, base.ends_with("_i64")), taint)
+            let value = if operand.dwords == 2 {
+                wave.scalar64(operand.code, inst.literal, base.ends_with("_i64"))
+            } else {
+                wave.scalar(operand.code, inst.literal).into()
+            };
+            (value, taint)
         };
         let saves = base.contains("saveexec");
         let masks = saves || base.contains("wrexec");

@@ -73,6 +73,20 @@ extern "C" __global__ void facts(unsigned* out) {
   }
 }
 
+// The number of workgroups, once all of them have met as `cooperative_groups::this_grid().sync()` has them
+// meet: by a counter and a number of workgroups in what the runtime gives a cooperative launch.
+extern "C" __global__ void meet(unsigned* out) {
+  auto* hidden = (const __attribute__((address_space(4))) unsigned long*)__builtin_amdgcn_implicitarg_ptr();
+  auto* shared = (unsigned*)hidden[11];
+  unsigned groups = 0;
+  if (shared) {
+    groups = shared[10];
+    __atomic_fetch_add(shared + 8, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(shared + 8, __ATOMIC_SEQ_CST) < groups) __builtin_amdgcn_s_sleep(1);
+  }
+  out[__builtin_amdgcn_workgroup_id_x()] = groups;
+}
+
 extern "C" __global__ void globals(int* out) {
   int i = __builtin_amdgcn_workitem_id_x();
   out[i] = bias + table[i & 3];
@@ -264,6 +278,33 @@ fn both_forms_of_arguments_reach_the_kernel() {
         assert_eq!(download::<f32>(y, n as usize), expected);
         free(y);
         free(xs);
+        ok(unsafe { hipModuleUnload(module) });
+    }
+}
+
+#[test]
+fn workgroups_of_a_cooperative_launch_meet() {
+    const GROUPS: u32 = 7;
+    for (product, arch) in CHIPS {
+        let module = load(product, arch);
+        let meet = kernel(module, c"meet");
+        let seen = |launch: &dyn Fn(*mut *mut c_void) -> HipError| {
+            let mut out = upload(&[1u32; GROUPS as usize]);
+            ok(launch([pointer_to(&mut out)].as_mut_ptr()));
+            let seen = download::<u32>(out, GROUPS as usize);
+            free(out);
+            seen
+        };
+        let cooperative = |args| unsafe {
+            hipModuleLaunchCooperativeKernel(meet, GROUPS, 1, 1, 1, 1, 1, 0, null_mut(), args)
+        };
+        let plain = |args| unsafe {
+            hipModuleLaunchKernel(meet, GROUPS, 1, 1, 1, 1, 1, 0, null_mut(), args, null_mut())
+        };
+        // What they share begins anew with each launch, and other launches have none.
+        assert_eq!(seen(&cooperative), [GROUPS; GROUPS as usize]);
+        assert_eq!(seen(&cooperative), [GROUPS; GROUPS as usize]);
+        assert_eq!(seen(&plain), [0; GROUPS as usize]);
         ok(unsafe { hipModuleUnload(module) });
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `block`, `grid` | work-items of a workgroup (64), workgroups (1) |
 //! | `lds` | bytes of LDS (assembly; HIP kernels know theirs) |
+//! | `scratch` | bytes of private memory of a work-item (0) |
 //! | `args` | kernel arguments, separated by commas |
 //! | `arch` | the one chip that has the instructions |
 //! | `also` | kinds that the wrong version is reported for besides |
@@ -47,6 +48,7 @@ pub(crate) struct Case {
     pub(crate) block: u32,
     pub(crate) grid: u32,
     pub(crate) lds: u32,
+    pub(crate) scratch: u32,
     pub(crate) args: Vec<Arg>,
     pub(crate) arch: Option<Arch>,
     pub(crate) also: Vec<Kind>,
@@ -106,6 +108,7 @@ fn case(file: &'static str, lines: &[&'static str], range: Range<usize>, marker:
         block: 64,
         grid: 1,
         lds: 0,
+        scratch: 0,
         args: Vec::new(),
         arch: None,
         also: Vec::new(),
@@ -120,6 +123,7 @@ fn case(file: &'static str, lines: &[&'static str], range: Range<usize>, marker:
             "block" => case.block = number(),
             "grid" => case.grid = number(),
             "lds" => case.lds = number(),
+            "scratch" => case.scratch = number(),
             "args" => case.args = value.split(',').map(arg).collect(),
             "arch" if value == "gfx942" => case.arch = Some(Arch::Gfx942),
             "arch" if value == "gfx950" => case.arch = Some(Arch::Gfx950),

@@ -156,7 +156,7 @@ impl Code {
             dispatch_packet: 0,
             queue: 0,
             lds_bytes: kernel.lds,
-            scratch_bytes: 0,
+            scratch_bytes: case.scratch,
             regions: Arc::clone(snapshot.regions()),
         };
         check(&dispatch, &notes, options)

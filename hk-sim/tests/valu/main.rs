@@ -499,3 +499,26 @@ fn divisions_are_correctly_rounded() {
         }
     }
 }
+
+#[test]
+fn halves_saturate_if_mode_says_so() {
+    let run = |words: &[u32], mode: u32, a: u32, b: u32| {
+        let mut wave = SingleWave::new(Arch::Gfx942, words);
+        wave.set_mode(mode);
+        wave.set_vgpr(1, [a; 64]);
+        wave.set_vgpr(2, [b; 64]);
+        wave.run().unwrap();
+        wave.vgpr(0)[5]
+    };
+    const PLAIN: u32 = 0x3f0;
+    const SATURATES: u32 = PLAIN | 1 << 23;
+    let add = [0xd38f_4000, 0x1802_0501]; // v_pk_add_f16 v0, v1, v2
+    assert_eq!(run(&add, PLAIN, 0x7bff_7bff, 0x7bff_7bff), 0x7c00_7c00);
+    assert_eq!(run(&add, SATURATES, 0x7bff_fbff, 0x7bff_fbff), 0x7bff_fbff);
+    assert_eq!(run(&add, SATURATES, 0x7c00_7bff, 0x7bff_7bff), 0x7c00_7bff);
+    let convert = [0x7e00_1501]; // v_cvt_f16_f32 v0, v1
+    assert_eq!(run(&convert, PLAIN, 70_000f32.to_bits(), 0), 0x7c00);
+    assert_eq!(run(&convert, SATURATES, 70_000f32.to_bits(), 0), 0x7bff);
+    assert_eq!(run(&convert, SATURATES, (-70_000f32).to_bits(), 0), 0xfbff);
+    assert_eq!(run(&convert, SATURATES, f32::INFINITY.to_bits(), 0), 0x7c00);
+}

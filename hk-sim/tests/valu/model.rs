@@ -120,7 +120,7 @@ fn scalar(state: &State, inst: &Inst, operand: Operand, elem: Elem) -> Vec<u32> 
             let format = match elem {
                 Elem::F16 => F16,
                 Elem::Bf16 => BF16,
-                Elem::F64 => F64,
+                Elem::F64 | Elem::B64 => F64,
                 _ => F32,
             };
             // 1 / (2 pi) is cut off in bf16, as it is the upper half of the f32.
@@ -409,6 +409,34 @@ fn compute(state: &State, arch: Arch, inst: &Inst, lane: usize) -> Option<(Vec<u
     Some((words, Out::default()))
 }
 
+/// Halves that are infinite though no operand is become the largest number.
+fn saturate(state: &State, inst: &Inst, lane: usize, words: &mut [u32]) {
+    let slots = &inst.info.src;
+    let slot = inst.info.dst[0];
+    let count = slots.iter().take_while(|slot| slot.is_some()).count();
+    let of_mix = is_mix(inst.info.op);
+    let mut operands: Vec<_> = (0..count)
+        .map(|at| {
+            let elem = if of_mix { Elem::F32 } else { slots[at].elem };
+            (elem, source(state, inst, at, lane)[0])
+        })
+        .collect();
+    if let (true, Some(row)) = (slot.rw, inst.dst[0].vector_index()) {
+        operands.push((Elem::F16, state.rows[row][lane]));
+    }
+    for part in 0..usize::from(slot.count) {
+        let is_infinite = |(at, (elem, bits)): (usize, &(Elem, u32))| match elem {
+            Elem::F16 => bits >> (16 * part) & 0x7fff == 0x7c00,
+            // Of two words, each becomes a half.
+            Elem::F32 => (slot.count == 1 || at == part) && f32::from_bits(*bits).is_infinite(),
+            _ => false,
+        };
+        if !operands.iter().enumerate().any(is_infinite) {
+            on_part(words, F16, part, |bits| bits - u64::from(bits & 0x7fff == 0x7c00));
+        }
+    }
+}
+
 /// Multiplication and clamping of a result.
 fn output_modifiers(inst: &Inst, mode: u32, format: Format, bits: u64) -> u64 {
     let at = if format == F32 { 5 } else { 7 };
@@ -459,6 +487,9 @@ pub(crate) fn execute(state: &State, arch: Arch, inst: &Inst) -> Option<Expected
             continue;
         }
         let Some(row) = inst.dst[0].vector_index() else { continue };
+        if slot.elem == Elem::F16 && state.mode >> 23 & 1 == 1 && !ignores_mode(name) {
+            saturate(state, inst, lane, &mut words);
+        }
         if let Some(format) = format_of(slot.elem) {
             for part in 0..usize::from(slot.count) {
                 on_part(&mut words, format, part, |bits| {

@@ -141,7 +141,7 @@ impl Ranges {
         let mut open = Range::default();
         for lane in ones(lanes) {
             let (at, len) = (at[lane], len(lane));
-            if at == open.start + u64::from(open.len) && open.len != 0 {
+            if at == open.end() && open.len != 0 {
                 open.len += len;
             } else if at == open.start && len == open.len {
                 self.shared = true;
@@ -381,6 +381,7 @@ mod tests {
         assert_eq!(merged(&mut reach(4, |_| 8), u64::MAX), [(8, 4, 0)]);
         assert_eq!(merged(&mut reach(4, |lane| 4 * lane), 0b1011), [(0, 8, 0), (12, 4, 3)]);
         assert_eq!(merged(&mut reach(4, |lane| 4 * lane), 0), []);
+        assert_eq!(merged(&mut reach(4, |_| u64::MAX - 3), 0b11), [(u64::MAX - 3, 4, 0)]);
         let mut rows = reach(16, |lane| lane / 32 * 4096 + lane % 32 * 16);
         assert_eq!(merged(&mut rows, u64::MAX), [(0, 512, 0), (4096, 512, 32)]);
         let scattered = merged(&mut reach(4, |lane| 1000 - 8 * lane), u64::MAX);

@@ -78,6 +78,8 @@ pub(crate) struct Memory {
     pub(crate) data_rows: usize,
     /// First row of the data at the second address.
     pub(crate) second_data: Option<usize>,
+    /// An atomic operation that leaves nothing of what was there.
+    pub(crate) replaces: bool,
     /// Who is meant to see the access at once.
     pub(crate) scope: Scope,
     /// A transposing LDS read of elements of this many bits.
@@ -140,6 +142,7 @@ fn ds(inst: &Inst) -> Option<Memory> {
         data: inst.src[1].vector_index(),
         data_rows: usize::from(inst.src[1].dwords),
         second_data: None,
+        replaces: name.contains("_wrxchg"),
         scope: Scope::Wave,
         transpose: None,
         polls: false,
@@ -227,6 +230,7 @@ fn vector_memory(inst: &Inst) -> Option<Memory> {
         data: inst.src[1].vector_index(),
         data_rows: usize::from(inst.src[1].dwords),
         second_data: None,
+        replaces: name.contains("_swap"),
         scope: match (inst.mem.sc1, inst.mem.sc0 && access != Access::Atomic) {
             (true, _) => Scope::Device,
             (false, true) => Scope::Group,
@@ -273,6 +277,7 @@ fn smem(inst: &Inst) -> Option<Memory> {
         data: None,
         data_rows: 0,
         second_data: None,
+        replaces: name.contains("_swap"),
         scope: if inst.mem.glc { Scope::Device } else { Scope::Wave },
         transpose: None,
         polls: false,

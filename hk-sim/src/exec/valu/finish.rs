@@ -22,6 +22,8 @@ pub(super) enum Place {
 pub(super) struct Finish {
     /// Element type.
     pub(super) elem: Elem,
+    /// Elements in a register.
+    pub(super) count: u8,
     /// Output modifier: 0 none, 1 times 2, 2 times 4, 3 half.
     pub(super) omod: u8,
     /// Clamp floats to [0, 1].

@@ -58,6 +58,9 @@ impl LaneArgs {
     }
 }
 
+/// MODE.FP16_OVFL: floats of 16 bits and fewer saturate instead of overflowing.
+pub(super) const MODE_FP16_OVFL: u32 = 1 << 23;
+
 /// What a kernel may know beside its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
@@ -97,10 +100,10 @@ impl Context {
         self.mode & (1 << 9) != 0
     }
 
-    /// MODE.FP16_OVFL: conversions to small floats saturate instead of overflowing.
+    /// Whether conversions to small floats saturate instead of overflowing.
     #[inline(always)]
     pub(super) fn saturate_overflow(self) -> bool {
-        self.mode & (1 << 23) != 0
+        self.mode & MODE_FP16_OVFL != 0
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::finish::{Finish, Place};
-use super::lane::{Class as Influence, Core, IMM_OCP};
+use super::lane::{Class as Influence, Core, IMM_OCP, MODE_FP16_OVFL};
 use super::operand::{Permutation, Prepare, Select, Shape, Source, constant};
 use super::run::{General, LaneDetail, Mask, Pair, general_way, handler};
 use super::{convert, divide, special, vop1, vop2, vop3, vop3p, vopc};
@@ -342,6 +342,7 @@ fn finish(inst: &Inst, core: &Core) -> Finish {
     };
     Finish {
         elem: slot.elem,
+        count: slot.count,
         omod: inst.omod,
         clamp: inst.clamp && is_float(slot.elem),
         flush: core.class == Influence::Float,
@@ -369,7 +370,9 @@ fn mode_requirement(inst: &Inst, core: &Core) -> (u32, u32) {
         return (0, 0);
     }
     let slots = inst.info.src.iter().chain(&inst.info.dst).filter(|slot| slot.is_some());
-    slots.fold((0, 0), |(mask, value), slot| match slot.elem {
+    // The direct way does not saturate.
+    let overflow = if inst.info.dst[0].elem == Elem::F16 { MODE_FP16_OVFL } else { 0 };
+    slots.fold((overflow, 0), |(mask, value), slot| match slot.elem {
         Elem::F32 => (mask | 0x33, value | 0x30),
         Elem::F16 | Elem::F64 => (mask | 0xcc, value | 0xc0),
         _ => (mask, value),

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::level::Level;
 use crate::exec::float::f32_from_f16;
-use crate::exec::{INLINE_F32, Lanes, WAVE, Wave};
+use crate::exec::{INLINE_F32, Lanes, WAVE, Wave, inline_f64};
 use crate::isa::{Dpp, Elem};
 
 /// Rows of the longest operand that need not be a register tuple.
@@ -111,25 +111,14 @@ unsafe fn splat_pair<L: Level>(value: u64, rows: *mut Lanes) {
     }
 }
 
-/// Patterns of the float constants 240..=248 in formats other than `f32`.
+/// Patterns of the float constants 240..=248 in `f16`.
 const INLINE_F16: [u16; 9] =
     [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
-const INLINE_F64: [u64; 9] = [
-    0x3fe0 << 48,
-    0xbfe0 << 48,
-    0x3ff0 << 48,
-    0xbff0 << 48,
-    0x4000 << 48,
-    0xc000 << 48,
-    0x4010 << 48,
-    0xc010 << 48,
-    0x3fc4_5f30_6dc9_c882,
-];
 
 /// Value of a constant source code in an operand of elements `elem`.
 ///
 /// Integers are sign-extended to the operand, whatever its type. Float constants have the pattern
-/// of the type (`f32` for integers) in the lowest bits.
+/// of the type in the lowest bits; of bits and integers, that of the float as long, or `f32`.
 pub(super) fn constant(code: u16, elem: Elem, dwords: u8) -> Option<u64> {
     let value = match code {
         128..=192 => u64::from(code) - 128,
@@ -139,7 +128,7 @@ pub(super) fn constant(code: u16, elem: Elem, dwords: u8) -> Option<u64> {
             match elem {
                 Elem::F16 => INLINE_F16[at].into(),
                 Elem::Bf16 => (INLINE_F32[at] >> 16).into(),
-                Elem::F64 => INLINE_F64[at],
+                Elem::F64 | Elem::B64 => inline_f64(code),
                 _ => INLINE_F32[at].into(),
             }
         }

@@ -5,11 +5,11 @@ use std::mem::MaybeUninit;
 use super::finish::Finish;
 #[cfg(target_arch = "x86_64")]
 use super::lane::{Avx2, Avx512};
-use super::lane::{LaneArgs, LaneFn, Level, Portable, write_rows};
-use super::operand::{Permutation, Prepare, Rows, Source};
+use super::lane::{LaneArgs, LaneFn, Level, MODE_FP16_OVFL, Portable, write_rows};
+use super::operand::{Permutation, Prepare, Rows, Shape, Source};
 use crate::exec::simd::SimdLevel;
 use crate::exec::{Detail, EXEC, Flow, Handler, Lanes, MicroOp, Wave};
-use crate::isa::Op;
+use crate::isa::{Elem, Op};
 
 /// Rows of the largest result.
 const RESULT_ROWS: usize = 32;
@@ -455,6 +455,10 @@ unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDeta
         };
         let dst = wave.rows().add(usize::from(op.dst));
         let finished = std::slice::from_raw_parts_mut(results, rows);
+        let Finish { elem, flush, .. } = general.finish;
+        if mode & MODE_FP16_OVFL != 0 && flush && elem == Elem::F16 {
+            saturate_halves(&mut finished[0], detail, &src);
+        }
         general.finish.apply(finished, &*dst, mode);
         let written = permutation.map_or(exec, |permutation| permutation.written(exec));
         write_rows::<L>(results, dst, rows, written);
@@ -464,4 +468,44 @@ unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDeta
         detail.mask.store(wave, op, mask, exec);
     }
     Flow::Next
+}
+
+/// Puts the largest number in the place of infinities that no operand explains.
+///
+/// # Safety
+/// The first row of every source is readable.
+#[cold]
+unsafe fn saturate_halves(row: &mut Lanes, detail: &LaneDetail, src: &[*const Lanes; 4]) {
+    const INFINITY: u32 = 0x7c00;
+    let general = &detail.general;
+    let halves = general.finish.count;
+    for (lane, word) in row.iter_mut().enumerate() {
+        for (half, shift) in [0, 16].into_iter().enumerate().take(halves.into()) {
+            if *word >> shift & 0x7fff != INFINITY {
+                continue;
+            }
+            let is_infinite = |at: usize| {
+                if matches!(detail.sources[at], Source::None) {
+                    return false;
+                }
+                // SAFETY: the caller's promise.
+                let source = unsafe { (*src[at])[lane] };
+                let prepare = &general.prepare[at];
+                match prepare.elem {
+                    _ if matches!(prepare.shape, Shape::Widened(_)) => is_infinite_f32(source),
+                    // Two words are converted to a half each.
+                    Elem::F32 => (halves == 1 || at == half) && is_infinite_f32(source),
+                    Elem::F16 => source >> shift & 0x7fff == INFINITY,
+                    _ => false,
+                }
+            };
+            if !(0..src.len()).any(is_infinite) {
+                *word -= 1 << shift;
+            }
+        }
+    }
+}
+
+fn is_infinite_f32(bits: u32) -> bool {
+    f32::from_bits(bits).is_infinite()
 }

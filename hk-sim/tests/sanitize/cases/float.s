@@ -51,6 +51,37 @@
   v_mov_b32_e32 v1, 0x42800000              ;+
   v_cvt_pk_fp8_f32 v2, v1, v1               ;!float
 
+; What is NaN already may become NaN of another format; the byte that is read counts.
+; case from_fp8 arch=gfx950 checks=float
+  v_mov_b32_e32 v1, 0x7e7f
+  v_mov_b32_e32 v2, 0x7f000000
+  v_cvt_f32_fp8_e32 v3, v1
+  v_cvt_scalef32_f32_fp8 v3, v1, v2 op_sel:[1,0,0] ;-!float
+  v_cvt_scalef32_f32_fp8 v3, v1, v2         ;+
+
+; case from_fp8_gfx942 arch=gfx942 checks=float
+  v_mov_b32_e32 v1, 0x80008000
+  v_mov_b32_e32 v5, 0                       ;-
+  v_mov_b32_e32 v5, 1.0                     ;+
+  v_cvt_f32_fp8_sdwa v2, v1 src0_sel:BYTE_1
+  v_cvt_pk_f32_bf8_sdwa v[2:3], v1 src0_sel:WORD_1
+  v_rcp_f32_e32 v4, v5                      ;!float
+
+; The half that is not written does not count.
+; case one_half arch=gfx950 checks=float
+  v_mov_b32_e32 v1, 0x7e
+  v_mov_b32_e32 v2, 0x7f000000              ;-
+  v_mov_b32_e32 v2, 1.0                     ;+
+  v_mov_b32_e32 v3, 0x7c000000
+  v_cvt_scalef32_f16_fp8 v3, v1, v2         ;!float
+
+; One half is converted.
+; case random_half arch=gfx950 checks=float
+  v_mov_b32_e32 v1, 0x7c007bff
+  v_mov_b32_e32 v2, 1.0
+  v_cvt_scalef32_sr_fp8_f16 v3, v1, v0, v2  ;-!float
+  v_cvt_scalef32_sr_fp8_f16 v3, v1, v0, v2 op_sel:[1,0,0,0] ;+
+
 ; case matrix checks=float
   v_mov_b32_e32 v1, 0x7f000000              ;-
   v_mov_b32_e32 v1, 0x50000000              ;+

@@ -100,6 +100,18 @@
   s_waitcnt lgkmcnt(0)
   global_store_dwordx2 v1, v[4:5], s[4:5]
 
+; An exchange leaves nothing of what was there.
+; case exchanged lds=256 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, 1
+  ds_add_rtn_u32 v2, v0, v1                 ;-
+  ds_wrxchg_rtn_b32 v2, v0, v1              ;+
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v3, v0                        ;!lds
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v3, s[4:5]
+
 ; Undefined registers stay undefined in LDS.
 ; case stored_undefined lds=256 args=out:256
   s_load_dwordx2 s[4:5], s[0:1], 0x0

@@ -137,6 +137,19 @@
   s_waitcnt vmcnt(0)
   global_store_dword v0, v2, s[6:7]
 
+; A sum with what nobody wrote is nothing that was written.
+; case sum_on_unwritten args=out:256,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, 1
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v0, v1, s[4:5]          ;-
+  global_atomic_swap v0, v1, s[4:5]         ;+
+  s_waitcnt vmcnt(0)
+  global_load_dword v2, v0, s[4:5]          ;!memory
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v2, s[6:7]
+
 ; case unwritten_through_lds lds=256 args=out:256,out:256
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   s_mov_b32 m0, 0

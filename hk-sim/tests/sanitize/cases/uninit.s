@@ -124,6 +124,32 @@
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v2, s[4:5]
 
+; What a lane receives of one that is not active is zero.
+; case dpp_inactive args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_and_b32_e32 v2, 15, v0
+  v_cmp_ne_u32_e32 vcc, 0, v2
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_and_saveexec_b64 s[6:7], vcc
+  v_mov_b32_e32 v1, 3
+  s_mov_b64 exec, s[6:7]                    ;-
+  s_nop 1
+  v_mov_b32_dpp v2, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0 ;!uninit
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v2, s[4:5]
+
+; Of private memory each dword counts.
+; case private_dword scratch=16 args=out:256
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v2, 7
+  scratch_store_dwordx2 off, v[2:3], off
+  s_waitcnt vmcnt(0)
+  scratch_load_dword v4, off, off offset:4  ;-!uninit
+  scratch_load_dword v4, off, off           ;+
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  global_store_dword v0, v4, s[4:5]
+
 ; case packed args=out:512
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v0, 3, v0
