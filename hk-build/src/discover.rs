@@ -1,7 +1,7 @@
 //! Finding a clang: which places are looked at, in which order, and what makes one usable.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -63,7 +63,7 @@ impl fmt::Display for Origin {
 /// The part of the environment that decides which compiler is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchEnv {
-    /// `HIPKITTENS_CLANG`: a clang++ or zig to use and no other.
+    /// `HIPKITTENS_CLANG`: a clang++ or zig to use and no other, by its path or a name on `PATH`.
     pub clang: Option<PathBuf>,
     /// Folders that may hold a ROCm installation.
     pub rocm: Vec<PathBuf>,
@@ -110,9 +110,19 @@ impl SearchEnv {
         search.find().ok_or(BuildError::NoCompiler { tried: search.tried, fix: FIX })
     }
 
+    /// The program that `HIPKITTENS_CLANG` names, if it is set: a bare name as `PATH` finds it, or as it
+    /// is if `PATH` does not.
+    pub fn chosen(&self) -> Option<PathBuf> {
+        let named = self.clang.as_ref()?;
+        let is_bare = named.file_name() == Some(named.as_os_str());
+        let found = if is_bare { self.on_path(named) } else { None };
+        Some(found.unwrap_or_else(|| named.clone()))
+    }
+
     /// The first file called `name` in a folder of `PATH`.
-    pub(crate) fn on_path(&self, name: &str) -> Option<PathBuf> {
-        let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    pub(crate) fn on_path(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
+        let mut name = name.as_ref().to_owned();
+        name.push(env::consts::EXE_SUFFIX);
         env::split_paths(&self.path).map(|dir| dir.join(&name)).find(|file| is_program(file))
     }
 }
@@ -139,9 +149,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn find(&mut self) -> Option<Clang> {
-        if let Some(program) = &self.env.clang {
+        if let Some(program) = self.env.chosen() {
             // An explicit choice that does not work must not be replaced silently.
-            return self.consider(Origin::Variable, program);
+            return self.consider(Origin::Variable, &program);
         }
         if let Some(clang) = self.rocm() {
             return Some(clang);

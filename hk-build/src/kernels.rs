@@ -1,7 +1,7 @@
 //! Building the kernels of one crate: from its tile files to the file that it includes.
 
 use std::collections::BTreeSet;
-use std::env;
+use std::env::{self, VarError};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
@@ -152,10 +152,17 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// [`BuildError::NoCargo`] if cargo's variables are missing, [`BuildError::Variable`] if the
-    /// user's have no meaning.
+    /// [`BuildError::NoCargo`] if cargo's variables are missing, [`BuildError::Variable`] if they are
+    /// not UTF-8, or the user's have no meaning.
     pub fn from_cargo() -> Result<Self, BuildError> {
-        let var = |name| env::var(name).map_err(|_| BuildError::NoCargo { variable: name });
+        let var = |variable: &'static str| {
+            env::var(variable).map_err(|error| match error {
+                VarError::NotPresent => BuildError::NoCargo { variable },
+                VarError::NotUnicode(got) => {
+                    BuildError::Variable { variable, expected: "text in UTF-8", got }
+                }
+            })
+        };
         let mut kernels =
             Self::new(var("CARGO_PKG_NAME")?, var("CARGO_MANIFEST_DIR")?, var("OUT_DIR")?);
         if let Some(cache) = ObjectCache::from_process()? {

@@ -6,7 +6,7 @@
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -27,12 +27,15 @@ const LEVEL: u8 = 9;
 /// Bytes that the cache may take, unless told otherwise.
 const LIMIT: u64 = 1 << 30;
 
+/// What entries of all formats begin with.
+const MARK: &str = "hipkittens object ";
+
 /// The beginning of every entry. The number is part of every key: another one makes everything new.
 pub(crate) const FORMAT: &str = "hipkittens object 2\n";
 
 /// A folder in which compiled kernels are kept, so that none is compiled twice.
 ///
-/// It can be removed at any time, also while kernels are built.
+/// It can be removed at any time, also while kernels are built. Files of others may be in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCache {
     dir: PathBuf,
@@ -42,7 +45,7 @@ pub struct ObjectCache {
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Files.
+    /// Files, without those that are not the cache's.
     pub entries: usize,
     /// Their bytes.
     pub bytes: u64,
@@ -158,13 +161,15 @@ impl ObjectCache {
         }
     }
 
-    /// The files that are there; none of a folder that cannot be read.
+    /// The entries that are there, half-written ones too; none of a folder that cannot be read.
     fn files(&self) -> Vec<Kept> {
         let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
         let kept = |entry: io::Result<fs::DirEntry>| {
             let entry = entry.ok()?;
             let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some(Kept { path: entry.path(), bytes: meta.len(), used: meta.modified().ok()? })
+            // The user may have chosen a folder in which there is more.
+            let path = Some(entry.path()).filter(|path| is_own(path))?;
+            Some(Kept { path, bytes: meta.len(), used: meta.modified().ok()? })
         };
         entries.filter_map(kept).collect()
     }
@@ -175,6 +180,13 @@ struct Kept {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
+}
+
+/// Whether the file begins as entries do.
+fn is_own(path: &Path) -> bool {
+    let mut start = [0; MARK.len()];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == MARK.as_bytes()
 }
 
 /// The format, a line with the hash of the rest, the length of the warnings, they, the packed product.
@@ -280,6 +292,27 @@ mod tests {
         assert_eq!(left, [false, true, false, true]);
         cache.limited(0).trim();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_of_others_are_neither_counted_nor_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = ObjectCache::new(dir.path());
+        for (name, content) in [("notes", "no entry"), ("empty", ""), ("object", "hipkittens")] {
+            fs::write(dir.path().join(name), content).unwrap();
+        }
+        cache.put("key", &entry(1000)).unwrap();
+        let whole = fs::read(dir.path().join("key")).unwrap();
+        // A killed build, and one of another version.
+        fs::write(dir.path().join(".tmp1"), &whole[..100]).unwrap();
+        fs::write(dir.path().join("old"), "hipkittens object 1\n").unwrap();
+        let bytes = whole.len() as u64 + 120;
+        assert_eq!(cache.usage(), Usage { entries: 3, bytes });
+        cache.limited(0).trim();
+        let left = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, ["empty", "notes", "object"]);
     }
 
     #[test]

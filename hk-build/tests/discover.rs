@@ -217,6 +217,20 @@ fn the_users_choice_is_never_replaced() {
 }
 
 #[test]
+fn the_users_choice_may_be_a_name_on_the_path() {
+    let mut machine = Machine::new();
+    machine.compiler("bin/clang++", CLANG_22);
+    machine.compiler("bin/my-clang", CLANG_22);
+    machine.env.clang = Some("my-clang".into());
+    assert_eq!(machine.found(), (Origin::Variable, "bin/my-clang".into()));
+    machine.env.clang = Some("her-clang".into());
+    assert_eq!(machine.tried().len(), 1);
+    // With a folder it is a path.
+    machine.env.clang = Some("./my-clang".into());
+    assert!(machine.tried()[0].1.contains("cannot be run"));
+}
+
+#[test]
 fn a_zig_may_be_the_users_choice() {
     let mut machine = Machine::new();
     machine.env.clang = Some(machine.compiler("zig-0.17/zig", CLANG_22));

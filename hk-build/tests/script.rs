@@ -162,13 +162,27 @@ fn on_docs_rs_and_without_features_nothing_is_compiled() {
     }
 }
 
-#[test]
-fn outside_of_cargo_the_missing_variable_is_named() {
+/// What the build script says if one of cargo's variables is changed so that it cannot serve.
+fn refusal(change: impl Fn(&mut Command) -> &mut Command) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "build_script", "--ignored", "--nocapture"]).current_dir(dir.path());
-    let output = command.env_remove("OUT_DIR").output().unwrap();
+    let output = change(&mut command).output().unwrap();
     assert!(!output.status.success());
-    let directives = directives(&output);
-    assert_eq!(directives, ["error=OUT_DIR is not set; cargo sets it for build scripts"]);
+    directives(&output)
+}
+
+#[test]
+fn outside_of_cargo_the_missing_variable_is_named() {
+    let said = refusal(|command| command.env_remove("OUT_DIR"));
+    assert_eq!(said, ["error=OUT_DIR is not set; cargo sets it for build scripts"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_that_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = std::ffi::OsStr::from_bytes(b"/\xff");
+    let said = refusal(|command| command.env("OUT_DIR", folder));
+    assert_eq!(said, ["error=OUT_DIR: expected text in UTF-8, got `/\u{fffd}`"]);
 }

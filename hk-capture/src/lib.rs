@@ -9,8 +9,8 @@
 //! | `before/NAME.bin` | each buffer as it was before the launch |
 //! | `after/NAME.bin` | each buffer as it was afterwards; no `after` if the launch failed |
 //!
-//! A buffer is a whole allocation that some pointer argument leads into, named after the first
-//! argument that does. Fields of `launch.json`:
+//! A buffer is a whole allocation that some pointer argument leads into, or several that overlap,
+//! named after the first argument that does. Fields of `launch.json`:
 //!
 //! | field | meaning |
 //! |---|---|
@@ -249,9 +249,23 @@ fn new_folder(parent: &Path, kernel: &str) -> Result<PathBuf> {
     // Symbols of templates are long and hold characters that some file systems refuse.
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_.".contains(c) { c } else { '_' };
     let name: String = kernel.chars().take(100).map(plain).collect();
-    let folder = parent.join(format!("{:04}-{name}", last.saturating_add(1)));
-    fs::create_dir(&folder).map_err(io(&folder))?;
-    Ok(folder)
+    numbered_folder(parent, last.saturating_add(1), &name)
+}
+
+/// Makes the folder of the first number from `first` on that nobody has taken: another process may
+/// capture into the same parent.
+fn numbered_folder(parent: &Path, first: u32, name: &str) -> Result<PathBuf> {
+    let mut number = first;
+    loop {
+        let path = parent.join(format!("{number:04}-{name}"));
+        match (fs::create_dir(&path), number.checked_add(1)) {
+            (Ok(()), _) => return Ok(path),
+            (Err(error), Some(next)) if error.kind() == io::ErrorKind::AlreadyExists => {
+                number = next;
+            }
+            (Err(source), _) => return Err(Error::Io { path, source }),
+        }
+    }
 }
 
 fn write(path: &Path, contents: &[u8]) -> Result<()> {
@@ -326,6 +340,20 @@ mod tests {
         let newer = Writer::new(&parent, &launch(FORMAT + 1), b"").expect("written");
         let error = read(newer.folder()).expect_err("refused").to_string();
         assert!(error.contains("launch.json: format 2, only 1 is known"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_another_process_takes_meanwhile_is_left_to_it() {
+        let parent = tempfile::tempdir().expect("a folder");
+        // Each has seen none of the others.
+        for name in ["0001-k", "0002-k", "0003-k"] {
+            let folder = numbered_folder(parent.path(), 1, "k").expect("made");
+            assert_eq!(folder, parent.path().join(name));
+        }
+        let last = || numbered_folder(parent.path(), u32::MAX, "k");
+        assert_eq!(last().expect("made"), parent.path().join("4294967295-k"));
+        let error = last().expect_err("no number is left").to_string();
+        assert!(error.contains("4294967295-k: "), "{error}");
     }
 
     #[test]
