@@ -474,7 +474,7 @@ unsafe fn general<L: Level>(wave: &mut Wave<'_>, op: &MicroOp, detail: &LaneDeta
 ///
 /// # Safety
 /// The first row of every source is readable.
-#[cold]
+#[inline(never)]
 unsafe fn saturate_halves(row: &mut Lanes, detail: &LaneDetail, src: &[*const Lanes; 4]) {
     const INFINITY: u32 = 0x7c00;
     let general = &detail.general;
