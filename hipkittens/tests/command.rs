@@ -134,7 +134,10 @@ fn doctor_reports_compiler_library_and_devices() {
 #[test]
 fn doctor_says_what_the_object_cache_holds() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("object"), vec![0; 3 << 19]).expect("it is writable");
+    // An entry, and a file of somebody else's.
+    let entry = [b"hipkittens object 2\n".as_slice(), &[0; 3 << 19]].concat();
+    std::fs::write(folder.path().join("object"), entry).expect("it is writable");
+    std::fs::write(folder.path().join("notes"), vec![0; 3 << 19]).expect("it is writable");
     let place = folder.path().to_str().expect("text");
     for (value, said) in [
         (place, format!("1 objects, 2 of at most 1024 MiB\n  {place} (")),
