@@ -101,7 +101,10 @@ fn what_cannot_be_timed_is_refused() {
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
     }
     let listed = bench(&["--list"], "2");
-    assert!(text(&listed.stdout).contains("gemm_a16w16 bf16 8192x8192x8192\n"));
+    let listed = text(&listed.stdout);
+    assert!(listed.contains("gemm_a16w16 bf16 8192x8192x8192\n"));
+    let titles = rows(&["--list", "--json"], "2").iter().map(title).collect::<Vec<_>>();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), titles);
 }
 
 #[test]

@@ -129,6 +129,21 @@ fn what_cannot_be_done_is_said_and_makes_the_status_2() {
     refused(&run(&["check", "--device", "sim:mi999"]), &["sim:mi999", "sim:mi355x"]);
     refused(&run(&["check", "--devices"]), &["--devices"]);
     refused(&run(&["kernels", "no such kernel"]), &["no kernel matches `no such kernel`"]);
+    refused(&run(&["check", "--coverage", "--skip-tested"]), &["cannot be used with"]);
+}
+
+#[test]
+fn what_matches_and_is_left_out_is_said() {
+    let matches = |filter: &str| format!("none of the 1 cases that match `{filter}` is ");
+    let large = "rmsnorm rmsnorm bf16 [4096, 128] model";
+    refused(&run(&["check", large]), &[&matches(large), "small enough to run without --full"]);
+    let tested = "rmsnorm rmsnorm bf16 [1, 4]";
+    let output = run(&["check", tested, "--full", "--skip-tested"]);
+    refused(&output, &[&matches(tested), "left by --skip-tested"]);
+    let output = run(&["check", LONG, "--device", "sim:mi355x"]);
+    refused(&output, &[&matches(LONG), "for one of the devices"]);
+    let output = run(&["kernels", "l2norm", "--loops"]);
+    refused(&output, &["kernels that match `l2norm` has a main loop"]);
 }
 
 #[test]
@@ -138,6 +153,8 @@ fn a_bad_value_of_a_variable_is_one_error_before_the_first_case() {
         ("HIPKITTENS_DEVICE", "sim:mi999", "no device `sim:mi999`"),
         ("HIPKITTENS_HIP_LIBRARY", "/nowhere/hip.so", "/nowhere/hip.so"),
         ("HIPKITTENS_CAPTURE", "/dev/null/captures", "/dev/null/captures is no folder"),
+        // It is there, and nobody can write to it.
+        ("HIPKITTENS_CAPTURE", "/proc", "/proc is no folder for launches"),
         ("HIPKITTENS_CLANG", "/nowhere/clang++", "/nowhere/clang++ is no file"),
         ("HIPKITTENS_OFFLINE", "yes", "yes is neither 0 nor 1"),
         ("HIPKITTENS_OBJECT_CACHE", "on", "expected an absolute path or `off`, got `on`"),

@@ -1,12 +1,20 @@
 //! The command as a user calls it.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use hk_build::{Arch, CompileOptions, assemble_code_object, compile_source};
 
 fn hipkittens(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hipkittens")).args(args).output().expect("the command starts")
+}
+
+/// What a command says and how it ends if nobody reads its standard output.
+fn unread(command: &mut Command) -> Output {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    drop(child.stdout.take());
+    child.wait_with_output().expect("it ends")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -91,6 +99,55 @@ fn inspect_names_what_does_not_decode_and_fails() {
     assert!(shown.contains("d3ae0000 00000000"), "{shown}");
     assert!(shown.contains("odd: "), "{shown}");
     assert!(text(&output.stderr).contains("could not be decoded"), "{}", text(&output.stderr));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    let output = unread(command.arg("inspect").arg(folder.path().join("odd.hsaco")));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+}
+
+/// An offload bundle, of entries by their targets.
+fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let id = |target| format!("hipv4-amdgcn-amd-amdhsa--{target}");
+    let table: usize = entries.iter().map(|(target, _)| 24 + id(*target).len()).sum();
+    let mut offset = (32 + table).next_multiple_of(4096);
+    let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    bytes.extend((entries.len() as u64).to_le_bytes());
+    for (target, code) in entries {
+        let id = id(*target);
+        for field in [offset, code.len(), id.len()] {
+            bytes.extend((field as u64).to_le_bytes());
+        }
+        bytes.extend(id.as_bytes());
+        offset = (offset + code.len()).next_multiple_of(4096);
+    }
+    for (_, code) in entries {
+        bytes.resize(bytes.len().next_multiple_of(4096), 0);
+        bytes.extend(*code);
+    }
+    bytes
+}
+
+#[test]
+fn inspect_says_of_a_bundle_what_is_not_there_and_what_cannot_be_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = r#"extern "C" __attribute__((global)) void nothing() {}"#;
+    let code = compile_source(source, Arch::Gfx950, &CompileOptions::default());
+    let code = code.expect("it compiles");
+    let good = code.image.as_slice();
+    let bad = b"\x7fELF".as_slice();
+    let absent = "no code object for gfx942:sramecc+:xnack- or gfx950:sramecc+:xnack-";
+    for (entries, shown, status, said) in [
+        (&[("gfx90a", bad), ("gfx950", good)][..], true, 0, ""),
+        (&[("gfx90a", bad)], false, 2, absent),
+        (&[("gfx942", bad)], false, 2, "code for gfx942: malformed"),
+        (&[("gfx942", bad), ("gfx950", good)], true, 2, "code for gfx942: malformed"),
+        (&[("gfx942", bad), ("gfx950", bad)], false, 2, "bundle: malformed"),
+    ] {
+        let output = inspect(folder.path(), "bundle", &bundle(entries), false);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{err}");
+        assert_eq!(text(&output.stdout).contains("target gfx950"), shown, "{err}");
+        assert!(if said.is_empty() { err.is_empty() } else { err.contains(said) }, "{err}");
+    }
 }
 
 #[test]
@@ -122,13 +179,12 @@ fn doctor_reports_compiler_library_and_devices() {
     for expected in ["clang version", "HIP library", "sim:mi325x", "sim:mi355x", "default: "] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
-        .arg("doctor")
-        .env("HIPKITTENS_DEVICE", "sim:mi999")
-        .output()
-        .expect("the command starts");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    command.arg("doctor").env("HIPKITTENS_DEVICE", "sim:mi999");
+    let output = command.output().expect("the command starts");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("mi999"));
+    assert_eq!(unread(&mut command).status.code(), Some(1));
 }
 
 #[test]
@@ -165,7 +221,10 @@ fn doctor_with(library: &Path) -> String {
     // Whoever names a library wants it, so other subcommands refuse one that cannot be opened.
     let usable = BUILT && !shown.contains("\nEnvironment");
     assert_eq!(output.status.code(), Some(i32::from(!usable)), "{shown}");
-    assert!(shown.contains("default: sim:mi355x (simulated; "), "{shown}");
+    // The newest that there are kernels for, which other subcommands take, too.
+    let only_cdna3 = cfg!(feature = "cdna3") && !cfg!(feature = "cdna4");
+    let product = if only_cdna3 { "mi325x" } else { "mi355x" };
+    assert!(shown.contains(&format!("default: sim:{product} (simulated; ")), "{shown}");
     shown
 }
 

@@ -59,6 +59,20 @@ fn a_kernel_that_no_case_launches_is_an_error() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no case launches such a kernel"));
 }
 
+#[test]
+fn counts_that_mean_nothing_are_refused() {
+    for (args, said) in [
+        (&["--cases=0"][..], "--cases"),
+        (&["--values", "--sample=0"], "--sample"),
+        (&["--values", "--cases=2"], "cannot be used with"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+        let output = command.arg("mutate").args(args).output().expect("it starts");
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && shown.contains(said), "{args:?}: {shown}");
+    }
+}
+
 /// The sample depends on the seed alone, and what became of it on nothing else.
 #[test]
 fn a_sample_of_altered_instructions_is_judged_the_same_each_time() {

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use hk_build::{CompileOptions, compile_source};
 use hk_core::{Device, DevicePtr, LaunchConfig, Module, Tensor, kernel_args};
@@ -61,14 +61,14 @@ fn captures(parent: &Path) -> [PathBuf; 2] {
     })
 }
 
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
+    command.arg("replay").arg(folder).args(args).env("HIPKITTENS_DEVICE", "");
+    command
+}
+
 fn replay(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hipkittens"))
-        .arg("replay")
-        .arg(folder)
-        .args(args)
-        .env("HIPKITTENS_DEVICE", "")
-        .output()
-        .unwrap()
+    command(folder, args).output().unwrap()
 }
 
 /// Standard output, then standard error.
@@ -117,6 +117,10 @@ fn a_changed_buffer_fails_unless_the_tolerance_covers_it() {
                      1001.5 was captured, 1001 was replayed";
         let parts = ["x (f32, 4000 bytes): identical", found, "1 of 2 buffers differ"];
         expect(&replay(&folder, &[]), 1, &parts);
+        // Nobody reads that, but who asks for the status is told.
+        let mut child = command(&folder, &[]).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1));
         for (bound, code) in [("0.5", 0), ("0.25", 1), ("0,1e-3", 0), ("0, 1e-4", 1)] {
             expect(&replay(&folder, &["--tolerance", bound]), code, &["1 of 1000 elements"]);
         }

@@ -196,6 +196,10 @@ fn what_cannot_be_run_is_said() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.contains("mi999") && said.contains("mi300x, mi325x, mi350x, mi355x"), "{said}");
+    let output = run(&["--capture", "/proc", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("--capture: /proc is no folder for launches: "), "{said}");
     assert_eq!(run(&[]).status.code(), Some(2));
 }
 
@@ -205,9 +209,11 @@ extern "C" __attribute__((global)) void scale(Scale s) {
   int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
   if (i < s.n) s.y[i] = s.a * s.x[i];
 }
-extern "C" __attribute__((global)) void add(float* y, const float* x, int n) {
+// Of the names of its arguments, nothing may be in names of files.
+typedef __attribute__((address_space(1))) float Global;
+extern "C" __attribute__((global)) void add(Global* ý, const Global* ä, int n) {
   int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
-  if (i < n) y[i] += x[i];
+  if (i < n) ý[i] += ä[i];
 }
 "#;
 
@@ -249,7 +255,8 @@ fn launches_are_captured_and_replayed() {
     for (arch, devices) in
         [(Arch::Gfx942, ["mi325x", "mi300x"]), (Arch::Gfx950, ["mi355x", "mi350x"])]
     {
-        let code = compile_source(KERNELS, arch, &CompileOptions::default()).expect("it compiles");
+        let options = CompileOptions::default().flag("-fno-discard-value-names");
+        let code = compile_source(KERNELS, arch, &options).expect("it compiles");
         let file = folder.path().join(format!("{arch}.hsaco"));
         fs::write(&file, code.image).expect("written");
         let captured = folder.path().join(devices[0]);

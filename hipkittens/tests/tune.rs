@@ -1,15 +1,19 @@
 //! `hipkittens tune` as a user calls it, and what it says of the built-in choice of tile configurations.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-fn hipkittens(args: &[&str], tiles: Option<&str>) -> Output {
+fn command(args: &[&str], tiles: Option<&str>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipkittens"));
     command.args(args).env_remove("HIPKITTENS_TILES");
     tiles.into_iter().for_each(|file| _ = command.env("HIPKITTENS_TILES", file));
-    command.output().expect("the command starts")
+    command
+}
+
+fn hipkittens(args: &[&str], tiles: Option<&str>) -> Output {
+    command(args, tiles).output().expect("the command starts")
 }
 
 fn rows(args: &[&str], tiles: Option<&str>) -> Vec<Value> {
@@ -56,13 +60,30 @@ fn a_file_of_tiles_is_written_that_programs_take() {
     let after = rows(&of("bench", &[]), Some(file));
     assert_eq!(seconds(&after[0]), least);
     assert!(seconds(&before[0]) > 1.02 * least, "{before:?}");
+    // A file that is in force is not compared with, and stays.
+    let again = hipkittens(&[&of("tune", &[])[..], &["--output", file]].concat(), Some(file));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && said.contains("HIPKITTENS_TILES is set"), "{said}");
+    assert_eq!(fs::read_to_string(&path).expect("the file"), text);
     // Other problems are left to the built-in choice, and nothing is better where that is best.
-    let other = ["bench", "gemm_a16w16 bf16", "--shape=64x256x512", "--json"];
-    assert_eq!(rows(&other, Some(file)), rows(&other, None));
-    rows(&[&of("tune", &[])[..], &["--output", file]].concat(), Some(file));
+    let other = |command| [command, "gemm_a16w16 bf16", "--shape=64x256x512", "--json"];
+    assert_eq!(rows(&other("bench"), Some(file)), rows(&other("bench"), None));
+    rows(&[&other("tune")[..], &["--output", file]].concat(), None);
     let text = fs::read_to_string(&path).expect("the file");
     assert!(text.contains("kernel = []"), "{text}");
-    assert_eq!(rows(&other, Some(file)), rows(&other, None));
+    assert_eq!(rows(&other("bench"), Some(file)), rows(&other("bench"), None));
+}
+
+#[test]
+fn the_file_is_written_if_nobody_reads_what_is_said() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("tiles.toml");
+    let output = file.to_str().expect("text");
+    let args = ["tune", "gemm_a16w16 bf16", "--shape=64x256x512", "--output", output];
+    let mut child = command(&args, None).stdout(Stdio::piped()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    assert!(child.wait().expect("it ends").success());
+    assert!(fs::read_to_string(&file).is_ok_and(|text| text.contains("kernel")));
 }
 
 #[test]

@@ -62,8 +62,9 @@ __device__ inline void attention_delta(const BackwardArgs& in) {
     with_type(static_cast<dtype>(of.q_type), [&](auto zero) {
       using T = decltype(zero);
       if constexpr (sizeof(T) == 2) {
-        const auto eight = [](u64 row, u32 column) {
-          return to_f32<T, 8>(load_adjacent<T, 8>(reinterpret_cast<const T*>(row) + column));
+        const auto eight = [&](u64 row, u32 column) {
+          const T* from = reinterpret_cast<const T*>(row) + column;
+          return to_f32<T, 8>(load_elements_or_zeros<T, 8>(from, of.value_width - column));
         };
         for (u32 column = thread_idx().x % lanes * 8; column < of.value_width; column += lanes * 8) {
           const vec<f32, 8> a = eight(result, column), b = eight(gradient, column);
@@ -73,6 +74,7 @@ __device__ inline void attention_delta(const BackwardArgs& in) {
     });
     if (in.dq_sums != nullptr) {
       f32* sums = sums_of(in, at.sequence, at.row, at.head);
+      // Rows of sums have room for whole fours.
       for (u32 column = thread_idx().x % lanes * 4; column < of.width; column += lanes * 4) {
         store_adjacent<f32, 4>(sums + column, 0);
       }
@@ -96,8 +98,9 @@ __device__ inline void convert_gradients(const BackwardArgs& in) {
     using T = decltype(zero);
     T* to = static_cast<T*>(of.o) + at.sequence * of.o_sequence + at.row * of.o_row + at.head * of.o_head;
     for (u32 column = thread_idx().x % lanes * 4; column < of.width; column += lanes * 4) {
-      const vec<f32, 4> x = load_adjacent<f32, 4>(sums + column) * of.scale;
-      store_adjacent<T, 4>(to + column, round_to<T, 4>(x));
+      const u32 left = of.width - column;
+      const vec<f32, 4> x = load_elements_or_zeros<f32, 4>(sums + column, left) * of.scale;
+      store_first<T, 4>(to + column, left, round_to<T, 4>(x));
     }
   });
 }

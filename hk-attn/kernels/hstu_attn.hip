@@ -72,7 +72,7 @@ struct hstu_mask {
 
 template <class Tile>
 __device__ inline void hstu_attn(const HstuArgs&) {
-  using block_of = attention_block<Tile>;
+  using block_of = attention_block<Tile, row_kind::adjacent>;
   using span = typename block_of::span;
   constexpr int rows_of_tile = block_of::block_q;
   __shared__ alignas(256) char memory[block_of::lds_bytes];

@@ -7,6 +7,7 @@
 // rows of queries of one sequence, whose heads pass through LDS in two slots, the next ones being on
 // their way. Heads are the atom's rows: a lane has many heads of one key, and adds them up by itself; one
 // step across lanes completes a sum. Rows that none of the keys is for are only filled, if they are.
+#include "hk/attention_rows.h"
 #include "hk/elements.h"
 #include "hk/lds.h"
 #include "hk/memory.h"
@@ -54,6 +55,11 @@ namespace {
 __device__ inline bits128 load_chunk(const u8* from) {
   return bit_cast<bits128>(load_adjacent<u8, 16>(from));
 }
+// Whether rows of so many elements, of the size of Bits, are not made of pairs of chunks.
+template <class Bits>
+__device__ inline bool is_cut(u32 depth) {
+  return depth % (2 * per_128_bits<Bits>) != 0;
+}
 
 // The queries of a row's heads in LDS: Heads rows of Bytes.
 template <int Heads, int Bytes, int Threads>
@@ -79,12 +85,25 @@ struct query_tile {
 
   bits128 staged[loads];
 
-  // Starts loading so many heads of so many chunks; those that there are not are zeros.
+  // Starts loading so many heads of `depth` elements, of the size of Bits; those that there are not are zeros,
+  // or, if depths are no whole chunks, copies of the last head.
+  template <class Bits>
   __device__ void load(const u8* from, i64 stride, u32 heads, u32 depth) {
+    const auto number = [&](auto i) { return i.value * Threads + thread_idx().x; };
+    if (is_cut<Bits>(depth)) {
+      load_cut_chunks<Bits>(
+          staged, depth,
+          [&](auto i) {
+            const u32 head = number(i) / chunks, last = heads - 1;
+            return reinterpret_cast<u64>(from) + (head < last ? head : last) * stride;
+          },
+          [&](auto i) { return number(i) % chunks * per_128_bits<Bits>; });
+      return;
+    }
     static_for<loads>([&](auto i) {
-      const u32 at = i * Threads + thread_idx().x, head = at / chunks, chunk = at % chunks;
+      const u32 head = number(i) / chunks, chunk = number(i) % chunks;
       staged[i] = 0;
-      if (head < heads && chunk < depth) {
+      if (head < heads && chunk * per_128_bits<Bits> < depth) {
         staged[i] = load_chunk(from + head * stride + chunk * 16);
       }
     });
@@ -107,6 +126,7 @@ struct key_window {
 template <class Tile>
 struct mqa_block {
   using T = typename Tile::T;
+  using bits = typename choose<sizeof(T) == 1, u8, u16>::type;
   static constexpr int threads = Tile::threads;
   static constexpr int fragments = Tile::FRAGMENTS;  // of 32 keys, that a wave has
   static constexpr int wave_keys = fragments * 32;
@@ -186,10 +206,21 @@ struct mqa_block {
         at = place_of(key);
         if (Tile::PAGED || args.k_scales != nullptr) {
           const u8* from = args.k_scales + at.page * args.scale_page + at.slot * args.scale_key;
-          scale[f] = *reinterpret_cast<const f32*>(from);
+          // Behind keys of any depth.
+          scale[f] = bit_cast<f32>(load_adjacent<u8, 4>(from));
         }
       }
       const u8* from = args.k + at.page * args.k_page + at.slot * args.k_key;
+      if (is_cut<bits>(args.depth)) {
+        // In the place of a key that is not there, the first one, whose numbers are not stored.
+        bits128 chunks[lane_chunks];
+        load_cut_chunks<bits>(
+            chunks, args.depth, [&](auto) { return reinterpret_cast<u64>(from); },
+            [](auto c) { return (c.value * 2 + lane_id() / 32) * per_128_bits<bits>; });
+        static_for<lane_chunks>(
+            [&](auto c) { k[f][c / chunks_of<T>].chunk[c % chunks_of<T>] = chunks[c]; });
+        return;
+      }
       static_for<lane_chunks>([&](auto c) {
         const u32 chunk = c * 2 + lane_id() / 32;
         bits128 bits = 0;
@@ -336,8 +367,8 @@ __device__ inline void mqa_logits(const MqaLogitsArgs& args) {
   queries next;
   const auto load = [&](u32 row, u32 head) {
     const i64 at = block.sequence * args.q_sequence + row * args.q_row + head * args.q_head;
-    next.load(static_cast<const u8*>(args.q) + at * i64{sizeof(T)}, args.q_head * i64{sizeof(T)},
-              args.heads - head, args.depth * sizeof(T) / 16);
+    next.template load<typename Block::bits>(static_cast<const u8*>(args.q) + at * i64{sizeof(T)},
+                                             args.q_head * i64{sizeof(T)}, args.heads - head, args.depth);
   };
   load(row, 0);
   block.load_keys();

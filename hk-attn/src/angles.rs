@@ -172,15 +172,16 @@ impl<'a, W: Real> Angles<'a, W> {
         bounds: Option<IndexList>,
         options: &RopeOptions<'_>,
     ) -> Result<RopeArgs> {
-        self.declare_for(args, "d", tokens, order, bounds, options)
+        self.declare_for(args, "d", [tokens; 2], order, bounds, options)
     }
 
-    /// As [`declare`](Self::declare), for rows of as many elements as the size of that name.
+    /// As [`declare`](Self::declare), for rows of as many elements as the size of that name, and with
+    /// positions and offsets of the second shape.
     pub(crate) fn declare_for(
         &self,
         args: &mut Arguments,
         width: &'static str,
-        tokens: &'static [&'static str],
+        [tokens, listed]: [&'static [&'static str]; 2],
         order: Order,
         bounds: Option<IndexList>,
         options: &RopeOptions<'_>,
@@ -198,7 +199,7 @@ impl<'a, W: Real> Angles<'a, W> {
             }
         };
         let declare = |args: &mut Arguments, name, list: Option<Indices<'_>>| match list {
-            Some(list) => list.declare(args, name, tokens),
+            Some(list) => list.declare(args, name, listed),
             None => Ok(IndexList::NONE),
         };
         let positions = declare(args, "positions", self.positions)?;
@@ -254,11 +255,23 @@ impl<'a, W: Real> Angles<'a, W> {
         options: &RopeOptions<'_>,
         rope: &RopeArgs,
     ) -> Result<()> {
+        self.validate_first(call, options, rope, usize::MAX)
+    }
+
+    /// As [`validate`](Self::validate), of the first so many tokens.
+    pub(crate) fn validate_first(
+        &self,
+        call: &Call,
+        options: &RopeOptions<'_>,
+        rope: &RopeArgs,
+        tokens: usize,
+    ) -> Result<()> {
         let Some(positions) = self.positions else { return Ok(()) };
         if !call.validates_indices(options.validate_indices)? {
             return Ok(());
         }
         let mut rows = positions.to_vec()?;
+        rows.truncate(tokens);
         if let Some(offsets) = self.offsets {
             let offsets = offsets.to_vec()?;
             rows.iter_mut().zip(offsets).for_each(|(row, more)| *row = row.saturating_add(more));

@@ -12,7 +12,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | as [`mha_fwd`](crate::mha_fwd()) and [`mha_varlen_fwd`](crate::mha_varlen_fwd()) have them; d and dv multiples of 8 up to 256, dv at most d; lse and delta `[b, hq, sq]`, packed `[hq, tq]`; dq, dk and dv as q, k and v |
+//! | Shapes | as [`mha_fwd`](crate::mha_fwd()) and [`mha_varlen_fwd`](crate::mha_varlen_fwd()) have them; lse and delta `[b, hq, sq]`, packed `[hq, tq]`; dq, dk and dv as q, k and v |
 //! | Dtypes | q, k, v, out, dout and gradients bf16 or f16; lse, delta, dsink f32 |
 //! | Numerics | scores, weights and sums in f32; weights and gradients of scores are rounded to 16 bits before the next product; bitwise deterministic, unless [`BackwardMode::FusedAtomic`](crate::BackwardMode::FusedAtomic) is wanted |
 //! | Hardware | cdna3, cdna4; one launch for products of results with their gradients, one for all else, and one for gradients of sinks |
@@ -57,8 +57,8 @@ const PACKED: Backward =
 /// pass, and `out` what it stored; `dout` are the gradients of that.
 ///
 /// # Errors
-/// As [`mha_fwd`](crate::mha_fwd()); [`Error::Value`] also if d or dv is not a multiple of 8, or there is a
-/// bias, or an option of 8-bit elements or of splits.
+/// As [`mha_fwd`](crate::mha_fwd()); [`Error::Value`] also if there is a bias, or an option of 8-bit
+/// elements or of splits.
 pub fn flash_attn_bwd<'a, T: BackwardElement>(
     dout: &TensorSlice<T>,
     forward: &AttnForward<'_, T>,

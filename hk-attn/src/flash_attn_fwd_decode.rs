@@ -173,7 +173,7 @@ pub fn flash_attn_fwd_decode_append_into<
             advanced = lengths.ptr_mut();
             let lengths = &*lengths;
             cache.cache_seqlens = Some(Indices::I32(lengths));
-            IndexList::of(lengths)
+            IndexList::of(arguments, "advance_seqlens", lengths)?
         }
         (None, None) => IndexList::NONE,
     };

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[s, h, d]`, kv `[skv, d]`, kv_scales `[skv]`, weights `[s, h]`, cu_starts, cu_ends `[s]` -> logits `[s, skv]`; d a multiple of 32 up to 256; rows anywhere. Returned rows are a multiple of 256 elements apart |
+//! | Shapes | q `[s, h, d]`, kv `[skv, d]`, kv_scales `[skv]`, weights `[s, h]`, cu_starts, cu_ends `[s]` -> logits `[s, skv]`; d from 1 to 256; rows anywhere. Returned rows are a multiple of 256 elements apart |
 //! | Dtypes | q, kv e4m3 in the flavour of the chip, or bf16; kv_scales, weights, logits f32; bounds i32 |
 //! | Numerics | exact products, sums in f32 in an order that only d and h decide; NaN stays; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
@@ -46,7 +46,7 @@ const ROW: usize = 256;
 /// # Errors
 /// [`Error::Shape`] if sizes differ, d is above 256, or there are no heads, [`Error::Stride`] if the
 /// elements of a row are not adjacent, [`Error::ArchMismatch`] if they are those of another chip, and
-/// [`Error::Value`] if d is not a multiple of 32, or there are more scores than a launch can have.
+/// [`Error::Value`] if there are more scores than a launch can have.
 pub fn fp8_mqa_logits<T: MqaElement>(
     q: &TensorSlice<T>,
     kv: &TensorSlice<T>,

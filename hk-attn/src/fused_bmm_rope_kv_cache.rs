@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q_nope `[qh, b, p]`, w_k `[qh, n, p]`, q_pe `[b, qh, r]`, k_nope `[bk, kh, n]`, k_pe `[bk, kh, r]`, slot_mapping `[bs]`, bk >= b and bs, kv_cache `[slots, kh, n + r]` -> q_out `[b, qh, n + r]`; rows anywhere; w_k_scale one number or `[qh]` for w_k of 8 bits, `[qh, n, p / 32]` for 4, of which p is a multiple of 32 |
+//! | Shapes | q_nope `[qh, b, p]`, w_k `[qh, n, p]`, q_pe `[b, qh, r]`, k_nope `[bk, kh, n]`, k_pe `[bk, kh, r]`, slot_mapping `[bs]`, positions `[>= b]`, bk >= b and bs, kv_cache `[slots, kh, n + r]` -> q_out `[b, qh, n + r]`; rows anywhere; w_k_scale one number or `[qh]` for w_k of 8 bits, `[qh, n, p / 32]` for 4, of which p is a multiple of 32 |
 //! | Dtypes | q, k bf16, f16; w_k e4m3 in the flavour of the chip with scales of f32, or e2m1 with scales of e8m0; caches bf16, f16, f32, or e4m3; tables bf16, f16, f32; results as q and k, queries of the `_into` form any; k_scale, y_scale f32; indices i32, i64 |
 //! | Numerics | q_nope is quantised first, bit for bit as for [`batched_gemm_a8w8_ptgq`] and [`batched_gemm_a16wfp4`]; f32 sums, rounded once; the other parts as [`fused_kv_cache`](crate::fused_kv_cache) says; bitwise deterministic |
 //! | Hardware | cdna3, which expands operands of 4 bits to bf16, and cdna4 |
@@ -182,7 +182,7 @@ impl Bmm {
         mut out: FusedQkRopeCatAndCacheMlaOut<'_, T, O, C>,
     ) -> Result<()> {
         let Self { mut args, x, w, groups, w_blocks, prequant, variant, bits } = self;
-        let declared = latent.declare(&mut args, &mut out)?;
+        let declared = latent.declare(&mut args, true, &mut out)?;
         if let Some(scale) = y_scale {
             args.input("y_scale", scale, &["1"]).contiguous()?;
         }

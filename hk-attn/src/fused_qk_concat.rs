@@ -231,7 +231,7 @@ pub fn fused_qk_rope_cat_into<T: Real, W: Real>(
     let mut parts = parts.declare(&mut args, false, T::CODE)?;
     let [b, r] = args.sizes(["b", "r"])?;
     let order = Order { repeat: 1, length: b };
-    let rope = angles.declare_for(&mut args, "r", &["b"], order, None, options)?;
+    let rope = angles.declare_for(&mut args, "r", [&["b"]; 2], order, None, options)?;
     let columns = r / if rope.paired == 0 { 1 } else { 2 };
     args.limit("w", columns..=columns)?;
     let call = args.check()?;

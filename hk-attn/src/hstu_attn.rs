@@ -17,7 +17,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q, k `[t, h, d]`, v `[t, h, dv]`, seq_offsets `[bounds]`, one more than sequences, num_targets, sort_by_length_indices `[bounds-1]` -> out `[t, h, dv]`; d and dv multiples of 8 up to 256; any strides of rows and heads |
+//! | Shapes | q, k `[t, h, d]`, v `[t, h, dv]`, seq_offsets `[bounds]`, one more than sequences, num_targets, sort_by_length_indices `[bounds-1]` -> out `[t, h, dv]`; d and dv from 1 to 256; any strides of rows and heads |
 //! | Dtypes | q, k, v, out bf16 or f16; indices i32 or i64 |
 //! | Numerics | scores and weights in f32, weights rounded to the type of values before they meet these, those of f16 divided by a power of two near sqrt(N), their sum by the rest of N; a score of -inf has no weight; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
@@ -135,9 +135,9 @@ kernel_args! {
 ///
 /// # Errors
 /// [`Error::Shape`] if shapes do not fit to each other or to what there may be, [`Error::Stride`] if
-/// elements of a row are not adjacent, and [`Error::Value`] if d or dv is not a multiple of 8, alpha is
-/// not finite, there is a context though not causal, a sequence is longer than `max_seq_len`, or bounds,
-/// targets or the order are wrong and [looked at](HstuOptions::validate_indices).
+/// elements of a row are not adjacent, and [`Error::Value`] if alpha is not finite, there is a context
+/// though not causal, a sequence is longer than `max_seq_len`, or bounds, targets or the order are wrong
+/// and [looked at](HstuOptions::validate_indices).
 pub fn hstu_attn_fwd<'a, T: BackwardElement>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,
@@ -202,9 +202,6 @@ pub fn hstu_attn_fwd_into<'a, T: BackwardElement>(
 
     let (targets, order) = problem.hstu_lists(options, seq_offsets)?;
     let arguments = &problem.arguments;
-    for (name, width) in [("d", d), ("dv", dv)] {
-        arguments.require(width.is_multiple_of(8), name, "a multiple of 8", width)?;
-    }
     arguments.require(alpha.is_finite(), "alpha", "finite", alpha)?;
     let context = options.contextual_seq_len;
     let is_context = options.causal || context == 0;

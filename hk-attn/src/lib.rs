@@ -1,6 +1,20 @@
 //! Attention kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
 //!
 //! Build with the feature `cdna3` or `cdna4`, or both, to have code for the chips.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_attn::{AttentionOptions, Device, Tensor, bf16, mha_fwd};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // Two tokens of one head. The second one sees both, which are equally near to it.
+//! let qk = Tensor::filled(&stream, &[1, 2, 1, 1], bf16::ONE)?;
+//! let v = Tensor::from_slice(&stream, &[3.0, 5.0].map(bf16::from_f32), &[1, 2, 1, 1])?;
+//! let y = mha_fwd(&qk, &qk, &v, &AttentionOptions::default().causal(true))?;
+//! assert_eq!(y.out.to_vec()?, [3.0, 4.0].map(bf16::from_f32));
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
 mod angles;
 mod attention;

@@ -13,7 +13,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]` -> out `[b, sq, hq, dv]`, lse `[b, hq, sq]`; packed: q `[tq, hq, d]`, k `[tk, hk, d]`, v `[tk, hk, dv]` -> out `[tq, hq, dv]`, lse `[tq, hq]`; s_dmask, if it is wanted, as [`MhaOut`] says; d and dv from 1 to 256, dv at most d, hq a multiple of hk; any strides of all but the innermost dimension |
-//! | Dtypes | q, k and v bf16, f16, or 8 bits: e4m3 and e5m2 in the flavour of the chip, i8; out bf16, f16, f32, e4m3; lse f32 |
+//! | Dtypes | q, k and v bf16, f16, or, of the same shapes, 8 bits: e4m3 and e5m2 in the flavour of the chip, i8; out bf16, f16, f32, e4m3; lse f32 |
 //! | Numerics | scores, their maxima and sums in f32, weights rounded to 16 bits before they meet values; queries, keys and values that all are e4m3, of heads up to 256 wide, are multiplied as such, and weights are `2^7 exp(s - max s)` rounded to e4m3; other 8-bit elements are multiplied as bf16, which is exact; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each key and value is read once per tile of queries |
 //! | Source | Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023) |

@@ -13,7 +13,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | as [`mha_fwd`](crate::mha_fwd()) and [`mha_varlen_fwd`](crate::mha_varlen_fwd()) have them; d and dv multiples of 8 up to 256, dv at most d; lse and delta `[b, hq, sq]`, packed `[tq, hq]`; dq, dk and dv as q, k and v |
+//! | Shapes | as [`mha_fwd`](crate::mha_fwd()) and [`mha_varlen_fwd`](crate::mha_varlen_fwd()) have them; lse and delta `[b, hq, sq]`, packed `[tq, hq]`; dq, dk and dv as q, k and v |
 //! | Dtypes | q, k, v, out, dout and gradients bf16 or f16; lse, delta, dsink f32 |
 //! | Numerics | scores, weights and sums in f32; weights and gradients of scores are rounded to 16 bits before the next product; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; blocks of keys and blocks of queries are in one launch |
@@ -60,8 +60,8 @@ const PACKED: Backward = Backward {
 /// pass, and `out` what it stored; `dout` are the gradients of that.
 ///
 /// # Errors
-/// As [`mha_fwd`](crate::mha_fwd()); [`Error::Value`] also if d or dv is not a multiple of 8, or there is a
-/// bias, or an option of 8-bit elements or of splits, or another mode.
+/// As [`mha_fwd`](crate::mha_fwd()); [`Error::Value`] also if there is a bias, or an option of 8-bit
+/// elements or of splits, or another mode.
 pub fn mha_onekernel_bwd<'a, T: BackwardElement>(
     dout: &TensorSlice<T>,
     forward: &AttnForward<'_, T>,

@@ -64,8 +64,6 @@ impl MqaLogitsOptions {
     pub(crate) fn check(&self, args: &Arguments) -> Result<()> {
         args.limit("h", 1..=MAX_HEADS)?;
         args.limit("d", 1..=MAX_DEPTH)?;
-        let [d] = args.sizes(["d"])?;
-        args.require(d.is_multiple_of(32), "d", "a multiple of 32", d)?;
         args.require(self.rows_per_workgroup != Some(0), "rows_per_workgroup", "at least 1", 0)
     }
 }

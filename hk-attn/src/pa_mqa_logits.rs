@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[b, next_n, h, d]`, kv_cache `[blocks, bs, 1, d + 4]`, weights `[b next_n, h]`, context_lens `[b]`, kv_indices `[b, listed]` -> logits `[b next_n, max_model_len]`, or, of each head, `[h, b next_n, max_model_len]`; ragged: kv_cache `[tokens, 1, d + 4]`, prefix_sum_context_lens `[b + 1]`, kv_indices `[listed]`; d a multiple of 32 up to 256 |
+//! | Shapes | q `[b, next_n, h, d]`, kv_cache `[blocks, bs, 1, d + 4]`, weights `[b next_n, h]`, context_lens `[b]`, kv_indices `[b, listed]` -> logits `[b next_n, max_model_len]`, or, of each head, `[h, b next_n, max_model_len]`; ragged: kv_cache `[tokens, 1, d + 4]`, prefix_sum_context_lens `[b + 1]`, kv_indices `[listed]`; d from 1 to 256 |
 //! | Dtypes | q e4m3 in the flavour of the chip; kv_cache bytes, of such codes and of f32; weights, logits f32; lengths and indices i32 |
 //! | Numerics | exact products, sums in f32 in an order that only d and h decide; NaN stays; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
@@ -220,10 +220,9 @@ fn validate(
 /// # Errors
 /// [`Error::Shape`] if sizes differ, d is above 256, or there are no heads or pages, [`Error::Stride`]
 /// if the elements of a row are not adjacent, [`Error::ArchMismatch`] if queries are those of another
-/// chip, and [`Error::Value`] if d is not a multiple of 32, the cache is not aligned to 4 bytes, there
-/// are more scores than a launch can have, or, if they are
-/// [looked at](MqaLogitsOptions::validate_indices), lengths are above `max_model_len` or what is
-/// listed, or pages are not there.
+/// chip, and [`Error::Value`] if the cache is not aligned to 4 bytes, there are more scores than a launch
+/// can have, or, if they are [looked at](MqaLogitsOptions::validate_indices), lengths are above
+/// `max_model_len` or what is listed, or pages are not there.
 pub fn paged_mqa_logits<F: Fp8>(
     q: &TensorSlice<F>,
     kv_cache: &TensorSlice<u8>,

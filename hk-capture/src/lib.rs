@@ -9,8 +9,8 @@
 //! | `before/NAME.bin` | each buffer as it was before the launch |
 //! | `after/NAME.bin` | each buffer as it was afterwards; no `after` if the launch failed |
 //!
-//! A buffer is a whole allocation that some pointer argument leads into, named after the first
-//! argument that does. Fields of `launch.json`:
+//! A buffer is a whole allocation that some pointer argument leads into, or several that overlap,
+//! named after the first argument that does. Fields of `launch.json`:
 //!
 //! | field | meaning |
 //! |---|---|

@@ -171,9 +171,9 @@ impl Device {
     /// # Errors
     /// As [`auto`](Self::auto).
     pub fn auto_for(archs: &[Arch]) -> Result<Self> {
-        let named = std::env::var(DEVICE_VARIABLE).ok().filter(|name| !name.is_empty());
+        let named = std::env::var_os(DEVICE_VARIABLE).filter(|name| !name.is_empty());
         let device = match &named {
-            Some(name) => Self::open(name)?,
+            Some(name) => Self::open(&name.to_string_lossy())?,
             None => {
                 let devices = Self::list();
                 let device = Self::choose(&devices, archs)?;

@@ -16,6 +16,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// launched nothing and left its outputs as they were, except for [`Error::Fault`] and
 /// [`Error::Hip`], which come from work that was already under way.
 ///
+/// The page of an op says what is its own. What is the same for every op stands here:
+///
+/// - [`Error::Device`] or [`Error::Stream`] if an argument is on another device, or on another stream,
+///   than the first one;
+/// - [`Error::ArchMismatch`] if an argument is of 8-bit floating point in another chip's flavour, except
+///   where the op takes OCP's types on both chips, as those of MX blocks;
+/// - [`Error::Stride`] if an output has one element at several indices;
+/// - [`Error::OutOfMemory`] if there is no room for results or a workspace, [`Error::StreamCapture`] if
+///   results would have to be allocated while the stream is being captured (forms with `_into` take
+///   them as they are);
+/// - [`Error::NoCodeObject`] if the binary was built without the device's feature, [`Error::TileFile`] if
+///   the file of `HIPKITTENS_TILES` is wrong.
+///
 /// Its `Debug` form is its message, so that `?` in `main` shows what a user can read.
 #[derive(thiserror::Error)]
 #[non_exhaustive]

@@ -168,9 +168,8 @@ impl KernelSet {
         score: impl Fn(&TileConfig) -> f64,
     ) -> Result<&'static TileConfig, SelectError> {
         self.select_or(arch, core, variant, problem, |kernel| {
-            let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
             let mut best: Option<(f64, &'static TileConfig)> = None;
-            for tile in kernel.tiles.iter().filter(|tile| tile.serves(value)) {
+            for tile in kernel.tiles.iter().filter(|tile| tile.serves(values(problem))) {
                 let score = score(tile);
                 if best.is_none_or(|(highest, _)| score > highest) {
                     best = Some((score, tile));
@@ -249,7 +248,7 @@ impl Kernel {
         rules: impl Iterator<Item = (&'static TileConfig, &'r [(&'r str, Range)])>,
         problem: &[(&str, u64)],
     ) -> Result<&'static TileConfig, SelectError> {
-        let value = |dim: &str| problem.iter().find(|(name, _)| *name == dim).map(|(_, v)| *v);
+        let value = values(problem);
         if let Some(dim) = self.dims.iter().find(|dim| value(dim).is_none()) {
             return Err(SelectError::MissingDim { kernel: self.name(), dim });
         }
@@ -359,6 +358,11 @@ hk_types::debug_is_message!(SelectError);
 
 fn kernel_name(core: &str, variant: &str) -> String {
     if variant.is_empty() { core.to_owned() } else { format!("{core} {variant}") }
+}
+
+/// What a problem says of each dimension.
+fn values(problem: &[(&str, u64)]) -> impl Fn(&str) -> Option<u64> {
+    move |dim| problem.iter().find(|(name, _)| *name == dim).map(|(_, value)| *value)
 }
 
 /// The conditions as text: `m >= 64 and n 1 to 8, a multiple of 2`.

@@ -4,15 +4,20 @@
 
 mod common;
 
+use std::ffi::c_void;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{AXPY, AxpyArgs, compile};
 use hk_build::Kernels;
 use hk_core::capture::{captured_arch, replay};
 use hk_core::dtype::DType;
 use hk_core::metadata::CodeObjectInfo;
-use hk_core::{Device, DevicePtr, Error, LaunchConfig, Module, Tensor, kernel_args};
+use hk_core::{Allocator, Device, DevicePtr, Error, LaunchConfig, Module, Tensor, kernel_args};
+use hk_sim::capi;
 
 /// Captures one launch of a kernel over the second half of two tensors, and returns its folder.
 fn capture(device: &Device, kernel: &str, parent: &Path) -> PathBuf {
@@ -209,6 +214,86 @@ fn pointers_in_arrays_are_captured_by_the_note() {
     }
     let error = module.function::<WrongElement>("hk_sum_tile").unwrap_err().to_string();
     assert!(error.contains("its y leads to mutable f32, WrongElement.y to i32"), "{error}");
+}
+
+/// Gives pieces of a block.
+struct Pieces {
+    block: usize,
+    given: AtomicUsize,
+}
+
+// SAFETY: each piece is a part of its own of a block that is there to the end.
+unsafe impl Allocator for Pieces {
+    fn allocate(&self, bytes: usize, _: i32, _: *mut c_void) -> Option<NonNull<c_void>> {
+        let at = self.given.fetch_add(bytes.next_multiple_of(256), Ordering::Relaxed);
+        NonNull::new((self.block + at) as *mut c_void)
+    }
+
+    unsafe fn free(&self, _: NonNull<c_void>, _: usize, _: i32, _: *mut c_void) {}
+}
+
+#[test]
+fn a_piece_of_a_block_and_foreign_memory_of_that_block_are_one_buffer() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi355x").unwrap();
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(&device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>("axpy").unwrap();
+    let block = Tensor::<f32>::zeros(&stream, &[1024]).unwrap();
+    let start = block.ptr().address() as usize;
+    let pieces = Pieces { block: start, given: AtomicUsize::new(256) };
+    device.set_allocator(Some(Arc::new(pieces)));
+    let mut y = Tensor::filled(&stream, &[64], 1.0f32).unwrap();
+    device.set_allocator(None);
+    let behind = (start + 2048) as *mut c_void;
+    // SAFETY: the block has these elements, no other tensor does, and it is there to the end.
+    let mut x = unsafe { Tensor::<f32>::from_raw(&stream, behind, &[64], &[1], ()) }.unwrap();
+    x.fill(3.0).unwrap();
+    let args = AxpyArgs { x: x.ptr(), y: y.ptr_mut(), a: 2.0, n: 64 };
+    device.set_capture(Some(parent.path()));
+    // SAFETY: the kernel stays within 64 elements of both.
+    unsafe { axpy.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap();
+    device.set_capture(None);
+
+    let folder = parent.path().join("0001-axpy");
+    let record = json(&folder);
+    let buffers = serde_json::json!([{"name": "x", "bytes": 4096, "dtype": "f32"}]);
+    assert_eq!(record["buffers"], buffers);
+    for (arg, offset) in [(0usize, 2048), (1, 256)] {
+        assert_eq!(record["args"][arg]["buffer"], "x");
+        assert_eq!(record["args"][arg]["buffer_offset"], offset);
+    }
+    assert_eq!(floats(&folder.join("after/x.bin"))[64..128], [7.0; 64]);
+    let report = replay(&folder, &device).unwrap();
+    assert!(report.is_identical(), "{report:?}");
+}
+
+#[test]
+fn what_is_empty_may_lead_anywhere() {
+    let parent = tempfile::tempdir().unwrap();
+    let device = Device::open("sim:mi325x").unwrap();
+    let stream = device.new_stream().unwrap();
+    let module = Module::load(&device, &compile(device.arch(), AXPY)).unwrap();
+    let axpy = module.function::<AxpyArgs>("axpy").unwrap();
+    let mut memory = ptr::null_mut();
+    // SAFETY: it only writes the address.
+    assert_eq!(unsafe { capi::hipMalloc(&mut memory, 256) }.0, 0);
+    let nowhere = 0x1000 as *mut c_void;
+    // SAFETY: it has no element.
+    let empty = unsafe { Tensor::<f32>::from_raw(&stream, nowhere, &[0], &[1], ()) }.unwrap();
+    let mut y = Tensor::filled(&stream, &[64], 1.0f32).unwrap();
+    let end = DevicePtr::new(memory as u64 + 256);
+    for (number, x) in [empty.ptr(), end].into_iter().enumerate() {
+        let args = AxpyArgs { x, y: y.ptr_mut(), a: 2.0, n: 0 };
+        device.set_capture(Some(parent.path()));
+        // SAFETY: the kernel accesses no element.
+        unsafe { axpy.launch(&stream, LaunchConfig::new(1, 64), &args) }.unwrap();
+        device.set_capture(None);
+        let folder = parent.path().join(format!("{:04}-axpy", number + 1));
+        assert!(replay(&folder, &device).unwrap().is_identical());
+    }
+    // SAFETY: it was allocated above, and no work uses it.
+    assert_eq!(unsafe { capi::hipFree(memory) }.0, 0);
 }
 
 #[test]

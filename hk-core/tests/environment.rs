@@ -129,6 +129,22 @@ fn child_refuses_the_named_device() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_device_that_is_not_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let name = Path::new(std::ffi::OsStr::from_bytes(b"sim:\xff"));
+    run("child_refuses_what_is_not_text", &[("HIPKITTENS_DEVICE", name)]);
+}
+
+#[test]
+#[ignore = "run by a_device_that_is_not_text_is_refused"]
+fn child_refuses_what_is_not_text() {
+    let error = Device::auto().unwrap_err();
+    let Error::NoDevice { wanted, .. } = error else { panic!("{error}") };
+    assert_eq!(wanted, "sim:\u{fffd}");
+}
+
+#[test]
 fn launches_can_be_captured() {
     let folder = tempfile::tempdir().unwrap();
     run("child_launches_twice", &[("HIPKITTENS_CAPTURE", folder.path())]);

@@ -16,7 +16,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | k `[b, t, h, k]`, w `[b, t, hv, k]`, u `[b, t, hv, v]`, G `[b, t, hv]`, states `[n, hv, k, v]` or `[n, hv, v, k]`, or of slots -> h `[chunks, hv, k, v]` or `[chunks, hv, v, k]`, v_new as u, states; chunks of 16, 32 or 64 tokens; n is b, or as many sequences as the schedule has; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension, 64 tokens and a state of a head within 2^31 bytes |
-//! | Dtypes | k, w, u, v_new all bf16, or all f16; G f32; states f32, bf16; snapshots bf16, f16, f32; slots i32, i64 |
+//! | Dtypes | k, w, u, v_new all bf16, or all f16; G f32; initial states, final states f32, bf16 each; snapshots bf16, f16, f32; slots i32, i64 |
 //! | Numerics | S in f32 from the first chunk to the last; as an operand of products it is rounded to the type of k, as are v_new and exp(G_last - G) v_new, each once, from f32; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; states stay in registers; a workgroup has 16 values of a head |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024) |
@@ -116,13 +116,13 @@ pub struct ChunkDeltaH<T: ChunkElement, H: Real, S: State> {
 
 /// Where [`chunk_delta_h_fwd_into`] stores.
 #[derive(Debug)]
-pub struct ChunkDeltaHOut<'a, T: ChunkElement, H: Real, S: State> {
+pub struct ChunkDeltaHOut<'a, T: ChunkElement, H: Real, S: State, F: State = S> {
     /// The states before each chunk; wanted if given.
     pub h: Option<&'a mut TensorSlice<H>>,
     /// What is learnt, in the shape of u; wanted if given.
     pub v_new: Option<&'a mut TensorSlice<T>>,
     /// The states with which sequences begin and end.
-    pub states: ChunkStates<'a, S>,
+    pub states: ChunkStates<'a, S, F>,
 }
 
 kernel_args! {
@@ -189,18 +189,18 @@ pub fn chunk_delta_h_fwd<T: ChunkElement, H: Real, S: State>(
     Ok(ChunkDeltaH { h, v_new, final_state })
 }
 
-/// As [`chunk_delta_h_fwd`], into given tensors.
+/// As [`chunk_delta_h_fwd`], into given tensors; final states may have another element type.
 ///
 /// # Errors
 /// As [`chunk_delta_h_fwd`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`ChunkDeltaHOut`] says, [`Error::Alias`] if one overlaps another argument otherwise, and
 /// [`Error::Value`] if a slot is wrong and [looked at](ChunkDeltaHOptions::validate_indices).
-pub fn chunk_delta_h_fwd_into<T: ChunkElement, H: Real, S: State>(
+pub fn chunk_delta_h_fwd_into<T: ChunkElement, H: Real, S: State, F: State>(
     k: &TensorSlice<T>,
     w: &TensorSlice<T>,
     u: &TensorSlice<T>,
     options: &ChunkDeltaHOptions<'_>,
-    out: ChunkDeltaHOut<'_, T, H, S>,
+    out: ChunkDeltaHOut<'_, T, H, S, F>,
 ) -> Result<()> {
     let layout = options.layout;
     let mut op = ChunkOp::new(OP, options.chunking);
@@ -229,11 +229,12 @@ pub fn chunk_delta_h_fwd_into<T: ChunkElement, H: Real, S: State>(
     let kernel = KERNELS.function(call.device(), call.op(), "chunk_delta_h", variant, &problem)?;
     let slices = (values as u32).div_ceil(SLICE);
     let grid = grid(&call, "u", [schedule.sequences, hv as u32, slices])?;
+    // Slots may be wrong even where there is nothing to do.
+    states.validate(&call, options.validate_indices)?;
     if grid == 0 || schedule.chunks == 0 && (states.in_place || states.finals.base == AnyPtr::NULL)
     {
         return Ok(());
     }
-    states.validate(&call, options.validate_indices)?;
     let args = ChunkDeltaHArgs {
         schedule,
         k,

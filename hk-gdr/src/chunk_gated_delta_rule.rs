@@ -15,7 +15,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | q, k `[b, t, h, k]`, v `[b, t, hv, v]`, g, beta `[b, t, hv]`, states `[n, hv, k, v]` or `[n, hv, v, k]`, or of slots -> o as v, states; chunks of 16, 32 or 64 tokens; n is b, or as many sequences as the schedule has; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension, 64 tokens and a state of a head within 2^31 bytes |
-//! | Dtypes | q, k, v, o all bf16, or all f16; g, beta bf16, f16, f32; states f32, bf16; slots i32, i64 |
+//! | Dtypes | q, k, v, o all bf16, or all f16; g, beta bf16, f16, f32; initial states, final states f32, bf16 each; slots i32, i64 |
 //! | Numerics | sums of g, the inverse of a chunk, and states in f32; operands of products are rounded to the type of q: normalised q and k, the inverse, w, u, v_new, states, scores; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; three launches, or four; what they hand to each other is in the stream's workspace |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024) |
@@ -138,11 +138,11 @@ pub struct ChunkGatedDeltaRule<T: ChunkElement, S: State> {
 
 /// Where [`chunk_gated_delta_rule_into`] stores.
 #[derive(Debug)]
-pub struct ChunkGatedDeltaRuleOut<'a, T: ChunkElement, S: State> {
+pub struct ChunkGatedDeltaRuleOut<'a, T: ChunkElement, S: State, F: State = S> {
     /// The results, in the shape of v.
     pub o: &'a mut TensorSlice<T>,
     /// The states with which sequences begin and end.
-    pub states: ChunkStates<'a, S>,
+    pub states: ChunkStates<'a, S, F>,
 }
 
 /// The results of all tokens, and, if wanted, the states after them.
@@ -178,33 +178,33 @@ pub fn chunk_gated_delta_rule<'a, T: ChunkElement, S: State>(
     Ok(ChunkGatedDeltaRule { o, final_state })
 }
 
-/// As [`chunk_gated_delta_rule`], into given tensors.
+/// As [`chunk_gated_delta_rule`], into given tensors; final states may have another element type.
 ///
 /// # Errors
 /// As [`chunk_gated_delta_rule`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`ChunkGatedDeltaRuleOut`] says, [`Error::Alias`] if one overlaps another argument otherwise, and
 /// [`Error::Value`] if a slot is wrong and [looked at](ChunkGatedDeltaRuleOptions::validate_indices).
-pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State>(
+pub fn chunk_gated_delta_rule_into<'a, T: ChunkElement, S: State, F: State>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,
     v: &TensorSlice<T>,
     g: impl Into<RealTensor<'a>>,
     beta: impl Into<RealTensor<'a>>,
     options: &ChunkGatedDeltaRuleOptions<'_>,
-    out: ChunkGatedDeltaRuleOut<'_, T, S>,
+    out: ChunkGatedDeltaRuleOut<'_, T, S, F>,
 ) -> Result<()> {
     prepare(q, k, v, g, beta, options, out)?.map_or(Ok(()), Prepared::submit)
 }
 
 /// Checks, chooses and allocates all that [`chunk_gated_delta_rule_into`] is to launch, if anything is.
-pub(crate) fn prepare<'a, T: ChunkElement, S: State>(
+pub(crate) fn prepare<'a, T: ChunkElement, S: State, F: State>(
     q: &TensorSlice<T>,
     k: &TensorSlice<T>,
     v: &TensorSlice<T>,
     g: impl Into<RealTensor<'a>>,
     beta: impl Into<RealTensor<'a>>,
     options: &ChunkGatedDeltaRuleOptions<'_>,
-    out: ChunkGatedDeltaRuleOut<'_, T, S>,
+    out: ChunkGatedDeltaRuleOut<'_, T, S, F>,
 ) -> Result<Option<Prepared>> {
     let layout = options.layout;
     let mut op = ChunkOp::new(OP, options.chunking);
@@ -253,11 +253,12 @@ pub(crate) fn prepare<'a, T: ChunkElement, S: State>(
     let v_new = problem.tokens::<T>(v_new, hv, values);
     let of_scan = ScanParts { q, k, v_new, snapshots: snapshots.any(), o, scale };
     let scan = Scan::new::<T>(&call, &problem, &states, layout, &parts, &of_scan)?;
+    // Slots may be wrong even where there is nothing to do.
+    states.validate(&call, options.validate_indices)?;
     let has_finals = states.finals.base != AnyPtr::NULL && !states.in_place;
     if schedule.sequences == 0 || schedule.chunks == 0 && !has_finals {
         return Ok(None);
     }
-    states.validate(&call, options.validate_indices)?;
     Ok(Some(Prepared { call, norms, rows, scan, has_chunks: schedule.chunks > 0 }))
 }
 

@@ -8,15 +8,16 @@ use hk_core::{AnyPtr, Result, TensorSlice, kernel_args};
 use crate::chunks::{ChunkOp, Dims};
 use crate::delta_rule::{State, StateLayout};
 
-/// The states with which sequences begin and end.
+/// The states with which sequences begin and end. Final states may have another element type than
+/// initial ones.
 #[derive(Debug)]
-pub enum ChunkStates<'a, S: State> {
+pub enum ChunkStates<'a, S: State, F: State = S> {
     /// Those of each sequence, `[n, hv, k, v]` or `[n, hv, v, k]`.
     Each {
         /// Before the first tokens; zeros if not given.
         initial: Option<&'a TensorSlice<S>>,
         /// After the last ones, which may be those before the first; not wanted if not given.
-        finals: Option<&'a mut TensorSlice<S>>,
+        finals: Option<&'a mut TensorSlice<F>>,
     },
     /// Slots of a pool, which become the new states; those of sequences without tokens stay as they are.
     Pool {
@@ -132,9 +133,9 @@ impl<'a> ChunkOp<'a> {
     }
 
     /// Declares the states of so many sequences.
-    pub(crate) fn states<S: State>(
+    pub(crate) fn states<S: State, F: State>(
         &mut self,
-        states: ChunkStates<'a, S>,
+        states: ChunkStates<'a, S, F>,
         layout: StateLayout,
         sequences: u32,
     ) -> Result<DeclaredStates<'a>> {
@@ -161,8 +162,8 @@ impl<'a> ChunkOp<'a> {
                     let name = "final_state";
                     let strides =
                         self.arguments.output(name, states, dims(layout, of)).adjacent()?;
-                    self.require_span::<S>(name, strides, layout)?;
-                    declared.finals = StateRows::new::<S>(states.ptr_mut().any(), strides, layout);
+                    self.require_span::<F>(name, strides, layout)?;
+                    declared.finals = StateRows::new::<F>(states.ptr_mut().any(), strides, layout);
                 }
             }
             ChunkStates::Pool { states, indices, has_initial_state } => {

@@ -141,9 +141,9 @@ kernel_args! {
 /// The sums of each head, `[b, t, h]`, or `[b, h, t]` if heads are first.
 ///
 /// # Errors
-/// [`Error::Shape`] if there are no heads, or b is not 1 and there are bounds, and [`Error::Value`] if
-/// `chunk_size` is none of the above, `scale` is not finite, or a bound is wrong and
-/// [looked at](CumsumOptions::validate_indices).
+/// [`Error::Shape`] if there are no heads, or b is not 1 and there are bounds, [`Error::Stride`] if
+/// bounds have gaps, and [`Error::Value`] if `chunk_size` is none of the above, `scale` is not finite,
+/// or a bound is wrong and [looked at](CumsumOptions::validate_indices).
 pub fn cumsum_scalar<T: Real>(
     s: &TensorSlice<T>,
     chunk_size: usize,

@@ -15,8 +15,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | A_log, dt_bias `[hv]`, a, b `[b, t, hv]`, q, k `[b, t, h, k]`, v `[b, t, hv, v]`, or mixed_qkv `[b, t, c]` with c = 2hk+hv v in their place, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]`; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension |
-//! | Dtypes | A_log and dt_bias, a and b, q and k, v, o bf16, f16, f32 each; states f32, bf16; bounds and slots i32, i64 |
+//! | Shapes | A_log, dt_bias `[hv]`, a, b `[b, t, hv]` or `[b t, hv]`, q, k `[b, t, h, k]`, v `[b, t, hv, v]`, or mixed_qkv `[b, t, c]` with c = 2hk+hv v in their place, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]`; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension |
+//! | Dtypes | A_log, dt_bias, a and b, q and k, v, o bf16, f16, f32 each; states f32, bf16; bounds and slots i32, i64 |
 //! | Numerics | f32 from the first token to the last, rounded once at the store; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each byte of a state is read once and written once, 16 to a lane |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024); Qwen3-Next |
@@ -54,24 +54,24 @@ use crate::delta_rule::{Recurrence, Shared, State, StateLayout};
 
 /// From what gates are computed.
 #[derive(Debug)]
-pub struct GatingInputs<'a, P: Real, A: Real> {
+pub struct GatingInputs<'a, P: Real, D: Real, A: Real> {
     /// Logarithms of the rates of heads, `[hv]`.
     pub a_log: &'a TensorSlice<P>,
     /// Added to a, `[hv]`.
-    pub dt_bias: &'a TensorSlice<P>,
+    pub dt_bias: &'a TensorSlice<D>,
     /// Steps, `[b, t, hv]`.
     pub a: &'a TensorSlice<A>,
     /// Strengths before the sigmoid, `[b, t, hv]`.
     pub b: &'a TensorSlice<A>,
 }
 
-impl<P: Real, A: Real> Clone for GatingInputs<'_, P, A> {
+impl<P: Real, D: Real, A: Real> Clone for GatingInputs<'_, P, D, A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Real, A: Real> Copy for GatingInputs<'_, P, A> {}
+impl<P: Real, D: Real, A: Real> Copy for GatingInputs<'_, P, D, A> {}
 
 /// What can be chosen of the recurrence.
 #[derive(Debug, Clone, Copy)]
@@ -177,8 +177,8 @@ pub struct SigmoidGatingOut<'a, O: Real, S: State> {
 /// 2^31 bytes, there are slots without states, or a bound or a slot is wrong and
 /// [looked at](SigmoidGatingOptions::validate_indices), and [`Error::Alias`] if states overlap another
 /// argument.
-pub fn fused_sigmoid_gating_recurrent<P: Real, A: Real, Q: Real, V: Real, S: State>(
-    gating: GatingInputs<'_, P, A>,
+pub fn fused_sigmoid_gating_recurrent<P: Real, D: Real, A: Real, Q: Real, V: Real, S: State>(
+    gating: GatingInputs<'_, P, D, A>,
     q: &TensorSlice<Q>,
     k: &TensorSlice<Q>,
     v: &TensorSlice<V>,
@@ -198,13 +198,14 @@ pub fn fused_sigmoid_gating_recurrent<P: Real, A: Real, Q: Real, V: Real, S: Sta
 /// [`SigmoidGatingOut`] says, and [`Error::Alias`] if it overlaps another argument.
 pub fn fused_sigmoid_gating_recurrent_into<
     P: Real,
+    D: Real,
     A: Real,
     Q: Real,
     V: Real,
     O: Real,
     S: State,
 >(
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     q: &TensorSlice<Q>,
     k: &TensorSlice<Q>,
     v: &TensorSlice<V>,
@@ -221,8 +222,8 @@ pub fn fused_sigmoid_gating_recurrent_into<
 ///
 /// # Errors
 /// As [`fused_sigmoid_gating_recurrent`]; [`Error::Value`] also if a number of heads or channels is 0.
-pub fn fused_sigmoid_gating_recurrent_packed<P: Real, A: Real, Q: Real, S: State>(
-    gating: GatingInputs<'_, P, A>,
+pub fn fused_sigmoid_gating_recurrent_packed<P: Real, D: Real, A: Real, Q: Real, S: State>(
+    gating: GatingInputs<'_, P, D, A>,
     mixed_qkv: &TensorSlice<Q>,
     heads: QkvzbaHeads,
     state: Option<&mut TensorSlice<S>>,
@@ -240,8 +241,15 @@ pub fn fused_sigmoid_gating_recurrent_packed<P: Real, A: Real, Q: Real, S: State
 ///
 /// # Errors
 /// As [`fused_sigmoid_gating_recurrent_packed`] and [`fused_sigmoid_gating_recurrent_into`].
-pub fn fused_sigmoid_gating_recurrent_packed_into<P: Real, A: Real, Q: Real, O: Real, S: State>(
-    gating: GatingInputs<'_, P, A>,
+pub fn fused_sigmoid_gating_recurrent_packed_into<
+    P: Real,
+    D: Real,
+    A: Real,
+    Q: Real,
+    O: Real,
+    S: State,
+>(
+    gating: GatingInputs<'_, P, D, A>,
     mixed_qkv: &TensorSlice<Q>,
     heads: QkvzbaHeads,
     options: &SigmoidGatingOptions<'_>,
@@ -261,9 +269,9 @@ fn packed<'a, Q: Real>(
     Ok(recurrence)
 }
 
-fn run<'a, P: Real, A: Real, O: Real, S: State>(
+fn run<'a, P: Real, D: Real, A: Real, O: Real, S: State>(
     mut recurrence: Recurrence<'a>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     options: &SigmoidGatingOptions<'a>,
     out: SigmoidGatingOut<'_, O, S>,
 ) -> Result<()> {

@@ -11,7 +11,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | mixed_qkv `[t, c]` with c = 2hk+hv v, or mixed_qkvz and mixed_ba as [`fused_qkvzba_split`](crate::fused_qkvzba_split()) has them, conv_weight `[c, w]` with w of 2 to 4, bias `[c]`, A_log, dt_bias `[hv]`, a, b `[t, hv]`, conv_state `[slots, c, >= w-1]`, state `[slots, hv, k, v]` or `[slots, hv, v, k]`, has_initial_state `[n]` -> o `[t, hv, v]`, z `[t, hv, v]`; k from 1 to 256, v from 1 to 512 |
-//! | Dtypes | mixed_qkv, conv_state, o bf16, f16; conv_weight and bias, A_log and dt_bias, a and b bf16, f16, f32 each; states f32, bf16; slots i32, i64; has_initial_state u8 |
+//! | Dtypes | mixed_qkv, conv_state, o bf16, f16; conv_weight and bias, A_log, dt_bias, a and b, and mixed_ba bf16, f16, f32 each; states f32, bf16; slots i32, i64; has_initial_state u8 |
 //! | Numerics | those of the parts: the results of the convolution are rounded, and normalised queries and keys; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; six launches, or seven |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024); Qwen3-Next |
@@ -183,10 +183,10 @@ pub struct PrefillOut<'a, T: ChunkElement, S: State> {
 /// finite, `softplus_threshold` is NaN, a head's state spans more than 2^31 bytes, or a slot is wrong and
 /// [looked at](PrefillOptions::validate_indices), [`Error::Alias`] if a state overlaps another argument,
 /// and [`Error::OutOfMemory`].
-pub fn gated_delta_net_prefill<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
+pub fn gated_delta_net_prefill<T: ChunkElement, W: Real, P: Real, D: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
     conv: ConvFilter<'_, W>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     heads: QkvzbaHeads,
     states: PrefillStates<'_, T, S>,
     schedule: &PrefillSchedule,
@@ -229,10 +229,17 @@ impl<T: ChunkElement> Results<T> {
 /// # Errors
 /// As [`gated_delta_net_prefill`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`PrefillOut`] says, and [`Error::Alias`] if one overlaps another argument.
-pub fn gated_delta_net_prefill_into<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
+pub fn gated_delta_net_prefill_into<
+    T: ChunkElement,
+    W: Real,
+    P: Real,
+    D: Real,
+    A: Real,
+    S: State,
+>(
     mixed_qkv: &TensorSlice<T>,
     conv: ConvFilter<'_, W>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     heads: QkvzbaHeads,
     schedule: &PrefillSchedule,
     options: &PrefillOptions,
@@ -258,7 +265,8 @@ pub fn gated_delta_net_prefill_into<T: ChunkElement, W: Real, P: Real, A: Real, 
     }
     let rule = {
         let has_initial_state = Some(has_initial_state);
-        let states = ChunkStates::Pool { states: state, indices, has_initial_state };
+        let states: ChunkStates<'_, S> =
+            ChunkStates::Pool { states: state, indices, has_initial_state };
         let mut results = o.reshape_mut(&[1, t, hv, head_v])?;
         let out = ChunkGatedDeltaRuleOut { o: &mut results, states };
         let (q, k) = (q.reshape(&[1, t, h, head_qk])?, k.reshape(&[1, t, h, head_qk])?);
@@ -299,10 +307,10 @@ fn widths(heads: QkvzbaHeads) -> [usize; 2] {
 }
 
 /// Checks all that the parts are given, before the first of them is launched.
-fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
+fn check<T: ChunkElement, W: Real, P: Real, D: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
     conv: &ConvFilter<'_, W>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     heads: QkvzbaHeads,
     schedule: &PrefillSchedule,
     options: &PrefillOptions,
@@ -356,7 +364,7 @@ fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
     arguments.output("beta", beta, &["t", "hv"]).contiguous()?;
     let has_initial_state = Some(states.has_initial_state);
     let (indices, state) = (states.indices, &mut *states.state);
-    let pool = ChunkStates::Pool { states: state, indices, has_initial_state };
+    let pool: ChunkStates<'_, S> = ChunkStates::Pool { states: state, indices, has_initial_state };
     let declared = op.states(pool, options.layout, of_chunks.sequences)?;
     let least = if indices.is_some() { 0 } else { schedule.sequences };
     op.arguments.limit("lines", least..=i32::MAX as usize)?;
@@ -376,10 +384,17 @@ fn check<T: ChunkElement, W: Real, P: Real, A: Real, S: State>(
 ///
 /// # Errors
 /// As [`gated_delta_net_prefill`] and [`fused_qkvzba_split_into`].
-pub fn gated_delta_net_prefill_qkvz<T: ChunkElement, W: Real, P: Real, S: State>(
-    [mixed_qkvz, mixed_ba]: [&TensorSlice<T>; 2],
+pub fn gated_delta_net_prefill_qkvz<
+    T: ChunkElement,
+    W: Real,
+    P: Real,
+    D: Real,
+    A: Real,
+    S: State,
+>(
+    (mixed_qkvz, mixed_ba): (&TensorSlice<T>, &TensorSlice<A>),
     conv: ConvFilter<'_, W>,
-    [a_log, dt_bias]: [&TensorSlice<P>; 2],
+    (a_log, dt_bias): (&TensorSlice<P>, &TensorSlice<D>),
     heads: QkvzbaHeads,
     states: PrefillStates<'_, T, S>,
     schedule: &PrefillSchedule,

@@ -8,8 +8,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | mixed_qkv `[b, t, c]` with c = 2hk+hv v, conv_weight `[c, w]` with w of 2 to 4, bias `[c]`, A_log, dt_bias `[hv]`, a, b `[b, t, hv]`, conv_state `[slots, c, >= w-1]`, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]` |
-//! | Dtypes | mixed_qkv, conv_state, o bf16, f16, f32; conv_weight and bias, A_log and dt_bias, a and b bf16, f16, f32 each; states f32, bf16; slots i32, i64 |
+//! | Shapes | mixed_qkv `[b, t, c]` with c = 2hk+hv v, conv_weight `[c, w]` with w of 2 to 4, bias `[c]`, A_log, dt_bias `[hv]`, a, b `[b, t, hv]` or `[b t, hv]`, conv_state `[slots, c, >= w-1]`, state `[slots, hv, k, v]` or `[slots, hv, v, k]` -> o `[b, t, hv, v]`; mixed_qkv and o may lack t, which then is 1 |
+//! | Dtypes | mixed_qkv, conv_state, o bf16, f16, f32; conv_weight and bias, A_log, dt_bias, a and b bf16, f16, f32 each; states f32, bf16; slots i32, i64 |
 //! | Numerics | f32; the results of the convolution are rounded once; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; two launches, whose sizes do not depend on slots, so that a graph can have them |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024); Qwen3-Next |
@@ -64,7 +64,7 @@ pub struct DecodeStates<'a, T: Real, S: State> {
 /// Where [`gated_delta_rule_decode_step_into`] stores.
 #[derive(Debug)]
 pub struct DecodeStepOut<'a, T: Real, S: State> {
-    /// The results, `[b, t, hv, v]`.
+    /// The results, `[b, t, hv, v]`, or `[b, hv, v]` of one token.
     pub o: &'a mut TensorSlice<T>,
     /// The results of the convolution, in the shape of `mixed_qkv`.
     pub conv_qkv: &'a mut TensorSlice<T>,
@@ -147,18 +147,19 @@ impl<'a> DecodeStepOptions<'a> {
 /// `softplus_threshold` is NaN, a head's state spans more than 2^31 bytes, or a slot is wrong and
 /// [looked at](DecodeStepOptions::validate_indices), and [`Error::Alias`] if a state overlaps another
 /// argument.
-pub fn gated_delta_rule_decode_step<T: Real, W: Real, P: Real, A: Real, S: State>(
+pub fn gated_delta_rule_decode_step<T: Real, W: Real, P: Real, D: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
     conv: ConvFilter<'_, W>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     heads: QkvzbaHeads,
     states: DecodeStates<'_, T, S>,
     options: &DecodeStepOptions<'_>,
 ) -> Result<Tensor<T>> {
     let (stream, shape) = (mixed_qkv.stream(), mixed_qkv.shape());
     let mut conv_qkv = Tensor::empty(stream, shape)?;
-    let [b, t] = [0, 1].map(|axis| shape.get(axis).copied().unwrap_or_default());
-    let mut o = Tensor::empty(stream, &[b, t, heads.num_heads_v, heads.head_v])?;
+    let of_token = [heads.num_heads_v, heads.head_v];
+    let tokens = shape.split_last().map_or(&[][..], |(_, tokens)| tokens);
+    let mut o = Tensor::empty(stream, &[tokens, &of_token].concat())?;
     let out = DecodeStepOut { o: &mut *o, conv_qkv: &mut *conv_qkv, states };
     gated_delta_rule_decode_step_into(mixed_qkv, conv, gating, heads, options, out)?;
     Ok(o)
@@ -169,16 +170,19 @@ pub fn gated_delta_rule_decode_step<T: Real, W: Real, P: Real, A: Real, S: State
 /// # Errors
 /// As [`gated_delta_rule_decode_step`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`DecodeStepOut`] says, and [`Error::Alias`] if one overlaps another argument.
-pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, A: Real, S: State>(
+pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, D: Real, A: Real, S: State>(
     mixed_qkv: &TensorSlice<T>,
     conv: ConvFilter<'_, W>,
-    gating: GatingInputs<'_, P, A>,
+    gating: GatingInputs<'_, P, D, A>,
     heads: QkvzbaHeads,
     options: &DecodeStepOptions<'_>,
     out: DecodeStepOut<'_, T, S>,
 ) -> Result<()> {
     let op = "gated_delta_rule_decode_step";
     let DecodeStepOut { o, conv_qkv, states: DecodeStates { conv_state, state } } = out;
+    let mixed_qkv = &*mixed_qkv.reshape(&with_tokens(mixed_qkv.shape(), 3))?;
+    let conv_qkv = &mut *conv_qkv.reshape_mut(&with_tokens(conv_qkv.shape(), 3))?;
+    let o = &mut *o.reshape_mut(&with_tokens(o.shape(), 4))?;
     let DecodeStepOptions { scale, layout, validate_indices, .. } = *options;
     let shared = Shared { scale, normalizes: true, layout, cu_seqlens: None, validate_indices };
 
@@ -219,4 +223,12 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, A: Real, S: 
     let out = CausalConv1dUpdateOut { y: &mut y, conv_state };
     update(op, &x, conv.weight, &of_conv, out, true)?;
     recurrence.submit()
+}
+
+/// The shape of a tensor of that rank: without a dimension of tokens, with one of a single one.
+fn with_tokens(shape: &[usize], rank: usize) -> Vec<usize> {
+    match shape {
+        [b, of_token @ ..] if shape.len() + 1 == rank => [&[*b, 1], of_token].concat(),
+        _ => shape.to_vec(),
+    }
 }

@@ -2,6 +2,22 @@
 //!
 //! Tokens are rows; heads, and their channels, are what a row has. Build with the feature `cdna3` or
 //! `cdna4`, or both, to have code for the chips.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_gdr::{Device, FusedRecurrentOptions, Tensor, fused_recurrent_fwd};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // Two tokens of one head. Half of what differs is learnt of each.
+//! let qk = Tensor::filled(&stream, &[1, 2, 1, 1], 1.0f32)?;
+//! let v = Tensor::from_slice(&stream, &[4.0f32, 6.0], &[1, 2, 1, 1])?;
+//! let beta = Tensor::filled(&stream, &[1, 2, 1], 0.5f32)?;
+//! let options = FusedRecurrentOptions::default().beta(&beta);
+//! let y = fused_recurrent_fwd::<_, _, f32>(&qk, &qk, &v, None, &options)?;
+//! assert_eq!(y.o.to_vec()?, [2.0, 4.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
 pub mod causal_conv1d;
 pub mod causal_conv1d_fwd_split_qkv;
@@ -119,6 +135,10 @@ pub use wy_representation::{
 pub use hk_core::op::indices::Indices;
 pub use hk_core::op::rows::RowOptions;
 pub use hk_core::prelude::*;
+pub use hk_norm::{
+    L2normOut, l2norm as l2norm_fwd, l2norm_bwd, l2norm_bwd_into,
+    l2norm_inplace as l2norm_fwd_inplace, l2norm_into as l2norm_fwd_into,
+};
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | Shapes | x, y `[..]` -> the same, or `[1]`, without gaps; of l2_normalize x `[.., n]` -> the same, rows any distance apart |
 //! | Dtypes | f32; conversions bf16 -> f32 and f32 -> bf16 |
-//! | Numerics | differences and conversions are exact or rounded once; sums are of 64 bits, in an order that depends on the number of elements alone; a NaN is the largest element; rows of zeros stay so, and rows whose squares are more than f32 holds become zeros |
+//! | Numerics | differences and conversions are exact or rounded once; sums are of 64 bits, in an order that depends on the number of elements alone; a NaN is the largest element; rows of zeros stay so, and rows of finite elements whose squares are more than f32 holds become zeros |
 //! | Hardware | cdna3, cdna4; 16-byte accesses |
 //! | Source | the tests of AITER's gated delta rule kernels, whose measure `err_ratio` is |
 //!

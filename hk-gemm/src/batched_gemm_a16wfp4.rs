@@ -43,10 +43,11 @@ const OP: &str = "batched_gemm_a16wfp4";
 /// 32 k: `y[b] = epilogue(sum_g 2^(w_scale[b, ., g] - 127) (x[b] w[b]^T)_g)`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if k is no multiple of 32, the options ask for what
-/// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
-/// is no tile of that name.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
+/// vector of the epilogue are not adjacent; [`Error::Value`] if k is no multiple of 32, the options
+/// ask for what there is not, a stride is too long, or the epilogue has too many steps;
+/// [`Error::NoTile`] if there is no tile of that name.
 pub fn batched_gemm_a16wfp4<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<F4x2E2M1>,
@@ -62,8 +63,9 @@ pub fn batched_gemm_a16wfp4<T: Real16, Y: Real>(
 /// As [`batched_gemm_a16wfp4`], into `y`, whose matrices and rows may be any distances apart.
 ///
 /// # Errors
-/// As [`batched_gemm_a16wfp4`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`batched_gemm_a16wfp4`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has the wrong
+/// shape or no such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as
+/// one of its shape of the epilogue's.
 pub fn batched_gemm_a16wfp4_into<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<F4x2E2M1>,
@@ -97,8 +99,8 @@ pub fn batched_gemm_a16wfp4_fp8<T: Real16, Y: Fp8>(
 /// As [`batched_gemm_a16wfp4_fp8`], into `y`, whose matrices and rows may be any distances apart.
 ///
 /// # Errors
-/// As [`batched_gemm_a16wfp4_fp8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it
-/// overlaps an operand.
+/// As [`batched_gemm_a16wfp4_fp8`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has the wrong
+/// shape or no such rows, [`Error::Alias`] if it overlaps an operand.
 pub fn batched_gemm_a16wfp4_fp8_into<T: Real16, Y: Fp8>(
     x: &TensorSlice<T>,
     w: &TensorSlice<F4x2E2M1>,

@@ -39,10 +39,12 @@ const OP: &str = "batched_gemm_a8w8";
 /// `y[b, i, j] = epilogue(x_scale[b, i] w_scale[b, j] sum_k x[b, i, k] w[b, j, k])`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
-/// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
-/// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
+/// vector of the epilogue are not adjacent; [`Error::Value`] if the options ask for what there is
+/// not, a stride is too long, or there are more than six steps besides the scales;
+/// [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`] if the elements are
+/// those of another chip.
 pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -58,8 +60,9 @@ pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
 /// As [`batched_gemm_a8w8`], into `y`, whose matrices and rows may be any distances apart.
 ///
 /// # Errors
-/// As [`batched_gemm_a8w8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it
-/// overlaps an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`batched_gemm_a8w8`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has the wrong shape
+/// or no such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as one
+/// of its shape of the epilogue's.
 pub fn batched_gemm_a8w8_into<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

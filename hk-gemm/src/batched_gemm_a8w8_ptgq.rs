@@ -114,10 +114,11 @@ fn operands<X: Real16, W: Fp8>(
 /// `y[b, i, j] = epilogue(w_scale sum_g s[b, i, g] sum_{k in g} q[b, i, k] w[b, j, k])`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride is
-/// too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name;
-/// [`Error::ArchMismatch`] if the elements of `w` are those of another chip.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of a vector of the
+/// epilogue are not adjacent; [`Error::Value`] if the options ask for what there is not, a stride
+/// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
+/// name; [`Error::ArchMismatch`] if the elements of `w` are those of another chip.
 pub fn batched_gemm_a8w8_ptgq<X: Real16, W: Fp8, Y: Real>(
     x: &TensorSlice<X>,
     w: &TensorSlice<W>,
@@ -133,8 +134,9 @@ pub fn batched_gemm_a8w8_ptgq<X: Real16, W: Fp8, Y: Real>(
 /// As [`batched_gemm_a8w8_ptgq`], into `y`, whose matrices and rows may be any distances apart.
 ///
 /// # Errors
-/// As [`batched_gemm_a8w8_ptgq`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`batched_gemm_a8w8_ptgq`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has the wrong
+/// shape or no such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as
+/// one of its shape of the epilogue's.
 pub fn batched_gemm_a8w8_ptgq_into<X: Real16, W: Fp8, Y: Real>(
     x: &TensorSlice<X>,
     w: &TensorSlice<W>,

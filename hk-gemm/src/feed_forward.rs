@@ -20,7 +20,8 @@ pub struct FeedForwardOptions<'a> {
 
 impl<'a> FeedForwardOptions<'a> {
     /// The function of the hidden layer: [`Gelu`](Activation::Gelu), [`GeluTanh`](Activation::GeluTanh),
-    /// [`Silu`](Activation::Silu) or [`Relu`](Activation::Relu). None if nothing is said.
+    /// [`Silu`](Activation::Silu), [`SiluExp2`](Activation::SiluExp2) or [`Relu`](Activation::Relu). None if nothing
+    /// is said.
     #[must_use]
     pub fn activation(mut self, activation: Activation) -> Self {
         self.activation = Some(activation);
@@ -53,7 +54,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     options: &FeedForwardOptions<'_>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    use Activation::{Gelu, GeluTanh, Relu, Silu};
+    use Activation::{Gelu, GeluTanh, Relu, Silu, SiluExp2};
     let most = Problem::MAX_SIZE as usize;
     let mut args = Arguments::new(op);
     let x_row = args.input("x", x, &["m", "k"]).rows()?;
@@ -76,9 +77,9 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     args.require(adjacent, "w_down", "adjacent elements in rows or columns", k_stride)?;
     let y_row = args.output("y", y, &["m", "k"]).rows()?;
     let activation = options.activation;
-    let known = matches!(activation, None | Some(Gelu | GeluTanh | Silu | Relu));
+    let known = matches!(activation, None | Some(Gelu | GeluTanh | Silu | SiluExp2 | Relu));
     let name = activation.map_or_else(String::new, |activation| format!("{activation:?}"));
-    args.require(known, "activation", "gelu, gelu_tanh, silu or relu", name)?;
+    args.require(known, "activation", "gelu, gelu_tanh, silu, silu_exp2 or relu", name)?;
 
     let mut steps = Lowered::default();
     if let Some(activation) = activation.filter(|_| !gated) {

@@ -37,9 +37,10 @@ const OP: &str = "ff_a16w16_fused_ungated";
 /// `h[m, i] = activation(sum_k x[m, k] w_up[i, k])` and `y[m, k] = sum_i h[m, i] w_down[i, k]`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, or i or k is 0; [`Error::Value`] if the
-/// activation is none of those of the options, neither rows nor columns of w_down have adjacent elements, or
-/// a stride is too long; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the operands do not fit together, or i or k is 0; [`Error::Stride`] if
+/// elements of a row of x or w_up are not adjacent; [`Error::Value`] if the activation is none of
+/// those of the options, neither rows nor columns of w_down have adjacent elements, or a stride is
+/// too long; [`Error::NoTile`] if there is no tile of that name.
 pub fn ff_a16w16_fused_ungated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w_up: &TensorSlice<T>,
@@ -54,8 +55,8 @@ pub fn ff_a16w16_fused_ungated<T: Real16, Y: Real>(
 /// As [`ff_a16w16_fused_ungated`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`ff_a16w16_fused_ungated`]; [`Error::Shape`] also if `y` is not `(m, k)`, [`Error::Alias`] if it overlaps an
-/// operand.
+/// As [`ff_a16w16_fused_ungated`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not
+/// `(m, k)` with such rows, [`Error::Alias`] if it overlaps an operand.
 pub fn ff_a16w16_fused_ungated_into<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w_up: &TensorSlice<T>,

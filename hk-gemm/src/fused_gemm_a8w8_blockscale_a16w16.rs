@@ -70,8 +70,10 @@ const W_GROUPS: &str = "groups(narrow)";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
-/// [`Error::Value`] if k is to be split into more shares than it has elements, or a stride is too long;
-/// [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Stride`] if elements of a row, of scales or of a bias are not adjacent, or a shuffled w
+/// has gaps; [`Error::Value`] if k is to be split into more shares than it has elements, or a
+/// stride is too long; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
+/// if the narrow elements are those of another chip.
 pub fn fused_gemm_a8w8_blockscale_a16w16<'s, T: Fp8, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     scales: [&TensorSlice<f32>; 2],
@@ -88,8 +90,9 @@ pub fn fused_gemm_a8w8_blockscale_a16w16<'s, T: Fp8, U: Real16, Y: Real>(
 /// As [`fused_gemm_a8w8_blockscale_a16w16`], into given tensors.
 ///
 /// # Errors
-/// As [`fused_gemm_a8w8_blockscale_a16w16`]; [`Error::Shape`] also if a result has the wrong shape,
-/// [`Error::Alias`] if it overlaps the other one or an operand.
+/// As [`fused_gemm_a8w8_blockscale_a16w16`]; [`Error::Shape`] or [`Error::Stride`] also if a result
+/// has the wrong shape or no such rows, [`Error::Alias`] if it overlaps the other one or an
+/// operand.
 pub fn fused_gemm_a8w8_blockscale_a16w16_into<'s, T: Fp8, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     [x_scale, w_scale]: [&TensorSlice<f32>; 2],

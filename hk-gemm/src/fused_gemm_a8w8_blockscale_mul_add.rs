@@ -100,8 +100,9 @@ pub fn fused_gemm_a8w8_blockscale_mul_add<'s, 'a, T: Fp8, Y: Real>(
 /// which may be a or b.
 ///
 /// # Errors
-/// As [`fused_gemm_a8w8_blockscale_mul_add`]; [`Error::Shape`] also if `y` is not `(m, n)`,
-/// [`Error::Alias`] if it overlaps an operand, unless it is the same view as a or b.
+/// As [`fused_gemm_a8w8_blockscale_mul_add`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is
+/// not `(m, n)` with such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same
+/// view as a or b.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
 pub fn fused_gemm_a8w8_blockscale_mul_add_into<'s, 'a, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,

@@ -48,8 +48,9 @@ const OP: &str = "fused_gemm_a8w8_blockscale_split_cat";
 /// `y` behind them.
 ///
 /// # Errors
-/// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if y does not have a row per
-/// row of x, [`Error::Value`] if its heads do not divide the rows of w, or `s1` leaves nothing of them.
+/// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if y does not
+/// have a row per row of x, [`Error::Value`] if elements of its heads are not adjacent, these do
+/// not divide the rows of w, or `s1` leaves nothing of them.
 #[doc(alias = "fused_gemm_a8w8_blockscale_preshuffle_split_cat")]
 pub fn fused_gemm_a8w8_blockscale_split_cat<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,
@@ -71,8 +72,9 @@ pub fn fused_gemm_a8w8_blockscale_split_cat<'s, T: Fp8, U: Real, Y: Real>(
 /// As [`fused_gemm_a8w8_blockscale_split_cat`], into `c1` and `c2`, whose rows and heads may be any distances apart.
 ///
 /// # Errors
-/// As [`fused_gemm_a8w8_blockscale_split_cat`]; [`Error::Shape`] also if a result has the wrong shape,
-/// [`Error::Alias`] if one overlaps the other or an operand.
+/// As [`fused_gemm_a8w8_blockscale_split_cat`]; [`Error::Shape`] or [`Error::Stride`] also if a
+/// result has the wrong shape or no such rows, [`Error::Alias`] if one overlaps the other or an
+/// operand.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and what is beside them")]
 pub fn fused_gemm_a8w8_blockscale_split_cat_into<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,

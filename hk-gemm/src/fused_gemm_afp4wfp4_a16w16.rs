@@ -64,8 +64,10 @@ const NARROW: Names = Names {
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
-/// [`Error::Value`] if k is no multiple of 32, is to be split into more shares than it has elements, or a
-/// stride is too long; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Stride`] if elements of a row, of scales or of a bias are not adjacent, or what is
+/// shuffled has gaps; [`Error::Value`] if k is no multiple of 32, is to be split into more shares
+/// than it has elements, or a stride is too long; [`Error::NoTile`] if there is no tile of that
+/// name.
 pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
     (x_scale, w_scale): (impl Into<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),
@@ -82,8 +84,8 @@ pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
 /// As [`fused_gemm_afp4wfp4_a16w16`], into given tensors.
 ///
 /// # Errors
-/// As [`fused_gemm_afp4wfp4_a16w16`]; [`Error::Shape`] also if a result has the wrong shape,
-/// [`Error::Alias`] if it overlaps the other one or an operand.
+/// As [`fused_gemm_afp4wfp4_a16w16`]; [`Error::Shape`] or [`Error::Stride`] also if a result has
+/// the wrong shape or no such rows, [`Error::Alias`] if it overlaps the other one or an operand.
 pub fn fused_gemm_afp4wfp4_a16w16_into<'s, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
     (x_scale, w_scale): (impl Into<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),

@@ -68,8 +68,9 @@ pub fn fused_gemm_afp4wfp4_mul_add<'s, 'a, Y: Real>(
 /// which may be a or b.
 ///
 /// # Errors
-/// As [`fused_gemm_afp4wfp4_mul_add`]; [`Error::Shape`] also if `y` is not `(m, n)`,
-/// [`Error::Alias`] if it overlaps an operand, unless it is the same view as a or b.
+/// As [`fused_gemm_afp4wfp4_mul_add`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not
+/// `(m, n)` with such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view
+/// as a or b.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and two more")]
 pub fn fused_gemm_afp4wfp4_mul_add_into<'s, 'a, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,

@@ -49,8 +49,9 @@ const OP: &str = "fused_gemm_afp4wfp4_split_cat";
 /// `y` behind them.
 ///
 /// # Errors
-/// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per row of x,
-/// [`Error::Value`] if its heads do not divide the rows of w, or `s1` leaves nothing of them.
+/// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per
+/// row of x, [`Error::Value`] if elements of its heads are not adjacent, these do not divide the
+/// rows of w, or `s1` leaves nothing of them.
 #[doc(alias = "fused_gemm_afp4wfp4_preshuffle_split_cat")]
 pub fn fused_gemm_afp4wfp4_split_cat<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
@@ -72,8 +73,8 @@ pub fn fused_gemm_afp4wfp4_split_cat<'s, U: Real, Y: Real>(
 /// As [`fused_gemm_afp4wfp4_split_cat`], into `c1` and `c2`, whose rows and heads may be any distances apart.
 ///
 /// # Errors
-/// As [`fused_gemm_afp4wfp4_split_cat`]; [`Error::Shape`] also if a result has the wrong shape, [`Error::Alias`]
-/// if one overlaps the other or an operand.
+/// As [`fused_gemm_afp4wfp4_split_cat`]; [`Error::Shape`] or [`Error::Stride`] also if a result has
+/// the wrong shape or no such rows, [`Error::Alias`] if one overlaps the other or an operand.
 #[expect(clippy::too_many_arguments, reason = "two operands with scales, and what is beside them")]
 pub fn fused_gemm_afp4wfp4_split_cat_into<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,

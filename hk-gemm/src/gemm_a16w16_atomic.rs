@@ -85,9 +85,9 @@ impl<'a> AtomicOptions<'a> {
 /// be accumulated to.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, or n or k is 0; [`Error::Value`] if the
-/// options ask for what there is not, or a stride is too long; [`Error::NoTile`] if there is no tile of
-/// that name.
+/// [`Error::Shape`] if the operands do not fit together, or n or k is 0; [`Error::Stride`] if
+/// elements of a row are not adjacent; [`Error::Value`] if the options ask for what there is not,
+/// or a stride is too long; [`Error::NoTile`] if there is no tile of that name.
 pub fn gemm_a16w16_atomic<T: Real16>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -104,8 +104,8 @@ pub fn gemm_a16w16_atomic<T: Real16>(
 /// As [`gemm_a16w16_atomic`], into `y`, whose rows may be any distance apart, or added to it.
 ///
 /// # Errors
-/// As [`gemm_a16w16_atomic`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it
-/// overlaps an operand.
+/// As [`gemm_a16w16_atomic`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not `(m, n)`
+/// with such rows, [`Error::Alias`] if it overlaps an operand.
 pub fn gemm_a16w16_atomic_into<T: Real16>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

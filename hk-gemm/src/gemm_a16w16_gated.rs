@@ -42,10 +42,12 @@ const CORE: &str = "a16w16_gated";
 /// added to both sums before; everything else of the options happens behind.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, w has an odd number of rows, n or k is 0, or an
-/// operand of the epilogue has the wrong shape; [`Error::Value`] if the activation is none of
-/// [`Gelu`](Activation::Gelu), [`GeluTanh`](Activation::GeluTanh), [`Silu`](Activation::Silu) and
-/// [`Relu`](Activation::Relu), the options ask for what there is not, a stride is too long, or the
+/// [`Error::Shape`] if the operands do not fit together, w has an odd number of rows, n or k is 0,
+/// or an operand of the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of
+/// a vector of the epilogue are not adjacent; [`Error::Value`] if the activation is none of
+/// [`Gelu`](Activation::Gelu), [`GeluTanh`](Activation::GeluTanh), [`Silu`](Activation::Silu),
+/// [`SiluExp2`](Activation::SiluExp2) and [`Relu`](Activation::Relu), the options ask for what there
+/// is not, a stride is too long, or the
 /// epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.
 pub fn gemm_a16w16_gated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
@@ -61,8 +63,9 @@ pub fn gemm_a16w16_gated<T: Real16, Y: Real>(
 /// As [`gemm_a16w16_gated`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`gemm_a16w16_gated`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it
-/// overlaps an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
+/// As [`gemm_a16w16_gated`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not `(m, n)` with
+/// such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of
+/// `(m, n)` of the epilogue's.
 pub fn gemm_a16w16_gated_into<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,
@@ -79,10 +82,10 @@ fn operands<T: Real16>(
     w: &TensorSlice<T>,
     options: &GemmOptions<'_>,
 ) -> Result<Operands> {
-    use Activation::{Gelu, GeluTanh, Relu, Silu};
+    use Activation::{Gelu, GeluTanh, Relu, Silu, SiluExp2};
     let operands = Operands::declare_gated(OP, x, w, options.layout)?;
-    let known = matches!(options.activation, None | Some(Gelu | GeluTanh | Silu | Relu));
+    let known = matches!(options.activation, None | Some(Gelu | GeluTanh | Silu | SiluExp2 | Relu));
     let name = options.activation.map_or_else(String::new, |activation| format!("{activation:?}"));
-    operands.args.require(known, "activation", "gelu, gelu_tanh, silu or relu", name)?;
+    operands.args.require(known, "activation", "gelu, gelu_tanh, silu, silu_exp2 or relu", name)?;
     Ok(operands)
 }

@@ -40,10 +40,12 @@ const OP: &str = "gemm_a8w8";
 /// `y[i, j] = epilogue(x_scale[i] w_scale[j] sum_k x[i, k] w[j, k])`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
-/// is too long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no
-/// tile of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
+/// vector of the epilogue are not adjacent, or a shuffled w has gaps; [`Error::Value`] if the
+/// options ask for what there is not, a stride is too long, or there are more than six steps
+/// besides the scales; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
+/// if the elements are those of another chip.
 #[doc(alias = "gemm_a8w8_preshuffle")]
 pub fn gemm_a8w8<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
@@ -61,8 +63,9 @@ pub fn gemm_a8w8<'s, T: Element8, Y: Real>(
 /// As [`gemm_a8w8`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`gemm_a8w8`]; [`Error::Shape`] also if `y` has the wrong shape, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of its shape of the epilogue's.
+/// As [`gemm_a8w8`]; [`Error::Shape`] or [`Error::Stride`] also if `y` has the wrong shape or no
+/// such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of its
+/// shape of the epilogue's.
 pub fn gemm_a8w8_into<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

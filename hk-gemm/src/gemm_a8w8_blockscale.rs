@@ -41,10 +41,12 @@ const OP: &str = "gemm_a8w8_blockscale";
 /// `y[i, j] = epilogue(sum_g x_scale[i, g] w_scale[j / group_n, g] sum_{k in g} x[i, k] w[j, k])`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if the options ask for what there is not, a stride
-/// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
-/// name; [`Error::ArchMismatch`] if the elements are those of another chip.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
+/// vector of the epilogue are not adjacent, or a shuffled w has gaps; [`Error::Value`] if the
+/// options ask for what there is not, a stride is too long, or the epilogue has too many steps;
+/// [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`] if the elements are
+/// those of another chip.
 #[doc(alias = "gemm_a8w8_blockscale_preshuffle")]
 pub fn gemm_a8w8_blockscale<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
@@ -63,8 +65,9 @@ pub fn gemm_a8w8_blockscale<'s, T: Fp8, Y: Real>(
 /// As [`gemm_a8w8_blockscale`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`gemm_a8w8_blockscale`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it
-/// overlaps an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
+/// As [`gemm_a8w8_blockscale`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not `(m, n)`
+/// with such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of
+/// `(m, n)` of the epilogue's.
 pub fn gemm_a8w8_blockscale_into<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

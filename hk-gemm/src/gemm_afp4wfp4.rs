@@ -43,10 +43,11 @@ const VARIANT: &str = "e2m1";
 /// `y[i, j] = epilogue(sum_g 2^(x_scale[i, g] + w_scale[j, g] - 254) sum_{k in g} x[i, k] w[j, k])`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of the
-/// epilogue has the wrong shape; [`Error::Value`] if k is no multiple of 32, the options ask for what
-/// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there
-/// is no tile of that name.
+/// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
+/// vector of the epilogue are not adjacent, or what is shuffled has gaps; [`Error::Value`] if k is
+/// no multiple of 32, the options ask for what there is not, a stride is too long, or the epilogue
+/// has too many steps; [`Error::NoTile`] if there is no tile of that name.
 #[doc(alias = "gemm_afp4wfp4_preshuffle")]
 #[doc(alias = "gemm_afp4wfp4_preshuffled_scales")]
 pub fn gemm_afp4wfp4<'s, Y: Real>(
@@ -66,8 +67,9 @@ pub fn gemm_afp4wfp4<'s, Y: Real>(
 /// As [`gemm_afp4wfp4`], into `y`, whose rows may be any distance apart.
 ///
 /// # Errors
-/// As [`gemm_afp4wfp4`]; [`Error::Shape`] also if `y` is not `(m, n)`, [`Error::Alias`] if it overlaps
-/// an operand, unless it is the same view as one of `(m, n)` of the epilogue's.
+/// As [`gemm_afp4wfp4`]; [`Error::Shape`] or [`Error::Stride`] also if `y` is not `(m, n)` with
+/// such rows, [`Error::Alias`] if it overlaps an operand, unless it is the same view as one of
+/// `(m, n)` of the epilogue's.
 pub fn gemm_afp4wfp4_into<'s, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
     w: impl Into<Stored<'s, F4x2E2M1>>,

@@ -175,7 +175,8 @@ pub fn gmm<'s, T: Real16, Y: Real>(
 /// As [`gmm`], into `out`, whose rows may be any distance apart. Rows behind the last group stay as they are.
 ///
 /// # Errors
-/// As [`gmm`]; [`Error::Shape`] also if `out` is not `(m, n)`, [`Error::Alias`] if it overlaps an operand.
+/// As [`gmm`]; [`Error::Shape`] or [`Error::Stride`] also if `out` is not `(m, n)` with such rows,
+/// [`Error::Alias`] if it overlaps an operand.
 pub fn gmm_into<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
     rhs: &TensorSlice<T>,
@@ -287,8 +288,8 @@ pub fn ptgmm<'s, T: Real16, Y: Real>(
 /// As [`ptgmm`], into given tensors, and perhaps without the sums of lhs.
 ///
 /// # Errors
-/// As [`ptgmm`]; [`Error::Shape`] also if a result has the wrong shape, [`Error::Alias`] if it overlaps the
-/// other one or an operand.
+/// As [`ptgmm`]; [`Error::Shape`] or [`Error::Stride`] also if a result has the wrong shape or no
+/// such rows, [`Error::Alias`] if it overlaps the other one or an operand.
 pub fn ptgmm_into<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
     rhs: &TensorSlice<T>,

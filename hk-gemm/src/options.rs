@@ -75,7 +75,7 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Adds a vector of n to every row; in a batch, `(batch, n)` or `(batch, 1, n)`.
+    /// Adds a vector of n, also as `(1, n)`, to every row; in a batch, `(batch, n)` or `(batch, 1, n)`.
     #[must_use]
     pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
         self.bias = Some(bias.into());
@@ -89,7 +89,7 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Adds a tensor of `(m, n)`, in a batch `(batch, m, n)`, which may be the output: see
+    /// Adds a tensor of `(m, n)`, in a batch `(batch, m, n)`, with any strides, which may be the output: see
     /// [`TensorSlice::in_place`].
     #[must_use]
     pub fn residual(mut self, residual: impl Into<Operand<'a>>) -> Self {
@@ -371,10 +371,8 @@ impl Operands {
     ) -> Result<()> {
         let (SplitCatOut { c1, c2 }, n) = (out, self.problem.n as usize);
         let args = &mut self.args;
-        let [y_row, y_head, y_step] =
-            args.input("y", y, &["m", "heads", "copied"]).strides::<3>()?;
+        let y_strides = args.input("y", y, &["m", "heads", "copied"]).strides::<3>()?;
         let [heads, copied] = args.sizes(["heads", "copied"])?;
-        args.require(copied <= 1 || y_step == 1, "y", "adjacent elements in heads", y_step)?;
         args.limit("heads", 1..=n)?;
         // The copy counts the elements of a row in 31 bits.
         let elements = heads.saturating_mul(copied);
@@ -382,17 +380,14 @@ impl Operands {
         args.require(few, "y", "at most 2^31 - 1 copied elements in a row", elements)?;
         args.define(FIRST, s1.saturating_add(copied));
         args.define(SECOND, (n / heads).saturating_sub(s1));
-        let strides = |argument: Argument<'_>| -> Result<[i64; 2]> {
-            argument.adjacent::<3>().map(|[row, head, _]| [row, head])
-        };
-        let c1_strides = strides(args.output("c1", c1, &["m", "heads", FIRST]))?;
-        let c2_strides = strides(args.output("c2", c2, &["m", "heads", SECOND]))?;
+        let c1_strides = args.output("c1", c1, &["m", "heads", FIRST]).adjacent::<3>()?;
+        let c2_strides = args.output("c2", c2, &["m", "heads", SECOND]).adjacent::<3>()?;
         args.require(n.is_multiple_of(heads), "y", "heads that divide n", heads)?;
         args.require((1..n / heads).contains(&s1), "s1", "1 to below n / heads", s1)?;
         let split = product::SplitCat {
             first: Heads::of(c1, c1_strides),
             second: Heads::of(c2, c2_strides),
-            copied: Heads::of(y, [y_row, y_head]),
+            copied: Heads::of(y, y_strides),
         };
         let mut steps = self.steps();
         options.lower(&mut self.args, &mut steps, false)?;

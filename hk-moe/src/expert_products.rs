@@ -1,11 +1,12 @@
 //! Products of tokens with the matrices of their experts: what the ops that have such share.
 
-use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
+use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
+use hk_core::op::ragged::ScaleCopy;
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation as Plain, Result, TensorSlice};
 
@@ -127,21 +128,22 @@ pub struct BlockScales<'a> {
 /// What products of experts do besides.
 #[derive(Debug, Clone, Default)]
 pub struct MoeGemmOptions<'a> {
-    weights: Option<&'a TensorSlice<f32>>,
+    weights: Option<Operand<'a>>,
     bias: Option<&'a TensorSlice<f32>>,
     activation: Option<Activation>,
     pub(crate) scales: Option<BlockScales<'a>>,
     pub(crate) a_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) b_scale: Option<&'a TensorSlice<f32>>,
+    pub(crate) a_mx_scale: Option<&'a TensorSlice<E8M0>>,
     pub(crate) splits: Option<u32>,
     pub(crate) tile: Option<&'a str>,
 }
 
 impl<'a> MoeGemmOptions<'a> {
-    /// Multiplies the sums of each gate by its weight, `[rows, gates of a row]`.
+    /// Multiplies the sums of each gate by its weight, `[rows, gates of a row]`: of f32, bf16 or f16.
     #[must_use]
-    pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
-        self.weights = Some(weights);
+    pub fn topk_weights(mut self, weights: impl Into<Operand<'a>>) -> Self {
+        self.weights = Some(weights.into());
         self
     }
 
@@ -183,6 +185,14 @@ impl<'a> MoeGemmOptions<'a> {
     #[must_use]
     pub fn b_scale(mut self, scale: &'a TensorSlice<f32>) -> Self {
         self.b_scale = Some(scale);
+        self
+    }
+
+    /// Of [`moe_mxfp4`](crate::moe_mxfp4()): the scales of blocks of MX of a, `[rows, ceil(k / 32)]`. With them, a is
+    /// e2m1, or e4m3 as OCP has it, on every chip.
+    #[must_use]
+    pub const fn a_mx_scale(mut self, scale: &'a TensorSlice<E8M0>) -> Self {
+        self.a_mx_scale = Some(scale);
         self
     }
 
@@ -252,12 +262,57 @@ impl MoeGemmOptions<'_> {
     }
 
     /// Declares the weights, if there are such, as a step.
-    pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<()> {
-        let Some(weights) = self.weights else { return Ok(()) };
-        let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
-        let step = Step::Multiply(Operand::F32(weights), extent);
-        steps.push(args, ["topk_weights"; 3], step)
+    pub(crate) fn weigh(&self, args: &mut Arguments, steps: &mut Lowered) -> Result<WeightCopy> {
+        self.weights.map_or(Ok(None), |weights| weigh(args, steps, weights))
     }
+}
+
+/// The copy of weights whose rows are apart, and the number of the steps' operand that it is.
+pub(crate) type WeightCopy = Option<(ScaleCopy, usize)>;
+
+/// Declares the weights of gates, as a step.
+pub(crate) fn weigh(
+    args: &mut Arguments,
+    steps: &mut Lowered,
+    weights: Operand<'_>,
+) -> Result<WeightCopy> {
+    match weights {
+        Operand::Number(_) => {
+            let step = Step::Multiply(weights, Extent::One);
+            steps.push(args, [WEIGHTS; 3], step).map(|()| None)
+        }
+        Operand::Bf16(weights) => weigh_rows(args, steps, weights),
+        Operand::F16(weights) => weigh_rows(args, steps, weights),
+        Operand::F32(weights) => weigh_rows(args, steps, weights),
+    }
+}
+
+const WEIGHTS: &str = "topk_weights";
+
+/// As [`weigh`], of a tensor.
+fn weigh_rows<U: Real>(
+    args: &mut Arguments,
+    steps: &mut Lowered,
+    weights: &TensorSlice<U>,
+) -> Result<WeightCopy> {
+    let row = args.input(WEIGHTS, weights, &["rows", "top_k"]).rows()?;
+    let operand = steps.push_factors(args, true, U::CODE)?;
+    let [rows, each] = args.sizes(["rows", "top_k"])?;
+    if rows <= 1 || row == each as i64 {
+        steps.tensors[operand] = weights.ptr().any();
+        return Ok(None);
+    }
+    let copy = ScaleCopy {
+        from: weights.ptr().any(),
+        dtype: U::DTYPE,
+        strides: [0, row, 1],
+        shape: [1, rows as u64, each as u64],
+        from_rows: rows as u64,
+        rows_per_scale: 1,
+        gathered: false,
+        dense: true,
+    };
+    Ok(Some((copy, operand)))
 }
 
 /// Rows of a block, or k, with one scale.
@@ -271,29 +326,34 @@ const TILES: &str = "ceil(cap / block_size)";
 pub(crate) enum Form {
     /// An activation, if there is one, and weights after it.
     Plain(Option<Plain>),
+    /// Weights before a bias, as if rows of a were multiplied by them, and an activation, if there is one.
+    OnInput(Option<Plain>),
     /// Weights, then an activation of gates and what they let through: silu if there is no other.
     Gated,
 }
 
 impl Form {
-    /// Declares what happens to sums, as steps; gives the activation of gates, if it is one of such.
+    /// Declares what happens to sums, as steps; gives the activation of gates, if it is one of such, and the
+    /// copy of weights.
     pub(crate) fn lower(
         self,
         args: &mut Arguments,
         steps: &mut Lowered,
         options: &MoeGemmOptions<'_>,
         of_rows: Extent,
-    ) -> Result<Option<Activation>> {
+    ) -> Result<(Option<Activation>, WeightCopy)> {
         match self {
-            Self::Plain(activation) => {
+            Self::Plain(activation) | Self::OnInput(activation) => {
+                let on_input = matches!(self, Self::OnInput(_));
                 options.refuse_activation(args)?;
                 options.shares(args)?;
+                let before = if on_input { options.weigh(args, steps)? } else { None };
                 options.add_bias(args, steps, of_rows)?;
                 if let Some(activation) = activation {
                     steps.push(args, ["activation"; 3], Step::Activate(activation))?;
                 }
-                options.weigh(args, steps)?;
-                Ok(None)
+                let weights = if on_input { before } else { options.weigh(args, steps)? };
+                Ok((None, weights))
             }
             Self::Gated => {
                 let given = options.splits.map_or("none".into(), |splits| splits.to_string());
@@ -302,9 +362,9 @@ impl Form {
                 let given = format!("{activation:?}");
                 args.require(activation.is_gated(), "activation", "one of gates", given)?;
                 activation.check(args)?;
-                options.weigh(args, steps)?;
+                let weights = options.weigh(args, steps)?;
                 options.add_bias(args, steps, of_rows)?;
-                Ok(Some(activation))
+                Ok((Some(activation), weights))
             }
         }
     }
@@ -393,7 +453,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     options.scale(&mut args, &mut steps, of_rows)?;
     let prequant = options.prequant::<T, W>(&args, &mut steps)?;
     let variant = plain_variant::<T, W>(groups.is_some());
-    let gated = form.lower(&mut args, &mut steps, options, of_rows)?;
+    let (gated, weights) = form.lower(&mut args, &mut steps, options, of_rows)?;
     let mut of = match gated {
         Some(activation) => {
             GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k))
@@ -424,7 +484,8 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         tile: options.tile,
         ..product(&of.variant)
     };
-    Experts { product, gates, halves: of.halves, in_groups: None }.launch(call)
+    let of_experts = Experts { halves: of.halves, weights, ..Experts::new(product, gates) };
+    of_experts.launch(call)
 }
 
 /// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a
@@ -446,6 +507,8 @@ fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
     options: &MoeGemmOptions<'_>,
 ) -> Result<()> {
     let MoeGemmOptions { scales, a_scale, b_scale, .. } = options;
+    let of_mx = options.a_mx_scale.is_some();
+    args.require(!of_mx, "a_mx_scale", "none, of matrices without blocks of MX", "some")?;
     let are_narrow = [size_of::<T>() == 1, size_of::<W>() == 1];
     let of_blocks = are_narrow[0] && (scales.is_some() || b_scale.is_none());
     let require = |is_given: bool, is_wanted: bool, name| {

@@ -114,6 +114,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         ("scales", options.scales.is_some()),
         ("a_scale", options.a_scale.is_some()),
         ("b_scale", options.b_scale.is_some()),
+        ("a_mx_scale", options.a_mx_scale.is_some()),
     ] {
         args.require(!is_given, name, "none in the options, of integers in groups", "some")?;
     }
@@ -127,7 +128,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         true => Extent::ExpertHalves(&["experts", "2n"]),
         false => Extent::ExpertColumns,
     };
-    let gated = form.lower(&mut args, &mut steps, options, of_columns)?;
+    let (gated, weights) = form.lower(&mut args, &mut steps, options, of_columns)?;
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
@@ -156,5 +157,6 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         ..product(&variant)
     };
     let halves = gated.map(|activation| activation.code().1);
-    Experts { product, gates, halves, in_groups: Some(groups) }.launch(call)
+    let in_groups = Some(groups);
+    Experts { halves, in_groups, weights, ..Experts::new(product, gates) }.launch(call)
 }

@@ -1,7 +1,26 @@
 //! Mixture-of-experts kernels for AMD CDNA3 (gfx942) and CDNA4 (gfx950).
 //!
 //! T tokens have k experts each, of E: *gate* `t k + s` is slot s of token t. Build with the
-//! feature `cdna3` or `cdna4`, or both, to have code for the chips.
+//! feature `cdna3` or `cdna4`, or both, to have code for the chips. [`FusedMoe`] is a whole layer.
+//!
+//! ```
+//! # #[cfg(feature = "cdna4")] {
+//! use hk_moe::{Device, MoeAlignOptions, MoeGemmOptions, MoeTopkOptions, Tensor, bf16};
+//! use hk_moe::{moe_align_block_size, moe_gemm, moe_topk};
+//!
+//! let stream = Device::open("sim:mi355x")?.default_stream();
+//! // Of two experts, the first token has expert 1, the second one expert 0.
+//! let logits = Tensor::from_slice(&stream, &[1.0f32, 3.0, 2.0, 0.5], &[2, 2])?;
+//! let top = moe_topk(&logits, 1, &MoeTopkOptions::default())?;
+//! let aligned = moe_align_block_size(&top.y_indx, 2, 16, &MoeAlignOptions::default())?;
+//! let x = Tensor::from_slice(&stream, &[1.0, 2.0, 1.0, 2.0].map(bf16::from_f32), &[2, 2])?;
+//! let w = [3.0, 4.0, -5.0, 1.0].map(bf16::from_f32);
+//! let w = Tensor::from_slice(&stream, &w, &[2, 1, 2])?;
+//! let y: Tensor<f32> = moe_gemm(&x, &w, &aligned.gates(16), 1, &MoeGemmOptions::default())?;
+//! assert_eq!(y.to_vec()?, [-3.0, 11.0]);
+//! # }
+//! # Ok::<(), hk_core::Error>(())
+//! ```
 
 mod activation;
 mod expert_map;
@@ -64,7 +83,7 @@ pub use moe_op_gemm_a8w8::{
 pub use moe_op_gemm_a8w8_blockscale::{
     RaggedScales, moe_a8w8_blockscale, moe_a8w8_blockscale_into,
 };
-pub use moe_op_mxfp4::{moe_mxfp4, moe_mxfp4_into};
+pub use moe_op_mxfp4::{Mxfp4Element, moe_mxfp4, moe_mxfp4_into};
 pub use moe_op_mxfp4_silu_fused::{
     MoeGatedOptions, moe_mxfp4_silu_fused, moe_mxfp4_silu_fused_into,
 };

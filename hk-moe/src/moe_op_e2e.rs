@@ -4,14 +4,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`; any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows, or e4m3 in the flavour of the chip, with such scales or with those of blocks of 128; c bf16, f16 or f32; topk_weights f32 |
+//! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`, or `[rows, k]` of [sums](MoeLayerOptions::reduce); any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows, or e4m3 in the flavour of the chip, with such scales or with those of blocks of 128; c bf16, f16 or f32; topk_weights f32, bf16 or f16 |
 //! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; for e4m3, a and z are made codes as [`MoeLayerOptions`] says; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches, and those that make codes |
 //! | Source | Mixtral of Experts (arXiv 2401.04088), section 2.1; AITER `e2e_moe`, which adds to what c holds |
 //!
 //! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
-//! those of a tile without an expert are 0. [`moe_sum`](crate::moe_sum()) adds up the gates of a row.
+//! those of a tile without an expert are 0. [`reduce`](MoeLayerOptions::reduce), or
+//! [`moe_sum`](crate::moe_sum()), adds up the gates of a row.
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
@@ -42,13 +43,14 @@ use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::tiling::Problem;
-use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
+use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
 use crate::expert_products::{
     AlignedGates, ExpertElement, ExpertWeight, GROUP, GatedForm, matrix_scales, one_scale,
-    plain_variant, problem, product, quantises,
+    plain_variant, problem, product, quantises, weigh,
 };
+use crate::reduce_grouped::Combine;
 
 const OP: &str = "moe_e2e";
 
@@ -62,18 +64,19 @@ const W2_GROUPS: &[&str] = &["experts", K_GROUPS, I_GROUPS];
 /// What layers of experts do besides.
 #[derive(Debug, Clone, Default)]
 pub struct MoeLayerOptions<'a> {
-    weights: Option<&'a TensorSlice<f32>>,
+    weights: Option<Operand<'a>>,
     scales: [Option<&'a TensorSlice<f32>>; 2],
     block_scales: [Option<&'a TensorSlice<f32>>; 2],
     a_scale: Option<&'a TensorSlice<f32>>,
     per_tensor: bool,
+    reduce: bool,
 }
 
 impl<'a> MoeLayerOptions<'a> {
-    /// Multiplies the results of each gate by its weight, `[rows, top_k]`.
+    /// Multiplies the results of each gate by its weight, `[rows, top_k]`: of f32, bf16 or f16.
     #[must_use]
-    pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
-        self.weights = Some(weights);
+    pub fn topk_weights(mut self, weights: impl Into<Operand<'a>>) -> Self {
+        self.weights = Some(weights.into());
         self
     }
 
@@ -107,6 +110,15 @@ impl<'a> MoeLayerOptions<'a> {
     #[must_use]
     pub const fn intermediate_per_tensor(mut self) -> Self {
         self.per_tensor = true;
+        self
+    }
+
+    /// Gives each row the sum of its gates' results, `[rows, k]`, as [`moe_sum`](crate::moe_sum()) does of results
+    /// for each gate: these are rounded to the type of c, and added in f32 in the order of slots. Gates that no tile
+    /// has count as zeros. Takes two launches more.
+    #[must_use]
+    pub const fn reduce(mut self) -> Self {
+        self.reduce = true;
         self
     }
 
@@ -152,12 +164,15 @@ pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     options: &MoeLayerOptions<'_>,
 ) -> Result<Tensor<Y>> {
     let size = |at: usize| a.shape().get(at).copied().unwrap_or_default();
-    let mut c = Tensor::zeros(a.stream(), &[size(0), top_k, size(1)])?;
+    let shape = [size(0), top_k, size(1)];
+    let shape = if options.reduce { &[shape[0], shape[2]][..] } else { &shape };
+    let mut c = Tensor::zeros(a.stream(), shape)?;
     moe_e2e_into(a, w1, w2, gates, top_k, options, &mut c)?;
     Ok(c)
 }
 
-/// As [`moe_e2e`], into `c`, whose gates may be any distance apart. Those that no tile has stay as they are.
+/// As [`moe_e2e`], into `c`, whose gates, or sums, may be any distance apart. Gates that no tile has stay as they
+/// are.
 ///
 /// # Errors
 /// As [`moe_e2e`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps an operand.
@@ -228,12 +243,12 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let columns = Extent::Named(&["experts", "k"], [0, 1]);
         matrix_scales(&mut args, &mut steps, ("w2_scale", w2_scale), columns)?;
     }
-    if let Some(weights) = options.weights {
-        let extent = Extent::Named(&["rows", "top_k"], [1, 0]);
-        let step = Step::Multiply(Operand::F32(weights), extent);
-        steps.push(&mut args, ["topk_weights"; 3], step)?;
+    let mut weights = None;
+    if let Some(given) = options.weights {
+        weights = weigh(&mut args, &mut steps, given)?;
     }
-    let c_row = args.output("c", c, &["rows", "top_k", "k"]).rows()?;
+    let c_dims: &[&str] = if options.reduce { &["rows", "k"] } else { &["rows", "top_k", "k"] };
+    let c_row = args.output("c", c, c_dims).rows()?;
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
@@ -253,18 +268,36 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         ..product(&of.variant)
     };
     let plain = plain_variant::<T, W>(of_blocks);
+    let mut y = Matrices::of(c, [0, c_row]).with_shape([count, k]);
+    let mut behind = None;
+    if options.reduce {
+        y = Matrices::in_workspace::<Y>([count, k]);
+        let combine = Combine {
+            between: (Y::DTYPE, k.next_multiple_of(16) as i64),
+            shape: [count as usize, k as usize],
+            indx: DevicePtr::NULL,
+            groups: [rows as usize, top_k],
+            groups_there: DevicePtr::NULL,
+            activation: Activation::None,
+            gammas: DevicePtr::NULL,
+            residual: (AnyPtr::NULL, 0),
+            out: (c.ptr_mut().any(), c_row, Y::CODE),
+            quant_scale: DevicePtr::NULL,
+            mx_scales: (AnyPtr::NULL, 0),
+        };
+        behind = Some(combine.behind(&call)?);
+    }
     let down = Product {
         x: z,
         w: Matrices::of(w2, [w2_matrix, w2_row]),
-        y: Matrices::of(c, [0, c_row]).with_shape([count, k]),
+        y,
         groups: of_w2,
         prequant: of_z,
         problem: Problem { group, ..problem::<T, W>([count, k, i, experts]) },
         steps,
         ..product(&plain)
     };
-    let up = Experts { product: up, gates, halves: of.halves, in_groups: None };
-    let down_gates = SortedGates { per_row: 1, ..gates };
-    let down = Experts { product: down, gates: down_gates, halves: None, in_groups: None };
-    ExpertLayer { up, down }.launch(call)
+    let up = Experts { halves: of.halves, ..Experts::new(up, gates) };
+    let down = Experts { weights, ..Experts::new(down, SortedGates { per_row: 1, ..gates }) };
+    ExpertLayer { up, down }.launch(call, behind)
 }

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scale `[1]` or `[rows]`, w_scale `[1]`, `[E]` or `[E, n]`, bias `[E, n]`, gammas `[G]`; in blocks of MX x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]` -> y `[G, n]`, or `[T, n]` if gates are scattered, with an activation of pairs `[.., n / 2]`; any sizes, k at most 65,536 |
+//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scale `[1]` or `[rows]`, w_scale `[1]`, `[E]` or `[E, n]`, bias `[E, n]`, gammas `[G]`; in blocks of MX x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]` -> y `[G, n]`, or `[T, n]` if gates are scattered, with an activation of pairs `[.., n / 2]`; any sizes, k at most 65,536, of i8 131,071 |
 //! | Dtypes | x and w i8, or e4m3 in the flavour of the chip; blocks of MX are OCP's e4m3 on every chip, with scales of e8m0; scales, bias and gammas f32; y bf16, f16, f32 or the chip's e4m3 |
 //! | Numerics | i8 exact, then as many roundings as factors; else f32 sums; one rounding at the end, and one of rows that are scattered; bitwise deterministic |
 //! | Hardware | cdna3, which expands blocks of MX to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
@@ -41,7 +41,7 @@ use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOp, RaggedOutp
 
 const OP: &str = "moe_a8w8";
 const MX_OP: &str = "moe_a8w8_mx";
-/// k from which sums of i8 may be beyond 32 bits.
+/// k up to which sums of i8 are within 32 bits.
 const MOST_K_OF_I8: u64 = 131_071;
 
 /// Elements of 8 bits that experts' products have: i8, and e4m3 in the flavour of the chip.
@@ -68,8 +68,8 @@ impl RaggedElement for F8E4M3Fnuz {
 /// [`Error::Shape`] if sizes do not fit to each other, there are no columns, k or experts, or more than 32,767
 /// experts; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if they are those of
 /// another chip; [`Error::Value`] if `block_m` is not a power of two from 16 to 256, `n_expts_act` is not from 1 to
-/// 64, there are 2^31 gates or more, columns of an activation of pairs are odd, k is beyond 65,536, rows of x are
-/// 2 GiB or more, a scale of results is missing or not positive, or places, gates or tiles are wrong and
+/// 64, there are 2^31 gates or more, columns of an activation of pairs are odd, k is beyond 65,536, or
+/// 131,071 of i8, rows of x are 2 GiB or more, a scale of results is missing or not positive, or places, gates or tiles are wrong and
 /// [looked at](MoeRaggedOptions::validate_indices); [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_a8w8<'a, T: RaggedElement, Y: RaggedOutput>(
     x: &TensorSlice<T>,
@@ -100,9 +100,9 @@ pub fn moe_a8w8_into<'a, T: RaggedElement, Y: RaggedOutput>(
 ) -> Result<()> {
     let mut op = RaggedOp::declare(OP, (x, w), [false; 2], gates, options)?;
     op.refuse_static_scales()?;
-    let k = op.ragged.product.problem.k;
-    let fits = T::NAME != "i8" || k <= MOST_K_OF_I8;
-    op.args.require(fits, "x", format!("k of at most {MOST_K_OF_I8}"), k)?;
+    if T::NAME == "i8" {
+        op.ragged.most_k = MOST_K_OF_I8;
+    }
     op.row_scales("x_scale", Some(x_scale))?;
     op.column_scales("w_scale", Some(w_scale))?;
     op.launch(T::NAME, y, None)

@@ -2,13 +2,13 @@
 //! blocks: `c[g] = act(gate[g], value[g])` for each gate g of an expert e, whose matrix is the gates' rows, then
 //! those of what they let through. The columns of both are
 //! `w_g a_scale b_scale[e] sum_b 2^(b_mx_scale[e, ., b] - 127) (a[g / top_k] b[e]^T)_b + bias[e]`, where b is a
-//! block of 32 k.
+//! block of 32 k; rows of 8 or 4 bits may have such scales, too, by which their blocks are multiplied.
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, b `[E, 2n, k]`, b_mx_scale `[E, 2n, ceil(k / 32)]` -> c `[rows, top_k, n]`; any sizes, k even, at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]`, bias `[E, 2n]`, a_scale `[1]`, b_scale `[E]` |
-//! | Dtypes | a bf16 or f16; b e2m1, two in a byte; b_mx_scale e8m0; c bf16, f16 or f32; topk_weights, bias, a_scale and b_scale f32 |
-//! | Numerics | b is expanded exactly, for every scale; f32 sums, weights and activation, one rounding at the end; bitwise deterministic |
+//! | Shapes | a `[rows, k]`, b `[E, 2n, k]`, b_mx_scale `[E, 2n, ceil(k / 32)]`, a_mx_scale `[rows, ceil(k / 32)]` -> c `[rows, top_k, n]`; any sizes, k even, at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]`, bias `[E, 2n]`, a_scale `[1]`, b_scale `[E]` |
+//! | Dtypes | a bf16, f16, or e4m3 in the flavour of the chip, or, with a_mx_scale, e2m1, two in a byte, or OCP's e4m3 on every chip; b e2m1; scales of blocks e8m0; c bf16, f16 or f32; topk_weights f32, bf16 or f16; bias, a_scale and b_scale f32 |
+//! | Numerics | operands are expanded as [`moe_mxfp4`](crate::moe_mxfp4()) says; f32 sums, weights and activation, one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | gpt-oss model card (arXiv 2508.10925), section 2.1; GLU variants (arXiv 2002.05202); OCP Microscaling Formats (MX) 1.0; AITER `fused_moe_mxfp4_silu` |
 //!
@@ -43,14 +43,14 @@
 
 #[cfg(doc)]
 use hk_core::Error;
-use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
+use hk_core::dtype::{E8M0, F4x2E2M1, Real};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
-use crate::expert_products::{AlignedGates, ExpertElement, MoeGemmOptions};
-use crate::moe_op_mxfp4::MxOperands;
+use crate::expert_products::{AlignedGates, MoeGemmOptions, WeightCopy};
+use crate::moe_op_mxfp4::{MxOperands, Mxfp4Element};
 
 const OP: &str = "moe_mxfp4_silu_fused";
 
@@ -72,9 +72,10 @@ impl<'a> MoeGatedOptions<'a> {
         Self { activation, gemm, bias: None, a_scale: None, b_scale: None }
     }
 
-    /// Multiplies the sums of each gate by its weight, `[rows, top_k]`, before the bias is added.
+    /// Multiplies the sums of each gate by its weight, `[rows, top_k]`, of f32, bf16 or f16, before the bias is
+    /// added.
     #[must_use]
-    pub fn topk_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
+    pub fn topk_weights(mut self, weights: impl Into<Operand<'a>>) -> Self {
         self.gemm = self.gemm.topk_weights(weights);
         self
     }
@@ -84,6 +85,14 @@ impl<'a> MoeGatedOptions<'a> {
     #[must_use]
     pub fn bias(mut self, bias: &'a TensorSlice<f32>) -> Self {
         self.bias = Some(bias);
+        self
+    }
+
+    /// The scales of blocks of MX of a, `[rows, ceil(k / 32)]`: with them, a is e2m1, or e4m3 as OCP has it, on
+    /// every chip.
+    #[must_use]
+    pub fn a_mx_scale(mut self, scale: &'a TensorSlice<E8M0>) -> Self {
+        self.gemm = self.gemm.a_mx_scale(scale);
         self
     }
 
@@ -110,7 +119,7 @@ impl<'a> MoeGatedOptions<'a> {
     }
 
     /// Declares what happens to sums before the activation, which has to be one of gates.
-    fn steps(&self, args: &mut Arguments) -> Result<Lowered> {
+    fn steps(&self, args: &mut Arguments) -> Result<(Lowered, WeightCopy)> {
         let got = format!("{:?}", self.activation);
         args.require(self.activation.is_gated(), "activation", "one of gates", got)?;
         self.activation.check(args)?;
@@ -122,12 +131,12 @@ impl<'a> MoeGatedOptions<'a> {
                 steps.push(args, [name; 3], Step::Multiply(Operand::F32(scale), extent))?;
             }
         }
-        self.gemm.weigh(args, &mut steps)?;
+        let weights = self.gemm.weigh(args, &mut steps)?;
         if let Some(bias) = self.bias {
             let step = Step::Add(Operand::F32(bias), Extent::ExpertHalves(&["experts", "2n"]), 1.0);
             steps.push(args, ["bias"; 3], step)?;
         }
-        Ok(steps)
+        Ok((steps, weights))
     }
 }
 
@@ -136,11 +145,13 @@ impl<'a> MoeGatedOptions<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, n, k or E is 0, or E is above
-/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::Value`] if k is above 65,536, `top_k` is
+/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if a is that of another chip;
+/// [`Error::Value`] if k is above 65,536, `top_k` is
 /// not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, the activation is
-/// none of gates, has numbers that are not finite or a limit below 0, or a is of 2 GiB or more; [`Error::NoTile`] if
+/// none of gates, has numbers that are not finite or a limit below 0, a of e2m1 has no scales of blocks of MX or a of
+/// 16 bits or of cdna3's e4m3 has such, or a is of 2 GiB or more; [`Error::NoTile`] if
 /// there is no tile of that name.
-pub fn moe_mxfp4_silu_fused<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_mxfp4_silu_fused<T: Mxfp4Element, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,
     b_mx_scale: &TensorSlice<E8M0>,
@@ -161,7 +172,7 @@ pub fn moe_mxfp4_silu_fused<T: Real16 + ExpertElement, Y: Real>(
 /// # Errors
 /// As [`moe_mxfp4_silu_fused`]; [`Error::Shape`] also if `c` has the wrong shape, [`Error::Alias`] if it overlaps
 /// an operand.
-pub fn moe_mxfp4_silu_fused_into<T: Real16 + ExpertElement, Y: Real>(
+pub fn moe_mxfp4_silu_fused_into<T: Mxfp4Element, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,
     b_mx_scale: &TensorSlice<E8M0>,
@@ -171,6 +182,7 @@ pub fn moe_mxfp4_silu_fused_into<T: Real16 + ExpertElement, Y: Real>(
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let (_, halves) = options.activation.code();
-    let operands = MxOperands { a, b, b_mx_scale, gates, top_k, splits: None };
+    let a_mx_scale = options.gemm.a_mx_scale;
+    let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits: None };
     operands.launch(OP, Some(halves), options.gemm.tile, |args| options.steps(args), c)
 }

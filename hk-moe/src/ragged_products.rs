@@ -11,7 +11,7 @@ use hk_core::op::epilogue::{Extent, Lowered, Step};
 use hk_core::op::product::{GroupScales, Matrices, Product};
 use hk_core::op::ragged::{Ragged, RaggedRows, ScaleCopy};
 use hk_core::op::stored::Stored;
-use hk_core::op::tiling::Problem;
+use hk_core::op::tiling::{MAX_CHAIN, Problem};
 use hk_core::{AnyPtr, DevicePtr, Result, TensorSlice};
 
 pub use gates::RaggedGates;
@@ -109,6 +109,7 @@ impl<'a> RaggedOp<'a> {
             },
             row_scales: (DevicePtr::NULL, 0),
             copies: [None; 2],
+            most_k: MAX_CHAIN,
         };
         Ok(Self { args, steps: Lowered::default(), ragged, gates: *gates, options: *options })
     }
@@ -228,6 +229,7 @@ impl<'a> RaggedOp<'a> {
             from_rows: rows,
             rows_per_scale: 1,
             gathered,
+            dense: false,
         };
         ragged.product.blocks[of] = Some(copy.matrices(count));
         ragged.copies[of] = Some(copy);
@@ -258,6 +260,7 @@ impl<'a> RaggedOp<'a> {
             from_rows: 1,
             rows_per_scale: 1,
             gathered: false,
+            dense: false,
         };
         let copies = &mut self.ragged.copies;
         if let Some(scales) = x_scales {

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[..]`, a and b `[..]` or `[1]` -> out `[..]`, without gaps |
+//! | Shapes | x `[..]`, a and b of as many elements, or of one -> out `[..]`, without gaps |
 //! | Dtypes | x, a and b bf16, f16, f32, each whatever the others are; out as x |
 //! | Numerics | one multiply-add of f32, rounded once more at the store of 16-bit types |
 //! | Hardware | cdna3, cdna4 |
@@ -36,7 +36,7 @@ use crate::KERNELS;
 pub enum Operand<'a> {
     /// The same number for all.
     Number(f32),
-    /// Elements, in the shape of x; or one for all, of shape `[1]`.
+    /// As many elements as x has, in any shape; or one for all.
     Bf16(&'a TensorSlice<bf16>),
     /// As for [`Bf16`](Self::Bf16).
     F16(&'a TensorSlice<f16>),
@@ -77,39 +77,42 @@ struct Declared {
 }
 
 impl Operand<'_> {
-    fn declare(
-        self,
-        args: &mut Arguments,
-        name: &'static str,
-        shape: &[usize],
-    ) -> Result<Declared> {
+    fn declare(self, args: &mut Arguments, name: &'static str, count: usize) -> Result<Declared> {
         match self {
             Self::Number(number) => {
                 Ok(Declared { base: AnyPtr::NULL, dtype: 0, number, is_tensor: false })
             }
-            Self::Bf16(tensor) => declare(args, name, tensor, shape),
-            Self::F16(tensor) => declare(args, name, tensor, shape),
-            Self::F32(tensor) => declare(args, name, tensor, shape),
+            Self::Bf16(tensor) => declare(args, name, tensor, count),
+            Self::F16(tensor) => declare(args, name, tensor, count),
+            Self::F32(tensor) => declare(args, name, tensor, count),
         }
     }
 }
+
+/// As many elements as x has, whatever their shape.
+const ELEMENTS: &str = "#..";
 
 fn declare<A: Real>(
     args: &mut Arguments,
     name: &'static str,
     tensor: &TensorSlice<A>,
-    shape: &[usize],
+    count: usize,
 ) -> Result<Declared> {
-    let is_tensor = tensor.shape() != [1] || shape == [1];
-    let dims: &[&str] = if is_tensor { &[".."] } else { &["1"] };
-    args.input(name, tensor, dims).contiguous()?;
+    let is_tensor = tensor.len() != 1 || count == 1;
+    if tensor.is_contiguous() {
+        let dims: &[_] = if is_tensor { &[ELEMENTS] } else { &["1"] };
+        args.input(name, &*tensor.reshape(&[tensor.len()])?, dims).contiguous()?;
+    } else {
+        // It is refused, but only for its gaps if its shape is right.
+        args.input(name, tensor, &[".."]).contiguous()?;
+    }
     Ok(Declared { base: tensor.ptr().any(), dtype: A::CODE, number: 0.0, is_tensor })
 }
 
 /// Multiplies each element of `x` by `a`, and adds `b`.
 ///
 /// # Errors
-/// [`Error::Shape`] if `a` or `b` is neither in the shape of x nor `[1]`, [`Error::Stride`] if there are
+/// [`Error::Shape`] if `a` or `b` has neither as many elements as x nor one, [`Error::Stride`] if there are
 /// gaps between elements, [`Error::Value`] if there are to be no workgroups, and [`Error::NoTile`] if
 /// there is no tile of that name.
 pub fn fused_mul_add<'a, T: Real>(
@@ -171,10 +174,11 @@ pub fn fused_mul_add_into<'a, T: Real>(
 ) -> Result<()> {
     let mut args = Arguments::new("fused_mul_add");
     args.input("x", x, &[".."]).may_be("out").contiguous()?;
-    let a = a.into().declare(&mut args, "a", x.shape())?;
-    let b = b.into().declare(&mut args, "b", x.shape())?;
-    args.output("out", out, &[".."]).contiguous()?;
     let [count] = args.sizes([".."])?;
+    args.define(ELEMENTS, count);
+    let a = a.into().declare(&mut args, "a", count)?;
+    let b = b.into().declare(&mut args, "b", count)?;
+    args.output("out", out, &[".."]).contiguous()?;
     options.check_workgroups(&args)?;
     let call = args.check()?;
 

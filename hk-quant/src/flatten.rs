@@ -3,8 +3,8 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::Element;
-use hk_core::op::Arguments;
 use hk_core::op::quant::{Quantised, ScaleLayout};
+use hk_core::op::{Arguments, Call};
 use hk_core::{Result, Tensor, TensorSlice};
 
 /// Most parts of a row: the grid's second dimension.
@@ -34,16 +34,22 @@ impl Parts {
         Self { rows, parts: 1, width, x: [x_stride, 0], codes: [codes_stride, 0] }
     }
 
-    /// Declares x, `[.., h, n]`, whose n are adjacent, and the size of rows of codes.
+    /// Declares x, `[.., h, n]`, and the size of rows of codes. What is quantised is its
+    /// [`copy_of_spread`], if there is one.
     ///
     /// # Errors
     /// Those of a declaration; [`Error::Shape`] also if h is 0 or too many.
     pub(crate) fn new<T: Element>(args: &mut Arguments, x: &TensorSlice<T>) -> Result<Self> {
-        let [row, part] = args.input("x", x, MATRICES).matrices()?;
+        let declared = args.input("x", x, MATRICES);
+        let strides = match is_spread(x) {
+            true => declared.strides::<3>().map(|_| None)?,
+            false => Some(declared.matrices()?),
+        };
         let [rows, parts, width] = args.sizes(["..", "h", "n"])?;
+        let x = strides.unwrap_or([parts * width, width].map(|stride| stride as i64));
         args.limit("h", 1..=MOST_PARTS)?;
         args.define(FLAT[1], parts * width);
-        Ok(Self { rows, parts, width, x: [row, part], codes: [0, width as i64] })
+        Ok(Self { rows, parts, width, x, codes: [0, width as i64] })
     }
 
     /// Declares scales of groups of so many elements, after codes, and gives their distances, from row
@@ -84,6 +90,23 @@ impl Parts {
     pub(crate) fn stride(&self) -> i64 {
         self.x[0].max(self.codes[0])
     }
+}
+
+/// Whether elements of rows of `[m, h, n]` are apart.
+fn is_spread<T: Element>(x: &TensorSlice<T>) -> bool {
+    let has_rows = matches!(x.shape(), [_, _, n] if *n > 1) && !x.is_empty();
+    has_rows && x.strides().last() != Some(&1)
+}
+
+/// A copy without gaps of x whose elements of rows are apart, as kernels take such that are adjacent.
+///
+/// # Errors
+/// As [`TensorSlice::to_contiguous`].
+pub(crate) fn copy_of_spread<T: Element>(
+    call: &Call,
+    x: &TensorSlice<T>,
+) -> Result<Option<Tensor<T>>> {
+    (is_spread(x) && !call.is_dry()).then(|| x.to_contiguous()).transpose()
 }
 
 /// Memory for the codes of x, in rows, and their scales, of groups of so many elements.

@@ -352,7 +352,8 @@ fn delta_h(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     Ok(Box::new(move || {
         let gates = ChunkGates { sums: &sums, base: GateBase::E };
         let options = ChunkDeltaHOptions::default().gates(gates);
-        let states = ChunkStates::Each { initial: None, finals: Some(&mut finals) };
+        let states: ChunkStates<'_, f32> =
+            ChunkStates::Each { initial: None, finals: Some(&mut finals) };
         let out = ChunkDeltaHOut { h: Some(&mut *h), v_new: Some(&mut v_new), states };
         chunk_delta_h_fwd_into(&k, &w, &u, &options, out)
     }))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use hipkittens::core::op::quant::Fp8;
 use hipkittens::dtype::{Element, decode};
 use hipkittens::moe::{F8E4M3, F8E4M3Fnuz, Fp8Matrices, RaggedElement};
-use hipkittens::{Device, Result, Stream, Tensor, bf16};
+use hipkittens::{Device, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -16,17 +16,23 @@ use hk_ref::quant::quant::per_group_quant;
 use ndarray::{Array1, Array2, Array3, ArrayView1, s};
 
 use super::{
-    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
-    refuses_beyond, sanitized,
+    ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
+    sanitized,
 };
+use crate::shared::{Decoder, SEQUENCES, embedded, run};
 
-#[path = "../../examples/deepseek_v3.rs"]
+#[path = "../../examples/deepseek_v3/model.rs"]
 mod model;
+#[path = "../../examples/deepseek_v3/step.rs"]
+mod step;
+#[path = "../../examples/deepseek_v3/weights.rs"]
+mod weights;
 
 use model::{
-    Attention, BLOCK, CONTEXT, DENSE_LAYERS, EPS, EXPERTS, Experts, HEADS, HIDDEN, INNER, KV_RANK,
-    LAYERS, Layer, Mlp, Model, NOPE, Q_RANK, ROPE, SEQUENCES, Step, VALUE, embedded,
+    Attention, DENSE_LAYERS, EPS, EXPERTS, HEADS, HIDDEN, INNER, KV_RANK, LAYERS, Layer, Mlp,
+    Model, NOPE, Q_RANK, ROPE, VALUE,
 };
+use weights::{BLOCK, Experts};
 
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, some twenty times, and make
@@ -49,27 +55,6 @@ const KEPT: usize = 4;
 
 /// `silu(gate)` times the other.
 const SILU: Act = Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 };
-
-impl<C: Fp8 + RaggedElement> Decoder for Model<C> {
-    type Step = Step;
-    type Memory = Vec<Tensor<bf16>>;
-
-    fn memory(stream: &Stream) -> Result<Self::Memory> {
-        Self::caches(stream)
-    }
-    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
-        Step::new(stream, ranges)
-    }
-    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
-        step.write(&embedded(ranges), ranges)
-    }
-    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
-        self.forward(step, memory)
-    }
-    fn left(step: &Step) -> &Tensor<bf16> {
-        &step.x
-    }
-}
 
 fn weight<T: Element>(tensor: &Tensor<T>) -> Array2<f64> {
     let [n, k] = *tensor.shape() else { panic!("a matrix") };
@@ -245,14 +230,10 @@ struct Reference {
     apart: [Vec<f64>; SEQUENCES],
 }
 
-fn reference<C: Fp8 + RaggedElement>(
-    model: &Model<C>,
-    stream: &Stream,
-    embedded: &[bf16],
-) -> Reference {
+fn reference<C: Fp8 + RaggedElement>(model: &Model<C>, stream: &Stream) -> Reference {
     let tables = [&model.cos, &model.sin].map(numbers);
     let of: Vec<_> = (DENSE_LAYERS..LAYERS).map(|layer| Matrices::of::<C>(stream, layer)).collect();
-    let mut rows = decode(embedded).into_iter();
+    let mut rows = decode(&embedded::<Model<C>>(&ALL)).into_iter();
     let (mut all, mut closest) = <(Chosen, [_; SEQUENCES])>::default();
     let y = [0, 1].map(|b| {
         let tokens = ALL[b].len();
@@ -303,7 +284,7 @@ fn agrees<C: Fp8 + RaggedElement>(device: &str, limits: &Limits) {
     sanitized();
     let stream = Device::open(device).unwrap().new_stream().unwrap();
     let mut model = Model::<C>::seeded(&stream).unwrap();
-    let Reference { y: expected, chosen, apart } = reference(&model, &stream, &embedded(&ALL));
+    let Reference { y: expected, chosen, apart } = reference(&model, &stream);
     for (b, apart) in apart.iter().enumerate() {
         for (at, by) in apart.iter().enumerate() {
             assert!(*by > APART, "sequence {b}, token {at}: experts are only {by} apart");
@@ -326,12 +307,10 @@ fn deepseek_v3_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x()
 
 #[test]
 fn deepseek_v3_refuses_tokens_beyond_its_cache() {
-    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
-    let mut step = Step::new(&stream, &[0..1, 0..1]).unwrap();
-    refuses_beyond(CONTEXT, |ranges| step.write(&embedded(&[0..1, 0..1]), ranges));
+    refuses_beyond_the_cache::<Model<F8E4M3>>();
 }
 
 #[test]
 fn the_example_runs() {
-    model::main().unwrap();
+    run::<Model<F8E4M3>>().unwrap();
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::moe::{F4x2E2M1, MxMatrices};
-use hipkittens::{Device, Result, Stream, Tensor, bf16};
+use hipkittens::{Device, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::rope::{Rope, Rotated};
 use hk_ref::moe::fused_moe;
@@ -13,17 +13,20 @@ use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView2, s};
 
 use super::{
-    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
-    refuses_beyond, sanitized,
+    ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
+    sanitized,
 };
+use crate::shared::{CONTEXT, Decoder, SEQUENCES, embedded, run};
 
-#[path = "../../examples/gpt_oss.rs"]
+#[path = "../../examples/gpt_oss/model.rs"]
 mod model;
+#[path = "../../examples/gpt_oss/step.rs"]
+mod step;
+#[path = "../../examples/gpt_oss/weights.rs"]
+mod weights;
 
-use model::{
-    CONTEXT, Cache, EPS, EXPERTS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, LAYERS, Layer,
-    Linear, Model, SEQUENCES, Step, embedded,
-};
+use model::{EPS, EXPERTS, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, LAYERS, Layer, Linear, Model};
+use weights::Experts;
 
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, ten times.
@@ -38,27 +41,6 @@ const MOVED: f64 = 1.35;
 
 /// Of each token.
 const CHOSEN: usize = 4;
-
-impl Decoder for Model {
-    type Step = Step;
-    type Memory = Vec<Cache>;
-
-    fn memory(stream: &Stream) -> Result<Self::Memory> {
-        Self::caches(stream)
-    }
-    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
-        Step::new(stream, ranges)
-    }
-    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
-        step.write(&embedded(ranges), ranges)
-    }
-    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
-        self.forward(step, memory)
-    }
-    fn left(step: &Step) -> &Tensor<bf16> {
-        &step.x
-    }
-}
 
 fn linear(linear: &Linear, x: &Array2<f64>) -> Array2<f64> {
     let [n, k] = *linear.weight.shape() else { panic!("a matrix") };
@@ -169,7 +151,7 @@ fn layer(
 /// What the model makes of all tokens, in f64, and each layer's experts of the last ones.
 fn reference(model: &Model, stream: &Stream) -> ([Vec<f64>; SEQUENCES], [Vec<usize>; LAYERS]) {
     let tables = [&model.cos, &model.sin].map(numbers);
-    let mut rows = decode(&embedded(&ALL)).into_iter();
+    let mut rows = decode(&embedded::<Model>(&ALL)).into_iter();
     let mut chosen = <[Vec<_>; LAYERS]>::default();
     let y = ALL.map(|range| {
         let x = rows.by_ref().take(range.len() * HIDDEN).collect();
@@ -228,12 +210,10 @@ fn gpt_oss_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() {
 
 #[test]
 fn gpt_oss_refuses_tokens_beyond_its_cache() {
-    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
-    let mut step = Step::new(&stream, &[0..1, 0..1]).unwrap();
-    refuses_beyond(CONTEXT, |ranges| step.write(&embedded(&[0..1, 0..1]), ranges));
+    refuses_beyond_the_cache::<Model>();
 }
 
 #[test]
 fn the_example_runs() {
-    model::main().unwrap();
+    run::<Model>().unwrap();
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::iter;
-use std::ops::Range;
 use std::ptr::null_mut;
 
 use hipkittens::dtype::{Element, decode};
-use hipkittens::{Error, Result, Stream, Tensor, bf16};
+use hipkittens::{Device, Error, Stream, Tensor};
 use hk_sim::counters::{Counters, count};
 use hk_sim::sanitize::Checks;
 use hk_sim::{HipError, Options, capi};
@@ -15,7 +14,13 @@ use ndarray::Array2;
 
 mod deepseek_v3;
 mod gpt_oss;
+#[path = "../../examples/shared/paged.rs"]
+mod paged;
 mod qwen3_next;
+#[path = "../../examples/shared/mod.rs"]
+mod shared;
+
+use shared::{CONTEXT, Decoder, PROMPTS, Ranges, SEQUENCES, Step, behind_prompts, embedded};
 
 /// Looks for every kind of fault from here on.
 fn sanitized() {
@@ -58,59 +63,43 @@ fn moves_little(device: &str, moved: usize, compulsory: usize, bar: f64) {
     assert!((1.0..bar).contains(&times), "{device}: {times} times, not below {bar}");
 }
 
-/// Requires a step of a token of each of two sequences to take the last of so many positions, and none
-/// beyond.
-fn refuses_beyond(positions: usize, mut write: impl FnMut(&[Range<usize>; 2]) -> Result<()>) {
-    write(&[positions - 1..positions, 0..1]).unwrap();
-    for ranges in [[positions..positions + 1, 0..1], [0..1, positions..positions + 1]] {
-        let error = write(&ranges).unwrap_err();
+/// Requires a step of a token of each sequence to take the last of the cache's positions, and none beyond.
+fn refuses_beyond_the_cache<D: Decoder>() {
+    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
+    let first = [0..1, 0..1];
+    let mut step = Step::<D::Buffers>::new(&stream, &first).unwrap();
+    let x = embedded::<D>(&first);
+    step.write(&x, &[CONTEXT - 1..CONTEXT, 0..1]).unwrap();
+    for ranges in [[CONTEXT..CONTEXT + 1, 0..1], [0..1, CONTEXT..CONTEXT + 1]] {
+        let error = step.write(&x, &ranges).unwrap_err();
         assert!(matches!(error, Error::Value { arg: "ranges", .. }), "{error}");
         let shown = error.to_string();
-        assert!(shown.contains(&format!("the {positions} positions of the cache")), "{shown}");
+        assert!(shown.contains(&format!("the {CONTEXT} positions of the cache")), "{shown}");
         assert!(shown.contains(&format!("{ranges:?}")), "{shown}");
     }
 }
 
-/// Tokens of each of two sequences.
-type Ranges = [Range<usize>; 2];
-
-/// Those of prompts, and of all when so many steps have added one to each.
-const PROMPTS: Ranges = [0..21, 0..9];
+/// Tokens behind the prompts, of each sequence, and all.
 const STEPS: usize = 16;
-const ALL: Ranges = [0..21 + STEPS, 0..9 + STEPS];
-
-/// A decoder as an example has it.
-trait Decoder {
-    type Step;
-    /// What it remembers of tokens.
-    type Memory;
-
-    fn memory(stream: &Stream) -> Result<Self::Memory>;
-    fn step(stream: &Stream, ranges: &Ranges) -> Result<Self::Step>;
-    /// Gives a step these tokens.
-    fn write(step: &mut Self::Step, ranges: &Ranges) -> Result<()>;
-    fn forward(&mut self, step: &mut Self::Step, memory: &mut Self::Memory) -> Result<()>;
-    /// The hidden states that it leaves.
-    fn left(step: &Self::Step) -> &Tensor<bf16>;
-}
+const ALL: Ranges = [0..PROMPTS[0].end + STEPS, 0..PROMPTS[1].end + STEPS];
 
 /// The hidden states that a step leaves, of each sequence.
-fn left<D: Decoder>(step: &D::Step, ranges: &Ranges) -> [Vec<f64>; 2] {
-    let left = D::left(step);
-    let mut rows = numbers(left).into_iter();
-    ranges.clone().map(|range| rows.by_ref().take(range.len() * left.shape()[1]).collect())
+fn left<B>(step: &Step<B>, ranges: &Ranges) -> [Vec<f64>; SEQUENCES] {
+    let mut rows = numbers(&step.x).into_iter();
+    let width = step.x.shape()[1];
+    ranges.clone().map(|range| rows.by_ref().take(range.len() * width).collect())
 }
 
 fn prefill<D: Decoder>(
     model: &mut D,
     stream: &Stream,
     ranges: &Ranges,
-) -> (D::Memory, [Vec<f64>; 2]) {
+) -> (D::Memory, [Vec<f64>; SEQUENCES]) {
     let mut memory = D::memory(stream).unwrap();
-    let mut step = D::step(stream, ranges).unwrap();
-    D::write(&mut step, ranges).unwrap();
+    let mut step = Step::<D::Buffers>::new(stream, ranges).unwrap();
+    step.write(&embedded::<D>(ranges), ranges).unwrap();
     model.forward(&mut step, &mut memory).unwrap();
-    (memory, left::<D>(&step, ranges))
+    (memory, left(&step, ranges))
 }
 
 /// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
@@ -119,15 +108,15 @@ fn decode_steps<D: Decoder>(
     model: &mut D,
     stream: &Stream,
     from_graph: bool,
-) -> ([Vec<f64>; 2], usize) {
+) -> ([Vec<f64>; SEQUENCES], usize) {
     let (mut memory, mut all) = prefill(model, stream, &PROMPTS);
-    let mut step = D::step(stream, &[0..1, 0..1]).unwrap();
+    let mut step = Step::<D::Buffers>::new(stream, &[0..1, 0..1]).unwrap();
     let graph =
         from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut memory).unwrap()));
     let mut bytes = 0;
     for token in 0..STEPS {
-        let ranges = PROMPTS.map(|prompt| prompt.end + token..prompt.end + token + 1);
-        D::write(&mut step, &ranges).unwrap();
+        let ranges = behind_prompts(token);
+        step.write(&embedded::<D>(&ranges), &ranges).unwrap();
         bytes = moved(|| {
             match &graph {
                 Some(graph) => graph.launch(),
@@ -135,7 +124,7 @@ fn decode_steps<D: Decoder>(
             }
             stream.synchronize().unwrap();
         });
-        all.iter_mut().zip(left::<D>(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
     }
     (all, bytes)
 }
@@ -151,7 +140,7 @@ struct Limits {
 fn agrees_every_way<D: Decoder>(
     device: &str,
     (model, stream): (&mut D, &Stream),
-    (expected, limits): (&[Vec<f64>; 2], &Limits),
+    (expected, limits): (&[Vec<f64>; SEQUENCES], &Limits),
     (compulsory, bar): (usize, f64),
 ) {
     let (_, whole) = prefill(model, stream, &ALL);

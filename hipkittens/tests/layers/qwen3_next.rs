@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hipkittens::dtype::decode;
 use hipkittens::gdr::QkvzbaHeads;
-use hipkittens::{Device, Result, Stream, Tensor, bf16};
+use hipkittens::{Device, Stream, Tensor, bf16};
 use hk_ref::attn::attention::{Head, Scores, attend};
 use hk_ref::attn::fused_qkv_split_qk_rope::norm as head_norm;
 use hk_ref::attn::rope::{Rope, Rotated};
@@ -19,17 +19,23 @@ use hk_ref::norm::rmsnorm::rmsnorm;
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, s};
 
 use super::{
-    ALL, Decoder, Limits, Ranges, agrees_every_way, bytes, distinct, matrix, numbers,
-    refuses_beyond, sanitized,
+    ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
+    sanitized,
 };
+use crate::shared::{Decoder, SEQUENCES, embedded, run};
 
-#[path = "../../examples/qwen3_next.rs"]
+#[path = "../../examples/qwen3_next/model.rs"]
 mod model;
+#[path = "../../examples/qwen3_next/step.rs"]
+mod step;
+#[path = "../../examples/qwen3_next/weights.rs"]
+mod weights;
 
 use model::{
-    Attention, CONTEXT, DELTA, DeltaNet, EPS, Experts, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS,
-    Memory, Mlp, Model, ROTATED, SEQUENCES, Step, TAPS, embedded,
+    Attention, DELTA, DeltaNet, EPS, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, Mlp, Model, ROTATED,
+    TAPS,
 };
+use weights::Experts;
 
 /// How far results may be apart, all together: from f64, and of one way through the model from
 /// another one. Both round what passes between ops to bf16, 2^-9 at most, some fifteen times.
@@ -47,27 +53,6 @@ const CHOSEN: usize = 10;
 
 /// `silu(gate)` times the other.
 const SILU: Act = Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 };
-
-impl Decoder for Model {
-    type Step = Step;
-    type Memory = Memory;
-
-    fn memory(stream: &Stream) -> Result<Self::Memory> {
-        Self::memory(stream)
-    }
-    fn step(stream: &Stream, ranges: &Ranges) -> Result<Step> {
-        Step::new(stream, ranges)
-    }
-    fn write(step: &mut Step, ranges: &Ranges) -> Result<()> {
-        step.write(&embedded(ranges), ranges)
-    }
-    fn forward(&mut self, step: &mut Step, memory: &mut Self::Memory) -> Result<()> {
-        self.forward(step, memory)
-    }
-    fn left(step: &Step) -> &Tensor<bf16> {
-        &step.x
-    }
-}
 
 fn weight<T: hipkittens::dtype::Element>(tensor: &Tensor<T>) -> Array2<f64> {
     let [n, k] = *tensor.shape() else { panic!("a matrix") };
@@ -241,7 +226,7 @@ fn sequence(model: &Model, of: &[Matrices; 2], x: Array2<f64>) -> Made {
 /// What the model makes of all tokens, in f64, and each layer's experts of the last ones.
 fn reference(model: &Model, stream: &Stream) -> ([Vec<f64>; SEQUENCES], [Vec<usize>; 2]) {
     let of = [0, 1].map(|layer| Matrices::of(stream, layer));
-    let mut rows = decode(&embedded(&ALL)).into_iter();
+    let mut rows = decode(&embedded::<Model>(&ALL)).into_iter();
     let mut chosen = <[Vec<_>; 2]>::default();
     let y = ALL.map(|range| {
         let x = rows.by_ref().take(range.len() * HIDDEN).collect();
@@ -305,12 +290,10 @@ fn qwen3_next_agrees_with_f64_at_once_step_by_step_and_from_a_graph_on_mi355x() 
 
 #[test]
 fn qwen3_next_refuses_tokens_beyond_its_cache() {
-    let stream = Device::open("sim:mi355x").unwrap().new_stream().unwrap();
-    let mut step = Step::new(&stream, &[0..1, 0..1]).unwrap();
-    refuses_beyond(CONTEXT, |ranges| step.write(&embedded(&[0..1, 0..1]), ranges));
+    refuses_beyond_the_cache::<Model>();
 }
 
 #[test]
 fn the_example_runs() {
-    model::main().unwrap();
+    run::<Model>().unwrap();
 }

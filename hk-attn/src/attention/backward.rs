@@ -35,6 +35,8 @@ kernel_args! {
         pub(super) dq_sums: DevicePtr<f32>,
         pub(super) key_tiles: u32,
         pub(super) query_tiles: u32,
+        pub(super) sums_row: u32,
+        pub(super) reserved: u32,
     }
 }
 
@@ -59,6 +61,8 @@ impl BackwardArgs {
         dq_sums: DevicePtr::NULL,
         key_tiles: 0,
         query_tiles: 0,
+        sums_row: 0,
+        reserved: 0,
     };
 }
 
@@ -251,9 +255,6 @@ impl Backward {
             arguments.output("dsink", dsink, &["hq"]).contiguous()?;
             sink_gradients = dsink.ptr_mut();
         }
-        for (name, width) in [("d", d), ("dv", dv)] {
-            arguments.require(width.is_multiple_of(8), name, "a multiple of 8", width)?;
-        }
         let (gradients, results) =
             (problem.rows(dout, of_dout, dv), problem.rows(results, of_out, dv));
         let AttentionArgs { q: base, q_sequence, q_row, q_head, q_type, .. } = problem.args;
@@ -263,6 +264,7 @@ impl Backward {
             head: q_head,
             page: q_row,
             r#type: q_type,
+            whole: problem.args.source[0].keys.whole,
             width: d as u32,
             ..gradients
         };
@@ -409,7 +411,9 @@ impl BackwardArgs {
         }
         (self.key_tiles, self.query_tiles) = (key_tiles as u32, query_tiles as u32);
         if is_fused {
-            let elements = (all_rows as usize).saturating_mul(width as usize);
+            // Zeros are stored by fours.
+            self.sums_row = width.next_multiple_of(4);
+            let elements = (all_rows as usize).saturating_mul(self.sums_row as usize);
             let [sums] = call.workspace([elements.saturating_mul(size_of::<f32>())])?;
             self.dq_sums = sums.cast();
         }

@@ -14,8 +14,8 @@ use crate::mha::shape;
 /// them before all else: `delta[b, h, i] = sum_d out[b, i, h, d] dout[b, i, h, d]`, in f32.
 ///
 /// # Errors
-/// [`Error::Shape`] if shapes differ, or rows have no elements or more than 256, [`Error::Stride`] if
-/// elements of a row are not adjacent, and [`Error::Value`] if dv is not a multiple of 8.
+/// [`Error::Shape`] if shapes differ, or rows have no elements or more than 256, and [`Error::Stride`] if
+/// elements of a row are not adjacent.
 pub fn attn_bwd_delta<T: BackwardElement>(
     dout: &TensorSlice<T>,
     out: &TensorSlice<T>,
@@ -67,7 +67,7 @@ pub fn attn_bwd_delta_into<T: BackwardElement>(
 ///
 /// # Errors
 /// [`Error::Shape`] if rows have no elements or more than 256, [`Error::Stride`] if sums have gaps, and
-/// [`Error::Value`] if d is not a multiple of 8, or the scale is not finite.
+/// [`Error::Value`] if the scale is not finite.
 pub fn attn_dq_convert<T: BackwardElement>(
     sums: &TensorSlice<f32>,
     scale: f32,
@@ -106,6 +106,7 @@ pub fn attn_dq_convert_into<T: BackwardElement>(
         },
         // Only read by this kernel.
         dq_sums: DevicePtr::new(sums.ptr().address()),
+        sums_row: width as u32,
         ..BackwardArgs::NONE
     };
     args.launch_rows(arguments.check()?, "convert")
@@ -118,9 +119,7 @@ fn check(arguments: &Arguments, width: &'static str) -> Result<[usize; 4]> {
     for size in ["b", "sq"] {
         arguments.limit(size, 0..=i32::MAX as usize / 2)?;
     }
-    let sizes = arguments.sizes(["b", "sq", "hq", width])?;
-    arguments.require(sizes[3].is_multiple_of(8), width, "a multiple of 8", sizes[3])?;
-    Ok(sizes)
+    arguments.sizes(["b", "sq", "hq", width])
 }
 
 /// Arguments of so many sequences, rows and heads.

@@ -31,7 +31,7 @@ pub(crate) enum AlibiForm {
 /// offset % 2^32)` and the key `(seed % 2^32, seed / 2^32 XOR offset / 2^32)` is below `p 2^32`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dropout {
-    /// Probability, from 0 to 1.
+    /// Probability, from 0 to below 1.
     pub p: f32,
     /// Seed of the random numbers.
     pub seed: u64,

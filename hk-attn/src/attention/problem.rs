@@ -474,7 +474,7 @@ impl<'a> Problem<'a> {
         }
         if let Some(dropout) = options.dropout {
             let p = dropout.p;
-            arguments.require((0.0..=1.0).contains(&p), "dropout", "p from 0 to 1", p)?;
+            arguments.require((0.0..1.0).contains(&p), "dropout", "p from 0 to below 1", p)?;
             if p > 0.0 {
                 let steps = &mut args.steps;
                 steps.drops = 1;
@@ -482,7 +482,7 @@ impl<'a> Problem<'a> {
                 steps.seed_low = dropout.seed as u32;
                 steps.seed_high = (dropout.seed >> 32) as u32 ^ (dropout.offset >> 32) as u32;
                 steps.offset_low = dropout.offset as u32;
-                args.keep_scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
+                args.keep_scale = 1.0 / (1.0 - p);
             }
         }
         let mut scales = |name, tensor: Option<&TensorSlice<f32>>, dims| -> Result<HeadScales> {

@@ -172,7 +172,7 @@ pub fn fused_qk_rope_cat_and_cache_mla_into<'s, T: Real, O: Real, W: Real, C: Ca
     let q_nope_rows = args.input("q_nope", q_nope, &["b", "qh", "n"]).adjacent()?;
     let slots = slot_mapping.into();
     let latent = Latent { q_pe, k_nope, k_pe, slots, angles, options };
-    let declared = latent.declare(&mut args, &mut out)?;
+    let declared = latent.declare(&mut args, false, &mut out)?;
     let [b, heads, n] = args.sizes(["b", "qh", "n"])?;
     let call = args.check()?;
     latent.validate(&call, &declared)?;
@@ -206,13 +206,17 @@ pub(crate) struct Declared {
     pub(crate) q_out: [i64; 3],
     /// Slots of the cache.
     count: u32,
+    /// Tokens that have queries.
+    tokens: usize,
 }
 
 impl<T: Real, W: Real> Latent<'_, T, W> {
-    /// Declares them and all outputs. The queries' first parts are declared before.
+    /// Declares them and all outputs; there may be `more_positions` than queries. The queries' first parts
+    /// are declared before.
     pub(crate) fn declare<O: Real, C: CacheElement>(
         &self,
         args: &mut Arguments,
+        more_positions: bool,
         out: &mut FusedQkRopeCatAndCacheMlaOut<'_, T, O, C>,
     ) -> Result<Declared> {
         let Self { q_pe, k_nope, k_pe, slots, angles, options } = *self;
@@ -221,7 +225,11 @@ impl<T: Real, W: Real> Latent<'_, T, W> {
         let [b, n, r] = args.sizes(["b", "n", "r"])?;
         let q_out = args.output("q_out", out.q, &["b", "qh", WIDTH]).adjacent()?;
         let order = Order { repeat: 1, length: b };
-        let rope = angles.declare_for(args, "r", &["b"], order, None, &options.rope)?;
+        let listed: &[_] = if more_positions { &["positions"] } else { &["b"] };
+        let rope = angles.declare_for(args, "r", [&["b"], listed], order, None, &options.rope)?;
+        if more_positions && angles.has_positions() {
+            args.limit("positions", b..=u32::MAX as usize)?;
+        }
         let mut k_pe_part = keys.pe.rotated(b);
         if let Some(k_pe) = &mut out.k_pe {
             let rows = args.output("k_pe_out", k_pe, &["bk", "kh", "r"]).adjacent()?;
@@ -256,12 +264,13 @@ impl<T: Real, W: Real> Latent<'_, T, W> {
         let pe = pe.to(part_of(out.q.ptr(), n), rows_of_tokens(q_out), O::CODE);
         let mut parts = vec![pe.into_cache(decoded), keys.nope, k_pe_part];
         parts.extend(zeros.map(|(y, rows, tokens)| part(tokens, n).to(y, rows, O::CODE)));
-        Ok(Declared { parts, rope, q_out, count: count as u32 })
+        Ok(Declared { parts, rope, q_out, count: count as u32, tokens: b })
     }
 
     /// Requires positions and slots to be right, if indices are to be looked at.
     pub(crate) fn validate(&self, call: &Call, declared: &Declared) -> Result<()> {
-        self.angles.validate(call, &self.options.rope, &declared.rope)?;
+        let Declared { ref rope, tokens, .. } = *declared;
+        self.angles.validate_first(call, &self.options.rope, rope, tokens)?;
         self.options.validate(call, self.slots, declared.count)
     }
 }

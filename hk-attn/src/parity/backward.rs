@@ -4,7 +4,7 @@ use hk_core::Result;
 use hk_core::dtype::{DType, Element, bf16, f16};
 use hk_ref::attn::attention::{Head, attend};
 use hk_ref::attn::attention_backward::{by_scores, by_sinks, by_values, gradients, products};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
 use super::attention::{Choice, Chosen, Sizes, Wild};
 use crate::{
@@ -59,6 +59,7 @@ struct Spec {
     tied: bool,
     /// Whether keys and values that no query sees are NaN.
     wild: bool,
+    place: Placement,
 }
 
 impl Spec {
@@ -77,6 +78,7 @@ impl Spec {
             peaky: 0,
             tied: false,
             wild: false,
+            place: Placement::DENSE,
         }
     }
 
@@ -101,10 +103,12 @@ impl Spec {
         let dtypes = [self.dtype];
         let info = CaseInfo::new(K::MODULE, op, title, &dtypes, &self.sizes.shape());
         let size = if self.sizes.products() < 4_000_000 { Size::Quick } else { Size::Core };
-        Case::new(CaseInfo { size, ..info }, move |s| match self.dtype {
+        let place = self.place;
+        let case = Case::new(CaseInfo { size, ..info }, move |s| match self.dtype {
             DType::F16 => set_up::<K, f16>(s, &self),
             _ => set_up::<K, bf16>(s, &self),
-        })
+        });
+        case.place(place)
     }
 }
 
@@ -386,6 +390,32 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
         used: Some(used),
         ..Spec::packed("shorter", &[[21, 33], [9, 9], [40, 8]], [2, 1], 64)
     });
+    // Widths that are no whole chunks, also of one of both alone, with nothing or NaN behind rows.
+    let gaps = Placement::DENSE.gap(3).shift(1);
+    let end = Placement::DENSE.edge(Edge::End);
+    let odd = |lengths, heads, [d, dv]: [usize; 2]| {
+        Spec::dense("odd widths", Sizes::dense(1, lengths, heads, d).values(dv))
+    };
+    for (d, dv) in [(1, 1), (5, 3), (19, 16), (64, 60)] {
+        specs.push(odd([20, 37], [2, 1], [d, dv]).with(causal()));
+        specs.push(Spec { place: gaps, ..odd([20, 37], [2, 1], [d, dv]).f16() });
+    }
+    let all = Choice { slopes: Some(true), softcap: 2.0, dropout: Some(dropout), ..sinks() };
+    specs.extend([
+        Spec { place: gaps, ..odd([150, 40], [2, 1], [60, 7]).with(near(20, Some(3))) },
+        Spec { place: end, ..odd([40, 70], [2, 1], [100, 100]).with(causal()) },
+        Spec { place: gaps, ..odd([70, 40], [2, 2], [100, 37]).f16() },
+        Spec { place: gaps, ..odd([40, 70], [2, 1], [133, 133]) },
+        odd([40, 37], [2, 1], [255, 250]).with(causal()).f16(),
+        Spec { place: gaps, ..odd([21, 33], [4, 2], [67, 67]).with(all.clone()) },
+        odd([21, 33], [2, 1], [131, 129]).with(all.clone()),
+        odd([21, 33], [2, 1], [131, 129]).with(all.clone()).f16(),
+        Spec { wild: true, ..odd([40, 80], [2, 1], [45, 45]).with(near(10, Some(0))) },
+    ]);
+    for (d, place) in [(13, gaps), (100, end), (201, gaps)] {
+        specs
+            .push(Spec { place, ..Spec::packed("odd widths", &lengths, [2, 1], d).with(causal()) });
+    }
     // Of Llama 3 8B, and of it with sinks and dropout, in small.
     specs.push(dense("llama", 1, [256, 256], [8, 2], 128).with(causal()));
     specs.push(

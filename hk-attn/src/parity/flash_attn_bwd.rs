@@ -169,6 +169,10 @@ pub(super) fn cases() -> Vec<Case> {
         ([1, 70, 3, 136], dense.gap(8).shift(8)),
         ([2, 33, 2, 256], dense.edge(Edge::End)),
         ([1, 0, 2, 64], dense),
+        ([2, 3, 4, 1], dense),
+        ([1, 5, 2, 19], dense.gap(3).shift(1)),
+        ([1, 5, 3, 100], dense.gap(5)),
+        ([1, 7, 2, 255], dense.edge(Edge::End)),
     ] {
         cases.push(delta::<bf16>(shape, place));
         cases.push(delta::<f16>(shape, place));

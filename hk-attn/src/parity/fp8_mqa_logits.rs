@@ -164,6 +164,12 @@ pub(super) fn cases() -> Vec<Case> {
             add(Spec { windows, clean, scaled: heads != 40, at_once, ..spec }, place);
         }
     }
+    // Depths that are no whole chunks, with nothing or NaN behind rows.
+    for (heads, depth) in [(3, 1), (33, 17), (70, 40), (2, 80), (5, 100), (4, 141), (2, 255)] {
+        let spec = Spec::new([6, 70, heads, depth]);
+        add(Spec { windows: Windows::Causal, at_once: Some(3), ..spec }, gaps);
+        add(Spec { windows: Windows::Some, ..spec }, dense.edge(Edge::End));
+    }
     for windows in [Windows::Causal, Windows::Some] {
         let spec = Spec::new([9, 50, 33, 32]);
         add(Spec { windows, special: true, at_once: Some(4), ..spec }, dense);

@@ -2,7 +2,7 @@
 
 use hk_core::dtype::{DType, Real, bf16, f16};
 use hk_ref::attn::hstu_attn::{Rules, attend, results};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
 use crate::{BackwardElement, HstuOptions, Indices, hstu_attn_fwd_into};
 
@@ -298,5 +298,22 @@ pub(super) fn cases() -> Vec<Case> {
     let gaps = Placement::DENSE.gap(8).shift(8);
     let placed = Spec::new("apart", &[50, 20], 3, 64).targets(&[3]);
     cases.push(placed.case().place(gaps));
+    // Widths that are no whole chunks, also of one of both alone, with nothing or NaN behind rows.
+    let dense = Placement::DENSE;
+    for (d, dv, place) in [
+        (1, 1, dense),
+        (5, 3, dense.gap(3).shift(1)),
+        (19, 16, dense.gap(5)),
+        (64, 60, dense.edge(Edge::End)),
+        (7, 100, dense.gap(3).shift(1)),
+        (133, 133, dense.edge(Edge::End)),
+        (40, 255, dense.gap(1)),
+    ] {
+        let spec = Spec { widths: [d, dv], ..Spec::new("odd widths", &[50, 0, 21], 2, d) };
+        cases.push(all(spec.clone()).case().place(place));
+        cases.push(Spec { causal: false, ..spec.f16() }.case().place(place));
+    }
+    let apart = Spec::new("values far before are NaN", &[150], 1, 45);
+    cases.push(Spec { wild: 120, most_distance: 3, ..apart }.case());
     cases
 }

@@ -25,6 +25,8 @@ struct Spec {
     peaky: i32,
     /// What is NaN of keys and values.
     wild: Option<Wild>,
+    /// What all scores of the first head of the first sequence's last query are, if no numbers.
+    score: Option<f64>,
     /// Whether heads lie before rows in memory.
     heads_first: bool,
     lse: bool,
@@ -45,6 +47,7 @@ impl Spec {
             dtypes: [DType::Bf16; 2],
             peaky: 0,
             wild: None,
+            score: None,
             heads_first: false,
             lse: true,
             weights: false,
@@ -100,12 +103,17 @@ fn set_up<T: AttentionElement, O: AttentionOutput>(s: &mut Setup, spec: &Spec) {
     };
     let draw = Draw::Scaled(spec.peaky);
     let shapes = [rows(1, hk, d), rows(1, hk, dv)];
-    let mut q = s.input::<T>("q", &rows(0, hq, d), draw);
+    let mut queries: Vec<T> = s.draw("q", &rows(0, hq, d), draw);
     let mut keys = s.draw("k", &shapes[0], Draw::Normal);
     let mut values = s.draw("v", &shapes[1], Draw::Normal);
     if let Some(wild) = spec.wild {
         wild.spoil::<T>(sizes, spec.choice.window[0], [&mut keys, &mut values]);
     }
+    if let Some(score) = spec.score {
+        keys.iter_mut().step_by(d).for_each(|key| *key = T::encode(&[1.0])[0]);
+        queries[(sizes.lengths[0][0] - 1) * hq * d] = T::encode(&[score])[0];
+    }
+    let mut q = s.given("q", &rows(0, hq, d), queries);
     let [mut k, mut v] = [s.given("k", &shapes[0], keys), s.given("v", &shapes[1], values)];
     if spec.heads_first {
         let order: &[usize] = if *is_packed { &[1, 0, 2] } else { &[0, 2, 1, 3] };
@@ -228,8 +236,6 @@ pub(super) fn cases() -> Vec<Case> {
         Spec::dense("dropped", Sizes::dense(2, [70, 70], [2, 1], 200))
             .with(Choice { dropout: Some(dropout), ..causal.clone() })
             .of(DType::F16, DType::F16),
-        Spec::dense("all dropped", small())
-            .with(Choice { dropout: Some(Dropout { p: 1.0, ..dropout }), ..Choice::default() }),
         Spec::packed("packed", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64)),
         Spec::packed("packed", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64))
             .with(Choice { sink: Some(DType::F32), splits: Some(2), ..causal.clone() })
@@ -346,10 +352,26 @@ pub(super) fn cases() -> Vec<Case> {
         .with(Choice { window: [Some(20), Some(5)], causal: false, ..dropped() }),
         weighed(Spec { lse: false, ..Spec::packed("packed", Sizes::packed(&some, [4, 2], 64)) })
             .with(Choice { splits: Some(2), ..dropped() }),
-        weighed(Spec::dense("all dropped", small()))
-            .with(Choice { dropout: Some(Dropout { p: 1.0, ..dropout }), ..Choice::default() }),
         weighed(Spec::dense("no keys", Sizes::dense(2, [3, 0], [2, 1], 64))),
     ]);
+    // Of each kernel: whole rows, few rows, shares of keys, and scores that change.
+    let sloped = Choice { slopes: Some(false), sink: Some(DType::F32), ..Choice::default() };
+    let split = Choice { splits: Some(2), ..Choice::default() };
+    for (name, score) in [("no score of a query", f64::NEG_INFINITY), ("a query is NaN", f64::NAN)]
+    {
+        let odd = |sizes| Spec { score: Some(score), ..Spec::dense(name, sizes) };
+        specs.extend([
+            odd(small()),
+            odd(small()).with(causal.clone()).of(DType::F16, DType::F16),
+            odd(Sizes::dense(1, [1, 257], [8, 1], 128)),
+            odd(Sizes::dense(1, [20, 300], [2, 1], 64)).with(split.clone()),
+            weighed(odd(small())).with(sloped.clone()),
+        ]);
+    }
+    for dtype in [DType::F8E4M3, DType::F8E4M3Fnuz] {
+        let odd = Spec::dense("a query is NaN", Sizes::dense(1, [17, 70], [2, 1], 64));
+        specs.push(Spec { score: Some(f64::NAN), ..odd }.of(dtype, DType::Bf16));
+    }
     let of_size = |spec: Spec| Spec { size: size_of(&spec.sizes), ..spec };
     let mut cases: Vec<_> = specs.into_iter().map(|spec| of_size(spec).case()).collect();
     // 2^25 rows of heads, if all sequences were as long as one may be; hardly any is there.

@@ -262,6 +262,14 @@ pub(super) fn cases() -> Vec<Case> {
         add(spec.clone(), gaps);
         add(Spec { wild: true, ..spec }, dense);
     }
+    // Depths that are no whole chunks, and scales that are not aligned.
+    for (heads, depth) in [(3, 1), (33, 17), (2, 40), (70, 80), (5, 100), (2, 255)] {
+        for (op, page_keys) in [(Op::Paged, 3), (Op::Heads, 16), (Op::Ragged, 1)] {
+            let spec = Spec::new(op, &[9, 40], [2, heads, depth, page_keys]);
+            let place = if page_keys == 16 { dense.edge(Edge::End) } else { gaps };
+            add(spec, place);
+        }
+    }
     for heads in [1, 33] {
         add(Spec::new(Op::Heads, &[40], [2, heads, 64, 8]), dense);
     }

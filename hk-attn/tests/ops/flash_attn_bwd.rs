@@ -2,8 +2,8 @@
 
 use crate::common::devices;
 use hk_attn::{
-    AttentionOptions, AttnForward, AttnGradientsOut, BackwardOptions, Result, Tensor, bf16,
-    flash_attn_bwd, flash_attn_bwd_into, parity,
+    AttentionOptions, AttnForward, AttnGradientsOut, BackwardOptions, Dropout, Result, Tensor,
+    bf16, flash_attn_bwd, flash_attn_bwd_into, parity,
 };
 use hk_core::Error;
 
@@ -23,8 +23,8 @@ fn flash_attn_bwd_names_the_option_that_is_wrong() {
         let stream = device.default_stream();
         let one = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
         let bias = Tensor::filled(&stream, &[2, 4, 3, 5], 1.0f32).unwrap();
-        let call = |d, options: &AttentionOptions<'_>| -> Result<()> {
-            let x = |rows, heads| Tensor::filled(&stream, &[2, rows, heads, d], bf16::ONE);
+        let call = |options: &AttentionOptions<'_>| -> Result<()> {
+            let x = |rows, heads| Tensor::filled(&stream, &[2, rows, heads, 16], bf16::ONE);
             let (q, k, dout) = (x(3, 4)?, x(5, 2)?, x(3, 4)?);
             let lse = Tensor::filled(&stream, &[2, 4, 3], 1.0f32)?;
             let forward = AttnForward { q: &q, k: &k, v: &k, out: &dout, lse: &lse };
@@ -32,17 +32,17 @@ fn flash_attn_bwd_names_the_option_that_is_wrong() {
             flash_attn_bwd(&dout, &forward, &options).map(|_| ())
         };
         let options = AttentionOptions::default();
-        assert!(call(16, &options).is_ok());
-        for (arg, d, options) in [
-            ("d", 20, options),
-            ("scale", 16, options.scale(f32::NAN)),
-            ("softcap", 16, options.softcap(-1.0)),
-            ("bias", 16, options.bias(&bias)),
-            ("q_descale", 16, options.q_descale(&one)),
-            ("output_scale", 16, options.output_scale(&one)),
-            ("num_splits", 16, options.num_splits(2)),
+        assert!(call(&options).is_ok());
+        for (arg, options) in [
+            ("scale", options.scale(f32::NAN)),
+            ("softcap", options.softcap(-1.0)),
+            ("dropout", options.dropout(Dropout { p: 1.0, seed: 0, offset: 0 })),
+            ("bias", options.bias(&bias)),
+            ("q_descale", options.q_descale(&one)),
+            ("output_scale", options.output_scale(&one)),
+            ("num_splits", options.num_splits(2)),
         ] {
-            let error = call(d, &options).unwrap_err();
+            let error = call(&options).unwrap_err();
             assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
         }
     }

@@ -19,8 +19,8 @@ fn hstu_attn_names_the_argument_that_is_wrong() {
     for device in devices() {
         let stream = device.default_stream();
         let list = |list: [i32; 2]| Tensor::from_slice(&stream, &list, &[2]).unwrap();
-        let call = |d, bounds: [i32; 3], longest, alpha, options: &HstuOptions<'_>| {
-            let x = Tensor::filled(&stream, &[7, 2, d], bf16::ONE)?;
+        let call = |bounds: [i32; 3], longest, alpha, options: &HstuOptions<'_>| {
+            let x = Tensor::filled(&stream, &[7, 2, 16], bf16::ONE)?;
             let bounds = Tensor::from_slice(&stream, &bounds, &[3])?;
             hstu_attn_fwd(&x, &x, &x, &bounds, longest, alpha, options).map(|_| ())
         };
@@ -28,26 +28,25 @@ fn hstu_attn_names_the_argument_that_is_wrong() {
         let (few, many) = (list([3, 4]), list([3, 5]));
         let (order, twice, beyond) = (list([1, 0]), list([1, 1]), list([0, 2]));
         let lists = options.num_targets(&few).sort_by_length_indices(&order);
-        assert!(call(16, good, 4, 1.0, &lists).is_ok());
+        assert!(call(good, 4, 1.0, &lists).is_ok());
         let both = options.causal(false);
-        for (arg, d, bounds, longest, alpha, options) in [
-            ("d", 12, good, 4, 1.0, options),
-            ("alpha", 16, good, 4, f32::NAN, options),
-            ("max_seq_len", 16, good, 3, 1.0, options),
-            ("max_seq_len", 16, good, 0, 1.0, options),
-            ("seq_offsets", 16, [0, 3, 6], 4, 1.0, options),
-            ("seq_offsets", 16, [0, 8, 7], 4, 1.0, options),
-            ("contextual_seq_len", 16, good, 4, 1.0, both.contextual_seq_len(1)),
-            ("num_targets", 16, good, 4, 1.0, options.num_targets(&many)),
-            ("sort_by_length_indices", 16, good, 4, 1.0, options.sort_by_length_indices(&twice)),
-            ("sort_by_length_indices", 16, good, 4, 1.0, options.sort_by_length_indices(&beyond)),
+        for (arg, bounds, longest, alpha, options) in [
+            ("alpha", good, 4, f32::NAN, options),
+            ("max_seq_len", good, 3, 1.0, options),
+            ("max_seq_len", good, 0, 1.0, options),
+            ("seq_offsets", [0, 3, 6], 4, 1.0, options),
+            ("seq_offsets", [0, 8, 7], 4, 1.0, options),
+            ("contextual_seq_len", good, 4, 1.0, both.contextual_seq_len(1)),
+            ("num_targets", good, 4, 1.0, options.num_targets(&many)),
+            ("sort_by_length_indices", good, 4, 1.0, options.sort_by_length_indices(&twice)),
+            ("sort_by_length_indices", good, 4, 1.0, options.sort_by_length_indices(&beyond)),
         ] {
-            let error = call(d, bounds, longest, alpha, &options).unwrap_err();
+            let error = call(bounds, longest, alpha, &options).unwrap_err();
             assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
             // Indices do no harm, whatever they are.
             if matches!(arg, "seq_offsets" | "num_targets" | "sort_by_length_indices") {
                 let blind = options.validate_indices(false);
-                let done = call(d, bounds, longest, alpha, &blind);
+                let done = call(bounds, longest, alpha, &blind);
                 assert!(done.and_then(|()| stream.synchronize()).is_ok());
             }
         }

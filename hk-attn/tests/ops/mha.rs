@@ -34,6 +34,7 @@ fn mha_names_the_option_that_is_wrong() {
             ("softcap", options.softcap(-1.0)),
             ("softcap", options.softcap(f32::INFINITY)),
             ("dropout", drop(-0.1)),
+            ("dropout", drop(1.0)),
             ("dropout", drop(1.5)),
             ("dropout", drop(f32::NAN)),
             ("num_splits", options.num_splits(0)),

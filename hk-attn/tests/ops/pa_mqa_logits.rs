@@ -79,7 +79,7 @@ fn pa_mqa_logits_rejects_wrong_lengths_and_pages() {
         }
         let error = of([32, 1], &[0, 2, 3], &[0, 1, 3]);
         assert!(matches!(error, Error::Value { arg: "kv_indices", .. }), "{error}");
-        let error = of([48, 2], &[0, 0], &[0, 0]);
-        assert!(matches!(error, Error::Value { arg: "d", .. }), "{error}");
+        let error = of([257, 2], &[0, 0], &[0, 0]);
+        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
     }
 }

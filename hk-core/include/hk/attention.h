@@ -46,7 +46,8 @@ __device__ inline f32 over_lanes_of_row(f32 x) {
   return x;
 }
 
-template <class Tile>
+// Of elements of a kind: any, unless they are said to be plain.
+template <class Tile, row_kind Kind = Tile::PLAIN ? row_kind::whole : row_kind::any>
 struct attention_block {
   using T = typename multiplied<typename Tile::T>::key;      // of queries and keys
   using V = typename multiplied<typename Tile::T>::value;    // of weights and values
@@ -58,6 +59,7 @@ struct attention_block {
   static constexpr int block_k = Tile::BK;
   // Whether scores are only scaled, and all elements adjacent and of type T.
   static constexpr bool plain = Tile::PLAIN;
+  static_assert(plain == (Kind != row_kind::any));
   static_assert(q_waves == 1 || k_waves == 1);
   static_assert(Tile::threads == wave_size * q_waves * k_waves);
 
@@ -68,10 +70,10 @@ struct attention_block {
   static constexpr int width_slices = width / (4 * lane_columns), value_fragments = value_width / 16;
   static constexpr int threads = wave_size * q_waves;  // that share tiles
 
-  using key_tile = row_tile<T, true, block_k, width, threads, plain>;
+  using key_tile = row_tile<T, true, block_k, width, threads, Kind>;
   using value_tile =
       typename choose<is_coded, code_columns<block_k, value_width, threads>,
-                      row_tile<T, false, block_k, value_width, threads, plain>>::type;
+                      row_tile<T, false, block_k, value_width, threads, Kind>>::type;
   static constexpr int key_bytes = key_tile::slot_bytes;
   // Whether LDS has no room for both, so that values take the keys' place once there are scores.
   static constexpr bool in_turn =
@@ -196,6 +198,14 @@ struct attention_block {
                    (static_cast<u64>(task.start) + query) * in.q_row + head * in.q_head;
     const bool is_narrow = in.q_type >= static_cast<u32>(row_type::e4m3);
     const u32 size = is_narrow ? 1 : 2;
+    if constexpr (Kind == row_kind::adjacent) {
+      if (in.width % 8 != 0) {
+        load_cut_chunks<u16>(
+            q[n.value], in.width, [&](auto) { return at; },
+            [&](auto s) { return s.value * 32 + lane_id() / 16 * 8; });
+        return;
+      }
+    }
     if constexpr (plain) {
       static_for<width_slices>([&](auto s) {
         const u32 column = s.value * 32 + lane_id() / 16 * 8;

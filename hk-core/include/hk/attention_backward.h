@@ -39,6 +39,8 @@ struct BackwardArgs {
   f32* dq_sums;         // of rows of queries and heads, dense; null if nothing is added to memory
   u32 key_tiles;        // of a sequence, at most
   u32 query_tiles;      // of the rows of queries of a head of keys, at most
+  u32 sums_row;         // from one row of sums to the next, in elements
+  u32 reserved;
 };
 
 __device__ inline const BackwardArgs& backward_arguments() {
@@ -64,7 +66,7 @@ __device__ inline f32* sums_of(const BackwardArgs& in, u32 sequence, u64 row, u3
   const AttentionArgs& of = in.attention;
   // Rows of dense sequences follow each other, too.
   const u64 rows = of.q_starts.base == nullptr ? u64{sequence} * of.q_length + row : row;
-  return in.dq_sums + (rows * of.kv_heads * of.group + head) * of.width;
+  return in.dq_sums + (rows * of.kv_heads * of.group + head) * in.sums_row;
 }
 
 // A block of rows that stay: of keys if `Keys`, else of queries of all heads of one of keys.
@@ -85,7 +87,7 @@ struct backward_block {
   static constexpr int value_fragments = Keys ? value_width / 16 : 0;
 
   template <bool AlongK, int Width>
-  using tile = row_tile<T, AlongK, step, Width, Tile::threads, true>;
+  using tile = row_tile<T, AlongK, step, Width, Tile::threads, row_kind::adjacent>;
   using first_tile = tile<true, width>;  // queries or keys
   using second_tile = tile<true, value_width>;  // gradients of results or values
   using first_across = tile<false, width>;
@@ -101,7 +103,7 @@ struct backward_block {
   static constexpr int numbers_at =
       takes_place ? max(along_bytes, across_bytes) : along_bytes + across_bytes;
   // Keys that stay, across; and gradients of scores, a row for each that goes by.
-  using keys_across = row_tile<T, false, rows_of_block, width, Tile::threads, true>;
+  using keys_across = row_tile<T, false, rows_of_block, width, Tile::threads, row_kind::adjacent>;
   static constexpr int keys_at = numbers_at + number_bytes;
   static constexpr int score_row_bytes = rows_of_block * 2 + 16;
   static constexpr int scores_at = keys_at + (Fused ? keys_across::slot_bytes : 0);
@@ -176,8 +178,13 @@ struct backward_block {
       const u32 of_head = Keys ? head : q_head;
       const auto load = [&](auto& to, auto slices, const KeyRows& from) {
         const u64 at = row_address(source, from, rows_of_head(from, sequence, of_head), place);
+        const auto column_of = [](auto s) { return s.value * 32 + lane_id() / 16 * 8; };
+        if (!from.whole) {
+          load_cut_chunks<u16>(to[n.value], from.width, [&](auto) { return at; }, column_of);
+          return;
+        }
         static_for<slices.value>([&](auto s) {
-          const u32 column = s.value * 32 + lane_id() / 16 * 8;
+          const u32 column = column_of(s);
           to[n.value][s.value] = column < from.width
                                      ? bits128(arch::load_global<u32, 4, 2>(at + column * 2))
                                      : bits128(0);
@@ -200,7 +207,7 @@ struct backward_block {
     u32 begin, count;
     u32 first, end;  // rows
   };
-  __device__ range visible_tiles(const AttentionArgs& in, u32 tile) const {
+  HK_INLINE range visible_tiles(const AttentionArgs& in, u32 tile) const {
     const u32 from = tile * rows_of_block, to = min_of(from + rows_of_block, rows) - 1;
     const i32 low = bounds_of(in, from).lowest, high = bounds_of(in, to).highest;
     const u32 begin = low < 0 ? 0 : low / step;

@@ -56,6 +56,31 @@ struct KeySource {
   u32 reserved;
 };
 
+// What is known of the elements of rows when a kernel is compiled: nothing; that they are adjacent, and of the
+// type that is multiplied; or, besides, that chunks of eight of them are whole or not there.
+enum class row_kind { any, adjacent, whole };
+
+// Loads 16-byte chunks of rows of `width` adjacent elements, of the size of Bits: number n from column
+// `column_of(n)` on of the row at `row_of(n)`. What a row does not have is zeros, and not read.
+//
+// An element of each chunk at a time, in a short loop: the way of rows that end within a chunk.
+template <class Bits, int Count>
+HK_INLINE void load_cut_chunks(bits128 (&to)[Count], u32 width, auto&& row_of, auto&& column_of) {
+  constexpr u32 size = sizeof(Bits), bits = size * 8, rest = 32 - bits;
+  for (bits128& chunk : to) chunk = 0;
+#pragma unroll 1
+  for (u32 i = 0; i < 16 / size; ++i) {
+    static_for<Count>([&](auto n) {
+      const u32 column = column_of(n) + i, last = width - 1;
+      // The last one again, instead of a branch.
+      const u32 x = arch::load_global<Bits>(row_of(n) + (column < last ? column : last) * size);
+      const bits128 before = to[n.value];
+      to[n.value] = {before[0] >> bits | before[1] << rest, before[1] >> bits | before[2] << rest,
+                     before[2] >> bits | before[3] << rest, before[3] >> bits | (column < width ? x << rest : 0)};
+    });
+  }
+}
+
 // Eight elements of 8 bits, in the first half of the bits, as elements T.
 template <class T>
 __device__ inline bits128 expand(bits128 codes, row_type type) {
@@ -201,16 +226,15 @@ using row_operand =
     operand<T, typename choose<AlongK, k_major, mn_major>::type, AlongK ? Count : Width,
             AlongK ? Width : Count, Threads, row_map<16, AlongK>, 1, 1>;
 
-// If elements are `Plain`, they are of type T, and chunks of eight of them adjacent; if T has 8 bits, they
-// are of that type, too.
-template <class T, bool AlongK, int Count, int Width, int Threads, bool Plain>
+// If T has 8 bits, elements of any kind are of that type, too.
+template <class T, bool AlongK, int Count, int Width, int Threads, row_kind Kind>
 struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
   using Operand = row_operand<T, AlongK, Count, Width, Threads>;
   static constexpr int loads = Operand::loads;
   static constexpr int pieces = Operand::pieces;
   // Rows that a lane has something of.
   static constexpr int rows = loads;
-  static_assert(!Operand::ragged && (sizeof(T) == 2 || (AlongK && !Plain)));
+  static_assert(!Operand::ragged && (sizeof(T) == 2 || (AlongK && Kind == row_kind::any)));
 
   row_place place[rows];
   bits128 loaded[loads];
@@ -245,7 +269,15 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
 
   // Starts to load them.
   HK_INLINE void load(const KeySource& source, const KeyRows& of, u64 base) {
-    if constexpr (Plain) {
+    if constexpr (Kind == row_kind::adjacent) {
+      if (!of.whole) {
+        load_cut_chunks<u16>(
+            loaded, of.width, [&](auto i) { return row_address(source, of, base, place[i.value]); },
+            [&](auto i) { return spot_of<i.value>().column; });
+        return;
+      }
+    }
+    if constexpr (Kind != row_kind::any) {
       static_for<loads>([&](auto i) {
         const u32 column = spot_of<i.value>().column;
         const u64 at = row_address(source, of, base, place[i.value]) + column * 2;
@@ -267,7 +299,7 @@ struct row_tile : row_operand<T, AlongK, Count, Width, Threads> {
 
   // Puts them into LDS; rows but [first, end) as zeros, so that they do no harm to a sum.
   HK_INLINE void write(const KeyRows& of, u32 first, u32 end) {
-    if constexpr (!Plain && sizeof(T) == 2) {
+    if constexpr (Kind == row_kind::any && sizeof(T) == 2) {
       if (of.type > static_cast<u32>(row_type::f32)) {
         static_for<loads>([&](auto i) {
           loaded[i.value] = expand<T>(loaded[i.value], static_cast<row_type>(of.type));

@@ -22,7 +22,7 @@ enum class step_kind : u32 {
 struct EpilogueOperand {
   i64 batch_stride;  // in elements, as all strides
   i64 row_stride;
-  u32 column_stride;  // 0 or 1
+  u32 column_stride;
   f32 number;
   i32 tensor;   // which of the kernel's tensors, or -1 for the number
   u32 element;  // a dtype
@@ -104,7 +104,8 @@ struct epilogue {
       using T = decltype(zero);
       const T* from = reinterpret_cast<const T*>(base) + offset;
       if (of->column_stride == 0) return to_f32(*from);
-      return to_f32<T, Run>(load_elements<T, Run>(from + column, 1, columns - column));
+      const i64 stride = of->column_stride;
+      return to_f32<T, Run>(load_elements<T, Run>(from + column * stride, stride, columns - column));
     });
   }
 

@@ -48,7 +48,7 @@ __device__ inline void store_split_run(const result_matrix& y, const SplitColumn
 struct CatArgs {
   const void* x;
   void* y;
-  i64 x_row, x_head;
+  i64 x_row, x_head, x_step;  // from row to row, head to head, and element to element
   i64 y_row, y_head;
   u32 m, heads, width;
   u32 x_type, y_type;  // dtypes
@@ -64,7 +64,7 @@ __device__ void cat_heads(const CatArgs& args) {
   const u32 first = block_idx().x * Tile::threads + thread_idx().x;
   for_each_piece(first, grid_size().x, args.m, args.heads * pieces, [&](u32 row, u32 piece) {
     const u32 head = piece / pieces, column = piece % pieces * step;
-    const i64 from = row * args.x_row + head * args.x_head + column;
+    const i64 from = row * args.x_row + head * args.x_head + column * args.x_step;
     const i64 to = row * args.y_row + head * args.y_head + column;
     with_type(static_cast<dtype>(args.x_type), [&](auto x_zero) {
       using X = decltype(x_zero);
@@ -73,7 +73,7 @@ __device__ void cat_heads(const CatArgs& args) {
         using Y = decltype(y_zero);
         Y* y = static_cast<Y*>(args.y) + to;
         if (args.whole) {
-          const auto values = to_f32<X, run>(load_adjacent<X, run>(x));
+          const auto values = to_f32<X, run>(load_elements<X, run>(x, args.x_step, run));
           store_whole<Y, run>(y, round_to<Y, run>(values));
         } else {
           *y = round_to<Y>(to_f32(*x));

@@ -7,8 +7,9 @@
 //! Pointers and the elements that they lead to are known by the argument struct, whether the kernel
 //! takes it by value or its fields as parameters; what is only read is known by hk-build's note in
 //! the code object. Each pointer inside of an array or a nested struct is an argument of its own
-//! behind the one that it is part of. While it captures, a launch waits for the device, so it
-//! cannot be part of a graph.
+//! behind the one that it is part of. Allocations that overlap, as a piece that a program's allocator
+//! gave and the block that it is of, are one buffer. While it captures, a launch waits for the device,
+//! so it cannot be part of a graph.
 //!
 //! A capture needs nothing but its folder: no file outside it is named, numbers are little-endian,
 //! and the format stays readable: a change that older readers cannot follow gets a new number in
@@ -132,25 +133,57 @@ fn arguments(launch: &Launch<'_>) -> Vec<Argument> {
     arguments
 }
 
+/// Start and length of device memory.
+type Range = (u64, usize);
+
+/// The address that an argument is, and the allocation that it leads into.
+fn target(hip: &Hip, launch: &Launch<'_>, argument: &Argument) -> Option<(u64, Range)> {
+    let Argument { name, offset, size, pointee, .. } = argument;
+    pointee.as_ref()?;
+    let bytes = launch.kernarg[*offset..offset + size].try_into().ok()?;
+    let address = u64::from_le_bytes(bytes);
+    if address == 0 {
+        return None;
+    }
+    // What is empty may begin where its memory ends.
+    let found = hip.allocation_of(address).or_else(|| hip.allocation_of(address - 1));
+    if found.is_none() {
+        let (kernel, argument) = (&launch.kernel.name, name);
+        tracing::warn!(kernel, argument, "points to memory that is not ours: not captured");
+    }
+    Some((address, found?))
+}
+
+/// The ranges, with those that overlap as one: what is written through one of them is in the others.
+fn merged(ranges: impl Iterator<Item = Range>) -> Vec<Range> {
+    let mut ranges: Vec<_> = ranges.collect();
+    ranges.sort_unstable();
+    ranges.dedup_by(|(start, bytes), (first, all)| {
+        let before = (*start - *first) as usize;
+        let overlaps = before < *all;
+        if overlaps {
+            *all = (*all).max(before + *bytes);
+        }
+        overlaps
+    });
+    ranges
+}
+
 /// The arguments, and the buffers that they lead to.
 fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
+    let arguments = arguments(launch);
+    let targets: Vec<_> = arguments.iter().map(|argument| target(hip, launch, argument)).collect();
+    let ranges = merged(targets.iter().flatten().map(|(_, range)| *range));
     let mut buffers: Vec<Captured> = Vec::new();
     let mut args = Vec::new();
-    for Argument { name, kind, offset, size, pointee } in arguments(launch) {
-        let bytes = &launch.kernarg[offset..offset + size];
-        let pointer = match (pointee, <[u8; 8]>::try_from(bytes)) {
-            (Some(_), Ok(bytes)) => Some(u64::from_le_bytes(bytes)),
-            _ => None,
-        };
-        let target = pointer.filter(|address| *address != 0).and_then(|address| {
-            let found = hip.allocation_of(address);
-            if found.is_none() {
-                let (kernel, argument) = (&launch.kernel.name, &name);
-                tracing::warn!(kernel, argument, "points to memory that is not ours: not captured");
-            }
-            Some((address, found?))
+    for (Argument { name, kind, offset, size, pointee }, target) in
+        arguments.into_iter().zip(targets)
+    {
+        let whole = target.and_then(|(address, (start, _))| {
+            let holds = |range: &&Range| range.0 <= start && start - range.0 < range.1 as u64;
+            Some((address, *ranges.iter().find(holds)?))
         });
-        let content = match target {
+        let content = match whole {
             Some((address, (start, bytes))) => {
                 let index = buffers.iter().position(|buffer| buffer.start == start);
                 let index = index.unwrap_or_else(|| {
@@ -169,7 +202,7 @@ fn describe(hip: &Hip, launch: &Launch<'_>) -> (Vec<Arg>, Vec<Captured>) {
                 let buffer = record.name.clone();
                 Content::Buffer { buffer, buffer_offset: address - start }
             }
-            None => Content::value(bytes),
+            None => Content::value(&launch.kernarg[offset..offset + size]),
         };
         args.push(Arg {
             name,

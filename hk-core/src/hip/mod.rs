@@ -93,7 +93,7 @@ impl Hip {
         if let Some(hip) = LIBRARY.get() {
             return Ok(hip);
         }
-        let candidates = table::candidates(|name| std::env::var(name).ok(), table::loaded());
+        let candidates = table::candidates(|name| std::env::var_os(name), table::loaded());
         let (table, path) = table::open(&candidates)?;
         let hip = Self::new(table, Some(path))?;
         Ok(LIBRARY.get_or_init(|| hip))

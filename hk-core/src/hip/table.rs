@@ -1,7 +1,7 @@
 //! The table of entry points: filled from a library opened at run time, or from the simulator.
 
 use std::error::Error as _;
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, OsString, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -157,14 +157,14 @@ const FILE_NAMES: [&str; 4] =
 /// foreign to a second one. Else `lib` of `ROCM_PATH`, of `HIP_PATH` and of `/opt/rocm`, then the
 /// loader's own search path.
 pub(super) fn candidates(
-    variable: impl Fn(&str) -> Option<String>,
+    variable: impl Fn(&str) -> Option<OsString>,
     loaded: Option<PathBuf>,
 ) -> Vec<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     if let Some(only) = set("HIPKITTENS_HIP_LIBRARY").map(PathBuf::from).or(loaded) {
         return vec![only];
     }
-    let roots = [set("ROCM_PATH"), set("HIP_PATH"), Some("/opt/rocm".to_owned())];
+    let roots = [set("ROCM_PATH"), set("HIP_PATH"), Some("/opt/rocm".into())];
     let mut folders: Vec<PathBuf> = Vec::new();
     for root in roots.into_iter().flatten() {
         let folder = Path::new(&root).join("lib");
@@ -243,8 +243,8 @@ pub(super) fn open(candidates: &[PathBuf]) -> Result<(Table, PathBuf)> {
 mod tests {
     use super::*;
 
-    fn environment(pairs: &'static [(&str, &str)]) -> impl Fn(&str) -> Option<String> {
-        |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+    fn environment(pairs: &'static [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
+        |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     }
 
     #[test]
@@ -266,6 +266,15 @@ mod tests {
         assert_eq!(candidates(unset(), Some("/l.so".into())), [PathBuf::from("/l.so")]);
         let first = candidates(unset(), None).swap_remove(0);
         assert_eq!(first, PathBuf::from("/opt/rocm/lib/libamdhip64.so"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_path_need_not_be_text() {
+        use std::os::unix::ffi::OsStringExt;
+        let library = OsString::from_vec(b"/\xff/lib.so".to_vec());
+        let set = |name: &str| (name == "HIPKITTENS_HIP_LIBRARY").then(|| library.clone());
+        assert_eq!(candidates(set, None), [PathBuf::from(&library)]);
     }
 
     #[test]

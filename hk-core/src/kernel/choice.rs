@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::{Kernel, SelectError, TileConfig};
+use super::{Kernel, SelectError, TileConfig, values};
 use crate::scoped::{Notes, note, with_notes, with_value};
 
 thread_local! {
@@ -41,9 +41,9 @@ pub fn record_choices<R>(work: impl FnOnce() -> R) -> (R, Vec<Choice>) {
     with_notes(&RECORD, work)
 }
 
-/// Runs `work`, while the kernel that has this tile configuration takes it on this thread, whatever it
-/// would choose. An op may refuse it: which problems a tile configuration serves can depend on more than
-/// its conditions. Of nested calls, the inner one counts.
+/// Runs `work`, while the kernel that has this tile configuration takes it on this thread for problems that
+/// meet its conditions, whatever it would choose. An op may refuse it: which problems a tile configuration
+/// serves can depend on more than its conditions. Of nested calls, the inner one counts.
 pub fn with_tile<R>(tile: &'static TileConfig, work: impl FnOnce() -> R) -> R {
     with_value(&DIRECTED, Some(tile), work).0
 }
@@ -60,6 +60,7 @@ pub(super) fn choose(
         kernel.tiles.iter().find(is_it)
     };
     let directed = DIRECTED.with_borrow(|tile| tile.and_then(of_kernel));
+    let directed = directed.filter(|tile| tile.serves(values(problem)));
     let tile = directed.map_or_else(choose, Ok)?;
     note(&RECORD, || {
         let problem = problem.iter().map(|(dim, value)| ((*dim).to_owned(), *value));

@@ -6,6 +6,9 @@
 //! all other problems to the built-in choice. The keys are those of the `tiles/*.toml` of the kernel crates,
 //! reduced to what can be chosen after compilation.
 //!
+//! The conditions of the file come on top of the tile's own, which say what it can do: for a problem that a tile
+//! does not serve, its rule is passed over.
+//!
 //! ```toml
 //! [[kernel]]
 //! package = "hk-gemm"       # the kernel crate
@@ -19,7 +22,7 @@
 //! when = { m = { min = 1024 }, n = { multiple_of = 256 } }
 //!
 //! [[kernel.tile]]
-//! name = "128x128x64"       # without conditions: every other problem
+//! name = "128x128x64"       # without conditions: every other problem that it serves
 //! ```
 //!
 //! `hipkittens tune` writes such files.
@@ -223,7 +226,8 @@ impl Overrides {
         Ok(())
     }
 
-    /// The tile for a problem by the file's rules, if it lists the kernel.
+    /// The tile for a problem by the file's rules and the conditions of the tiles themselves, if it lists
+    /// the kernel.
     pub(super) fn select(
         &self,
         set: &KernelSet,
@@ -238,16 +242,16 @@ impl Overrides {
                 && entry.variant == kernel.variant
         });
         let Some(entry) = entry else { return Ok(None) };
-        let whens: Vec<Vec<(&str, Range)>> = entry
+        let rules: Vec<(&'static TileConfig, Vec<(&str, Range)>)> = entry
             .tile
             .iter()
-            .map(|rule| rule.when.iter().map(|(dim, range)| (dim.as_str(), *range)).collect())
+            .filter_map(|rule| {
+                let tile = kernel.tile(&rule.name)?;
+                let users = rule.when.iter().map(|(dim, range)| (dim.as_str(), *range));
+                Some((tile, tile.when.iter().copied().chain(users).collect()))
+            })
             .collect();
-        let rules = entry
-            .tile
-            .iter()
-            .zip(&whens)
-            .filter_map(|(rule, when)| Some((kernel.tile(&rule.name)?, when.as_slice())));
+        let rules = rules.iter().map(|(tile, when)| (*tile, when.as_slice()));
         match kernel.first_serving(rules, problem) {
             Err(SelectError::NoTile { .. }) if entry.otherwise == Some(Otherwise::BuiltIn) => {
                 Ok(None)

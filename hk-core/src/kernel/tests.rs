@@ -116,9 +116,10 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
         let tile = file.select(&SET, &SET.kernels[0], &[("m", m), ("n", n)]);
         tile.map(|tile| tile.map(|tile| tile.name))
     };
-    assert_eq!(name(4096, 512), Ok(Some("small")));
-    // `large` would serve it, but the file does not list it.
-    assert!(matches!(name(8192, 512), Err(SelectError::NoTile { .. })));
+    assert_eq!(name(2048, 512), Ok(Some("small")));
+    // `large` would serve it, but the file does not list it; `small` does not, whatever the file says.
+    let error = name(4096, 512).unwrap_err().to_string();
+    assert!(error.ends_with("(nearest: small: needs m <= 2048)"), "{error}");
     let elsewhere = HEAD.replace("hk-gemm", "hk-norm") + "tile = []\n";
     let file = overrides(&elsewhere).unwrap();
     let chosen = file.select(&SET, &SET.kernels[0], &[("m", 4096), ("n", 512)]);
@@ -128,7 +129,7 @@ fn a_users_file_replaces_the_table_of_the_kernels_it_lists() {
 #[test]
 fn a_users_file_may_leave_other_problems_to_the_table() {
     let file = |otherwise: &str| {
-        let rule = "[[kernel.tile]]\nname = \"small\"\nwhen = { m = { min = 4096, max = 4096 } }\n";
+        let rule = "[[kernel.tile]]\nname = \"small\"\nwhen = { m = { min = 2000 } }\n";
         overrides(&format!("{HEAD}{otherwise}{rule}"))
     };
     let left = file("otherwise = \"built-in\"\n").unwrap();
@@ -136,9 +137,11 @@ fn a_users_file_may_leave_other_problems_to_the_table() {
         let tile = left.select(&SET, &SET.kernels[0], &[("m", m), ("n", 512)]);
         tile.map(|tile| tile.map(|tile| tile.name))
     };
-    assert_eq!((name(4096), name(8192)), (Ok(Some("small")), Ok(None)));
+    assert_eq!((name(2048), name(1999)), (Ok(Some("small")), Ok(None)));
+    // So are those that the tile does not serve.
+    assert_eq!(name(2049), Ok(None));
     // A problem that lacks a dimension is none of the others.
-    let lacks = left.select(&SET, &SET.kernels[0], &[("m", 4096)]);
+    let lacks = left.select(&SET, &SET.kernels[0], &[("m", 2048)]);
     assert!(matches!(lacks, Err(SelectError::MissingDim { .. })), "{lacks:?}");
     let error = file("otherwise = \"best\"\n").unwrap_err().to_string();
     assert!(error.contains("expected `built-in`"), "{error}");
@@ -158,11 +161,12 @@ fn choices_are_recorded_and_directed() {
     assert_eq!(candidates(&choices[1]), ["small"]);
 
     let small = choices[1].tile;
-    assert_eq!(with_tile(small, || name(8192, 512)), Ok("small"));
-    assert_eq!(name(8192, 512), Ok("large"));
-    // Those of other kernels choose as ever.
+    assert_eq!(with_tile(small, || name(2048, 512)), Ok("small"));
+    assert_eq!(name(2048, 512), Ok("large"));
+    // What it does not serve, and other kernels, choose as ever.
+    assert_eq!(with_tile(small, || name(8192, 512)), Ok("large"));
     let other = TileConfig { symbol: "other", ..*small };
-    assert_eq!(with_tile(Box::leak(Box::new(other)), || name(8192, 512)), Ok("large"));
+    assert_eq!(with_tile(Box::leak(Box::new(other)), || name(2048, 512)), Ok("large"));
 }
 
 #[test]
@@ -213,7 +217,7 @@ const CHILD: &str = "HIPKITTENS_TEST_CHILD";
 #[test]
 fn the_environment_names_the_users_file() {
     if std::env::var_os(CHILD).is_some() {
-        assert_eq!(name(4096, 512), Ok("small"));
+        assert_eq!(name(2048, 512), Ok("small"));
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ impl LaunchConfig {
     /// one workgroup if there are none.
     pub fn for_elements(n: usize, block: u32) -> Self {
         let grid = n.div_ceil(block.max(1) as usize).max(1);
-        // A grid beyond u32 is refused at launch, as is this one.
+        // A launch refuses so many workgroups, whatever their size.
         Self::new(u32::try_from(grid).unwrap_or(u32::MAX), block)
     }
 
@@ -65,13 +65,14 @@ impl LaunchConfig {
             if block == 0 {
                 return refuse(block_name, "at least 1".into(), 0);
             }
-            // HIP counts work-items of the grid in 32 bits per dimension.
-            let items = u64::from(grid) * u64::from(block);
-            if items > u64::from(u32::MAX) {
-                return refuse(grid_name, format!("at most {}", u32::MAX / block), grid.into());
+            // HIP counts work-items of the grid in 32 bits per dimension. `u32::MAX` workgroups
+            // stand for more.
+            let most = (u32::MAX / block).min(u32::MAX - 1);
+            if grid > most {
+                return refuse(grid_name, format!("at most {most}"), grid.into());
             }
         }
-        let workgroup: u64 = self.block.into_iter().map(u64::from).product();
+        let workgroup = self.block.into_iter().map(u64::from).fold(1, u64::saturating_mul);
         let limit = match kernel.max_workgroup {
             0 => arch.max_workgroup(),
             compiled => compiled.min(arch.max_workgroup()),
@@ -435,6 +436,15 @@ mod tests {
         assert!(refused(flat, &kernel, arch).contains("block.y must be at least 1"));
         let huge = refused(LaunchConfig::new(1 << 25, 256), &kernel, arch);
         assert_eq!(huge, "k: grid.x must be at most 16777215, got 33554432");
+        // Work-items that 64 bits do not count.
+        let block = [1 << 31, 1 << 31, 4];
+        let huge = refused(LaunchConfig { block, ..LaunchConfig::new(1, 1) }, &kernel, arch);
+        assert!(huge.contains("the workgroup must be at most 256 work-items"), "{huge}");
+        assert!(LaunchConfig::new(u32::MAX - 1, 1).check(&kernel, arch).is_ok());
+        for block in [1, 64] {
+            let huge = refused(LaunchConfig::for_elements(usize::MAX, block), &kernel, arch);
+            assert!(huge.contains("grid.x must be at most"), "{huge}");
+        }
     }
 
     #[test]

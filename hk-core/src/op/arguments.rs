@@ -56,6 +56,8 @@ struct Declared {
     strides: Strides,
     alignment: usize,
     may_be: Option<&'static str>,
+    /// Whether the op takes the vector as a matrix of one row, too.
+    or_row: bool,
     /// Whether the element type means the same to every chip, because the op says so.
     portable: bool,
     region: Region,
@@ -105,9 +107,18 @@ impl Arguments {
         dims: &'static [&'static str],
         region: Region,
     ) -> Argument<'_> {
-        let (strides, alignment, may_be, portable) = (Strides::Any, 1, None, false);
-        let declared =
-            Declared { name, role, dtype, dims, strides, alignment, may_be, portable, region };
+        let declared = Declared {
+            name,
+            role,
+            dtype,
+            dims,
+            strides: Strides::Any,
+            alignment: 1,
+            may_be: None,
+            or_row: false,
+            portable: false,
+            region,
+        };
         Argument { arguments: self, declared }
     }
 
@@ -232,9 +243,9 @@ impl Declared {
     }
 
     fn info(&self) -> ArgumentInfo {
-        let Self { name, role, dtype, dims, strides, alignment, may_be, .. } = *self;
+        let Self { name, role, dtype, dims, strides, alignment, may_be, or_row, .. } = *self;
         let shape = self.shape().to_vec();
-        ArgumentInfo { name, role, dtype, dims, shape, strides, alignment, may_be }
+        ArgumentInfo { name, role, dtype, dims, shape, strides, alignment, may_be, or_row }
     }
 
     fn into_use(self) -> Use {
@@ -247,6 +258,12 @@ impl Argument<'_> {
     /// reads before it writes the one in its place.
     pub fn may_be(mut self, output: &'static str) -> Self {
         self.declared.may_be = Some(output);
+        self
+    }
+
+    /// Says that the op takes a vector as a matrix of one row, too, which it then declares as such.
+    pub fn or_row(mut self) -> Self {
+        self.declared.or_row = true;
         self
     }
 

@@ -64,7 +64,7 @@ pub enum Extent {
     One,
     /// A number per row, `(m)`.
     Rows,
-    /// A number per column, `(n)`.
+    /// A number per column, `(n)` or `(1, n)`.
     Columns,
     /// A tensor of these dimensions, whose next number is the next row's, or the next column's.
     Named(&'static [&'static str], [i64; 2]),
@@ -104,8 +104,7 @@ impl Extent {
             Self::Full | Self::OneOrFull => per(&["batch", "m", "n"], [1, 1]),
             Self::OneOrRows if wide => per(&["batch", "m", "1"], [1, 0]),
             Self::OneOrColumns if wide && shape[rank - 1] == 1 => per(&["batch", "n", "1"], [0, 1]),
-            Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
-            Self::Columns if batched && wide => (&["batch", "1", "n"], [0, 1]),
+            Self::Columns | Self::OneOrColumns if wide => per(&["batch", "1", "n"], [0, 1]),
             Self::Named(dims, strides) => (dims, strides),
             Self::Halves => (&["2n"], [0, 1]),
             Self::Experts => (&["experts"], [0, 0]),
@@ -170,13 +169,13 @@ impl<'a> Epilogue<'a> {
         self.step(Step::Multiply(t.into(), Extent::Rows))
     }
 
-    /// `v *= t[n]`
+    /// `v *= t[n]`, for t of n or `(1, n)`.
     #[must_use]
     pub fn mul_columns(self, t: impl Into<Operand<'a>>) -> Self {
         self.step(Step::Multiply(t.into(), Extent::Columns))
     }
 
-    /// `v *= t[m, n]`. The tensor may be the output.
+    /// `v *= t[m, n]`. The tensor may have any strides, and be the output.
     #[must_use]
     pub fn mul_tensor(self, t: impl Into<Operand<'a>>) -> Self {
         self.step(Step::Multiply(t.into(), Extent::Full))
@@ -188,7 +187,7 @@ impl<'a> Epilogue<'a> {
         self.step(Step::Add(t.into(), Extent::Rows, 1.0))
     }
 
-    /// `v += t[n]`: a bias.
+    /// `v += t[n]`, for t of n or `(1, n)`: a bias.
     #[must_use]
     pub fn add_columns(self, t: impl Into<Operand<'a>>) -> Self {
         self.step(Step::Add(t.into(), Extent::Columns, 1.0))
@@ -200,14 +199,14 @@ impl<'a> Epilogue<'a> {
         self.step(Step::Add(t.into(), Extent::Columns, beta))
     }
 
-    /// `v = fma(beta, t[m, n], v)`. The tensor may be the output.
+    /// `v = fma(beta, t[m, n], v)`. The tensor may have any strides, and be the output.
     #[must_use]
     pub fn add_tensor(self, t: impl Into<Operand<'a>>, beta: f32) -> Self {
         self.step(Step::Add(t.into(), Extent::Full, beta))
     }
 
     /// `v = fma(a, b, v)`, where each of a and b is a number, a tensor of one element, or a tensor
-    /// of the result's shape.
+    /// of the result's shape, with any strides.
     #[must_use]
     pub fn add_product(self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Self {
         self.step(Step::AddProduct(a.into(), b.into()))
@@ -410,11 +409,20 @@ impl Lowered {
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) if there are too many steps or tensors.
     pub fn push_scales(&mut self, args: &Arguments, of_rows: bool) -> Result<usize> {
+        self.push_factors(args, of_rows, f32::CODE)
+    }
+
+    /// As [`push_scales`](Self::push_scales), by numbers of a type, which is that of `element` in kernels'
+    /// arguments.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn push_factors(&mut self, args: &Arguments, of_rows: bool, element: u32) -> Result<usize> {
         let operand = self.next_operand(args)?;
         let a = OperandArg {
             row_stride: of_rows.into(),
             tensor: operand as i32,
-            element: f32::CODE,
+            element,
             ..OperandArg::number(0.0)
         };
         self.steps[self.count as usize] = StepArg { kind: 0, a, ..StepArg::NONE };
@@ -477,19 +485,32 @@ impl Lowered {
     ) -> Result<OperandArg> {
         let (dims, [row_stride, column_stride]) = extent.of(self.batched, tensor.shape());
         let argument = args.input(name, tensor, dims);
-        let [batch_stride, row_stride] = match dims {
-            ["m", "n"] => [0, argument.may_be("y").rows()?],
-            ["batch", "m", "n"] => {
-                argument.may_be("y").adjacent::<3>().map(|[batch, row, _]| [batch, row])?
+        // Of one column, the distance to the next does not matter.
+        let near = |stride| if tensor.shape().last() == Some(&1) { 0 } else { stride };
+        let [batch_stride, row_stride, column_stride] = match dims {
+            ["m", "n"] => {
+                argument.may_be("y").strides().map(|[row, column]| [0, row, near(column)])?
             }
-            ["batch", _] | ["experts", _] => [argument.rows()?, row_stride],
-            ["experts"] => [argument.contiguous().map(|()| 1)?, 0],
+            ["batch", "m", "n"] => {
+                let strides = argument.may_be("y").strides();
+                strides.map(|[batch, row, column]| [batch, row, near(column)])?
+            }
+            ["batch", _] | ["experts", _] => [argument.rows()?, row_stride, column_stride],
+            ["experts"] => [argument.contiguous().map(|()| 1)?, 0, column_stride],
             ["batch", ..] => {
                 argument.contiguous()?;
-                [(tensor.shape()[1] * tensor.shape()[2]) as i64, row_stride]
+                [(tensor.shape()[1] * tensor.shape()[2]) as i64, row_stride, column_stride]
             }
-            _ => [0, argument.contiguous().map(|()| row_stride)?],
+            ["n"] => [0, argument.or_row().contiguous().map(|()| row_stride)?, column_stride],
+            _ => [0, argument.contiguous().map(|()| row_stride)?, column_stride],
         };
+        let apart = u32::try_from(column_stride);
+        args.require(
+            apart.is_ok(),
+            name,
+            "columns at most 2^32 - 1 elements apart",
+            column_stride,
+        )?;
         let constraint = format_args!("of at most {MAX_TENSORS} tensors");
         args.require(self.used < MAX_TENSORS, "epilogue", constraint, self.used + 1)?;
         let address = tensor.ptr().address();
@@ -505,7 +526,7 @@ impl Lowered {
         let arg = OperandArg {
             batch_stride,
             row_stride,
-            column_stride: column_stride as u32,
+            column_stride: apart.unwrap_or_default(),
             tensor: self.used as i32,
             element: U::CODE,
             ..OperandArg::number(0.0)

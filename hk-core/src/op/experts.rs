@@ -4,6 +4,7 @@
 use super::Call;
 use super::plan::{Draft, PIECES, Plan};
 use super::product::{Product, ProductArgs};
+use super::ragged::{Behind, ScaleCopy};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
 use crate::launch::KernelArgs;
 use crate::{AnyPtr, DevicePtr, Error, Result, TileFunction, kernel_args};
@@ -40,7 +41,15 @@ pub struct Experts<'a> {
     pub halves: Option<[f32; 3]>,
     /// If w has integers with scales of groups of k.
     pub in_groups: Option<WeightGroups>,
+    /// If x has scales of blocks: the copy of these in order of the gates.
+    pub x_blocks: Option<ScaleCopy>,
+    /// If the weights of gates do not follow each other: the copy in which they do, and the number of the
+    /// steps' operand that it is.
+    pub weights: Option<(ScaleCopy, usize)>,
 }
+
+/// Pieces of a workspace that they take: besides those of a product, for the copies.
+const EXPERT_PIECES: usize = PIECES + 2;
 
 /// Scales and zero points of groups of k of each row of matrices of integers, without gaps.
 #[derive(Debug, Clone, Copy)]
@@ -57,26 +66,37 @@ pub struct WeightGroups {
     pub k: u32,
 }
 
-/// The kernel for so many rows of results of all experts, in tiles of so many, whose rows of x are
-/// gathered; and what it needs. `shares` says how k is cut.
+/// What rows of x that are gathered are to errors, and how long they may be.
+pub(super) struct GatheredRows {
+    /// The argument that has them.
+    pub(super) x: &'static str,
+    /// Elements of the longest.
+    pub(super) most_k: u64,
+    /// The argument that says how many rows of results a tile has, and these.
+    pub(super) tile: (&'static str, u64),
+}
+
+/// The kernel for so many rows of results of all experts, whose rows of x are gathered; and what it needs.
+/// `shares` says how k is cut.
 pub(super) fn gathered<'a, A: KernelArgs>(
     product: &Product<'a>,
     plan: &Plan,
     rows: u64,
-    (arg, tile_rows): (&'static str, u64),
+    of: &GatheredRows,
     shares: impl Fn(Tile) -> Split,
 ) -> Result<(TileFunction<A>, Draft<'a>)> {
     let (op, problem, units) = (plan.op(), product.problem, plan.compute_units());
-    if problem.k > MAX_CHAIN {
-        let constraint = format!("rows of at most {MAX_CHAIN} elements");
-        return Err(Error::value(op, "a", constraint, problem.k));
+    let &GatheredRows { x, most_k, tile: (arg, tile_rows) } = of;
+    if problem.k > most_k {
+        let constraint = format!("rows of at most {most_k} elements");
+        return Err(Error::value(op, x, constraint, problem.k));
     }
     let within_reach = |row: u64| {
         let bytes = row.saturating_mul(problem.m);
         if bytes < MAX_BYTES {
             return Ok(());
         }
-        Err(Error::value(op, "a", format!("rows within {MAX_BYTES} bytes"), bytes))
+        Err(Error::value(op, x, format!("rows within {MAX_BYTES} bytes"), bytes))
     };
     within_reach((product.x.strides[1] as u64).saturating_mul(product.x.size()))?;
     // As if all experts had as many.
@@ -151,6 +171,13 @@ impl WeightGroups {
 /// Bytes below which offsets of gathered rows must stay.
 const MAX_BYTES: u64 = 1 << 31;
 
+impl<'a> Experts<'a> {
+    /// That product of these gates, and nothing else.
+    pub const fn new(product: Product<'a>, gates: SortedGates) -> Self {
+        Self { product, gates, halves: None, in_groups: None, x_blocks: None, weights: None }
+    }
+}
+
 impl Experts<'_> {
     /// Launches it, if it has results.
     ///
@@ -175,16 +202,28 @@ impl Experts<'_> {
     ) -> Result<()> {
         let mut plan = Plan::new(&call, self.product.kernels);
         let of = self.draft(&plan)?;
-        let at: [_; PIECES] = call.workspace(of.1.bytes())?;
-        Self::plan(&mut plan, of, (self.gates, self.halves), at, arguments)?;
+        let at = call.workspace(self.bytes(&of.1))?;
+        self.plan(&mut plan, of, at, arguments)?;
         plan.submit(call)
     }
 
     /// The kernel, and what it needs.
     pub(super) fn draft<A: KernelArgs>(&self, plan: &Plan) -> Result<(TileFunction<A>, Draft<'_>)> {
         let (Self { product, gates, .. }, units) = (self, plan.compute_units());
-        let of_tile = ("block_size", gates.tile_rows);
-        gathered(product, plan, gates.count, of_tile, |tile| self.shares(tile, units))
+        let tile = ("block_size", gates.tile_rows);
+        let of = GatheredRows { x: "a", most_k: MAX_CHAIN, tile };
+        gathered(product, plan, gates.count, &of, |tile| self.shares(tile, units))
+    }
+
+    /// Of a workspace.
+    fn bytes(&self, draft: &Draft<'_>) -> [usize; EXPERT_PIECES] {
+        let mut bytes = [0; EXPERT_PIECES];
+        bytes[..PIECES].copy_from_slice(&draft.bytes());
+        // Blocks are whole, whatever the gates end with.
+        let rows = self.gates.capacity.next_multiple_of(self.gates.tile_rows);
+        bytes[PIECES] = self.x_blocks.map_or(0, |copy| copy.bytes_of(rows));
+        bytes[PIECES + 1] = self.weights.map_or(0, |(copy, _)| copy.bytes());
+        bytes
     }
 
     /// How k is cut: long rows of few gates, so that there is work for all compute units.
@@ -206,12 +245,22 @@ impl Experts<'_> {
 
     /// Launches that, with what `arguments` makes of those that all kernels have.
     pub(super) fn plan<A: KernelArgs + 'static>(
+        &self,
         plan: &mut Plan,
-        (kernel, draft): (TileFunction<A>, Draft<'_>),
-        (gates, halves): (SortedGates, Option<[f32; 3]>),
-        at: [DevicePtr<u8>; PIECES],
+        (kernel, mut draft): (TileFunction<A>, Draft<'_>),
+        at: [DevicePtr<u8>; EXPERT_PIECES],
         arguments: impl FnOnce(ExpertArgs) -> A,
     ) -> Result<()> {
+        let Self { gates, halves, x_blocks, weights, .. } = *self;
+        let [at @ .., blocks_at, weights_at] = at;
+        if let (Some(copy), Some(blocks)) = (x_blocks, &mut draft.sources.blocks[0]) {
+            copy.plan(plan, (gates.gates, gates.per_row), blocks_at.any())?;
+            blocks.ptr = blocks_at.any();
+        }
+        if let Some((copy, operand)) = weights {
+            copy.plan(plan, (DevicePtr::NULL, 1), weights_at.any())?;
+            draft.product.steps.tensors[operand] = weights_at.any();
+        }
         let (tile, problem) = (Tile::of(kernel.tile()), draft.product.problem);
         let n = if halves.is_some() { problem.n / 2 } else { problem.n };
         let rows = Problem { batch: 1, m: gates.capacity, n, ..problem };
@@ -262,42 +311,46 @@ pub struct ExpertLayer<'a> {
 }
 
 impl ExpertLayer<'_> {
-    /// Launches both, if they have results.
+    /// Launches both, if they have results, and what follows: of a place in the workspace, where results are
+    /// then, those of gates that no tile has as zeros.
     ///
     /// # Errors
     /// As [`Product::launch`].
-    pub fn launch(self, mut call: Call) -> Result<()> {
+    pub fn launch(self, mut call: Call, behind: Option<Behind>) -> Result<()> {
         let Self { up, down } = self;
-        if up.product.has_no_results() || up.gates.capacity == 0 {
+        let has_no_tiles = up.gates.capacity == 0;
+        if up.product.has_no_results() || (has_no_tiles && behind.is_none()) {
             return Ok(());
         }
         let mut plan = Plan::new(&call, up.product.kernels);
         let (up_kernel, mut up_draft) = up.draft(&plan)?;
         let (down_kernel, mut down_draft) = down.draft(&plan)?;
-        let mut bytes = [up.product.y.bytes(); 2 * PIECES + 1];
-        bytes[..PIECES].copy_from_slice(&up_draft.bytes());
-        bytes[PIECES..2 * PIECES].copy_from_slice(&down_draft.bytes());
+        let mut bytes = [up.product.y.bytes(); 2 * EXPERT_PIECES + 2];
+        bytes[..EXPERT_PIECES].copy_from_slice(&up.bytes(&up_draft));
+        bytes[EXPERT_PIECES..2 * EXPERT_PIECES].copy_from_slice(&down.bytes(&down_draft));
+        bytes[2 * EXPERT_PIECES + 1] = behind.as_ref().map_or(0, |_| down.product.y.bytes());
         let at = call.workspace(bytes)?;
+        let results = at[2 * EXPERT_PIECES + 1].any();
         let pieces = |from: usize| std::array::from_fn(|piece| at[from + piece]);
-        let between = at[2 * PIECES].any().address();
+        let between = at[2 * EXPERT_PIECES].any().address();
         for of in [&mut up_draft.product.y, &mut down_draft.sources.x] {
             of.ptr = of.ptr.moved_to(between);
+        }
+        if behind.is_some() {
+            down_draft.product.y.ptr = results;
+            plan.clear(&down_draft.product.y)?;
         }
         if down.product.prequant.is_some() {
             // Rows of gates that no tile has become codes as well.
             plan.clear(&up_draft.product.y)?;
         }
-        Experts::plan(
-            &mut plan,
-            (up_kernel, up_draft),
-            (up.gates, up.halves),
-            pieces(0),
-            |args| args,
-        )?;
-        let down_rows = (down.gates, down.halves);
-        Experts::plan(&mut plan, (down_kernel, down_draft), down_rows, pieces(PIECES), |args| {
-            args
-        })?;
+        if !has_no_tiles {
+            up.plan(&mut plan, (up_kernel, up_draft), pieces(0), |args| args)?;
+            down.plan(&mut plan, (down_kernel, down_draft), pieces(EXPERT_PIECES), |args| args)?;
+        }
+        if let Some(behind) = behind {
+            plan.last(move |stream| behind(results, stream));
+        }
         plan.submit(call)
     }
 }

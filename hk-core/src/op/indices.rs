@@ -54,10 +54,18 @@ impl IndexList {
     /// No list.
     pub const NONE: Self = Self { base: AnyPtr::NULL, count: 0, is_64: 0 };
 
-    /// One at an address, which is null if nothing is there.
-    fn given(base: AnyPtr, count: Option<u32>, is_64: u32) -> Self {
+    /// So many at an address, which is null if nothing is there: those of the argument `name`.
+    fn given(
+        args: &Arguments,
+        name: &'static str,
+        base: AnyPtr,
+        count: usize,
+        is_64: u32,
+    ) -> Result<Self> {
+        let few = u32::try_from(count).ok();
+        args.require(few.is_some(), name, "fewer than 2^32 indices", count)?;
         let base = if base.address() == 0 { base.moved_to(NOTHING) } else { base };
-        Self { base, count: count.unwrap_or_default(), is_64 }
+        Ok(Self { base, count: few.unwrap_or_default(), is_64 })
     }
 
     /// So many that a kernel before writes.
@@ -66,8 +74,11 @@ impl IndexList {
     }
 
     /// Those of a tensor without gaps that an op declares otherwise, as it writes them too.
-    pub fn of(indices: &TensorSlice<i32>) -> Self {
-        Self::given(indices.ptr().any(), Some(indices.len() as u32), 0)
+    ///
+    /// # Errors
+    /// [`Error::Value`] if they are more than 32 bits count.
+    pub fn of(args: &Arguments, name: &'static str, indices: &TensorSlice<i32>) -> Result<Self> {
+        Self::given(args, name, indices.ptr().any(), indices.len(), 0)
     }
 }
 
@@ -93,9 +104,7 @@ impl Indices<'_> {
                 (tensor.ptr().any(), tensor.len(), 1)
             }
         };
-        let few = u32::try_from(count).ok();
-        args.require(few.is_some(), name, "fewer than 2^32 indices", count)?;
-        Ok(IndexList::given(base, few, is_64))
+        IndexList::given(args, name, base, count, is_64)
     }
 
     /// Declares rows of them, any distance apart, and gives them as kernels take them, gaps included,
@@ -116,9 +125,7 @@ impl Indices<'_> {
         let [rows @ .., width] = shape else { return Ok((IndexList::NONE, 0)) };
         let rows: usize = rows.iter().product();
         let count = if self.is_empty() { 0 } else { (rows - 1) * row as usize + width };
-        let few = u32::try_from(count).ok();
-        args.require(few.is_some(), name, "fewer than 2^32 indices", count)?;
-        Ok((IndexList::given(base, few, is_64), row))
+        Ok((IndexList::given(args, name, base, count, is_64)?, row))
     }
 
     /// Whether there is a row for each.

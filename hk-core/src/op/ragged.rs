@@ -2,12 +2,15 @@
 //! kernels of `hk/ragged.h` take.
 
 use super::Call;
-use super::experts::gathered;
+use super::experts::{GatheredRows, gathered};
 use super::plan::{PIECES, Plan};
 use super::product::{GroupScales, Matrices, Order, Product, ProductArgs};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::DType;
 use crate::{AnyPtr, DevicePtr, Result, Stream, kernel_args};
+
+/// The core that copies scales.
+const CORE: &str = "ragged";
 
 /// Rows in order of experts, in tiles of one expert each.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +31,12 @@ pub struct RaggedRows {
     pub per_row: u64,
 }
 
-/// Scales of an operand that are brought into the order in which the kernels take them.
+/// Scales of an operand, or weights, that are brought into the order in which the kernels take them.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleCopy {
     /// Where they are; null if all of them are one.
     pub from: AnyPtr,
-    /// f32, or e8m0 as bytes.
+    /// That of them, of 8, 16 or 32 bits. If all of them are one: f32, or e8m0.
     pub dtype: DType,
     /// Distances between those of matrices, rows and groups, in elements.
     pub strides: [i64; 3],
@@ -45,16 +48,23 @@ pub struct ScaleCopy {
     pub rows_per_scale: u64,
     /// Whether rows are those of the gates.
     pub gathered: bool,
+    /// Whether rows of the copy follow each other, rather than begin at multiples of 16.
+    pub dense: bool,
 }
 
 impl ScaleCopy {
     /// Elements from one row of the copy to the next.
     fn row(&self) -> u64 {
-        self.shape[2].next_multiple_of(16)
+        if self.dense { self.shape[2] } else { self.shape[2].next_multiple_of(16) }
     }
 
-    fn bytes(&self) -> usize {
-        let [matrices, rows, _] = self.shape;
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes_of(self.shape[1])
+    }
+
+    /// Of matrices of so many rows.
+    pub(super) fn bytes_of(&self, rows: u64) -> usize {
+        let matrices = self.shape[0];
         let elements = matrices.saturating_mul(rows).saturating_mul(self.row());
         elements.saturating_mul(self.dtype.size() as u64) as usize
     }
@@ -65,6 +75,42 @@ impl ScaleCopy {
         // One row of ones is for all, as one matrix is.
         let matrix = if matrices == 1 { 0 } else { rows * row };
         if self.from == AnyPtr::NULL { [0; 2] } else { [matrix, row].map(|stride| stride as i64) }
+    }
+
+    /// Plans the copy; rows that are gathered are those of these gates, of which each row has so many.
+    pub(super) fn plan(
+        &self,
+        plan: &mut Plan,
+        (gather, per_row): (DevicePtr<i32>, u64),
+        to: AnyPtr,
+    ) -> Result<()> {
+        let variant = match self.dtype.size() {
+            1 => "copy_u8",
+            2 => "copy_u16",
+            _ => "copy_f32",
+        };
+        let kernel = plan.kernel([CORE, variant], Some("any"), Problem::NONE, |_| 0.0)?;
+        let [matrices, count, columns] = self.shape;
+        let threads = u64::from(kernel.tile().threads);
+        let groups = count.saturating_mul(self.row()).div_ceil(threads).clamp(1, MOST_GROUPS);
+        let args = ScaleCopyArgs {
+            from: self.from,
+            to,
+            gather: if self.gathered { gather } else { DevicePtr::NULL },
+            matrix: self.strides[0],
+            row: self.strides[1],
+            column: self.strides[2],
+            to_matrix: (count * self.row()) as i64,
+            to_row: self.row() as i64,
+            matrices: matrices as u32,
+            rows: count as u32,
+            columns: columns as u32,
+            from_rows: self.from_rows as u32,
+            rows_per_scale: self.rows_per_scale as u32,
+            gates_per_row: per_row as u32,
+        };
+        plan.then(kernel, [groups as u32, matrices as u32, 1], args);
+        Ok(())
     }
 
     /// The copy, as blocks' scales of so many rows.
@@ -86,9 +132,11 @@ pub struct Ragged<'a> {
     pub row_scales: (DevicePtr<f32>, u32),
     /// Of the scales of groups or blocks of x, and of w, those that are copied before.
     pub copies: [Option<ScaleCopy>; 2],
+    /// Elements of the longest rows of x: [`MAX_CHAIN`](super::tiling::MAX_CHAIN), unless sums are exact.
+    pub most_k: u64,
 }
 
-/// What is launched behind a product, of its results.
+/// What is launched behind a product, of the place of its results.
 pub type Behind = Box<dyn FnOnce(AnyPtr, &Stream) -> Result<()>>;
 
 kernel_args! {
@@ -137,7 +185,7 @@ impl Ragged<'_> {
     /// # Errors
     /// As [`Product::launch`].
     pub fn launch(self, mut call: Call, behind: Option<Behind>) -> Result<()> {
-        let Self { product, rows, row_scales, copies } = self;
+        let Self { product, rows, row_scales, copies, most_k } = self;
         // What follows also writes where no gate has an expert.
         let has_no_tiles = rows.tile_count == 0;
         if product.has_no_results() || rows.count == 0 || (has_no_tiles && behind.is_none()) {
@@ -145,8 +193,8 @@ impl Ragged<'_> {
         }
         let mut plan = Plan::new(&call, product.kernels);
         let whole = Split { count: 1, share: product.problem.k };
-        let (kernel, mut draft) =
-            gathered(&product, &plan, rows.count, ("block_m", rows.tile_rows), |_| whole)?;
+        let of = GatheredRows { x: "x", most_k, tile: ("block_m", rows.tile_rows) };
+        let (kernel, mut draft) = gathered(&product, &plan, rows.count, &of, |_| whole)?;
         let mut bytes = [0; PIECES + 3];
         bytes[..PIECES].copy_from_slice(&draft.bytes());
         for (bytes, copy) in bytes[PIECES..].iter_mut().zip(&copies) {
@@ -157,7 +205,7 @@ impl Ragged<'_> {
         for (of, copy) in copies.into_iter().enumerate() {
             let Some(copy) = copy else { continue };
             let to = at[PIECES + of].any();
-            plan_copy(&mut plan, &copy, &rows, to, product.core)?;
+            copy.plan(&mut plan, (rows.gather, rows.per_row), to)?;
             match (&mut draft.sources.blocks[of], &mut draft.product.groups) {
                 (Some(blocks), _) => blocks.ptr = to,
                 (None, Some(groups)) => copied_groups(groups, of, &copy, to),
@@ -193,39 +241,6 @@ impl Ragged<'_> {
         }
         plan.submit(call)
     }
-}
-
-/// Plans the copy of scales.
-fn plan_copy(
-    plan: &mut Plan,
-    copy: &ScaleCopy,
-    rows: &RaggedRows,
-    to: AnyPtr,
-    core: &str,
-) -> Result<()> {
-    let variant = if copy.dtype == DType::F32 { "copy_f32" } else { "copy_u8" };
-    let kernel = plan.kernel([core, variant], Some("any"), Problem::NONE, |_| 0.0)?;
-    let [matrices, count, columns] = copy.shape;
-    let threads = u64::from(kernel.tile().threads);
-    let groups = count.saturating_mul(copy.row()).div_ceil(threads).clamp(1, MOST_GROUPS);
-    let args = ScaleCopyArgs {
-        from: copy.from,
-        to,
-        gather: if copy.gathered { rows.gather } else { DevicePtr::NULL },
-        matrix: copy.strides[0],
-        row: copy.strides[1],
-        column: copy.strides[2],
-        to_matrix: (count * copy.row()) as i64,
-        to_row: copy.row() as i64,
-        matrices: matrices as u32,
-        rows: count as u32,
-        columns: columns as u32,
-        from_rows: copy.from_rows as u32,
-        rows_per_scale: copy.rows_per_scale as u32,
-        gates_per_row: rows.per_row as u32,
-    };
-    plan.then(kernel, [groups as u32, matrices as u32, 1], args);
-    Ok(())
 }
 
 /// Scales of groups of one operand that are a copy.

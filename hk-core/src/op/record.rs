@@ -43,6 +43,8 @@ pub struct ArgumentInfo {
     pub alignment: usize,
     /// The output that it may be.
     pub may_be: Option<&'static str>,
+    /// Whether the op takes it, a vector, as a matrix of one row, too.
+    pub or_row: bool,
 }
 
 /// Runs `work`, and tells of each call of an op what it was, in order; the ops check their arguments

@@ -7,34 +7,36 @@ use crate::{AnyPtr, TensorSlice, kernel_args};
 /// Numbers that a lane moves at a time, if parts are whole runs of so many.
 const RUN: u64 = 8;
 
-/// Heads of a row: `(m, heads, width)` with adjacent elements.
+/// Heads of a row: `(m, heads, width)`.
 #[derive(Debug, Clone, Copy)]
 pub struct Heads {
     rows: Matrices,
     /// Elements from head to head.
     head: i64,
+    /// And from element to element of one.
+    step: i64,
     count: u64,
     /// Elements of a head.
     width: u64,
 }
 
 impl Heads {
-    /// Those of a tensor with these distances between rows and between heads.
-    pub fn of<T: Element>(tensor: &TensorSlice<T>, [row, head]: [i64; 2]) -> Self {
+    /// Those of a tensor with these distances between rows, between heads, and between elements.
+    pub fn of<T: Element>(tensor: &TensorSlice<T>, [row, head, step]: [i64; 3]) -> Self {
         let [m, count, width] = <[usize; 3]>::try_from(tensor.shape()).unwrap_or_default();
         let (m, count, width) = (m as u64, count as u64, width as u64);
         // Of one head, the distance to the next does not matter.
         let head = if count == 1 { 0 } else { head };
-        Self { rows: Matrices::of(tensor, [0, row]).with_rows(m), head, count, width }
+        Self { rows: Matrices::of(tensor, [0, row]).with_rows(m), head, step, count, width }
     }
 }
 
 /// Where the columns of a product go, which are heads of two parts.
 #[derive(Debug, Clone, Copy)]
 pub struct SplitCat {
-    /// The first parts, `(m, heads, s1 + s3)`, beside the copies of `copied`.
+    /// The first parts, `(m, heads, s1 + s3)`, beside the copies of `copied`: elements are adjacent.
     pub first: Heads,
-    /// The second parts, `(m, heads, s2)`.
+    /// The second parts, `(m, heads, s2)`: elements are adjacent.
     pub second: Heads,
     /// What is copied behind the first parts, `(m, heads, s3)`, if that is anything.
     pub copied: Heads,
@@ -64,7 +66,7 @@ impl SplitCat {
     /// The copy's arguments, and the pieces of which it has one per work-item; none if there is nothing
     /// to copy.
     pub(super) fn copy(&self) -> Option<(CatArgs, u64)> {
-        let Heads { rows, head, count, width } = self.copied;
+        let Heads { rows, head, step, count, width } = self.copied;
         let target = self.first;
         let offset = self.at() * target.rows.dtype.size() as u64;
         let whole = width.is_multiple_of(RUN);
@@ -73,6 +75,7 @@ impl SplitCat {
             y: target.rows.ptr.moved_to(target.rows.ptr.address() + offset),
             x_row: rows.strides[1],
             x_head: head,
+            x_step: step,
             y_row: target.rows.strides[1],
             y_head: target.head,
             m: rows.rows() as u32,
@@ -127,6 +130,7 @@ kernel_args! {
         y: AnyPtr,
         x_row: i64,
         x_head: i64,
+        x_step: i64,
         y_row: i64,
         y_head: i64,
         m: u32,

@@ -56,7 +56,9 @@ impl<T: Element> Tensor<T> {
             let constraint = format!("a multiple of {size}, and not null");
             return Err(Error::value(op, "address", constraint, format!("{address:?}")));
         }
-        let buffer = Arc::new(Buffer::foreign(stream, address as u64, Box::new(owner)));
+        // As of own memory, what is empty has no address: nobody knows what is at the one given.
+        let address = if layout.len() > 0 { address as u64 } else { 0 };
+        let buffer = Arc::new(Buffer::foreign(stream, address, Box::new(owner)));
         let (stream, element) = (stream.clone(), PhantomData);
         Ok(Self(Held { buffer, offset: 0, layout, stream, element, size: [] }))
     }

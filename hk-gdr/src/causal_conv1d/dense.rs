@@ -32,8 +32,8 @@ pub struct CausalConv1dOut<'a, T: Real> {
 ///
 /// # Errors
 /// [`Error::Shape`] if shapes do not fit to each other, there are no channels, or w is not 2, 3 or 4,
-/// and [`Error::Value`] if the chunk is no power of two from 16 on, or an option is not for dense
-/// sequences.
+/// [`Error::Stride`] if weights or the bias have gaps, and [`Error::Value`] if the chunk is no power of
+/// two from 16 on, or an option is not for dense sequences.
 pub fn causal_conv1d<T: Real, W: Real>(
     x: &TensorSlice<T>,
     weight: &TensorSlice<W>,

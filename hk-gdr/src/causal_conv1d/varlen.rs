@@ -27,8 +27,9 @@ pub struct CausalConv1dVarlenOut<'a, T: Real> {
 /// [`Error::Shape`] if shapes do not fit to each other, there are no channels, w is not 2, 3 or 4, or
 /// states have fewer than w - 1 columns or, without indices, than n lines, [`Error::Value`] if an index
 /// is wrong and [looked at](CausalConv1dOptions::validate_indices), the chunk is no power of two from 16
-/// on, or it is said which sequences begin with their states, but there are none, and [`Error::Stride`]
-/// or [`Error::Alias`] if states overlap themselves or another argument.
+/// on, or it is said which sequences begin with their states, but there are none, [`Error::Stride`] if
+/// weights, the bias or indices have gaps or states overlap themselves, and [`Error::Alias`] if states
+/// overlap another argument.
 pub fn causal_conv1d_varlen<'a, T: Real, W: Real>(
     x: &TensorSlice<T>,
     weight: &TensorSlice<W>,

@@ -224,9 +224,9 @@ impl<'a> Recurrence<'a> {
     }
 
     /// Declares what gates are computed from, with factor and threshold of softplus.
-    pub(crate) fn computed_gates<P: Real, A: Real>(
+    pub(crate) fn computed_gates<P: Real, D: Real, A: Real>(
         &mut self,
-        gating: GatingInputs<'_, P, A>,
+        gating: GatingInputs<'_, P, D, A>,
         [factor, threshold]: [f32; 2],
     ) -> Result<()> {
         let GatingInputs { a_log, dt_bias, a, b } = gating;
@@ -234,13 +234,12 @@ impl<'a> Recurrence<'a> {
         arguments.input("a_log", a_log, &["hv"]).contiguous()?;
         arguments.input("dt_bias", dt_bias, &["hv"]).contiguous()?;
         let args = &mut self.args;
-        args.g = TokenHeads::scalars(arguments.input("a", a, &["b", "t", "hv"]), a)?;
-        args.beta = TokenHeads::scalars(arguments.input("b", b, &["b", "t", "hv"]), b)?;
+        (args.g, args.beta) = (of_tokens(arguments, "a", a)?, of_tokens(arguments, "b", b)?);
         let is_factor = factor > 0.0 && factor.is_finite();
         arguments.require(is_factor, "softplus_beta", "positive and finite", factor)?;
         arguments.require(!threshold.is_nan(), "softplus_threshold", "a number", threshold)?;
         (args.a_log, args.a_log_type) = (a_log.ptr().any(), P::CODE);
-        (args.dt_bias, args.dt_bias_type) = (dt_bias.ptr().any(), P::CODE);
+        (args.dt_bias, args.dt_bias_type) = (dt_bias.ptr().any(), D::CODE);
         (args.softplus_beta, args.softplus_beta_inverse) = (factor, 1.0 / factor);
         args.softplus_threshold = threshold;
         Ok(())
@@ -400,6 +399,22 @@ impl<'a> Recurrence<'a> {
         let grid = waves.div_ceil(waves_of_workgroup) as u32;
         Ok(Some(Prepared { call, kernel, args, grid }))
     }
+}
+
+/// Declares one number of each head of tokens, which may have all sequences in one dimension.
+fn of_tokens<T: Real>(
+    arguments: &mut Arguments,
+    name: &'static str,
+    tensor: &TensorSlice<T>,
+) -> Result<TokenHeads> {
+    if tensor.shape().len() != 2 {
+        return TokenHeads::scalars(arguments.input(name, tensor, &["b", "t", "hv"]), tensor);
+    }
+    let [b, t] = arguments.sizes(["b", "t"])?;
+    arguments.define("b t", b.saturating_mul(t));
+    let [token, head] = arguments.input(name, tensor, &["b t", "hv"]).strides()?;
+    let (base, sequence) = (tensor.ptr().any(), token.saturating_mul(t as i64));
+    Ok(TokenHeads { base, sequence, token, head, element_type: T::CODE, reserved: 0 })
 }
 
 /// A recurrence that only has to be launched.

@@ -41,6 +41,8 @@ struct Spec {
     wanted: [bool; 2],
     /// Element types of k, w and u, of snapshots, and of states.
     dtypes: [DType; 3],
+    /// Whether final states are of the other type, and all but states of bf16.
+    turned: bool,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -60,6 +62,7 @@ impl Spec {
             forgets: false,
             wanted: [true; 2],
             dtypes: [DType::Bf16, DType::Bf16, DType::F32],
+            turned: false,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
@@ -75,6 +78,7 @@ impl Spec {
             (!self.gated, ", no decays"),
             (!self.wanted[0], ", no snapshots"),
             (!self.wanted[1], ", no v_new"),
+            (self.turned, ", final states of the other type"),
             (self.in_place, ", in place"),
         ] {
             title += if is_said { what } else { "" };
@@ -85,19 +89,21 @@ impl Spec {
         let shape = shape(&self.sizes);
         let info =
             CaseInfo::new("chunk_delta_h", "chunk_delta_h_fwd", title, &[k, state, h], &shape);
-        let set_up = move |s: &mut Setup| {
-            real!(h, H => match (k, state) {
-                (DType::F16, DType::F32) => set_up::<f16, H, f32>(s, &self),
-                (DType::F16, _) => set_up::<f16, H, bf16>(s, &self),
-                (_, DType::F32) => set_up::<bf16, H, f32>(s, &self),
-                (_, _) => set_up::<bf16, H, bf16>(s, &self),
-            });
+        let set_up = move |s: &mut Setup| match (self.turned, state) {
+            (true, DType::F32) => set_up::<bf16, bf16, f32, bf16>(s, &self),
+            (true, _) => set_up::<bf16, bf16, bf16, f32>(s, &self),
+            (false, _) => real!(h, H => match (k, state) {
+                (DType::F16, DType::F32) => set_up::<f16, H, f32, f32>(s, &self),
+                (DType::F16, _) => set_up::<f16, H, bf16, bf16>(s, &self),
+                (_, DType::F32) => set_up::<bf16, H, f32, f32>(s, &self),
+                (_, _) => set_up::<bf16, H, bf16, bf16>(s, &self),
+            }),
         };
         Case::new(info, set_up).place(place).in_place(in_place).size(size).writes_once()
     }
 }
 
-fn set_up<K: ChunkElement, H: Real, S: State>(s: &mut Setup, spec: &Spec) {
+fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Spec) {
     let Spec { ref sizes, chunk: size, base, layout, .. } = *spec;
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
     let [b, t] = sizes.tokens();
@@ -132,7 +138,6 @@ fn set_up<K: ChunkElement, H: Real, S: State>(s: &mut Setup, spec: &Spec) {
     let before: Vec<S> = s.draw("state", &state_shape, Draw::Scaled(-2));
     let given: Vec<f64> = before.iter().map(|x| x.to_f64()).collect();
     let mut all = sizes.turned(&given, layout);
-    let is_pool = !matches!(spec.states, Where::Each(..));
     if spec.states == Where::Each(false, true) || spec.states == Where::Each(false, false) {
         all.fill(0.0);
     }
@@ -187,22 +192,23 @@ fn set_up<K: ChunkElement, H: Real, S: State>(s: &mut Setup, spec: &Spec) {
     };
     // Of 16-bit states, the rounding is much of it.
     let of_states = |dtype| if dtype == DType::F32 { gate(4e-3) } else { gate(4e-3).max(4e-3) };
-    let mut expected = head_states(all, S::DTYPE, of_states(S::DTYPE));
-    for (i, allowed) in expected.allowed.iter_mut().enumerate() {
+    let mut expected = head_states(all, F::DTYPE, of_states(F::DTYPE));
+    let numbers_of = expected.allowed.iter_mut().zip(&mut expected.values).enumerate();
+    for (i, (allowed, value)) in numbers_of {
         if spec.idle || !changed[i / len / hv] {
-            *allowed = 0.0;
+            (*allowed, *value) = (0.0, F::from_f64(*value).to_f64());
         }
     }
-    let (initial, finals) = match &spec.states {
-        Where::Each(initial, finals) => {
-            let given = initial.then(|| s.given("initial_state", &state_shape, before));
-            let finals = finals.then(|| s.output::<S>("final_state", &state_shape, expected));
-            (given, finals)
+    let (mut initial, mut finals, mut pool) = (None, None, None);
+    match &spec.states {
+        Where::Each(has_initial, has_finals) => {
+            initial = has_initial.then(|| s.given("initial_state", &state_shape, before));
+            finals = has_finals.then(|| s.output::<F>("final_state", &state_shape, expected));
         }
         Where::Pool { .. } => {
-            (None, Some(s.output::<S>("state", &state_shape, expected).holding(before)))
+            pool = Some(s.output::<S>("state", &state_shape, expected).holding(before));
         }
-    };
+    }
     let chunk_count = snapshots.len() / (len * hv);
     let mut expected = head_states(snapshots, H::DTYPE, of_states(H::DTYPE));
     if spec.idle {
@@ -230,13 +236,16 @@ fn set_up<K: ChunkElement, H: Real, S: State>(s: &mut Setup, spec: &Spec) {
         let (initial, slots) = (initial.as_ref().map(Arg::get), slots.as_ref().map(IndexArg::get));
         let has = has.as_ref().map(Arg::get);
         let mut finals = finals.as_ref().map(Arg::get);
-        let states = match finals.as_deref_mut() {
-            Some(states) if is_pool => ChunkStates::Pool {
+        let mut pool = pool.as_ref().map(Arg::get);
+        let states = match pool.as_deref_mut() {
+            Some(states) => ChunkStates::Pool {
                 states,
                 indices: slots.as_ref().map(IndexTensor::indices),
                 has_initial_state: has.as_deref(),
             },
-            finals => ChunkStates::Each { initial: initial.as_deref(), finals },
+            None => {
+                ChunkStates::Each { initial: initial.as_deref(), finals: finals.as_deref_mut() }
+            }
         };
         let (mut h, mut v_new) = (snapshots.as_ref().map(Arg::get), news.as_ref().map(Arg::get));
         let out = ChunkDeltaHOut { h: h.as_deref_mut(), v_new: v_new.as_deref_mut(), states };
@@ -280,6 +289,11 @@ pub(crate) fn cases() -> Vec<Case> {
         {
             let spec = plain([1, 37], [1, 2], [44, 28], 32);
             specs.push(Spec { name: "types", layout, dtypes, ..spec });
+        }
+        for state in [DType::F32, DType::Bf16] {
+            let dtypes = [DType::Bf16, DType::Bf16, state];
+            let spec = Spec::new("types", Sizes::packed(&[20, 0, 37], [1, 2], [44, 28]), 32);
+            specs.push(Spec { layout, dtypes, turned: true, ..spec });
         }
         let pool = |slots: Option<&[i64]>, count, has: Option<&[u8]>| Where::Pool {
             slots: slots.map(<[_]>::to_vec),

@@ -34,6 +34,8 @@ struct Spec {
     slots: Option<Vec<i64>>,
     /// Element types of q, k and v, of g and beta, and of states.
     dtypes: [DType; 3],
+    /// Whether final states are of the other type, where all but states are of bf16.
+    turned: bool,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -54,6 +56,7 @@ impl Spec {
             each: [true; 2],
             slots: None,
             dtypes: [DType::Bf16, DType::F32, DType::F32],
+            turned: false,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
@@ -71,6 +74,7 @@ impl Spec {
             (self.normalizes, ", normalised"),
             (self.alike, ", keys alike"),
             (self.half, ", half of them 0"),
+            (self.turned, ", final states of the other type"),
             (self.in_place, ", in place"),
         ] {
             title += if is_said { what } else { "" };
@@ -82,17 +86,19 @@ impl Spec {
         let op = "chunk_gated_delta_rule";
         let info = CaseInfo::new("chunk", op, title, &[k, g, state, k], &shape);
         let set_up = move |s: &mut Setup| match (k, g, state) {
-            (DType::F16, _, _) => set_up::<f16, f32, f32>(s, &self),
-            (_, DType::Bf16, DType::F32) => set_up::<bf16, bf16, f32>(s, &self),
-            (_, DType::Bf16, _) => set_up::<bf16, bf16, bf16>(s, &self),
-            (_, _, DType::F32) => set_up::<bf16, f32, f32>(s, &self),
-            _ => set_up::<bf16, f32, bf16>(s, &self),
+            (_, _, DType::F32) if self.turned => set_up::<bf16, bf16, f32, bf16>(s, &self),
+            _ if self.turned => set_up::<bf16, bf16, bf16, f32>(s, &self),
+            (DType::F16, _, _) => set_up::<f16, f32, f32, f32>(s, &self),
+            (_, DType::Bf16, DType::F32) => set_up::<bf16, bf16, f32, f32>(s, &self),
+            (_, DType::Bf16, _) => set_up::<bf16, bf16, bf16, bf16>(s, &self),
+            (_, _, DType::F32) => set_up::<bf16, f32, f32, f32>(s, &self),
+            _ => set_up::<bf16, f32, bf16, bf16>(s, &self),
         };
         Case::new(info, set_up).place(place).in_place(in_place).size(size)
     }
 }
 
-fn set_up<K: ChunkElement, G: Real, S: State>(s: &mut Setup, spec: &Spec)
+fn set_up<K: ChunkElement, G: Real, S: State, F: State>(s: &mut Setup, spec: &Spec)
 where
     for<'a> RealTensor<'a>: From<&'a TensorSlice<G>>,
 {
@@ -169,19 +175,20 @@ where
 
     let part = if K::DTYPE == DType::Bf16 { 1.0 } else { 0.15 };
     let of_o = per_head(o, [b, t, hv, values], K::DTYPE, 6e-3 * part);
-    let gate = if S::DTYPE == DType::F32 { 5.5e-3 * part } else { 6e-3 };
+    let gate = if F::DTYPE == DType::F32 { 5.5e-3 * part } else { 6e-3 };
     let numbers = sizes.laid_out(&all, layout);
-    let mut of_states = per_head(numbers, [count * hv, 1, 1, len / hv], S::DTYPE, gate);
-    let untouched = of_states.allowed.iter_mut().enumerate().filter(|(i, _)| !changed[i / len]);
-    untouched.for_each(|(_, allowed)| *allowed = 0.0);
-    let is_pool = spec.slots.is_some();
-    let initial =
-        (has_initial && !is_pool).then(|| s.given("initial_state", &state_shape, before.clone()));
-    let finals = if is_pool {
-        Some(s.output::<S>("state", &state_shape, of_states).holding(before))
+    let mut of_states = per_head(numbers, [count * hv, 1, 1, len / hv], F::DTYPE, gate);
+    let numbers = of_states.allowed.iter_mut().zip(&mut of_states.values).enumerate();
+    for (_, (allowed, value)) in numbers.filter(|(i, _)| !changed[i / len]) {
+        (*allowed, *value) = (0.0, F::from_f64(*value).to_f64());
+    }
+    let (mut initial, mut finals, mut pool) = (None, None, None);
+    if spec.slots.is_some() {
+        pool = Some(s.output::<S>("state", &state_shape, of_states).holding(before));
     } else {
-        has_final.then(|| s.output::<S>("final_state", &state_shape, of_states))
-    };
+        initial = has_initial.then(|| s.given("initial_state", &state_shape, before));
+        finals = has_final.then(|| s.output::<F>("final_state", &state_shape, of_states));
+    }
     let slots = spec.slots.clone().map(|slots| indices(s, "state_indices", slots, false));
     let o = s.output::<K>("o", &sizes.of_tokens(&[hv, values]), of_o);
     let (schedule, spec) = (schedule(s, sizes, spec.chunk), spec.clone());
@@ -200,13 +207,16 @@ where
         let (g, beta) = (g.get(), beta.get());
         let (initial, slots) = (initial.as_ref().map(Arg::get), slots.as_ref().map(IndexArg::get));
         let mut finals = finals.as_ref().map(Arg::get);
-        let states = match finals.as_deref_mut() {
-            Some(states) if is_pool => ChunkStates::Pool {
+        let mut pool = pool.as_ref().map(Arg::get);
+        let states = match pool.as_deref_mut() {
+            Some(states) => ChunkStates::Pool {
                 states,
                 indices: slots.as_ref().map(IndexTensor::indices),
                 has_initial_state: None,
             },
-            finals => ChunkStates::Each { initial: initial.as_deref(), finals },
+            None => {
+                ChunkStates::Each { initial: initial.as_deref(), finals: finals.as_deref_mut() }
+            }
         };
         let out = ChunkGatedDeltaRuleOut { o: &mut *o.get(), states };
         let (q, k, v) = (q.get(), k.get(), v.get());
@@ -228,10 +238,13 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(of(Spec { alike: true, ..plain([1, 70], [1, 1], [64, 32], 32) }));
         let packed = Spec::new(Sizes::packed(&[20, 0, 7], [1, 2], [40, 17]), 16);
         specs.push(of(Spec { slots: Some(vec![3, 1, -1]), ..packed.clone() }));
-        specs.push(of(Spec { normalizes: true, base: GateBase::Two, ..packed }));
+        specs.push(of(Spec { normalizes: true, base: GateBase::Two, ..packed.clone() }));
         let three = plain([3, 17], [1, 2], [33, 20], 16);
         let dtypes = [DType::Bf16, DType::Bf16, DType::Bf16];
         specs.push(of(Spec { dtypes, in_place: true, ..three.clone() }));
+        specs.push(of(Spec { dtypes, turned: true, ..packed.clone() }));
+        let dtypes = [DType::Bf16, DType::Bf16, DType::F32];
+        specs.push(of(Spec { dtypes, turned: true, ..packed }));
         specs.push(of(Spec { place: Placement::DENSE.gap(8).shift(1), ..three.clone() }));
         specs.push(of(Spec { slots: Some(vec![2, -1, 0]), ..three }));
     }

@@ -48,6 +48,8 @@ struct Spec {
     name: &'static str,
     sizes: Sizes,
     packed_qkv: bool,
+    /// Whether a and b have all tokens of all sequences in one dimension.
+    flat_gates: bool,
     slots: Slots,
     gates: Gates,
     softplus: [f32; 2],
@@ -56,6 +58,8 @@ struct Spec {
     layout: StateLayout,
     /// Element types of q, k and v, of o, of A_log and dt_bias, and of a and b.
     dtypes: [DType; 4],
+    /// Whether dt_bias is of bf16, and all others of the types of [`Spec::new`].
+    bf16_bias: bool,
     state: DType,
     /// Of all that tokens have.
     far: Option<Far>,
@@ -69,6 +73,7 @@ impl Spec {
             name,
             sizes,
             packed_qkv: false,
+            flat_gates: false,
             slots: Slots::Permuted32,
             gates: Gates::Drawn,
             softplus: [1.0, 20.0],
@@ -76,6 +81,7 @@ impl Spec {
             scale: None,
             layout: StateLayout::Kv,
             dtypes: [DType::Bf16, DType::Bf16, DType::F32, DType::Bf16],
+            bf16_bias: false,
             state: DType::F32,
             far: None,
             place: Placement::DENSE,
@@ -110,9 +116,12 @@ impl Spec {
         let [qkv, o, parameters, ab] = self.dtypes;
         let mut title = format!("{name}, {layout:?} states of {state}, slots {slots:?}");
         title += &format!(", A_log {parameters}, softplus {factor} to {threshold}");
-        for (is_said, what) in
-            [(self.normalizes, ", normalised"), (self.sizes.packed, ", packed sequences")]
-        {
+        for (is_said, what) in [
+            (self.normalizes, ", normalised"),
+            (self.sizes.packed, ", packed sequences"),
+            (self.flat_gates, ", a and b of two dimensions"),
+            (self.bf16_bias, ", dt_bias bf16"),
+        ] {
             title += if is_said { what } else { "" };
         }
         title += &format!(", {qkv} {ab} to {o}");
@@ -124,9 +133,12 @@ impl Spec {
         let info = CaseInfo::new(module, op, title, &[qkv, ab, o], &self.sizes.shape());
         let (place, size) = (self.place, self.size);
         let set_up = move |s: &mut Setup| {
+            if self.bf16_bias {
+                return set_up::<bf16, bf16, f32, bf16, bf16, f32>(s, &self);
+            }
             real!(qkv, Q => real!(o, O => real!(parameters, P => real!(ab, A => match state {
-                DType::F32 => set_up::<Q, O, P, A, f32>(s, &self),
-                _ => set_up::<Q, O, P, A, bf16>(s, &self),
+                DType::F32 => set_up::<Q, O, P, P, A, f32>(s, &self),
+                _ => set_up::<Q, O, P, P, A, bf16>(s, &self),
             }))));
         };
         Case::new(info, set_up).place(place).size(size).writes_once()
@@ -202,16 +214,19 @@ impl<T: Real> Qkv<T> {
     }
 }
 
-fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Spec) {
+fn set_up<T: Real, O: Real, P: Real, D: Real, A: Real, S: State>(s: &mut Setup, spec: &Spec) {
     let sizes = &spec.sizes;
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
     let (qkv, [q, k, v]) = Qkv::<T>::new(s, spec);
-    let of_heads = sizes.of_tokens(&[hv]);
+    let of_heads = match spec.flat_gates {
+        true => vec![sizes.tokens().iter().product(), hv],
+        false => sizes.of_tokens(&[hv]),
+    };
     let (mut a, mut b) =
         (s.draw("a", &of_heads, Draw::Normal), s.draw("b", &of_heads, Draw::Normal));
     let mut a_log: Vec<P> = s.draw("a_log", &[hv], Draw::Normal);
-    let mut dt_bias: Vec<P> = s.draw("dt_bias", &[hv], Draw::Normal);
-    dt_bias.iter_mut().for_each(|bias| *bias = P::from_f64(bias.to_f64() - 2.0));
+    let mut dt_bias: Vec<D> = s.draw("dt_bias", &[hv], Draw::Normal);
+    dt_bias.iter_mut().for_each(|bias| *bias = D::from_f64(bias.to_f64() - 2.0));
     let gates = match spec.gates {
         Gates::Drawn => None,
         Gates::Special => Some((&TURNS[..], RATES)),
@@ -227,7 +242,7 @@ fn set_up<T: Real, O: Real, P: Real, A: Real, S: State>(s: &mut Setup, spec: &Sp
         a = (0..a.len()).map(|i| A::from_f64(step(i))).collect();
         b = (0..b.len()).map(|i| A::from_f64(turns[(i / 2 + 3) % turns.len()])).collect();
         a_log = (0..hv).map(|head| P::from_f64(rate(head))).collect();
-        dt_bias.fill(P::from_f64(0.0));
+        dt_bias.fill(D::from_f64(0.0));
     }
     let [a, b] = [("a", a), ("b", b)].map(|(name, elements)| {
         let arg = s.given(name, &of_heads, elements);
@@ -441,6 +456,14 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(Spec::new("carries", sizes));
     }
     specs.extend(far_cases());
+    for packed_qkv in [false, true] {
+        let gap = Placement::DENSE.gap(5);
+        let sizes = Sizes::new([3, 2], [1, 2], [20, 8]);
+        let flat = Spec { packed_qkv, flat_gates: true, ..Spec::new("flat", sizes) };
+        specs.extend([flat.clone(), Spec { place: gap, ..flat }]);
+        let biases = plain([2, 3], [1, 3], [36, 34]);
+        specs.push(Spec { packed_qkv, bf16_bias: true, ..biases });
+    }
     let unscaled = Spec::new("scaled", Sizes::new([2, 2], [1, 2], [20, 8]));
     specs.push(Spec { scale: Some(2.0), normalizes: false, ..unscaled });
     let eight = |size, sequences, heads| Spec {

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, bf16};
 use hk_core::{Result, TensorSlice};
 use hk_ref::gdr::reductions::{err_ratio, l2_normalize, largest};
-use hk_ref::{Case, CaseInfo, Draw, Expected, NOT_ZERO_OR_MORE, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, NOT_ZERO_OR_MORE, Placement, Setup, Size};
 
 use crate::reductions::*;
 
@@ -209,6 +209,15 @@ fn ratios_of_extremes(cases: &mut Vec<Case>) {
     }
 }
 
+fn normalization(s: &mut Setup, x: Arg<f32>, [rows, width]: [usize; 2], eps: f32) {
+    let out = l2_normalize(&x.numbers(), width, eps);
+    let slack = vec![1e-7; out.len()];
+    let out = Expected::relative(out, 5e-7).plus(slack);
+    let out = s.output::<f32>("out", &[rows, width], out);
+    let eps = s.number("eps", eps, NOT_ZERO_OR_MORE);
+    s.call(move || l2_normalize_into(&x.get(), eps.get(), &mut out.get()));
+}
+
 fn normalizations(cases: &mut Vec<Case>) {
     let shapes = [1, 3, 65, 96, 192, 384, 1000, 2048, 2049, 4097].map(|width| [7, width]);
     let place = Placement::DENSE;
@@ -217,12 +226,7 @@ fn normalizations(cases: &mut Vec<Case>) {
         let info = info("l2_normalize", name, &[DType::F32], &[rows, width]);
         let set_up = move |s: &mut Setup| {
             let x = s.input::<f32>("x", &[rows, width], draw);
-            let out = l2_normalize(&x.numbers(), width, eps);
-            let slack = vec![1e-7; out.len()];
-            let out = Expected::relative(out, 5e-7).plus(slack);
-            let out = s.output::<f32>("out", &[rows, width], out);
-            let eps = s.number("eps", eps, NOT_ZERO_OR_MORE);
-            s.call(move || l2_normalize_into(&x.get(), eps.get(), &mut out.get()));
+            normalization(s, x, [rows, width], eps);
         };
         let case = Case::new(info, set_up).place(place).in_place(in_place).size(size);
         cases.push(case.writes_once());
@@ -241,6 +245,18 @@ fn normalizations(cases: &mut Vec<Case>) {
     add([5, 134], "small, eps 0", Draw::Scaled(-80), 0.0, place, false);
     add([5, 135], "subnormal squares, eps 0", Draw::Scaled(-70), 0.0, place, false);
     add([5, 133], "large eps", Draw::Normal, 100.0, place, false);
+    // Rows with an infinity, a NaN, both, and neither.
+    for shape in [[4, 136], [4, 2050]] {
+        let set_up = move |s: &mut Setup| {
+            let mut x: Vec<f32> = s.draw("x", &shape, Draw::Normal);
+            let width = shape[1];
+            (x[1], x[2 * width + 7]) = (f32::INFINITY, f32::NEG_INFINITY);
+            (x[2 * width - 1], x[3 * width - 2]) = (f32::NAN, f32::NAN);
+            let x = s.given("x", &shape, x);
+            normalization(s, x, shape, 1e-6);
+        };
+        cases.push(Case::new(info("l2_normalize", "special", &[DType::F32], &shape), set_up));
+    }
 }
 
 /// Every case.

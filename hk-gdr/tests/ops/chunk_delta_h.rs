@@ -1,7 +1,10 @@
 //! `chunk_delta_h_fwd` against its reference, and what it refuses.
 
 use hk_core::{Error, Tensor, dtype::bf16};
-use hk_gdr::{ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, chunk_delta_h_fwd_into, parity};
+use hk_gdr::{
+    ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, PrefillSchedule, chunk_delta_h_fwd_into,
+    parity,
+};
 use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
@@ -47,6 +50,25 @@ fn wrong_sizes_and_slots_are_refused_and_states_left() {
         assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
         let error = refused([1, 2, 4, 513], [0, 1], 64);
         assert!(matches!(error, Error::Shape { arg: "u", .. }), "{error}");
+    }
+}
+
+#[test]
+fn wrong_slots_are_refused_where_there_are_no_chunks() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let schedule = PrefillSchedule::new(&stream, &[0, 0], 16).unwrap();
+        let rows = Tensor::<bf16>::empty(&stream, &[1, 0, 1, 4]).unwrap();
+        let slots = Tensor::from_slice(&stream, &[3i32], &[1]).unwrap();
+        let mut pool = Guarded::<f32>::new(&stream, &[3, 1, 4, 4], Placement::DENSE).unwrap();
+        let options = ChunkDeltaHOptions::default().schedule(&schedule);
+        let error = rejected(&mut pool, |states| {
+            let indices = Some((&slots).into());
+            let states = ChunkStates::Pool { states, indices, has_initial_state: None };
+            let out = ChunkDeltaHOut::<_, bf16, _> { h: None, v_new: None, states };
+            chunk_delta_h_fwd_into(&rows, &rows, &rows, &options, out)
+        });
+        assert!(matches!(error, Error::Value { arg: "state_indices", .. }), "{error}");
     }
 }
 

@@ -2,13 +2,15 @@
 //! packed and ordered, and what deltas, decays and strengths mean.
 
 use hk_core::dtype::{Real, bf16};
-use hk_core::{Stream, Tensor};
+use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
-    ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, FusedRecurrentOptions, PrefillSchedule,
-    StateLayout, chunk_gated_delta_rule, fused_recurrent_fwd,
+    ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, ChunkGatedDeltaRuleOut, ChunkStates,
+    FusedRecurrentOptions, PrefillSchedule, StateLayout, chunk_gated_delta_rule,
+    chunk_gated_delta_rule_into, fused_recurrent_fwd,
 };
-use hk_ref::Draw;
 use hk_ref::gdr::fused_recurrent::normalized;
+use hk_ref::harness::rejected;
+use hk_ref::{Draw, Guarded, Placement};
 
 use crate::common::devices;
 
@@ -378,5 +380,27 @@ fn prefill_then_tokens_is_prefill() {
         let rest = tokens.part(44..50, first.state).recurrent(&stream);
         let o = [first.o, rest.o].concat();
         Results { o, state: rest.state }.is_near(&whole);
+    }
+}
+
+#[test]
+fn wrong_slots_are_refused_where_there_are_no_tokens() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let schedule = PrefillSchedule::new(&stream, &[0, 0], 16).unwrap();
+        let rows = Tensor::<bf16>::empty(&stream, &[1, 0, 1, 4]).unwrap();
+        let gates = Tensor::<f32>::empty(&stream, &[1, 0, 1]).unwrap();
+        let mut o = Tensor::<bf16>::empty(&stream, &[1, 0, 1, 4]).unwrap();
+        let slots = Tensor::from_slice(&stream, &[3i32], &[1]).unwrap();
+        let mut pool = Guarded::<f32>::new(&stream, &[3, 1, 4, 4], Placement::DENSE).unwrap();
+        let options = ChunkGatedDeltaRuleOptions::default().schedule(&schedule);
+        let error = rejected(&mut pool, |states| {
+            let indices = Some((&slots).into());
+            let states: ChunkStates<'_, f32> =
+                ChunkStates::Pool { states, indices, has_initial_state: None };
+            let out = ChunkGatedDeltaRuleOut { o: &mut *o, states };
+            chunk_gated_delta_rule_into(&rows, &rows, &rows, &gates, &gates, &options, out)
+        });
+        assert!(matches!(error, Error::Value { arg: "state_indices", .. }), "{error}");
     }
 }

@@ -43,7 +43,7 @@ impl Step {
         }
     }
 
-    fn gating(&self) -> GatingInputs<'_, f32, bf16> {
+    fn gating(&self) -> GatingInputs<'_, f32, f32, bf16> {
         let Self { of_heads, of_tokens, .. } = self;
         GatingInputs { a_log: of_heads, dt_bias: of_heads, a: of_tokens, b: of_tokens }
     }

@@ -39,7 +39,7 @@ struct Layer {
     weight: Tensor<bf16>,
     bias: Tensor<bf16>,
     a_log: Tensor<f32>,
-    dt_bias: Tensor<f32>,
+    dt_bias: Tensor<bf16>,
     conv_state: Tensor<bf16>,
     state: Tensor<f32>,
 }
@@ -62,16 +62,16 @@ impl Layer {
             weight: tensor(stream, 3, &[c, WIDTH], Draw::Scaled(-1)),
             bias: tensor(stream, 4, &[c], Draw::Scaled(-2)),
             a_log: Tensor::from_slice(stream, &a_log, &[hv]).unwrap(),
-            dt_bias: Tensor::filled(stream, &[hv], -2.0f32).unwrap(),
+            dt_bias: Tensor::filled(stream, &[hv], bf16::from_f32(-2.0)).unwrap(),
             conv_state: tensor(stream, 5, &[SLOTS, c, WIDTH - 1], Draw::Normal),
             state: Tensor::from_slice(stream, &state, &[SLOTS, hv, first, second]).unwrap(),
         }
     }
 
-    fn prefill(
+    fn prefill<A: Real>(
         &mut self,
         x: &Tensor<bf16>,
-        [a, b]: [&Tensor<bf16>; 2],
+        [a, b]: [&Tensor<A>; 2],
         schedule: &PrefillSchedule,
         slots: &[i32],
         has: &[u8],
@@ -241,7 +241,8 @@ fn projections_may_be_interleaved() {
     for device in devices() {
         let stream = device.default_stream();
         let mixed_qkvz = tensor(&stream, 30, &[25, 2 * (2 * 20 + 2 * 2 * 12)], Draw::Normal);
-        let mixed_ba = tensor(&stream, 31, &[25, 8], Draw::Normal);
+        let of_ba: Vec<f32> = Draw::Normal.values(31, 25 * 8);
+        let mixed_ba = Tensor::from_slice(&stream, &of_ba, &[25, 8]).unwrap();
         let options = QkvzbaSplitOptions::default();
         let split = fused_qkvzba_split(&mixed_qkvz, &mixed_ba, heads, &options).unwrap();
         let schedule = PrefillSchedule::new(&stream, &[0, 9, 25], 16).unwrap();
@@ -256,9 +257,9 @@ fn projections_may_be_interleaved() {
         let conv = ConvFilter { weight, bias: Some(bias) };
         let options = PrefillOptions::default();
         let out = gated_delta_net_prefill_qkvz(
-            [&mixed_qkvz, &mixed_ba],
+            (&mixed_qkvz, &mixed_ba),
             conv,
-            [a_log, dt_bias],
+            (a_log, dt_bias),
             heads,
             states,
             &schedule,

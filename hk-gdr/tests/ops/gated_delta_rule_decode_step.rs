@@ -23,7 +23,7 @@ struct Layer<S: State> {
     layout: StateLayout,
     weight: Tensor<bf16>,
     a_log: Tensor<f32>,
-    dt_bias: Tensor<f32>,
+    dt_bias: Tensor<bf16>,
     conv_state: Tensor<bf16>,
     state: Tensor<S>,
     /// Of keys by values, of all heads of each slot.
@@ -76,7 +76,7 @@ impl<S: State> Layer<S> {
             layout,
             weight: tensor(2, &[c, WIDTH], Draw::Scaled(-1)),
             a_log: Tensor::from_slice(stream, &draw::<f32>(3, hv, Draw::Normal), &[hv]).unwrap(),
-            dt_bias: Tensor::filled(stream, &[hv], -2.0f32).unwrap(),
+            dt_bias: Tensor::filled(stream, &[hv], bf16::from_f32(-2.0)).unwrap(),
             conv_state: tensor(4, &[slots, c, WIDTH - 1], Draw::Normal),
             states: states.collect(),
             state: Tensor::from_slice(stream, &state, &in_memory).unwrap(),
@@ -268,6 +268,34 @@ fn several_tokens_at_once_give_the_states_of_one_after_the_other() {
             (results, layer.state.to_vec().unwrap(), layer.conv_state.to_vec().unwrap())
         };
         assert_eq!(run(1), run(4));
+    }
+}
+
+#[test]
+fn the_dimension_of_one_token_may_be_left_out() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 36, head_v: 40 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let (b, c) = (3, channels(heads));
+        let run = |tokens: &[usize]| {
+            let mut layer = Layer::<f32>::new(&stream, heads, StateLayout::Kv, b);
+            let of = |seed, width| {
+                let numbers = draw::<bf16>(seed, b * width, Draw::Normal);
+                let shape = [&[b], tokens, &[width]].concat();
+                Tensor::from_slice(&stream, &numbers, &shape).unwrap()
+            };
+            let (x, of_a, of_b) = (of(7, c), of(8, 2), of(9, 2));
+            let Layer { a_log, dt_bias, conv_state, state, weight, .. } = &mut layer;
+            let gating = GatingInputs { a_log, dt_bias, a: &*of_a, b: &*of_b };
+            let states = DecodeStates { conv_state, state };
+            let conv = ConvFilter { weight, bias: None };
+            let options = DecodeStepOptions::default();
+            let o = gated_delta_rule_decode_step(&x, conv, gating, heads, states, &options);
+            let o = o.unwrap();
+            assert_eq!(o.shape(), [&[b], tokens, &[2, 40]].concat());
+            (o.to_vec().unwrap(), layer.state.to_vec().unwrap(), layer.conv_state.to_vec().unwrap())
+        };
+        assert_eq!(run(&[]), run(&[1]));
     }
 }
 

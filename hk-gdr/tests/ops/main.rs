@@ -20,6 +20,7 @@ mod fused_sigmoid_gating_recurrent;
 mod gate_functions;
 mod gated_delta_net_prefill;
 mod gated_delta_rule_decode_step;
+mod l2norm;
 mod reductions;
 mod solve_tril;
 mod wy_representation;

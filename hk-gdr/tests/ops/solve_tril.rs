@@ -1,5 +1,6 @@
 //! `solve_tril` against its reference, what it refuses, and what it moves.
 
+use hk_core::kernel::record_choices;
 use hk_core::{Error, Tensor};
 use hk_gdr::{SolveTrilOptions, parity, solve_tril, solve_tril_into};
 use hk_ref::harness::{BYTES_AT_ONCE, Moved, rejected};
@@ -15,6 +16,20 @@ fn solve_tril_has_parity() {
 #[test]
 fn solve_tril_rejects_wrong_tensors() {
     hk_ref::run_rejections("solve_tril", &parity::cases(), &devices());
+}
+
+#[test]
+fn solve_tril_has_one_tile_for_each_chunk() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for chunk in [16, 32, 64] {
+            let a = Tensor::<f32>::zeros(&stream, &[1, 1, 1, chunk]).unwrap();
+            let (solved, choices) = record_choices(|| solve_tril(&a, &SolveTrilOptions::default()));
+            solved.unwrap();
+            let names: Vec<_> = choices[0].candidates().map(|tile| tile.name).collect();
+            assert_eq!(names, [chunk.to_string()]);
+        }
+    }
 }
 
 #[test]

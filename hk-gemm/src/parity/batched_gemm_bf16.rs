@@ -93,7 +93,11 @@ fn options(cases: &mut Vec<Case>) {
             cases.push(of::<f16, f32>(all.clone()));
             cases.push(of::<bf16, bf16>(Spec { by_rows: true, ..all }));
             let name = format!("{what}, product of tensors");
-            cases.push(of::<bf16, f32>(Spec { name, add_product: Some(DType::F32), ..spec }));
+            let product = Spec { name, add_product: Some(bias), ..spec.clone() };
+            cases.push(of::<bf16, f32>(product.clone()));
+            let by_columns = Spec { by_columns: true, residual: true, ..product };
+            let name = format!("{what}, tensors by columns");
+            cases.push(of::<bf16, bf16>(Spec { name, ..by_columns }));
         }
     }
 }

@@ -107,7 +107,7 @@ fn case<K: Kind, T: Real16, Y: Real>(spec: Spec) -> Case {
 
 /// Those of an op.
 pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
-    use Activation::{Gelu, GeluTanh, Relu, Silu};
+    use Activation::{Gelu, GeluTanh, Relu, Silu, SiluExp2};
     for shape in [[1, 1, 1], [3, 5, 2], [16, 64, 96], [17, 96, 130], [64, 128, 128], [0, 64, 64]] {
         for fused in [true, false] {
             for linear in [true, false] {
@@ -120,7 +120,8 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     for (shape, name) in [([2, 264, 1024], "few rows"), ([100, 72, 80], "many rows")] {
         cases.push(case::<K, bf16, f16>(spec(name, shape)));
     }
-    for activation in [None, Some(Gelu), Some(GeluTanh), Some(Silu), Some(Relu)] {
+    let gates = [Gelu, GeluTanh, Silu, SiluExp2, Relu].map(Some);
+    for activation in [None].into_iter().chain(gates) {
         for fused in [true, false] {
             let spec = Spec { activation, fused: Some(fused), ..spec("activation", [9, 40, 72]) };
             cases.push(case::<K, bf16, f32>(spec));

@@ -19,7 +19,21 @@ fn of<T: Fp8, Y: Real>(spec: Spec, fuse: Fuse) -> Case {
 
 pub(super) fn add(cases: &mut Vec<Case>) {
     let kinds = [Factor::Number(-1.5), Factor::One, Factor::Full];
+    let groups = Some(([128; 2], Some(ScaleLayout::RowMajor)));
+    let spec = |name, shape| Spec {
+        draw: [Draw::Codes; 2],
+        groups,
+        ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
+    };
     for fuse in [Fuse::ScaleProduct, Fuse::AddProduct] {
+        let by_columns = spec(format!("{fuse:?} of tensors by columns"), [33, 75, 256]);
+        let by_columns = Spec { by_columns: true, ..by_columns };
+        for (dtype, splits) in [(DType::Bf16, None), (DType::F32, Some(2))] {
+            let mul_add = Some((fuse, [Factor::Full; 2], dtype));
+            let spec = Spec { mul_add, splits, ..by_columns.clone() };
+            cases.push(of::<F8E4M3, bf16>(spec.clone(), fuse));
+            cases.push(of::<F8E4M3Fnuz, f32>(spec, fuse));
+        }
         for (a, b) in kinds.into_iter().flat_map(|a| kinds.map(|b| (a, b))) {
             for (dtype, shape, splits) in [
                 (DType::F32, [33, 192, 256], None),
@@ -27,13 +41,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 (DType::F16, [5, 7, 130], None),
             ] {
                 let name = format!("{fuse:?} {a:?} {b:?} of {dtype}, {splits:?} splits");
-                let spec = Spec {
-                    draw: [Draw::Codes; 2],
-                    groups: Some(([128; 2], Some(ScaleLayout::RowMajor))),
-                    mul_add: Some((fuse, [a, b], dtype)),
-                    splits,
-                    ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
-                };
+                let spec =
+                    Spec { mul_add: Some((fuse, [a, b], dtype)), splits, ..spec(name, shape) };
                 if dtype == DType::Bf16 {
                     let tiles = Tiles { w: true, ..Tiles::default() };
                     let spec = Spec { tiles, ..spec.clone() };

@@ -59,6 +59,8 @@ pub(crate) struct Spec {
     pub(crate) place: Placement,
     /// Where the epilogue's operands of the result's shape are; the others have only the shift.
     pub(crate) operand_place: Placement,
+    /// Stores these, but not the output, by columns.
+    pub(crate) by_columns: bool,
     /// Puts multiples of 4 GiB into x and w in front of this element along k, and into y and the
     /// epilogue's operands of its shape between two rows.
     pub(crate) carry: Option<usize>,
@@ -92,6 +94,7 @@ impl Spec {
             tile: None,
             place: Placement::default(),
             operand_place: Placement::DENSE.gap(4),
+            by_columns: false,
             carry: None,
             special: false,
             lurking: false,
@@ -320,8 +323,10 @@ fn operands<Y: Real>(s: &mut Setup, spec: &Spec) -> Vec<(reference::Step, Vec<Ge
             _ => names.next().expect("no case has so many steps"),
         };
         let mut tensors = Vec::new();
+        let is_output = matches!(step, Step::AddOutput(_));
         let mut operand = |name, extent: &Extent, dtype| {
-            let (term, tensor) = draw_operand(s, spec, name, extent, dtype);
+            let by_columns = spec.by_columns && extent.0.len() == 2 && !is_output;
+            let (term, tensor) = draw_operand(s, spec, name, extent, (dtype, by_columns));
             tensors.push(tensor);
             term
         };
@@ -360,7 +365,7 @@ fn draw_operand(
     spec: &Spec,
     name: &'static str,
     (shape, [row_stride, column_stride]): &Extent,
-    dtype: DType,
+    (dtype, by_columns): (DType, bool),
 ) -> (Term, Getter) {
     let place = match shape[..] {
         [m, n] => spec.placed(spec.operand_place, m / 2 * (n + spec.operand_place.gap)),
@@ -369,6 +374,7 @@ fn draw_operand(
     let (row_stride, column_stride) = (*row_stride, *column_stride);
     real!(dtype, T => {
         let operand = s.input::<T>(name, shape, Draw::Normal).place(place);
+        let operand = if by_columns { operand.order(&[1, 0]) } else { operand };
         let term = Term { values: operand.numbers(), row_stride, column_stride };
         (term, Box::new(move || operand.get().into()))
     })

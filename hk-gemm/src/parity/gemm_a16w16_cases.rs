@@ -134,6 +134,16 @@ fn epilogues(cases: &mut Vec<Case>) {
             }
         }
     }
+    // In runs that are whole and not, of results and of partial sums.
+    let by_columns = [Step::AddTensor(0.5), Step::AddProduct(Factor::Full, Factor::Full)];
+    for shape in [[50, 70, 192], [64, 128, 256], [70, 1, 192], [1, 70, 192]] {
+        for (i, splits) in [(0, None), (1, Some(2)), (2, None)] {
+            let [result, operand] = TYPES[i];
+            let spec = Spec::new(format!("operands by columns, {operand}"), shape);
+            let spec = Spec { by_columns: true, operand, splits, ..spec.steps(&by_columns) };
+            cases.push(case_of(DType::Bf16, result, spec));
+        }
+    }
     for ([result, operand], chain) in TYPES.into_iter().zip(&CHAINS) {
         let spec = |what: &str, shape| {
             let spec = Spec::new(format!("{what}, {operand}"), shape).steps(chain);
@@ -266,6 +276,8 @@ fn tiles(cases: &mut Vec<Case>) {
             let name = format!(", the last {what} of blocks cut");
             let cut =
                 Spec { splits: None, compute_units: Some(2), ..tile_spec(&config, &name, shape) };
+            // Of a tensor by columns, the next column is elsewhere.
+            let cut = Spec { by_columns: m < n, ..cut };
             cases.push(case_of(dtype, dtype, cut.steps(&[Step::AddColumns, Step::AddTensor(0.5)])));
         }
         // One k, or one chunk, more than a step.

@@ -32,6 +32,8 @@ struct Spec {
     /// Or one number for all.
     bias_number: Option<f32>,
     residual: bool,
+    /// Stores tensors of y's shape, besides y, by columns.
+    by_columns: bool,
     /// At last multiplies the result by a number, adds as many times what it is then, and a product.
     scale: Option<f32>,
     /// Or adds numbers of columns of that type.
@@ -62,6 +64,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         bias: None,
         bias_number: None,
         residual: false,
+        by_columns: false,
         scale: None,
         columns: None,
         rows: None,
@@ -107,13 +110,15 @@ fn case<T: Real16, Y: Real>(spec: Spec) -> Case {
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });
-        let residual = spec
-            .residual
-            .then(|| s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place));
+        let order = if spec.by_columns { [1, 0] } else { [0, 1] };
+        let residual = spec.residual.then(|| {
+            s.input::<f32>("residual", &[m, n], Draw::Normal).place(spec.place).order(&order)
+        });
 
         let mut operand = |name: &'static str, dtype: DType, shape: &[usize]| -> (_, Getter) {
             real!(dtype, U => {
                 let of = s.input::<U>(name, shape, Draw::Normal).place(spec.place);
+                let of = if shape.len() == order.len() { of.order(&order) } else { of };
                 (of.numbers(), Box::new(move || of.get().into()))
             })
         };
@@ -227,11 +232,12 @@ const SHAPES: [[usize; 3]; 13] = [
     [5, 2, 4100],
 ];
 
-const GATES: [Option<Activation>; 5] = [
+const GATES: [Option<Activation>; 6] = [
     None,
     Some(Activation::Gelu),
     Some(Activation::GeluTanh),
     Some(Activation::Silu),
+    Some(Activation::SiluExp2),
     Some(Activation::Relu),
 ];
 
@@ -326,6 +332,10 @@ fn factors(cases: &mut Vec<Case>) {
                     ..spec
                 }));
             }
+            let by_columns = spec(format!("{what}, tensors of {dtype} by columns"), shape);
+            let factors = Some((dtype, [shape[0], shape[1]]));
+            let by_columns = Spec { by_columns: true, residual: true, factors, ..by_columns };
+            cases.push(case::<bf16, f32>(Spec { splits, ..by_columns }));
         }
     }
 }

@@ -129,6 +129,8 @@ pub(super) struct Spec {
     pub(super) bias: Option<DType>,
     pub(super) activation: Option<Activation>,
     pub(super) residual: bool,
+    /// Stores what has y's shape by columns.
+    pub(super) by_columns: bool,
     /// Adds the product of two tensors of y's shape, as the last step.
     pub(super) add_product: Option<DType>,
     /// Multiplies by f32 numbers of rows or columns, behind all options, of a single product.
@@ -167,6 +169,7 @@ impl Spec {
             bias: None,
             activation: None,
             residual: false,
+            by_columns: false,
             add_product: None,
             factors: &[],
             splits: None,
@@ -340,6 +343,11 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             block_scale("x_scale", spec.blocks[0], m, spec.tiles.blocks[0]),
             block_scale("w_scale", spec.blocks[1], n, spec.tiles.blocks[1]),
         ];
+        let y_shape: Vec<usize> = spec.batch.into_iter().chain([m, n]).collect();
+        let mut y_order: Vec<usize> = (0..y_shape.len()).collect();
+        if spec.by_columns {
+            y_order[y_shape.len() - 2..].reverse();
+        }
         let mul_add = spec.mul_add.map(|(fuse, factors, dtype)| {
             let mut factor = |name, factor| -> (Term, Option<Getter>) {
                 let (shape, strides) = match factor {
@@ -349,6 +357,8 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 };
                 real!(dtype, U => {
                     let tensor = s.input::<U>(name, &shape, Draw::Normal);
+                    let is_whole = shape.len() == y_order.len();
+                    let tensor = if is_whole { tensor.order(&y_order) } else { tensor };
                     let values = tensor.numbers();
                     let [row_stride, column_stride] = strides;
                     let get: Getter = Box::new(move || tensor.get().into());
@@ -363,6 +373,8 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             let shape = match spec.batch {
                 Some(batch) if spec.operand_place.gap > 0 => vec![batch, n],
                 Some(batch) => vec![batch, 1, n],
+                // As AITER has them beside scales that are one.
+                None if spec.scales[1] == Some(Scale::Each) => vec![1, n],
                 None => vec![n],
             };
             real!(dtype, U => {
@@ -370,14 +382,15 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });
-        let y_shape: Vec<usize> = spec.batch.into_iter().chain([m, n]).collect();
-        let residual = spec
-            .residual
-            .then(|| s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place));
+        let residual = spec.residual.then(|| {
+            let residual = s.input::<f32>("residual", &y_shape, Draw::Normal).place(spec.place);
+            residual.order(&y_order)
+        });
         let factors_of_y = spec.add_product.map(|dtype| {
             ["epilogue[0].a", "epilogue[0].b"].map(|name| -> (Vec<f64>, Getter) {
                 real!(dtype, U => {
                     let of = s.input::<U>(name, &y_shape, Draw::Normal).place(spec.operand_place);
+                    let of = of.order(&y_order);
                     (of.numbers(), Box::new(move || of.get().into()))
                 })
             })

@@ -24,6 +24,8 @@ struct Spec {
     k: usize,
     /// Has the same y for all heads.
     broadcast: bool,
+    /// The order of y's dimensions in memory.
+    order: [usize; 3],
     /// Type of y, and of what is added to the product.
     copied: DType,
     bias: bool,
@@ -53,6 +55,7 @@ fn spec(name: impl Into<String>, m: usize, of: [usize; 4], k: usize) -> Spec {
         parts: parts(of),
         k,
         broadcast: false,
+        order: [0, 1, 2],
         copied: DType::Bf16,
         bias: false,
         shuffled: false,
@@ -136,6 +139,7 @@ fn case<K: Kind, U: Real, Y: Real>(spec: Spec) -> Case {
             operand::<K>(s, ["w", "w_scale"], [n, k], K::GROUPS[1], &spec, [spec.shuffled; 2]);
         let y_heads = if spec.broadcast { 1 } else { heads };
         let y = s.input::<U>("y", &[m, y_heads, s3], Draw::Normal).place(place);
+        let y = y.order(&spec.order);
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[n], Draw::Normal));
 
         let steps: Vec<_> = bias
@@ -215,6 +219,19 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
         for copied in [DType::Bf16, DType::F16, DType::F32] {
             let spec = spec("wide or narrow", m, of, 512);
             push::<K>(cases, Spec { splits: Some(2), copied, ..spec });
+        }
+    }
+    // Elements of heads apart by heads, by rows, and by both; heads of whole runs and others.
+    for order in [[0, 2, 1], [1, 2, 0], [2, 0, 1]] {
+        for (of, copied) in [
+            ([3, 48, 80, 16], DType::Bf16),
+            ([3, 48, 80, 16], DType::F32),
+            ([2, 5, 3, 7], DType::F16),
+        ] {
+            for broadcast in [false, true] {
+                let spec = spec(format!("y in order {order:?}"), 5, of, 128);
+                push::<K>(cases, Spec { order, copied, broadcast, ..spec });
+            }
         }
     }
     for splits in [None, Some(2)] {

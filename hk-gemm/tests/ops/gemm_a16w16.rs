@@ -93,6 +93,75 @@ fn dot(x: &[bf16], w: &[bf16]) -> f32 {
 }
 
 #[test]
+fn gemm_a16w16_takes_operands_that_are_repeated() {
+    // In blocks within y, in others, and from shares of k.
+    for (m, n, k, splits) in [(128, 128, 40, 1), (70, 90, 40, 1), (21, 43, 600, 3)] {
+        let [x, w] = [(1, m), (2, n)].map(|(seed, rows)| signs(seed, rows * k));
+        let [a, b] = [(5, m), (7, n)].map(|(cycle, count)| -> Vec<f32> {
+            (0..count as u16).map(|at| f32::from(at % cycle) - 2.0).collect()
+        });
+        let element = |at: usize| {
+            let (i, j) = (at / n, at % n);
+            (dot(&x[i * k..][..k], &w[j * k..][..k]) + b[j] + a[i]) * a[i] * b[j]
+        };
+        let expected: Vec<f32> = (0..m * n).map(element).collect();
+        for device in devices() {
+            let stream = device.default_stream();
+            let [x, w] = [(&x, m), (&w, n)]
+                .map(|(of, rows)| Tensor::from_slice(&stream, of, &[rows, k]).unwrap());
+            let rows = Tensor::from_slice(&stream, &a, &[m, 1]).unwrap();
+            let row = Tensor::from_slice(&stream, &b, &[1, n]).unwrap();
+            let [rows, columns] = [&rows, &row].map(|of| of.broadcast(&[m, n]).unwrap());
+            let epilogue = Epilogue::default().mul_tensor(&rows).mul_tensor(&columns);
+            let options = GemmOptions::default().bias(&row).residual(&rows).splits(splits);
+            let y = gemm_a16w16::<_, f32>(&x, &w, &options.epilogue(epilogue)).unwrap();
+            assert_eq!(y.to_vec().unwrap(), expected, "{} {m} {n}", device.name());
+        }
+    }
+}
+
+#[test]
+fn gemm_a16w16_takes_operands_whose_columns_are_gigabytes_apart() {
+    for device in devices() {
+        let stream = device.default_stream();
+        // The host gives memory to what is written, no more.
+        let residual = |apart| Tensor::<bf16>::empty(&stream, &[2, apart]).unwrap();
+        let [x, w] = [ones(&stream, [3, 8]), ones(&stream, [2, 8])];
+        let mut y = Guarded::<f32>::new(&stream, &[3, 2], Placement::DENSE).unwrap();
+        let far = residual((1 << 31) + 8);
+        // SAFETY: nobody has the whole any more.
+        let mut far = unsafe { far.narrow(1, 0..3).unwrap().alias() };
+        far.write(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(bf16::from_f32)).unwrap();
+        let far = far.permute(&[1, 0]).unwrap();
+        for splits in [1, 2] {
+            let options = GemmOptions::default().residual(&far).splits(splits);
+            let y = gemm_a16w16::<_, f32>(&x, &w, &options).unwrap();
+            assert_eq!(y.to_vec().unwrap(), [9.0, 12.0, 10.0, 13.0, 11.0, 14.0]);
+        }
+        let farther = residual(1 << 32);
+        let farther = farther.narrow(1, 0..3).unwrap().permute(&[1, 0]).unwrap();
+        let options = GemmOptions::default().residual(&farther);
+        let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &w, &options, y));
+        assert!(matches!(error, Error::Value { arg: "residual", .. }), "{error}");
+    }
+}
+
+#[test]
+fn gemm_a16w16_rejects_its_transposed_output_as_residual() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = ones(&stream, [8, 16]);
+        let mut y = Tensor::filled(&stream, &[8, 8], 2.0f32).unwrap();
+        let (read, mut write) = y.in_place();
+        let transposed = read.permute(&[1, 0]).unwrap();
+        let options = GemmOptions::default().residual(&transposed);
+        let error = gemm_a16w16_into(&x, &x, &options, &mut write).unwrap_err();
+        assert!(matches!(error, Error::Alias { a: "y", b: "residual", .. }), "{error}");
+        assert_eq!(y.to_vec().unwrap(), [2.0; 64]);
+    }
+}
+
+#[test]
 fn gemm_a16w16_takes_any_number_of_splits_up_to_k() {
     for device in devices() {
         let stream = device.default_stream();

@@ -14,7 +14,7 @@ use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
 use super::weights::{
     HIDDEN, INNER, Layer, Sizes, W1, W2, Work, declare_biases, declare_scales, define_inner,
-    limit_sizes, refuse_weighed_input,
+    limit_sizes,
 };
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::{RaggedElement, moe_a8w8_into};
@@ -183,8 +183,7 @@ where
                 }
             }
         }
-        config.activation.check(args)?;
-        refuse_weighed_input(args, config)
+        config.activation.check(args)
     }
 
     fn scratch(

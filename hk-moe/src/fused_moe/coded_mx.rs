@@ -13,7 +13,7 @@ use super::codes::in_blocks;
 use super::mxfp4::{MxMatrices, declare_mx};
 use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
-use super::weights::{Layer, Sizes, Work, declare_biases, refuse_weighed_input};
+use super::weights::{Layer, Sizes, Work, declare_biases};
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a4w4::moe_a4w4_into;
 use crate::moe_op_gemm_a8w4::moe_a8w4_into;
@@ -162,8 +162,7 @@ where
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
         declare_mx(args, [&self.w1, &self.w2], config.activation.is_gated())?;
         declare_biases(args, [self.b1.as_deref(), self.b2.as_deref()])?;
-        config.activation.check(args)?;
-        refuse_weighed_input(args, config)
+        config.activation.check(args)
     }
 
     fn scratch(

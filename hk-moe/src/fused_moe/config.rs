@@ -125,8 +125,10 @@ impl FusedMoeConfig {
         self
     }
 
-    /// Multiplies the sums of the first product by the weight, rather than those of the second one:
-    /// of one expert for each token.
+    /// Multiplies the sums of the first product by the weight, before a bias is added, rather than those of
+    /// the second one: of one expert for each token, besides those that are shared, whose weight is there as
+    /// well. Products are linear, so that this is what multiplying the tokens would be, but for roundings:
+    /// where tokens are made codes, these are those of the tokens as they are, once for all their experts.
     #[must_use]
     pub const fn apply_router_weight_on_input(mut self) -> Self {
         self.weighs_input = true;
@@ -165,9 +167,9 @@ impl FusedMoeConfig {
     /// Requires that so many experts can be chosen from so.
     pub(super) fn check(&self, stream: &Stream, experts: usize) -> Result<()> {
         let mut args = Arguments::new(OP);
-        let is_one = !self.weighs_input || self.slots() == 1;
-        let constraint = "one expert for each token";
-        args.require(is_one, "apply_router_weight_on_input", constraint, self.slots())?;
+        let is_one = !self.weighs_input || self.top_k == 1;
+        let constraint = "one expert for each token, besides those that are shared";
+        args.require(is_one, "apply_router_weight_on_input", constraint, self.top_k)?;
         args.require(self.shared_weight.is_finite(), "shared_experts", "a finite weight", "not")?;
         // As if of no tokens.
         let logits = Tensor::<f32>::empty(stream, &[0, experts])?;

@@ -82,7 +82,7 @@ impl<T: Real16 + ExpertElement, W: ExpertWeight<T>> Layer for DenseWeights<T, W>
     }
 
     fn declare(&self, args: &mut Arguments, config: &FusedMoeConfig) -> Result<()> {
-        let Self { w1, w2, scales, b1, b2, in_pairs, .. } = self;
+        let Self { w1, w2, scales, b1, b2, .. } = self;
         let activation = config.activation;
         define_inner(args, w1.shape(), activation.is_gated());
         args.input("w1", w1, W1).adjacent::<3>()?;
@@ -92,12 +92,7 @@ impl<T: Real16 + ExpertElement, W: ExpertWeight<T>> Layer for DenseWeights<T, W>
             declare_scales(args, [of_w1, of_w2])?;
         }
         declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
-        activation.check(args)?;
-        let in_halves = activation.is_gated() && !in_pairs;
-        // Weights would be behind a bias or an activation.
-        let fits = !config.weighs_input || in_halves;
-        let constraint = "false, of 16-bit weights that are not in halves";
-        args.require(fits, "apply_router_weight_on_input", constraint, config.weighs_input)
+        activation.check(args)
     }
 
     fn scratch(
@@ -129,25 +124,25 @@ impl<T: Real16 + ExpertElement, W: ExpertWeight<T>> Layer for DenseWeights<T, W>
             let up = MoeGemmOptions::default();
             let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
             let up = scales(0).into_iter().fold(up, MoeGemmOptions::b_scale);
+            let of_x = config.weighs_input.then_some(work.weights);
+            let up = of_x.into_iter().fold(up, MoeGemmOptions::topk_weights);
             let operands = (x, &*self.w1);
             let of_tokens = [tokens, sizes.slots, sizes.inner];
             if let Some(sums) = sums {
                 let shape = [tokens, sizes.slots, 2 * sizes.inner];
                 let mut h = sums.narrow_mut(0, 0..all)?.reshape_mut(&shape)?;
-                launch((OP, Form::Plain(None)), operands, &gates, sizes.slots, &up, &mut h)?;
+                launch((OP, Form::OnInput(None)), operands, &gates, sizes.slots, &up, &mut h)?;
                 let h = h.reshape(&[1, all, 2 * sizes.inner])?;
                 let options = ReduceGroupedOptions::new(config.activation);
                 reduce_grouped_into::<_, T>(&h, None, None, &options, z)?;
             } else {
                 let form = match config.activation {
-                    Activation::None => Form::Plain(None),
-                    Activation::GeluTanh => Form::Plain(Some(Plain::GeluTanh)),
+                    Activation::None => Form::OnInput(None),
+                    Activation::GeluTanh => Form::OnInput(Some(Plain::GeluTanh)),
                     Activation::SiluAndMul | Activation::Swiglu { .. } => Form::Gated,
                 };
                 let is_gated = config.activation.is_gated();
                 let up = if is_gated { up.activation(config.activation) } else { up };
-                let weights = config.weighs_input.then_some(work.weights);
-                let up = weights.into_iter().fold(up, MoeGemmOptions::topk_weights);
                 let mut z = z.reshape_mut(&of_tokens)?;
                 launch((OP, form), operands, &gates, sizes.slots, &up, &mut z)?;
             }

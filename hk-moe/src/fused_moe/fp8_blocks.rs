@@ -14,7 +14,6 @@ use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
 use super::weights::{
     HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, define_inner, limit_sizes,
-    refuse_weighed_input,
 };
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::RaggedElement;
@@ -136,8 +135,7 @@ where
         };
         args.input("w1_scales", &w1.scales, of_w1).strides::<3>()?;
         args.input("w2_scales", &w2.scales, &[HERE, HIDDEN_GROUPS, INNER_GROUPS]).strides::<3>()?;
-        config.activation.check(args)?;
-        refuse_weighed_input(args, config)
+        config.activation.check(args)
     }
 
     fn scratch(

@@ -119,6 +119,7 @@ impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
         let in_order = RaggedGates::new(raw, &tiles, block_m, sizes.slots);
         let up = MoeRaggedOptions::new(Activation::None).validate_indices(false);
         let up = biases[0].into_iter().fold(up, MoeRaggedOptions::bias);
+        let up = if config.weighs_input { up.x_weights(&gate_scal) } else { up };
         let mut sums = sums.narrow_mut(0, 0..gates)?;
         let mut z = z.narrow_mut(0, 0..gates)?;
         products.encode(false, x, of_x)?;
@@ -128,7 +129,7 @@ impl<T: Real16 + RaggedOutput, C: Codes> RaggedScratch<T, C> {
         reduce_grouped_into::<_, T>(&sums, None, None, &activate, &mut z)?;
         let down = MoeRaggedOptions::new(Activation::None).validate_indices(false);
         let down = biases[1].into_iter().fold(down, MoeRaggedOptions::bias);
-        let down = down.gammas(&gate_scal);
+        let down = if config.weighs_input { down } else { down.gammas(&gate_scal) };
         let mut y = y.narrow_mut(0, 0..gates)?;
         products.encode(true, &z, of_z)?;
         products.multiply(true, of_z, gates, &in_order, &down, &mut y)?;

@@ -146,11 +146,3 @@ pub(super) fn declare_biases(
     }
     Ok(())
 }
-
-/// Requires that weights are not in the first product, whose rows have scales and an activation
-/// behind.
-pub(super) fn refuse_weighed_input(args: &Arguments, config: &FusedMoeConfig) -> Result<()> {
-    let constraint = "false, of rows that are made codes";
-    let weighs = config.weighs_input;
-    args.require(!weighs, "apply_router_weight_on_input", constraint, weighs)
-}

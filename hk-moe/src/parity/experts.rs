@@ -2,13 +2,14 @@
 
 use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16};
 use hk_core::kernel::Kernel;
+use hk_core::op::epilogue::Operand;
 use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
 use hk_ref::quant::quant::dynamic_per_tensor_quant;
 use hk_ref::quant::quant_moe::static_fp8;
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
 use super::loads::{Load, ids};
@@ -105,6 +106,8 @@ pub(super) struct Spec {
     block_size: usize,
     load: Load,
     weights: bool,
+    /// Of weights.
+    weights_dtype: DType,
     absent: Option<usize>,
     scales: Scales,
     /// Whether k is the outer dimension of matrices.
@@ -127,6 +130,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         block_size,
         load: Load::Uniform,
         weights: true,
+        weights_dtype: DType::F32,
         absent: None,
         scales: Scales::Blocks,
         by_rows: false,
@@ -137,6 +141,50 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
+    }
+}
+
+/// Weights of gates, of one of their types.
+enum Weights<F = Arg<f32>, B = Arg<bf16>, H = Arg<f16>> {
+    F32(F),
+    Bf16(B),
+    F16(H),
+}
+
+impl Weights {
+    fn new(s: &mut Setup, shape: [usize; 2], dtype: DType, place: Placement) -> Self {
+        let (name, draw) = ("topk_weights", Draw::Normal);
+        match dtype {
+            DType::Bf16 => Self::Bf16(s.input(name, &shape, draw).place(place)),
+            DType::F16 => Self::F16(s.input(name, &shape, draw).place(place)),
+            _ => Self::F32(s.input(name, &shape, draw).place(place)),
+        }
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::F32(weights) => weights.numbers(),
+            Self::Bf16(weights) => weights.numbers(),
+            Self::F16(weights) => weights.numbers(),
+        }
+    }
+
+    fn get(&self) -> Weights<Tensor<f32>, Tensor<bf16>, Tensor<f16>> {
+        match self {
+            Self::F32(weights) => Weights::F32(weights.get()),
+            Self::Bf16(weights) => Weights::Bf16(weights.get()),
+            Self::F16(weights) => Weights::F16(weights.get()),
+        }
+    }
+}
+
+impl Weights<Tensor<f32>, Tensor<bf16>, Tensor<f16>> {
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Self::F32(weights) => weights.into(),
+            Self::Bf16(weights) => weights.into(),
+            Self::F16(weights) => weights.into(),
+        }
     }
 }
 
@@ -154,6 +202,9 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let weights = if spec.weights { "weighted" } else { "not weighted" };
     let mut name =
         format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
+    if spec.weights_dtype != DType::F32 {
+        name += &format!(" by {}", spec.weights_dtype);
+    }
     match spec.scales {
         Scales::Blocks => (),
         Scales::Matrices => name += ", scales of matrices",
@@ -203,7 +254,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let is_given = spec.encode.is_some_and(|(_, is_given)| is_given);
         let a_scale = a_scale.or_else(|| is_given.then(|| s.given("a_scale", &[1], vec![0.01])));
         let weights =
-            spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
+            spec.weights.then(|| Weights::new(s, [rows, top_k], spec.weights_dtype, place));
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
         let ids = ids([rows, top_k, experts], spec.load);
         let aligned = moe_align_block_size(&ids, experts, spec.block_size);
@@ -251,7 +302,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                     }
                 }
             }
-            let weights = weights.as_ref().map(|weights| weights.numbers());
+            let weights = weights.as_ref().map(Weights::numbers);
             let problem = Problem {
                 a: a.view(),
                 b: b.view(),
@@ -271,10 +322,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 
         let spec = spec.clone();
         s.call(move || {
-            let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
+            let weights = weights.as_ref().map(Weights::get);
             let scales = scales.as_ref().map(|(a, b)| (a.get(), b.get()));
             let options = MoeGemmOptions::default();
-            let options = weights.iter().fold(options, |options, of| options.topk_weights(of));
+            let options =
+                weights.iter().fold(options, |options, of| options.topk_weights(of.operand()));
             let options =
                 scales.iter().fold(options, |options, (a, b)| options.scales(BlockScales { a, b }));
             let [a_scale, b_scale, bias] =
@@ -341,6 +393,15 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     ] {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
         cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
+    }
+    for (weights_dtype, shape) in
+        [(DType::Bf16, [9, 40, 72, 3, 4]), (DType::F16, [5, 24, 40, 2, 2])]
+    {
+        let spec = Spec { weights_dtype, ..spec("weights of 16 bits", shape, 16) };
+        cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+        // Their rows are apart.
+        let place = Placement::DENSE.gap(3);
+        cases.push(case::<K, f16, f16, f32>(Spec { place, ..spec }, K::call));
     }
     if K::ROWS == 1 {
         add_shares::<K>(cases);
@@ -546,7 +607,8 @@ pub(super) fn add_scaled<K: Kind>(
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let is_gated = kernel.variant.ends_with("_halves");
-        if kernel.variant.starts_with("e4m3") && is_gated == (K::ROWS == 2) {
+        let of_both = kernel.variant.starts_with("e4m3") && !kernel.variant.contains("e2m1");
+        if of_both && is_gated == (K::ROWS == 2) {
             let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);

@@ -6,7 +6,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::ByteCode;
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::dequantised;
-use hk_ref::moe::moe_op_e2e::{Problem, expect_coded_layer, expect_layer};
+use hk_ref::moe::moe_op_e2e::{Problem, expect_coded_layer, expect_layer, summed};
 use hk_ref::quant::quant::{per_group_quant, per_token_quant};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
 use ndarray::{Array3, ArrayView2, ArrayView3};
@@ -67,6 +67,8 @@ struct Spec {
     load: Load,
     weights: bool,
     absent: Option<usize>,
+    /// Whether gates of a row are added up.
+    reduce: bool,
     /// Of e4m3.
     coded: Option<(Scales, [Coded; 2])>,
     place: Placement,
@@ -87,6 +89,9 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         Some((Scales::Given { per_tensor: true, .. }, _)) => ", one scale of z",
         Some(_) => ", scales of rows of z",
     };
+    name += if spec.reduce { ", sums" } else { "" };
+    // Gates that no tile has count as zeros.
+    let held_number = if spec.reduce { 0.0 } else { HELD };
     let info = CaseInfo::new("moe_op_e2e", "moe_e2e", name, &[], &spec.shape);
     let is_narrow = size_of::<W>() == 1;
     let of_w = if is_narrow { format!("*{}", W::DTYPE) } else { String::new() };
@@ -172,21 +177,27 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
                 top_k,
                 weights: weights.as_deref(),
                 absent: spec.absent,
-                held: HELD,
+                held: held_number,
             };
             let down = matrices((experts, k, hidden), &down);
-            match spec.coded {
+            let of_gates = match spec.coded {
                 None => expect_layer::<T>(&problem, down, Y::DTYPE),
                 Some((scales, [_, of_z])) => {
                     let coded = |z: &[f64]| of_z(z, hidden, scales);
                     expect_coded_layer::<T>(&problem, down, &coded, Y::DTYPE)
                 }
+            };
+            match spec.reduce {
+                true => summed(&of_gates, top_k, k, Y::DTYPE),
+                false => of_gates,
             }
         };
-        let held = Y::encode(&vec![HELD; rows * top_k * k]);
-        let c = s.output::<Y>("c", &[rows, top_k, k], expected).place(place).holding(held);
+        let shape = [rows, top_k, k];
+        let shape = if spec.reduce { &[rows, k][..] } else { &shape };
+        let held = Y::encode(&vec![HELD; shape.iter().product()]);
+        let c = s.output::<Y>("c", shape, expected).place(place).holding(held);
 
-        let block_size = spec.block_size;
+        let (block_size, reduce) = (spec.block_size, spec.reduce);
         let per_tensor = matches!(of_scales, Some(Scales::Given { per_tensor: true, .. }));
         s.call(move || {
             let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
@@ -199,6 +210,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
                 of_blocks.iter().fold(options, |options, [w1, w2]| options.block_scales([w1, w2]));
             let a_scale = a_scale.as_ref().map(Arg::get);
             let options = a_scale.iter().fold(options, |options, scale| options.a_scale(scale));
+            let options = if reduce { options.reduce() } else { options };
             let options = if per_tensor { options.intermediate_per_tensor() } else { options };
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
             let gates = AlignedGates {
@@ -221,6 +233,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         load: Load::Uniform,
         weights: true,
         absent: None,
+        reduce: false,
         coded: None,
         place: Placement::default(),
     };
@@ -244,6 +257,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         cases.push(case::<f16, i8, f32>(Spec { weights: false, ..spec("i8", shape, 16) }));
     }
     add_coded(cases, &spec);
+    add_sums(cases, &spec);
     for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
         let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], 32) };
         cases.push(case::<bf16, bf16, f16>(spec));
@@ -258,6 +272,37 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     ] {
         cases.push(case::<bf16, bf16, bf16>(Spec { place, ..spec(name, [21, 40, 80, 2, 3], 32) }));
     }
+}
+
+/// Those of sums of gates.
+fn add_sums(cases: &mut Vec<Case>, spec: &dyn Fn(&'static str, [usize; 5], usize) -> Spec) {
+    let spec = |name, shape, block_size| Spec { reduce: true, ..spec(name, shape, block_size) };
+    for (shape, block_size) in [
+        ([4, 2, 8, 2, 2], 16),
+        ([17, 45, 70, 3, 4], 16),
+        ([1, 32, 520, 2, 2], 64),
+        ([0, 8, 8, 2, 4], 16),
+    ] {
+        cases.push(case::<bf16, bf16, bf16>(spec("plain", shape, block_size)));
+        let unweighted = Spec { weights: false, ..spec("plain", shape, block_size) };
+        cases.push(case::<f16, f16, f32>(unweighted));
+    }
+    cases.push(case::<f16, i8, f16>(spec("i8", [17, 45, 70, 2, 3], 16)));
+    for load in [Load::Wrong, Load::Absent] {
+        cases.push(case::<bf16, bf16, f16>(Spec { load, ..spec("load", [37, 24, 40, 2, 6], 32) }));
+    }
+    let absent = spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16);
+    cases.push(case::<bf16, bf16, bf16>(Spec { absent: Some(1), ..absent }));
+    let place = Placement::DENSE.gap(5).shift(3);
+    let apart = spec("rows off alignment", [21, 40, 80, 2, 3], 32);
+    cases.push(case::<bf16, bf16, bf16>(Spec { place, ..apart }));
+    let scales = Scales::Given { a: false, per_tensor: false };
+    let coded = spec("e4m3", [17, 45, 70, 2, 3], 64);
+    let of = |coded: [Coded; 2]| Some((scales, coded));
+    let ocp = of([coded_a::<F8E4M3>, coded_z::<F8E4M3>]);
+    cases.push(case::<bf16, F8E4M3, bf16>(Spec { coded: ocp, ..coded.clone() }));
+    let fnuz = of([coded_a::<F8E4M3Fnuz>, coded_z::<F8E4M3Fnuz>]);
+    cases.push(case::<bf16, F8E4M3Fnuz, bf16>(Spec { coded: fnuz, ..coded }));
 }
 
 /// Those of e4m3, for the chip of either flavour.

@@ -193,6 +193,8 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     plain::<i8, bf16>(cases, (None, "i8"), specs(33));
     plain::<i8, f32>(cases, (None, "i8"), specs(32).into_iter().take(8).collect());
     plain::<i8, bf16>(cases, (None, "i8"), tiles("i8"));
+    // The longest sums that 32 bits hold, whatever the codes are.
+    plain::<i8, f32>(cases, (None, "i8"), vec![Spec::new("deep", [2, 3, 131_071, 1, 2], 16)]);
     plain::<F8E4M3Fnuz, bf16>(cases, (cdna3, "e4m3fnuz"), specs(40));
     plain::<F8E4M3, bf16>(cases, (cdna4, "e4m3"), specs(40));
     plain::<F8E4M3Fnuz, f16>(cases, (cdna3, "e4m3fnuz"), tiles_of("e4m3", Arch::Gfx942));

@@ -1,15 +1,15 @@
 //! Cases of `moe_op_mxfp4`.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16, bf16, decode, f16};
+use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op_mxfp4::{BLOCK, Problem, dequantised};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement};
-use ndarray::{Array3, ArrayView2};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup};
+use ndarray::{Array2, Array3};
 
 use super::experts::tiles;
 use super::loads::{Load, ids};
-use crate::{AlignedGates, ExpertElement, MoeGemmOptions, moe_mxfp4_into};
+use crate::{AlignedGates, MoeGemmOptions, Mxfp4Element, moe_mxfp4_into};
 
 /// A case as data.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ struct Spec {
     block_size: usize,
     load: Load,
     scales: Draw,
+    /// Of blocks of a.
+    a_scales: Option<Draw>,
     weights: bool,
     /// Of a and of experts.
     factors: bool,
@@ -31,18 +33,66 @@ struct Spec {
 /// What is in results that are not written.
 const HELD: f64 = 17.0;
 
-fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
+/// The rows of a case, and their scales of blocks, which begin with NaN if they are [`WITH_NAN`].
+pub(super) struct Rows<T: Mxfp4Element> {
+    pub(super) codes: Arg<T>,
+    pub(super) scales: Option<Arg<E8M0>>,
+    pub(super) numbers: Array2<f64>,
+}
+
+impl<T: Mxfp4Element> Rows<T> {
+    pub(super) fn new(
+        s: &mut Setup,
+        [rows, k]: [usize; 2],
+        scales: Option<Draw>,
+        place: Placement,
+    ) -> Self {
+        let draw = if size_of::<T>() == 1 { Draw::Codes } else { Draw::Normal };
+        let codes = s.input::<T>("a", &[rows, k], draw).place(place);
+        let numbers = decode(&codes.elements());
+        let mut numbers = Array2::from_shape_vec((rows, k), numbers).expect("rows of that shape");
+        let scales = scales.map(|draw| {
+            let shape = [rows, k.div_ceil(BLOCK)];
+            let mut scales = s.draw::<E8M0>("a_mx_scale", &shape, draw);
+            if draw == WITH_NAN {
+                scales[0] = E8M0::NAN;
+            }
+            let of = Array2::from_shape_vec(shape, decode(&scales)).expect("scales of that shape");
+            numbers = dequantised(numbers.view(), of.view());
+            s.given("a_mx_scale", &shape, scales).place(place)
+        });
+        Self { codes, scales, numbers }
+    }
+
+    /// How its type is named.
+    pub(super) fn dtype(scales: Option<Draw>) -> String {
+        let mx = if scales.is_some() { "mx " } else { "" };
+        format!("{mx}{}", T::DTYPE)
+    }
+
+    /// The chip that has its type, if it is not that of both.
+    pub(super) fn arch(scales: Option<Draw>) -> Option<Arch> {
+        match (T::DTYPE, scales) {
+            (DType::F8E4M3, None) => Some(Arch::Gfx950),
+            (DType::F8E4M3Fnuz, _) => Some(Arch::Gfx942),
+            _ => None,
+        }
+    }
+}
+
+fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
     let mut name =
         format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
     name += &spec.splits.map_or(String::new(), |splits| format!(", {splits} shares of k"));
     let info = CaseInfo::new("moe_op_mxfp4", "moe_mxfp4", name, &[], &spec.shape);
-    let dtype = format!("{}*e2m1->{}", T::DTYPE, Y::DTYPE);
-    let arch = spec.tile.map(|(arch, _)| arch);
+    let dtype = format!("{}*e2m1->{}", Rows::<T>::dtype(spec.a_scales), Y::DTYPE);
+    let arch = spec.tile.map(|(arch, _)| arch).or(Rows::<T>::arch(spec.a_scales));
     Case::new(CaseInfo { dtype, arch, ..info }, move |s| {
         let place = spec.place;
-        let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
+        let Rows { codes: a, scales: a_mx_scale, numbers } =
+            Rows::<T>::new(s, [rows, k], spec.a_scales, place);
         let b = s.input::<F4x2E2M1>("b", &[experts, n, k], Draw::Codes).place(place);
         let of_blocks = [experts, n, k.div_ceil(BLOCK)];
         let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
@@ -61,7 +111,6 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
         let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
 
         let expected = {
-            let a = a.numbers();
             let cube = |shape: [usize; 3], numbers| {
                 Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
             };
@@ -79,7 +128,7 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let problem = Problem {
-                a: ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape"),
+                a: numbers.view(),
                 b: b.view(),
                 ids: &ids,
                 top_k,
@@ -101,6 +150,9 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             let options = factors.iter().fold(options, |options, (a_scale, b_scale)| {
                 options.a_scale(a_scale).b_scale(b_scale)
             });
+            let a_mx_scale = a_mx_scale.as_ref().map(Arg::get);
+            let options =
+                a_mx_scale.iter().fold(options, |options, scale| options.a_mx_scale(scale));
             let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
@@ -124,6 +176,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         block_size,
         load: Load::Uniform,
         scales: Draw::Powers(-6, 4),
+        a_scales: None,
         weights: true,
         factors: false,
         splits: None,
@@ -171,16 +224,79 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     ] {
         cases.push(case::<bf16, bf16>(Spec { place, ..spec(name, [21, 72, 96, 2, 3], 32) }));
     }
+    add_coded(cases, &spec);
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.ends_with("_e2m1") {
-            let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
-            let tile = Some((arch, name));
-            let place = Placement::DENSE.edge(Edge::End);
-            let spec = Spec { tile, place, ..spec(&format!("tile {name}"), shape, m) };
-            cases.push(match kernel.variant.starts_with("f16") {
-                true => case::<f16, f32>(spec),
-                false => case::<bf16, bf16>(spec),
-            });
+        let Some(of_a) = kernel.variant.strip_suffix("_e2m1").or(match kernel.variant {
+            "e2m1" => Some("e2m1"),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
+        let tile = Some((arch, name));
+        let place = Placement::DENSE.edge(Edge::End);
+        let spec = Spec { tile, place, ..spec(&format!("tile {name}"), shape, m) };
+        let mx = || Spec { a_scales: Some(A_SCALES), ..spec.clone() };
+        cases.push(match (of_a, arch) {
+            ("f16", _) => case::<f16, f32>(spec),
+            ("bf16", _) => case::<bf16, bf16>(spec),
+            ("e2m1", _) => case::<F4x2E2M1, bf16>(mx()),
+            ("mxfp8", _) => case::<F8E4M3, bf16>(mx()),
+            (_, Arch::Gfx942) => case::<F8E4M3Fnuz, bf16>(spec),
+            (_, Arch::Gfx950) => case::<F8E4M3, bf16>(spec),
+        });
+    }
+}
+
+/// Usual scales of a.
+pub(super) const A_SCALES: Draw = Draw::Powers(-4, 1);
+/// As usual, but for one.
+const WITH_NAN: Draw = Draw::Powers(-5, 1);
+
+/// Those of rows of 8 and 4 bits.
+fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&str, [usize; 5], usize) -> Spec) {
+    let add = |cases: &mut Vec<Case>, spec: Spec| {
+        let mx = Spec { a_scales: spec.a_scales.or(Some(A_SCALES)), ..spec.clone() };
+        cases.push(case::<F4x2E2M1, bf16>(mx.clone()));
+        cases.push(case::<F8E4M3, bf16>(mx));
+        if spec.a_scales.is_none() {
+            cases.push(case::<F8E4M3, f32>(spec.clone()));
+            cases.push(case::<F8E4M3Fnuz, f32>(spec));
         }
+    };
+    for (shape, block_size) in [
+        ([4, 4, 32, 2, 2], 16),
+        ([64, 64, 128, 2, 8], 64),
+        ([33, 70, 96, 2, 3], 64),
+        ([16, 24, 256, 4, 128], 16),
+        ([1, 200, 1024, 1, 2], 16),
+        ([9, 40, 34, 2, 3], 16),
+        ([0, 8, 32, 2, 4], 16),
+    ] {
+        add(cases, spec("rows of codes", shape, block_size));
+    }
+    let factors = Spec { factors: true, weights: false, ..spec("factors", [4, 4, 64, 2, 2], 16) };
+    add(cases, factors);
+    add(cases, Spec { splits: Some(2), ..spec("shares", [33, 40, 528, 2, 3], 16) });
+    // Scales from the smallest on, as far as products, and what rows are expanded to, are numbers.
+    let [least, small, large] =
+        [Draw::Powers(-127, -121), Draw::Powers(-120, -114), Draw::Powers(100, 110)];
+    let extreme = |a_scales, scales| {
+        let name = format!("scales of {a_scales:?} by {scales:?}");
+        Spec { a_scales: Some(a_scales), scales, ..spec(&name, [9, 24, 64, 1, 2], 16) }
+    };
+    add(cases, extreme(small, large));
+    cases.push(case::<F4x2E2M1, bf16>(extreme(least, large)));
+    add(cases, extreme(large, least));
+    add(cases, extreme(WITH_NAN, A_SCALES));
+    for load in [Load::Zipf, Load::Wrong, Load::Absent] {
+        add(cases, Spec { load, ..spec("load", [37, 24, 96, 2, 6], 32) });
+    }
+    for (place, name) in [
+        (Placement::DENSE.gap(64), "rows of wider tensors"),
+        (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        add(cases, Spec { place, ..spec(name, [21, 40, 96, 2, 3], 32) });
     }
 }

@@ -1,15 +1,16 @@
 //! Cases of `moe_op_mxfp4_silu_fused`.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16, bf16, decode, f16};
+use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op_mxfp4_silu_fused::{Act, BLOCK, Problem, dequantised, expect, scaled};
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Size};
-use ndarray::{Array2, Array3, ArrayView2};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
+use ndarray::{Array2, Array3};
 
 use super::experts::tiles;
 use super::loads::{Load, ids};
-use crate::{Activation, AlignedGates, ExpertElement, MoeGatedOptions, moe_mxfp4_silu_fused_into};
+use super::moe_op_mxfp4::{A_SCALES, Rows};
+use crate::{Activation, AlignedGates, MoeGatedOptions, Mxfp4Element, moe_mxfp4_silu_fused_into};
 
 /// A case as data.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ struct Spec {
     block_size: usize,
     load: Load,
     scales: Draw,
+    /// Of blocks of a.
+    a_scales: Option<Draw>,
     activation: Activation,
     weights: bool,
     bias: bool,
@@ -62,7 +65,7 @@ fn act(activation: Activation) -> Act {
     }
 }
 
-fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
+fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let info = CaseInfo::new(
         "moe_op_mxfp4_silu_fused",
@@ -71,11 +74,12 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
         &[],
         &spec.shape,
     );
-    let dtype = format!("{}*e2m1->{}", T::DTYPE, Y::DTYPE);
-    let arch = spec.tile.map(|(arch, _)| arch);
+    let dtype = format!("{}*e2m1->{}", Rows::<T>::dtype(spec.a_scales), Y::DTYPE);
+    let arch = spec.tile.map(|(arch, _)| arch).or(Rows::<T>::arch(spec.a_scales));
     Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let place = spec.place;
-        let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
+        let Rows { codes: a, scales: a_mx_scale, numbers } =
+            Rows::<T>::new(s, [rows, k], spec.a_scales, place);
         let b = s.input::<F4x2E2M1>("b", &[experts, 2 * n, k], Draw::Codes).place(place);
         let of_blocks = [experts, 2 * n, k.div_ceil(BLOCK)];
         let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
@@ -98,7 +102,6 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
         let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
 
         let expected = {
-            let a = a.numbers();
             let cube = |shape: [usize; 3], numbers| {
                 Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
             };
@@ -119,7 +122,7 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
                 Array2::from_shape_vec(shape, bias.numbers()).expect("a matrix of that shape")
             });
             let problem = Problem {
-                a: ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape"),
+                a: numbers.view(),
                 b: b.view(),
                 ids: &ids,
                 top_k,
@@ -142,6 +145,9 @@ fn case<T: Real16 + ExpertElement, Y: Real>(spec: Spec) -> Case {
             let options = bias.iter().fold(options, |options, of| options.bias(of));
             let options = a_scale.iter().fold(options, |options, of| options.a_scale(of));
             let options = b_scale.iter().fold(options, |options, of| options.b_scale(of));
+            let a_mx_scale = a_mx_scale.as_ref().map(Arg::get);
+            let options =
+                a_mx_scale.iter().fold(options, |options, scale| options.a_mx_scale(scale));
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGatedOptions::tile);
             let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
@@ -165,6 +171,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         load: Load::Uniform,
         // Gates are neither all small nor all beyond the limit.
         scales: Draw::Powers(-6, 0),
+        a_scales: None,
         activation: SWIGLU,
         weights: false,
         bias: true,
@@ -232,18 +239,62 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         cases.push(case::<bf16, bf16>(Spec { place, ..spec(name, [21, 72, 96, 2, 3], 32) }));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
-        if kernel.variant.ends_with("_e2m1_halves") {
-            let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
-            let tile = Some((arch, name));
-            let place = Placement::DENSE.edge(Edge::End);
-            let spec = Spec { tile, place, ..spec(&format!("tile {name}"), shape, m) };
-            cases.push(match kernel.variant.starts_with("f16") {
-                true => case::<f16, f32>(spec),
-                false => case::<bf16, bf16>(spec),
-            });
-        }
+        let Some(of_a) = kernel.variant.strip_suffix("e2m1_halves") else { continue };
+        let shape = [2 * m + 5, columns + 9, 3 * k + 32, 2, 3];
+        let tile = Some((arch, name));
+        let place = Placement::DENSE.edge(Edge::End);
+        let spec = Spec { tile, place, ..spec(&format!("tile {name}"), shape, m) };
+        let mx = || of_codes(&spec, Some(A_SCALES));
+        let one = || of_codes(&spec, None);
+        cases.push(match (of_a, arch) {
+            ("f16_", _) => case::<f16, f32>(spec),
+            ("bf16_", _) => case::<bf16, bf16>(spec),
+            ("", _) => case::<F4x2E2M1, bf16>(mx()),
+            ("mxfp8_", _) => case::<F8E4M3, bf16>(mx()),
+            (_, Arch::Gfx942) => case::<F8E4M3Fnuz, bf16>(one()),
+            (_, Arch::Gfx950) => case::<F8E4M3, bf16>(one()),
+        });
     }
+    add_coded(cases, &spec);
     // GPT-OSS's, of few of its experts, as one of eight devices has it.
     let of = Spec { size: Size::Core, ..spec("gpt-oss", [8, 360, 2880, 4, 4], 16) };
     cases.push(case::<bf16, bf16>(of));
+}
+
+/// The same of rows of codes, of which numbers are larger.
+fn of_codes(spec: &Spec, a_scales: Option<Draw>) -> Spec {
+    Spec { a_scales, scales: Draw::Powers(-12, -6), ..spec.clone() }
+}
+
+/// Those of rows of 8 and 4 bits.
+fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&str, [usize; 5], usize) -> Spec) {
+    let mut add = |spec: Spec| {
+        let (mx, one) = (of_codes(&spec, Some(A_SCALES)), of_codes(&spec, None));
+        cases.push(case::<F4x2E2M1, bf16>(Spec { scales: Draw::Powers(-6, 0), ..mx.clone() }));
+        cases.push(case::<F8E4M3, bf16>(mx));
+        cases.push(case::<F8E4M3, f32>(one.clone()));
+        cases.push(case::<F8E4M3Fnuz, f32>(one));
+    };
+    for (shape, block_size) in [
+        ([4, 4, 32, 2, 2], 16),
+        ([33, 35, 96, 2, 3], 64),
+        ([64, 32, 128, 2, 8], 16),
+        ([9, 40, 34, 2, 3], 16),
+        ([0, 8, 32, 2, 4], 16),
+    ] {
+        add(spec("rows of codes", shape, block_size));
+    }
+    let (activation, weights) = (Activation::SiluAndMul, true);
+    let factors = spec("factors", [19, 44, 96, 2, 3], 16);
+    add(Spec { activation, weights, factors: true, bias: false, ..factors });
+    for load in [Load::Zipf, Load::Wrong, Load::Absent] {
+        add(Spec { load, weights, ..spec("load", [37, 24, 96, 2, 6], 32) });
+    }
+    add(Spec { absent: Some(1), ..spec("an expert is elsewhere", [20, 23, 64, 2, 3], 16) });
+    for (place, name) in [
+        (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
+        (Placement::DENSE.edge(Edge::End), "end of memory"),
+    ] {
+        add(Spec { place, ..spec(name, [21, 40, 96, 2, 3], 32) });
+    }
 }

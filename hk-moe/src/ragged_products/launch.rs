@@ -46,6 +46,10 @@ impl<'a> RaggedOp<'a> {
         let Problem { m, n, .. } = self.ragged.product.problem;
         let (is_scattered, is_gated) =
             (gates.scatter_indx.is_some(), options.activation.is_gated());
+        if let Some(of_rows) = options.x_weights {
+            let extent = Extent::Named(Self::places(&gates), [1, 0]);
+            self.steps.push(args, ["x_weights"; 3], Step::Multiply(of_rows.into(), extent))?;
+        }
         if let Some(bias) = options.bias {
             let step = Step::Add(bias.into(), Extent::ExpertColumns, 1.0);
             self.steps.push(args, ["bias"; 3], step)?;

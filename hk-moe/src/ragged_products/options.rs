@@ -12,6 +12,7 @@ pub struct MoeRaggedOptions<'a> {
     pub(super) activation: Activation,
     pub(super) bias: Option<&'a TensorSlice<f32>>,
     pub(super) gammas: Option<&'a TensorSlice<f32>>,
+    pub(super) x_weights: Option<&'a TensorSlice<f32>>,
     pub(super) x_static_scale: Option<&'a TensorSlice<f32>>,
     pub(super) w_static_scale: Option<&'a TensorSlice<f32>>,
     pub(super) quant_static_scale: Option<&'a TensorSlice<f32>>,
@@ -27,6 +28,7 @@ impl<'a> MoeRaggedOptions<'a> {
             activation,
             bias: None,
             gammas: None,
+            x_weights: None,
             x_static_scale: None,
             w_static_scale: None,
             quant_static_scale: None,
@@ -47,6 +49,13 @@ impl<'a> MoeRaggedOptions<'a> {
     #[must_use]
     pub const fn gammas(mut self, gammas: &'a TensorSlice<f32>) -> Self {
         self.gammas = Some(gammas);
+        self
+    }
+
+    /// What sums of each place are multiplied by before the bias is added, `[G]`: as if the rows of x were.
+    #[must_use]
+    pub(crate) const fn x_weights(mut self, weights: &'a TensorSlice<f32>) -> Self {
+        self.x_weights = Some(weights);
         self
     }
 

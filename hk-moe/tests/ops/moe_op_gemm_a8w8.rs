@@ -3,7 +3,7 @@
 use hk_core::Error;
 use hk_moe::{
     Activation, MoeRaggedOptions, MxBytes, RaggedGates, RaggedScales, Tensor, bf16, moe_a8w8,
-    moe_a8w8_blockscale, moe_a8w8_mx, parity,
+    moe_a8w8_blockscale, moe_a8w8_into, moe_a8w8_mx, parity,
 };
 
 use crate::common::devices;
@@ -102,5 +102,30 @@ fn products_of_experts_have_scales_of_one_kind() {
         }
         let none = moe_a8w8_blockscale::<_, f32>(&x, &w, &scales, &gates, &options).unwrap();
         assert_eq!(none.to_vec().unwrap(), vec![32.0; 24], "scales of 1");
+    }
+}
+
+#[test]
+fn products_of_experts_have_rows_as_long_as_their_sums_can_be() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let list = |list: &[i32]| Tensor::from_slice(&stream, list, &[list.len()]).unwrap();
+        let (offsets, tiles) = (list(&[0, 1]), list(&[0]));
+        let one = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
+        let gates = RaggedGates::new(&offsets, &tiles, 16, 1);
+        let options = MoeRaggedOptions::new(Activation::None);
+        let with = |k: usize| {
+            let x = Tensor::filled(&stream, &[1, k], i8::MIN).unwrap();
+            let w = Tensor::filled(&stream, &[1, 1, k], i8::MIN).unwrap();
+            let mut y = Tensor::filled(&stream, &[1, 1], 7.0f32).unwrap();
+            let result = moe_a8w8_into(&x, &w, &one, &one, &gates, &options, &mut y);
+            (result, y.to_vec().unwrap()[0])
+        };
+        let (result, y) = with(131_071);
+        result.unwrap();
+        assert_eq!(y, (131_071 * 16_384) as f32);
+        let (result, y) = with(131_072);
+        assert!(matches!(result, Err(Error::Value { arg: "x", .. })), "{result:?}");
+        assert_eq!(y, 7.0);
     }
 }

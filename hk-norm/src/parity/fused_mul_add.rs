@@ -52,12 +52,15 @@ struct Spec {
     draw: Draw,
     /// Infinities and NaN among the elements.
     special: bool,
+    /// Operands in other shapes than x, and than `[1]`.
+    reshaped: bool,
     workgroups: Option<u32>,
 }
 
 impl Spec {
     const fn new(shape: &'static [usize], name: &'static str) -> Self {
-        Self { shape, name, draw: Draw::Normal, special: false, workgroups: None }
+        let (draw, special, reshaped, workgroups) = (Draw::Normal, false, false, None);
+        Self { shape, name, draw, special, reshaped, workgroups }
     }
 
     fn case(self, x: DType, a: Kind, b: Kind) -> Case {
@@ -78,12 +81,15 @@ enum Given {
 impl Given {
     /// Of so many elements, if it is a tensor; and its numbers.
     fn new(s: &mut Setup, spec: Spec, name: &'static str, kind: Kind) -> (Self, Vec<f64>) {
+        let count = [spec.shape.iter().product()];
         let (shape, dtype) = match kind {
             Kind::Number => {
                 let number = s.draw::<f32>(name, &[1], Draw::Normal)[0];
                 return (Self::Number(number), vec![number.into()]);
             }
+            Kind::Element(dtype) if spec.reshaped => (&[1, 1][..], dtype),
             Kind::Element(dtype) => (&[1][..], dtype),
+            Kind::Tensor(dtype) if spec.reshaped => (&count[..], dtype),
             Kind::Tensor(dtype) => (spec.shape, dtype),
         };
         match dtype {
@@ -175,6 +181,11 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.push(special.case(x, a, b));
             let spread = Spec { draw: Draw::Spread, ..Spec::new(&[999], "magnitudes") };
             cases.push(spread.case(x, a, b));
+        }
+        let reshaped = Spec { reshaped: true, ..Spec::new(&[2, 5, 103], "other shapes") };
+        let (tensor, element) = (Kind::Tensor(DType::F32), Kind::Element(DType::Bf16));
+        for (a, b) in [(tensor, tensor), (tensor, element), (element, tensor)] {
+            cases.push(reshaped.case(x, a, b));
         }
         for shape in LARGE {
             let large = Spec::new(shape, "model");

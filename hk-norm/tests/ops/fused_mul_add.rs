@@ -32,6 +32,10 @@ fn fused_mul_add_rejects_counts_and_workgroups_and_leaves_output() {
         assert!(matches!(error, Error::Shape { arg: "a", .. }), "{error}");
         let error = rejected(&mut out, |out| fused_mul_add_into(&x, 2.0, &*other, &options, out));
         assert!(matches!(error, Error::Shape { arg: "b", .. }), "{error}");
+        let wide = Tensor::filled(&stream, &[8, 16], bf16::ONE).unwrap();
+        let gaps = wide.narrow(1, 0..8).unwrap();
+        let error = rejected(&mut out, |out| fused_mul_add_into(&x, &*gaps, 1.0, &options, out));
+        assert!(matches!(error, Error::Shape { arg: "a", .. }), "{error}");
     }
 }
 

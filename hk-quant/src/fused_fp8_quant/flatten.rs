@@ -7,7 +7,7 @@ use hk_core::op::Arguments;
 use hk_core::op::quant::{Fp8, GroupOptions, GroupScales, Quantised, QuantisedOut};
 use hk_core::{Result, TensorSlice};
 
-use crate::flatten::{FLAT, Parts, empty_flat};
+use crate::flatten::{FLAT, Parts, copy_of_spread, empty_flat};
 use crate::group_quant::launch;
 
 const OP: &str = "fused_flatten_fp8_group_quant";
@@ -17,13 +17,16 @@ const OP: &str = "fused_flatten_fp8_group_quant";
 /// elements of two rows of x; the last of each may be shorter. Scales are `[.., h ceil(n/g)]` or
 /// `[h ceil(n/g), rows]`, with groups of g = 32, 64 or 128.
 ///
+/// Of x of three dimensions, the elements of a row may be apart: then it is copied before, element by
+/// element, into memory that is allocated for it, which takes far longer than the rest.
+///
 /// # Errors
 /// [`Error::Shape`] if x has no two dimensions, rows are empty, or h is 0 or more than 65,535,
-/// [`Error::Stride`] if the elements of a row are not
-/// adjacent, or matrices not evenly spaced, [`Error::ArchMismatch`] if the codes
-/// are those of another chip, [`Error::Value`] if groups have another size than 32, 64 or 128, scales
-/// are to be shuffled, or the tile does not take such rows, and [`Error::NoTile`] if there is no tile
-/// of that name.
+/// [`Error::Stride`] if, of x of other dimensions than three, the elements of a row are not adjacent or
+/// matrices not evenly spaced, [`Error::ArchMismatch`] if the codes are those of another chip,
+/// [`Error::Value`] if groups have another size than 32, 64 or 128, scales are to be shuffled, or the
+/// tile does not take such rows, [`Error::NoTile`] if there is no tile of that name, and, if x is to be
+/// copied, [`Error::OutOfMemory`], or [`Error::StreamCapture`] if the stream is being captured.
 pub fn fused_flatten_fp8_group_quant<T: Real, C: Fp8>(
     x: &TensorSlice<T>,
     options: &GroupOptions<'_>,
@@ -53,6 +56,8 @@ pub fn fused_flatten_fp8_group_quant_into<T: Real, C: Fp8>(
     options.row_options().check(&args)?;
     let call = args.check()?;
 
+    let copy = copy_of_spread(&call, x)?;
+    let x = copy.as_deref().unwrap_or(x);
     let scales = GroupScales::new::<C>(out.scales, strides, group);
     launch(call, options.row_options(), &parts, (x, out.codes), scales)
 }

@@ -8,7 +8,7 @@ use hk_core::op::quant::{BlockScales, MX_BLOCK, MxOptions, Quantised, QuantisedO
 use hk_core::{Result, TensorSlice};
 
 use super::require_even;
-use crate::flatten::{FLAT, Parts, empty_flat};
+use crate::flatten::{FLAT, Parts, copy_of_spread, empty_flat};
 use crate::mx_quant::{MxFormat, launch};
 
 const OP: &str = "fused_flatten_mxfp4_quant";
@@ -18,12 +18,15 @@ const OP: &str = "fused_flatten_mxfp4_quant";
 /// most 6. No block has elements of two rows of x; the last of each may be shorter. Scales are
 /// `[.., h ceil(n/32)]`, `[h ceil(n/32), rows]` or shuffled.
 ///
+/// Of x of three dimensions, the elements of a row may be apart: then it is copied before, element by
+/// element, into memory that is allocated for it, which takes far longer than the rest.
+///
 /// # Errors
 /// [`Error::Shape`] if x has no two dimensions, rows are empty, or h is 0 or more than 65,535,
-/// [`Error::Stride`] if the elements of a row are not
-/// adjacent, or matrices not evenly spaced, [`Error::Value`] if rows of x have an
-/// odd number of elements, or the tile does not take such rows, and [`Error::NoTile`] if there is no
-/// tile of that name.
+/// [`Error::Stride`] if, of x of other dimensions than three, the elements of a row are not adjacent or
+/// matrices not evenly spaced, [`Error::Value`] if rows of x have an odd number of elements, or the tile
+/// does not take such rows, [`Error::NoTile`] if there is no tile of that name, and, if x is to be
+/// copied, [`Error::OutOfMemory`], or [`Error::StreamCapture`] if the stream is being captured.
 pub fn fused_flatten_mxfp4_quant<T: Real>(
     x: &TensorSlice<T>,
     options: &MxOptions<'_>,
@@ -54,6 +57,8 @@ pub fn fused_flatten_mxfp4_quant_into<T: Real>(
     options.row_options().check(&args)?;
     let call = args.check()?;
 
+    let copy = copy_of_spread(&call, x)?;
+    let x = copy.as_deref().unwrap_or(x);
     let scales = BlockScales::new(out.scales, strides, layout, options.mode());
     launch(call, options.row_options(), &parts, (x, out.codes), (MxFormat::E2M1, scales))
 }

@@ -35,6 +35,8 @@ const ACROSS: [([usize; 3], &str); 4] =
 
 const ROWS: &[usize] = &[0, 1, 2];
 const MATRICES: &[usize] = &[1, 0, 2];
+/// The elements of rows are apart.
+const COLUMNS: [&[usize]; 2] = [&[0, 2, 1], &[2, 1, 0]];
 
 /// Every kind of matrices, of widths in such units, with a type of elements.
 pub(super) fn all(unit: usize) -> Vec<(Flat, DType)> {
@@ -49,6 +51,10 @@ pub(super) fn all(unit: usize) -> Vec<(Flat, DType)> {
                 all.push((of, REALS[(i + j + k) % 3]));
             }
         }
+    }
+    for (i, order) in COLUMNS.into_iter().enumerate() {
+        let (shape, place) = ([2, 3, 41usize.next_multiple_of(unit)], Placement::DENSE.gap(6 * i));
+        all.push((Flat { shape, order, tile: None, workgroups: None, place }, REALS[i]));
     }
     for (i, ([m, h, n], tile)) in ACROSS.into_iter().enumerate() {
         let shape = [m, h, n.next_multiple_of(unit)];
@@ -73,7 +79,11 @@ impl Flat {
         types: &[DType],
         set_up: impl Fn(&mut Setup) + Send + Sync + 'static,
     ) -> Case {
-        let order = if self.order == ROWS { "rows" } else { "matrices" };
+        let order = match self.order {
+            [0, 1, 2] => "rows",
+            [1, 0, 2] => "matrices",
+            _ => "columns",
+        };
         let (gaps, size) = match self.place {
             Placement { carry: Some(_), .. } => (", across 4 GiB", Size::Core),
             Placement { gap: 0, .. } => ("", Size::Quick),

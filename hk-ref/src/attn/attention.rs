@@ -71,7 +71,7 @@ pub struct Head {
 pub struct Attended {
     /// The weighed average of values.
     pub o: Vec<f64>,
-    /// Logarithm of the sum of exponentials of scores; -inf if no key is visible.
+    /// Logarithm of the sum of exponentials of scores; -inf if no key is visible, or scores are all -inf.
     pub lse: f64,
     /// Weights of keys, negative if they were dropped.
     pub weights: Vec<f64>,
@@ -143,14 +143,13 @@ pub fn attend(head: &Head, scores: &Scores) -> Vec<Attended> {
             visible.iter().map(|j| scores.score(dot(&head.k[*j]), i, *j, keys)).collect();
         let all = values.iter().copied().chain(scores.sink);
         let most = all.clone().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = all.map(|score| (score - most).exp()).sum();
-        let mut attended = Attended {
-            o: vec![0.0; width],
-            lse: if most == f64::NEG_INFINITY { most } else { most + sum.ln() },
-            weights: vec![0.0; keys],
-        };
+        // Scores that are all -inf have no weights. NaN is no maximum, but stays in the sum.
+        let from = if most == f64::NEG_INFINITY { 0.0 } else { most };
+        let sum: f64 = all.map(|score| (score - from).exp()).sum();
+        let mut attended =
+            Attended { o: vec![0.0; width], lse: from + sum.ln(), weights: vec![0.0; keys] };
         for (j, score) in visible.into_iter().zip(values) {
-            let weight = (score - most).exp() / sum;
+            let weight = if sum == 0.0 { 0.0 } else { (score - from).exp() / sum };
             let keeps = scores.dropped.is_none_or(|dropped| dropped.keeps(i, j));
             attended.weights[j] = if keeps { weight } else { -weight };
             if !keeps {
@@ -250,5 +249,21 @@ mod tests {
         let head = Head { q: vec![vec![1.0]], ..Head::default() };
         let [nothing] = attend(&head, &Scores::default()).try_into().unwrap();
         assert_eq!((nothing.o.len(), nothing.lse), (0, f64::NEG_INFINITY));
+    }
+
+    #[test]
+    fn scores_of_minus_infinity_have_no_weights_and_nan_stays() {
+        let of = |q| {
+            let head = Head { q: vec![vec![q]], k: vec![vec![1.0]; 2], v: vec![vec![3.0]; 2] };
+            let [attended] =
+                attend(&head, &Scores { scale: 1.0, ..Scores::default() }).try_into().unwrap();
+            attended
+        };
+        let none = of(f64::NEG_INFINITY);
+        assert_eq!((none.o, none.lse, none.weights), (vec![0.0], f64::NEG_INFINITY, vec![0.0; 2]));
+        for q in [f64::NAN, f64::INFINITY] {
+            let Attended { o, lse, weights } = of(q);
+            assert!(o[0].is_nan() && lse.is_nan() && weights.iter().all(|weight| weight.is_nan()));
+        }
     }
 }

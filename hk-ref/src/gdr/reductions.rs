@@ -14,14 +14,15 @@ pub fn err_ratio(x: &[f64], y: &[f64]) -> f64 {
     rms(differences) / (rms(x.iter().map(|x| x * x).sum()) + 1e-8)
 }
 
-/// Rows of `width` elements divided by `sqrt(sum of squares + eps)`; zeros if their squares are more
-/// than f32 holds.
+/// Rows of `width` elements divided by `sqrt(sum of squares + eps)`; zeros if all are finite and their
+/// squares are more than f32 holds.
 pub fn l2_normalize(x: &[f64], width: usize, eps: f32) -> Vec<f64> {
     let of_row = |row: &[f64]| {
         let squares = row.iter().map(|x| x * x).sum::<f64>();
         let length = (squares + f64::from(eps)).sqrt();
-        let is_small = squares <= f64::from(f32::MAX) && length > 0.0;
-        row.iter().map(|x| if is_small { x / length } else { 0.0 }).collect::<Vec<_>>()
+        let overflows = squares > f64::from(f32::MAX) && row.iter().all(|x| x.is_finite());
+        let is_zero = overflows || length == 0.0;
+        row.iter().map(|x| if is_zero { 0.0 } else { x / length }).collect::<Vec<_>>()
     };
     x.chunks_exact(width).flat_map(of_row).collect()
 }
@@ -39,5 +40,7 @@ mod tests {
             l2_normalize(&[3.0, 4.0, 0.0, 0.0, 1e30, 0.0], 2, 0.0),
             [0.6, 0.8, 0.0, 0.0, 0.0, 0.0]
         );
+        let special = l2_normalize(&[f64::INFINITY, 1.0, f64::NAN, 1.0], 2, 0.0);
+        assert!([0, 2, 3].iter().all(|i| special[*i].is_nan()) && special[1] == 0.0);
     }
 }

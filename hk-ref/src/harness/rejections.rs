@@ -372,7 +372,9 @@ fn wrong_shapes(arguments: &[ArgumentInfo], at: usize) -> Vec<(Vec<usize>, Vec<&
     // A tensor of one element may have any rank.
     if axes.iter().any(|axis| *axis != "1") || axes.is_empty() {
         let leading = argument.dims.first().copied().filter(|dim| *dim == LEADING);
-        add([&[1], &argument.shape[..]].concat(), leading);
+        // One row of a vector may be right, two are not.
+        let rows = if argument.or_row { 2 } else { 1 };
+        add([&[rows], &argument.shape[..]].concat(), leading);
     }
     for (i, (axis, size)) in axes.iter().zip(&argument.shape).enumerate() {
         let step = if i + 1 == axes.len() { argument.dtype.pack() } else { 1 };

@@ -90,6 +90,23 @@ pub fn expect_coded_layer<T: Real16>(
     expected
 }
 
+/// The sums of so many gates of each row, of results for each gate, `[gates, width]`, which are of type `dtype`.
+pub fn summed(gates: &Expected, each: usize, width: usize, dtype: DType) -> Expected {
+    let mut all = Expected { frobenius: Some(4e-3), ..Expected::default() };
+    for row in 0..gates.values.len() / (each * width).max(1) {
+        for column in 0..width {
+            let of = |numbers: &[f64]| -> f64 {
+                (0..each).map(|slot| numbers[(row * each + slot) * width + column]).sum()
+            };
+            let value = of(&gates.values);
+            all.values.push(value);
+            let rounded = (unit_roundoff(dtype) + 2f64.powi(-20)) * value.abs();
+            all.allowed.push(of(&gates.allowed) + rounded);
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use hk_types::dtype::bf16;
@@ -118,5 +135,17 @@ mod tests {
         };
         let expected = expect_coded_layer::<bf16>(&problem, w2.view(), &coded, DType::F32);
         assert_eq!(expected.values, [1.0, -2.0, 0.0, 0.0, 17.0, 17.0, 2.0, -4.0]);
+    }
+
+    #[test]
+    fn sums_are_of_the_gates_of_a_row() {
+        let gates = Expected {
+            values: vec![1.0, 2.0, 10.0, 20.0, 5.0, 6.0, -5.0, 0.5],
+            allowed: vec![0.5; 8],
+            ..Expected::default()
+        };
+        let sums = summed(&gates, 2, 2, DType::Bf16);
+        assert_eq!(sums.values, [11.0, 22.0, 0.0, 6.5]);
+        assert!(sums.allowed[0] > 1.0 + 11.0 / 256.0 && sums.allowed[2] == 1.0);
     }
 }

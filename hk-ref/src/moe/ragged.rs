@@ -49,8 +49,7 @@ impl Act {
             Self::GeluTanh => {
                 let Near { value: x, error } = x[0];
                 let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
-                let value =
-                    if x == f64::NEG_INFINITY { 0.0 } else { 0.5 * x * (1.0 + inner.tanh()) };
+                let value = 0.5 * x * (1.0 + inner.tanh());
                 Near {
                     value,
                     error: 1.2 * error + 2f64.powi(-20) * (value.abs() + x.abs().min(1.0)),
@@ -190,9 +189,11 @@ impl Problem<'_> {
 
 #[cfg(test)]
 mod tests {
+    use hk_types::Activation;
     use ndarray::{Array3, array};
 
     use super::*;
+    use crate::activation::activate;
 
     #[test]
     fn places_have_the_row_and_the_matrix_that_are_theirs() {
@@ -215,6 +216,16 @@ mod tests {
         let sums = [vec![0, 1], vec![]];
         let all = Problem { scatter: Some(&sums), ..problem };
         assert_eq!(all.values(), [8.0, 14.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn gelu_at_infinities_is_that_of_other_ops() {
+        for x in [f64::INFINITY, f64::NEG_INFINITY, -1e30, -3.0, f64::NAN] {
+            let [of_places, of_others] =
+                [Act::GeluTanh.value(&[x]), activate(Activation::GeluTanh, x)];
+            assert_eq!(of_places.is_nan(), of_others.is_nan(), "{x}");
+            assert!(of_others.is_nan() || (of_places - of_others).abs() < 1e-9, "{x}");
+        }
     }
 
     #[test]

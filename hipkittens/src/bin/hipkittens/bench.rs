@@ -6,7 +6,7 @@ mod roofline;
 
 use std::error::Error;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use hk_sim::trace::{Traced, launches};
 use hk_timing::{Parameters, Prediction, Timeline, predict, sample, timeline};
 use serde_json::{Value, json};
 
-use crate::check;
+use crate::{check, output};
 
 use roofline::{Point, roofline};
 
@@ -39,7 +39,7 @@ pub(crate) struct Request {
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
     /// Print an object of JSON per problem and device, one per line: with each kernel's share of the
-    /// time, what it waits for and how busy its units are.
+    /// time, what it waits for and how busy its units are. With --list, one per problem.
     #[arg(long)]
     json: bool,
     /// List the problems, and time none.
@@ -106,10 +106,15 @@ impl Request {
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let problems = request.problems()?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output::stdout());
     if request.list {
         for problem in &problems {
-            writeln!(out, "{}", problem.title())?;
+            if request.json {
+                let (op, shape) = (&problem.op, &problem.shape);
+                writeln!(out, "{}", json!({ "op": op, "shape": shape }))?;
+            } else {
+                writeln!(out, "{}", problem.title())?;
+            }
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
@@ -142,6 +147,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     }
     let (mut hashes, mut points, mut picture) = (Vec::new(), Vec::new(), None);
     for (number, problem) in problems.iter().enumerate() {
+        // The picture is of all.
+        if request.svg.is_none() && !output::is_read() {
+            break;
+        }
         if !request.json {
             writeln!(out, "{}", problem.title())?;
         }

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::budgets::Spent;
 use crate::coverage::Watch;
 use crate::table::Table;
-use crate::{coverage, is_closed, registry, tensors};
+use crate::{coverage, output, registry, tensors};
 
 /// What `hipkittens check` is asked to do.
 #[derive(Args)]
@@ -53,7 +53,7 @@ pub(crate) struct Request {
     /// Tell which instructions of the kernels no case has executed, and which branches none has taken
     /// both ways; those without a stated reason make the check fail. As modules share kernels, cases
     /// of the same crate that the filter leaves out run too, behind the others.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "skip_tested")]
     coverage: bool,
 }
 
@@ -78,9 +78,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         cases.extend(tensors::cases(file)?.into_iter().map(with(Some(TENSORS))));
     }
     let filter = request.filter.as_deref().unwrap_or_default();
+    cases.retain(|(_, case)| title(case).contains(filter));
+    let matching = cases.len();
     cases.retain(|(input, case)| {
-        title(case).contains(filter)
-            && (request.full || case.info.size < Size::Large)
+        (request.full || case.info.size < Size::Large)
             && !(request.skip_tested && input.is_none() && case.info.size == Size::Quick)
     });
     let runs: Vec<_> = devices
@@ -89,7 +90,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         .filter(|(device, _, case)| case.info.fits(device))
         .collect();
     if runs.is_empty() {
-        return Err(format!("no case matches `{filter}`; --list prints all").into());
+        return Err(why_none(request, filter, matching, cases.len()).into());
     }
     if request.list {
         list(&runs, request.json)?;
@@ -104,7 +105,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let mut table = Table::default();
     let mut failures = 0;
     let mut watch = request.coverage.then(Watch::new);
-    let mut closed = Ok(());
+    let mut written = Ok(());
+    // What no case executes is known at the end only.
+    let goes_on = || request.coverage || output::is_read();
     for runs in runs.chunk_by(|(a, ..), (b, ..)| std::ptr::eq(*a, *b)) {
         let (device, ..) = runs[0];
         if let Some(watch) = &mut watch {
@@ -129,13 +132,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                 progress.suspend(|| eprintln!("hipkittens: {title} on {device}: {failure}"));
             }
             if request.json {
-                closed = progress.suspend(|| print_json(&report));
+                written = progress.suspend(|| print_json(&report));
             } else {
                 table.add(device.name(), input, &report);
             }
-            if closed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            let continues = written.is_ok() && goes_on();
+            if continues { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        if closed.is_err() {
+        if written.is_err() || !goes_on() {
             break;
         }
         for complaint in spent.complaints() {
@@ -144,15 +148,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     progress.finish_and_clear();
-    match closed {
-        Err(error) if !is_closed(&error) => return Err(error.into()),
-        _ => {}
-    }
+    written?;
     if !request.json {
-        match table.print(&mut io::stdout().lock()) {
-            Err(error) if is_closed(&error) => {}
-            printed => printed?,
-        }
+        table.print(&mut output::stdout())?;
     }
     if let Some(watch) = &mut watch {
         failures += coverage::report(watch, &devices, filter, request.json)?;
@@ -162,7 +160,21 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
 
 fn print_json(report: &Report) -> io::Result<()> {
     let line = serde_json::to_string(report)?;
-    writeln!(io::stdout().lock(), "{line}")
+    writeln!(output::stdout(), "{line}")
+}
+
+/// Why nothing is to be run: of the cases, some match the filter, of which some are not left out.
+fn why_none(request: &Request, filter: &str, matching: usize, left: usize) -> String {
+    if matching == 0 {
+        return format!("no case matches `{filter}`; --list prints all");
+    }
+    let why = match (left, request.full, request.skip_tested) {
+        (1.., ..) => "is for one of the devices",
+        (0, false, false) => "is small enough to run without --full",
+        (0, true, _) => "is left by --skip-tested",
+        (0, false, true) => "is left by --skip-tested without --full",
+    };
+    format!("none of the {matching} cases that match `{filter}` {why}")
 }
 
 /// What the filter is compared with.
@@ -171,7 +183,7 @@ pub(crate) fn title(case: &Case) -> String {
 }
 
 fn list(runs: &[(&Device, Option<&str>, &Case)], json: bool) -> Result<(), Box<dyn Error>> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output::stdout());
     for (device, input, case) in runs {
         if json {
             let info = &case.info;

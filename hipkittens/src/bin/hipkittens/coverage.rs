@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::cores::{self, Core, CoreKernel, Instruction, Place};
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::KernelCrate;
-use crate::{check, registry};
+use crate::{check, output, registry};
 
 /// Notes what simulated devices execute. Dropped, it leaves the simulator as it was.
 pub(crate) struct Watch {
@@ -241,7 +241,7 @@ pub(crate) fn figures(
 }
 
 fn print_gaps(core: &Core, figures: &Figures, sources: &Sources, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     for gap in &figures.gaps {
         let Gap { place, kernels, arch, symbol, copies, reason } = gap;
         if json {
@@ -280,7 +280,7 @@ fn print_gaps(core: &Core, figures: &Figures, sources: &Sources, json: bool) -> 
 }
 
 fn print_rows(rows: &[(Core, Figures)], json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     if !json {
         writeln!(
             out,

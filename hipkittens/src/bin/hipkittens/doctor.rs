@@ -5,9 +5,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use hk_core::{Device, hip_library};
+use hk_core::{Arch, Device, hip_library};
 
-use crate::environment;
+use crate::{check, environment, output};
 
 /// Architectures that kernels can be built for, with the feature that builds them.
 const ARCHITECTURES: [(&str, &str, bool); 2] =
@@ -16,7 +16,7 @@ const ARCHITECTURES: [(&str, &str, bool); 2] =
 /// Prints the report; fails if nothing can run: no kernels, no device, or an environment that every
 /// other subcommand refuses.
 pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     writeln!(out, "hipkittens {}", env!("CARGO_PKG_VERSION"))?;
 
     writeln!(out, "\nCompiler (builds kernels; a finished program does not need it)")?;
@@ -73,7 +73,9 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
             device.name, device.product, device.target, device.compute_units,
         )?;
     }
-    let default = Device::auto();
+    // As the other subcommands choose, of which none works without kernels.
+    let archs = check::built().unwrap_or_else(|_| Arch::ALL.to_vec());
+    let default = Device::auto_for(&archs);
     match &default {
         Ok(device) => {
             let note = if device.is_simulated() { "simulated; " } else { "" };

@@ -12,7 +12,7 @@ use hk_core::Device;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::check;
+use crate::{check, output};
 
 /// What `hipkittens embed` is asked to do.
 #[derive(Args)]
@@ -63,7 +63,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     };
     for device in devices {
         let embedded = embed(&device, request)?;
-        let out = &mut io::stdout().lock();
+        let out = &mut output::stdout();
         if request.json {
             print_json(out, device.name(), request, &embedded)?;
         } else {

@@ -2,9 +2,10 @@
 //! mistake, and must not become a failed case, or pass for the default.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 
-use hk_build::ObjectCache;
+use hk_build::{ObjectCache, SearchEnv};
 use hk_core::kernel::overrides;
 use hk_core::{Device, hip_library};
 
@@ -25,16 +26,14 @@ pub(crate) fn problems() -> Vec<String> {
         problems.push(format!("HIPKITTENS_HIP_LIBRARY: {error}"));
     }
     if let Some(folder) = set("HIPKITTENS_CAPTURE")
-        && let Err(error) = std::fs::create_dir_all(&folder)
+        && let Err(problem) = check_capture_folder(Path::new(&folder))
     {
-        let folder = Path::new(&folder).display();
-        problems.push(format!("HIPKITTENS_CAPTURE: {folder} is no folder for launches: {error}"));
+        problems.push(format!("HIPKITTENS_CAPTURE: {problem}"));
     }
-    if let Some(compiler) = set("HIPKITTENS_CLANG")
-        && !Path::new(&compiler).is_file()
+    if let Some(compiler) = SearchEnv::from_process().chosen()
+        && !compiler.is_file()
     {
-        let compiler = Path::new(&compiler).display();
-        problems.push(format!("HIPKITTENS_CLANG: {compiler} is no file"));
+        problems.push(format!("HIPKITTENS_CLANG: {} is no file", compiler.display()));
     }
     if let Some(value) = set("HIPKITTENS_OFFLINE")
         && value != "0"
@@ -55,4 +54,16 @@ pub(crate) fn problems() -> Vec<String> {
     });
     problems.extend(tiles.err().map(|error| error.to_string()));
     problems
+}
+
+/// Makes a folder for captured launches, unless it is there, and finds out whether it can be written to.
+///
+/// # Errors
+/// A message that names the folder.
+pub(crate) fn check_capture_folder(folder: &Path) -> Result<(), String> {
+    let probe = folder.join(format!(".{}", std::process::id()));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&probe, ""))
+        .and_then(|()| fs::remove_file(&probe))
+        .map_err(|error| format!("{} is no folder for launches: {error}", folder.display()))
 }

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hk_sim::isa::{Arch, decode};
-use hk_sim::object::{CodeObject, Kernel, bundle};
+use hk_sim::object::{CodeObject, Kernel, LoadError, bundle};
 use hk_sim::occupancy;
+
+use crate::output;
 
 /// Prints the kernels of the file and checks that all of its code decodes.
 pub(crate) fn run(file: &Path, disasm: bool) -> Result<ExitCode, Box<dyn Error>> {
@@ -17,10 +19,11 @@ pub(crate) fn run(file: &Path, disasm: bool) -> Result<ExitCode, Box<dyn Error>>
     if bytes.is_empty() {
         return Err(name(&"the file is empty").into());
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output::stdout());
     let mut undecoded = 0;
     let mut found = false;
-    let mut refusal = None;
+    // Chips of which a bundle has no code, what it has instead, and code that cannot be read.
+    let (mut absent, mut entries, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for arch in [Arch::Gfx942, Arch::Gfx950] {
         let object = match bundle::select(&bytes, arch) {
             Ok(bytes) => CodeObject::parse(bytes),
@@ -33,17 +36,30 @@ pub(crate) fn run(file: &Path, disasm: bool) -> Result<ExitCode, Box<dyn Error>>
                 undecoded += show(&mut out, &object, disasm)?;
             }
             Ok(_) => {}
-            Err(error) => refusal = Some(error),
+            Err(LoadError::NoEntry { wanted, found: others }) => {
+                absent.push(wanted);
+                entries = others;
+            }
+            Err(error) => damaged.push((arch, error)),
         }
     }
     out.flush()?;
-    match refusal {
-        Some(error) if !found => Err(name(&error).into()),
-        _ if undecoded > 0 => {
-            eprintln!("hipkittens: {undecoded} instructions could not be decoded");
-            Ok(ExitCode::FAILURE)
+    if undecoded > 0 {
+        eprintln!("hipkittens: {undecoded} instructions could not be decoded");
+    }
+    match &damaged[..] {
+        [] if !found => {
+            let error = LoadError::NoEntry { wanted: absent.join(" or "), found: entries };
+            Err(name(&error).into())
         }
-        _ => Ok(ExitCode::SUCCESS),
+        [] if undecoded > 0 => Ok(ExitCode::FAILURE),
+        [] => Ok(ExitCode::SUCCESS),
+        // Of a plain object, or of the bundle as such.
+        [(_, error), (_, other)] if error == other => Err(name(error).into()),
+        all => {
+            let all = all.iter().map(|(arch, error)| format!("code for {}: {error}", arch.name()));
+            Err(name(&all.collect::<Vec<_>>().join("; ")).into())
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use hk_sim::isa::Op;
 use hk_sim::object::{CodeObject, Next, Placed};
 use serde_json::json;
 
-use crate::registry;
+use crate::{output, registry};
 
 /// What `hipkittens kernels` is asked to do.
 #[derive(Args)]
@@ -33,12 +33,13 @@ pub(crate) struct Request {
 /// That there is none, or what is wrong with its code object.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let filter = request.filter.as_deref().unwrap_or_default();
-    let mut rows = Vec::new();
+    let (mut rows, mut matching) = (Vec::new(), 0);
     for set in registry::kernels() {
         for kernel in set.kernels {
             for tile in kernel.tiles {
                 let (arch, name) = (kernel.arch, kernel.name());
                 if format!("{} {arch} {name} {}", set.package, tile.name).contains(filter) {
+                    matching += 1;
                     let object = CodeObject::parse(&tile.image.unpack()?)?;
                     let placed = object.instructions(tile.symbol);
                     let main_loop = Loop::main(&placed, object.arch());
@@ -56,10 +57,13 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     if rows.is_empty() {
-        let why = "features cdna3 and cdna4 build kernels";
-        return Err(format!("no kernel matches `{filter}`; {why}").into());
+        return Err(match matching {
+            0 => format!("no kernel matches `{filter}`; features cdna3 and cdna4 build kernels"),
+            _ => format!("none of the {matching} kernels that match `{filter}` has a main loop"),
+        }
+        .into());
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output::stdout());
     if request.json {
         for row in rows {
             writeln!(out, "{}", object(&row))?;

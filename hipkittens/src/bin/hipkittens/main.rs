@@ -11,6 +11,7 @@ mod environment;
 mod inspect;
 mod kernels;
 mod mutate;
+mod output;
 mod reasons;
 mod registry;
 mod replay;
@@ -22,15 +23,14 @@ mod toy;
 mod tune;
 mod values;
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 const STATUS: &str = "Exit status: 0 if all is well; 1 if a case fails, a buffer differs, an \
-    instruction is unknown or nothing can run; 2 if the request cannot be done. Whoever closes the pipe \
-    early, as head does, ends the command with the status of what was done until then.";
+    instruction is unknown or nothing can run; 2 if the request cannot be done. If the pipe is closed early, \
+    as head does, it is that of what was done until then, and files are written all the same.";
 
 /// GPU kernels for AMD CDNA3 and CDNA4, proven on a simulator.
 #[derive(Parser)]
@@ -129,16 +129,7 @@ fn main() -> ExitCode {
         Command::Run(request) => run::run(&request),
     };
     result.unwrap_or_else(|error| {
-        // Whoever closes the pipe early, such as `head`, has what they want.
-        if error.downcast_ref().is_some_and(is_closed) {
-            return ExitCode::SUCCESS;
-        }
         eprintln!("hipkittens: {error}");
         ExitCode::from(UNUSABLE)
     })
-}
-
-/// Whether writing failed because nobody reads any more.
-fn is_closed(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
 }

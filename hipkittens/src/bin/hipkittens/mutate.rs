@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use hk_sim::sanitize::{Audit, Checks, Mutant, mutants};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::{check, registry, values};
+use crate::{check, output, registry, values};
 
 /// Instructions that a mutant may execute before it counts as caught.
 const MAX_INSTRUCTIONS: u64 = 1 << 26;
@@ -36,8 +37,8 @@ pub(crate) struct Request {
     pub(crate) device: Vec<String>,
     /// Cases to try on each mutant, of those that execute the instruction: the shortest, the longest,
     /// and some between. The proof that a mutant is harmless looks at all of them.
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    cases: usize,
+    #[arg(long, default_value = "3", value_name = "N", conflicts_with = "values")]
+    cases: NonZeroUsize,
     /// Print an object of JSON per mutant, one per line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -48,8 +49,8 @@ pub(crate) struct Request {
     #[arg(long)]
     pub(crate) values: bool,
     /// Mutants to try of each core.
-    #[arg(long, default_value_t = 400, value_name = "N", requires = "values")]
-    pub(crate) sample: usize,
+    #[arg(long, default_value = "400", value_name = "N", requires = "values")]
+    pub(crate) sample: NonZeroUsize,
     /// Alter only what a line of the source has become that contains this text: the instruction's own
     /// line, or that of a call around it.
     #[arg(long, value_name = "TEXT", requires = "values")]
@@ -136,7 +137,7 @@ fn change_all(
 ) -> Result<ExitCode, Box<dyn Error>> {
     let mut rows = Vec::new();
     let mut defects = 0;
-    for device in devices {
+    'devices: for device in devices {
         if !device.is_simulated() {
             return Err(format!("{device}: mutants run on simulated devices only").into());
         }
@@ -146,6 +147,9 @@ fn change_all(
                 Row { device: device.name().to_owned(), tile: target.tile, counts: [0; 5] };
             defects += change(request, device, &target, &mut row)?;
             rows.push(row);
+            if !output::is_read() {
+                break 'devices;
+            }
         }
     }
     if rows.is_empty() {
@@ -194,10 +198,11 @@ fn targets<'a>(
     Ok(targets)
 }
 
-/// At most `count` of `0..of`: the first, the last, and some between.
-fn spread(of: usize, count: usize) -> BTreeSet<usize> {
+/// At most `count` of `0..of`, which has some: the first, the last, and some between.
+fn spread(of: usize, count: NonZeroUsize) -> BTreeSet<usize> {
+    let count = count.get().min(of);
     let (last, steps) = (of.saturating_sub(1), count.saturating_sub(1).max(1));
-    (0..count.max(1)).map(|i| i * last / steps).collect()
+    (0..count).map(|i| i * last / steps).collect()
 }
 
 /// A case, ready to be run, and which instructions of the kernel it executes.
@@ -245,7 +250,7 @@ fn change(
     let progress = bar(mutants.len());
     progress.set_message(format!("{device} {}", tile.symbol));
     let mut defects = 0;
-    for mutant in &mutants {
+    for mutant in mutants.iter().take_while(|_| output::is_read()) {
         let reaches = |trial: &&mut Trial| trial.executed.at(mutant.offset).executed();
         let mut reaching: Vec<_> = trials.iter_mut().filter(reaches).collect();
         let altered = (tile.image, mutant.apply(&code));
@@ -264,14 +269,14 @@ fn change(
                 "outcome": outcome.word(),
                 "detail": outcome.detail(),
             });
-            progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
+            progress.suspend(|| writeln!(output::stdout(), "{line}"))?;
         } else if outcome.is_defect() {
             let why = outcome.detail().unwrap_or_default();
             let line = format!(
                 "{device} {} +{offset:#x} survived: {instruction} -> {replacement}: {why}",
                 tile.symbol,
             );
-            progress.suspend(|| writeln!(io::stdout().lock(), "{line}"))?;
+            progress.suspend(|| writeln!(output::stdout(), "{line}"))?;
         }
         progress.inc(1);
     }
@@ -287,7 +292,7 @@ fn judge(
     mutant: &Mutant,
     code: &(CodeObjectImage, Vec<u8>),
     trials: &mut [&mut Trial],
-    count: usize,
+    count: NonZeroUsize,
 ) -> Result<Outcome, Box<dyn Error>> {
     if trials.is_empty() {
         return Ok(Outcome::Unreached);
@@ -380,7 +385,7 @@ impl Row {
 }
 
 fn print(rows: &[Row]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let width = rows.iter().map(|row| row.tile.symbol.len()).max().unwrap_or(0).max(6);
     writeln!(
         out,
@@ -402,4 +407,19 @@ fn print(rows: &[Row]) -> io::Result<()> {
         sum.iter_mut().zip(row.counts).for_each(|(sum, count)| *sum += count);
     }
     line("all", "", &sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_spread_however_many_are_asked_for() {
+        for (of, count, expected) in
+            [(5, 1, &[0][..]), (5, 3, &[0, 2, 4]), (1, 3, &[0]), (2, usize::MAX, &[0, 1])]
+        {
+            let count = NonZeroUsize::new(count).expect("it is positive");
+            assert_eq!(Vec::from_iter(spread(of, count)), expected, "{count} of {of}");
+        }
+    }
 }

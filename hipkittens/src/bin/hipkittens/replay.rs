@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -10,6 +10,8 @@ use std::str::FromStr;
 use clap::Args;
 use hk_core::Device;
 use hk_core::capture::{BufferComparison, captured_arch, replay};
+
+use crate::output;
 
 /// What `hipkittens replay` is asked to do.
 #[derive(Args)]
@@ -53,7 +55,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
         None => Device::auto_for(&[captured_arch(&request.folder)?])?,
     };
     let report = replay(&request.folder, &device)?;
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     writeln!(out, "{}: captured on {}, replayed on {device}", report.kernel, report.captured_on)?;
     let mut failed = 0;
     for buffer in &report.buffers {

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use hipkittens::problems::Problem;
 use hk_core::Device;
-use hk_core::kernel::{Choice, TileConfig, record_choices, with_tile};
+use hk_core::kernel::{Choice, TileConfig, overrides, record_choices, with_tile};
 use serde_json::{Value, json};
 
 use crate::bench::{self, Time, micros};
-use crate::check;
+use crate::{check, output};
 
 /// What `hipkittens tune` is asked to do.
 #[derive(Args)]
@@ -64,6 +64,10 @@ struct Rule {
 /// # Errors
 /// What is wrong with the request, or with a launch.
 pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
+    if overrides::from_env()?.is_some() {
+        let why = "tiles are compared with the built-in choice, which it replaces; run without it";
+        return Err(format!("{} is set: {why}", overrides::VARIABLE).into());
+    }
     let problems = bench::matching(&request.filters, request.shape.as_deref())?;
     let devices = check::open(&request.device)?;
     let archs: BTreeSet<_> = devices.iter().map(|device| device.arch().name()).collect();
@@ -99,7 +103,7 @@ fn tune(
         Some((device, hash)) => format!("{device}, by a model with the parameters {hash}"),
         None => format!("{device}, measured"),
     };
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let mut seen = BTreeSet::new();
     for choice in choices {
         let Choice { package, kernel, tile: chosen, .. } = &choice;

@@ -30,6 +30,7 @@ use serde_json::json;
 use crate::check;
 use crate::cores::{Core, CoreKernel};
 use crate::mutate::{Request, bar};
+use crate::output;
 use crate::reasons::{Reason, Reasons, Sources};
 use crate::registry::{self, KernelCrate};
 
@@ -84,7 +85,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     let mut rows = Vec::new();
     for of in registry::crates() {
         let matches = |case: &Case| check::title(case).contains(filter);
-        if !of.cases.iter().any(matches) {
+        if !of.cases.iter().any(matches) || !output::is_read() {
             continue;
         }
         let runs = runs(&devices, &of.cases)?;
@@ -97,7 +98,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
             });
             let wanted = request.kernel.as_deref().unwrap_or_default();
             core.kernels.retain(|kernel| kernel.tile.symbol.contains(wanted));
-            if asked && !core.kernels.is_empty() {
+            if asked && !core.kernels.is_empty() && output::is_read() {
                 rows.extend(change(request, &of, &core, &runs, &reasons.values, &sources)?);
             }
         }
@@ -156,7 +157,7 @@ fn change(
             return Ok(None);
         }
     }
-    let mutants = sample(&places, request.sample, request.seed);
+    let mutants = sample(&places, request.sample.get(), request.seed);
     let jobs: Vec<Job> = mutants.iter().map(|mutant| job(of, runs, &targets, mutant)).collect();
     let mut row = Row::new(core);
     // Of code that was left out, nothing is known.
@@ -224,11 +225,16 @@ fn change(
                 let shown = || show(request, core, &targets, mutant, &answer, reason, sources);
                 progress.suspend(shown)?;
             }
+            if !output::is_read() {
+                break;
+            }
         }
         progress.finish_and_clear();
         match judged.len() {
-            0 => Ok(Some(row)),
-            left => Err(format!("{left} mutants were not judged").into()),
+            left if left > 0 && output::is_read() => {
+                Err(format!("{left} mutants were not judged").into())
+            }
+            _ => Ok(Some(row)),
         }
     })
 }
@@ -273,7 +279,7 @@ fn show(
     reason: Option<&str>,
     sources: &Sources,
 ) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let Mutant { place, change, copies } = mutant;
     // One for all.
     let (Copy { target, placed: Placed { inst, offset, .. }, .. }, altered) = copies[0];
@@ -343,7 +349,7 @@ impl Row {
 }
 
 fn print(rows: &[Row], request: &Request) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let Request { json, sample, seed, .. } = *request;
     if !json {
         writeln!(out, "\nat most {sample} mutants of each core, drawn by seed {seed}")?;

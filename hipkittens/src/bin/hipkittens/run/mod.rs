@@ -13,6 +13,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use hk_sim::{PRODUCTS, Product};
 
+use crate::environment;
+
 /// What `hipkittens run` is asked to do.
 #[derive(Args)]
 pub(crate) struct Request {
@@ -44,14 +46,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     };
     let library = library::provide()?;
     let folder = library.parent().unwrap_or(Path::new("/"));
-    let search = list("LD_LIBRARY_PATH", folder)?;
+    let search = list("LD_LIBRARY_PATH", ":;", folder)?;
     let mut command = Command::new(program);
     if let Some(path) = imports::find_program(program) {
         let scan = imports::scan(&path, &search);
         eprint!("{scan}");
         // DT_RPATH is searched before LD_LIBRARY_PATH.
         if scan.has_rpath {
-            command.env("LD_PRELOAD", list("LD_PRELOAD", &library)?);
+            command.env("LD_PRELOAD", list("LD_PRELOAD", ": ", &library)?);
         }
     }
     command.args(arguments).env("LD_LIBRARY_PATH", search);
@@ -62,7 +64,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
     }
     if let Some(folder) = &request.capture {
         // The program may change its folder.
-        command.env("HIPKITTENS_CAPTURE", absolute(folder)?);
+        let folder = absolute(folder)?;
+        environment::check_capture_folder(&folder)
+            .map_err(|problem| format!("--capture: {problem}"))?;
+        command.env("HIPKITTENS_CAPTURE", folder);
     }
     let error = command.exec();
     Err(format!("{} cannot be started: {error}", program.display()).into())
@@ -80,9 +85,42 @@ fn with_room_for_threads(tunables: Option<OsString>) -> OsString {
     tunables
 }
 
-/// A variable that lists paths, with one more in front.
-fn list(variable: &str, first: &Path) -> Result<OsString, env::JoinPathsError> {
+/// A variable of the loader that lists paths, with one more in front. The loader knows no way to write one
+/// with a separator in it.
+fn list(variable: &str, separators: &str, first: &Path) -> Result<OsString, Box<dyn Error>> {
+    if let Some(separator) = first.to_string_lossy().chars().find(|c| separators.contains(*c)) {
+        return Err(format!(
+            "{}: {variable} cannot name a path with `{separator}` in it; set XDG_CACHE_HOME to a folder \
+             without one",
+            first.display()
+        )
+        .into());
+    }
     let old = env::var_os(variable).filter(|old| !old.is_empty()).unwrap_or_default();
     let rest = env::split_paths(&old).filter(|path| path.as_os_str() != OsStr::new(""));
-    env::join_paths([first.to_owned()].into_iter().chain(rest))
+    Ok(env::join_paths([first.to_owned()].into_iter().chain(rest))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_loader_would_take_for_several_paths_is_refused() {
+        for (variable, separators, path, is_one) in [
+            ("HK_PATHS", ":;", "/a b/lib", true),
+            ("HK_PATHS", ":;", "/a:b/lib", false),
+            ("HK_PATHS", ":;", "/a;b/lib", false),
+            ("HK_FILES", ": ", "/a;b/lib.so", true),
+            ("HK_FILES", ": ", "/a b/lib.so", false),
+        ] {
+            match list(variable, separators, Path::new(path)) {
+                Ok(listed) => assert!(is_one && listed == path, "{listed:?}"),
+                Err(error) => {
+                    let said = error.to_string();
+                    assert!(!is_one && said.contains(path) && said.contains(variable), "{said}");
+                }
+            }
+        }
+    }
 }
