@@ -119,9 +119,9 @@ impl MoeAlign {
 /// Scales of blocks of 8-bit operands, in f32.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockScales<'a> {
-    /// Of a: one for each 128 k of a row, `[rows, ceil(k / 128)]`.
+    /// Of a: one for each block of k of a row, `[rows, ceil(k / 128)]`, if blocks are those of 128.
     pub a: &'a TensorSlice<f32>,
-    /// Of b: one for each 128 rows by 128 k, `[E, ceil(n / 128), ceil(k / 128)]`.
+    /// Of b: one for each block of rows by k, `[E, ceil(n / 128), ceil(k / 128)]`.
     pub b: &'a TensorSlice<f32>,
 }
 
@@ -132,6 +132,7 @@ pub struct MoeGemmOptions<'a> {
     bias: Option<&'a TensorSlice<f32>>,
     activation: Option<Activation>,
     pub(crate) scales: Option<BlockScales<'a>>,
+    pub(crate) block_shape: Option<[usize; 2]>,
     pub(crate) a_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) b_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) a_mx_scale: Option<&'a TensorSlice<E8M0>>,
@@ -167,6 +168,15 @@ impl<'a> MoeGemmOptions<'a> {
     #[must_use]
     pub fn scales(mut self, scales: BlockScales<'a>) -> Self {
         self.scales = Some(scales);
+        self
+    }
+
+    /// Rows of b and k that have a scale, if scales of blocks are not for 128 by 128: any number of rows, and a
+    /// multiple of 32 k. Rows of a have one for as many k. Where a size is no power of two, launches more copy its
+    /// scales.
+    #[must_use]
+    pub const fn block_shape(mut self, shape: [usize; 2]) -> Self {
+        self.block_shape = Some(shape);
         self
     }
 
@@ -309,6 +319,7 @@ fn weigh_rows<U: Real>(
         shape: [1, rows as u64, each as u64],
         from_rows: rows as u64,
         rows_per_scale: 1,
+        groups_per_scale: 1,
         gathered: false,
         dense: true,
     };
@@ -317,6 +328,9 @@ fn weigh_rows<U: Real>(
 
 /// Rows of a block, or k, with one scale.
 pub(crate) const GROUP: usize = 128;
+/// k of the smallest block, of which others are multiples, and the largest size of one.
+const LEAST_DEPTH: usize = 32;
+const MOST_BLOCK: usize = 1 << 30;
 const K_GROUPS: &str = "groups(k)";
 const N_GROUPS: &str = "groups(n)";
 const TILES: &str = "ceil(cap / block_size)";
@@ -385,7 +399,7 @@ impl GatedForm {
     pub(crate) fn new<T: ExpertElement, W: ExpertWeight<T>>(
         steps: u32,
         activation: Activation,
-        (of_blocks, by_k): (bool, bool),
+        (of_blocks, by_k): (Blocks, bool),
     ) -> Self {
         let in_turn = size_of::<W>() == 1 || activation != Activation::SiluAndMul || !by_k;
         let form = if in_turn { "halves" } else { "gated" };
@@ -401,8 +415,24 @@ impl GatedForm {
 }
 
 /// The variant of products without gates, whose scales are of blocks, or not.
-pub(crate) fn plain_variant<T: ExpertElement, W: ExpertWeight<T>>(of_blocks: bool) -> String {
-    format!("{}{}", W::VARIANT, if of_blocks { "_128" } else { "" })
+pub(crate) fn plain_variant<T: ExpertElement, W: ExpertWeight<T>>(of: Blocks) -> String {
+    let suffix = match of {
+        Blocks::None => "",
+        Blocks::Usual => "_128",
+        Blocks::Any => "_any",
+    };
+    format!("{}{suffix}", W::VARIANT)
+}
+
+/// What scales are of, as the variants differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    /// Others than blocks.
+    None,
+    /// Blocks of 128 by 128.
+    Usual,
+    /// Blocks of whatever size.
+    Any,
 }
 
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
@@ -452,12 +482,10 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let of_rows = if is_gated { halves } else { Extent::ExpertColumns };
     options.scale(&mut args, &mut steps, of_rows)?;
     let prequant = options.prequant::<T, W>(&args, &mut steps)?;
-    let variant = plain_variant::<T, W>(groups.is_some());
+    let variant = plain_variant::<T, W>(groups.kind);
     let (gated, weights) = form.lower(&mut args, &mut steps, options, of_rows)?;
     let mut of = match gated {
-        Some(activation) => {
-            GatedForm::new::<T, W>(steps.len(), activation, (groups.is_some(), by_k))
-        }
+        Some(activation) => GatedForm::new::<T, W>(steps.len(), activation, (groups.kind, by_k)),
         None => GatedForm { variant, columns: 1, gate: None, halves: None },
     };
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
@@ -471,11 +499,11 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         x: Matrices::of(a, [0, a_row]),
         w: Matrices::of(b, [b_matrix, row]).with_shape(shape),
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
-        groups,
+        groups: groups.scales,
         prequant,
         gate: of.gate,
         problem: Problem {
-            group: if groups.is_some() { GROUP as u64 } else { 1 },
+            group: groups.scales.map_or(1, |of| of.sizes[1].into()),
             transposed: [false, !by_k],
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
@@ -484,8 +512,8 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         tile: options.tile,
         ..product(&of.variant)
     };
-    let of_experts = Experts { halves: of.halves, weights, ..Experts::new(product, gates) };
-    of_experts.launch(call)
+    let (halves, copies) = (of.halves, groups.copies);
+    Experts { halves, copies, weights, ..Experts::new(product, gates) }.launch(call)
 }
 
 /// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a
@@ -521,24 +549,68 @@ fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
     args.require(a_scale.is_none() || may_have, "a_scale", "none of such operands", "some")
 }
 
+/// Scales of blocks, as products take them, and what is copied before.
+struct BlockGroups {
+    kind: Blocks,
+    scales: Option<GroupScales>,
+    copies: [Option<ScaleCopy>; 2],
+}
+
 /// Declares scales of blocks, if there are such.
 fn block_scales(
     args: &mut Arguments,
     options: &MoeGemmOptions<'_>,
     [n, k]: [u64; 2],
-) -> Result<Option<GroupScales>> {
-    let Some(BlockScales { a, b }) = options.scales else { return Ok(None) };
-    args.define(K_GROUPS, (k as usize).div_ceil(GROUP));
-    args.define(N_GROUPS, (n as usize).div_ceil(GROUP));
+) -> Result<BlockGroups> {
+    let given = options.block_shape.map_or("none".into(), |shape| format!("{shape:?}"));
+    let Some(BlockScales { a, b }) = options.scales else {
+        args.require(options.block_shape.is_none(), "block_shape", "none without scales", given)?;
+        return Ok(BlockGroups { kind: Blocks::None, scales: None, copies: [None; 2] });
+    };
+    let shape @ [block_n, block_k] = options.block_shape.unwrap_or([GROUP; 2]);
+    // Beyond all sizes, there is no other block.
+    let fits = (1..=MOST_BLOCK).contains(&block_n)
+        && (1..=MOST_BLOCK).contains(&block_k)
+        && block_k.is_multiple_of(LEAST_DEPTH);
+    let constraint = format!("rows, and a multiple of {LEAST_DEPTH} k, at most {MOST_BLOCK}");
+    args.require(fits, "block_shape", constraint, given)?;
+    args.define(K_GROUPS, (k as usize).div_ceil(block_k));
+    args.define(N_GROUPS, (n as usize).div_ceil(block_n));
     let a_row = args.input("a_scale", a, &["rows", K_GROUPS]).rows()?;
     let [b_matrix, b_row, _] =
         args.input("b_scale", b, &["experts", N_GROUPS, K_GROUPS]).adjacent::<3>()?;
-    Ok(Some(GroupScales {
+    // The kernels find groups by shifts: blocks of other sizes are several groups, whose scales are the same.
+    let sizes = shape.map(|size| 1u64 << size.trailing_zeros());
+    let several = [block_n as u64 / sizes[0], block_k as u64 / sizes[1]];
+    let [rows, experts] = args.sizes(["rows", "experts"])?.map(|size| size as u64);
+    let copy = ScaleCopy {
+        from: a.ptr().any(),
+        dtype: DType::F32,
+        strides: [0, a_row, 1],
+        shape: [1, rows, k.div_ceil(sizes[1])],
+        from_rows: rows,
+        rows_per_scale: 1,
+        groups_per_scale: several[1],
+        gathered: false,
+        dense: false,
+    };
+    let of_a = (several[1] > 1).then_some(copy);
+    let of_b = (several != [1; 2]).then_some(ScaleCopy {
+        from: b.ptr().any(),
+        strides: [b_matrix, b_row, 1],
+        shape: [experts, n.div_ceil(sizes[0]), k.div_ceil(sizes[1])],
+        from_rows: n.div_ceil(block_n as u64),
+        rows_per_scale: several[0],
+        ..copy
+    });
+    let scales = GroupScales {
         tensors: [a.ptr(), b.ptr()],
         strides: [[a_row, 1], [b_row, 1]],
         batch: [0, b_matrix],
-        sizes: [GROUP as u32; 2],
-    }))
+        sizes: sizes.map(|size| size as u32),
+    };
+    let kind = if shape == [GROUP; 2] { Blocks::Usual } else { Blocks::Any };
+    Ok(BlockGroups { kind, scales: Some(scales), copies: [of_a, of_b] })
 }
 
 /// Declares, as a step, the scales of matrices, or of their rows.

@@ -13,7 +13,7 @@ use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions, 
 const CORE: &str = "grouped_experts";
 
 /// Matrices of unsigned integers, of which each stands for `(q - zero) scale`, computed in f32 and rounded to
-/// the type of tokens. A group of k is a power of two, 8 or more, and divides k.
+/// the type of tokens. A group of k is a multiple of 8, and divides k.
 #[derive(Debug, Clone, Copy)]
 pub struct WnA16Weights<'a, S: Real> {
     codes: &'a TensorSlice<u8>,
@@ -48,7 +48,7 @@ impl<'a, S: Real> WnA16Weights<'a, S> {
     }
 }
 
-/// k of the smallest group.
+/// k of the smallest group, of which others are multiples.
 const LEAST: usize = 8;
 
 /// Bytes below which the scales of a matrix must stay.
@@ -93,13 +93,13 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
 
     let groups = b.scales.shape().get(2).copied().unwrap_or_default();
     let group = k.checked_div(groups).unwrap_or_default();
-    let divides = group >= LEAST && group.is_power_of_two() && group * groups == k;
+    let divides = group > 0 && group.is_multiple_of(LEAST) && group * groups == k;
     // Other scales have another shape than those of the smallest groups.
     args.define(GROUPS, if divides { groups } else { k / LEAST });
     let scale_dims: &[&str] =
         if is_gated { &["experts", "2n", GROUPS] } else { &["experts", "n", GROUPS] };
     args.input("b_scale", b.scales, scale_dims).contiguous()?;
-    let constraint = format!("a multiple of groups of {LEAST} or a larger power of two");
+    let constraint = format!("so many groups of a multiple of {LEAST}");
     args.require(divides, "k", constraint, k)?;
     let bytes = (b_rows as u64).saturating_mul((groups * size_of::<S>()) as u64);
     args.require(bytes < MAX_BYTES, "b_scale", "matrices of less than 2 GiB", bytes)?;
@@ -112,6 +112,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     }
     for (name, is_given) in [
         ("scales", options.scales.is_some()),
+        ("block_shape", options.block_shape.is_some()),
         ("a_scale", options.a_scale.is_some()),
         ("b_scale", options.b_scale.is_some()),
         ("a_mx_scale", options.a_mx_scale.is_some()),

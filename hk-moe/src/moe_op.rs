@@ -4,7 +4,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | a `[rows, k]`, b `[E, n, k]`, of 16 bits also as the transposed view of `[E, k, n]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks of 128, or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales, or e4m3 in the flavour of the chip, which a is made before with a scale of all of it, found or given; c bf16, f16 or f32; topk_weights f32, bf16 or f16; scales f32; or a of 16 bits and b unsigned integers of 8 or 4 bits in [`WnA16Weights`], with scales of groups of k in bf16, f16 or f32 |
+//! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks, of 128 by 128 or [another shape](MoeGemmOptions::block_shape), or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales, or e4m3 in the flavour of the chip, which a is made before with a scale of all of it, found or given; c bf16, f16 or f32; topk_weights f32, bf16 or f16; scales f32; or a of 16 bits and b unsigned integers of 8 or 4 bits in [`WnA16Weights`], with scales of groups of k in bf16, f16 or f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; codes of a are those of the largest magnitude of all of it, or of a given scale; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
 //! | Source | AITER `fused_moe`; vLLM `fused_moe_kernel` |
@@ -90,7 +90,7 @@ pub fn moe_gemm_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 /// `int8_w8a16` and `int4_w4a16` with groups are such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, a group of k is no power of two, 8 or more, n, k or E is
+/// [`Error::Shape`] if the tensors do not fit together, a group of k is no multiple of 8, n, k or E is
 /// 0, or E is above 32,767; [`Error::Stride`] if elements of rows are not adjacent, or scales or zero points have
 /// gaps; [`Error::Value`] if k is no multiple of a group, the options have scales besides or ask for what there is
 /// not, zero points of 4 bits belong to an odd number of rows, `top_k` is not from 1 to 64, there are 2^31 gates or

@@ -47,7 +47,7 @@ use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
 use crate::expert_products::{
-    AlignedGates, ExpertElement, ExpertWeight, GROUP, GatedForm, matrix_scales, one_scale,
+    AlignedGates, Blocks, ExpertElement, ExpertWeight, GROUP, GatedForm, matrix_scales, one_scale,
     plain_variant, problem, product, quantises, weigh,
 };
 use crate::reduce_grouped::Combine;
@@ -252,8 +252,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let of_blocks = groups[0].is_some();
-    let group = if of_blocks { GROUP as u64 } else { 1 };
+    let of_blocks = if groups[0].is_some() { Blocks::Usual } else { Blocks::None };
+    let group = if groups[0].is_some() { GROUP as u64 } else { 1 };
     let of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul, (of_blocks, true));
     let [of_w1, of_w2] = groups;
     let up = Product {

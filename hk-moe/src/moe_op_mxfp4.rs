@@ -95,6 +95,7 @@ pub fn moe_mxfp4_into<T: Mxfp4Element, Y: Real>(
     let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits };
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
+        args.require(options.block_shape.is_none(), "block_shape", "none", "some")?;
         options.refuse_activation(args)?;
         options.shares(args)?;
         let mut steps = Lowered::default();
@@ -196,6 +197,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
                 shape: [1, gates.capacity, k.div_ceil(BLOCK as u64)],
                 from_rows: rows,
                 rows_per_scale: 1,
+                groups_per_scale: 1,
                 gathered: true,
                 dense: false,
             });
@@ -232,6 +234,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
             tile,
             ..product(&variant)
         };
-        Experts { halves, x_blocks, weights, ..Experts::new(product, gates) }.launch(call)
+        let copies = [x_blocks, None];
+        Experts { halves, copies, weights, ..Experts::new(product, gates) }.launch(call)
     }
 }

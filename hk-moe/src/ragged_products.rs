@@ -228,6 +228,7 @@ impl<'a> RaggedOp<'a> {
             shape: [matrices, count, blocks],
             from_rows: rows,
             rows_per_scale: 1,
+            groups_per_scale: 1,
             gathered,
             dense: false,
         };
@@ -259,6 +260,7 @@ impl<'a> RaggedOp<'a> {
             shape: [1; 3],
             from_rows: 1,
             rows_per_scale: 1,
+            groups_per_scale: 1,
             gathered: false,
             dense: false,
         };

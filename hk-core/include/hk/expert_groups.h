@@ -10,9 +10,11 @@ struct GroupedExpertArgs {
   ExpertArgs experts;  // the scales are the product's `w_blocks`, with distances in bytes, and have no gaps
   const u8* zero_points;  // null if all are `zero`
   f32 zero;
-  u32 log2_group;  // k of one: 8 at least
+  u32 group;       // k of one: a multiple of 8
+  u32 inverse;     // 2^32 over it, rounded up: a k below 2^16 times it, over 2^32, is the k's group
   u32 groups;      // of a row
   u32 scale_type;  // a dtype
+  u32 reserved;
 };
 
 // Unsigned integers: of 4 bits, the first one of a byte is in its low bits. Zero points of these are packed
@@ -160,7 +162,7 @@ struct factors_of_groups {
     const auto in = arguments();
     const bool has_zeros = in->zero_points != nullptr;
     // One group has all of a lane's k.
-    const bool is_one = 1u << in->log2_group >= lane_depth;
+    const bool is_one = in->group % lane_depth == 0;
     const u32 shift = scale_shift();
     static_for<Slices>([&](auto s) {
       static_for<runs>([&](auto run) {
@@ -173,7 +175,7 @@ struct factors_of_groups {
         }
         const u32 in_slice = lane_id() / Map::dim * lane_depth + run * group_run;
         const u32 k = k_begin + first + s * (wave_size / Map::dim * lane_depth) + in_slice;
-        const u32 group = (k < k_last ? k : k_last) >> in->log2_group;
+        const u32 group = static_cast<u64>(k < k_last ? k : k_last) * in->inverse >> 32;
         static_for<Fragments>([&](auto f) {
           const u32 at = (row[f] + group) << shift;
           next_scale[f][s][int{run}] = shift == 2 ? scales.load_32(at) : scales.load_16(at);

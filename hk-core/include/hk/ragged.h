@@ -108,6 +108,8 @@ struct ScaleCopyArgs {
   u32 from_rows;  // that there are
   u32 rows_per_scale;
   u32 gates_per_row;
+  u32 groups_per_scale;  // columns of the copy for one of `from`
+  u32 reserved;
 };
 
 // Copies numbers of the tile's type T, of which `one` has the bits `Tile::ONE`.
@@ -126,7 +128,7 @@ __device__ void copy_scales(const ScaleCopyArgs& args) {
     source = source < args.from_rows ? source : 0;
     T scale = args.from == nullptr ? static_cast<T>(Tile::ONE) : T(0);
     if (args.from != nullptr && column < args.columns) {
-      scale = from[source * args.row + column * args.column];
+      scale = from[source * args.row + column / args.groups_per_scale * args.column];
     }
     to[row * args.to_row + column] = scale;
   });

@@ -41,15 +41,16 @@ pub struct Experts<'a> {
     pub halves: Option<[f32; 3]>,
     /// If w has integers with scales of groups of k.
     pub in_groups: Option<WeightGroups>,
-    /// If x has scales of blocks: the copy of these in order of the gates.
-    pub x_blocks: Option<ScaleCopy>,
+    /// Of the scales of blocks or groups of x, and of w, those that are copied before: of blocks of x, in order of
+    /// the gates.
+    pub copies: [Option<ScaleCopy>; 2],
     /// If the weights of gates do not follow each other: the copy in which they do, and the number of the
     /// steps' operand that it is.
     pub weights: Option<(ScaleCopy, usize)>,
 }
 
 /// Pieces of a workspace that they take: besides those of a product, for the copies.
-const EXPERT_PIECES: usize = PIECES + 2;
+const EXPERT_PIECES: usize = PIECES + 3;
 
 /// Scales and zero points of groups of k of each row of matrices of integers, without gaps.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +63,7 @@ pub struct WeightGroups {
     pub zero_points: DevicePtr<u8>,
     /// That of all.
     pub zero: f32,
-    /// k of a group: a power of two, 8 or more.
+    /// k of a group: a multiple of 8, as k is below 2^16.
     pub k: u32,
 }
 
@@ -144,9 +145,11 @@ kernel_args! {
         experts: ExpertArgs,
         zero_points: DevicePtr<u8>,
         zero: f32,
-        log2_group: u32,
+        group: u32,
+        inverse: u32,
         groups: u32,
         scale_type: u32,
+        reserved: u32,
     }
 }
 
@@ -163,8 +166,18 @@ impl WeightGroups {
         experts.product.w_blocks = scales;
         experts.product.w_block_row = row as i64;
         experts.product.w_block_batch = (n * row) as i64;
-        let (log2_group, groups) = (group.ilog2(), groups as u32);
-        GroupedExpertArgs { experts, zero_points, zero, log2_group, groups, scale_type }
+        let inverse = (1u64 << 32).div_ceil(group.into()) as u32;
+        let (groups, reserved) = (groups as u32, 0);
+        GroupedExpertArgs {
+            experts,
+            zero_points,
+            zero,
+            group,
+            inverse,
+            groups,
+            scale_type,
+            reserved,
+        }
     }
 }
 
@@ -174,7 +187,7 @@ const MAX_BYTES: u64 = 1 << 31;
 impl<'a> Experts<'a> {
     /// That product of these gates, and nothing else.
     pub const fn new(product: Product<'a>, gates: SortedGates) -> Self {
-        Self { product, gates, halves: None, in_groups: None, x_blocks: None, weights: None }
+        Self { product, gates, halves: None, in_groups: None, copies: [None; 2], weights: None }
     }
 }
 
@@ -221,8 +234,11 @@ impl Experts<'_> {
         bytes[..PIECES].copy_from_slice(&draft.bytes());
         // Blocks are whole, whatever the gates end with.
         let rows = self.gates.capacity.next_multiple_of(self.gates.tile_rows);
-        bytes[PIECES] = self.x_blocks.map_or(0, |copy| copy.bytes_of(rows));
-        bytes[PIECES + 1] = self.weights.map_or(0, |(copy, _)| copy.bytes());
+        let of = |copy: ScaleCopy| if copy.gathered { copy.bytes_of(rows) } else { copy.bytes() };
+        for (bytes, copy) in bytes[PIECES..].iter_mut().zip(self.copies) {
+            *bytes = copy.map_or(0, of);
+        }
+        bytes[PIECES + 2] = self.weights.map_or(0, |(copy, _)| copy.bytes());
         bytes
     }
 
@@ -251,11 +267,12 @@ impl Experts<'_> {
         at: [DevicePtr<u8>; EXPERT_PIECES],
         arguments: impl FnOnce(ExpertArgs) -> A,
     ) -> Result<()> {
-        let Self { gates, halves, x_blocks, weights, .. } = *self;
-        let [at @ .., blocks_at, weights_at] = at;
-        if let (Some(copy), Some(blocks)) = (x_blocks, &mut draft.sources.blocks[0]) {
-            copy.plan(plan, (gates.gates, gates.per_row), blocks_at.any())?;
-            blocks.ptr = blocks_at.any();
+        let Self { gates, halves, copies, weights, .. } = *self;
+        let [at @ .., x_at, w_at, weights_at] = at;
+        for (of, (copy, to)) in copies.into_iter().zip([x_at, w_at]).enumerate() {
+            let Some(copy) = copy else { continue };
+            copy.plan(plan, (gates.gates, gates.per_row), to.any())?;
+            copy.hand_over(&mut draft, of, to.any());
         }
         if let Some((copy, operand)) = weights {
             copy.plan(plan, (DevicePtr::NULL, 1), weights_at.any())?;

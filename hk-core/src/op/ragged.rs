@@ -3,8 +3,8 @@
 
 use super::Call;
 use super::experts::{GatheredRows, gathered};
-use super::plan::{PIECES, Plan};
-use super::product::{GroupScales, Matrices, Order, Product, ProductArgs};
+use super::plan::{Draft, PIECES, Plan};
+use super::product::{Matrices, Order, Product, ProductArgs};
 use super::tiling::{Problem, Split, Tile};
 use crate::dtype::DType;
 use crate::{AnyPtr, DevicePtr, Result, Stream, kernel_args};
@@ -46,6 +46,8 @@ pub struct ScaleCopy {
     pub from_rows: u64,
     /// Rows that share them.
     pub rows_per_scale: u64,
+    /// Groups of the copy that share them.
+    pub groups_per_scale: u64,
     /// Whether rows are those of the gates.
     pub gathered: bool,
     /// Whether rows of the copy follow each other, rather than begin at multiples of 16.
@@ -108,9 +110,24 @@ impl ScaleCopy {
             from_rows: self.from_rows as u32,
             rows_per_scale: self.rows_per_scale as u32,
             gates_per_row: per_row as u32,
+            groups_per_scale: self.groups_per_scale as u32,
+            reserved: 0,
         };
         plan.then(kernel, [groups as u32, matrices as u32, 1], args);
         Ok(())
+    }
+
+    /// Gives a product the copy, as scales of x or of w.
+    pub(super) fn hand_over(&self, draft: &mut Draft<'_>, of: usize, to: AnyPtr) {
+        if let Some(blocks) = &mut draft.sources.blocks[of] {
+            blocks.ptr = to;
+        } else if let Some(groups) = &mut draft.product.groups {
+            let [matrix, row] = self.strides_of_copy();
+            let is_one = self.from == AnyPtr::NULL;
+            groups.tensors[of] = DevicePtr::new(to.address());
+            groups.strides[of] = [row, if is_one { 0 } else { 1 }];
+            groups.batch[of] = matrix;
+        }
     }
 
     /// The copy, as blocks' scales of so many rows.
@@ -173,6 +190,8 @@ kernel_args! {
         from_rows: u32,
         rows_per_scale: u32,
         gates_per_row: u32,
+        groups_per_scale: u32,
+        reserved: u32,
     }
 }
 
@@ -206,11 +225,7 @@ impl Ragged<'_> {
             let Some(copy) = copy else { continue };
             let to = at[PIECES + of].any();
             copy.plan(&mut plan, (rows.gather, rows.per_row), to)?;
-            match (&mut draft.sources.blocks[of], &mut draft.product.groups) {
-                (Some(blocks), _) => blocks.ptr = to,
-                (None, Some(groups)) => copied_groups(groups, of, &copy, to),
-                (None, None) => (),
-            }
+            copy.hand_over(&mut draft, of, to);
         }
         let between = at[PIECES + 2].any();
         if behind.is_some() {
@@ -241,13 +256,4 @@ impl Ragged<'_> {
         }
         plan.submit(call)
     }
-}
-
-/// Scales of groups of one operand that are a copy.
-fn copied_groups(groups: &mut GroupScales, of: usize, copy: &ScaleCopy, to: AnyPtr) {
-    let [matrix, row] = copy.strides_of_copy();
-    let is_one = copy.from == AnyPtr::NULL;
-    groups.tensors[of] = DevicePtr::new(to.address());
-    groups.strides[of] = [row, if is_one { 0 } else { 1 }];
-    groups.batch[of] = matrix;
 }

@@ -110,6 +110,8 @@ pub(super) struct Spec {
     weights_dtype: DType,
     absent: Option<usize>,
     scales: Scales,
+    /// Rows and k of a block of scales, if they are given.
+    block_shape: Option<[usize; 2]>,
     /// Whether k is the outer dimension of matrices.
     by_rows: bool,
     /// Shares of k, if they are given.
@@ -133,6 +135,7 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         weights_dtype: DType::F32,
         absent: None,
         scales: Scales::Blocks,
+        block_shape: None,
         by_rows: false,
         splits: None,
         encode: None,
@@ -210,6 +213,9 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         Scales::Matrices => name += ", scales of matrices",
         Scales::Rows => name += ", scales of rows",
     }
+    if let Some(shape) = spec.block_shape {
+        name += &format!(" of {shape:?}");
+    }
     name += if spec.by_rows { ", columns adjacent" } else { "" };
     name += match spec.encode {
         Some((_, true)) => ", scale of a given",
@@ -236,7 +242,8 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let a = s.input::<T>("a", &[rows, k], draw(are_narrow[0])).place(place);
         let b_shape = if spec.by_rows { [experts, k, b_rows] } else { [experts, b_rows, k] };
         let b = s.input::<W>("b", &b_shape, draw(are_narrow[1])).place(place);
-        let groups = [b_rows.div_ceil(GROUP), k.div_ceil(GROUP)];
+        let block @ [of_rows, of_k] = spec.block_shape.unwrap_or([GROUP; 2]);
+        let groups = [b_rows.div_ceil(of_rows), k.div_ceil(of_k)];
         let of_blocks = are_narrow[0] && spec.scales == Scales::Blocks;
         let scales = of_blocks.then(|| {
             let a = s.input::<f32>("a_scale", &[rows, groups[1]], Draw::Scaled(-6));
@@ -277,12 +284,12 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             if let Some((a_scale, b_scale)) = &scales {
                 let of_a = a_scale.numbers();
                 let of_a = ArrayView2::from_shape((rows, groups[1]), &of_a).expect("scales");
-                a = dequantised(a.view(), of_a, [1, GROUP]);
+                a = dequantised(a.view(), of_a, [1, of_k]);
                 let of_b = b_scale.numbers();
                 let shape = (experts, groups[0], groups[1]);
                 let of_b = Array3::from_shape_vec(shape, of_b).expect("scales");
                 for (mut matrix, scales) in b.outer_iter_mut().zip(of_b.outer_iter()) {
-                    let scaled = dequantised(matrix.view(), scales, [GROUP; 2]);
+                    let scaled = dequantised(matrix.view(), scales, block);
                     matrix.assign(&scaled);
                 }
             }
@@ -329,6 +336,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
                 weights.iter().fold(options, |options, of| options.topk_weights(of.operand()));
             let options =
                 scales.iter().fold(options, |options, (a, b)| options.scales(BlockScales { a, b }));
+            let options = spec.block_shape.into_iter().fold(options, MoeGemmOptions::block_shape);
             let [a_scale, b_scale, bias] =
                 [&a_scale, &b_scale, &bias].map(|of| of.as_ref().map(Arg::get));
             let options = bias.iter().fold(options, |options, of| options.bias(of));
@@ -560,6 +568,26 @@ pub(super) fn add_scaled<K: Kind>(
             cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
         }
     }
+    for (block, shape, block_size) in [
+        ([128, 64], [33, 136, 160, 3, 5], 64),
+        ([1, 32], [4, 36, 104, 2, 2], 16),
+        ([64, 256], [9, 70, 300, 2, 3], 16),
+        ([48, 96], [33, 136, 200, 2, 3], 64),
+        ([100, 128], [9, 150, 300, 2, 3], 16),
+        ([256, 160], [5, 24, 330, 1, 1], 16),
+        ([512, 4096], [5, 24, 330, 1, 2], 16),
+    ] {
+        let spec = Spec { block_shape: Some(block), ..spec("scales of blocks", shape, block_size) };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
+    if K::ROWS == 1 {
+        let block_shape = Some([64, 96]);
+        let spec =
+            Spec { block_shape, splits: Some(3), ..spec("shares", [9, 140, 1100, 2, 3], 16) };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
     for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 1) {
         let spec = Spec { scales, splits: Some(3), ..spec("shares", [19, 140, 1100, 2, 3], 16) };
         cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
@@ -612,9 +640,11 @@ pub(super) fn add_scaled<K: Kind>(
             let shape = [2 * m + 5, columns + 9, 3 * k + 40, 2, 3];
             let tile = Some((arch, name));
             let place = Placement::DENSE.edge(Edge::End);
-            let of_blocks = kernel.variant.contains("_128");
+            let block_shape = kernel.variant.contains("_any").then_some([32, 96]);
+            let of_blocks = kernel.variant.contains("_128") || block_shape.is_some();
             let scales = if of_blocks { Scales::Blocks } else { Scales::Rows };
-            let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
+            let spec = spec(format!("tile {name}"), shape, m);
+            let spec = Spec { tile, scales, block_shape, place, ..spec };
             cases.push(match arch {
                 Arch::Gfx950 => case::<K, F8E4M3, F8E4M3, bf16>(spec, ocp),
                 Arch::Gfx942 => case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz),

@@ -196,6 +196,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 (128, [17, odd, 384, 2, 3]),
                 (8, [5, 4, 24, 2, 2]),
                 (8, [5, 2, 8, 1, 2]),
+                (24, [7, 20, 72, 2, 3]),
+                (40, [6, 12, 480, 1, 2]),
+                (96, [6, 20, 288, 2, 2]),
             ] {
                 for zero_points in [false, true] {
                     let spec = Spec { zero_points, gated, ..spec("groups", [bits, group], shape) };

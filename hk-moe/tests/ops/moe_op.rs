@@ -100,6 +100,41 @@ fn moe_op_refuses_rows_whose_copy_is_out_of_reach_and_more_experts_than_there_ma
 }
 
 #[test]
+fn moe_op_requires_blocks_that_there_can_be() {
+    for device in devices() {
+        let blamed = match device.arch() {
+            Arch::Gfx942 => {
+                [[0, 64], [64, 0], [64, 48], [128, 128]].map(|of| block::<F8E4M3Fnuz>(&device, of))
+            }
+            Arch::Gfx950 => {
+                [[0, 64], [64, 0], [64, 48], [128, 128]].map(|of| block::<F8E4M3>(&device, of))
+            }
+        };
+        // Scales of the last are those of other blocks.
+        assert_eq!(blamed, ["block_shape", "block_shape", "block_shape", "a_scale"]);
+    }
+}
+
+/// The argument that is wrong of a product with scales of blocks of 64 by 64, if they are said to be others.
+fn block<T: ExpertElement>(device: &Device, shape: [usize; 2]) -> &'static str {
+    let stream = device.default_stream();
+    let a = Tensor::<T>::zeros(&stream, &[2, 192]).unwrap();
+    let b = Tensor::<T>::zeros(&stream, &[1, 8, 192]).unwrap();
+    let of_a = Tensor::<f32>::zeros(&stream, &[2, 3]).unwrap();
+    let of_b = Tensor::<f32>::zeros(&stream, &[1, 1, 3]).unwrap();
+    let ids = Tensor::<i32>::zeros(&stream, &[2, 1]).unwrap();
+    let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+    let options = MoeGemmOptions::default().scales(BlockScales { a: &of_a, b: &of_b });
+    let options = options.block_shape(shape);
+    let mut c = Guarded::<bf16>::new(&stream, &[2, 1, 8], Placement::DENSE).unwrap();
+    let error = rejected(&mut c, |c| moe_gemm_into(&a, &b, &gates.gates(16), 1, &options, c));
+    match error {
+        Error::Value { arg, .. } | Error::Shape { arg, .. } => arg,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
 fn moe_op_makes_rows_codes_when_a_graph_is_launched() {
     for device in devices() {
         match device.arch() {
@@ -173,7 +208,7 @@ fn moe_op_names_what_is_wrong_with_groups() {
         };
         let plain = MoeGemmOptions::default();
         // Groups of 4, of 48, and of what does not divide k.
-        for (k, groups) in [(32, 8), (96, 2), (40, 3), (32, 0)] {
+        for (k, groups) in [(32, 8), (72, 2), (40, 3), (32, 0)] {
             assert_eq!(refused([8, k, groups], false, &plain), "b_scale");
         }
         // There are as many groups as there would be of 8, but not of all k.
