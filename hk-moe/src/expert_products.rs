@@ -337,7 +337,7 @@ const TILES: &str = "ceil(cap / block_size)";
 
 /// What happens to the sums.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
+pub enum Form {
     /// An activation, if there is one, and weights after it.
     Plain(Option<Plain>),
     /// Weights before a bias, as if rows of a were multiplied by them, and an activation, if there is one.

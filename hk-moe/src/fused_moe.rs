@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `[T, hidden]`; logits `[T, E]`, or the router's weights `[E, hidden]` and bias `[E]`, or ids and weights `[T, slots]`; w1 `[E, 2 inner, hidden]`, or `[E, inner, hidden]` without gates, w2 `[E, hidden, inner]`, biases `[E, rows]` -> y `[T, hidden]`; any sizes, hidden and inner at most 65,536 |
-//! | Dtypes | x bf16 or f16; w1 and w2 as x, which stays so, or i8 with scales of experts or rows, with x as it is, or e2m1 in blocks of MX, with x as it is or in blocks of e4m3 or e2m1, or e4m3 in blocks of MX, or the chip's e4m3 with scales of blocks of 128, or e4m3 or i8 with scales of experts or rows, of whose tokens columns may be smoothed, or the scale given; logits f32 or as x; biases, routers' weights of experts f32; y bf16, f16 or f32 |
+//! | Dtypes | x bf16 or f16; w1 and w2 as x, which stays so, or i8 with scales of experts or rows, or unsigned integers of 8 or 4 bits with scales of groups of k, with x as it is, or e2m1 in blocks of MX, with x as it is or in blocks of e4m3 or e2m1, or e4m3 in blocks of MX, or the chip's e4m3 with scales of blocks of 128, or e4m3 or i8 with scales of experts or rows, of whose tokens columns may be smoothed, or the scale given; logits f32 or as x; biases, routers' weights of experts f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; between the products, and between the second one and the sum over experts, rows are rounded to the type of x, and made codes where products take such; bitwise deterministic, and tokens do not depend on each other |
 //! | Hardware | cdna3, cdna4; a composition of this crate's ops on one stream, which allocates nothing and reads nothing back, so that it can be captured |
 //! | Source | Shazeer et al., "Outrageously Large Neural Networks" (2017); Mixtral of Experts (arXiv 2401.04088); DeepSeek-V3 Technical Report (arXiv 2412.19437); gpt-oss model card (arXiv 2508.10925); AITER `fused_moe` |
@@ -59,7 +59,7 @@ pub use a8w8::{A8w8Weights, ByteMatrices};
 use choice::Choice;
 pub use coded_mx::{A4w4Weights, A8w4Weights, MxProduct, MxWeights, Mxfp8Weights};
 pub use config::FusedMoeConfig;
-pub use dense::{DenseWeights, W8a16Weights};
+pub use dense::{DenseMatrices, DenseWeights, GroupedWeights, IntMatrices, W8a16Weights};
 pub use fp8_blocks::{Fp8BlockWeights, Fp8Matrices};
 pub use mxfp4::{MxMatrices, Mxfp4Weights};
 use room::Room;

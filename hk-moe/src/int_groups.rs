@@ -54,6 +54,50 @@ const LEAST: usize = 8;
 /// Bytes below which the scales of a matrix must stay.
 const MAX_BYTES: u64 = 1 << 31;
 
+const GROUPS: &str = "k / group";
+const HALF_ROWS: &str = "rows(b) / 2";
+
+/// What arguments, and sizes that are defined before or then, are called.
+pub(crate) struct GroupNames {
+    pub(crate) scales: &'static str,
+    pub(crate) zero_points: &'static str,
+    /// Sizes of the matrices.
+    pub(crate) k: &'static str,
+    pub(crate) rows: &'static str,
+    /// What is defined.
+    pub(crate) groups: &'static str,
+    pub(crate) half_rows: &'static str,
+    /// Dimensions of scales, and of zero points that pairs of rows have in a byte.
+    pub(crate) of_scales: &'static [&'static str],
+    pub(crate) of_pairs: &'static [&'static str],
+}
+
+impl<S: Real> WnA16Weights<'_, S> {
+    /// Declares scales and zero points. Gives k of a group.
+    pub(crate) fn declare_groups(&self, args: &mut Arguments, names: &GroupNames) -> Result<usize> {
+        let [k, rows] = args.sizes([names.k, names.rows])?;
+        let groups = self.scales.shape().get(2).copied().unwrap_or_default();
+        let group = k.checked_div(groups).unwrap_or_default();
+        let divides = group > 0 && group.is_multiple_of(LEAST) && group * groups == k;
+        // Other scales have another shape than those of the smallest groups.
+        args.define(names.groups, if divides { groups } else { k / LEAST });
+        args.input(names.scales, self.scales, names.of_scales).contiguous()?;
+        let constraint = format!("so many groups of a multiple of {LEAST}");
+        args.require(divides, names.k, constraint, k)?;
+        let bytes = (rows as u64).saturating_mul((groups * size_of::<S>()) as u64);
+        args.require(bytes < MAX_BYTES, names.scales, "matrices of less than 2 GiB", bytes)?;
+        if let Some(zero_points) = self.zero_points {
+            let is_packed = self.bits == 4;
+            let has_pairs = !is_packed || rows.is_multiple_of(2);
+            args.require(has_pairs, names.zero_points, "those of an even number of rows", rows)?;
+            args.define(names.half_rows, rows / 2);
+            let dims = if is_packed { names.of_pairs } else { names.of_scales };
+            args.input(names.zero_points, zero_points, dims).contiguous()?;
+        }
+        Ok(group)
+    }
+}
+
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
 pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     (op, form): (&'static str, Form),
@@ -63,8 +107,6 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    const GROUPS: &str = "k / group";
-    const HALF_ROWS: &str = "rows(b) / 2";
     let most = Problem::MAX_SIZE as usize;
     let (is_gated, is_packed) = (matches!(form, Form::Gated), b.bits == 4);
     let mut args = Arguments::new(op);
@@ -91,25 +133,17 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     let [rows, experts, n] = args.sizes(["rows", "experts", "n"])?.map(|size| size as u64);
     let [b_rows] = args.sizes([of_rows])?;
 
-    let groups = b.scales.shape().get(2).copied().unwrap_or_default();
-    let group = k.checked_div(groups).unwrap_or_default();
-    let divides = group > 0 && group.is_multiple_of(LEAST) && group * groups == k;
-    // Other scales have another shape than those of the smallest groups.
-    args.define(GROUPS, if divides { groups } else { k / LEAST });
-    let scale_dims: &[&str] =
-        if is_gated { &["experts", "2n", GROUPS] } else { &["experts", "n", GROUPS] };
-    args.input("b_scale", b.scales, scale_dims).contiguous()?;
-    let constraint = format!("so many groups of a multiple of {LEAST}");
-    args.require(divides, "k", constraint, k)?;
-    let bytes = (b_rows as u64).saturating_mul((groups * size_of::<S>()) as u64);
-    args.require(bytes < MAX_BYTES, "b_scale", "matrices of less than 2 GiB", bytes)?;
-    if let Some(zero_points) = b.zero_points {
-        let has_pairs = !is_packed || b_rows.is_multiple_of(2);
-        args.require(has_pairs, "b_zp", "an even number of rows of b", b_rows)?;
-        args.define(HALF_ROWS, b_rows / 2);
-        let dims: &[&str] = if is_packed { &["experts", HALF_ROWS, GROUPS] } else { scale_dims };
-        args.input("b_zp", zero_points, dims).contiguous()?;
-    }
+    let names = GroupNames {
+        scales: "b_scale",
+        zero_points: "b_zp",
+        k: "k",
+        rows: of_rows,
+        groups: GROUPS,
+        half_rows: HALF_ROWS,
+        of_scales: if is_gated { &["experts", "2n", GROUPS] } else { &["experts", "n", GROUPS] },
+        of_pairs: &["experts", HALF_ROWS, GROUPS],
+    };
+    let group = b.declare_groups(&mut args, &names)?;
     for (name, is_given) in [
         ("scales", options.scales.is_some()),
         ("block_shape", options.block_shape.is_some()),

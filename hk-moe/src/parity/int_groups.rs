@@ -48,6 +48,26 @@ fn unpacked(bytes: &[u8], bits: usize) -> Vec<u8> {
     }
 }
 
+/// What integers of so many bits stand for, with scales of so many k, and so many in a row, and perhaps zero
+/// points; where these are of 4 bits, those of two rows have a byte.
+pub(super) fn numbers<T: Real>(
+    (bytes, bits): (Vec<u8>, usize),
+    scales: &[f64],
+    zeros: Option<&[u8]>,
+    [group, groups]: [usize; 2],
+) -> Vec<f64> {
+    let zero = |at: usize| match (zeros, bits) {
+        (None, 4) => 8,
+        (None, _) => 128,
+        (Some(zeros), 4) => {
+            let (row, group) = (at / groups, at % groups);
+            zeros[row / 2 * groups + group] >> (row % 2 * 4) & 15
+        }
+        (Some(zeros), _) => zeros[at],
+    };
+    in_groups::<T>(&unpacked(&bytes, bits), scales, group, zero)
+}
+
 fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let (module, op) = match spec.gated {
@@ -89,22 +109,10 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
         let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
 
         let expected = {
-            let codes = unpacked(&b.elements(), bits);
-            let of_zeros = zeros.as_ref().map(|zeros| match bits {
-                // Those of two rows, one after the other in each byte.
-                4 => {
-                    let bytes = zeros.elements();
-                    let zero = |at: usize| {
-                        let (row, group) = (at / groups, at % groups);
-                        bytes[row / 2 * groups + group] >> (row % 2 * 4) & 15
-                    };
-                    (0..experts * b_rows * groups).map(zero).collect()
-                }
-                _ => zeros.elements(),
-            });
-            let default = if bits == 4 { 8 } else { 128 };
-            let zero = |at: usize| of_zeros.as_ref().map_or(default, |zeros: &Vec<u8>| zeros[at]);
-            let numbers = in_groups::<T>(&codes, &scale.numbers(), spec.group, zero);
+            let zeros = zeros.as_ref().map(Arg::elements);
+            let codes = (b.elements(), bits);
+            let numbers =
+                numbers::<T>(codes, &scale.numbers(), zeros.as_deref(), [spec.group, groups]);
             let b = Array3::from_shape_vec((experts, b_rows, k), numbers).expect("matrices");
             let (a, weights) = (a.numbers(), weights.numbers());
             let problem = Problem {

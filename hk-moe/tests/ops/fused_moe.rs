@@ -4,7 +4,8 @@ use hk_core::dtype::Real;
 use hk_core::{Error, Stream, Tensor};
 use hk_moe::{
     A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, FusedMoe,
-    FusedMoeConfig, MxMatrices, Mxfp4Weights, Router, SharedExpert, bf16, parity,
+    FusedMoeConfig, GroupedWeights, IntMatrices, MxMatrices, Mxfp4Weights, Router, SharedExpert,
+    bf16, parity,
 };
 use hk_sim::{HipError, capi};
 
@@ -208,5 +209,32 @@ fn fused_moe_rejects_what_cannot_be() {
         assert_eq!(blamed(call(2, [0, 1, 2, experts as i32])), "topk_ids");
         assert_eq!(blamed(call(2, [0, 1, 2, -2])), "topk_ids");
         call(2, [0, 1, -1, 7]).unwrap();
+    }
+}
+
+#[test]
+fn fused_moe_names_what_is_wrong_with_integers_in_groups() {
+    let [experts, _, hidden, inner] = SIZES;
+    for device in devices() {
+        let stream = device.default_stream();
+        let codes = |shape: [usize; 3]| Tensor::<u8>::zeros(&stream, &shape).unwrap();
+        let scales = |shape: [usize; 3]| Tensor::<bf16>::zeros(&stream, &shape).unwrap();
+        let packed = |[rows, columns]: [usize; 2], group: usize| {
+            let codes = codes([experts, rows, columns / 2]);
+            IntMatrices::of_4_bits(codes, scales([experts, rows, columns / group]))
+        };
+        let made = |w1: IntMatrices<bf16>, w2: IntMatrices<bf16>| {
+            FusedMoe::new(config(), GroupedWeights::<bf16, _>::grouped(w1, w2), 8)
+        };
+        let (up, down) = ([2 * inner, hidden], [hidden, inner]);
+        assert!(made(packed(up, 16), packed(down, 32)).is_ok());
+        assert_eq!(blamed(made(packed(up, 4), packed(down, 32))), "w1_scales");
+        assert_eq!(blamed(made(packed(up, 16), packed(down, 4))), "w2_scales");
+        let bytes = codes([experts, hidden, inner]);
+        let bytes = IntMatrices::of_8_bits(bytes, scales([experts, hidden, inner / 32]));
+        assert_eq!(blamed(made(packed(up, 16), bytes)), "w2");
+        let zeros = codes([experts, 2 * inner, hidden / 16]);
+        let wrong = packed(up, 16).zero_points(zeros);
+        assert_eq!(blamed(made(wrong, packed(down, 32))), "w1_zero_points");
     }
 }

@@ -11,15 +11,16 @@ use hk_ref::moe::fused_moe::Bound;
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
 use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant, smooth};
 use hk_ref::quant::quant_moe::static_fp8;
-use hk_ref::{Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
+use super::super::int_groups::numbers;
 use super::super::loads::Load;
 use super::spec::{Route, Spec};
 use super::{Operands, case, rounded};
 use crate::{
     A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeight,
-    ExpertWeights, Fp8BlockWeights, Fp8Matrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights,
-    RaggedElement, RaggedOutput, W8a16Weights,
+    ExpertWeights, Fp8BlockWeights, Fp8Matrices, GroupedWeights, IntMatrices, MxMatrices,
+    MxProduct, MxWeights, Mxfp4Weights, RaggedElement, RaggedOutput, W8a16Weights,
 };
 
 /// GPT-OSS's.
@@ -87,6 +88,67 @@ where
         sanity,
         weights: Box::new(move |biases| {
             let weights = W8a16Weights::scaled(w1(), w2());
+            let weights = if in_pairs { weights.pairs() } else { weights };
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// k of a group.
+const INT_GROUP: usize = 16;
+
+/// Matrices of integers of so many bits with scales of groups, and their numbers as type `T` has them.
+fn integers<T: Real16, S: Real>(
+    s: &mut Setup,
+    [name, of_scales, of_zeros]: [&'static str; 3],
+    [here, rows, columns]: [usize; 3],
+    (bits, has_zeros): (usize, bool),
+) -> (impl Fn() -> IntMatrices<S> + use<T, S>, Vec<f64>) {
+    let codes = s.input::<u8>(name, &[here, rows, columns * bits / 8], Draw::Codes);
+    let groups = columns / INT_GROUP;
+    // Numbers of about an eighth.
+    let draw = if bits == 4 { Draw::Scaled(-5) } else { Draw::Scaled(-9) };
+    let scales = s.input::<S>(of_scales, &[here, rows, groups], draw);
+    let shape = [here, rows * bits / 8, groups];
+    let zeros = has_zeros.then(|| s.input::<u8>(of_zeros, &shape, Draw::Codes));
+    let of_groups = zeros.as_ref().map(Arg::elements);
+    let numbers = numbers::<T>(
+        (codes.elements(), bits),
+        &scales.numbers(),
+        of_groups.as_deref(),
+        [INT_GROUP, groups],
+    );
+    let make = move || {
+        let matrices = match bits {
+            4 => IntMatrices::of_4_bits(codes.get(), scales.get()),
+            _ => IntMatrices::of_8_bits(codes.get(), scales.get()),
+        };
+        zeros.iter().fold(matrices, |matrices, zeros| matrices.zero_points(zeros.get()))
+    };
+    (make, numbers)
+}
+
+fn grouped<T: Real16 + ExpertElement, S: Real, const BITS: usize, const ZEROS: bool>(
+    s: &mut Setup,
+    spec: &Spec,
+) -> Operands<GroupedWeights<T, S>> {
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let kind = (BITS, ZEROS);
+    let of_w1 = ["w1", "w1_scales", "w1_zero_points"];
+    let (w1, of_w1) = integers::<T, S>(s, of_w1, [here, rows, hidden], kind);
+    let of_w2 = ["w2", "w2_scales", "w2_zero_points"];
+    let (w2, of_w2) = integers::<T, S>(s, of_w2, [here, hidden, inner], kind);
+    let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs,
+        of_x: Box::new(|row| row),
+        of_z: Box::new(rounded::<T>),
+        bound,
+        sanity,
+        weights: Box::new(move |biases| {
+            let weights = GroupedWeights::grouped(w1(), w2());
             let weights = if in_pairs { weights.pairs() } else { weights };
             biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
         }),
@@ -395,7 +457,7 @@ fn all<W: ExpertWeights + 'static, Y: Real>(
         let dtype = format!("{hidden}*{format}->{}", Y::DTYPE);
         // Routers and loads are alike for all formats.
         let is_large = spec.all() * spec.shape[3] * spec.shape[4] > 500_000;
-        let is_quick = true || (format == "16" || QUICK.contains(&spec.name)) && !is_large;
+        let is_quick = (format == "16" || QUICK.contains(&spec.name)) && !is_large;
         let size = if is_quick { Size::Quick } else { Size::Core };
         cases.push(case::<W, Y>(CaseInfo { dtype, arch, size, ..info }, spec, operands));
     }
@@ -449,6 +511,13 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let few_of_16 = || specs().into_iter().take(6).chain([pairs(&gpt_oss), gpt_oss.clone()]);
     all::<_, bf16>(cases, ("i8 of 16", None), few_of_16(), w8a16::<bf16, true>);
     all::<_, f32>(cases, ("i8 of 16", None), few_of_16().take(2), w8a16::<f16, false>);
+
+    all::<_, bf16>(cases, ("u4 of 16", None), few_of_16(), grouped::<bf16, f16, 4, true>);
+    all::<_, f32>(cases, ("u4 of 16", None), few_of_16().take(3), grouped::<f16, f32, 4, false>);
+    all::<_, bf16>(cases, ("u8 of 16", None), few_of_16().take(3), grouped::<bf16, bf16, 8, true>);
+    all::<_, bf16>(cases, ("u8 of 16", None), [on_input.clone()], grouped::<bf16, f32, 8, false>);
+    let gelu = Spec { act: Activation::GeluTanh, ..on_input.clone() };
+    all::<_, bf16>(cases, ("u4 of 16", None), [gelu], grouped::<bf16, f32, 4, true>);
 
     let mx = [gpt_oss.clone(), biased, on_input.clone()];
     all::<_, bf16>(cases, ("e2m1", None), mx.into_iter().chain(specs()), mxfp4::<bf16>);
