@@ -49,8 +49,8 @@ const OP: &str = "fused_gemm_a8w8_blockscale_split_cat";
 ///
 /// # Errors
 /// As [`gemm_a8w8_blockscale`](crate::gemm_a8w8_blockscale()); [`Error::Shape`] also if y does not
-/// have a row per row of x, [`Error::Value`] if elements of its heads are not adjacent, these do
-/// not divide the rows of w, or `s1` leaves nothing of them.
+/// have a row per row of x, [`Error::Value`] if its heads do not divide the rows of w, or `s1`
+/// leaves nothing of them.
 #[doc(alias = "fused_gemm_a8w8_blockscale_preshuffle_split_cat")]
 pub fn fused_gemm_a8w8_blockscale_split_cat<'s, T: Fp8, U: Real, Y: Real>(
     x: &TensorSlice<T>,

@@ -50,8 +50,8 @@ const OP: &str = "fused_gemm_afp4wfp4_split_cat";
 ///
 /// # Errors
 /// As [`gemm_afp4wfp4`](crate::gemm_afp4wfp4()); [`Error::Shape`] also if y does not have a row per
-/// row of x, [`Error::Value`] if elements of its heads are not adjacent, these do not divide the
-/// rows of w, or `s1` leaves nothing of them.
+/// row of x, [`Error::Value`] if its heads do not divide the rows of w, or `s1` leaves nothing
+/// of them.
 #[doc(alias = "fused_gemm_afp4wfp4_preshuffle_split_cat")]
 pub fn fused_gemm_afp4wfp4_split_cat<'s, U: Real, Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
