@@ -2,8 +2,8 @@
 
 use crate::common::devices;
 use hk_attn::{
-    AttentionOptions, AttnForward, AttnGradientsOut, BackwardOptions, Dropout, Result, Tensor,
-    bf16, flash_attn_bwd, flash_attn_bwd_into, parity,
+    AttentionOptions, AttnForward, AttnGradientsOut, BackwardOptions, Device, Dropout, Mha, Result,
+    Tensor, bf16, flash_attn_bwd, flash_attn_bwd_into, mha_fwd, parity,
 };
 use hk_core::Error;
 
@@ -74,5 +74,48 @@ fn flash_attn_bwd_has_gradients_of_sinks_if_there_are_any() {
             assert!(matches!(error, Error::Value { arg: "dsink", .. }), "{error}");
         }
         assert_eq!(dq.to_vec().unwrap(), vec![bf16::ONE; 128], "nothing is written");
+    }
+}
+
+/// The first `width` elements of the rows of gradients, where rows have so many, and where they have zeros up to
+/// `to` besides. Both of the same results.
+fn padded(device: &Device, width: usize, to: usize) -> Result<[Vec<bf16>; 2]> {
+    let stream = device.default_stream();
+    let cut = |x: &Tensor<bf16>| -> Result<Vec<bf16>> {
+        Ok(x.to_vec()?.chunks(to).flat_map(|row| row[..width].to_vec()).collect())
+    };
+    let x = |rows: usize, phase: usize| {
+        let of = |i: usize| match i % to {
+            column if column < width => {
+                bf16::from_f32(((i * 7919 + phase) % 509) as f32 / 256.0 - 1.0)
+            }
+            _ => bf16::ZERO,
+        };
+        Tensor::from_slice(&stream, &(0..rows * to).map(of).collect::<Vec<_>>(), &[1, rows, 1, to])
+    };
+    let (q, k, v, dout) = (x(33, 1)?, x(70, 100)?, x(70, 200)?, x(33, 300)?);
+    let options = AttentionOptions::default().scale(0.3);
+    let Mha { out, lse } = mha_fwd(&q, &k, &v, &options)?;
+    let options = BackwardOptions::default().attention(options);
+    let gradients = |[q, k, v, out, dout]: [&Tensor<bf16>; 5]| {
+        let forward = AttnForward { q, k, v, out, lse: &lse };
+        flash_attn_bwd(dout, &forward, &options)
+    };
+    let whole = gradients([&q, &k, &v, &out, &dout])?;
+    let narrow =
+        |x: &Tensor<bf16>| Tensor::from_slice(&stream, &cut(x)?, &[1, x.shape()[1], 1, width]);
+    let [q, k, v, out, dout] = [&q, &k, &v, &out, &dout].map(narrow);
+    let own = gradients([&q?, &k?, &v?, &out?, &dout?])?;
+    let own = [own.dq.to_vec()?, own.dk.to_vec()?, own.dv.to_vec()?].concat();
+    Ok([own, [cut(&whole.dq)?, cut(&whole.dk)?, cut(&whole.dv)?].concat()])
+}
+
+#[test]
+fn flash_attn_bwd_pads_widths_with_zeros() {
+    for device in devices() {
+        for (width, to) in [(1, 8), (7, 16), (61, 64), (121, 128), (255, 256)] {
+            let [own, whole] = padded(&device, width, to).unwrap();
+            assert!(own == whole, "{width} on {device:?}");
+        }
     }
 }
