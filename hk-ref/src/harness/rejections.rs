@@ -369,8 +369,9 @@ fn wrong_shapes(arguments: &[ArgumentInfo], at: usize) -> Vec<(Vec<usize>, Vec<&
         };
         wrong.push((shape, blamed));
     };
-    // A tensor of one element may have any rank.
-    if axes.iter().any(|axis| *axis != "1") || axes.is_empty() {
+    // A tensor of one element may have any rank, and so may one of which only the number counts.
+    let any_rank = |axis: &&str| *axis == "1" || axis.starts_with('#');
+    if axes.is_empty() || !axes.iter().all(any_rank) {
         let leading = argument.dims.first().copied().filter(|dim| *dim == LEADING);
         // One row of a vector may be right, two are not.
         let rows = if argument.or_row { 2 } else { 1 };
