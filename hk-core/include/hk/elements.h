@@ -31,9 +31,9 @@ template <class T, int N>
 __device__ inline vec<T, N> load_elements_or_zeros(const T* from, u32 count) {
   if (count >= N) return load_adjacent<T, N>(from);
   vec<T, N> values = 0;
-  values[0] = from[0];
+  values[0] = arch::load_global<T>(from);
   for (u32 i = 1; i < N; ++i) {
-    if (i < count) values[i] = from[i];
+    if (i < count) values[i] = arch::load_global<T>(from + i);
   }
   return values;
 }

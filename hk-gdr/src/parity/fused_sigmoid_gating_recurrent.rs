@@ -460,7 +460,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let gap = Placement::DENSE.gap(5);
         let sizes = Sizes::new([3, 2], [1, 2], [20, 8]);
         let flat = Spec { packed_qkv, flat_gates: true, ..Spec::new("flat", sizes) };
-        specs.extend([flat.clone(), Spec { place: gap, ..flat }]);
+        specs.extend([flat.clone(), Spec { name: "flat, gaps", place: gap, ..flat }]);
         let biases = plain([2, 3], [1, 3], [36, 34]);
         specs.push(Spec { packed_qkv, bf16_bias: true, ..biases });
     }

@@ -26,11 +26,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
     };
     for fuse in [Fuse::ScaleProduct, Fuse::AddProduct] {
-        let by_columns = spec(format!("{fuse:?} of tensors by columns"), [33, 75, 256]);
-        let by_columns = Spec { by_columns: true, ..by_columns };
         for (dtype, splits) in [(DType::Bf16, None), (DType::F32, Some(2))] {
+            let name = format!("{fuse:?} of tensors of {dtype} by columns, {splits:?} splits");
             let mul_add = Some((fuse, [Factor::Full; 2], dtype));
-            let spec = Spec { mul_add, splits, ..by_columns.clone() };
+            let by_columns = spec(name, [33, 75, 256]);
+            let spec = Spec { by_columns: true, mul_add, splits, ..by_columns };
             cases.push(of::<F8E4M3, bf16>(spec.clone(), fuse));
             cases.push(of::<F8E4M3Fnuz, f32>(spec, fuse));
         }
