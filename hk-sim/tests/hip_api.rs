@@ -378,6 +378,10 @@ fn the_null_stream_orders_blocking_streams_only() {
         ok(hipStreamQuery(null_mut()));
         // Nor does it take work that would wait for a capture.
         ok(hipStreamBeginCapture(blocking, 2));
+        let mut state = -1;
+        let refused = hipStreamIsCapturing(null_mut(), &mut state);
+        assert_eq!((refused, state), (HipError::STREAM_CAPTURE_IMPLICIT, -1));
+        assert_eq!(get(|state| hipStreamIsCapturing(blocking, state)), 1);
         let refused = hipMallocAsync(&mut null_mut(), 16, null_mut());
         assert_eq!(refused, HipError::STREAM_CAPTURE_IMPLICIT);
         let lost = HipError::STREAM_CAPTURE_INVALIDATED;
@@ -532,6 +536,35 @@ fn an_event_of_an_ended_capture_is_nothing_to_wait_for() {
         for stream in [a, b] {
             ok(hipStreamDestroy(stream));
         }
+        free(target);
+    }
+}
+
+#[test]
+fn the_null_stream_joins_no_capture() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi325x");
+        let capturing = stream();
+        let target: *mut c_void = upload(&[0u32; 4]);
+        let event = get(|event| hipEventCreate(event));
+        // By either handle.
+        for legacy in [null_mut(), 1 as HipStream] {
+            ok(hipStreamBeginCapture(capturing, 2));
+            ok(hipMemsetD32Async(target, 1, 4, capturing));
+            ok(hipEventRecord(event, capturing));
+            let refused = hipStreamWaitEvent(legacy, event, 0);
+            assert_eq!(refused, HipError::STREAM_CAPTURE_IMPLICIT);
+            let lost = HipError::STREAM_CAPTURE_INVALIDATED;
+            assert_eq!(hipStreamEndCapture(capturing, &mut null_mut()), lost);
+            // It still does its work at once.
+            ok(hipMemsetD32Async(target, 2, 4, legacy));
+            ok(hipStreamSynchronize(legacy));
+            assert_eq!(download::<u32>(target, 4), [2; 4]);
+            ok(hipMemset(target, 0, 16));
+        }
+        ok(hipEventDestroy(event));
+        ok(hipStreamDestroy(capturing));
         free(target);
     }
 }

@@ -1,14 +1,20 @@
 //! The loader against code objects that clang builds.
 
+#[path = "support/compressed.rs"]
+mod compressed;
+
 use std::process::Stdio;
 use std::sync::OnceLock;
 
+use compressed::{compressed, wrapped};
 use hk_build::{CompileOptions, assemble_code_object, compile_source};
 use hk_sim::isa::Arch;
 use hk_sim::object::bundle::{self, Extent};
 use hk_sim::object::{CodeObject, HiddenArg, LoadError, Processor, TargetId, ValueKind};
+use miniz_oxide::deflate::compress_to_vec_zlib;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 /// Kernels with every feature that the loader reads. The line numbers matter to `source_lines`.
 const SOURCE: &str = r#"#define __global__ __attribute__((global))
@@ -366,10 +372,10 @@ fn bundles_give_the_best_entry() {
         ("hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", b"exact"),
     ];
     let all = bundle_of(&entries);
-    assert_eq!(bundle::select(&all, Arch::Gfx942), Ok(b"exact".as_slice()));
-    assert_eq!(bundle::select(&all, Arch::Gfx950), Ok(b"generic".as_slice()));
+    assert_eq!(bundle::select(&all, Arch::Gfx942).as_deref(), Ok(b"exact".as_slice()));
+    assert_eq!(bundle::select(&all, Arch::Gfx950).as_deref(), Ok(b"generic".as_slice()));
     let some = bundle_of(&entries[..5]);
-    assert_eq!(bundle::select(&some, Arch::Gfx942), Ok(b"any".as_slice()));
+    assert_eq!(bundle::select(&some, Arch::Gfx942).as_deref(), Ok(b"any".as_slice()));
     let none = bundle_of(&entries[..2]);
     let error = bundle::select(&none, Arch::Gfx950).expect_err("nothing fits");
     assert_eq!(
@@ -379,15 +385,114 @@ fn bundles_give_the_best_entry() {
     );
     let real = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", image(Arch::Gfx950))]);
     let selected = bundle::select(&real, Arch::Gfx950).expect("an entry");
-    assert_eq!(parse(selected).kernels().len(), 3);
+    assert_eq!(parse(&selected).kernels().len(), 3);
+}
+
+/// What a compressed file says of itself.
+fn stated_length(file: &[u8]) -> Result<usize, LoadError> {
+    match bundle::extent(&file[..24])? {
+        Extent::Total(total) => Ok(total),
+        Extent::NeedPrefix(more) => {
+            assert_eq!(more, 32);
+            match bundle::extent(&file[..more])? {
+                Extent::Total(total) => Ok(total),
+                Extent::NeedPrefix(more) => panic!("the header has not {more} bytes"),
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_bundles_are_unpacked() {
+    let entries = Arch::ALL.map(|arch| format!("hipv4-amdgcn-amd-amdhsa--{}", arch.name()));
+    let bundle =
+        bundle_of(&[HOST, (&entries[0], image(Arch::ALL[0])), (&entries[1], image(Arch::ALL[1]))]);
+    let size = bundle.len() as u64;
+    let deflated = compress_to_vec_zlib(&bundle, 6);
+    let zstd = compress_to_vec(bundle.as_slice(), CompressionLevel::Fastest);
+    assert!(deflated.len().max(zstd.len()) < bundle.len());
+    for version in 1..=3 {
+        for mut file in [
+            compressed(version, 0, &bundle),
+            compressed(version, 1, &bundle),
+            wrapped(version, 0, &deflated, size),
+            wrapped(version, 1, &zstd, size),
+            // Frames follow each other.
+            wrapped(version, 1, &[zstd.as_slice(); 2].concat(), 2 * size),
+        ] {
+            let length = stated_length(&file);
+            if version == 1 {
+                let error = length.expect_err("it is not stated").to_string();
+                assert!(error.contains("version 1 does not state its length"), "{error}");
+            } else {
+                assert_eq!(length, Ok(file.len()));
+                // Programs and libraries have other sections behind it.
+                file.extend([0xff; 100]);
+            }
+            for arch in Arch::ALL {
+                let selected = bundle::select(&file, arch);
+                assert_eq!(selected.as_deref(), Ok(image(arch)), "version {version}");
+            }
+        }
+        // A code object can be compressed by itself.
+        let object = compressed(version, 1, image(Arch::Gfx950));
+        assert_eq!(bundle::select(&object, Arch::Gfx950).as_deref(), Ok(image(Arch::Gfx950)));
+    }
+    let other = compressed(2, 1, &bundle_of(&[HOST]));
+    let error = bundle::select(&other, Arch::Gfx942).expect_err("there is no entry");
+    assert!(matches!(error, LoadError::NoEntry { .. }), "{error}");
+}
+
+#[test]
+fn damaged_compressed_bundles_are_errors() {
+    let contents = bundle_of(&[("hipv4-amdgcn-amd-amdhsa--gfx950", image(Arch::Gfx950))]);
+    let size = contents.len() as u64;
+    let reason = |file: &[u8]| bundle::select(file, Arch::Gfx950).expect_err("damaged").to_string();
+    let zlib = compress_to_vec_zlib(&contents, 6);
+    let zstd = compress_to_vec(contents.as_slice(), CompressionLevel::Fastest);
+    for (method, stream) in [(0, &zlib), (1, &zstd)] {
+        for version in 1..=3 {
+            let file = wrapped(version, method, stream, size);
+            let says = |file: &[u8], what: &str| {
+                let reason = reason(file);
+                assert!(reason.contains(what), "version {version}, method {method}: {reason}");
+            };
+            says(&wrapped(version, method, stream, size + 1), "the header states");
+            says(&wrapped(version, method, stream, size - 1), "compressed offload bundle: z");
+            for cut in [5, 7, 19, 20, 24, file.len() / 2, file.len() - 1] {
+                reason(&file[..cut]);
+            }
+            // The end of both streams is a checksum.
+            let mut other = file.clone();
+            *other.last_mut().expect("it is not empty") ^= 1;
+            says(&other, if method == 0 { "Adler32" } else { "the checksum is wrong" });
+            for (at, value, what) in [(4, 0, "version 0"), (4, 4, "version 4"), (6, 2, "method 2")]
+            {
+                let mut other = file.clone();
+                other[at] = value;
+                says(&other, what);
+                assert!(bundle::extent(&other).is_err());
+            }
+        }
+    }
+    let mut short = wrapped(2, 1, &zstd, size);
+    short[8..12].copy_from_slice(&23u32.to_le_bytes());
+    assert_eq!(reason(&short), "compressed offload bundle: 23 bytes in all, with a header of 24");
+    assert!(bundle::extent(&short).is_err());
+    let large = wrapped(3, 1, &zstd, 1 << 40);
+    let error = bundle::select(&large, Arch::Gfx950).expect_err("a terabyte");
+    assert!(matches!(error, LoadError::TooLarge { bytes, .. } if bytes == 1 << 40), "{error}");
+    // A window of 256 MiB, a byte behind the descriptor.
+    let mut wide = compressed(2, 1, &contents);
+    wide[24 + 5] = 18 << 3;
+    assert!(reason(&wide).contains("zstd: "), "{}", reason(&wide));
+    // Nothing is compressed twice.
+    let twice = compressed(2, 0, &compressed(2, 0, &contents));
+    assert!(reason(&twice).starts_with("neither an ELF code object"), "{}", reason(&twice));
 }
 
 #[test]
 fn other_containers_are_errors() {
-    let mut compressed = b"CCOB\x02\x00\x01\x00".to_vec();
-    compressed.resize(64, 0);
-    let error = bundle::select(&compressed, Arch::Gfx942).expect_err("compressed");
-    assert_eq!(error, LoadError::Compressed { method: "zstd".to_owned() });
     for bytes in [&b""[..], b"abc", b"not a code object"] {
         let error = bundle::select(bytes, Arch::Gfx942).expect_err("no container");
         assert!(matches!(error, LoadError::UnknownFormat(_)), "{error}");
@@ -438,11 +543,20 @@ fn mutants_are_errors_never_panics() {
     const MUTANTS: u64 = 6000;
     let original = image(Arch::Gfx950);
     let bundled = bundle_of(&[HOST, ("hipv4-amdgcn-amd-amdhsa--gfx950", original)]);
+    let size = bundled.len() as u64;
+    let zlib = compress_to_vec_zlib(&bundled, 6);
+    let zstd = compress_to_vec(bundled.as_slice(), CompressionLevel::Fastest);
+    let packed = [wrapped(3, 0, &zlib, size), wrapped(2, 1, &zstd, size)];
     assert!(exercise(original));
     let mut loaded = 0;
     for seed in 0..MUTANTS {
         let mut random = StdRng::seed_from_u64(seed);
-        let source: &[u8] = if seed % 16 == 0 { &bundled } else { original };
+        let source: &[u8] = match seed % 16 {
+            0 => &bundled,
+            1 => &packed[0],
+            2 => &packed[1],
+            _ => original,
+        };
         let mut bytes = source.to_vec();
         // Headers, tables and notes are at both ends of the file; code and DWARF in between.
         let tail = bytes.len() - 2048;

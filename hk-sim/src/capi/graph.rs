@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::types::{
     HipError, HipGraph, HipGraphExec, HipGraphInstantiateParams, HipGraphNode, HipStream,
 };
-use super::{api, check_flags, enqueue, name, order, put, read};
+use super::{api, captures_before, check_flags, enqueue, name, order, put, read};
 use crate::runtime::{
     Capture, CaptureMode, Executable, Graph, HipResult, Job, Node, NodeRef, Piece, Stream,
     StreamKind, Turn, UpdateError, Work, capture_mode, lock, pieces, runtime, set_capture_mode,
@@ -218,9 +218,17 @@ api! {
         captured
     }
 
-    /// Whether a stream is capturing.
+    /// Whether a stream is capturing. The null stream does not say while its next work would wait for a
+    /// capture, which goes on.
     fn hipStreamIsCapturing(stream: HipStream, state: *mut c_int) {
-        put(state, status(&*runtime().stream(stream)?).0)
+        if state.is_null() {
+            return Err(HipError::INVALID_VALUE);
+        }
+        let stream = runtime().stream(stream)?;
+        if !captures_before(&stream)?.is_empty() {
+            return Err(HipError::STREAM_CAPTURE_IMPLICIT);
+        }
+        put(state, status(&stream).0)
     }
 
     /// Whether a stream is capturing, and the number of the capture.

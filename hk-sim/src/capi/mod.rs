@@ -50,8 +50,8 @@ pub use user_object::*;
 pub use value::*;
 
 use crate::runtime::{
-    HipError, HipResult, Host, Job, Marker, Stream, StreamKind, Work, lock, marker_of, memory,
-    note_error, options, runtime, set_message,
+    Capture, HipError, HipResult, Host, Job, Marker, Stream, StreamKind, Work, lock, marker_of,
+    memory, note_error, options, runtime, set_message,
 };
 use crate::sanitize::Kind;
 
@@ -229,16 +229,22 @@ pub fn forget_contents(stream: types::HipStream, address: u64, bytes: u64) {
 
 /// What work on the stream waits for besides the work before it.
 fn order(stream: &Stream) -> HipResult<Vec<Marker>> {
-    let device = runtime().devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
-    if stream.kind == StreamKind::Null {
-        let captures = device.blocking_streams().filter_map(|other| other.capture());
-        let captures: Vec<_> = captures.collect();
-        if !captures.is_empty() {
-            captures.iter().for_each(|capture| capture.invalidate());
-            return Err(HipError::STREAM_CAPTURE_IMPLICIT);
-        }
+    let captures = captures_before(stream)?;
+    if !captures.is_empty() {
+        captures.iter().for_each(|capture| capture.invalidate());
+        return Err(HipError::STREAM_CAPTURE_IMPLICIT);
     }
+    let device = runtime().devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
     Ok(device.implicit_order(stream))
+}
+
+/// The captures that work on the null stream would wait for.
+fn captures_before(stream: &Stream) -> HipResult<Vec<Arc<Capture>>> {
+    let device = runtime().devices.get(stream.device).ok_or(HipError::INVALID_DEVICE)?;
+    if stream.kind != StreamKind::Null {
+        return Ok(Vec::new());
+    }
+    Ok(device.blocking_streams().filter_map(|other| other.capture()).collect())
 }
 
 /// The result of another function of the API, as the body of one gives it.

@@ -253,7 +253,7 @@ unsafe fn is_cooperative(attributes: *const HipLaunchAttribute, count: c_uint) -
 }
 
 /// The shape of a launch whose workgroups must all run at once.
-fn cooperative(function: &Function, shape: Shape) -> HipResult<Shape> {
+pub(super) fn cooperative(function: &Function, shape: Shape) -> HipResult<Shape> {
     let block = c_int::try_from(shape.block_size()).map_err(|_| HipError::INVALID_VALUE)?;
     let fits = occupancy_of(function, block, shape.dynamic_lds as usize)?.workgroups;
     let units = current_device()?.product.compute_units;

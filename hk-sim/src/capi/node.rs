@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::fatbin::{function_of, variable_range};
 use super::graph::{executable, graph, graph_of, handles};
 use super::graph_memory::{add_allocation, freed};
-use super::module::argument_bytes;
+use super::module::{argument_bytes, cooperative};
 use super::transfer::{
     as_drv_parameters, as_parameters, copy_work, described_3d, described_drv_3d, described_fill,
     linear,
@@ -57,14 +57,18 @@ pub(super) fn work_of(node: HipGraphNode) -> HipResult<Work> {
     Ok(lock(&*graph_of(node)?).node(node as usize)?.work.clone())
 }
 
+/// A launch. That its workgroups may wait for each other is not among the parameters: it is said
+/// besides, of a node that is changed by what it was.
+///
 /// # Safety
 ///
 /// The pointer is null or valid, and so are the arguments that it leads to.
-unsafe fn kernel(parameters: *const HipKernelNodeParams) -> HipResult<Work> {
+unsafe fn kernel(parameters: *const HipKernelNodeParams, cooperates: bool) -> HipResult<Work> {
     // SAFETY: the caller promises it.
     let given = unsafe { read(parameters)? };
     let function = function_of(given.func)?;
     let shape = Shape::new(given.grid_dim.into(), given.block_dim.into(), given.shared_mem_bytes);
+    let shape = if cooperates { cooperative(&function, shape)? } else { shape };
     // SAFETY: the caller promises it.
     let bytes = unsafe { argument_bytes(function.kernel(), given.kernel_params, given.extra)? };
     let launch = Launch::new(function, shape, &bytes, HipError::INVALID_VALUE)?;
@@ -162,7 +166,7 @@ fn wait(event: HipEvent) -> HipResult<Work> {
 /// # Safety
 ///
 /// The pointer is null or valid, and so is what it leads to.
-unsafe fn any(parameters: *const HipGraphNodeParams) -> HipResult<Work> {
+unsafe fn any(parameters: *const HipGraphNodeParams, cooperates: bool) -> HipResult<Work> {
     const KERNEL: c_int = NodeType::Kernel as c_int;
     const MEMCPY: c_int = NodeType::Memcpy as c_int;
     const MEMSET: c_int = NodeType::Memset as c_int;
@@ -178,7 +182,7 @@ unsafe fn any(parameters: *const HipGraphNodeParams) -> HipResult<Work> {
     // SAFETY: the type tells which structure the parameters are; all fit.
     unsafe {
         match given.kind {
-            KERNEL => kernel(inside.cast()),
+            KERNEL => kernel(inside.cast(), cooperates),
             // Behind flags and three reserved words.
             MEMCPY => copy(described_3d(inside.add(2).cast())),
             MEMSET => fill(inside.cast()),
@@ -206,12 +210,12 @@ api! {
         count: usize,
         parameters: *const HipKernelNodeParams,
     ) {
-        add(node, to, after, count, kernel(parameters)?)
+        add(node, to, after, count, kernel(parameters, false)?)
     }
 
     /// Changes a launch.
     fn hipGraphKernelNodeSetParams(node: HipGraphNode, parameters: *const HipKernelNodeParams) {
-        set(node, kernel(parameters)?)
+        set(node, kernel(parameters, work_of(node)?.is_cooperative())?)
     }
 
     /// Changes a launch of an executable graph.
@@ -220,7 +224,8 @@ api! {
         node: HipGraphNode,
         parameters: *const HipKernelNodeParams,
     ) {
-        set_exec(of, node, &kernel(parameters)?)
+        let cooperates = executable(of)?.is_cooperative(node as usize);
+        set_exec(of, node, &kernel(parameters, cooperates)?)
     }
 
     /// Parameters of a launch. The arguments are the node's and stay until it is changed.
@@ -672,13 +677,13 @@ api! {
                 add_allocation(node, to, after, count, inside.cast())
             }
             MEM_FREE => add(node, to, after, count, freed(given.params[0] as *const c_void)?),
-            _ => add(node, to, after, count, any(parameters)?),
+            _ => add(node, to, after, count, any(parameters, false)?),
         }
     }
 
     /// Changes a node of any type.
     fn hipGraphNodeSetParams(node: HipGraphNode, parameters: *mut HipGraphNodeParams) {
-        set(node, any(parameters)?)
+        set(node, any(parameters, work_of(node)?.is_cooperative())?)
     }
 
     /// Changes a node of any type of an executable graph.
@@ -687,7 +692,8 @@ api! {
         node: HipGraphNode,
         parameters: *mut HipGraphNodeParams,
     ) {
-        set_exec(of, node, &any(parameters)?)
+        let cooperates = executable(of)?.is_cooperative(node as usize);
+        set_exec(of, node, &any(parameters, cooperates)?)
     }
 
     /// Whether an executable graph does a node.

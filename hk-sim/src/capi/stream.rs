@@ -108,6 +108,11 @@ api! {
             EventState::Captured(capture, nodes) => (capture.upgrade(), nodes),
         };
         match (captured, own) {
+            // The null stream cannot be captured.
+            (Some(capture), None) if stream.kind == StreamKind::Null => {
+                capture.invalidate();
+                Err(HipError::STREAM_CAPTURE_IMPLICIT)
+            }
             (Some(capture), None) => capture.join(&stream, &nodes),
             (Some(one), Some(other)) if one.id == other.id => {
                 one.wait_for(&stream, &nodes, false);

@@ -2,13 +2,13 @@
 //!
 //! Format: LLVM documentation of clang-offload-bundler ("Bundled Binary File Layout").
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{LoadError, TargetId};
+use super::{LoadError, TargetId, compressed};
 use crate::isa::Arch;
 
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 pub(super) const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 /// Most entries accepted in one bundle.
@@ -24,15 +24,28 @@ struct Entry {
 }
 
 /// Code object for devices of `arch` inside `bytes`: the whole of an ELF file, or the best fitting
-/// entry of a bundle.
+/// entry of a bundle. Either may be compressed (`--offload-compress`).
 ///
 /// # Errors
 ///
 /// [`LoadError::NoEntry`] if no entry of the bundle runs on the device,
-/// [`LoadError::Compressed`] for a compressed bundle, [`LoadError::UnknownFormat`] for neither.
-pub fn select(bytes: &[u8], arch: Arch) -> Result<&[u8], LoadError> {
+/// [`LoadError::Compressed`] for a compressed file that does not unpack to what its header states,
+/// [`LoadError::TooLarge`] for one that states too much, [`LoadError::UnknownFormat`] for neither.
+pub fn select(bytes: &[u8], arch: Arch) -> Result<Cow<'_, [u8]>, LoadError> {
+    if !bytes.starts_with(compressed::MAGIC) {
+        return Ok(Cow::Borrowed(&bytes[chosen(bytes, arch)?]));
+    }
+    let mut unpacked = compressed::unpack(bytes)?;
+    let range = chosen(&unpacked, arch)?;
+    unpacked.truncate(range.end);
+    unpacked.drain(..range.start);
+    Ok(Cow::Owned(unpacked))
+}
+
+/// Where the code object for devices of `arch` is in an ELF file or a bundle.
+fn chosen(bytes: &[u8], arch: Arch) -> Result<Range<usize>, LoadError> {
     if bytes.starts_with(ELF_MAGIC) {
-        return Ok(bytes);
+        return Ok(0..bytes.len());
     }
     check_magic(bytes)?;
     let mut best: Option<(u8, &Entry)> = None;
@@ -57,7 +70,8 @@ pub fn select(bytes: &[u8], arch: Arch) -> Result<&[u8], LoadError> {
     usize::try_from(start)
         .ok()
         .zip(usize::try_from(end).ok())
-        .and_then(|(start, end)| bytes.get(start..end))
+        .map(|(start, end)| start..end)
+        .filter(|range| range.end <= bytes.len())
         .ok_or_else(|| out_of_bounds(start, end - start))
 }
 
@@ -75,13 +89,16 @@ pub enum Extent {
 ///
 /// # Errors
 ///
-/// As [`select`]; a length that no address space holds is [`LoadError::OutOfBounds`].
+/// As [`select`]; a length that no address space holds is [`LoadError::OutOfBounds`]. The first
+/// version of compressed bundles does not state its length, which is [`LoadError::Compressed`].
 pub fn extent(prefix: &[u8]) -> Result<Extent, LoadError> {
     if prefix.len() < MAGIC.len() {
         return Ok(Extent::NeedPrefix(MAGIC.len()));
     }
     let whole = if prefix.starts_with(ELF_MAGIC) {
         elf_extent(prefix)?
+    } else if prefix.starts_with(compressed::MAGIC) {
+        compressed::extent(prefix)?
     } else {
         check_magic(prefix)?;
         match entries(prefix)? {
@@ -111,10 +128,7 @@ fn elf_extent(prefix: &[u8]) -> Result<Result<u64, u64>, LoadError> {
     const SHT_NOBITS: u64 = 8;
     let Some(header) = prefix.get(..HEADER as usize) else { return Ok(Err(HEADER)) };
     let at = |bytes: &[u8], offset: usize, size: usize| -> u64 {
-        bytes[offset..offset + size]
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte))
+        little_endian(&bytes[offset..offset + size])
     };
     // Each table: offset, count, entry size, and where an entry states its own offset and size.
     let tables = [
@@ -147,22 +161,18 @@ fn elf_extent(prefix: &[u8]) -> Result<Result<u64, u64>, LoadError> {
     Ok(Ok(end))
 }
 
-fn out_of_bounds(start: u64, len: u64) -> LoadError {
+/// The number in a field of at most eight bytes.
+pub(super) fn little_endian(field: &[u8]) -> u64 {
+    field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+pub(super) fn out_of_bounds(start: u64, len: u64) -> LoadError {
     LoadError::OutOfBounds { what: "image", start, len }
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), LoadError> {
     if bytes.starts_with(MAGIC) {
         return Ok(());
-    }
-    if bytes.starts_with(COMPRESSED_MAGIC) {
-        let method = match bytes.get(6..8) {
-            Some([0, 0]) => "zlib".to_owned(),
-            Some([1, 0]) => "zstd".to_owned(),
-            Some(other) => format!("method {other:02x?}"),
-            None => "an unknown method".to_owned(),
-        };
-        return Err(LoadError::Compressed { method });
     }
     let mut first = [0; 4];
     for (to, from) in first.iter_mut().zip(bytes) {

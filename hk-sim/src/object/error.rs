@@ -46,14 +46,11 @@ pub enum LoadError {
         /// Targets of the entries.
         found: Vec<String>,
     },
-    /// A compressed bundle (`CCOB`).
-    #[error(
-        "offload bundle is compressed with {method}; build it with --no-offload-compress or \
-         unbundle it with clang-offload-bundler"
-    )]
+    /// A compressed bundle (`CCOB`) that cannot be unpacked.
+    #[error("compressed offload bundle: {reason}")]
     Compressed {
-        /// Compression method.
-        method: String,
+        /// What is wrong.
+        reason: String,
     },
     /// A kernel of the metadata whose descriptor symbol is missing.
     #[error("kernel {kernel}: symbol {symbol} is not in the symbol table")]
@@ -87,10 +84,10 @@ pub enum LoadError {
         /// Why not.
         reason: &'static str,
     },
-    /// The loaded image would be unreasonably large.
-    #[error("the loaded image would take {bytes:#x} bytes (limit {limit:#x})")]
+    /// The loaded image, or what a compressed bundle holds, would be unreasonably large.
+    #[error("the image would take {bytes:#x} bytes (limit {limit:#x})")]
     TooLarge {
-        /// Size of the loaded image.
+        /// Size of the image.
         bytes: u64,
         /// Largest accepted size.
         limit: u64,

@@ -7,6 +7,7 @@
 mod arguments;
 pub mod bundle;
 mod code;
+mod compressed;
 mod descriptor;
 mod error;
 mod image;

@@ -110,6 +110,11 @@ impl Work {
         }
     }
 
+    /// Whether it is a launch whose workgroups may wait for each other.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        matches!(self, Self::Kernel(launch) if launch.shape().is_cooperative())
+    }
+
     fn is_of_memory(&self) -> bool {
         matches!(self, Self::Allocate(_) | Self::Free(_))
     }
@@ -621,6 +626,14 @@ impl Executable {
             }
             _ => Err(HipError::INVALID_VALUE),
         }
+    }
+
+    /// Whether the step of a node is a launch whose workgroups may wait for each other.
+    pub(crate) fn is_cooperative(&self, node: usize) -> bool {
+        self.steps().iter().any(|step| {
+            let waits = matches!(&step.work, StepWork::Plain(work) if work.is_cooperative());
+            step.node == node && waits
+        })
     }
 
     /// Whether the step of a node is done at a launch; with `change`, from now on.

@@ -58,6 +58,11 @@ impl Shape {
         Self { is_cooperative: true, ..self }
     }
 
+    /// Whether the workgroups may wait for each other.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.is_cooperative
+    }
+
     /// Whether a workgroup has fewer work-items than the others.
     pub(crate) fn is_ragged(&self) -> bool {
         self.tail != self.block

@@ -25,7 +25,7 @@ impl Module {
     /// Loads an ELF object or the fitting entry of a bundle.
     pub(crate) fn load(device: usize, product: &'static Product, bytes: &[u8]) -> HipResult<Self> {
         let object = bundle::select(bytes, product.arch)
-            .and_then(CodeObject::parse)
+            .and_then(|code| CodeObject::parse(&code))
             .map_err(|error| refuse(&error))?;
         if !object.target().runs_on(product.arch) {
             set_message(format!("code for {} does not run on {}", object.target(), product.arch));

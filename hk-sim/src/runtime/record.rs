@@ -15,7 +15,7 @@ use super::launch::Shape;
 use super::memory;
 use super::module::Function;
 use crate::mem::{Allocation, RegionKind};
-use crate::object::ValueKind;
+use crate::object::{HiddenArg, KernelArg, ValueKind};
 use crate::product::Product;
 
 const WORD: usize = size_of::<u64>();
@@ -49,6 +49,12 @@ impl Recording {
         let kernel = &function.kernel().name;
         if shape.is_ragged() {
             eprintln!("hk-sim: {kernel} is not captured: its last workgroup is a partial one");
+            return None;
+        }
+        // A replay is a plain launch, which has no place to meet at.
+        let meets = |arg: &KernelArg| arg.value_kind == ValueKind::Hidden(HiddenArg::GridSync);
+        if shape.is_cooperative() && function.kernel().args().iter().any(meets) {
+            eprintln!("hk-sim: {kernel} is not captured: its workgroups wait for each other");
             return None;
         }
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

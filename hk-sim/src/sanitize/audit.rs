@@ -8,7 +8,8 @@
 //! - Of a wait, it follows the memory instructions that the original retires and the mutant leaves in
 //!   flight, up to the next wait that retires them. Meanwhile nothing may touch the registers that
 //!   they fill, no other wave may touch what they access once it is past a barrier that comes after
-//!   the wait, and nothing may be released to other workgroups.
+//!   the wait, or a flag if it is LDS or read by a scalar load (the vector accesses of a workgroup
+//!   are made in order), and nothing may be released to other workgroups.
 //! - Of a barrier, it counts the other barriers that each wave has passed. Whatever conflicts and was
 //!   ordered by all barriers must still be ordered by those.
 //!
@@ -119,6 +120,9 @@ struct Touched {
     retired: u32,
     /// The generation after which it is unordered without the wait.
     late: Option<u32>,
+    /// Whether its wave wrote what may be a flag while it was late, and the vector cache does not
+    /// order the two.
+    told: bool,
 }
 
 impl Touched {
@@ -196,7 +200,10 @@ impl<'a> GroupAudit<'a> {
                 }
             }
             Action::Barrier => self.waves[at].at_audited = audited,
-            Action::WriteBack => self.signal(at, true),
+            Action::WriteBack => {
+                self.signal(at, true);
+                self.write_back(at);
+            }
             Action::Invalidate => self.signal(at, false),
             Action::Plain | Action::Memory(_) | Action::End | Action::InvalidateScalars => {}
         }
@@ -228,6 +235,37 @@ impl<'a> GroupAudit<'a> {
         let late = |flight: &Flight| flight.late.is_some() && is_global(flight);
         if releases && self.waves[at].flights.iter().any(late) {
             self.need("an access is in flight when other workgroups are told of it");
+        }
+    }
+
+    /// Notes `buffer_wbl2`: until it is complete, what it writes back is in flight. It accesses no
+    /// bytes of its own.
+    fn write_back(&mut self, at: usize) {
+        self.issue(at, Class::Vector, Operand::NONE, 0);
+        self.access(
+            Class::Vector,
+            Touched {
+                wave: at,
+                lds: false,
+                start: 0,
+                end: 0,
+                writes: false,
+                atomic: false,
+                issued: self.generation,
+                retired: u32::MAX,
+                late: None,
+                told: false,
+            },
+        );
+    }
+
+    /// Notes an access of the last instruction of a class.
+    fn access(&mut self, class: Class, touched: Touched) {
+        let number = self.accesses.len();
+        self.accesses.push(touched);
+        let flights = &mut self.waves[touched.wave].flights;
+        if let Some(flight) = flights.iter_mut().rev().find(|flight| flight.class == class) {
+            flight.accesses.push(number);
         }
     }
 
@@ -274,6 +312,10 @@ impl<'a> GroupAudit<'a> {
             let mut late = self.waves[at].flights.iter().filter(|flight| flight.late.is_some());
             self.told_in_lds |= writes && late.any(in_lds);
         }
+        let may_tell = if lds { !fills } else { memory.flag && !ranges.is_empty() };
+        if writes && may_tell {
+            self.tell(at);
+        }
         for range in ranges {
             let touched = Touched {
                 wave: at,
@@ -285,6 +327,7 @@ impl<'a> GroupAudit<'a> {
                 issued: self.generation,
                 retired: u32::MAX,
                 late: None,
+                told: false,
             };
             let own = |flight: &&Flight| flight.late.is_some() && flight.class != class;
             // Within a class, a wave's accesses are made in order.
@@ -295,11 +338,17 @@ impl<'a> GroupAudit<'a> {
             if overtaken {
                 self.need("the wave itself accesses what is in flight");
             }
-            let number = self.accesses.len();
-            self.accesses.push(touched);
-            let last = self.waves[at].flights.iter_mut().rev().find(|f| f.class == class);
-            if let Some(flight) = last {
-                flight.accesses.push(number);
+            self.access(class, touched);
+        }
+    }
+
+    /// Notes that a wave may tell others of the workgroup of what is in flight and not in the order of
+    /// the vector cache.
+    fn tell(&mut self, at: usize) {
+        for flight in self.waves[at].flights.iter().filter(|flight| flight.late.is_some()) {
+            for &number in &flight.accesses {
+                let access = &mut self.accesses[number];
+                access.told |= access.lds || flight.class == Class::Scalar;
             }
         }
     }
@@ -385,6 +434,11 @@ impl<'a> GroupAudit<'a> {
             let within = |issued: u32| since < issued && issued <= access.retired;
             if self.accesses.iter().any(|other| within(other.issued) && access.conflicts(other)) {
                 return Some("another wave accesses what is in flight");
+            }
+            let meanwhile = |issued: u32| since <= issued && issued <= access.retired;
+            let meets = |other: &Touched| meanwhile(other.issued) && access.conflicts(other);
+            if access.told && self.accesses.iter().any(meets) {
+                return Some("another wave accesses what is in flight, and a flag may tell it so");
             }
             let told = |signal: &Signal| {
                 signal.releases && signal.wave != access.wave && within(signal.issued)

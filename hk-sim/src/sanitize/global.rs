@@ -3,7 +3,7 @@
 use super::facts::{Access, Action, Facts, Memory, ones};
 use super::group::GroupChecker;
 use super::launch::{Draft, Launch};
-use super::undefined::{Origin, Taint};
+use super::undefined::{Origin, OriginId, Taint};
 use super::uses::Use;
 use super::{Kind, Severity};
 use crate::exec::Wave;
@@ -13,6 +13,14 @@ use crate::mem::{Mapping, Written};
 /// The allocation that the last access hit, tried first by the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastRegion(usize);
+
+/// What a load reads that nobody wrote.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten {
+    /// Lanes and dwords.
+    pub(super) missing: Vec<(usize, usize)>,
+    pub(super) origin: OriginId,
+}
 
 impl<'a> Launch<'a> {
     fn region(&self, address: u64, last: &mut LastRegion) -> Option<(usize, &'a Mapping)> {
@@ -132,7 +140,7 @@ impl GroupChecker<'_> {
         self.launch.report(draft);
     }
 
-    /// Checks an access to device memory and returns the lanes that read what nobody wrote.
+    /// Checks an access to device memory and returns what it reads that nobody wrote.
     pub(super) fn global_access(
         &mut self,
         wave: &Wave<'_>,
@@ -140,7 +148,7 @@ impl GroupChecker<'_> {
         memory: &Memory,
         index: usize,
         reach: &Reach,
-    ) -> Taint {
+    ) -> Unwritten {
         let at = wave.index as usize;
         let writes = matches!(memory.access, Access::Store | Access::Atomic);
         let ranges = &reach.in_global;
@@ -161,13 +169,13 @@ impl GroupChecker<'_> {
             }
         }
         if !checks.has(Kind::Memory) {
-            return Taint::default();
+            return Unwritten::default();
         }
         if memory.access == Access::Store {
             for range in ranges.as_slice() {
                 self.mark_written(range.start, range.len.into());
             }
-            return Taint::default();
+            return Unwritten::default();
         }
         let mut missing = None;
         for range in ranges.as_slice() {
@@ -177,7 +185,7 @@ impl GroupChecker<'_> {
             }
         }
         if missing.is_none() {
-            return Taint::default();
+            return Unwritten::default();
         }
         let found = self.load_unwritten(at, facts, index, reach);
         if memory.replaces {
@@ -210,8 +218,14 @@ impl GroupChecker<'_> {
         }
     }
 
-    /// Marks the lanes and dwords of a result that nobody wrote; also returns the lanes.
-    fn load_unwritten(&mut self, at: usize, facts: &Facts, index: usize, reach: &Reach) -> Taint {
+    /// Marks the lanes and dwords of a result that nobody wrote; also returns them.
+    fn load_unwritten(
+        &mut self,
+        at: usize,
+        facts: &Facts,
+        index: usize,
+        reach: &Reach,
+    ) -> Unwritten {
         let width = u64::from(reach.bytes.min(4));
         let mut missing = Vec::new();
         for lane in ones(reach.global) {
@@ -221,17 +235,16 @@ impl GroupChecker<'_> {
                 }
             }
         }
-        let Some(&(lane, dword)) = missing.first() else { return Taint::default() };
+        let Some(&(lane, dword)) = missing.first() else { return Unwritten::default() };
         let address = Some(reach.at[lane] + 4 * dword as u64);
         let lane = Some(lane as u32);
         let kind = Kind::Memory;
         let origin = self.origins.add(Origin { kind, index, lane, address, wave: at });
-        let lanes = missing.iter().fold(0, |lanes, (lane, _)| lanes | 1u64 << lane);
         if let Some(first) = facts.inst.dst[0].vector_index() {
             let dwords = reach.bytes.div_ceil(4) as usize;
             self.load_undefined(at, first, dwords, &missing, origin);
         }
-        Taint::new(lanes, origin)
+        Unwritten { missing, origin }
     }
 
     /// Checks a scalar memory access.

@@ -7,14 +7,14 @@ use super::counters::Counters;
 use super::counting::GroupCounting;
 use super::facts::{Access, Action, Facts, Memory, Queue, Space, ones};
 use super::float::Finite;
-use super::global::LastRegion;
+use super::global::{LastRegion, Unwritten};
 use super::hazards::{History, TooNear};
 use super::index::Marks;
 use super::launch::{Draft, Key, Launch, Who};
 use super::lds::{LdsShadow, Releases, Side};
 use super::memory::Bytes;
 use super::race::{Held, InFlight};
-use super::undefined::{Origin, Origins, Taint, Undefined};
+use super::undefined::{Origin, Origins, Undefined};
 use super::uses::is_permute;
 use super::{Checks, Kind, Severity};
 use crate::exec::effects::{Range, Reach, locate, locate_scalar, locate_slots};
@@ -371,7 +371,7 @@ impl<'a> GroupChecker<'a> {
         let exec = wave.exec();
         locate(wave, &facts.inst, memory, false, reach);
         self.count(at, facts, memory, index, exec, reach);
-        let (mut unwritten, mut held) = (Taint::default(), None);
+        let (mut unwritten, mut held) = (Unwritten::default(), None);
         self.audit_access(at, memory, Class::Vector, false, reach);
         self.audit_access(at, memory, Class::Lds, true, reach);
         if reach.global != 0 {
@@ -404,7 +404,7 @@ impl<'a> GroupChecker<'a> {
             self.audit_access(at, memory, Class::Vector, true, reach);
             self.lds_access(wave, facts, memory, index, Side::Fill, reach);
             if self.tracks {
-                self.lds_fill(reach, unwritten.lanes, unwritten.origin);
+                self.lds_fill(reach, &unwritten);
             }
         }
         held

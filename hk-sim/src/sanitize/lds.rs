@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::clock::{Class, Epoch, Knowledge, Known, Strength, View};
 use super::facts::{Access, Facts, Memory, ones};
+use super::global::Unwritten;
 use super::group::{GroupChecker, WaveState};
 use super::launch::{Draft, Key, Who};
 use super::memory::Bytes;
@@ -340,7 +341,10 @@ impl GroupChecker<'_> {
         let undefined = |range: &&Range| !self.lds.is_defined(range.start, range.len.into());
         let Some(range) = reach.in_lds.as_slice().iter().find(undefined) else { return };
         let Some(first) = facts.inst.dst[0].vector_index() else { return };
-        let mut dwords = (range.start & !3..range.end()).step_by(4);
+        // Where a dword was stored anew, what was there before does not count.
+        let mut dwords = (range.start & !3..range.end())
+            .step_by(4)
+            .filter(|dword| !self.lds.is_defined(*dword, 4));
         let stored = dwords.find_map(|dword| self.lds.origins.get(&dword).copied());
         let origin = match stored {
             Some(origin) => origin,
@@ -392,16 +396,15 @@ impl GroupChecker<'_> {
         }
     }
 
-    /// Notes what a direct-to-LDS load defines: `undefined` are the lanes whose source is not.
-    pub(super) fn lds_fill(&mut self, reach: &Reach, undefined: u64, origin: OriginId) {
+    /// Notes what a direct-to-LDS load defines: all but what it reads that nobody wrote.
+    pub(super) fn lds_fill(&mut self, reach: &Reach, unwritten: &Unwritten) {
         for range in reach.in_lds.as_slice() {
             self.lds.defined.set(range.start, range.len.into(), true);
         }
-        for lane in ones(undefined & reach.lds) {
-            self.lds.defined.set(reach.at[lane], reach.bytes.into(), false);
-            for dword in 0..u64::from(reach.bytes.div_ceil(4)) {
-                self.lds.origins.insert((reach.at[lane] & !3) + 4 * dword, origin);
-            }
+        for &(lane, dword) in &unwritten.missing {
+            let start = reach.at[lane].wrapping_add(4 * dword as u64);
+            self.lds.defined.set(start, reach.bytes.min(4).into(), false);
+            self.lds.origins.insert(start & !3, unwritten.origin);
         }
     }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::undocumented_unsafe_blocks, reason = "each block calls the C API under test")]
 
+#[path = "../support/compressed.rs"]
+mod compressed;
 mod programs;
 #[path = "../support/mod.rs"]
 mod support;
@@ -10,6 +12,7 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Once, OnceLock};
 
+use compressed::compressed;
 use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::types::*;
 use hk_sim::capi::*;
@@ -305,6 +308,40 @@ fn workgroups_of_a_cooperative_launch_meet() {
         assert_eq!(seen(&cooperative), [GROUPS; GROUPS as usize]);
         assert_eq!(seen(&cooperative), [GROUPS; GROUPS as usize]);
         assert_eq!(seen(&plain), [0; GROUPS as usize]);
+        // In a graph it is one as well, also once its parameters were set.
+        let captured = |args: *mut *mut c_void| unsafe {
+            let stream = stream();
+            ok(hipStreamBeginCapture(stream, 2));
+            ok(hipModuleLaunchCooperativeKernel(meet, GROUPS, 1, 1, 1, 1, 1, 0, stream, args));
+            let graph = get(|graph| hipStreamEndCapture(stream, graph));
+            let (mut node, mut count) = (null_mut(), 1);
+            ok(hipGraphGetNodes(graph, &mut node, &mut count));
+            let grid_dim = Dim3 { x: 1 << 20, y: 1, z: 1 };
+            let too_large = HipError::COOPERATIVE_LAUNCH_TOO_LARGE;
+            for changes in 0..3 {
+                // The arguments are those of the node as it is.
+                let parameters: HipKernelNodeParams =
+                    get(|parameters| hipGraphKernelNodeGetParams(node, parameters));
+                let large = HipKernelNodeParams { grid_dim, ..parameters };
+                if changes == 1 {
+                    assert_eq!(hipGraphKernelNodeSetParams(node, &large), too_large);
+                    ok(hipGraphKernelNodeSetParams(node, &parameters));
+                }
+                let run = get(|run| hipGraphInstantiateWithFlags(run, graph, 0));
+                if changes == 2 {
+                    assert_eq!(hipGraphExecKernelNodeSetParams(run, node, &large), too_large);
+                    ok(hipGraphExecKernelNodeSetParams(run, node, &parameters));
+                }
+                for _ in 0..2 {
+                    ok(hipGraphLaunch(run, stream));
+                }
+                ok(hipStreamSynchronize(stream));
+                ok(hipGraphExecDestroy(run));
+            }
+            ok(hipGraphDestroy(graph));
+            hipStreamDestroy(stream)
+        };
+        assert_eq!(seen(&captured), [GROUPS; GROUPS as usize]);
         ok(unsafe { hipModuleUnload(module) });
     }
 }
@@ -432,6 +469,10 @@ fn global_variables_are_memory() {
 #[test]
 fn modules_load_from_code_and_bundles() {
     let bundle = bundle();
+    // The forms that say how long they are.
+    let packed = [(2, 0), (2, 1), (3, 0), (3, 1)];
+    let packed = packed.map(|(version, method)| compressed(version, method, &bundle));
+    let silent = compressed(1, 1, &bundle);
     for (product, arch) in CHIPS {
         use_product(product);
         let code = image(arch).as_ptr().cast::<c_void>();
@@ -441,11 +482,21 @@ fn modules_load_from_code_and_bundles() {
             let file = folder.path().join("module.hsaco");
             std::fs::write(&file, image(arch)).expect("it is written");
             let file = CString::new(file.to_str().expect("UTF-8")).expect("no zero");
+            let packed_file = folder.path().join("module.co");
+            std::fs::write(&packed_file, &silent).expect("it is written");
+            let packed_file = CString::new(packed_file.to_str().expect("UTF-8")).expect("no zero");
+            let refused = hipModuleLoadData(&mut null_mut(), silent.as_ptr().cast());
+            assert_eq!(refused, HipError::INVALID_IMAGE);
+            let packed = packed.iter().map(|image| image.as_ptr().cast::<c_void>());
             for module in [
                 get(|module| hipModuleLoad(module, file.as_ptr())),
+                get(|module| hipModuleLoad(module, packed_file.as_ptr())),
                 get(|module| hipModuleLoadDataEx(module, code, 0, null_mut(), null_mut())),
                 get(|module| hipModuleLoadFatBinary(module, bundle)),
-            ] {
+            ]
+            .into_iter()
+            .chain(packed.map(|image| get(|module| hipModuleLoadData(module, image))))
+            {
                 let kernels = SOURCE.matches("extern \"C\" __global__").count();
                 assert_eq!(get(|count| hipModuleGetFunctionCount(count, module)), kernels as u32);
                 let poke = kernel(module, c"poke");

@@ -9,7 +9,7 @@ use hk_sim::capi::types::*;
 use hk_sim::capi::*;
 
 use super::support::*;
-use super::{CHIPS, bundle, pointer_to};
+use super::{CHIPS, bundle, compressed, pointer_to};
 
 /// Stand for the host sides of kernels and of a variable of a program built by hipcc.
 extern "C" fn globals_stub() {}
@@ -289,7 +289,8 @@ unsafe fn symbol_nodes(shadow: *const c_void, held: &dyn Fn() -> Vec<i32>, strea
 #[test]
 fn programs_built_by_hipcc_register_and_launch() {
     let _alone = alone();
-    let bundle = bundle();
+    // As `--offload-compress` makes it.
+    let bundle = compressed(2, 1, &bundle());
     let wrapper = wrapper_of(&bundle);
     let host = globals_stub as *const c_void;
     let shadow = (&raw const TABLE_SHADOW).cast::<c_void>();

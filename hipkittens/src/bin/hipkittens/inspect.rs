@@ -26,7 +26,7 @@ pub(crate) fn run(file: &Path, disasm: bool) -> Result<ExitCode, Box<dyn Error>>
     let (mut absent, mut entries, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for arch in [Arch::Gfx942, Arch::Gfx950] {
         let object = match bundle::select(&bytes, arch) {
-            Ok(bytes) => CodeObject::parse(bytes),
+            Ok(code) => CodeObject::parse(&code),
             Err(error) => Err(error),
         };
         match object {

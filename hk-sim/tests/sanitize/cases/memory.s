@@ -162,6 +162,24 @@
   s_waitcnt lgkmcnt(0)
   global_store_dword v0, v1, s[6:7]
 
+; Of a wide load to LDS each dword counts.
+; case unwritten_dword_through_lds arch=gfx950 lds=1024 args=out:1024,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_mov_b32 m0, 0
+  v_lshlrev_b32_e32 v1, 4, v0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v2, 1
+  v_mov_b32_e32 v3, 2
+  s_waitcnt lgkmcnt(0)
+  global_store_dwordx2 v1, v[2:3], s[4:5]
+  s_waitcnt vmcnt(0)
+  global_load_lds_dwordx4 v1, s[4:5]        ;!memory
+  s_waitcnt vmcnt(0)
+  ds_read_b32 v4, v1 offset:8               ;-
+  ds_read_b32 v4, v1 offset:4               ;+
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v4, s[6:7]
+
 ; Scalar loads ignore the low bits of their address, here those of a bf16 at an odd index.
 ; case unaligned_scalar args=in:256,out:256
   s_load_dwordx4 s[4:7], s[0:1], 0x0

@@ -450,6 +450,84 @@
   s_waitcnt vmcnt(0)
   global_store_dword v0, v4, s[6:7]
 
+; Of LDS it tells nothing: the caches and LDS are apart.
+; case flag_of_lds block=128 lds=256 args=zero:4,out:512
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_readfirstlane_b32 s8, v0
+  v_and_b32_e32 v3, 63, v0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_lshlrev_b32_e32 v3, 2, v3
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 1
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc0 @consumer
+  ds_write_b32 v0, v0                           ;!order
+  s_waitcnt lgkmcnt(0)                          ;+
+  s_mov_b64 exec, 1
+  global_store_dword v1, v2, s[4:5] sc0
+  s_endpgm
+@consumer:
+  global_load_dword v4, v1, s[4:5] sc0
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v4
+  s_cmp_eq_u32 s8, 1
+  s_cbranch_scc0 @consumer
+  ds_read_b32 v4, v3                            ;!order
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v4, s[6:7]
+
+; Nor is a scalar load in the order of the vector cache.
+; case flag_of_scalar block=128 args=in:256,zero:4
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_readfirstlane_b32 s8, v0
+  v_and_b32_e32 v3, 63, v0
+  v_lshlrev_b32_e32 v3, 2, v3
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 1
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc0 @overwrite
+  s_load_dword s9, s[4:5], 0x0                  ;!race
+  s_waitcnt lgkmcnt(0)                          ;+
+  s_mov_b64 exec, 1
+  global_store_dword v1, v2, s[6:7] sc0
+  s_endpgm
+@overwrite:
+  global_load_dword v4, v1, s[6:7] sc0
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v4
+  s_cmp_eq_u32 s8, 1
+  s_cbranch_scc0 @overwrite
+  global_store_dword v3, v3, s[4:5]             ;!race
+
+; The data is complete, its write-back is not.
+; case flag_write_back_wait grid=2 args=zero:260,out:256
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 1
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc0 @consumer
+  global_store_dword v0, v0, s[4:5]             ;!race
+  s_waitcnt vmcnt(0)
+  buffer_wbl2 sc1
+  s_waitcnt vmcnt(0)                            ;+
+  s_mov_b64 exec, 1
+  global_store_dword v1, v2, s[4:5] offset:256 sc1
+  s_endpgm
+@consumer:
+  global_load_dword v3, v1, s[4:5] offset:256 sc1
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v3
+  s_cmp_eq_u32 s8, 1
+  s_cbranch_scc0 @consumer
+  buffer_inv sc1
+  global_load_dword v3, v0, s[4:5]              ;!race
+  s_waitcnt vmcnt(0)
+  global_store_dword v0, v3, s[6:7]
+
 ; A reader gives memory free for overwriting; its loads have to be over.
 ; case credit grid=2 args=in:260,out:256
   s_load_dwordx4 s[4:7], s[0:1], 0x0
