@@ -103,15 +103,37 @@ fn what_cannot_be_tuned_is_an_error() {
     }
 }
 
-/// Of products of models, decode to prefill: a product takes a tenth longer than in the best tile
-/// configuration, at most, on the average 3 %.
-#[test]
-fn the_built_in_choice_is_near_the_best_of_the_model() {
+/// How much longer than in the best tile configuration of the model problems of these sizes take: of one a tenth at
+/// most, on the average 3 %.
+fn assert_near_the_best(problems: &[(&str, &[&str])]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("tiles.toml");
     let file = file.to_str().expect("text");
     let (mut sum, mut count) = (0.0, 0.0);
-    for shape in [
+    for &(problem, shapes) in problems {
+        for shape in shapes {
+            let sized = format!("--shape={shape}");
+            let tuned = rows(&["tune", problem, &sized, "--json", "--output", file], None);
+            assert_eq!(tuned.len(), 2, "{problem}, {shape}");
+            for row in &tuned {
+                let tiles = by_time(row);
+                let built_in = tiles.iter().find(|(name, _)| row["built_in"] == *name);
+                let (_, time) = built_in.expect("it is one of them");
+                let ratio = time / tiles[0].1;
+                assert!(ratio < 1.1, "{problem}, {shape}: {ratio:.3} of the best: {row}");
+                sum += ratio.ln();
+                count += 1.0;
+            }
+        }
+    }
+    let mean = f64::exp(sum / count);
+    assert!(mean < 1.03, "{mean:.3} of the best");
+}
+
+/// Of products of models, decode to prefill.
+#[test]
+fn the_built_in_choice_is_near_the_best_of_the_model() {
+    let shapes = [
         "1x8192x8192",
         "16x1024x7168",
         "64x2112x7168",
@@ -125,20 +147,17 @@ fn the_built_in_choice_is_near_the_best_of_the_model() {
         "1024x24576x1536",
         "2048x2048x2048",
         "4096x4096x4096",
-    ] {
-        let shape = format!("--shape={shape}");
-        let tuned = rows(&["tune", "gemm_a16w16 bf16", &shape, "--json", "--output", file], None);
-        assert_eq!(tuned.len(), 2, "{shape}");
-        for row in &tuned {
-            let tiles = by_time(row);
-            let built_in = tiles.iter().find(|(name, _)| row["built_in"] == *name);
-            let (_, time) = built_in.expect("it is one of them");
-            let ratio = time / tiles[0].1;
-            assert!(ratio < 1.1, "{shape}: {ratio:.3} of the best: {row}");
-            sum += ratio.ln();
-            count += 1.0;
-        }
-    }
-    let mean = f64::exp(sum / count);
-    assert!(mean < 1.03, "{mean:.3} of the best");
+    ];
+    assert_near_the_best(&[("gemm_a16w16 bf16", &shapes)]);
+}
+
+/// Few sizes, since all types share the estimate; `hipkittens tune` takes any. Ops of which the name is part of that of
+/// others are told from them by sizes of the list.
+#[test]
+fn the_built_in_choice_is_near_the_best_of_the_model_for_other_types() {
+    assert_near_the_best(&[
+        ("gemm_a8w8 fp8", &["32x7168x2048", "2048x2048x2048"]),
+        ("gemm_a8w8 i8 2048x4096x7168", &["2048x2048x2048"]),
+        ("gemm_afp4wfp4 mxfp4 16384x8192x28672", &["32x3072x1536"]),
+    ]);
 }

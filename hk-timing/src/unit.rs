@@ -111,8 +111,17 @@ struct Group {
     waves: usize,
     arrived: usize,
     ended: usize,
-    /// Lines that it has asked for.
-    lines: HashSet<u64>,
+    /// Lines that it has asked for, and how many it had asked for before, of which none was in the L1.
+    lines: HashMap<u64, u64>,
+    asked: u64,
+}
+
+impl Group {
+    /// Asks for a line. Returns how many others it has asked for since it last did, if it did.
+    fn ask(&mut self, line: u64) -> Option<u64> {
+        self.asked += 1;
+        self.lines.insert(line, self.asked).map(|before| self.asked - before)
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -214,7 +223,7 @@ impl<'a> Unit<'a> {
                     let members = self.waves.iter().filter(|wave| wave.group == group);
                     let last = members.map(|wave| wave.free).max().unwrap_or(0) as f64;
                     slots[slot] = last + supply.turnaround;
-                    self.groups[group].lines = HashSet::new();
+                    self.groups[group].lines = HashMap::new();
                     end = end.max(slots[slot]);
                 }
                 !is_over
@@ -278,7 +287,7 @@ impl<'a> Unit<'a> {
         }
         let ended = trace.waves.iter().filter(|wave| wave.steps.is_empty()).count();
         let waves = trace.waves.len();
-        self.groups.push(Group { waves, arrived: 0, ended, lines: HashSet::new() });
+        self.groups.push(Group { waves, arrived: 0, ended, lines: HashMap::new(), asked: 0 });
         Ok(group)
     }
 

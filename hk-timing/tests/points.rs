@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use common::fit::{Leave, alone, is_unidentified, jointly};
 use common::points::{Point, Row, Table};
 use common::report::{self, Found};
 use hk_timing::{Parameters, Prediction};
@@ -105,8 +106,8 @@ fn more_work_takes_longer_and_more_waves_read_faster() {
         &["c09", "c08"],
         &["c11a", "c11b", "c11c"],
         // Clocks and rates by what is done with a byte: the least of them last.
-        &["c17d", "c17c", "c17b", "c17a"],
-        &["c17h", "c17g", "c17f", "c17e"],
+        &["c17m80", "c17m40", "c17m16", "c17m0"],
+        &["c17r80", "c17r40", "c17r16", "c17r0"],
         // Times by the size.
         &["c19a", "c19b", "c19c"],
     ] {
@@ -137,6 +138,108 @@ fn a_point_moves_with_the_parameters_that_it_determines() {
             let [plain, other] =
                 [Parameters::of(product).expect("it is whole"), other].map(|by| point.model(&by));
             assert!((plain / other).ln().abs() < 1e-3, "{}: {plain}, {other}", row.id);
+        }
+    }
+}
+
+/// A rate of 100 and one of 50, of which the model has `value` and the half of it.
+fn of_a_rate(value: f64) -> Vec<f64> {
+    vec![(value / 100.0).ln(), (value / 2.0 / 50.0).ln()]
+}
+
+#[test]
+fn a_parameter_is_fitted_alone_taken_or_refused() {
+    let fitted = alone(80.0, [60.0, 140.0], 0.03, of_a_rate);
+    assert_eq!((fitted.value, fitted.refused), (100.0, None));
+    let before = (0.8_f64).ln().abs();
+    assert!((fitted.rms[0] - before).abs() < 1e-9 && fitted.rms[1] < 1e-9, "{fitted:?}");
+    // It is where it should be.
+    let stays = alone(100.5, [60.0, 140.0], 0.03, of_a_rate);
+    assert_eq!(stays.refused, Some("stays: hardly better"));
+    // The range ends before; it would be nearer there.
+    let outside = alone(62.0, [60.0, 80.0], 0.03, of_a_rate);
+    let why = "refused: at the end of the range, and still off";
+    assert_eq!((outside.value, outside.refused), (80.0, Some(why)));
+    // One wants 90, the other 110.
+    let both = |value: f64| vec![(value / 90.0).ln(), (value / 110.0).ln()];
+    assert_eq!(
+        alone(80.0, [60.0, 140.0], 0.03, both).refused,
+        Some("refused: its points disagree")
+    );
+    // From 95 to 105 it makes no difference.
+    let flat = |value: f64| vec![((value - 100.0).abs() - 5.0).max(0.0)];
+    assert_eq!(alone(60.0, [60.0, 140.0], 0.03, flat).value, 100.0);
+}
+
+#[test]
+fn parameters_are_fitted_together_and_to_their_priors() {
+    // Straight lines through 40 points: the least of the squares and the priors' distances is known.
+    let known = [(1.0, [0.0, 2.0]), (-3.0, [-7.0, 1.0])];
+    let lines: Vec<(f64, f64, f64)> = (0..40)
+        .map(|at| {
+            let (a, b) = (0.05 * f64::from(at % 7), 0.01 * f64::from(at % 5));
+            (a, b, a * 1.2 + b * -2.0)
+        })
+        .collect();
+    let errors = |values: &[f64]| -> Vec<f64> {
+        lines.iter().map(|(a, b, sum)| a * values[0] + b * values[1] - sum).collect()
+    };
+    let (values, [before, after]) = jointly(&known, errors);
+    // Where it is the least, each derivative is nothing: half ranges are 1 and 4.
+    let found = errors(&values);
+    assert!(found.iter().all(|error| error.abs() < 0.1), "{found:?}");
+    let slope = |of: fn(&(f64, f64, f64)) -> f64, distance: f64, half: f64| -> f64 {
+        let sum: f64 = lines.iter().zip(&found).map(|(line, error)| of(line) * error).sum();
+        sum + 2.0 * distance / (half * half)
+    };
+    assert!(slope(|line| line.0, values[0] - 1.0, 1.0).abs() < 1e-6, "{values:?}");
+    assert!(slope(|line| line.1, values[1] + 3.0, 4.0).abs() < 1e-6, "{values:?}");
+    assert!(after < before && values[0] > 1.0, "{values:?}");
+
+    // A point that is far off counts by its distance, not by its square.
+    let one = |far: f64| {
+        let errors = |values: &[f64]| {
+            let mut errors = vec![values[0]; 20];
+            errors.push(values[0] - far);
+            errors
+        };
+        jointly(&[(0.0, [-1.0, 1.0])], errors).0[0]
+    };
+    let [near, far] = [10.0, 100.0].map(one);
+    assert!((near - 0.1 / 22.0).abs() < 1e-5 && (far - near).abs() < 1e-5, "{near} {far}");
+    // No further than the range, however much the points want it.
+    let (ends, _) = jointly(&[(0.0, [-1.0, 1.0])], |values| vec![values[0] - 50.0; 1000]);
+    assert_eq!(ends, [1.0]);
+    // Without points the priors are the best.
+    assert_eq!(jointly(&known, |_| Vec::new()).0, [1.0, -3.0]);
+}
+
+#[test]
+fn each_point_is_left_out_once() {
+    let rows = &ALL.table.rows;
+    for leave in Leave::ALL {
+        let folds = leave.folds(rows);
+        let mut left: Vec<_> = folds.iter().flat_map(|(_, places)| places.clone()).collect();
+        left.sort_unstable();
+        assert_eq!(left, (0..rows.len()).collect::<Vec<_>>(), "{leave:?}");
+    }
+    let names = |leave: Leave| -> Vec<String> {
+        leave.folds(rows).into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(Leave::Source), ["RRZE", "MT4G", "shark", "bench", "rocm-systems", "mgpusim"]);
+    assert_eq!(names(Leave::Product), ["mi300x", "mi350x", "mi300a"]);
+    // 1 to 11 are half of the range apart and a bit.
+    assert!(is_unidentified(&[1.0, 5.0, 11.1], [0.0, 20.0]));
+    assert!(!is_unidentified(&[1.0, 5.0, 11.0], [0.0, 20.0]));
+}
+
+#[test]
+fn values_before_any_fit_are_in_their_ranges_and_fitted_ones_have_them() {
+    for product in ["mi300x", "mi350x"].map(common::kernel::product) {
+        for name in ALL.table.rows.iter().flat_map(|row| &row.determines) {
+            let entry = Parameters::entry(product, name).expect("it is there");
+            let is_fitted = entry.source.starts_with("fitted to ");
+            assert_eq!(is_fitted, entry.prior != entry.value, "{name}: {entry:?}");
         }
     }
 }

@@ -128,8 +128,8 @@ impl Unit<'_> {
                         piped + self.by.l1_hit - SLOT as f64
                     } else {
                         let at = room(&mut self.inflight, self.by.l1_inflight, start);
-                        let first = self.groups[wave.group].lines.insert(line.number);
-                        let mut there = self.back.read(self.by, at, LINE as f64, first);
+                        let since = self.groups[wave.group].ask(line.number);
+                        let mut there = self.back.read(self.by, at, LINE as f64, since);
                         if bypass {
                             there += self.by.l1_bypass;
                         }
@@ -144,8 +144,8 @@ impl Unit<'_> {
                     there
                 }
                 AccessKind::Atomic => {
-                    let first = self.groups[wave.group].lines.insert(line.number);
-                    self.back.read(self.by, piped, bytes, first) + self.by.l2_atomic
+                    let since = self.groups[wave.group].ask(line.number);
+                    self.back.read(self.by, piped, bytes, since) + self.by.l2_atomic
                 }
             };
             end = end.max(served);

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod fit;
 pub(crate) mod kernel;
 pub(crate) mod points;
 pub(crate) mod report;

@@ -3,6 +3,9 @@
 //! Each kernel repeats the structure of the one that was measured; its text is ours. Where a loop is longer
 //! than can be timed, two shorter ones are, and the figure is that of what the longer does more.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use hk_timing::{Parameters, Prediction};
 use serde::Deserialize;
 
@@ -12,7 +15,8 @@ use super::kernel::{Arg, Kernel, Launch, kernel_units, lds_address, repeated, st
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
-    /// Name: that of the kernel, and a letter where one kernel has several.
+    /// Name: that of the kernel, and a letter where one kernel has several. Of c17, `m` or `r` for the clock or
+    /// the rate, and how many multiply-adds a pair has.
     pub(crate) id: String,
     /// Product.
     pub(crate) product: String,
@@ -31,6 +35,9 @@ pub(crate) struct Row {
     /// Parameters that it determines, if any: one or two.
     #[serde(default)]
     pub(crate) determines: Vec<String>,
+    /// Whether parameters that no point determines alone are fitted to it, together.
+    #[serde(default)]
+    pub(crate) joint: bool,
     /// Row whose published figure, less what the model says of it, is added as what its harness takes.
     pub(crate) floor: Option<String>,
 }
@@ -67,9 +74,32 @@ impl Table {
 /// What the launches of a kernel have in the unit of the figure.
 type Value = Box<dyn Fn(&[Prediction]) -> f64 + Send + Sync>;
 
+/// Launches, and what the model last said of them: several figures may be of the same ones.
+struct Launches {
+    all: Vec<Launch>,
+    last: Mutex<Option<(Parameters, Vec<Prediction>)>>,
+}
+
+impl Launches {
+    fn of(kernels: &[Kernel]) -> Arc<Self> {
+        let all = kernels.iter().map(Kernel::launch).collect();
+        Arc::new(Self { all, last: Mutex::new(None) })
+    }
+
+    fn predictions(&self, by: &Parameters) -> Vec<Prediction> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = last.as_ref().filter(|(parameters, _)| parameters == by) {
+            return known.clone();
+        }
+        let found: Vec<_> = self.all.iter().map(|launch| launch.predict(by)).collect();
+        *last = Some((by.clone(), found.clone()));
+        found
+    }
+}
+
 /// The launches behind a figure.
 pub(crate) struct Point {
-    launches: Vec<Launch>,
+    launches: Arc<Launches>,
     value: Value,
     /// The measured kernel ran for longer than the power control needs, whatever ours does.
     sustained: bool,
@@ -82,7 +112,13 @@ impl Point {
         kernels: &[Kernel],
         value: impl Fn(&[Prediction]) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        let launches = kernels.iter().map(Kernel::launch).collect();
+        Self::shared(Launches::of(kernels), value)
+    }
+
+    fn shared(
+        launches: Arc<Launches>,
+        value: impl Fn(&[Prediction]) -> f64 + Send + Sync + 'static,
+    ) -> Self {
         Self { launches, value: Box::new(value), sustained: true, energy: 1.0 }
     }
 
@@ -106,7 +142,7 @@ impl Point {
         for energy in [&mut by.energy_vector, &mut by.energy_bf16, &mut by.energy_f16] {
             *energy *= self.energy;
         }
-        self.launches.iter().map(|launch| launch.predict(&by)).collect()
+        self.launches.predictions(&by)
     }
 
     /// The figure of the model.
@@ -114,8 +150,14 @@ impl Point {
         (self.value)(&self.predictions(by))
     }
 
-    /// The kernel of a row, traced.
-    pub(crate) fn of(row: &Row) -> Self {
+    /// The kernels of all rows, traced.
+    pub(crate) fn all(rows: &[Row]) -> Vec<Self> {
+        let mut rooflines = BTreeMap::new();
+        rows.iter().map(|row| Self::of(row, &mut rooflines)).collect()
+    }
+
+    /// The kernel of a row, traced, unless it is one of c17 that another figure is of.
+    fn of(row: &Row, rooflines: &mut BTreeMap<u32, Arc<Launches>>) -> Self {
         let name = row.product.as_str();
         match row.id.as_str() {
             "c01" => chase(name, 16 << 10, 4),
@@ -162,14 +204,19 @@ impl Point {
             "c14" => matrix(name, "half4", "32x32x8f16", 8),
             "c15" => multiply_add(name),
             "c16" => matrix(name, "bhalf8", "32x32x16_bf16", 16),
-            "c17a" | "c17b" | "c17c" | "c17d" => roofline(name, &row.id, &row.unit),
-            "c17e" | "c17f" | "c17g" | "c17h" => roofline(name, &row.id, &row.unit),
             "c19a" => vector_add(name, 1 << 10),
             "c19b" => vector_add(name, 1 << 22),
             "c19c" => vector_add(name, 1 << 24),
             "c20" => matmul(name, 1024),
             "c21" => bodies(name, 4096),
-            id => panic!("{id}: no kernel is of this name"),
+            id => {
+                let count = id.strip_prefix("c17m").or_else(|| id.strip_prefix("c17r"));
+                let count = count.and_then(|count| count.parse().ok());
+                let count = count.unwrap_or_else(|| panic!("{id}: no kernel is of this name"));
+                let launches =
+                    rooflines.entry(count).or_insert_with(|| Launches::of(&[roof(name, count)]));
+                roofline(launches, count, &row.unit)
+            }
         }
     }
 }
@@ -397,25 +444,26 @@ fn multiply_add(name: &str) -> Point {
     Point::new(&[Kernel { vgprs: 32, ..kernel }], move |of| operations / of[0].seconds / 1e12)
 }
 
-/// MHz, or TB/s, of lanes that read two arrays and do so many multiply-adds with each pair; of 4000 pairs of a
-/// lane, ours has 400.
-fn roofline(name: &str, id: &str, unit: &str) -> Point {
-    const COUNT: u32 = 400;
-    let count = match id {
-        "c17a" | "c17e" => 0,
-        "c17b" | "c17f" => 16,
-        "c17c" | "c17g" => 40,
-        _ => 80,
-    };
+/// Pairs of a lane of [`roof`] with so many multiply-adds each, of 4000 that were measured: as many as can be timed.
+fn pairs(count: u32) -> u32 {
+    if count > 100 { 200 } else { 400 }
+}
+
+/// Workgroups of [`roof`] on each compute unit.
+const ROOFS: u32 = 8;
+
+/// Lanes that read two arrays and do so many multiply-adds with each pair.
+fn roof(name: &str, count: u32) -> Kernel {
+    let pairs = pairs(count);
     let source = format!(
         r#"
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 256)))
 void kernel(const float* __restrict__ a, const float* __restrict__ b, float* out) {{
-  a += LANE + GROUP * 256 * {COUNT};
-  b += LANE + GROUP * 256 * {COUNT};
+  a += LANE + GROUP * 256 * {pairs};
+  b += LANE + GROUP * 256 * {pairs};
   float sum = 0;
 #pragma unroll 1
-  for (u32 at = 0; at < {COUNT}; at += 2) {{
+  for (u32 at = 0; at < {pairs}; at += 2) {{
     float a0 = a[256 * at], b0 = b[256 * at], x = a0 - b0;
     float a1 = a[256 * (at + 1)], b1 = b[256 * (at + 1)], y = a1 - b1;
     for (u32 turn = 0; turn < {count}; ++turn) {{
@@ -428,15 +476,24 @@ void kernel(const float* __restrict__ a, const float* __restrict__ b, float* out
     out[GROUP] = sum;
 }}"#
     );
-    let groups = 8 * kernel_units(name);
-    let bytes = 4 * 256 * u64::from(COUNT) * u64::from(groups);
+    let groups = ROOFS * kernel_units(name);
+    let bytes = 4 * 256 * u64::from(pairs) * u64::from(groups);
     let args = [0, 1, 2].map(Arg::Buffer);
     let kernel = Kernel::hip(name, &source, &[bytes, bytes, 1 << 16], &args).groups(groups, 4);
-    let kernel = Kernel { warm: false, ..kernel };
+    Kernel { warm: false, ..kernel }
+}
+
+/// MHz, or TB/s, of a launch of [`roof`].
+fn roofline(launches: &Arc<Launches>, count: u32, unit: &str) -> Point {
+    let launches = Arc::clone(launches);
     if unit == "MHz" {
-        return Point::new(&[kernel], |of| 1e3 * of[0].clock);
+        return Point::shared(launches, |of| 1e3 * of[0].clock);
     }
-    Point::new(&[kernel], move |of| 2.0 * bytes as f64 / of[0].seconds / 1e12)
+    Point::shared(launches, move |of| {
+        let groups = ROOFS * kernel_units(of[0].product);
+        let bytes = 2 * 4 * 256 * u64::from(pairs(count)) * u64::from(groups);
+        bytes as f64 / of[0].seconds / 1e12
+    })
 }
 
 /// Microseconds of the sum of two vectors, by workgroups of 256.

@@ -33,7 +33,7 @@ impl Found {
 
 /// The kernels of all rows, traced.
 pub(crate) fn traced(table: &Table) -> Vec<Point> {
-    table.rows.iter().map(Point::of).collect()
+    Point::all(&table.rows)
 }
 
 /// What the model says, with parameters of each product's name.
@@ -67,7 +67,7 @@ pub(crate) fn digits(value: f64) -> String {
 }
 
 /// Value that a share of the values, in order, does not exceed.
-fn percentile(values: &[f64], share: f64) -> f64 {
+pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let rank = (share * sorted.len() as f64).ceil() as usize;
@@ -75,7 +75,7 @@ fn percentile(values: &[f64], share: f64) -> f64 {
 }
 
 /// Median, of two in the middle their mean.
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
