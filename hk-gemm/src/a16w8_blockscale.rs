@@ -26,7 +26,7 @@ impl Default for A16W8Options<'_> {
 }
 
 impl<'a> A16W8Options<'a> {
-    /// What is done besides the product. Both operands have k contiguous.
+    /// What is done besides the product. An x that is quantised has k contiguous.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;
@@ -57,8 +57,12 @@ pub(crate) fn operands<'s, X: Real16, W: ByteCode>(
     w_scale: &TensorSlice<f32>,
     options: &A16W8Options<'_>,
 ) -> Result<Operands> {
-    let mut operands = Operands::declare(op, x, w, options.gemm.layout, false)?;
-    a8w8_blockscale::scales(&mut operands, None, w_scale, options.groups, options.gemm.layout)?;
+    let layout = options.gemm.layout;
+    let mut operands = Operands::declare(op, x, w, layout, false)?;
+    let taken = !(options.prequant && layout.x_is_transposed());
+    operands.args.require(taken, "layout", "tn or tt, if x is quantised", layout.name())?;
+    operands.turn();
+    a8w8_blockscale::scales(&mut operands, None, w_scale, options.groups)?;
     if options.prequant {
         let is_float = W::DTYPE != DType::I8;
         operands.args.require(is_float, "prequant", "false, if w is i8", true)?;

@@ -7,7 +7,7 @@ use hk_core::op::quant::{Fp8, ScaleLayout};
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
-use crate::options::{GemmOptions, Layout, Operands};
+use crate::options::{GemmOptions, Operands};
 
 const CORE: &str = "a8w8_blockscale";
 
@@ -33,7 +33,7 @@ impl Default for BlockscaleOptions<'_> {
 }
 
 impl<'a> BlockscaleOptions<'a> {
-    /// What is done besides the product. Both operands have k contiguous.
+    /// What is done besides the product.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;
@@ -64,10 +64,10 @@ pub(crate) fn operands<'s, T: Fp8>(
     [x_scale, w_scale]: [&TensorSlice<f32>; 2],
     options: &BlockscaleOptions<'_>,
 ) -> Result<Operands> {
-    let layout = options.gemm.layout;
-    let mut operands = Operands::declare(op, x, w, layout, false)?;
+    let mut operands = Operands::declare(op, x, w, options.gemm.layout, false)?;
+    operands.turn();
     let x_scale = Some((x_scale, options.x_scales));
-    scales(&mut operands, x_scale, w_scale, options.groups, layout)?;
+    scales(&mut operands, x_scale, w_scale, options.groups)?;
     Ok(operands)
 }
 
@@ -77,10 +77,8 @@ pub(crate) fn scales(
     x_scale: Option<(&TensorSlice<f32>, ScaleLayout)>,
     w_scale: &TensorSlice<f32>,
     [n, k]: [usize; 2],
-    layout: Layout,
 ) -> Result<()> {
     let args = &mut operands.args;
-    args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
     args.require(n.is_power_of_two() && n <= 1 << 31, "groups", "a power of two of rows", n)?;
     args.require(GROUP_K.contains(&k), "groups", "32, 64, 128 or 256 of k", k)?;
     args.define(X_GROUPS, (operands.problem.k as usize).div_ceil(k));

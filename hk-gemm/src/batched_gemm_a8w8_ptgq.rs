@@ -5,7 +5,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(batch, m, k)` or `(m, batch, k)`, w `(batch, n, k)` -> y `(batch, m, n)` or `(m, batch, n)`; any sizes; w_scale one number, or `(batch)` |
+//! | Shapes | x `(batch, m, k)` or `(m, batch, k)`, w `(batch, n, k)` -> y `(batch, m, n)` or `(m, batch, n)`; any sizes; w_scale one number, or `(batch)`; w may be stored as `(batch, k, n)`: it is copied before |
 //! | Dtypes | x bf16 or f16; w e4m3 in the flavour of the chip; w_scale f32; y bf16, f16 or f32 |
 //! | Numerics | `s = a f32(1 / MAX)` with `a = max(max abs x, 1e-10)` of a group, and `q = clamp(x (1 / s))` rounded to nearest even, bit for bit; f32 sums of each group, added up in f32 times the scales; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -35,7 +35,7 @@ use hk_core::op::quant::Fp8;
 use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::a8w8_blockscale;
-use crate::options::{GemmOptions, Layout, Operands};
+use crate::options::{GemmOptions, Operands};
 
 const OP: &str = "batched_gemm_a8w8_ptgq";
 
@@ -57,7 +57,7 @@ impl Default for PtgqOptions<'_> {
 }
 
 impl<'a> PtgqOptions<'a> {
-    /// What is done besides the product. Both operands have k contiguous.
+    /// What is done besides the product. x has k contiguous, the [layout](crate::Layout) is `Tn` or `Tt`.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;
@@ -89,8 +89,9 @@ fn operands<X: Real16, W: Fp8>(
     let (layout, k) = (options.gemm.layout, options.group_size);
     let by_rows = options.transpose_bm_in;
     let mut operands = Operands::declare_by(OP, x, w, layout, by_rows)?;
+    operands.turn();
     let args = &mut operands.args;
-    args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
+    args.require(!layout.x_is_transposed(), "layout", "tn or tt", layout.name())?;
     let holds = a8w8_blockscale::GROUP_K.contains(&k);
     args.require(holds, "group_size", "32, 64, 128 or 256", k)?;
     let batch = match w_scale.shape() {

@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; a and b numbers, tensors of one element, or `(m, n)`; scales as `gemm_a8w8_blockscale`; w also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; a and b numbers, tensors of one element, or `(m, n)`; scales as `gemm_a8w8_blockscale`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; a and b bf16, f16 or f32; y bf16, f16 or f32 |
 //! | Numerics | as `gemm_a8w8_blockscale`; the product is multiplied and added in f32, before the one rounding |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |

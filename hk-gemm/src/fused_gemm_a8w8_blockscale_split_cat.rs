@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0; w also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(heads (s1 + s2), k)`, y `(m, heads, s3)` with any strides, such as 0 between heads -> c1 `(m, heads, s1 + s3)`, c2 `(m, heads, s2)`; scales as there; s3 may be 0; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; y bf16, f16 or f32; c1 and c2 both one of these |
 //! | Numerics | f32 sums, one rounding at the end; copies of y are rounded, if at all, to c1's type; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |

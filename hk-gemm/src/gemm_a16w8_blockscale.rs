@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before, and of x that is quantised they are not taken |
 //! | Dtypes | x bf16 or f16; w i8, or e4m3 in the flavour of the chip; w_scale f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums of each group, added up in f32 times the scale; or x is quantised to w's type before: per group of k of a row by `a / MAX` with `a = max(max abs x, 1e-10)`, rounded to nearest even; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, ceil(k / group_k))` or its transpose, w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; x_scale `(m, ceil(k / group_k))` or its transpose, w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before |
 //! | Dtypes | x and w e4m3 in the flavour of the chip; scales f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums of each group, added up in f32 times the scales; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |

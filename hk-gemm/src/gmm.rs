@@ -8,9 +8,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | `gmm`: lhs `(m, k)`, rhs `(groups, k, n)`, or `(groups, n, k)`, bias `(groups, n)` -> out `(m, n)`; `ptgmm`, `nptgmm`: lhs `(k, m)`, or `(m, k)`, rhs `(m, n)` -> out `(groups, k, n)`, bias_grad `(groups, k)`; group_sizes `(groups)`, each at least 0, at most m together; any sizes, k of `gmm` at most 65,536 |
+//! | Shapes | `gmm`: lhs `(m, k)`, rhs `(groups, k, n)`, or `(groups, n, k)`, bias `(groups, n)` -> out `(m, n)`; `ptgmm`, `nptgmm`: lhs `(k, m)`, or `(m, k)`, rhs `(m, n)` -> out `(groups, k, n)`, bias_grad `(groups, k)`; group_sizes `(groups)`, each at least 0, at most m together; any sizes |
 //! | Dtypes | lhs and rhs both bf16 or f16; out bf16, f16 or f32; bias any of the three; bias_grad f32; group_sizes i32 or i64 |
-//! | Numerics | f32 sums, no chain of which is longer than 65,536; one rounding at the end; bitwise deterministic |
+//! | Numerics | f32 sums, no chain of which is longer than 65,536, in order; one rounding at the end; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
 //! | Source | MegaBlocks (arXiv 2211.15841), section 5; AITER `gmm`, `ptgmm`, `nptgmm` |
 //!
@@ -37,7 +37,7 @@ use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::grouped::Grouped;
 use hk_core::op::indices::Indices;
 use hk_core::op::product::{Matrices, Product};
-use hk_core::op::tiling::Problem;
+use hk_core::op::tiling::{MAX_CHAIN, Problem};
 use hk_core::op::{Arguments, Call};
 use hk_core::{Result, Tensor, TensorSlice};
 
@@ -150,14 +150,15 @@ pub struct TgmmOut<'a, Y: Real> {
 }
 
 /// Multiplies the rows of each group by its matrix: `out[r, n] = sum_k lhs[r, k] rhs[g, k, n] + bias[g, n]`.
-/// Rows behind the last group are zero.
+/// Rows behind the last group are zero. There is a launch for each 65,536 of k; between several, sums are in
+/// a workspace of m n f32.
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Stride`] if elements
 /// of a row of lhs or bias are not adjacent, or sizes have gaps; [`Error::Value`] if sizes are negative or more
 /// than m together, as far as they are [looked at](GmmOptions::validate), neither of the last two dimensions of
-/// rhs has adjacent elements, the options ask for what there is not, a stride is too long, or k is above
-/// 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// rhs has adjacent elements, the options ask for what there is not, or a stride is too long;
+/// [`Error::NoTile`] if there is no tile of that name.
 pub fn gmm<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
     rhs: &TensorSlice<T>,
@@ -207,6 +208,10 @@ pub fn gmm_into<'s, T: Real16, Y: Real>(
     args.require(adjacent, "rhs", "adjacent elements in rows or columns", n_stride)?;
     let list = sizes.declare(&mut args, "group_sizes", &["batch"])?;
     let mut steps = Lowered::batched();
+    let chains = (k > MAX_CHAIN).then(|| Matrices::in_workspace::<f32>([m, n]));
+    if let Some(chains) = &chains {
+        steps.push_results(&args, chains, batch)?;
+    }
     if let Some(bias) = options.bias {
         steps.push(&mut args, ["bias"; 3], Step::Add(bias, Extent::Columns, 1.0))?;
     }
@@ -234,6 +239,7 @@ pub fn gmm_into<'s, T: Real16, Y: Real>(
         sizes: list,
         sums: false,
         upright: None,
+        chains,
         bias: None,
         grid: options.grid,
         per_block: false,
@@ -415,7 +421,15 @@ fn sums<T: Real16, Y: Real>(
         tile: options.tile,
         ..product()
     };
-    let grid = options.grid;
-    let grouped = Grouped { product, sizes: list, sums: true, upright, bias, grid, per_block };
+    let grouped = Grouped {
+        product,
+        sizes: list,
+        sums: true,
+        upright,
+        chains: None,
+        bias,
+        grid: options.grid,
+        per_block,
+    };
     grouped.launch(call)
 }

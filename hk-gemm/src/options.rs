@@ -89,8 +89,8 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Adds a tensor of `(m, n)`, in a batch `(batch, m, n)`, with any strides, which may be the output: see
-    /// [`TensorSlice::in_place`].
+    /// Adds a tensor of `(m, n)`, in a batch `(batch, m, n)`, with any strides, which may be the output, unless
+    /// that is [`(m, batch, n)`](Self::transpose_bm): see [`TensorSlice::in_place`].
     #[must_use]
     pub fn residual(mut self, residual: impl Into<Operand<'a>>) -> Self {
         self.residual = Some(residual.into());
@@ -144,6 +144,7 @@ impl<'a> GemmOptions<'a> {
         steps: &mut Lowered,
         gated: bool,
     ) -> Result<Option<Gate>> {
+        steps.set_by_rows(self.transpose_bm);
         let mut gate = None;
         if gated {
             if let Some(bias) = self.bias {

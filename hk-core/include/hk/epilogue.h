@@ -54,7 +54,7 @@ struct result_matrix {
   // The same from a column on, of which there are as many.
   __device__ result_matrix from(u32 column) const {
     result_matrix result = *this;
-    result.base += column * (type == dtype::f32 ? 4 : 2);
+    result.base += u64{column} * (type == dtype::f32 ? 4 : 2);
     return result;
   }
 };

@@ -286,14 +286,15 @@ impl StepArg {
         b: OperandArg::number(0.0),
     };
 
-    /// The tensors that the step reads, and the bytes from what belongs to a row of results, or a column, to
-    /// what belongs to the next.
+    /// The tensors that the step reads, and the bytes from what belongs to a row of results, a column or a
+    /// matrix to what belongs to the next.
     pub(super) fn bytes_apart(self, axis: Axis) -> impl Iterator<Item = (usize, i64)> {
         [self.a, self.b].into_iter().filter_map(move |operand| {
             let tensor = usize::try_from(operand.tensor).ok()?;
             let stride = match axis {
                 Axis::Rows => operand.row_stride,
                 Axis::Columns => operand.column_stride.into(),
+                Axis::Matrices => operand.batch_stride,
             };
             let size = if operand.element == f32::CODE { 4 } else { 2 };
             Some((tensor, stride * size))
@@ -314,6 +315,8 @@ pub struct Lowered {
     aligned: [bool; MAX_TENSORS],
     used: usize,
     batched: bool,
+    /// Whether results are stored with their rows before the batch.
+    by_rows: bool,
 }
 
 impl Default for Lowered {
@@ -325,6 +328,7 @@ impl Default for Lowered {
             aligned: [false; MAX_TENSORS],
             used: 0,
             batched: false,
+            by_rows: false,
         }
     }
 }
@@ -333,6 +337,12 @@ impl Lowered {
     /// None yet, of a batch of products.
     pub fn batched() -> Self {
         Self { batched: true, ..Self::default() }
+    }
+
+    /// Says whether results are stored with their rows before the batch: then they have other places than
+    /// tensors of their elements in the batch's order, which may not be the output.
+    pub const fn set_by_rows(&mut self, by_rows: bool) {
+        self.by_rows = by_rows;
     }
 
     /// How many steps there are.
@@ -492,7 +502,8 @@ impl Lowered {
                 argument.may_be("y").strides().map(|[row, column]| [0, row, near(column)])?
             }
             ["batch", "m", "n"] => {
-                let strides = argument.may_be("y").strides();
+                let argument = if self.by_rows { argument } else { argument.may_be("y") };
+                let strides = argument.strides();
                 strides.map(|[batch, row, column]| [batch, row, near(column)])?
             }
             ["batch", _] | ["experts", _] => [argument.rows()?, row_stride, column_stride],

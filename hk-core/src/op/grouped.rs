@@ -6,6 +6,7 @@ use super::indices::IndexList;
 use super::plan::{Draft, PIECES, Plan};
 use super::product::{Matrices, Product, ProductArgs};
 use super::tiling::{MAX_CHAIN, Problem, Split, Tile};
+use crate::dtype::Real;
 use crate::{DevicePtr, Error, Result, kernel_args};
 
 /// A product of each group, whose arguments are right: of its rows of x with its own matrix w; or of the
@@ -22,6 +23,9 @@ pub struct Grouped<'a> {
     /// Of such sums, x as it is stored, if that is as `(m, k)`: then the product's x is a place in the
     /// workspace.
     pub upright: Option<Matrices>,
+    /// Of other products, if k is above [`MAX_CHAIN`]: a place in the workspace for what the chains of k before
+    /// one have added up, which is the operand of the first of the product's steps.
+    pub chains: Option<Matrices>,
     /// Where the sums of x's rows go, if they are asked for, by a kernel of that variant.
     pub bias: Option<(DevicePtr<f32>, &'a str)>,
     /// Workgroups, if their number is given; else as many as the device holds at a time.
@@ -48,17 +52,13 @@ impl Grouped<'_> {
     /// # Errors
     /// As [`Product::launch`].
     pub fn launch(self, mut call: Call) -> Result<()> {
-        let Self { product, sizes, sums, upright, bias, grid, per_block } = self;
+        let Self { product, sizes, sums, upright, mut chains, bias, grid, per_block } = self;
         let (core, problem) = (product.core, product.problem);
         if product.has_no_results() {
             return Ok(());
         }
         let mut plan = Plan::new(&call, product.kernels);
         let (op, units) = (plan.op(), plan.compute_units());
-        if !sums && problem.k > MAX_CHAIN {
-            let constraint = format!("rows of at most {MAX_CHAIN} elements");
-            return Err(Error::value(op, "lhs", constraint, problem.k));
-        }
         // As if all groups had the same size.
         let groups = problem.batch;
         let typical = match sums {
@@ -92,11 +92,12 @@ impl Grouped<'_> {
             }
         };
         let mut draft = Draft::of(product, &plan, tile, Split { count: 1, share: problem.k })?;
-        let mut bytes = [0; PIECES + 1];
+        let mut bytes = [0; PIECES + 2];
         bytes[..PIECES].copy_from_slice(&draft.bytes());
         if upright.is_some() {
             bytes[PIECES] = draft.sources.x.bytes();
         }
+        bytes[PIECES + 1] = chains.map_or(0, |chains| chains.bytes());
         let at = call.workspace(bytes)?;
         let bias_args = bias.map_or(DevicePtr::NULL, |(bias, _)| bias);
         let with = |product| GroupedArgs { product, sizes, bias: bias_args };
@@ -106,15 +107,53 @@ impl Grouped<'_> {
             x.require_turnable(op, "lhs")?;
             plan.turn(&x, to, 1)?;
         }
+        if let Some(chains) = &mut chains {
+            chains.ptr = at[PIECES + 1].cast::<f32>().any();
+            draft.product.steps.tensors[0] = chains.ptr;
+        }
         let at = std::array::from_fn(|piece| at[piece]);
-        let ready = draft.prepare(&mut plan, at)?;
-        let args = with(ready.main);
-        plan.then(kernel, [workgroups as u32, 1, 1], args);
+        let main = draft.prepare(&mut plan, at)?.main;
+        let grid = [workgroups as u32, 1, 1];
+        match chains {
+            None => plan.then(kernel, grid, with(main)),
+            Some(chains) => {
+                let parts = chain_by_chain(main, problem, chains, tile.m);
+                parts.for_each(|part| plan.then(kernel.clone(), grid, with(part)));
+            }
+        }
         if let Some((_, variant)) = bias {
             let kernel = plan.kernel([core, variant], Some("any"), problem, |_| 0.0)?;
             let pieces = groups.saturating_mul(problem.m.div_ceil(COLUMNS));
-            plan.then(kernel, [one_each(pieces)?, 1, 1], args);
+            plan.then(kernel, [one_each(pieces)?, 1, 1], with(main));
         }
         plan.submit(call)
     }
+}
+
+/// A product chain by chain of its k, in blocks of so many rows: each adds to what those before have left in
+/// `chains`, and the last one does what is done to the sums of all.
+fn chain_by_chain(
+    main: ProductArgs,
+    problem: Problem,
+    chains: Matrices,
+    block_rows: u64,
+) -> impl Iterator<Item = ProductArgs> {
+    let whole = chains.have_whole_blocks(1, block_rows);
+    (0..problem.k.div_ceil(MAX_CHAIN)).map(move |chain| {
+        let first = chain * MAX_CHAIN;
+        let left = problem.k - first;
+        let part = main.of_k(problem, first, left.min(MAX_CHAIN));
+        if left <= MAX_CHAIN {
+            return part;
+        }
+        ProductArgs {
+            y: chains.ptr,
+            y_batch: 0,
+            y_stride: chains.strides[1],
+            y_type: f32::CODE,
+            y_whole: (whole && chain == 0).into(),
+            step_count: (chain > 0).into(),
+            ..part
+        }
+    })
 }

@@ -525,17 +525,20 @@ impl<'a> Draft<'a> {
     /// With the last blocks cut along k, if that is better and the product has a form that can be.
     pub(super) fn with_tail(mut self, compute_units: u64) -> Self {
         let Product { problem, splits, gate, accumulate, split_cat, groups, .. } = &self.product;
-        let is_plain = gate.is_none() && accumulate.is_none() && split_cat.is_none();
-        if self.split.count > 1 || splits.is_some() || !is_plain {
+        if self.split.count > 1 || splits.is_some() || accumulate.is_some() {
             return self;
         }
         let rows_of_w = groups.map_or(1, |groups| u64::from(groups.sizes[0]));
-        let tail = self.tile.tail(*problem, compute_units);
-        self.tail =
-            tail.filter(|tail| tail.axis == Axis::Rows || tail.first.is_multiple_of(rows_of_w));
+        // Columns are together if they have one scale, are heads, or if n tells where what is done to values
+        // has its numbers, behind those of gates.
+        let have_columns = split_cat.is_none() && gate.is_none_or(|gate| gate.steps == 0);
+        let may_begin = |axis, first: u64| {
+            axis != Axis::Columns || (have_columns && first.is_multiple_of(rows_of_w))
+        };
+        self.tail = self.tile.tail(*problem, compute_units, may_begin);
         if let Some(tail) = self.tail {
-            let [_, Problem { m, n, .. }] = tail.cut(*problem);
-            self.sums = Sums::of(&self.product, tail.split, [1, m, n]);
+            let [_, Problem { batch, m, n, .. }] = tail.cut(*problem);
+            self.sums = Sums::of(&self.product, tail.split, [batch, m, n]);
         }
         self
     }

@@ -227,7 +227,10 @@ impl Matrices {
     }
 
     /// Requires that the kernel that turns matrices can address these and their transposes.
-    pub(super) fn require_turnable(&self, op: &'static str, arg: &'static str) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Value`] for that argument if rows, or columns, are too far apart.
+    pub fn require_turnable(&self, op: &'static str, arg: &'static str) -> Result<()> {
         let apart = (self.strides[1] as u64).max(self.shape[0].next_multiple_of(16));
         if apart <= LONGEST_TURNED {
             return Ok(());
@@ -517,7 +520,7 @@ kernel_args! {
 }
 
 impl ProductArgs {
-    /// The product but for its last rows or columns, and the one of these.
+    /// The product but for its last rows, columns or matrices, and the one of these.
     pub(super) fn cut_at(
         self,
         tail: Tail,
@@ -533,12 +536,15 @@ impl ProductArgs {
         let scales = |ptr: DevicePtr<f32>, elements: i64| {
             DevicePtr::new(ptr.address().wrapping_add_signed(4 * elements))
         };
+        // A place in a workspace does not say of what type.
+        let y_size = if self.y_type == f32::CODE { 4 } else { 2 };
         let y_step = match axis {
             Axis::Rows => {
                 let step = if transposed[0] { 1 } else { self.x_stride };
                 cut.x = moved(self.x, lines * step, operands.x.size());
                 cut.x_scales = scales(self.x_scales, lines * self.x_scale_row);
                 cut.x_blocks = moved(self.x_blocks, lines * self.x_block_row, 1);
+                cut.split = self.split.from_row(lines, y_size);
                 (whole.m, cut.m) = (first as u32, self.m - first as u32);
                 self.y_stride
             }
@@ -551,8 +557,17 @@ impl ProductArgs {
                 (whole.n, cut.n) = (first as u32, self.n - first as u32);
                 1
             }
+            Axis::Matrices => {
+                cut.x = moved(self.x, lines * self.x_batch, operands.x.size());
+                cut.w = moved(self.w, lines * self.w_batch, operands.w.size());
+                cut.x_scales = scales(self.x_scales, lines * self.x_scale_batch);
+                cut.w_scales = scales(self.w_scales, lines * self.w_scale_batch);
+                cut.x_blocks = moved(self.x_blocks, lines * self.x_block_batch, 1);
+                cut.w_blocks = moved(self.w_blocks, lines * self.w_block_batch, 1);
+                (whole.batch, cut.batch) = (first as u32, self.batch - first as u32);
+                self.y_batch
+            }
         };
-        let y_size = self.y.element().map_or(0, |element| element.size() as u64);
         cut.y = moved(self.y, lines * y_step, y_size);
         for step in self.steps {
             for (tensor, bytes) in step.bytes_apart(axis) {
@@ -562,6 +577,22 @@ impl ProductArgs {
         cut.split_k = split.share as u32;
         cut.splits = split.count as u32;
         [whole, cut]
+    }
+
+    /// The part of the product with so many k from `first` on, of operands of 8 or 16 bits without scales of
+    /// groups or blocks.
+    pub(super) fn of_k(self, problem: Problem, first: u64, count: u64) -> Self {
+        let from = |of: usize, ptr: AnyPtr, stride: i64| {
+            let step = if problem.transposed[of] { stride as u64 } else { 1 };
+            ptr.moved_to(ptr.address() + first * step * (problem.bits[of] / 8))
+        };
+        Self {
+            x: from(0, self.x, self.x_stride),
+            w: from(1, self.w, self.w_stride),
+            k: count as u32,
+            split_k: count as u32,
+            ..self
+        }
     }
 
     /// To copy x, so many matrices, to y as their transposes.

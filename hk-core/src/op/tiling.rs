@@ -117,13 +117,16 @@ fn cycles_of_sums(count: f64) -> f64 {
     2.0 * 4.0 * count / BYTES_PER_CYCLE
 }
 
+/// A size among the parameters that all tile configurations of a core have.
+fn parameter(config: &TileConfig, name: &str) -> u64 {
+    let value = config.int(name).and_then(|value| u64::try_from(value).ok());
+    value.filter(|value| *value > 0).expect("every tile of the core has this parameter")
+}
+
 impl Tile {
     /// What a configuration says of itself.
     pub fn of(config: &TileConfig) -> Self {
-        let int = |name| {
-            let value = config.int(name).and_then(|value| u64::try_from(value).ok());
-            value.filter(|value| *value > 0).expect("every GEMM tile has this parameter")
-        };
+        let int = |name| parameter(config, name);
         let threads = u64::from(config.threads);
         // Gates, and what they let through.
         let halves = if config.flag("GATED") == Some(true) { 2 } else { 1 };
@@ -142,12 +145,8 @@ impl Tile {
 
     /// The tile of the second product that a configuration of the feed-forward pair makes.
     pub fn down_half(self, config: &TileConfig) -> Self {
-        let int = |name| {
-            let value = config.int(name).and_then(|value| u64::try_from(value).ok());
-            value.expect("every tile of the pair has this parameter")
-        };
-        let n = int("DOWN_BN");
-        Self { n, w_rows: n, k: int("DOWN_BK"), ..self }
+        let n = parameter(config, "DOWN_BN");
+        Self { n, w_rows: n, k: parameter(config, "DOWN_BK"), ..self }
     }
 
     /// Workgroups that a compute unit holds.
@@ -222,35 +221,45 @@ impl Tile {
         others.fold(timed(1), |best, other| if other.0 < best.0 { other } else { best })
     }
 
-    /// The last blocks of one result that is not cut, if they are better cut along k than left to fill a part
-    /// of the device: rows or columns of blocks behind as many as whole rounds take.
-    pub fn tail(&self, problem: Problem, compute_units: u64) -> Option<Tail> {
+    /// The last blocks of results that are not cut, if they are better cut along k than left to fill a part
+    /// of the device: rows or columns of blocks of each, or whole ones, behind as many as whole rounds take,
+    /// and where `may_begin` lets them begin.
+    pub fn tail(
+        &self,
+        problem: Problem,
+        compute_units: u64,
+        may_begin: impl Fn(Axis, u64) -> bool,
+    ) -> Option<Tail> {
         let slots = compute_units * self.per_cu;
         let blocks = self.blocks(problem);
         let (rounds, in_whole_rounds) = (blocks.div_ceil(slots), blocks / slots * slots);
-        if problem.batch != 1 || in_whole_rounds == 0 || in_whole_rounds == blocks {
+        if in_whole_rounds == 0 || in_whole_rounds == blocks {
             return None;
         }
         let longest = (problem.k / (MIN_STEPS * self.step(problem))).min(MAX_SPLITS);
         let round = self.round_cycles(problem);
-        let (rows, columns) = (problem.m.div_ceil(self.m), problem.n.div_ceil(self.n));
+        let Problem { batch, m, n, .. } = problem;
+        let (rows, columns) = (m.div_ceil(self.m), n.div_ceil(self.n));
         let mut best = None;
         // Losses of less than this are not worth more launches.
         let mut least = rounds as f64 * round * LEAST_GAIN;
-        for (axis, lines, line, size) in
-            [(Axis::Rows, rows, columns, self.m), (Axis::Columns, columns, rows, self.n)]
-        {
+        for (axis, lines, line, size) in [
+            (Axis::Rows, rows, columns * batch, self.m),
+            (Axis::Columns, columns, rows * batch, self.n),
+            (Axis::Matrices, batch, rows * columns, 1),
+        ] {
             let whole = in_whole_rounds / line;
             let first = whole * size;
-            if whole == 0 || whole == lines || !first.is_multiple_of(TAIL_LINES) {
+            let is_together = axis == Axis::Matrices || first.is_multiple_of(TAIL_LINES);
+            if whole == 0 || whole >= lines || !is_together || !may_begin(axis, first) {
                 continue;
             }
             let tail = (lines - whole) * line;
             for wanted in 2..=longest {
                 let split = self.split_into(problem, wanted);
-                let shares = tail * split.count;
-                let sums = shares * self.m * self.n;
-                if split.count != wanted || 4 * sums > MAX_WORKSPACE {
+                let shares = tail.saturating_mul(split.count);
+                let sums = shares.saturating_mul(self.m * self.w_rows);
+                if split.count != wanted || sums > MAX_WORKSPACE / 4 {
                     continue;
                 }
                 let share = split.share as f64 / problem.k as f64;
@@ -350,25 +359,27 @@ impl Split {
 /// Lines of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
-    /// Rows.
+    /// Rows of each matrix.
     Rows,
-    /// Columns.
+    /// Columns of each.
     Columns,
+    /// Whole matrices of a batch.
+    Matrices,
 }
 
-/// Rows or columns of a result that are cut along k, behind others that are not.
+/// Rows or columns of results, or whole ones, that are cut along k, behind others that are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tail {
     /// Which.
     pub axis: Axis,
-    /// The first row or column.
+    /// The first row, column or matrix.
     pub first: u64,
     /// How they are cut.
     pub split: Split,
 }
 
 impl Tail {
-    /// The product without these rows or columns, and the one of them.
+    /// The product without these, and the one of them.
     pub const fn cut(&self, problem: Problem) -> [Problem; 2] {
         let first = self.first;
         match self.axis {
@@ -377,6 +388,10 @@ impl Tail {
             }
             Axis::Columns => {
                 [Problem { n: first, ..problem }, Problem { n: problem.n - first, ..problem }]
+            }
+            Axis::Matrices => {
+                let batch = problem.batch - first;
+                [Problem { batch: first, ..problem }, Problem { batch, ..problem }]
             }
         }
     }
@@ -447,18 +462,31 @@ mod tests {
         let square = Problem { m: 8192, n: 8192, k: 8192, ..PLAIN };
         let split = Split { count: 2, share: 4096 };
         let tail = Tail { axis: Axis::Rows, first: 28 * 256, split };
-        assert_eq!(LARGE.tail(square, 304), Some(tail));
+        let tail_of = |problem, units| LARGE.tail(problem, units, |_, _| true);
+        assert_eq!(tail_of(square, 304), Some(tail));
         assert_eq!(tail.cut(square).map(|part| [part.m, part.n]), [[7168, 8192], [1024, 8192]]);
         // Four rounds are full.
-        assert_eq!(LARGE.tail(square, 256), None);
+        assert_eq!(tail_of(square, 256), None);
+        // Columns where rows may not begin.
+        let columns = LARGE.tail(square, 304, |axis, _| axis != Axis::Rows);
+        assert_eq!(columns, Some(Tail { axis: Axis::Columns, ..tail }));
         // One row of blocks.
         let wide = Problem { m: 256, n: 400 * 256, ..square };
-        let tail = LARGE.tail(wide, 304).unwrap();
+        let tail = tail_of(wide, 304).unwrap();
         assert_eq!((tail.axis, tail.first), (Axis::Columns, 304 * 256));
-        // Too short, too few, or several matrices.
-        assert_eq!(LARGE.tail(Problem { k: 256, ..square }, 304), None);
-        assert_eq!(LARGE.tail(Problem { m: 4096, n: 4096, ..square }, 304), None);
-        assert_eq!(LARGE.tail(Problem { batch: 2, ..square }, 304), None);
+        // The last of 20 matrices of 16 blocks.
+        let several = Problem { batch: 20, m: 1024, n: 1024, ..square };
+        let tail = tail_of(several, 304).unwrap();
+        assert_eq!((tail.axis, tail.first), (Axis::Matrices, 19));
+        assert_eq!(tail.cut(several).map(|part| part.batch), [19, 1]);
+        // The last row of blocks of each of three, as one matrix has too many.
+        let wide = Problem { batch: 3, m: 11 * 256, n: 10 * 256, ..square };
+        let tail = tail_of(wide, 304).unwrap();
+        assert_eq!((tail.axis, tail.first), (Axis::Rows, 10 * 256));
+        assert_eq!(tail.cut(wide).map(|part| [part.batch, part.m]), [[3, 2560], [3, 256]]);
+        // Too short, or too few.
+        assert_eq!(tail_of(Problem { k: 256, ..square }, 304), None);
+        assert_eq!(tail_of(Problem { m: 4096, n: 4096, ..square }, 304), None);
     }
 
     /// What a tile's buffers span, in bytes, by the kernels' own arithmetic (`operand::tile_bytes`)

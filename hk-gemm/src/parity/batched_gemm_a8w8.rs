@@ -4,6 +4,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Real, bf16, 
 use hk_core::op::product::Element8;
 use hk_ref::{Case, Draw, Edge, Placement, Size, in_rows};
 
+use super::config::Config;
 use super::product::{Scale, Spec, case};
 use crate::{Activation, Layout, batched_gemm_a8w8_into};
 
@@ -71,6 +72,15 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         for shape in [[17, 33, 70], [129, 144, 160]] {
             push::<bf16>(cases, &Spec { layout, ..spec("transposed", 3, shape) });
         }
+    }
+    // Where scales begin does not depend on the elements, nor on the tile.
+    for config in Config::all("a8w8").filter(|config| config.dtype == DType::I8 && config.m <= 32) {
+        let Config { arch, name, m, n, .. } = config;
+        let (matrices, deep) = config.tail();
+        let cut = spec(format!("tile {name}, the last matrix cut"), matrices, [m, n - 5, deep]);
+        let cut = Spec { tile: Some((arch, name)), compute_units: Some(2), ..cut };
+        let cut = Spec { draw: [Draw::Codes; 2], residual: true, size: Size::Core, ..cut };
+        cases.push(of::<i8, bf16>(cut));
     }
     for shared in [[true, false], [false, true]] {
         let spec = Spec {

@@ -1,11 +1,13 @@
 //! Cases of `batched_gemm_a8w8_ptgq`, which has the kernels of `gemm_a8w8_blockscale`.
 
+use hk_core::Arch;
 use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::Fp8;
 use hk_ref::{Case, Draw, Edge, Placement, Size, in_rows};
 
+use super::config::Config;
 use super::product::{Prequant, Spec, WScale, case};
-use crate::{Activation, PtgqOptions, batched_gemm_a8w8_ptgq_into};
+use crate::{Activation, Layout, PtgqOptions, batched_gemm_a8w8_ptgq_into};
 
 /// The case with operands of types `X` and `W` and a result of type `Y`.
 fn of<X: Real16, W: Fp8, Y: Real>(spec: &Spec, k: usize, transpose_bm_in: bool) -> Case {
@@ -78,6 +80,22 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     for shared in [[true, false], [false, true]] {
         let spec = Spec { shared, ..spec(format!("shared {shared:?}"), 3, [40, 72, 200]) };
         push::<bf16, bf16>(cases, &Spec { size: Size::Core, ..spec }, 128, false);
+    }
+    let small = |config: &Config| config.variant == "e4m3_128" && config.m <= 32;
+    for config in Config::all("a8w8_blockscale").filter(small) {
+        let Config { arch, name, m, n, .. } = config;
+        let (matrices, deep) = config.tail();
+        let cut = spec(format!("tile {name}, the last matrix cut"), matrices, [m, n - 5, deep]);
+        let cut = Spec { tile: Some((arch, name)), compute_units: Some(2), ..cut };
+        let cut = Spec { w_scale: Some(WScale::PerMatrix), size: Size::Core, ..cut };
+        cases.push(match arch {
+            Arch::Gfx950 => of::<bf16, F8E4M3, bf16>(&cut, 128, false),
+            _ => of::<bf16, F8E4M3Fnuz, bf16>(&cut, 128, false),
+        });
+    }
+    for shape in [[1, 1, 1], [17, 33, 130]] {
+        let transposed = Spec { layout: Layout::Tt, ..spec("transposed w", 3, shape) };
+        push::<bf16, bf16>(cases, &transposed, 64, false);
     }
     let special = Spec { special: true, ..spec("infinity and NaN in x", 3, [24, 40, 200]) };
     push::<bf16, f32>(cases, &special, 128, false);

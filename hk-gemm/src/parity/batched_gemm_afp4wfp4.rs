@@ -1,8 +1,9 @@
 //! Cases of `batched_gemm_afp4wfp4`, which has the kernels of `gemm_afp4wfp4`.
 
-use hk_core::dtype::{F4x2E2M1, Real};
-use hk_ref::{Case, Draw, in_rows};
+use hk_core::dtype::{F4x2E2M1, Real, bf16};
+use hk_ref::{Case, Draw, Size, in_rows};
 
+use super::config::Config;
 use super::mx::{self, Make};
 use super::product::{Spec, case};
 use crate::batched_gemm_afp4wfp4_into;
@@ -35,4 +36,13 @@ impl Make for Op {
 
 pub(super) fn add(cases: &mut Vec<Case>) {
     mx::add_batched(cases, Op);
+    let small = |config: &Config| config.variant == "e2m1" && config.m <= 32;
+    for config in Config::all("mx").filter(small) {
+        let Config { arch, name, m, n, .. } = config;
+        let (matrices, deep) = config.tail();
+        let cut = Op.spec(format!("tile {name}, the last matrix cut"), [m, n - 5, deep]);
+        let cut = Spec { batch: Some(matrices), compute_units: Some(2), ..cut };
+        let cut = Spec { tile: Some((arch, name)), size: Size::Core, ..cut };
+        cases.push(Op.case::<bf16>(cut));
+    }
 }

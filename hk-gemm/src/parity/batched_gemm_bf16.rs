@@ -77,6 +77,20 @@ fn tiles(cases: &mut Vec<Case>) {
             _ => of::<bf16, bf16>(spec),
         });
     }
+    for config in Config::all("a16w16").filter(Config::is_plain) {
+        let (matrices, deep) = config.tail();
+        let Config { arch, name, m, n, .. } = config;
+        // The last matrix; and the last row of blocks of both, or one of two.
+        for (what, batch, rows) in [
+            ("the last matrix cut", matrices, m - 3),
+            ("the last blocks of two matrices cut", 2, matrices.div_ceil(2) * m - 3),
+        ] {
+            let cut = spec(format!("tile {name}, {what}"), batch, [rows, n - 5, deep]);
+            let cut = Spec { tile: Some((arch, name)), compute_units: Some(2), ..cut };
+            let cut = Spec { bias: Some(DType::F32), residual: true, size: Size::Core, ..cut };
+            cases.push(of::<bf16, bf16>(cut));
+        }
+    }
 }
 
 /// Every option, in blocks within y and in others, of a batch.

@@ -56,11 +56,16 @@ impl Config {
         })
     }
 
+    /// Blocks of which, on two compute units, the last one is cut along k, if that is as long.
+    pub(super) fn tail(&self) -> (usize, usize) {
+        (2 * self.at_once + 1, usize::max(16 * self.k, 2048))
+    }
+
     /// Sizes of which, on two compute units, the last row of blocks is cut along k, or the last column.
     pub(super) fn with_tail(&self) -> [[usize; 3]; 2] {
-        let Self { m, n, k, at_once, .. } = self;
-        let (lines, k) = (2 * at_once + 1, usize::max(16 * k, 2048) + 8);
-        [[lines * m - 3, n - 5, k], [m - 3, lines * n - 5, k]]
+        let Self { m, n, .. } = self;
+        let (lines, k) = self.tail();
+        [[lines * m - 3, n - 5, k + 8], [m - 3, lines * n - 5, k + 8]]
     }
 
     /// Whether its operands are bf16 in the default layout.

@@ -6,7 +6,9 @@ use hk_ref::{Case, Draw};
 
 use super::gemm_a16w16::Factor;
 use super::product::{Spec, Tiles, case};
-use crate::{BlockscaleOptions, Fuse, ScaleLayout, fused_gemm_a8w8_blockscale_mul_add_into};
+use crate::{
+    BlockscaleOptions, Fuse, Layout, ScaleLayout, fused_gemm_a8w8_blockscale_mul_add_into,
+};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Fp8, Y: Real>(spec: Spec, fuse: Fuse) -> Case {
@@ -26,6 +28,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         ..Spec::new("fused_gemm_a8w8_blockscale_mul_add", name, shape)
     };
     for fuse in [Fuse::ScaleProduct, Fuse::AddProduct] {
+        let mul_add = Some((fuse, [Factor::Full; 2], DType::F16));
+        let transposed = spec(format!("{fuse:?}, transposed"), [19, 35, 160]);
+        let transposed = Spec { layout: Layout::Nt, mul_add, ..transposed };
+        cases.push(of::<F8E4M3, bf16>(transposed.clone(), fuse));
+        cases.push(of::<F8E4M3Fnuz, bf16>(transposed, fuse));
         for (dtype, splits) in [(DType::Bf16, None), (DType::F32, Some(2))] {
             let name = format!("{fuse:?} of tensors of {dtype} by columns, {splits:?} splits");
             let mul_add = Some((fuse, [Factor::Full; 2], dtype));

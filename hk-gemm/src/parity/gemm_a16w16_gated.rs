@@ -409,5 +409,27 @@ fn tiles(cases: &mut Vec<Case>) {
             push(", whole", [m, n, steps * k], DType::Bf16);
         }
         push(", 11 x 3 blocks", [11 * m, 3 * n, 16], DType::F32);
+        // With a bias, columns are never cut apart.
+        let (lines, deep) = config.tail();
+        for (what, shape, bias) in [
+            ("row", [lines * m - 3, n - 5, deep + 8], Some(DType::F32)),
+            ("column", [m - 3, lines * n - 5, deep + 8], None),
+        ] {
+            let name = format!("tile {}, the last {what} of blocks cut", config.name);
+            let cut = Spec {
+                compute_units: Some(2),
+                tile: Some((config.arch, config.name)),
+                layout,
+                bias,
+                residual: true,
+                size: Size::Core,
+                place: end,
+                ..spec(name, shape)
+            };
+            cases.push(match config.dtype {
+                DType::Bf16 => case::<bf16, bf16>(cut),
+                _ => case::<f16, f32>(cut),
+            });
+        }
     }
 }

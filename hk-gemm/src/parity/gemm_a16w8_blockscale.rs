@@ -6,7 +6,7 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
 use super::product::{Prequant, Spec, Tiles, case};
-use crate::{A16W8Options, Activation, gemm_a16w8_blockscale_into};
+use crate::{A16W8Options, Activation, Layout, gemm_a16w8_blockscale_into};
 
 /// The case with operands of types `X` and `W` and a result of type `Y`.
 fn of<X: Real16, W: ByteCode, Y: Real>(spec: Spec) -> Case {
@@ -84,6 +84,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     options(cases);
     places(cases);
     tiles(cases);
+    transposed(cases);
     let tiles = Tiles { w: true, ..Tiles::default() };
     for (shape, splits) in [
         ([1, 16, 32], None),
@@ -132,6 +133,24 @@ fn places(cases: &mut Vec<Case>) {
             let spec = Spec { place, splits, residual: true, ..spec(name, shape) };
             push::<bf16, bf16>(cases, &spec);
             push_quantised::<bf16, bf16>(cases, &spec);
+        }
+    }
+}
+
+/// Operands that are stored with adjacent rows.
+fn transposed(cases: &mut Vec<Case>) {
+    for layout in [Layout::Tt, Layout::Nn, Layout::Nt] {
+        for (shape, splits, size) in [
+            ([1, 1, 1], None, Size::Quick),
+            ([17, 33, 160], None, Size::Quick),
+            ([40, 300, 1210], Some(2), Size::Core),
+        ] {
+            let spec = Spec { layout, splits, size, ..spec("transposed", shape) };
+            push::<bf16, bf16>(cases, &spec);
+            push::<f16, f32>(cases, &Spec { groups: Some(([32, 64], None)), ..spec.clone() });
+            if layout == Layout::Tt {
+                push_quantised::<bf16, f32>(cases, &spec);
+            }
         }
     }
 }

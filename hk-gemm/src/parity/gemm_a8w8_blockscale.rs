@@ -6,7 +6,7 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
 use super::product::{Spec, Tiles, case};
-use crate::{Activation, BlockscaleOptions, ScaleLayout, gemm_a8w8_blockscale_into};
+use crate::{Activation, BlockscaleOptions, Layout, ScaleLayout, gemm_a8w8_blockscale_into};
 
 /// The case with operands of type `T` and a result of type `Y`.
 fn of<T: Fp8, Y: Real>(spec: Spec) -> Case {
@@ -72,6 +72,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     options(cases);
     places(cases);
     tiles(cases);
+    transposed(cases);
     let tiles = Tiles { w: true, ..Tiles::default() };
     for (shape, splits) in [
         ([1, 16, 32], None),
@@ -124,6 +125,27 @@ fn places(cases: &mut Vec<Case>) {
             push::<bf16>(cases, &Spec { place, splits, residual: true, ..spec(name, shape) });
         }
     }
+}
+
+/// Operands that are stored with adjacent rows.
+fn transposed(cases: &mut Vec<Case>) {
+    for layout in [Layout::Tt, Layout::Nn, Layout::Nt] {
+        for (shape, splits, size) in [
+            ([1, 1, 1], None, Size::Quick),
+            ([17, 33, 160], None, Size::Quick),
+            ([129, 144, 160], None, Size::Core),
+            ([40, 300, 1210], Some(2), Size::Core),
+        ] {
+            push::<bf16>(cases, &Spec { layout, splits, size, ..spec("transposed", shape) });
+        }
+        let groups = Some(([32, 64], Some(ScaleLayout::ColMajor)));
+        let place = Placement::DENSE.gap(5).shift(3);
+        let gaps = Spec { layout, groups, place, ..spec("rows off alignment", [37, 75, 200]) };
+        push::<f32>(cases, &gaps);
+    }
+    let tiles = Tiles { w: true, ..Tiles::default() };
+    let turned_x = Spec { tiles, layout: Layout::Nn, ..spec("tiles", [21, 48, 160]) };
+    push::<f32>(cases, &turned_x);
 }
 
 /// Every tile configuration, whether it would be chosen or not.

@@ -311,6 +311,14 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let long = spec("chains", [65_600, 8, 8], &[5, 65_580, 15]);
     let long = Spec { stored: ALL[2], size: Size::Core, bias: true, ..long };
     push_sums::<bf16, f32>(cases, &long);
+    // Rows of one chain and a little, and of two; in blocks within the result, and in others.
+    for (shape, sizes) in [([9, 65_548, 5], vec![4, 0, 3]), ([6, 131_080, 8], vec![2, 4])] {
+        let spec = Spec { size: Size::Core, bias: true, ..spec("chains of k", shape, &sizes) };
+        cases.push(of_rows::<bf16, f32>(spec.clone()));
+        cases.push(of_rows::<f16, bf16>(Spec { stored: ALL[2], wide_sizes: true, ..spec }));
+    }
+    let whole = spec("chains of k, whole blocks", [16, 65_600, 64], &[16]);
+    cases.push(of_rows::<bf16, f32>(Spec { stored: ALL[2], size: Size::Core, ..whole }));
     let model = spec("Qwen3-Next", [4096, 2048, 1024], &[8; 512]);
     push::<bf16, bf16>(cases, &Spec { size: Size::Large, ..model });
 }

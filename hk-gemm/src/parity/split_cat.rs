@@ -277,6 +277,11 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, core: &'static str, arch: Opti
             push::<K>(cases, of_tile("", m + 3, [3, n / 2, n / 4 + 8, 8], 3 * k + 64));
             let whole = of_tile(", whole", m, [2, n / 2, n / 2, 0], 2 * k);
             push::<K>(cases, Spec { size: Size::Core, ..whole });
+            let (lines, deep) = config.tail();
+            let parts = [2, n / 4, n / 4 - 3, 8];
+            let cut = of_tile(", the last row of blocks cut", lines * m - 3, parts, deep + 32);
+            let cut = Spec { splits: None, compute_units: Some(2), bias: true, ..cut };
+            push::<K>(cases, Spec { size: Size::Core, ..cut });
         }
     }
     let spec = spec("model", 64, [128, 128, 128, 64], 512);

@@ -3,7 +3,7 @@
 use crate::common::devices;
 use hk_core::dtype::bf16;
 use hk_core::{Error, Stream, Tensor};
-use hk_gemm::{GemmOptions, batched_gemm_bf16, gemm_a16w16_into, parity};
+use hk_gemm::{GemmOptions, batched_gemm_bf16, batched_gemm_bf16_into, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
@@ -50,6 +50,21 @@ fn a_single_product_has_no_batch_to_transpose() {
         let options = GemmOptions::default().transpose_bm();
         let error = rejected(&mut y, |y| gemm_a16w16_into(&x, &x, &options, y));
         assert!(matches!(error, Error::Value { arg: "transpose_bm", .. }), "{error}");
+    }
+}
+
+/// A tensor that is added may be the result only if both are in one order, of which square ones do not tell.
+#[test]
+fn batched_gemm_bf16_rejects_its_output_by_rows_as_residual() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let (x, w) = (eighths(&stream, &[4, 4, 16]), eighths(&stream, &[4, 8, 16]));
+        let mut y = Tensor::filled(&stream, &[4, 4, 8], 2.0f32).unwrap();
+        let (read, mut write) = y.in_place();
+        let options = GemmOptions::default().residual(&read).transpose_bm();
+        let error = batched_gemm_bf16_into(&x, &w, &options, &mut write).unwrap_err();
+        assert!(matches!(error, Error::Alias { a: "y", b: "residual", .. }), "{error}");
+        assert_eq!(y.to_vec().unwrap(), [2.0; 128]);
     }
 }
 

@@ -4,7 +4,7 @@ use hk_core::dtype::bf16;
 use hk_core::kernel::Kernel;
 use hk_core::op::tiling::Tile;
 use hk_core::{Error, Tensor, record_tiles};
-use hk_gemm::{GemmOptions, gemm_a16w16, parity};
+use hk_gemm::{GemmOptions, batched_gemm_bf16, gemm_a16w16, parity};
 
 use crate::common::devices;
 
@@ -41,6 +41,30 @@ fn the_last_blocks_are_cut_and_added_up_apart() {
                 assert_eq!(launched(two_units.splits(1)), [config.name]);
             }
         }
+    }
+}
+
+#[test]
+fn the_last_matrices_of_a_batch_are_cut_and_added_up_apart() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let plain = |kernel: &&Kernel| {
+            (kernel.core, kernel.variant, kernel.arch)
+                == ("a16w16", "bf16_tn", device.arch().name())
+        };
+        let kernel = parity::kernels().kernels.iter().find(plain).expect("products of bf16");
+        let smallest = kernel.tiles.iter().min_by_key(|config| Tile::of(config).m);
+        let config = smallest.expect("a tile");
+        let tile = Tile::of(config);
+        let [m, n, k] = [tile.m, tile.n, u64::max(16 * tile.k, 2048)].map(|size| size as usize);
+        let batch = 2 * tile.per_cu() as usize + 1;
+        let x = Tensor::filled(&stream, &[batch, m, k], bf16::ONE).unwrap();
+        let w = Tensor::filled(&stream, &[batch, n, k], bf16::ONE).unwrap();
+        let options = GemmOptions::default().tile(config.name).compute_units(2);
+        let (y, tiles) = record_tiles(|| batched_gemm_bf16::<bf16, bf16>(&x, &w, &options));
+        assert!(y.unwrap().to_vec().unwrap().iter().all(|y| y.to_f32() == k as f32));
+        let tiles: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
+        assert_eq!(tiles, [config.name, config.name, "any"]);
     }
 }
 
