@@ -8,7 +8,7 @@ use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
 use hk_core::op::ragged::ScaleCopy;
 use hk_core::op::tiling::Problem;
-use hk_core::{Activation as Plain, Result, TensorSlice};
+use hk_core::{Activation as Plain, DevicePtr, Result, TensorSlice};
 
 use crate::activation::Activation;
 use crate::moe_topk::MOST_EXPERTS;
@@ -328,9 +328,12 @@ fn weigh_rows<U: Real>(
 
 /// Rows of a block, or k, with one scale.
 pub(crate) const GROUP: usize = 128;
-/// k of the smallest block, of which others are multiples, and the largest size of one.
+/// k of the smallest block, of which others are multiples.
 const LEAST_DEPTH: usize = 32;
-const MOST_BLOCK: usize = 1 << 30;
+/// The largest size of a block: beyond all sizes, there is no other one.
+pub(crate) const MOST_BLOCK: usize = 1 << 30;
+/// How variants say that matrices are stored as their transposes.
+pub(crate) const BY_ROWS: &str = "_by_rows";
 const K_GROUPS: &str = "groups(k)";
 const N_GROUPS: &str = "groups(n)";
 const TILES: &str = "ceil(cap / block_size)";
@@ -435,6 +438,13 @@ pub(crate) enum Blocks {
     Any,
 }
 
+impl Blocks {
+    /// Those of so many rows by so many k.
+    pub(crate) fn of(shape: [usize; 2]) -> Self {
+        if shape == [GROUP; 2] { Self::Usual } else { Self::Any }
+    }
+}
+
 /// Declares everything, and launches the product: of each row of `a` with `top_k` experts.
 pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     (op, form): (&'static str, Form),
@@ -457,17 +467,11 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         args.define("n", n);
     }
     let b_dims: &[&str] = if is_gated { &["experts", "2n", "k"] } else { &["experts", "n", "k"] };
-    let declared = args.input("b", b, b_dims);
-    // Rows of 8 bits are along k.
-    let any_order = size_of::<W>() == 2;
-    let strides = if any_order { declared.strides::<3>()? } else { declared.adjacent::<3>()? };
+    let strides = args.input("b", b, b_dims).strides::<3>()?;
     args.limit(b_dims[1], 1..=most)?;
     let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
-    let [b_matrix, b_row, of_k] = strides;
-    let by_k = of_k == 1 || k == 1;
-    let adjacent = by_k || b_row == 1 || b_rows == 1;
-    args.require(adjacent, "b", "adjacent elements in rows or columns", of_k)?;
+    let ExpertMatrices { matrices: w, by_rows } = ExpertMatrices::of(&args, (op, "b"), b, strides)?;
     args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
     args.define("top_k", top_k);
     let gate_count = rows.saturating_mul(top_k as u64);
@@ -485,26 +489,27 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let variant = plain_variant::<T, W>(groups.kind);
     let (gated, weights) = form.lower(&mut args, &mut steps, options, of_rows)?;
     let mut of = match gated {
-        Some(activation) => GatedForm::new::<T, W>(steps.len(), activation, (groups.kind, by_k)),
+        Some(activation) => {
+            GatedForm::new::<T, W>(steps.len(), activation, (groups.kind, !by_rows))
+        }
         None => GatedForm { variant, columns: 1, gate: None, halves: None },
     };
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
 
-    if !by_k {
-        of.variant += "_by_rows";
+    if by_rows {
+        of.variant += BY_ROWS;
     }
-    let (shape, row) = if by_k { ([b_rows, k], b_row) } else { ([k, b_rows], of_k) };
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
-        w: Matrices::of(b, [b_matrix, row]).with_shape(shape),
+        w,
         y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
         groups: groups.scales,
         prequant,
         gate: of.gate,
         problem: Problem {
             group: groups.scales.map_or(1, |of| of.sizes[1].into()),
-            transposed: [false, !by_k],
+            transposed: [false, by_rows],
             ..problem::<T, W>([rows, of.columns * n, k, experts])
         },
         steps,
@@ -549,11 +554,75 @@ fn require_scales<T: ExpertElement, W: ExpertWeight<T>>(
     args.require(a_scale.is_none() || may_have, "a_scale", "none of such operands", "some")
 }
 
+/// Matrices of experts, `[experts, rows, k]`, as products take them.
+pub(crate) struct ExpertMatrices {
+    pub(crate) matrices: Matrices,
+    /// Whether they are stored as their transposes. Those of bytes never are: they are turned before.
+    pub(crate) by_rows: bool,
+}
+
+impl ExpertMatrices {
+    /// Those of a tensor with these strides, with adjacent elements in rows or in columns.
+    pub(crate) fn of<W: Element>(
+        args: &Arguments,
+        (op, name): (&'static str, &'static str),
+        w: &TensorSlice<W>,
+        [matrix, row, of_k]: [i64; 3],
+    ) -> Result<Self> {
+        let size = |at: usize| w.shape().get(at).copied().unwrap_or_default() as u64;
+        let [rows, k] = [size(1), size(2)];
+        let by_k = of_k == 1 || k <= 1;
+        let are_adjacent = by_k || row == 1 || rows <= 1;
+        args.require(are_adjacent, name, "adjacent elements in rows or columns", of_k)?;
+        if by_k {
+            return Ok(Self { matrices: Matrices::of(w, [matrix, row]), by_rows: false });
+        }
+        let columns = Matrices::of(w, [matrix, of_k]).with_shape([k, rows]);
+        if size_of::<W>() == 2 {
+            return Ok(Self { matrices: columns, by_rows: true });
+        }
+        columns.require_turnable(op, name)?;
+        Ok(Self { matrices: columns.turned(), by_rows: false })
+    }
+}
+
 /// Scales of blocks, as products take them, and what is copied before.
 struct BlockGroups {
     kind: Blocks,
     scales: Option<GroupScales>,
     copies: [Option<ScaleCopy>; 2],
+}
+
+/// Scales of blocks of matrices, `[experts, ceil(n / rows), ceil(k / depth)]`, as products take them, and the copy
+/// that is made of them before, if any: kernels find groups by shifts, so that a block whose size is no power of two
+/// is several groups, whose scales are the same.
+pub(crate) fn scales_of_matrices(
+    scales: &TensorSlice<f32>,
+    [matrix, row]: [i64; 2],
+    block: [usize; 2],
+    [experts, n, k]: [u64; 3],
+) -> (GroupScales, Option<ScaleCopy>) {
+    let block = block.map(|size| size as u64);
+    let sizes = block.map(|size| 1u64 << size.trailing_zeros());
+    let several = [block[0] / sizes[0], block[1] / sizes[1]];
+    let copy = ScaleCopy {
+        from: scales.ptr().any(),
+        dtype: DType::F32,
+        strides: [matrix, row, 1],
+        shape: [experts, n.div_ceil(sizes[0]), k.div_ceil(sizes[1])],
+        from_rows: n.div_ceil(block[0]),
+        rows_per_scale: several[0],
+        groups_per_scale: several[1],
+        gathered: false,
+        dense: false,
+    };
+    let groups = GroupScales {
+        tensors: [DevicePtr::NULL, scales.ptr()],
+        strides: [[0; 2], [row, 1]],
+        batch: [0, matrix],
+        sizes: sizes.map(|size| size as u32),
+    };
+    (groups, (several != [1; 2]).then_some(copy))
 }
 
 /// Declares scales of blocks, if there are such.
@@ -568,7 +637,6 @@ fn block_scales(
         return Ok(BlockGroups { kind: Blocks::None, scales: None, copies: [None; 2] });
     };
     let shape @ [block_n, block_k] = options.block_shape.unwrap_or([GROUP; 2]);
-    // Beyond all sizes, there is no other block.
     let fits = (1..=MOST_BLOCK).contains(&block_n)
         && (1..=MOST_BLOCK).contains(&block_k)
         && block_k.is_multiple_of(LEAST_DEPTH);
@@ -579,38 +647,23 @@ fn block_scales(
     let a_row = args.input("a_scale", a, &["rows", K_GROUPS]).rows()?;
     let [b_matrix, b_row, _] =
         args.input("b_scale", b, &["experts", N_GROUPS, K_GROUPS]).adjacent::<3>()?;
-    // The kernels find groups by shifts: blocks of other sizes are several groups, whose scales are the same.
-    let sizes = shape.map(|size| 1u64 << size.trailing_zeros());
-    let several = [block_n as u64 / sizes[0], block_k as u64 / sizes[1]];
     let [rows, experts] = args.sizes(["rows", "experts"])?.map(|size| size as u64);
-    let copy = ScaleCopy {
+    let (mut scales, of_b) = scales_of_matrices(b, [b_matrix, b_row], shape, [experts, n, k]);
+    (scales.tensors[0], scales.strides[0]) = (a.ptr(), [a_row, 1]);
+    // Groups of the kernels, as there.
+    let depth = u64::from(scales.sizes[1]);
+    let of_a = (block_k as u64 != depth).then(|| ScaleCopy {
         from: a.ptr().any(),
         dtype: DType::F32,
         strides: [0, a_row, 1],
-        shape: [1, rows, k.div_ceil(sizes[1])],
+        shape: [1, rows, k.div_ceil(depth)],
         from_rows: rows,
         rows_per_scale: 1,
-        groups_per_scale: several[1],
+        groups_per_scale: block_k as u64 / depth,
         gathered: false,
         dense: false,
-    };
-    let of_a = (several[1] > 1).then_some(copy);
-    let of_b = (several != [1; 2]).then_some(ScaleCopy {
-        from: b.ptr().any(),
-        strides: [b_matrix, b_row, 1],
-        shape: [experts, n.div_ceil(sizes[0]), k.div_ceil(sizes[1])],
-        from_rows: n.div_ceil(block_n as u64),
-        rows_per_scale: several[0],
-        ..copy
     });
-    let scales = GroupScales {
-        tensors: [a.ptr(), b.ptr()],
-        strides: [[a_row, 1], [b_row, 1]],
-        batch: [0, b_matrix],
-        sizes: sizes.map(|size| size as u32),
-    };
-    let kind = if shape == [GROUP; 2] { Blocks::Usual } else { Blocks::Any };
-    Ok(BlockGroups { kind, scales: Some(scales), copies: [of_a, of_b] })
+    Ok(BlockGroups { kind: Blocks::of(shape), scales: Some(scales), copies: [of_a, of_b] })
 }
 
 /// Declares, as a step, the scales of matrices, or of their rows.

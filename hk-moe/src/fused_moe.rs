@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | x `[T, hidden]`; logits `[T, E]`, or the router's weights `[E, hidden]` and bias `[E]`, or ids and weights `[T, slots]`; w1 `[E, 2 inner, hidden]`, or `[E, inner, hidden]` without gates, w2 `[E, hidden, inner]`, biases `[E, rows]` -> y `[T, hidden]`; any sizes, hidden and inner at most 65,536 |
-//! | Dtypes | x bf16 or f16; w1 and w2 as x, which stays so, or i8 with scales of experts or rows, or unsigned integers of 8 or 4 bits with scales of groups of k, with x as it is, or e2m1 in blocks of MX, with x as it is or in blocks of e4m3 or e2m1, or e4m3 in blocks of MX, or the chip's e4m3 with scales of blocks of 128, or e4m3 or i8 with scales of experts or rows, of whose tokens columns may be smoothed, or the scale given; logits f32 or as x; biases, routers' weights of experts f32; y bf16, f16 or f32 |
+//! | Dtypes | x bf16 or f16; w1 and w2 as x, which stays so, or i8 with scales of experts or rows, or unsigned integers of 8 or 4 bits with scales of groups of k, with x as it is, or e2m1 in blocks of MX, with x as it is, in blocks of e4m3 or e2m1, or the chip's e4m3 by a scale that is given, or e4m3 in blocks of MX, or the chip's e4m3 with scales of blocks of 128, or e4m3 or i8 with scales of experts or rows, of whose tokens columns may be smoothed, or the scale given; logits f32 or as x; biases, routers' weights of experts f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; between the products, and between the second one and the sum over experts, rows are rounded to the type of x, and made codes where products take such; bitwise deterministic, and tokens do not depend on each other |
 //! | Hardware | cdna3, cdna4; a composition of this crate's ops on one stream, which allocates nothing and reads nothing back, so that it can be captured |
 //! | Source | Shazeer et al., "Outrageously Large Neural Networks" (2017); Mixtral of Experts (arXiv 2401.04088); DeepSeek-V3 Technical Report (arXiv 2412.19437); gpt-oss model card (arXiv 2508.10925); AITER `fused_moe` |
@@ -47,6 +47,7 @@ mod fp8_blocks;
 mod mxfp4;
 mod ragged;
 mod room;
+mod static_a8w4;
 mod weights;
 
 #[cfg(doc)]
@@ -63,6 +64,7 @@ pub use dense::{DenseMatrices, DenseWeights, GroupedWeights, IntMatrices, W8a16W
 pub use fp8_blocks::{Fp8BlockWeights, Fp8Matrices};
 pub use mxfp4::{MxMatrices, Mxfp4Weights};
 use room::Room;
+pub use static_a8w4::StaticA8w4Weights;
 pub use weights::ExpertWeights;
 use weights::{HERE, HIDDEN, INNER, Sizes, Work};
 
@@ -93,13 +95,26 @@ pub enum Router<'a, T: Real16> {
     },
 }
 
-/// The results of an expert that all tokens have, which are added to those of the others.
+/// What is added to the results of the experts: those of one that all tokens have, or other rows, such as the
+/// hidden states from before the norm.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedExpert<'a, T: Real16, Y: Real> {
     /// A row for each token, `[T, hidden]`.
     pub rows: &'a TensorSlice<Y>,
     /// `[hidden]`: rows are multiplied by the sigmoid of its product with their token.
     pub gate: Option<&'a TensorSlice<T>>,
+}
+
+impl<'a, T: Real16, Y: Real> SharedExpert<'a, T, Y> {
+    /// Rows `[T, hidden]` as they are.
+    pub const fn plain(rows: &'a TensorSlice<Y>) -> Self {
+        Self { rows, gate: None }
+    }
+
+    /// Rows `[T, hidden]`, each times the sigmoid of its token's product with the gate, `[hidden]`.
+    pub const fn gated(rows: &'a TensorSlice<Y>, gate: &'a TensorSlice<T>) -> Self {
+        Self { rows, gate: Some(gate) }
+    }
 }
 
 /// A layer of experts.

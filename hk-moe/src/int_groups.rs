@@ -8,12 +8,15 @@ use hk_core::op::product::{Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{DevicePtr, Result, TensorSlice};
 
-use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions, problem, product};
+use crate::expert_products::{
+    AlignedGates, ExpertElement, ExpertMatrices, Form, MoeGemmOptions, problem, product,
+};
 
 const CORE: &str = "grouped_experts";
 
 /// Matrices of unsigned integers, of which each stands for `(q - zero) scale`, computed in f32 and rounded to
-/// the type of tokens. A group of k is a multiple of 8, and divides k.
+/// the type of tokens. A group of k is a multiple of 8, and divides k. Bytes have adjacent ones in rows, or in columns,
+/// as in the transposed view of `[E, k, n]`: those are copied before.
 #[derive(Debug, Clone, Copy)]
 pub struct WnA16Weights<'a, S: Real> {
     codes: &'a TensorSlice<u8>,
@@ -128,8 +131,9 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         (false, true) => &["experts", "n", "k / 2"],
         (false, false) => &["experts", "n", "k"],
     };
-    let [b_matrix, b_row, _] = args.input("b", b.codes, b_dims).adjacent::<3>()?;
+    let b_strides = args.input("b", b.codes, b_dims).strides::<3>()?;
     args.limit(of_rows, 1..=most)?;
+    let of_b = ExpertMatrices::of(&args, (op, "b"), b.codes, b_strides)?;
     let [rows, experts, n] = args.sizes(["rows", "experts", "n"])?.map(|size| size as u64);
     let [b_rows] = args.sizes([of_rows])?;
 
@@ -180,7 +184,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     let product = Product {
         core: CORE,
         x: Matrices::of(a, [0, a_row]),
-        w: Matrices::of(b.codes, [b_matrix, b_row]),
+        w: of_b.matrices,
         y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
         problem: Problem {
             bits: [16, b.bits],

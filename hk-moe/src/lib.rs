@@ -55,7 +55,7 @@ pub use fused_moe::{
     A4w4Weights, A8w4Weights, A8w8Weights, ByteMatrices, DenseMatrices, DenseWeights,
     ExpertWeights, Fp8BlockWeights, Fp8Matrices, FusedMoe, FusedMoeConfig, GroupedWeights,
     IntMatrices, MxMatrices, MxProduct, MxWeights, Mxfp4Weights, Mxfp8Weights, Router,
-    SharedExpert, W8a16Weights,
+    SharedExpert, StaticA8w4Weights, W8a16Weights,
 };
 pub use int_groups::WnA16Weights;
 pub use interleave::{moe_deinterleave_gate_up, moe_interleave_gate_up};

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, b `[E, n, k]`, of 16 bits also as the transposed view of `[E, k, n]` -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Shapes | a `[rows, k]`, b `[E, n, k]`, also as the transposed view of `[E, k, n]`, which is copied before if it is not of 16 bits -> c `[rows, top_k, n]`; any sizes, k at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
 //! | Dtypes | a and b both bf16, f16, or e4m3 in the flavour of the chip with scales of blocks, of 128 by 128 or [another shape](MoeGemmOptions::block_shape), or with one scale of a and scales of experts or of rows of b; or a of 16 bits and b i8 with such scales, or e4m3 in the flavour of the chip, which a is made before with a scale of all of it, found or given; c bf16, f16 or f32; topk_weights f32, bf16 or f16; scales f32; or a of 16 bits and b unsigned integers of 8 or 4 bits in [`WnA16Weights`], with scales of groups of k in bf16, f16 or f32 |
 //! | Numerics | f32 sums and weights, one rounding at the end; codes of a are those of the largest magnitude of all of it, or of a given scale; bitwise deterministic |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide those of the gates' tiles |
@@ -50,10 +50,10 @@ const OP: &str = "moe_gemm";
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, n, k or E is 0, or E is above 32,767;
-/// [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is
+/// [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is
 /// that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
 /// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the options
-/// ask for what there is not, 16-bit b has adjacent elements neither in rows nor in columns, a is of 2 GiB or more,
+/// ask for what there is not, b has adjacent elements neither in rows nor in columns, a is of 2 GiB or more,
 /// or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_gemm<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
@@ -90,12 +90,12 @@ pub fn moe_gemm_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 /// `int8_w8a16` and `int4_w4a16` with groups are such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, a group of k is no multiple of 8, n, k or E is
-/// 0, or E is above 32,767; [`Error::Stride`] if elements of rows are not adjacent, or scales or zero points have
-/// gaps; [`Error::Value`] if k is no multiple of a group, the options have scales besides or ask for what there is
-/// not, zero points of 4 bits belong to an odd number of rows, `top_k` is not from 1 to 64, there are 2^31 gates or
-/// more, tiles of gates are not multiples of 16 rows, a or the scales of a matrix are of 2 GiB or more, or k is
-/// above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, a group of k is no multiple of 8, n, k or E is 0, or E is
+/// above 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent, or scales or zero points have
+/// gaps; [`Error::Value`] if b has adjacent elements neither in rows nor in columns, k is no multiple of a group, the
+/// options have scales besides or ask for what there is not, zero points of 4 bits belong to an odd number of rows,
+/// `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, a or the
+/// scales of a matrix are of 2 GiB or more, or k is above 65,536; [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_gemm_wna16<T: Real16 + ExpertElement, S: Real, Y: Real>(
     a: &TensorSlice<T>,
     b: &WnA16Weights<'_, S>,

@@ -4,10 +4,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]` -> c `[rows, top_k, k]`, or `[rows, k]` of [sums](MoeLayerOptions::reduce); any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
-//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows, or e4m3 in the flavour of the chip, with such scales or with those of blocks of 128; c bf16, f16 or f32; topk_weights f32, bf16 or f16 |
+//! | Shapes | a `[rows, k]`, w1 `[E, 2i, k]`, w2 `[E, k, i]`, both also as the transposed views of `[E, k, 2i]` and `[E, i, k]` -> c `[rows, top_k, k]`, or `[rows, k]` of [sums](MoeLayerOptions::reduce); any sizes, k and i at most 65,536; the gates as [`moe_align_block_size`](crate::moe_align_block_size()) gives them, topk_weights `[rows, top_k]` |
+//! | Dtypes | a, w1 and w2 all bf16 or f16, or w1 and w2 i8 with scales, f32, of experts or of rows, or e4m3 in the flavour of the chip, with such scales or with those of blocks, of 128 by 128 or [another shape](MoeLayerOptions::block_shape); c bf16, f16 or f32; topk_weights f32, bf16 or f16 |
 //! | Numerics | f32 sums and weights; z is rounded once, to the type of a, c once; for e4m3, a and z are made codes as [`MoeLayerOptions`] says; bitwise deterministic |
-//! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches, and those that make codes |
+//! | Hardware | cdna3, cdna4; each with tile configurations of its own; two launches, and those that make codes, copy scales of blocks whose rows are no power of two, or turn 8-bit matrices whose columns have adjacent elements |
 //! | Source | Mixtral of Experts (arXiv 2401.04088), section 2.1; AITER `e2e_moe`, which adds to what c holds |
 //!
 //! Row t of `a` has the gates `t top_k` to `t top_k + top_k - 1`. Those that no tile has are not written, and
@@ -41,25 +41,29 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
-use hk_core::op::product::{GroupScales, Matrices, Product};
+use hk_core::op::product::{Matrices, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
 use crate::expert_products::{
-    AlignedGates, Blocks, ExpertElement, ExpertWeight, GROUP, GatedForm, matrix_scales, one_scale,
-    plain_variant, problem, product, quantises, weigh,
+    AlignedGates, BY_ROWS, Blocks, ExpertElement, ExpertMatrices, ExpertWeight, GROUP, GatedForm,
+    MOST_BLOCK, matrix_scales, one_scale, plain_variant, problem, product, quantises,
+    scales_of_matrices, weigh,
 };
 use crate::reduce_grouped::Combine;
 
 const OP: &str = "moe_e2e";
 
-/// Groups of rows and columns with a scale.
-const UP_GROUPS: &str = "groups(2i)";
+/// Groups of rows, of w1 and of w2, and of columns, with a scale.
+const UP_GROUPS: &str = "groups of rows(2i)";
+const DOWN_GROUPS: &str = "groups of rows(k)";
 const K_GROUPS: &str = "groups(k)";
 const I_GROUPS: &str = "groups(i)";
 const W1_GROUPS: &[&str] = &["experts", UP_GROUPS, K_GROUPS];
-const W2_GROUPS: &[&str] = &["experts", K_GROUPS, I_GROUPS];
+const W2_GROUPS: &[&str] = &["experts", DOWN_GROUPS, I_GROUPS];
+/// Columns of blocks that rows can be made codes of.
+const CODED_GROUPS: [usize; 4] = [32, 64, 128, 256];
 
 /// What layers of experts do besides.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +71,7 @@ pub struct MoeLayerOptions<'a> {
     weights: Option<Operand<'a>>,
     scales: [Option<&'a TensorSlice<f32>>; 2],
     block_scales: [Option<&'a TensorSlice<f32>>; 2],
+    block_shape: Option<[usize; 2]>,
     a_scale: Option<&'a TensorSlice<f32>>,
     per_tensor: bool,
     reduce: bool,
@@ -90,10 +95,18 @@ impl<'a> MoeLayerOptions<'a> {
     }
 
     /// Of e4m3: scales of blocks of 128 rows by 128 columns, `[E, ceil(2i / 128), ceil(k / 128)]` and `[E, ceil(k
-    /// / 128), ceil(i / 128)]`. a and z are made codes with a scale for each 128 of a row.
+    /// / 128), ceil(i / 128)]`, if blocks are those. a and z are made codes with a scale for each 128 of a row.
     #[must_use]
     pub fn block_scales(mut self, [w1, w2]: [&'a TensorSlice<f32>; 2]) -> Self {
         self.block_scales = [Some(w1), Some(w2)];
+        self
+    }
+
+    /// Rows and columns of a block, if scales of blocks are not for 128 by 128: any number of rows, and 32, 64, 128
+    /// or 256 columns. a and z are made codes with a scale for each so many of a row.
+    #[must_use]
+    pub const fn block_shape(mut self, shape: [usize; 2]) -> Self {
+        self.block_shape = Some(shape);
         self
     }
 
@@ -129,6 +142,13 @@ impl<'a> MoeLayerOptions<'a> {
         let some = |is_given: bool| if is_given { "some" } else { "none" };
         let expected = if are_codes { "some" } else { "none of matrices other than e4m3" };
         args.require(!of_blocks || are_codes, "block_scales", expected, some(of_blocks))?;
+        if let Some(shape @ [rows, columns]) = self.block_shape {
+            let given = format!("{shape:?}");
+            args.require(of_blocks, "block_shape", "none without scales of blocks", &given)?;
+            let fits = (1..=MOST_BLOCK).contains(&rows) && CODED_GROUPS.contains(&columns);
+            let constraint = format!("rows, at most {MOST_BLOCK}, and one of {CODED_GROUPS:?}");
+            args.require(fits, "block_shape", constraint, given)?;
+        }
         let expected = match (are_narrow, of_blocks) {
             (true, false) => "those of 8-bit matrices",
             (true, true) => "none beside scales of blocks",
@@ -151,10 +171,11 @@ impl<'a> MoeLayerOptions<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, w1 has an odd number of rows, i, k or E is 0, or E is above
-/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is
-/// that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
-/// gates are not multiples of 16 rows, scales are missing for 8-bit matrices or there for others, a or z is of 2 GiB
-/// or more, or k or i above 65,536.
+/// 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating
+/// point is that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles
+/// of gates are not multiples of 16 rows, scales are missing for 8-bit matrices or there for others, or of blocks that
+/// there cannot be, w1 or w2 has adjacent elements neither in rows nor in columns, a or z is of 2 GiB or more, or k or
+/// i above 65,536.
 pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     w1: &TensorSlice<W>,
@@ -194,9 +215,11 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let hidden = w1.shape().get(1).map_or(0, |rows| rows / 2);
     args.define("2i", 2 * hidden);
     args.define("i", hidden);
-    let [w1_matrix, w1_row, _] = args.input("w1", w1, &["experts", "2i", "k"]).adjacent::<3>()?;
+    let w1_strides = args.input("w1", w1, &["experts", "2i", "k"]).strides::<3>()?;
     args.limit("2i", 1..=most)?;
-    let [w2_matrix, w2_row, _] = args.input("w2", w2, &["experts", "k", "i"]).adjacent::<3>()?;
+    let w2_strides = args.input("w2", w2, &["experts", "k", "i"]).strides::<3>()?;
+    let of_w1 = ExpertMatrices::of(&args, (OP, "w1"), w1, w1_strides)?;
+    let of_w2 = ExpertMatrices::of(&args, (OP, "w2"), w2, w2_strides)?;
     let [rows, experts, i, k] = args.sizes(["rows", "experts", "i", "k"])?.map(|of| of as u64);
     args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
     args.define("top_k", top_k);
@@ -205,27 +228,28 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let gates = gates.declare(&mut args, count, top_k)?;
     let [mut of_up, mut steps] = [Lowered::default(), Lowered::default()];
     options.check::<T, W>(&args)?;
-    let mut groups = [None; 2];
+    let block @ [block_rows, depth] = options.block_shape.unwrap_or([GROUP; 2]);
+    let (mut groups, mut copies) = ([None; 2], [None; 2]);
     if let [Some(w1_scale), Some(w2_scale)] = options.block_scales {
-        args.define(UP_GROUPS, (2 * hidden).div_ceil(GROUP));
-        args.define(K_GROUPS, (k as usize).div_ceil(GROUP));
-        args.define(I_GROUPS, hidden.div_ceil(GROUP));
-        let of = [("w1_scale", w1_scale, W1_GROUPS), ("w2_scale", w2_scale, W2_GROUPS)];
-        for (groups, (name, scale, dims)) in groups.iter_mut().zip(of) {
+        args.define(UP_GROUPS, (2 * hidden).div_ceil(block_rows));
+        args.define(DOWN_GROUPS, (k as usize).div_ceil(block_rows));
+        args.define(K_GROUPS, (k as usize).div_ceil(depth));
+        args.define(I_GROUPS, hidden.div_ceil(depth));
+        let of = [
+            ("w1_scale", w1_scale, W1_GROUPS, [experts, 2 * i, k]),
+            ("w2_scale", w2_scale, W2_GROUPS, [experts, k, i]),
+        ];
+        for (at, (name, scale, dims, sizes)) in of.into_iter().enumerate() {
             let [matrix, row, _] = args.input(name, scale, dims).adjacent::<3>()?;
-            *groups = Some(GroupScales {
-                tensors: [DevicePtr::NULL, scale.ptr()],
-                strides: [[0; 2], [row, 1]],
-                batch: [0, matrix],
-                sizes: [GROUP as u32; 2],
-            });
+            let (of_groups, copy) = scales_of_matrices(scale, [matrix, row], block, sizes);
+            (groups[at], copies[at]) = (Some(of_groups), copy);
         }
     }
     if let Some(scale) = options.a_scale {
         let step = Step::Multiply(Operand::F32(scale), Extent::One);
         of_up.push(&mut args, ["a_scale"; 3], step)?;
     }
-    let in_groups = Prequant::Groups { k: GROUP as u32, reciprocal: false };
+    let in_groups = Prequant::Groups { k: depth as u32, reciprocal: false };
     let [of_a, of_z] = match (quantises::<T, W>(), groups[0].is_some(), options.per_tensor) {
         (false, ..) => [None; 2],
         (true, true, _) => [Some(in_groups); 2],
@@ -252,22 +276,30 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let call = args.check()?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
-    let of_blocks = if groups[0].is_some() { Blocks::Usual } else { Blocks::None };
-    let group = if groups[0].is_some() { GROUP as u64 } else { 1 };
-    let of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul, (of_blocks, true));
-    let [of_w1, of_w2] = groups;
+    let of_blocks = if groups[0].is_some() { Blocks::of(block) } else { Blocks::None };
+    let group = if groups[0].is_some() { depth as u64 } else { 1 };
+    let by_k = !of_w1.by_rows;
+    let mut of = GatedForm::new::<T, W>(of_up.len(), Activation::SiluAndMul, (of_blocks, by_k));
+    let mut plain = plain_variant::<T, W>(of_blocks);
+    for (variant, matrices) in [(&mut of.variant, &of_w1), (&mut plain, &of_w2)] {
+        *variant += if matrices.by_rows { BY_ROWS } else { "" };
+    }
+    let [up_groups, down_groups] = groups;
     let up = Product {
         x: Matrices::of(a, [0, a_row]),
-        w: Matrices::of(w1, [w1_matrix, w1_row]),
+        w: of_w1.matrices,
         y: z,
-        groups: of_w1,
+        groups: up_groups,
         prequant: of_a,
         gate: of.gate,
-        problem: Problem { group, ..problem::<T, W>([rows, of.columns * i, k, experts]) },
+        problem: Problem {
+            group,
+            transposed: [false, of_w1.by_rows],
+            ..problem::<T, W>([rows, of.columns * i, k, experts])
+        },
         steps: of_up,
         ..product(&of.variant)
     };
-    let plain = plain_variant::<T, W>(of_blocks);
     let mut y = Matrices::of(c, [0, c_row]).with_shape([count, k]);
     let mut behind = None;
     if options.reduce {
@@ -289,15 +321,21 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     }
     let down = Product {
         x: z,
-        w: Matrices::of(w2, [w2_matrix, w2_row]),
+        w: of_w2.matrices,
         y,
-        groups: of_w2,
+        groups: down_groups,
         prequant: of_z,
-        problem: Problem { group, ..problem::<T, W>([count, k, i, experts]) },
+        problem: Problem {
+            group,
+            transposed: [false, of_w2.by_rows],
+            ..problem::<T, W>([count, k, i, experts])
+        },
         steps,
         ..product(&plain)
     };
-    let up = Experts { halves: of.halves, ..Experts::new(up, gates) };
-    let down = Experts { weights, ..Experts::new(down, SortedGates { per_row: 1, ..gates }) };
+    let [up_copies, down_copies] = copies.map(|of_w| [None, of_w]);
+    let up = Experts { halves: of.halves, copies: up_copies, ..Experts::new(up, gates) };
+    let gates = SortedGates { per_row: 1, ..gates };
+    let down = Experts { copies: down_copies, weights, ..Experts::new(down, gates) };
     ExpertLayer { up, down }.launch(call, behind)
 }

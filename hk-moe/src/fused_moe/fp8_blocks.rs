@@ -13,7 +13,7 @@ use super::codes::{GROUP, in_groups};
 use super::ragged::{Codes, Products, RaggedScratch};
 use super::room::Room;
 use super::weights::{
-    HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, define_inner, limit_sizes,
+    HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, declare_biases, define_inner, limit_sizes,
 };
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::RaggedElement;
@@ -44,13 +44,22 @@ pub struct Fp8Matrices<C: Fp8> {
 pub struct Fp8BlockWeights<T: Real16, C: Fp8> {
     w1: Fp8Matrices<C>,
     w2: Fp8Matrices<C>,
+    b1: Option<Tensor<f32>>,
+    b2: Option<Tensor<f32>>,
     hidden: PhantomData<fn() -> T>,
 }
 
 impl<T: Real16, C: Fp8> Fp8BlockWeights<T, C> {
     /// Of both products.
     pub const fn new(w1: Fp8Matrices<C>, w2: Fp8Matrices<C>) -> Self {
-        Self { w1, w2, hidden: PhantomData }
+        Self { w1, w2, b1: None, b2: None, hidden: PhantomData }
+    }
+
+    /// What is added to the sums of each expert's columns, `[E, rows of w1]` and `[E, hidden]`.
+    #[must_use]
+    pub fn biases(mut self, b1: Tensor<f32>, b2: Tensor<f32>) -> Self {
+        (self.b1, self.b2) = (Some(b1), Some(b2));
+        self
     }
 
     /// Whether each row of w1 has scales of its own.
@@ -119,7 +128,7 @@ where
         const UP_GROUPS: &str = "ceil(rows(w1) / 128)";
         const HIDDEN_GROUPS: &str = "ceil(hidden / 128)";
         const INNER_GROUPS: &str = "ceil(inner / 128)";
-        let Self { w1, w2, .. } = self;
+        let Self { w1, w2, b1, b2, .. } = self;
         define_inner(args, w1.codes.shape(), config.activation.is_gated());
         args.input("w1", &w1.codes, W1).adjacent::<3>()?;
         args.input("w2", &w2.codes, W2).adjacent::<3>()?;
@@ -135,6 +144,7 @@ where
         };
         args.input("w1_scales", &w1.scales, of_w1).strides::<3>()?;
         args.input("w2_scales", &w2.scales, &[HERE, HIDDEN_GROUPS, INNER_GROUPS]).strides::<3>()?;
+        declare_biases(args, [b1.as_deref(), b2.as_deref()])?;
         config.activation.check(args)
     }
 
@@ -154,6 +164,7 @@ where
         residual: Option<Residual<'_, Y>>,
         out: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        scratch.forward(work, self, [None; 2], residual, out)
+        let biases = [self.b1.as_deref(), self.b2.as_deref()];
+        scratch.forward(work, self, biases, residual, out)
     }
 }

@@ -360,6 +360,10 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     })
 }
 
+/// Names of cases in which most gates of a row have an expert that is elsewhere.
+pub(super) const FEW: &str = "fewer experts here than gates of a row";
+pub(super) const FEW_AND_ABSENT: &str = "fewer experts here than gates of a row, one without tiles";
+
 /// Rows, columns, k, gates of a row, experts.
 const SHAPES: [[usize; 5]; 8] = [
     [4, 4, 8, 2, 2],
@@ -391,6 +395,10 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     let absent = Spec { absent: Some(1), ..spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16) };
     cases.push(case::<K, bf16, bf16, bf16>(absent, K::call));
+    for (absent, name) in [(None, FEW), (Some(1), FEW_AND_ABSENT)] {
+        let few = Spec { load: Load::Wrong, absent, ..spec(name, [9, 40, 72, 6, 3], 16) };
+        cases.push(case::<K, bf16, bf16, bf16>(few, K::call));
+    }
     let many = spec("more than a tile", [129, 24, 40, 1, 1], 128);
     cases.push(case::<K, bf16, bf16, bf16>(many, K::call));
     for (place, name) in [
@@ -535,6 +543,19 @@ pub(super) fn add_i8<K: Kind>(cases: &mut Vec<Case>) {
     let absent = spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16);
     let absent = Spec { absent: Some(1), scales: Scales::Rows, ..absent };
     cases.push(case::<K, bf16, i8, bf16>(absent, K::call));
+    let few = Spec { load: Load::Wrong, scales: Scales::Rows, ..spec(FEW, [9, 40, 72, 6, 3], 16) };
+    cases.push(case::<K, bf16, i8, bf16>(few, K::call));
+    // Matrices that are turned before.
+    for (shape, block_size) in
+        [([4, 4, 8, 2, 2], 16), ([33, 136, 160, 3, 5], 64), ([9, 21, 77, 2, 3], 16)]
+    {
+        let spec = spec("i8 by rows", shape, block_size);
+        let spec = Spec { by_rows: true, scales: Scales::Rows, ..spec };
+        cases.push(case::<K, bf16, i8, bf16>(spec.clone(), K::call));
+        let place = Placement::DENSE.gap(5).shift(3);
+        let spec = Spec { weights: false, place, ..spec };
+        cases.push(case::<K, f16, i8, f32>(spec, K::call));
+    }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         if !kernel.variant.contains("_i8") || kernel.variant.ends_with("halves") != (K::ROWS == 2) {
             continue;
@@ -580,6 +601,22 @@ pub(super) fn add_scaled<K: Kind>(
         let spec = Spec { block_shape: Some(block), ..spec("scales of blocks", shape, block_size) };
         cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
         cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
+    let block_shape = Some([48, 96]);
+    for (scales, block_shape) in
+        [(Scales::Blocks, None), (Scales::Blocks, block_shape), (Scales::Rows, None)]
+    {
+        // Matrices that are turned before.
+        let spec = spec("by rows", [19, 140, 200, 2, 3], 16);
+        let spec = Spec { scales, block_shape, by_rows: true, ..spec };
+        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
+        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+    }
+    for (load, by_rows) in [(Load::Wrong, false), (Load::Uniform, true)] {
+        let spec = Spec { load, by_rows, scales: Scales::Rows, ..spec(FEW, [9, 40, 77, 6, 3], 16) };
+        let of = |encode: Encode| Spec { encode: Some((encode, false)), ..spec.clone() };
+        cases.push(case::<K, bf16, F8E4M3, bf16>(of(encoded::<F8E4M3>), K::call));
+        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(of(encoded::<F8E4M3Fnuz>), K::call));
     }
     if K::ROWS == 1 {
         let block_shape = Some([64, 96]);

@@ -9,7 +9,7 @@ use hk_ref::moe::moe_op_mxfp4_silu_fused::expect;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement};
 use ndarray::{Array2, Array3, ArrayView2};
 
-use super::experts::tiles_of;
+use super::experts::{FEW, tiles_of};
 use super::loads::{Load, ids};
 use super::ragged::act;
 use crate::{
@@ -31,6 +31,8 @@ struct Spec {
     bias: bool,
     activation: Option<Activation>,
     splits: Option<u32>,
+    /// Whether k is the outer dimension of matrices.
+    by_rows: bool,
     load: Load,
     absent: Option<usize>,
     tile: Option<(Arch, &'static str)>,
@@ -79,6 +81,7 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
     name += if spec.bias { ", bias" } else { "" };
     name += &spec.activation.map_or(String::new(), |activation| format!(", {activation:?}"));
     name += &spec.splits.map_or(String::new(), |splits| format!(", {splits} shares of k"));
+    name += if spec.by_rows { ", columns adjacent" } else { "" };
     let info = CaseInfo::new(module, op, name, &[], &spec.shape);
     let dtype = format!("{}*u{}, {}->{}", T::DTYPE, spec.bits, S::DTYPE, Y::DTYPE);
     let arch = spec.tile.map(|(arch, _)| arch);
@@ -87,7 +90,9 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
         let b_rows = if spec.gated { 2 * n } else { n };
         let groups = k / spec.group;
         let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
-        let b = s.input::<u8>("b", &[experts, b_rows, k * bits / 8], Draw::Codes).place(place);
+        let row = k * bits / 8;
+        let b_shape = if spec.by_rows { [experts, row, b_rows] } else { [experts, b_rows, row] };
+        let b = s.input::<u8>("b", &b_shape, Draw::Codes).place(place);
         // Numbers of about an eighth.
         let size = if bits == 4 { Draw::Scaled(-5) } else { Draw::Scaled(-9) };
         let scale = s.input::<S>("b_scale", &[experts, b_rows, groups], size);
@@ -110,7 +115,9 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
 
         let expected = {
             let zeros = zeros.as_ref().map(Arg::elements);
-            let codes = (b.elements(), bits);
+            let of_b = Array3::from_shape_vec(b_shape, b.elements()).expect("matrices");
+            let of_b = if spec.by_rows { of_b.permuted_axes([0, 2, 1]) } else { of_b };
+            let codes = (of_b.iter().copied().collect(), bits);
             let numbers =
                 numbers::<T>(codes, &scale.numbers(), zeros.as_deref(), [spec.group, groups]);
             let b = Array3::from_shape_vec((experts, b_rows, k), numbers).expect("matrices");
@@ -141,7 +148,8 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
 
         let spec = spec.clone();
         s.call(move || {
-            let (codes, scale, weights) = (b.get(), scale.get(), weights.get());
+            let (b, scale, weights) = (b.get(), scale.get(), weights.get());
+            let codes = if spec.by_rows { b.permute(&[0, 2, 1])? } else { b.view() };
             let zeros: Option<Tensor<u8>> = zeros.as_ref().map(Arg::get);
             let b = match spec.bits {
                 4 => WnA16Weights::of_4_bits(&codes, &scale),
@@ -183,6 +191,7 @@ fn spec(name: impl Into<String>, [bits, group]: [usize; 2], shape: [usize; 5]) -
         bias: false,
         activation: None,
         splits: None,
+        by_rows: false,
         load: Load::Uniform,
         absent: None,
         tile: None,
@@ -215,6 +224,19 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                     cases.push(case::<f16, f16, f32>(spec));
                 }
             }
+            // Matrices that are turned before.
+            let by_rows = |group, shape| Spec {
+                by_rows: true,
+                zero_points: true,
+                gated,
+                ..spec("by rows", [bits, group], shape)
+            };
+            cases.push(case::<bf16, f32, bf16>(by_rows(32, [33, odd, 160, 3, 5])));
+            let place = Placement::DENSE.gap(5).shift(3);
+            cases.push(case::<f16, f16, f32>(Spec { place, ..by_rows(8, [5, 4, 24, 2, 2]) }));
+            let few = spec(FEW, [bits, 32], [9, 40, 96, 6, 3]);
+            let few = Spec { load: Load::Wrong, gated, ..few };
+            cases.push(case::<bf16, bf16, bf16>(few));
             let zero_points = true;
             let base = spec("bf16 scales", [bits, 32], [19, 44, 96, 2, 3]);
             let base = Spec { zero_points, gated, ..base };

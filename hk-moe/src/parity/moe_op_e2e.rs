@@ -1,9 +1,8 @@
 //! Cases of `moe_op_e2e`.
 
-use hk_core::Arch;
-use hk_core::Tensor;
-use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
+use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::ByteCode;
+use hk_core::{Arch, Result, Tensor, TensorView};
 use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::dequantised;
 use hk_ref::moe::moe_op_e2e::{Problem, expect_coded_layer, expect_layer, summed};
@@ -11,7 +10,7 @@ use hk_ref::quant::quant::{per_group_quant, per_token_quant};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
 use ndarray::{Array3, ArrayView2, ArrayView3};
 
-use super::experts::encoded;
+use super::experts::{FEW, FEW_AND_ABSENT, encoded};
 use super::loads::{Load, ids};
 use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeLayerOptions, moe_e2e_into};
 
@@ -20,8 +19,8 @@ use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeLayerOptions, moe_e2e_
 enum Scales {
     /// Of experts or of rows; all of a has one, which is perhaps given, and z one for each row or one.
     Given { a: bool, per_tensor: bool },
-    /// Of blocks of 128.
-    Blocks,
+    /// Of blocks of so many rows and columns.
+    Blocks([usize; 2]),
 }
 
 /// What rows of that width are as codes.
@@ -33,7 +32,7 @@ const A_SCALE: f32 = 0.005;
 fn coded_a<C: ByteCode>(a: &[f64], width: usize, scales: Scales) -> Vec<f64> {
     match scales {
         Scales::Given { a: is_given, .. } => encoded::<C>(a, is_given.then_some(A_SCALE)),
-        Scales::Blocks => coded_z::<C>(a, width, scales),
+        Scales::Blocks(_) => coded_z::<C>(a, width, scales),
     }
 }
 
@@ -44,9 +43,9 @@ fn coded_z<C: ByteCode>(z: &[f64], width: usize, scales: Scales) -> Vec<f64> {
             let (codes, scales) = per_token_quant::<C>(z, width, C::MOST);
             (codes, scales, width)
         }
-        Scales::Blocks => {
-            let (codes, scales) = per_group_quant::<C>(z, width, GROUP, C::MOST);
-            (codes, scales, GROUP)
+        Scales::Blocks([_, group]) => {
+            let (codes, scales) = per_group_quant::<C>(z, width, group, C::MOST);
+            (codes, scales, group)
         }
     };
     let groups = width.div_ceil(group);
@@ -54,7 +53,7 @@ fn coded_z<C: ByteCode>(z: &[f64], width: usize, scales: Scales) -> Vec<f64> {
     codes.iter().enumerate().map(|(at, code)| code * scale(at)).collect()
 }
 
-/// Rows and columns of a block.
+/// Rows and columns of the usual block.
 const GROUP: usize = 128;
 
 /// A case as data.
@@ -67,11 +66,18 @@ struct Spec {
     load: Load,
     weights: bool,
     absent: Option<usize>,
+    /// Whether the rows of w1 and w2 are the inner dimension.
+    by_rows: [bool; 2],
     /// Whether gates of a row are added up.
     reduce: bool,
     /// Of e4m3.
     coded: Option<(Scales, [Coded; 2])>,
     place: Placement,
+}
+
+/// Matrices by their rows, which may be the inner dimension.
+fn in_rows<W: Element>(w: &Tensor<W>, by_rows: bool) -> Result<TensorView<'_, W>> {
+    if by_rows { w.permute(&[0, 2, 1]) } else { Ok(w.view()) }
 }
 
 /// What is in results that are not written.
@@ -82,12 +88,19 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
     let weights = if spec.weights { "weighted" } else { "not weighted" };
     let mut name =
         format!("{}, {:?}, tiles of {}, {weights}", spec.name, spec.load, spec.block_size);
-    name += match spec.coded {
-        None => "",
-        Some((Scales::Blocks, _)) => ", scales of blocks",
-        Some((Scales::Given { a: true, .. }, _)) => ", scale of a given",
-        Some((Scales::Given { per_tensor: true, .. }, _)) => ", one scale of z",
-        Some(_) => ", scales of rows of z",
+    name += &match spec.coded {
+        None => String::new(),
+        Some((Scales::Blocks([GROUP, GROUP]), _)) => ", scales of blocks".into(),
+        Some((Scales::Blocks(block), _)) => format!(", scales of blocks of {block:?}"),
+        Some((Scales::Given { a: true, .. }, _)) => ", scale of a given".into(),
+        Some((Scales::Given { per_tensor: true, .. }, _)) => ", one scale of z".into(),
+        Some(_) => ", scales of rows of z".into(),
+    };
+    name += match spec.by_rows {
+        [false, false] => "",
+        [true, false] => ", columns of w1 adjacent",
+        [false, true] => ", columns of w2 adjacent",
+        [true, true] => ", columns adjacent",
     };
     name += if spec.reduce { ", sums" } else { "" };
     // Gates that no tile has count as zeros.
@@ -106,12 +119,24 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
         let draws = [Draw::Scaled(-2), Draw::Normal];
         let [of_w1, of_w2] = if is_narrow { [Draw::Codes; 2] } else { draws };
-        let w1 = s.input::<W>("w1", &[experts, 2 * hidden, k], of_w1).place(place);
-        let w2 = s.input::<W>("w2", &[experts, k, hidden], of_w2).place(place);
+        let [w1_shape, w2_shape] = [[experts, 2 * hidden, k], [experts, k, hidden]];
+        let stored = |[experts, rows, columns]: [usize; 3], by_rows: bool| match by_rows {
+            true => [experts, columns, rows],
+            false => [experts, rows, columns],
+        };
+        let [w1_rows, w2_rows] = spec.by_rows;
+        let w1 = s.input::<W>("w1", &stored(w1_shape, w1_rows), of_w1).place(place);
+        let w2 = s.input::<W>("w2", &stored(w2_shape, w2_rows), of_w2).place(place);
         let of_scales = spec.coded.map(|(scales, _)| scales);
-        let of_blocks = of_scales == Some(Scales::Blocks);
-        let groups =
-            |rows: usize, columns: usize| [experts, rows.div_ceil(GROUP), columns.div_ceil(GROUP)];
+        let block = match of_scales {
+            Some(Scales::Blocks(block)) => Some(block),
+            _ => None,
+        };
+        let of_blocks = block.is_some();
+        let [block_rows, depth] = block.unwrap_or([GROUP; 2]);
+        let groups = |rows: usize, columns: usize| {
+            [experts, rows.div_ceil(block_rows), columns.div_ceil(depth)]
+        };
         let block_scales = of_blocks.then(|| {
             [("w1_scale", groups(2 * hidden, k)), ("w2_scale", groups(k, hidden))]
                 .map(|(name, shape)| s.input::<f32>(name, &shape, Draw::Scaled(-8)))
@@ -139,7 +164,15 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
 
         let expected = {
-            let (mut a, mut up, mut down) = (a.numbers(), w1.numbers(), w2.numbers());
+            let numbers = |w: &Arg<W>, shape: [usize; 3], by_rows: bool| -> Vec<f64> {
+                let all = Array3::from_shape_vec(stored(shape, by_rows), w.numbers());
+                let all = all.expect("matrices of that shape");
+                let rows = if by_rows { all.permuted_axes([0, 2, 1]) } else { all };
+                rows.iter().copied().collect()
+            };
+            let mut a = a.numbers();
+            let mut up = numbers(&w1, w1_shape, w1_rows);
+            let mut down = numbers(&w2, w2_shape, w2_rows);
             if let Some([of_up, of_down]) = &scales {
                 for (matrices, scales) in [(&mut up, of_up), (&mut down, of_down)] {
                     let scales = scales.numbers();
@@ -159,7 +192,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
                     let each = matrices.chunks_exact_mut(rows * columns);
                     for (matrix, scales) in each.zip(scales.outer_iter()) {
                         let of = ArrayView2::from_shape((rows, columns), matrix).expect("a matrix");
-                        let scaled = dequantised(of, scales, [GROUP; 2]);
+                        let scaled = dequantised(of, scales, [block_rows, depth]);
                         matrix.iter_mut().zip(&scaled).for_each(|(to, from)| *to = *from);
                     }
                 }
@@ -208,6 +241,8 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
             let of_blocks = block_scales.as_ref().map(|scales| scales.each_ref().map(Arg::get));
             let options =
                 of_blocks.iter().fold(options, |options, [w1, w2]| options.block_scales([w1, w2]));
+            let shape = block.filter(|block| *block != [GROUP; 2]);
+            let options = shape.into_iter().fold(options, MoeLayerOptions::block_shape);
             let a_scale = a_scale.as_ref().map(Arg::get);
             let options = a_scale.iter().fold(options, |options, scale| options.a_scale(scale));
             let options = if reduce { options.reduce() } else { options };
@@ -220,6 +255,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
                 block_size,
             };
             let (a, w1, w2) = (a.get(), w1.get(), w2.get());
+            let (w1, w2) = (in_rows(&w1, w1_rows)?, in_rows(&w2, w2_rows)?);
             moe_e2e_into(&a, &w1, &w2, &gates, top_k, &options, &mut c.get())
         });
     })
@@ -233,6 +269,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         load: Load::Uniform,
         weights: true,
         absent: None,
+        by_rows: [false; 2],
         reduce: false,
         coded: None,
         place: Placement::default(),
@@ -258,6 +295,18 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     }
     add_coded(cases, &spec);
     add_sums(cases, &spec);
+    for by_rows in [[true, false], [false, true], [true; 2]] {
+        for (shape, block_size) in [([4, 2, 8, 2, 2], 16), ([17, 45, 70, 2, 3], 64)] {
+            let spec = Spec { by_rows, ..spec("by rows", shape, block_size) };
+            cases.push(case::<bf16, bf16, bf16>(spec.clone()));
+            cases.push(case::<f16, i8, f32>(Spec { weights: false, ..spec }));
+        }
+    }
+    for (absent, name) in [(None, FEW), (Some(1), FEW_AND_ABSENT)] {
+        let few = Spec { load: Load::Wrong, absent, ..spec(name, [9, 24, 40, 6, 3], 16) };
+        cases.push(case::<bf16, bf16, bf16>(few.clone()));
+        cases.push(case::<bf16, bf16, bf16>(Spec { reduce: true, ..few }));
+    }
     for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
         let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], 32) };
         cases.push(case::<bf16, bf16, f16>(spec));
@@ -310,7 +359,8 @@ fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&'static str, [usize; 5], usiz
     let ocp: [Coded; 2] = [coded_a::<F8E4M3>, coded_z::<F8E4M3>];
     let fnuz: [Coded; 2] = [coded_a::<F8E4M3Fnuz>, coded_z::<F8E4M3Fnuz>];
     let given = |a, per_tensor| Scales::Given { a, per_tensor };
-    let all = [given(false, false), given(true, false), given(false, true), Scales::Blocks];
+    let usual = Scales::Blocks([GROUP; 2]);
+    let all = [given(false, false), given(true, false), given(false, true), usual];
     let mut add = |spec: Spec, scales: Scales| {
         let [ocp, fnuz] = [ocp, fnuz].map(|of| Spec { coded: Some((scales, of)), ..spec.clone() });
         match spec.weights {
@@ -324,6 +374,16 @@ fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&'static str, [usize; 5], usiz
             }
         }
     };
+    for block in [[128, 64], [1, 32], [48, 128], [100, 256], [512, 32]] {
+        let blocks = Scales::Blocks(block);
+        add(spec("e4m3", [33, 80, 272, 2, 4], 64), blocks);
+        add(Spec { weights: false, ..spec("e4m3", [9, 45, 70, 2, 3], 16) }, blocks);
+    }
+    for scales in [given(false, false), usual, Scales::Blocks([48, 64])] {
+        add(Spec { by_rows: [true; 2], ..spec("by rows", [17, 45, 70, 2, 3], 16) }, scales);
+        let few = Spec { load: Load::Wrong, ..spec(FEW, [9, 24, 40, 6, 3], 16) };
+        add(Spec { reduce: true, ..few }, scales);
+    }
     for scales in all {
         for (shape, block_size) in
             [([4, 2, 8, 2, 2], 16), ([17, 45, 70, 2, 3], 64), ([33, 160, 272, 2, 4], 64)]

@@ -7,7 +7,7 @@ use hk_ref::moe::moe_op_mxfp4::{BLOCK, Problem, dequantised};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup};
 use ndarray::{Array2, Array3};
 
-use super::experts::tiles;
+use super::experts::{FEW, tiles};
 use super::loads::{Load, ids};
 use crate::{AlignedGates, MoeGemmOptions, Mxfp4Element, moe_mxfp4_into};
 
@@ -213,6 +213,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         let of = Spec { scales, ..spec(&name, [9, 24, 64, 1, 2], 16) };
         cases.push(case::<bf16, f32>(of));
     }
+    let few = Spec { load: Load::Wrong, ..spec(FEW, [9, 40, 96, 6, 3], 16) };
+    cases.push(case::<bf16, bf16>(few.clone()));
+    cases.push(case::<F4x2E2M1, bf16>(Spec { a_scales: Some(A_SCALES), ..few }));
     for load in [Load::Zipf, Load::One(2), Load::Wrong, Load::Absent] {
         cases.push(case::<bf16, f16>(Spec { load, ..spec("load", [37, 40, 96, 2, 6], 32) }));
     }

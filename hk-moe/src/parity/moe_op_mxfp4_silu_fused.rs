@@ -7,7 +7,7 @@ use hk_ref::moe::moe_op_mxfp4_silu_fused::{Act, BLOCK, Problem, dequantised, exp
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
 use ndarray::{Array2, Array3};
 
-use super::experts::tiles;
+use super::experts::{FEW, FEW_AND_ABSENT, tiles};
 use super::loads::{Load, ids};
 use super::moe_op_mxfp4::{A_SCALES, Rows};
 use crate::{Activation, AlignedGates, MoeGatedOptions, Mxfp4Element, moe_mxfp4_silu_fused_into};
@@ -220,6 +220,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         let all = Spec { activation, weights: true, factors: true, ..of };
         cases.push(case::<bf16, f32>(all.clone()));
         cases.push(case::<f16, f16>(Spec { bias: false, factors: false, ..all }));
+    }
+    for (absent, name) in [(None, FEW), (Some(1), FEW_AND_ABSENT)] {
+        let few = Spec { load: Load::Wrong, absent, ..spec(name, [9, 40, 96, 6, 3], 16) };
+        cases.push(case::<bf16, bf16>(few));
     }
     for load in [Load::Zipf, Load::One(2), Load::Wrong, Load::Absent] {
         let of = Spec { load, weights: true, ..spec("load", [37, 40, 96, 2, 6], 32) };

@@ -10,6 +10,7 @@ use hk_ref::moe::ragged::{Act, Problem};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size, Steps};
 use ndarray::{Array2, Array3, ArrayView2};
 
+use super::experts::FEW;
 use super::loads::{Load, ids};
 use crate::{Activation, MoeRaggedOptions, MxRowsOut, RaggedGates, RaggedOutput};
 
@@ -415,6 +416,9 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     for load in [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent] {
         specs.push(Spec { load, ..spec("load", [37, 40, 3 * k, 2, 6], 32) });
         specs.push(Spec { load, scatter: true, ..spec("load", [37, 40, 3 * k, 2, 6], 128) });
+    }
+    for scatter in [false, true] {
+        specs.push(Spec { load: Load::Wrong, scatter, ..spec(FEW, [9, 40, 3 * k, 6, 3], 16) });
     }
     // Places without an expert, whose rows are not written behind the product either.
     for (load, act) in [(Load::Wrong, SWIGLU), (Load::Absent, Activation::GeluTanh)] {

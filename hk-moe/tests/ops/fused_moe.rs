@@ -1,11 +1,11 @@
 //! `fused_moe` against its reference, what it refuses, and what else it promises.
 
 use hk_core::dtype::Real;
-use hk_core::{Error, Stream, Tensor};
+use hk_core::{Arch, Error, Stream, Tensor};
 use hk_moe::{
-    A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, FusedMoe,
-    FusedMoeConfig, GroupedWeights, IntMatrices, MxMatrices, Mxfp4Weights, Router, SharedExpert,
-    bf16, parity,
+    A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, F8E4M3,
+    F8E4M3Fnuz, FusedMoe, FusedMoeConfig, GroupedWeights, IntMatrices, MxMatrices, Mxfp4Weights,
+    Router, SharedExpert, StaticA8w4Weights, bf16, parity,
 };
 use hk_sim::{HipError, capi};
 
@@ -130,7 +130,7 @@ fn is_captured(stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>) {
     let mut out = Tensor::<bf16>::zeros(stream, &[TOKENS, hidden]).unwrap();
     for is_chosen in [false, true] {
         let mut forward = |x: &Tensor<bf16>, ids: &Tensor<i32>, out: &mut Tensor<bf16>| {
-            let shared = SharedExpert { rows: &shared, gate: Some(&gate) };
+            let shared = SharedExpert::gated(&shared, &gate);
             let router = match is_chosen {
                 true => Router::Chosen { ids, weights: &of_ids },
                 false => Router::Weights { weights: &router, bias: None },
@@ -236,5 +236,28 @@ fn fused_moe_names_what_is_wrong_with_integers_in_groups() {
         let zeros = codes([experts, 2 * inner, hidden / 16]);
         let wrong = packed(up, 16).zero_points(zeros);
         assert_eq!(blamed(made(wrong, packed(down, 32))), "w1_zero_points");
+    }
+}
+
+#[test]
+fn fused_moe_refuses_to_make_rows_codes_of_another_chip() {
+    let [.., hidden, inner] = SIZES;
+    for device in devices() {
+        let stream = device.default_stream();
+        let (w1, w2) = (mx(&stream, [2 * inner, hidden]), mx(&stream, [hidden, inner]));
+        let scales = [3.0f32, 5.0].map(|of| Tensor::filled(&stream, &[1], of).unwrap());
+        let error = match device.arch() {
+            Arch::Gfx942 => {
+                let weights = StaticA8w4Weights::<bf16, F8E4M3>::new(w1, w2, scales);
+                FusedMoe::new(config(), weights, 8).err()
+            }
+            Arch::Gfx950 => {
+                let weights = StaticA8w4Weights::<bf16, F8E4M3Fnuz>::new(w1, w2, scales);
+                FusedMoe::new(config(), weights, 8).err()
+            }
+        };
+        let is_refused =
+            matches!(&error, Some(Error::ArchMismatch { op: "fused_moe", arg: "codes", .. }));
+        assert!(is_refused, "{error:?}");
     }
 }

@@ -100,6 +100,24 @@ fn moe_op_refuses_rows_whose_copy_is_out_of_reach_and_more_experts_than_there_ma
 }
 
 #[test]
+fn moe_op_refuses_matrices_without_adjacent_elements() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let a = Tensor::<bf16>::zeros(&stream, &[4, 32]).unwrap();
+        // One number, as often as there are to be.
+        let one = Tensor::<i8>::zeros(&stream, &[1, 1, 1]).unwrap();
+        let b = one.broadcast(&[1, 8, 32]).unwrap();
+        let ids = Tensor::<i32>::zeros(&stream, &[4, 1]).unwrap();
+        let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+        let scale = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
+        let options = MoeGemmOptions::default().b_scale(&scale);
+        let mut c = Guarded::<bf16>::new(&stream, &[4, 1, 8], Placement::DENSE).unwrap();
+        let error = rejected(&mut c, |c| moe_gemm_into(&a, &b, &gates.gates(16), 1, &options, c));
+        assert!(matches!(error, Error::Value { arg: "b", .. }), "{error}");
+    }
+}
+
+#[test]
 fn moe_op_requires_blocks_that_there_can_be() {
     for device in devices() {
         let blamed = match device.arch() {

@@ -57,6 +57,7 @@ fn moe_op_e2e_requires_the_scales_that_its_matrices_have() {
         ] {
             blames(refusal::<i8>(&device, options), name);
         }
+        blames(refusal::<i8>(&device, |o, s| o.scales([s; 2]).block_shape([64; 2])), "block_shape");
         let of_codes = |form: Form| match device.arch() {
             Arch::Gfx942 => refusal::<F8E4M3Fnuz>(&device, form),
             Arch::Gfx950 => refusal::<F8E4M3>(&device, form),
@@ -66,6 +67,15 @@ fn moe_op_e2e_requires_the_scales_that_its_matrices_have() {
             of_codes(|options, scale| options.scales([scale; 2]).block_scales([scale; 2])),
             "scales",
         );
+        let of_shapes: [Form; 4] = [
+            |o, s| o.block_scales([s; 2]).block_shape([0, 64]),
+            |o, s| o.block_scales([s; 2]).block_shape([64, 96]),
+            |o, s| o.block_scales([s; 2]).block_shape([64, 512]),
+            |o, s| o.scales([s; 2]).block_shape([128, 128]),
+        ];
+        for form in of_shapes {
+            blames(of_codes(form), "block_shape");
+        }
         blames(
             of_codes(|options, scale| options.block_scales([scale; 2]).a_scale(scale)),
             "a_scale",

@@ -18,9 +18,10 @@ use super::super::loads::Load;
 use super::spec::{Route, Spec};
 use super::{Operands, case, rounded};
 use crate::{
-    A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeight,
+    A8w4Element, A8w8Weights, Activation, ByteMatrices, DenseWeights, ExpertElement, ExpertWeight,
     ExpertWeights, Fp8BlockWeights, Fp8Matrices, GroupedWeights, IntMatrices, MxMatrices,
-    MxProduct, MxWeights, Mxfp4Weights, RaggedElement, RaggedOutput, W8a16Weights,
+    MxProduct, MxWeights, Mxfp4Weights, RaggedElement, RaggedOutput, StaticA8w4Weights,
+    W8a16Weights,
 };
 
 /// GPT-OSS's.
@@ -276,7 +277,10 @@ where
         of_z: Box::new(|row| in_groups::<C>(rounded::<T>(row))),
         bound,
         sanity,
-        weights: Box::new(move |_| Fp8BlockWeights::new(w1(), w2())),
+        weights: Box::new(move |biases| {
+            let weights = Fp8BlockWeights::new(w1(), w2());
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
     }
 }
 
@@ -358,24 +362,57 @@ where
     operands
 }
 
-/// With a scale for all rows of each product, by which some numbers are beyond the largest code.
+/// Scales for all rows of each product, by which some numbers are beyond the largest code.
+fn given_scales<C: Fp8>() -> [f32; 2] {
+    [3.0 / C::MOST, 1.0 / C::MOST]
+}
+
+/// What rows are as codes by a scale.
+fn by_scale<C: Fp8>(row: &[f64], scale: f32) -> Vec<f64> {
+    let codes = static_fp8::<C>(row, scale, C::MOST);
+    codes.iter().map(|code| code * f64::from(scale)).collect()
+}
+
+/// Of e2m1, with such scales for all rows of each product.
+fn static_a8w4<T, C>(s: &mut Setup, spec: &Spec) -> Operands<StaticA8w4Weights<T, C>>
+where
+    T: Real16 + ExpertElement + RaggedOutput,
+    C: Fp8 + A8w4Element + Debug,
+{
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let (w1, of_w1) = mx::<F4x2E2M1>(s, ["w1", "w1_scales"], [here, rows, hidden]);
+    let (w2, of_w2) = mx::<F4x2E2M1>(s, ["w2", "w2_scales"], [here, hidden, inner]);
+    let scales = given_scales::<C>();
+    let of_x = s.given::<f32>("activation_scales[0]", &[1], vec![scales[0]]);
+    let of_z = s.given::<f32>("activation_scales[1]", &[1], vec![scales[1]]);
+    Operands {
+        numbers: [of_w1, of_w2],
+        rows,
+        in_pairs: true,
+        of_x: Box::new(move |row: Vec<f64>| by_scale::<C>(&row, scales[0])),
+        of_z: Box::new(move |row: Vec<f64>| by_scale::<C>(&rounded::<T>(row), scales[1])),
+        bound: coded(T::DTYPE, E4M3).0,
+        // Numbers that are beyond the largest code are elsewhere.
+        sanity: f64::INFINITY,
+        weights: Box::new(move |biases| {
+            let weights = StaticA8w4Weights::new(w1(), w2(), [of_x.get(), of_z.get()]);
+            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+        }),
+    }
+}
+
+/// With such scales for all rows of each product.
 fn given<T, C>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
     C: Fp8 + RaggedElement + Debug,
 {
-    let scales = [3.0 / C::MOST, 1.0 / C::MOST];
+    let scales = given_scales::<C>();
     let of_x = s.given::<f32>("activation_scales[0]", &[1], vec![scales[0]]);
     let of_z = s.given::<f32>("activation_scales[1]", &[1], vec![scales[1]]);
     let mut operands = a8w8::<T, C, true>(s, spec);
-    let [by_x, by_z] = scales.map(|scale| {
-        move |row: Vec<f64>| {
-            let codes = static_fp8::<C>(&row, scale, C::MOST);
-            codes.iter().map(|code| code * f64::from(scale)).collect::<Vec<_>>()
-        }
-    });
-    operands.of_x = Box::new(by_x);
-    operands.of_z = Box::new(move |row| by_z(rounded::<T>(row)));
+    operands.of_x = Box::new(move |row: Vec<f64>| by_scale::<C>(&row, scales[0]));
+    operands.of_z = Box::new(move |row: Vec<f64>| by_scale::<C>(&rounded::<T>(row), scales[1]));
     // Numbers that are beyond the largest code are elsewhere.
     operands.sanity = f64::INFINITY;
     let weights = operands.weights;
@@ -410,6 +447,7 @@ fn specs() -> Vec<Spec> {
         Spec { route: Route::Chosen(Load::Absent), ..new("no experts", [5, 4, 2, 64, 32]) },
         Spec { route: Route::Chosen(Load::Zipf), ..new("skewed", [37, 8, 2, 96, 32]) },
         Spec { map: true, ..new("elsewhere", [9, 8, 2, 64, 64]) },
+        Spec { map: true, ..new("fewer here than slots", [9, 6, 5, 64, 32]) },
         Spec { map: true, ..grouped },
         Spec { map: true, shared: 1, residual: None, ..llama.clone() },
         Spec { map: true, ..llama },
@@ -540,6 +578,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     };
     all::<_, bf16>(cases, ("fp8", CDNA4), wide(), fp8_blocks::<bf16, F8E4M3, 128>);
     all::<_, bf16>(cases, ("fp8", CDNA3), wide(), fp8_blocks::<bf16, F8E4M3Fnuz, 128>);
+    let biased = || [on_input.clone(), gpt_oss.clone()];
+    all::<_, bf16>(cases, ("fp8", CDNA4), biased(), fp8_blocks::<bf16, F8E4M3, 128>);
+    all::<_, bf16>(cases, ("fp8", CDNA3), biased(), fp8_blocks::<bf16, F8E4M3Fnuz, 128>);
     all::<_, f16>(cases, ("fp8 rows", CDNA4), few(), fp8_blocks::<f16, F8E4M3, 1>);
     all::<_, f16>(cases, ("fp8 rows", CDNA3), few(), fp8_blocks::<f16, F8E4M3Fnuz, 1>);
 
@@ -552,6 +593,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     all::<_, f32>(cases, ("smooth i8", None), few().into_iter().take(1), smoothed::<f16>);
     all::<_, bf16>(cases, ("given e4m3", CDNA4), few(), given::<bf16, F8E4M3>);
     all::<_, bf16>(cases, ("given e4m3", CDNA3), few(), given::<bf16, F8E4M3Fnuz>);
+    let of_4_bits = || few().into_iter().chain(swiglu()).chain([on_input.clone()]);
+    all::<_, bf16>(cases, ("given a8w4", CDNA4), of_4_bits(), static_a8w4::<bf16, F8E4M3>);
+    all::<_, bf16>(cases, ("given a8w4", CDNA3), of_4_bits(), static_a8w4::<bf16, F8E4M3Fnuz>);
     let no_gates = Spec { act: Activation::GeluTanh, ..gpt_oss };
     all::<_, f32>(cases, ("given e4m3", CDNA4), [no_gates.clone()], given::<f16, F8E4M3>);
     all::<_, f32>(cases, ("given e4m3", CDNA3), [no_gates], given::<f16, F8E4M3Fnuz>);
