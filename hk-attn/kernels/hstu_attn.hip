@@ -93,7 +93,10 @@ __device__ inline void hstu_attn(const HstuArgs&) {
   // Those of the context may see more than those behind it.
   const hstu_mask::keys of_first = mask.seen_by(from), of_last = mask.seen_by(to);
   const u32 seen = of_first.end > of_last.end ? of_first.end : of_last.end;
-  const u32 end = seen > to ? seen : to + 1;
+  // Of targets alone, none sees any key from the first target on, but itself.
+  const bool only_targets = mask.number_of(from) == mask.last;
+  const u32 others = uniform(only_targets ? static_cast<u32>(mask.row_of(mask.last)) : task.length);
+  const u32 end = seen > to && !only_targets ? seen : to + 1;
   // Values of what no row of the workgroup sees are not multiplied, even by 0: they may be NaN.
   block.seen_from = uniform(static_cast<u32>(of_first.begin));
   block.seen_to = end;
@@ -129,8 +132,19 @@ __device__ inline void hstu_attn(const HstuArgs&) {
       });
     });
   };
-  const u32 first_tile = of_first.begin / block_of::block_k, end_tile = (end - 1) / block_of::block_k + 1;
-  block.run({first_tile, end_tile}, [&](u32 tile) { return block.span_of(tile); }, weigh);
+  constexpr u32 block_k = block_of::block_k;
+  // So that own rows begin with a tile, and those that are left out before them are whole tiles.
+  static_assert(rows_of_tile % block_of::block_k == 0);
+  const u32 first_tile = of_first.begin / block_k, end_tile = (end - 1) / block_k + 1;
+  const u32 end_of_others = (others + block_k - 1) / block_k;
+  const u32 left_out = only_targets ? from / block_k - end_of_others : 0;
+  const auto span_of_number = [&](u32 number) {
+    if (number >= end_of_others) return block.span_of(number + left_out);
+    span tile = block.span_of(number);
+    tile.count = block_of::min_of(tile.count, others - tile.position);
+    return tile;
+  };
+  block.run({first_tile, end_tile - left_out}, span_of_number, weigh);
   block.finish([&](u32 row, u32 column, auto sums, row_state) {
     constexpr int count = sizeof(sums) / sizeof(f32);
     store_row<count>(attention_arguments(), block.task, row, column, sums, {0, hstu_arguments().length});

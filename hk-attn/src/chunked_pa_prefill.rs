@@ -61,7 +61,8 @@ const SKIPS_OTHERS: u32 = 2;
 /// no sequence are 0.
 ///
 /// # Errors
-/// As [`pa_prefill_fwd`](crate::pa_prefill_fwd).
+/// As [`pa_prefill_fwd`](crate::pa_prefill_fwd); [`Error::Value`] also if results of sequences with one new
+/// token are to stay as they are.
 pub fn chunked_prefill_paged_decode<T: LeanElement, K: AttentionElement>(
     query: &TensorSlice<T>,
     key: &TensorSlice<T>,
@@ -104,6 +105,8 @@ pub fn chunked_prefill_paged_decode_into<T: LeanElement, K: AttentionElement>(
     };
     let tensors = [query, key, value];
     let mut problem = prefill(names, tensors, cache, max_query_len, options, output)?;
+    let is_all = !options.skip_decode;
+    problem.arguments.require(is_all, "skip_decode", "false, of this op", true)?;
     if max_query_len > 1 {
         problem.first = Some(AttentionArgs { skips: SKIPS_SINGLE, ..problem.args });
     }

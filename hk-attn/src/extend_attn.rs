@@ -246,7 +246,9 @@ fn declare_mask<'a>(
     let arguments = &mut problem.arguments;
     arguments.input("custom_mask", custom_mask, &["bytes"]).contiguous()?;
     let starts = mask_indptr.declare(arguments, "mask_indptr", &["bounds"])?;
-    arguments.limit("bytes", 1..=usize::MAX)?;
+    // Without new tokens there is nothing to see.
+    let [te] = arguments.sizes(["te"])?;
+    arguments.limit("bytes", te.min(1)..=usize::MAX)?;
     let (bytes, steps) = (custom_mask.len(), &mut problem.args.steps);
     (steps.mask, steps.mask_starts, steps.mask_bytes) = (custom_mask.ptr(), starts, bytes as u64);
     problem.check(move |call| {

@@ -188,6 +188,10 @@ pub fn flash_attn_fwd_decode_append_into<
     let (k_cache, v_cache) = (&*k_cache, &*v_cache);
     slots(&mut problem, (k_cache, keys), (v_cache, values), &cache, lengths, snew)?;
     let [d, dv, hk] = problem.arguments.sizes(["d", "dv", "hk"])?;
+    // The kernel counts those of a sequence in 32 bits.
+    let rows = snew.saturating_mul(hk);
+    let is_few = rows <= i32::MAX as usize;
+    problem.arguments.require(is_few, "k_new", "fewer than 2^31 rows of heads", rows)?;
     let [k_sequence, k_row, k_head, _] = k_strides;
     let [v_sequence, v_row, v_head, _] = v_strides;
     let new_keys = problem.rows(k_new, [k_sequence, k_row, k_head], d);

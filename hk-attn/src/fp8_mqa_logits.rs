@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | Shapes | q `[s, h, d]`, kv `[skv, d]`, kv_scales `[skv]`, weights `[s, h]`, cu_starts, cu_ends `[s]` -> logits `[s, skv]`; d from 1 to 256; rows anywhere. Returned rows are a multiple of 256 elements apart |
-//! | Dtypes | q, kv e4m3 in the flavour of the chip, or bf16; kv_scales, weights, logits f32; bounds i32 |
+//! | Dtypes | q, kv e4m3 in the flavour of the chip, to which [`fp8_ocp_to_fnuz`] brings OCP's, or bf16; kv_scales, weights, logits f32; bounds i32 |
 //! | Numerics | exact products, sums in f32 in an order that only d and h decide; NaN stays; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | DeepSeek-V3.2 (2025), the lightning indexer; AITER `fp8_mqa_logits` |
@@ -32,6 +32,7 @@
 
 #[cfg(doc)]
 use hk_core::Error;
+use hk_core::dtype::{F8E4M3, F8E4M3Fnuz};
 use hk_core::op::Arguments;
 use hk_core::{AnyPtr, Result, Tensor, TensorSlice};
 
@@ -119,4 +120,25 @@ pub fn fp8_mqa_logits_into<T: MqaElement>(
     };
     // SAFETY: these are the arguments' shapes and strides, which were checked.
     unsafe { kernel_args.launch(call, T::VARIANT, options) }
+}
+
+/// Codes of OCP's e4m3 as those of gfx942, each of half the number: scales that go with them are to be doubled.
+/// All halves are numbers of that type, and NaN stays.
+///
+/// ```
+/// use hk_attn::{F8E4M3, F8E4M3Fnuz, fp8_ocp_to_fnuz};
+///
+/// let codes = [448.0, -0.5].map(F8E4M3::from_f32);
+/// assert_eq!(fp8_ocp_to_fnuz(&codes), [224.0, -0.25].map(F8E4M3Fnuz::from_f32));
+/// ```
+#[must_use]
+pub fn fp8_ocp_to_fnuz(codes: &[F8E4M3]) -> Vec<F8E4M3Fnuz> {
+    let half = |code: &F8E4M3| match code.to_bits() {
+        // There is one zero.
+        0x80 => 0,
+        0x7f | 0xff => 0x80,
+        // The same bits, of a type whose exponents are one less.
+        bits => bits,
+    };
+    codes.iter().map(|code| F8E4M3Fnuz::from_bits(half(code))).collect()
 }

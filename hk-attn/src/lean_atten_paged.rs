@@ -178,12 +178,14 @@ pub fn lean_attn_paged_by_heads_fwd_into<'a, T: LeanElement>(
         KeyRows { slot: (row * size_of::<T>() as i64) as u32, ..rows }
     });
     let blocks = n / size;
+    // Without blocks there are no keys, whatever the tables say.
+    let length = if blocks == 0 { 0 } else { p.saturating_mul(size).min(i32::MAX as usize / 2) };
     problem.args.source[0] = KeySource {
         keys,
         values,
         pages,
         pages_of_head: p as i64,
-        length: p.saturating_mul(size).min(i32::MAX as usize / 2) as u32,
+        length: length as u32,
         count: blocks as u32,
         ..KeySource::NONE
     }

@@ -77,7 +77,7 @@ pub use flash_attn_fwd_decode::{
 pub use flash_attn_fwd_prefill::{
     FlashLayout, FlashOptions, flash_attn_fwd_prefill, flash_attn_fwd_prefill_into,
 };
-pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into};
+pub use fp8_mqa_logits::{fp8_mqa_logits, fp8_mqa_logits_into, fp8_ocp_to_fnuz};
 pub use fused_bmm_rope_kv_cache::{
     BmmRopeOptions, fused_fp4_bmm_rope_cat_and_cache_mla,
     fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla,

@@ -19,6 +19,8 @@ pub(super) fn cases() -> Vec<Case> {
         Spec::new("prompts alone", &[[29, 30], [16, 2]], [4, 1], 128, 16),
         Spec { dtypes: [DType::Bf16, DType::F8E4M3], scales: true, ..new("codes", 16) },
         Spec { dtypes: [DType::F16, DType::F8E4M3Fnuz], scales: true, ..new("codes", 16) },
+        Spec { dtypes: [DType::Bf16, DType::F8E5M2], x: 16, scales: true, ..new("codes", 5) },
+        Spec { dtypes: [DType::Bf16, DType::F8E5M2Fnuz], x: 16, scales: true, ..new("codes", 5) },
     ];
     specs.into_iter().map(|spec| Spec { is_chunked: true, ..spec }.case()).collect()
 }

@@ -119,7 +119,11 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
         starts.push(starts[starts.len() - 1] + (new * all) as i64);
     }
     let bytes = starts[b] as usize;
-    let mask: Vec<u8> = (0..bytes).map(|_| u8::from(random.below(3) > 0)).collect();
+    let mut mask: Vec<u8> = (0..bytes).map(|_| u8::from(random.below(3) > 0)).collect();
+    // The first new token sees nothing.
+    if let Some([_, all]) = sizes.lengths.iter().find(|[new, _]| *new > 0) {
+        mask[..*all].fill(0);
+    }
     let scale = 1.0 / (d as f64).sqrt();
     let all = expected(sizes, &inputs, |b, _| {
         let [new, all] = sizes.lengths[b];
@@ -204,6 +208,7 @@ pub(super) fn cases() -> Vec<Case> {
         Spec::new("latent", &[[70, 40], [9, 33]], [4, 1], [576, 512]),
         Spec { dtype: DType::F16, cap: 5.0, ..Spec::new("latent", &[[9, 20]], [2, 1], [288, 256]) },
         Spec::new("nothing new", &[[9, 0], [4, 5]], [2, 2], [64, 64]),
+        Spec { mask: Some(false), ..Spec::new("no token", &[[9, 0], [4, 0]], [2, 2], [64, 64]) },
         // A list of no tokens.
         Spec::new("nothing in the cache", &[[0, 17], [0, 3]], [4, 2], [48, 32]),
     ];

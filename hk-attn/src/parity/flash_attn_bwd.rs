@@ -4,7 +4,7 @@ use hk_core::Result;
 use hk_core::dtype::{DType, Scalar, bf16, f16};
 use hk_core::op::dry_run;
 use hk_ref::attn::flash_attn_bwd::products;
-use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, unit_roundoff};
+use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, unit_roundoff};
 
 use super::backward::{self, Kind};
 use crate::{
@@ -79,35 +79,50 @@ fn convert<T: BackwardElement + Scalar>(shape: [usize; 4], place: Placement) -> 
     })
 }
 
-/// A dry run of gradients, which leaves what there is, though rows of no sequence are to be zeros.
+/// A dry run of gradients by queries, keys and values of such shapes, with logarithms of one, which leaves what
+/// there is.
+fn set_up_dry(
+    s: &mut Setup,
+    [queries, keys, rows]: [&[usize]; 3],
+    call: impl Fn(&TensorSlice<bf16>, &AttnForward<'_, bf16>, AttnGradientsOut<'_, bf16>) -> Result<()>
+    + 'static,
+) {
+    let [q, out, dout] =
+        ["q", "out", "dout"].map(|name| s.input::<bf16>(name, queries, Draw::Normal));
+    let [k, v] = ["k", "v"].map(|name| s.input::<bf16>(name, keys, Draw::Normal));
+    let lse = s.input::<f32>("lse", rows, Draw::Normal);
+    let [dq, dk, d_v] = [("dq", queries), ("dk", keys), ("dv", keys)].map(|(name, shape)| {
+        let count = shape.iter().product();
+        let same = s.output::<bf16>(name, shape, Expected::exact(vec![1.0; count]));
+        same.holding(vec![bf16::ONE; count])
+    });
+    let count = rows.iter().product();
+    let delta = s.output::<f32>("delta", rows, Expected::exact(vec![1.0; count]));
+    let delta = delta.holding(vec![1.0; count]);
+    s.call(move || {
+        let (q, k, v, o, lse, dout) = (q.get(), k.get(), v.get(), out.get(), lse.get(), dout.get());
+        let forward = AttnForward { q: &q, k: &k, v: &v, out: &o, lse: &lse };
+        let (mut dq, mut dk, mut dv, mut delta) = (dq.get(), dk.get(), d_v.get(), delta.get());
+        let into = AttnGradientsOut {
+            dq: &mut dq,
+            dk: &mut dk,
+            dv: &mut dv,
+            delta: &mut delta,
+            dsink: None,
+        };
+        dry_run(|| call(&dout, &forward, into)).0
+    });
+}
+
+/// A dry run, though rows of no sequence are to be zeros.
 fn dry() -> Case {
     let sizes = [1, 4, 4, 2, 2, 8, 8];
     let info = CaseInfo::new("flash_attn_bwd", "flash_attn_bwd", "dry run", &[DType::Bf16], &sizes);
     Case::new(info, |s| {
-        let (shape, rows) = ([1, 4, 2, 8], [1, 2, 4]);
-        let [q, k, v, out, dout] =
-            ["q", "k", "v", "out", "dout"].map(|name| s.input::<bf16>(name, &shape, Draw::Normal));
-        let lse = s.input::<f32>("lse", &rows, Draw::Normal);
-        let [dq, dk, d_v] = ["dq", "dk", "dv"].map(|name| {
-            let same = s.output::<bf16>(name, &shape, Expected::exact(vec![1.0; 64]));
-            same.holding(vec![bf16::ONE; 64])
-        });
-        let delta = s.output::<f32>("delta", &rows, Expected::exact(vec![1.0; 8]));
-        let delta = delta.holding(vec![1.0; 8]);
-        s.call(move || {
-            let (q, k, v, o, lse, dout) =
-                (q.get(), k.get(), v.get(), out.get(), lse.get(), dout.get());
-            let forward = AttnForward { q: &q, k: &k, v: &v, out: &o, lse: &lse };
-            let (mut dq, mut dk, mut dv, mut delta) = (dq.get(), dk.get(), d_v.get(), delta.get());
-            let into = AttnGradientsOut {
-                dq: &mut dq,
-                dk: &mut dk,
-                dv: &mut dv,
-                delta: &mut delta,
-                dsink: None,
-            };
+        let shape: &[usize] = &[1, 4, 2, 8];
+        set_up_dry(s, [shape, shape, &[1, 2, 4]], |dout, forward, out| {
             let options = BackwardOptions::default().zero_tensors(true);
-            dry_run(|| flash_attn_bwd_into(&dout, &forward, &options, into)).0
+            flash_attn_bwd_into(dout, forward, &options, out)
         });
     })
 }
@@ -120,32 +135,8 @@ fn many() -> Case {
     let op = "flash_attn_varlen_bwd";
     let info = CaseInfo::new("flash_attn_bwd", op, "dry run of many", &[DType::Bf16], &sizes);
     Case::new(info, move |s| {
-        let (queries, keys, rows) = ([b, hq, d], [b, 1, d], [hq, b]);
-        let [q, out, dout] =
-            ["q", "out", "dout"].map(|name| s.input::<bf16>(name, &queries, Draw::Normal));
-        let [k, v] = ["k", "v"].map(|name| s.input::<bf16>(name, &keys, Draw::Normal));
-        let lse = s.input::<f32>("lse", &rows, Draw::Normal);
         let bounds = s.given::<i32>("bounds", &[b + 1], (0..=b as i32).collect());
-        let [dq, dk, d_v] =
-            [("dq", &queries), ("dk", &keys), ("dv", &keys)].map(|(name, shape)| {
-                let count = shape.iter().product();
-                let same = s.output::<bf16>(name, shape, Expected::exact(vec![1.0; count]));
-                same.holding(vec![bf16::ONE; count])
-            });
-        let delta = s.output::<f32>("delta", &rows, Expected::exact(vec![1.0; hq * b]));
-        let delta = delta.holding(vec![1.0; hq * b]);
-        s.call(move || {
-            let (q, k, v, o, lse, dout) =
-                (q.get(), k.get(), v.get(), out.get(), lse.get(), dout.get());
-            let forward = AttnForward { q: &q, k: &k, v: &v, out: &o, lse: &lse };
-            let (mut dq, mut dk, mut dv, mut delta) = (dq.get(), dk.get(), d_v.get(), delta.get());
-            let into = AttnGradientsOut {
-                dq: &mut dq,
-                dk: &mut dk,
-                dv: &mut dv,
-                delta: &mut delta,
-                dsink: None,
-            };
+        set_up_dry(s, [&[b, hq, d], &[b, 1, d], &[hq, b]], move |dout, forward, out| {
             let bounds = bounds.get();
             let varlen = VarlenOptions {
                 cu_seqlens_q: (&bounds).into(),
@@ -153,8 +144,7 @@ fn many() -> Case {
                 max_seqlen_q: b,
                 max_seqlen_k: b,
             };
-            let options = BackwardOptions::default();
-            dry_run(|| flash_attn_varlen_bwd_into(&dout, &forward, &varlen, &options, into)).0
+            flash_attn_varlen_bwd_into(dout, forward, &varlen, &BackwardOptions::default(), out)
         });
     })
 }

@@ -2,7 +2,7 @@
 
 mod merge;
 
-use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, bf16, decode, f16};
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, decode, f16};
 use hk_ref::attn::flash_attn_fwd_decode::logarithms;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Setup, Size};
 
@@ -276,6 +276,8 @@ pub(super) fn cases() -> Vec<Case> {
         mixed("codes", Rows).of::<F8E4M3Fnuz, F8E4M3Fnuz, bf16>(),
         mixed("codes", Pages(16)).of::<bf16, F8E4M3, F8E4M3>().grown(2, Given),
         mixed("codes", Pages(16)).of::<bf16, F8E4M3Fnuz, F8E4M3Fnuz>().grown(2, Given),
+        mixed("codes", Listed).of::<bf16, F8E5M2, bf16>().grown(2, Advanced).with(causal()),
+        mixed("codes", Listed).of::<f16, F8E5M2Fnuz, f16>().grown(2, Advanced).with(causal()),
         Spec::new("full", 3, &[70, 70], [4, 1], 128, Rows).grown(3, Absent).with(causal()),
         Spec::new("full", 3, &[70, 70], [4, 1], 128, Listed).grown(3, Absent).with(causal()),
         Spec::new("nothing new", 2, &[9, 4], [2, 1], 64, Pages(4)).grown(0, Advanced),

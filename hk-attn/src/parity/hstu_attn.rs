@@ -31,8 +31,9 @@ struct Spec {
     infinite: bool,
     /// Has a query whose scores are -inf.
     infinite_query: bool,
-    /// So many first rows have values of NaN, which rows from `APART` on do not see: these are compared.
-    wild: usize,
+    /// Rows that have values of NaN, from one to another, which those of a tile from `APART` on do not see:
+    /// these are compared.
+    wild: &'static [[usize; 2]],
     dtype: DType,
 }
 
@@ -54,7 +55,7 @@ impl Spec {
             scale: 0,
             infinite: false,
             infinite_query: false,
-            wild: 0,
+            wild: &[],
             dtype: DType::Bf16,
         }
     }
@@ -142,7 +143,9 @@ fn set_up<T: BackwardElement + Real>(s: &mut Setup, spec: &Spec) {
     let q = s.given("q", &[rows, heads, d], queries);
     let k = s.given("k", &[rows, heads, d], keys);
     let mut values: Vec<T> = s.draw("v", &[rows, heads, dv], Draw::Normal);
-    values[..spec.wild * heads * dv].fill(T::from_f64(f64::NAN));
+    for [from, to] in spec.wild {
+        values[from * heads * dv..to * heads * dv].fill(T::from_f64(f64::NAN));
+    }
     let v = s.given("v", &[rows, heads, dv], values);
     let mut bounds = vec![0];
     for rows in &spec.lengths {
@@ -189,10 +192,12 @@ fn set_up<T: BackwardElement + Real>(s: &mut Setup, spec: &Spec) {
             }
         }
     }
-    let first = if spec.wild > 0 { APART * heads } else { 0 };
-    let mut expected = results(expected.split_off(first), spec.dtype);
-    if first > 0 {
-        expected.at = Some((first * dv..rows * heads * dv).collect());
+    let is_wild = !spec.wild.is_empty();
+    let compared = if is_wild { APART..rows.min(2 * APART) } else { 0..rows };
+    let (first, end) = (compared.start * heads, compared.end * heads);
+    let mut expected = results(expected.drain(first..end).collect(), spec.dtype);
+    if is_wild {
+        expected.at = Some((first * dv..end * dv).collect());
     }
     let out = s.output::<T>("out", &[rows, heads, dv], expected);
     let (causal, most_distance, context, alpha) =
@@ -273,8 +278,23 @@ pub(super) fn cases() -> Vec<Case> {
     // Values in the same tile as those that are near.
     for d in [64, 128, 256] {
         let spec = Spec::new("values far before are NaN", &[150], 1, d);
-        add(Spec { wild: 120, most_distance: 3, ..spec });
+        add(Spec { wild: &[[0, 120]], most_distance: 3, ..spec });
     }
+    // Those of other targets: between what is seen, in the same tiles, and behind it.
+    let name = "values of other targets are NaN";
+    for d in [64, 128, 256] {
+        let spec = Spec::new(name, &[150], 1, d).targets(&[100]);
+        add(Spec { wild: &[[50, 128]], ..spec.clone() });
+        add(Spec { wild: &[[0, 30], [50, 128]], most_distance: 20, ..spec }.f16());
+    }
+    for d in [30, 200] {
+        let spec = Spec::new(name, &[270], 1, d).targets(&[220]);
+        add(Spec { wild: &[[50, 128], [256, 270]], causal: false, ..spec.clone() });
+        add(Spec { wild: &[[50, 128], [256, 270]], context: 9, ..spec });
+    }
+    // More context and targets than rows, of which each sees only itself.
+    let alone = Spec::new(name, &[150], 2, 64).targets(&[100]);
+    add(Spec { wild: &[[0, 128]], context: 60, ..alone });
     for d in [64, 128, 256] {
         add(all(Spec::new("ragged", &ragged, 2, d)).f16());
         let rows = if d == 256 { 90 } else { 140 };
@@ -314,6 +334,6 @@ pub(super) fn cases() -> Vec<Case> {
         cases.push(Spec { causal: false, ..spec.f16() }.case().place(place));
     }
     let apart = Spec::new("values far before are NaN", &[150], 1, 45);
-    cases.push(Spec { wild: 120, most_distance: 3, ..apart }.case());
+    cases.push(Spec { wild: &[[0, 120]], most_distance: 3, ..apart }.case());
     cases
 }

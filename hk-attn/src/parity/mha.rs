@@ -294,10 +294,13 @@ pub(super) fn cases() -> Vec<Case> {
         of(Spec::dense("codes", Sizes::dense(1, [97, 131], [3, 3], 72)), &near);
         let dropped = Choice { dropout: Some(dropout), sink: Some(DType::F32), ..plain.clone() };
         of(Spec::dense("codes", Sizes::dense(2, [40, 70], [2, 1], 64)), &dropped);
-        of(
-            Spec::packed("codes", Sizes::packed(&[[1, 9], [0, 3], [77, 0], [5, 130]], [4, 2], 64)),
-            &causal,
-        );
+        let packed = || {
+            let lengths = [[1, 9], [0, 3], [77, 0], [5, 130]];
+            Spec::packed("codes", Sizes::packed(&lengths, [4, 2], 64))
+        };
+        of(packed(), &causal);
+        let own = Choice { slopes: Some(true), descales: Some(true), ..causal.clone() };
+        of(packed(), &Choice { scale: Some(0.125), ..own });
     }
     let near = |left| Choice { window: [Some(left), None], ..causal.clone() };
     let wild = |wild, spec: Spec| Spec { wild: Some(wild), ..spec };

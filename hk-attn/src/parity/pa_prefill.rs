@@ -220,13 +220,18 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { slopes: true, window: Some(20), ..new("before and new", 16) },
         Spec { skip_decode: true, scale: Some(0.3), ..new("before and new", 8) },
         Spec { x: 4, ..Spec::new("odd width", &tokens, [2, 1], 20, 7) },
+        Spec::new("narrow", &tokens, [8, 1], 24, 16),
+        Spec { dtypes: [DType::F16; 2], ..Spec::new("ten groups", &tokens, [2, 2], 80, 16) },
         Spec::new("wide", &[[40, 9], [70, 30]], [2, 1], 256, 16),
         Spec::new("nothing new", &[[20, 0], [4, 6]], [2, 2], 64, 16),
     ];
     for dtype in [DType::F8E4M3, DType::F8E4M3Fnuz, DType::F8E5M2, DType::F8E5M2Fnuz, DType::I8] {
         let scale = (dtype == DType::I8).then_some(1e-3);
         let dtypes = [DType::Bf16, dtype];
-        specs.push(Spec { dtypes, scale, scales: true, ..new("codes", 16) });
+        let codes = |bs| Spec { dtypes, scale, scales: true, ..new("codes", bs) };
+        specs.push(codes(16));
+        // Groups as wide as caches of 8 bits have them.
+        specs.push(Spec { x: 16, window: Some(20), slopes: true, ..codes(5) });
     }
     specs.into_iter().map(Spec::case).collect()
 }

@@ -205,6 +205,13 @@ pub(super) fn cases() -> Vec<Case> {
         mixed("codes").of::<F8E4M3Fnuz, F8E4M3Fnuz, F8E4M3Fnuz>().scaled(all),
         mixed("codes").of::<f16, F8E5M2, f16>().scaled([false, true, false, false]),
         mixed("codes").of::<f16, F8E5M2Fnuz, f16>().scaled([false, false, true, false]),
+        mixed("codes").laid(CacheLayout::PagedX, 16).of::<F8E4M3, F8E4M3, bf16>().scaled(all),
+        mixed("codes")
+            .laid(CacheLayout::PagedX, 8)
+            .of::<F8E4M3Fnuz, F8E4M3Fnuz, bf16>()
+            .scaled(all),
+        mixed("codes").laid(CacheLayout::Hnd, 1).of::<F8E4M3, F8E5M2, bf16>(),
+        mixed("codes").laid(CacheLayout::Hnd, 1).of::<F8E4M3Fnuz, F8E5M2Fnuz, bf16>(),
         mixed("scaled results").of::<bf16, bf16, F8E4M3>().scaled([false, false, false, true]),
         mixed("scaled results").of::<bf16, bf16, F8E4M3Fnuz>().scaled([false, false, false, true]),
         shuffled(Spec::new("codes", batch, [4, 2], 64, 32), 16).of::<bf16, F8E4M3, bf16>(),

@@ -187,6 +187,7 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { nothing: [false, true], ..new("nothing", &[[2, 20]], wide, 64) },
         Spec { nothing: [false, true], ..new("nothing", &[[2, 20]], narrow, 64).split(2) },
         new("no keys", &[[2, 0]], narrow, 4).logical(),
+        new("no list", &[[2, 20]], narrow, 0),
         Spec { scale: Some(-0.2), ..new("scale", &[[2, 50]], narrow, 40) },
         Spec { is_spread: true, lse: false, ..new("layout", &[[3, 50]], narrow, 40) },
         Spec { bs: 1, ..new("one slot", &[[3, 50]], wide, 40) },

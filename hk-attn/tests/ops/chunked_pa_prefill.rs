@@ -1,7 +1,7 @@
 //! The op of the module `chunked_pa_prefill` against their references, and what they refuse.
 
-use crate::common::devices;
-use hk_attn::{PaPrefillOptions, PrefixCache, Tensor, bf16, chunked_prefill_paged_decode, parity};
+use crate::common::{OnesCache, devices};
+use hk_attn::{PaPrefillOptions, Tensor, bf16, chunked_prefill_paged_decode, parity};
 use hk_core::Error;
 use hk_core::op::dry_run;
 
@@ -22,20 +22,9 @@ fn chunked_pa_prefill_looks_at_pages_bounds_and_lengths() {
         let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
         // Pages of two slots, of which a sequence has three at most.
         let (four, three, two) = (of(&[4, 4, 16]), of(&[4, 3, 16]), of(&[4, 2, 16]));
-        let (keys, values) = (of(&[5, 2, 2, 2, 8]), of(&[5, 2, 16, 2]));
         let call = |q, pages: [i32; 6], bounds: [i32; 3], lengths: [i32; 2], most, options: &_| {
-            let index =
-                |values: &[i32], shape: &[usize]| Tensor::from_slice(&stream, values, shape);
-            let (table, bounds) = (index(&pages, &[2, 3])?, index(&bounds, &[3])?);
-            let lengths = index(&lengths, &[2])?;
-            let cache = PrefixCache {
-                key_cache: &keys,
-                value_cache: &values,
-                b_loc: (&table).into(),
-                b_start_loc: (&bounds).into(),
-                b_seq_len: (&lengths).into(),
-            };
-            chunked_prefill_paged_decode(q, &two, &two, &cache, most, options)?;
+            let cache = OnesCache::new(&stream, [5, 2], [&pages, &bounds, &lengths])?;
+            chunked_prefill_paged_decode(q, &two, &two, &cache.get(), most, options)?;
             stream.synchronize()
         };
         // Three new tokens behind three, and a step whose three tokens are in the cache.
@@ -45,6 +34,7 @@ fn chunked_pa_prefill_looks_at_pages_bounds_and_lengths() {
         for (arg, q, pages, bounds, lengths, most, options) in [
             ("hq", &three, pages, bounds, lengths, 3, options),
             ("scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
+            ("skip_decode", &four, pages, bounds, lengths, 3, options.skip_decode(true)),
             ("query_start_loc", &four, pages, [1, 3, 4], lengths, 3, options),
             ("query_start_loc", &four, pages, [0, 5, 4], lengths, 5, options),
             ("max_query_len", &four, pages, bounds, lengths, 2, options),
@@ -65,22 +55,13 @@ fn chunked_pa_prefill_has_parts_of_single_queries_alone() {
     for device in devices() {
         let stream = device.default_stream();
         let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
-        // So many keys that they are split.
-        let (keys, values) = (of(&[1, 2, 2, 1024, 8]), of(&[1, 2, 16, 1024]));
         let (q, new) = (of(&[64, 4, 16]), of(&[64, 2, 16]));
-        let index =
-            |values: &[i32], shape: &[usize]| Tensor::from_slice(&stream, values, shape).unwrap();
-        let (table, bounds) = (index(&[0, 0], &[2, 1]), index(&[0, 63, 64], &[3]));
-        let lengths = index(&[1000, 1000], &[2]);
-        let cache = PrefixCache {
-            key_cache: &keys,
-            value_cache: &values,
-            b_loc: (&table).into(),
-            b_start_loc: (&bounds).into(),
-            b_seq_len: (&lengths).into(),
-        };
+        // So many keys that they are split.
+        let lists: [&[i32]; 3] = [&[0, 0], &[0, 63, 64], &[1000, 1000]];
+        let cache = OnesCache::new(&stream, [1, 1024], lists).unwrap();
         let bytes = |most| {
             let options = PaPrefillOptions::default();
+            let cache = cache.get();
             let call = || chunked_prefill_paged_decode(&q, &new, &new, &cache, most, &options);
             let (result, calls) = dry_run(call);
             result.unwrap();

@@ -1,7 +1,7 @@
 //! The ops of the module `fp8_mqa_logits` against their references, and what they refuse.
 
 use crate::common::devices;
-use hk_attn::{MqaLogitsOptions, Tensor, bf16, fp8_mqa_logits, parity};
+use hk_attn::{F8E4M3, MqaLogitsOptions, Tensor, bf16, fp8_mqa_logits, fp8_ocp_to_fnuz, parity};
 use hk_core::Error;
 
 #[test]
@@ -36,5 +36,16 @@ fn fp8_mqa_logits_has_rows_of_whole_chunks() {
             let error = call(depth, 1).unwrap_err();
             assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
         }
+    }
+}
+
+#[test]
+fn fp8_ocp_to_fnuz_halves_all_numbers() {
+    let codes: Vec<_> = (0..=u8::MAX).map(F8E4M3::from_bits).collect();
+    let halves = fp8_ocp_to_fnuz(&codes);
+    assert_eq!(halves.len(), codes.len());
+    for (code, half) in codes.into_iter().zip(halves) {
+        let (number, half) = (code.to_f64(), half.to_f64());
+        assert!(number.is_nan() && half.is_nan() || number == 2.0 * half, "{number} {half}");
     }
 }

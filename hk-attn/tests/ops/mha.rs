@@ -1,7 +1,9 @@
 //! The ops of the module `mha` against their references, and what they refuse.
 
 use crate::common::devices;
-use hk_attn::{AttentionOptions, Device, Dropout, Result, Tensor, VarlenOptions, bf16, parity};
+use hk_attn::{
+    AttentionOptions, Device, Dropout, Mha, Result, Tensor, VarlenOptions, bf16, parity,
+};
 use hk_attn::{mha_fwd, mha_varlen_fwd};
 use hk_core::Error;
 
@@ -97,5 +99,29 @@ fn mha_varlen_looks_at_bounds() {
         let bias = Tensor::filled(&stream, &[2, 2, 3, 4], 1.0f32).unwrap();
         let error = call([0, 3, 6], 3, &options.bias(&bias)).unwrap_err();
         assert!(matches!(error, Error::Value { arg: "bias", .. }), "{error}");
+    }
+}
+
+#[test]
+fn mha_keeps_a_sink_that_is_no_number() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let sinks = Tensor::from_slice(&stream, &[f32::NAN, f32::NEG_INFINITY], &[2]).unwrap();
+        // By waves that share keys, and by waves that share rows.
+        for rows in [3, 150] {
+            let x = Tensor::filled(&stream, &[1, rows, 2, 16], bf16::ONE).unwrap();
+            let options = AttentionOptions::default().sink(&sinks);
+            for options in [options, options.num_splits(2)] {
+                let Mha { out, lse } = mha_fwd(&x, &x, &x, &options).unwrap();
+                for (at, of_row) in out.to_vec().unwrap().chunks(16).enumerate() {
+                    let is_nan = |o: &bf16| f32::from(*o).is_nan();
+                    let is_first = at.is_multiple_of(2);
+                    assert!(of_row.iter().all(|o| is_nan(o) == is_first), "{at} of {rows}");
+                }
+                for (at, sum) in lse.to_vec().unwrap().into_iter().enumerate() {
+                    assert_eq!(sum.is_nan(), at < rows, "{at} of {rows}");
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The op of the module `pa_prefill` against their references, and what they refuse.
 
-use crate::common::devices;
-use hk_attn::{PaPrefillOptions, PrefixCache, Tensor, bf16, pa_prefill_fwd, parity};
+use crate::common::{OnesCache, devices};
+use hk_attn::{PaPrefillOptions, Tensor, bf16, pa_prefill_fwd, parity};
 use hk_core::Error;
 
 #[test]
@@ -21,20 +21,9 @@ fn pa_prefill_looks_at_pages_bounds_and_lengths() {
         let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
         // Pages of two slots, of which a sequence has three at most.
         let (four, three, two) = (of(&[4, 4, 16]), of(&[4, 3, 16]), of(&[4, 2, 16]));
-        let (keys, values) = (of(&[5, 2, 2, 2, 8]), of(&[5, 2, 16, 2]));
         let call = |q, pages: [i32; 6], bounds: [i32; 3], lengths: [i32; 2], most, options: &_| {
-            let index =
-                |values: &[i32], shape: &[usize]| Tensor::from_slice(&stream, values, shape);
-            let (table, bounds) = (index(&pages, &[2, 3])?, index(&bounds, &[3])?);
-            let lengths = index(&lengths, &[2])?;
-            let cache = PrefixCache {
-                key_cache: &keys,
-                value_cache: &values,
-                b_loc: (&table).into(),
-                b_start_loc: (&bounds).into(),
-                b_seq_len: (&lengths).into(),
-            };
-            pa_prefill_fwd(q, &two, &two, &cache, most, options)?;
+            let cache = OnesCache::new(&stream, [5, 2], [&pages, &bounds, &lengths])?;
+            pa_prefill_fwd(q, &two, &two, &cache.get(), most, options)?;
             stream.synchronize()
         };
         // Three new tokens behind three, and one behind two; pages behind those are nobody's.
@@ -64,20 +53,11 @@ fn pa_prefill_takes_a_table_without_pages() {
     for device in devices() {
         let stream = device.default_stream();
         let of = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
-        let (keys, values) = (of(&[1, 2, 2, 2, 8]), of(&[1, 2, 16, 2]));
         let (q, new) = (of(&[3, 4, 16]), of(&[3, 2, 16]));
-        let table = Tensor::filled(&stream, &[1, 0], 0i32).unwrap();
-        let bounds = Tensor::from_slice(&stream, &[0i32, 3], &[2]).unwrap();
-        let lengths = Tensor::from_slice(&stream, &[3i32], &[1]).unwrap();
-        let cache = PrefixCache {
-            key_cache: &keys,
-            value_cache: &values,
-            b_loc: (&table).into(),
-            b_start_loc: (&bounds).into(),
-            b_seq_len: (&lengths).into(),
-        };
+        let cache = OnesCache::new(&stream, [1, 2], [&[], &[0, 3], &[3]]).unwrap();
         // The new tokens see each other alone, whose values are all 1.
-        let out = pa_prefill_fwd(&q, &new, &new, &cache, 3, &PaPrefillOptions::default()).unwrap();
+        let options = PaPrefillOptions::default();
+        let out = pa_prefill_fwd(&q, &new, &new, &cache.get(), 3, &options).unwrap();
         assert_eq!(out.to_vec().unwrap(), [bf16::ONE; 3 * 4 * 16]);
     }
 }

@@ -181,8 +181,8 @@ struct attention_block {
         const f32 sink = in.sink_type == static_cast<u32>(dtype::f32)
                              ? static_cast<const f32*>(in.sinks)[head]
                              : to_f32(static_cast<const bf16*>(in.sinks)[head]);
-        // A sink of no weight is none.
-        if (sink > -infinity) {
+        // A sink of no weight is none. One that is NaN stays.
+        if (sink != -infinity) {
           maximum[n.value] = sink * log2_e - code_exponent;
           sum[n.value] = lane_id() < 16 ? (is_coded ? 128 : 1) : 0;
         }

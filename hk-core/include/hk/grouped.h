@@ -205,8 +205,14 @@ __device__ void grouped_bias(const GroupedArgs& args) {
   vec<f32, run> sum = 0;
   if (column + lane * run < product.m) {
     const T* from = static_cast<const T*>(product.x) + column + lane * run;
-    for (u32 row = of.begin + first; row < of.end; row += rows) {
-      sum += to_f32<T, run>(*reinterpret_cast<const vec<T, run>*>(from + row * product.x_stride));
+    constexpr u32 chained = longest_chain * rows;
+    for (u32 begin = of.begin + first; begin < of.end; begin += chained) {
+      const u32 end = of.end - begin > chained ? begin + chained : of.end;
+      vec<f32, run> chain = 0;
+      for (u32 row = begin; row < end; row += rows) {
+        chain += to_f32<T, run>(*reinterpret_cast<const vec<T, run>*>(from + row * product.x_stride));
+      }
+      sum += chain;
     }
   }
   *reinterpret_cast<vec<f32, run>*>(&sums[first][lane * run]) = sum;
