@@ -514,7 +514,7 @@ fn chunk(tokens: usize, has_norm: bool) -> Problem {
         let g = Tensor::filled(stream, &[1, tokens, value_heads], -0.1f32)?;
         let beta = Tensor::filled(stream, &[1, tokens, value_heads], 0.5f32)?;
         Ok(Box::new(move || {
-            let options = ChunkGatedDeltaRuleOptions::default().use_qk_l2norm(has_norm);
+            let options = ChunkGatedDeltaRuleOptions::default().use_qk_l2norm_in_kernel(has_norm);
             let made: Result<ChunkGatedDeltaRule<_, f32>> =
                 chunk_gated_delta_rule(&q, &k, &v, &g, &beta, None, &options);
             made.map(drop)

@@ -58,7 +58,9 @@ struct DeltaRuleArgs {
   f32 softplus_beta;
   f32 softplus_beta_inverse;
   f32 softplus_threshold;
-  u32 pads;  // whether sequences without a slot have zeros for results, whatever their gates are
+  u32 pads;        // whether sequences without a slot have zeros for results, whatever their gates are
+  u32 turns_type;  // whether final states are of the other type than initial ones: bf16 or f32
+  u32 reserved;
 };
 
 namespace {
@@ -259,6 +261,16 @@ __device__ inline typename State::of_values learn(const DeltaRuleArgs& args, Sta
   return of_q + delta * scalars.kq;
 }
 
+// The other type of states.
+template <class T>
+struct other_state {
+  using type = f32;
+};
+template <>
+struct other_state<f32> {
+  using type = bf16;
+};
+
 template <class Tile>
 __device__ inline void delta_rule(const DeltaRuleArgs& args) {
   using T = typename Tile::T;
@@ -313,7 +325,15 @@ __device__ inline void delta_rule(const DeltaRuleArgs& args) {
   const DeltaRuleArgs& to = arguments_again();
   if (has_slot && to.final_states != nullptr) {
     const i64 at = first(to.final_slot, to.final_head, to.final_row);
-    state.store({static_cast<T*>(to.final_states) + at, to.final_row, to.keys, of_wave});
+    const auto store = [&](auto zero) {
+      using F = decltype(zero);
+      state.template store<F>({static_cast<F*>(to.final_states) + at, to.final_row, to.keys, of_wave});
+    };
+    if (to.turns_type != 0) {
+      store(typename other_state<T>::type());
+    } else {
+      store(T());
+    }
   }
 }
 

@@ -10,7 +10,7 @@
 //! with matrix instructions: [`chunk_pipeline`](crate::chunk_pipeline), then
 //! [`chunk_delta_h_fwd`](crate::chunk_delta_h_fwd) and [`chunk_fwd_o`](crate::chunk_fwd_o). Keys should be
 //! no longer than 1, as those that are
-//! [divided by their lengths](ChunkGatedDeltaRuleOptions::use_qk_l2norm), and g finite.
+//! [divided by their lengths](ChunkGatedDeltaRuleOptions::use_qk_l2norm_in_kernel), and g finite.
 //!
 //! | | |
 //! |---|---|
@@ -97,7 +97,7 @@ impl<'a> ChunkGatedDeltaRuleOptions<'a> {
 
     /// Whether queries and keys are divided by their lengths, `sqrt(sum x^2 + 1e-6)`, and rounded.
     #[must_use]
-    pub fn use_qk_l2norm(self, normalizes: bool) -> Self {
+    pub fn use_qk_l2norm_in_kernel(self, normalizes: bool) -> Self {
         Self { normalizes, ..self }
     }
 

@@ -154,5 +154,7 @@ kernel_args! {
         pub(crate) softplus_beta_inverse: f32,
         pub(crate) softplus_threshold: f32,
         pub(crate) pads: u32,
+        pub(crate) turns_type: u32,
+        pub(crate) reserved: u32,
     }
 }

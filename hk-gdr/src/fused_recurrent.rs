@@ -8,13 +8,13 @@
 //! ```
 //!
 //! A sequence begins with its initial state, or zeros. Head j of hv has the queries and keys of head
-//! `floor(j / (hv / h))`. If q and k are [normalised](FusedRecurrentOptions::use_qk_l2norm), each is
+//! `floor(j / (hv / h))`. If q and k are [normalised](FusedRecurrentOptions::use_qk_l2norm_in_kernel), each is
 //! divided by `sqrt(sum x^2 + 1e-6)` before.
 //!
 //! | | |
 //! |---|---|
 //! | Shapes | q, k `[b, t, h, k]`, v `[b, t, hv, v]`, g `[b, t, hv]`, beta `[b, t, hv]` or `[b, t, hv, v]`, gk `[b, t, hv, k]`, gv `[b, t, hv, v]`, states `[n, hv, k, v]` or `[n, hv, v, k]` -> o `[b, t, hv, v]`, states alike; n is b, or as many sequences as have bounds; hv a multiple of h; k from 1 to 256, v from 1 to 512; any strides of all but the innermost dimension |
-//! | Dtypes | q and k, v, o, beta bf16, f16, f32 each; g, gk, gv f32; states f32, bf16; bounds i32, i64 |
+//! | Dtypes | q and k, v, o, beta bf16, f16, f32 each; g, gk, gv f32; initial states, final states f32, bf16 each; bounds i32, i64 |
 //! | Numerics | f32 from the first token to the last, rounded once at the store; bitwise deterministic; exp(g) = 0 resets a state |
 //! | Hardware | cdna3, cdna4; each byte of a state is read once and written once, 16 to a lane |
 //! | Source | Yang, Kautz and Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule" (2024) |
@@ -93,7 +93,7 @@ impl<'a> FusedRecurrentOptions<'a> {
 
     /// Whether queries and keys are divided by their lengths.
     #[must_use]
-    pub fn use_qk_l2norm(self, normalizes: bool) -> Self {
+    pub fn use_qk_l2norm_in_kernel(self, normalizes: bool) -> Self {
         Self { normalizes, ..self }
     }
 
@@ -134,11 +134,12 @@ pub struct FusedRecurrent<V: Real, S: State> {
 
 /// Where [`fused_recurrent_fwd_into`] stores.
 #[derive(Debug)]
-pub struct FusedRecurrentOut<'a, O: Real, S: State> {
+pub struct FusedRecurrentOut<'a, O: Real, F: State> {
     /// The results, in the shape of v.
     pub o: &'a mut TensorSlice<O>,
-    /// The states after the last tokens, which may be those before the first; wanted if given.
-    pub final_state: Option<&'a mut TensorSlice<S>>,
+    /// The states after the last tokens, which may be those before the first, if they are of the same
+    /// type; wanted if given.
+    pub final_state: Option<&'a mut TensorSlice<F>>,
 }
 
 /// The results of all tokens, and, if wanted, the states after them.
@@ -168,18 +169,19 @@ pub fn fused_recurrent_fwd<Q: Real, V: Real, S: State>(
     Ok(FusedRecurrent { o, final_state })
 }
 
-/// As [`fused_recurrent_fwd`], into given tensors; o may have another element type.
+/// As [`fused_recurrent_fwd`], into given tensors; o may have another element type than v, and final
+/// states another than initial ones.
 ///
 /// # Errors
 /// As [`fused_recurrent_fwd`]; [`Error::Shape`] or [`Error::Stride`] also if an output is not as
 /// [`FusedRecurrentOut`] says, and [`Error::Alias`] if one overlaps another argument otherwise.
-pub fn fused_recurrent_fwd_into<Q: Real, V: Real, O: Real, S: State>(
+pub fn fused_recurrent_fwd_into<Q: Real, V: Real, O: Real, S: State, F: State>(
     q: &TensorSlice<Q>,
     k: &TensorSlice<Q>,
     v: &TensorSlice<V>,
     initial_state: Option<&TensorSlice<S>>,
     options: &FusedRecurrentOptions<'_>,
-    out: FusedRecurrentOut<'_, O, S>,
+    out: FusedRecurrentOut<'_, O, F>,
 ) -> Result<()> {
     let mut recurrence = Recurrence::new(OP, options.shared());
     recurrence.qkv(q, k, v)?;

@@ -123,7 +123,7 @@ impl<'a> SigmoidGatingOptions<'a> {
 
     /// Whether queries and keys are divided by their lengths.
     #[must_use]
-    pub fn use_qk_l2norm(self, normalizes: bool) -> Self {
+    pub fn use_qk_l2norm_in_kernel(self, normalizes: bool) -> Self {
         Self { normalizes, ..self }
     }
 

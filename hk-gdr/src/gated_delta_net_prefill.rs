@@ -255,7 +255,7 @@ pub fn gated_delta_net_prefill_into<
     // All of the rule is prepared, with its grids and its workspace, before the convolution changes states.
     let mut of_rule = ChunkGatedDeltaRuleOptions::default()
         .schedule(schedule)
-        .use_qk_l2norm(true)
+        .use_qk_l2norm_in_kernel(true)
         .gate_base(options.base)
         .state_layout(options.layout)
         .pads(true)
@@ -366,7 +366,7 @@ fn check<T: ChunkElement, W: Real, P: Real, D: Real, A: Real, S: State>(
     let (indices, state) = (states.indices, &mut *states.state);
     let pool: ChunkStates<'_, S> = ChunkStates::Pool { states: state, indices, has_initial_state };
     let declared = op.states(pool, options.layout, of_chunks.sequences)?;
-    let least = if indices.is_some() { 0 } else { schedule.sequences };
+    let least = if indices.is_some() { schedule.sequences.min(1) } else { schedule.sequences };
     op.arguments.limit("lines", least..=i32::MAX as usize)?;
     let [lines] = op.arguments.sizes(["lines"])?;
     let call = op.check()?;

@@ -202,6 +202,11 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, D: Real, A: 
     }
     let declared = arguments.output("conv_state", conv_state, &["lines", "c", "columns"]);
     declared.strides::<3>()?;
+    let [b, width] = arguments.sizes(["b", "w"])?;
+    let least = if options.state_indices.is_some() { b.min(1) } else { b };
+    arguments.limit("lines", least..=i32::MAX as usize)?;
+    arguments.limit("columns", width - 1..=usize::MAX)?;
+    [recurrence.lines] = arguments.sizes(["lines"])?;
     recurrence.computed_gates(gating, [options.softplus_beta, options.softplus_threshold])?;
     recurrence.pool(state, options.state_indices)?;
     recurrence.output(o)?;

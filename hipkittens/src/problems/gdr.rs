@@ -377,7 +377,8 @@ fn sigmoid(stream: &Stream, [batch]: [usize; 1], layout: StateLayout) -> Result<
     let mut state = Tensor::<f32>::zeros(stream, &[batch, VALUES, HEAD, HEAD])?;
     let mut o = small(stream, &[batch, 1, VALUES, HEAD])?;
     Ok(Box::new(move || {
-        let options = SigmoidGatingOptions::default().use_qk_l2norm(true).state_layout(layout);
+        let options =
+            SigmoidGatingOptions::default().use_qk_l2norm_in_kernel(true).state_layout(layout);
         let (a_log, dt_bias) = (&of_heads, &of_heads);
         let gating = GatingInputs { a_log, dt_bias, a: &of_tokens, b: &of_tokens };
         let out = SigmoidGatingOut { o: &mut *o, state: Some(&mut *state) };
@@ -391,7 +392,7 @@ fn recurrent(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     let of = || Tensor::<f32>::zeros(stream, &[1, VALUES, HEAD, HEAD]);
     let (state, mut final_state) = (of()?, of()?);
     Ok(Box::new(move || {
-        let options = FusedRecurrentOptions::default().use_qk_l2norm(true);
+        let options = FusedRecurrentOptions::default().use_qk_l2norm_in_kernel(true);
         let out = FusedRecurrentOut { o: &mut *o, final_state: Some(&mut *final_state) };
         fused_recurrent_fwd_into(&q, &q, &v, Some(&*state), &options, out)
     }))

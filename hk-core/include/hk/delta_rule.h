@@ -103,12 +103,13 @@ struct delta_state {
   }
 
   // A state in memory from `base` on, which is the same for the wave: of `k` keys, and of the `v` values
-  // from the wave's first on that there are. Rows, which are adjacent, are `stride` elements apart.
+  // from the wave's first on that there are. Rows, which are adjacent, are `stride` elements apart. Of
+  // which type elements are, load and store know.
   struct memory {
     arch::checked_range range;
     u32 stride, k, v;
 
-    __device__ memory(const T* base, u32 stride, u32 k, u32 v)
+    __device__ memory(const void* base, u32 stride, u32 k, u32 v)
         : range(base, out_of_range), stride(stride), k(k), v(v) {}
   };
 
@@ -121,7 +122,7 @@ struct delta_state {
       auto piece = bit_cast<vec<T, adjacent>>(from.range.load_128(whole));
       if (is_ragged(from)) {
         for (u32 e = 0; e < adjacent; ++e) {
-          const T own = load_element(from.range, element(offset, e, count));
+          const T own = load_element(from.range, element<T>(offset, e, count));
           piece[e] = count >= adjacent ? piece[e] : own;
         }
       }
@@ -129,19 +130,21 @@ struct delta_state {
     });
   }
 
+  // Rounded to elements `To`.
+  template <class To>
   __device__ void store(const memory& to) {
     forget_places();
     for_pieces(to, [&](auto first, u32 row, u32 at, u32 count) {
-      const auto piece = round_to<T, adjacent>(get_piece(first));
-      const u32 offset = (row * to.stride + at) * static_cast<u32>(sizeof(T));
-      to.range.store_once(count >= adjacent ? offset : out_of_range, bit_cast<bits128>(piece));
+      const auto piece = round_to<To, adjacent>(get_piece(first));
+      const u32 offset = (row * to.stride + at) * static_cast<u32>(sizeof(To));
+      store_piece(to.range, count >= adjacent ? offset : out_of_range, piece);
       if (is_ragged(to)) {
         for (u32 e = 0; e < adjacent; ++e) {
-          const u32 own = element(offset, e, count);
-          if constexpr (sizeof(T) == 2) {
-            to.range.store_once(own, bit_cast<u16>(T(piece[e])));
+          const u32 own = element<To>(offset, e, count);
+          if constexpr (sizeof(To) == 2) {
+            to.range.store_once(own, bit_cast<u16>(To(piece[e])));
           } else {
-            to.range.store_once(own, bit_cast<u32>(T(piece[e])));
+            to.range.store_once(own, bit_cast<u32>(To(piece[e])));
           }
         }
       }
@@ -162,9 +165,23 @@ struct delta_state {
   __device__ static bool is_ragged(const memory& of) {
     return (KeysAdjacent ? of.k : of.v) % adjacent != 0;
   }
-  // Where element e of a piece is that is not there as a whole.
+  // Where element e, an `Of`, of a piece is that is not there as a whole.
+  template <class Of>
   __device__ static u32 element(u32 offset, u32 e, u32 count) {
-    return count < adjacent && e < count ? offset + e * static_cast<u32>(sizeof(T)) : out_of_range;
+    return count < adjacent && e < count ? offset + e * static_cast<u32>(sizeof(Of)) : out_of_range;
+  }
+  // A piece that is there as a whole: 8, 16 or 32 bytes.
+  template <class To>
+  __device__ static void store_piece(const arch::checked_range& range, u32 offset, vec<To, adjacent> piece) {
+    const auto bits = bit_cast<words_of<vec<To, adjacent>>>(piece);
+    if constexpr (sizeof(bits) == 8) {
+      range.store_once(offset, vec<u32, 2>{bits.of[0], bits.of[1]});
+    } else {
+      for (u32 d = 0; d < sizeof(bits) / 4; d += 4) {
+        const bits128 four = {bits.of[d], bits.of[d + 1], bits.of[d + 2], bits.of[d + 3]};
+        range.store_once(offset + d * 4, four);
+      }
+    }
   }
   __device__ static T load_element(const arch::checked_range& range, u32 offset) {
     if constexpr (sizeof(T) == 2) return bit_cast<T>(range.load_16(offset));

@@ -39,7 +39,9 @@ pub(crate) struct Recurrence<'a> {
     pub(crate) args: DeltaRuleArgs,
     shared: Shared<'a>,
     slots: Option<Indices<'a>>,
-    /// The element type of states.
+    /// Lines of other states of which sequences have the same slots.
+    pub(crate) lines: usize,
+    /// The element type of initial states, or, if there are none, of final ones.
     element: &'static str,
 }
 
@@ -88,12 +90,15 @@ impl<'a> Recurrence<'a> {
             softplus_beta_inverse: 1.0,
             softplus_threshold: 20.0,
             pads: 0,
+            turns_type: 0,
+            reserved: 0,
         };
         Self {
             arguments: Arguments::new(op),
             args,
             shared,
             slots: None,
+            lines: usize::MAX,
             element: f32::DTYPE.name(),
         }
     }
@@ -281,8 +286,7 @@ impl<'a> Recurrence<'a> {
     }
 
     /// The slot, head and row strides of states.
-    fn strides<S: State>(&mut self, name: &'static str, argument: [i64; 4]) -> Result<[i64; 3]> {
-        self.element = S::DTYPE.name();
+    fn strides<S: State>(&self, name: &'static str, argument: [i64; 4]) -> Result<[i64; 3]> {
         let [slot, head, row, _] = argument;
         let (rows, columns) = match self.shared.layout {
             StateLayout::Kv => (self.args.keys, self.args.values),
@@ -297,22 +301,30 @@ impl<'a> Recurrence<'a> {
     }
 
     /// Declares the states that sequences begin with, and those that they end with.
-    pub(crate) fn states<S: State>(
+    pub(crate) fn states<S: State, F: State>(
         &mut self,
         initial: Option<&TensorSlice<S>>,
-        finals: Option<&mut TensorSlice<S>>,
+        finals: Option<&mut TensorSlice<F>>,
     ) -> Result<()> {
         let dims = self.dims(false);
         if let Some(states) = initial {
-            let declared = self.arguments.input("initial_state", states, dims);
-            let strides = declared.may_be("final_state").adjacent()?;
+            let mut declared = self.arguments.input("initial_state", states, dims);
+            if S::DTYPE == F::DTYPE {
+                declared = declared.may_be("final_state");
+            }
+            let strides = declared.adjacent()?;
             let [slot, head, row] = self.strides::<S>("initial_state", strides)?;
+            self.element = S::DTYPE.name();
             (self.args.initial_slot, self.args.initial_head) = (slot, head);
             (self.args.initial_states, self.args.initial_row) = (states.ptr().any(), row as u32);
         }
         if let Some(states) = finals {
             let strides = self.arguments.output("final_state", states, dims).adjacent()?;
-            let [slot, head, row] = self.strides::<S>("final_state", strides)?;
+            let [slot, head, row] = self.strides::<F>("final_state", strides)?;
+            if initial.is_none() {
+                self.element = F::DTYPE.name();
+            }
+            self.args.turns_type = u32::from(self.element != F::DTYPE.name());
             (self.args.final_slot, self.args.final_head) = (slot, head);
             (self.args.final_states, self.args.final_row) = (states.ptr_mut().any(), row as u32);
         }
@@ -337,6 +349,7 @@ impl<'a> Recurrence<'a> {
         let least = if slots.is_some() { sequences.min(1) } else { sequences };
         self.arguments.limit("slots", least..=i32::MAX as usize)?;
         let [slot, head, row] = self.strides::<S>("state", strides)?;
+        self.element = S::DTYPE.name();
         let args = &mut self.args;
         args.slot_count = self.arguments.sizes(["slots"])?[0] as u32;
         (args.initial_states, args.final_states) = (pool.ptr_mut().any(), pool.ptr_mut().any());
@@ -362,7 +375,7 @@ impl<'a> Recurrence<'a> {
             }
             (args.gk.sequence, args.gv.sequence, args.o_sequence) = (0, 0, 0);
         }
-        let Self { arguments, args, shared, slots, element } = self;
+        let Self { arguments, args, shared, slots, lines, element } = self;
         let layout = match shared.layout {
             StateLayout::Kv => "kv",
             StateLayout::Vk => "vk",
@@ -387,7 +400,7 @@ impl<'a> Recurrence<'a> {
                 call.require_bounds("cu_seqlens", &bounds.to_vec()?, args.tokens as usize)?;
             }
             if let Some(slots) = slots {
-                let count = args.slot_count as usize;
+                let count = lines.min(args.slot_count as usize);
                 call.require_slots("state_indices", &slots.to_vec()?, count)?;
             }
         }

@@ -195,7 +195,7 @@ where
     s.call(move || {
         let mut options = ChunkGatedDeltaRuleOptions::default()
             .gate_base(base)
-            .use_qk_l2norm(normalizes)
+            .use_qk_l2norm_in_kernel(normalizes)
             .state_layout(layout);
         options = match &schedule {
             Some(schedule) => options.schedule(schedule),

@@ -210,7 +210,7 @@ pub(super) fn expected_results<O: Real>(sizes: &Sizes, o: Vec<f64>) -> Expected 
 }
 
 /// States, of which each head is judged by its largest number. Those that are not `computed` must have
-/// the very bits.
+/// the very bits, rounded if the type is narrower than that of the states before.
 pub(super) fn expected_states<S: Real>(
     sizes: &Sizes,
     states: Vec<f64>,
@@ -218,8 +218,10 @@ pub(super) fn expected_states<S: Real>(
 ) -> Expected {
     let (len, hv) = (sizes.state_len(), sizes.heads[1]);
     let mut expected = rounded(states, S::DTYPE, 3e-6, |i| i / len);
-    let allowed = expected.allowed.iter_mut().enumerate();
-    allowed.filter(|(i, _)| !computed(i / len / hv)).for_each(|(_, allowed)| *allowed = 0.0);
+    let numbers = expected.allowed.iter_mut().zip(&mut expected.values).enumerate();
+    for (_, (allowed, value)) in numbers.filter(|(i, _)| !computed(i / len / hv)) {
+        (*allowed, *value) = (0.0, S::from_f64(*value).to_f64());
+    }
     expected
 }
 

@@ -75,6 +75,8 @@ struct Spec {
     /// Element types of q and k, of v, of o, and of beta.
     dtypes: [DType; 4],
     state: DType,
+    /// Whether final states are of the other type, where dtypes are [`TURNED`].
+    turned: bool,
     wild: bool,
     content: Content,
     /// Of states.
@@ -100,6 +102,7 @@ impl Spec {
             layout: StateLayout::Kv,
             dtypes: [DType::Bf16; 4],
             state: DType::F32,
+            turned: false,
             wild: false,
             content: Content::Drawn,
             far: None,
@@ -120,6 +123,7 @@ impl Spec {
             (self.finals, ", final"),
             (self.normalizes, ", normalised"),
             (self.sizes.packed, ", packed"),
+            (self.turned, ", final states of the other type"),
             (self.in_place, ", in place"),
         ] {
             title += if is_said { what } else { "" };
@@ -134,17 +138,24 @@ impl Spec {
             &self.sizes.shape(),
         );
         let (place, in_place, size) = (self.place, self.in_place, self.size);
-        let set_up = move |s: &mut Setup| {
-            real!(qk, Q => real!(v, V => real!(o, O => real!(beta_type, B => match state {
-                DType::F32 => set_up::<Q, V, O, B, f32>(s, &self),
-                _ => set_up::<Q, V, O, B, bf16>(s, &self),
-            }))));
+        let set_up = move |s: &mut Setup| match (self.turned, state) {
+            (true, DType::F32) => set_up::<bf16, f32, bf16, bf16, f32, bf16>(s, &self),
+            (true, _) => set_up::<bf16, f32, bf16, bf16, bf16, f32>(s, &self),
+            (false, _) => {
+                real!(qk, Q => real!(v, V => real!(o, O => real!(beta_type, B => match state {
+                    DType::F32 => set_up::<Q, V, O, B, f32, f32>(s, &self),
+                    _ => set_up::<Q, V, O, B, bf16, bf16>(s, &self),
+                }))));
+            }
         };
         Case::new(info, set_up).place(place).in_place(in_place).size(size).writes_once()
     }
 }
 
-fn set_up<Q: Real, V: Real, O: Real, B: Real, S: State>(s: &mut Setup, spec: &Spec)
+/// Element types of q and k, of v, of o, and of beta, where final states are of another than initial ones.
+const TURNED: [DType; 4] = [DType::Bf16, DType::F32, DType::Bf16, DType::Bf16];
+
+fn set_up<Q: Real, V: Real, O: Real, B: Real, S: State, F: State>(s: &mut Setup, spec: &Spec)
 where
     for<'a> crate::RealTensor<'a>: From<&'a hk_core::TensorSlice<B>>,
 {
@@ -242,11 +253,11 @@ where
     let finals = spec.finals.then(|| {
         let finals = sizes.laid_out(&states.concat(), spec.layout);
         let finals = match spec.content {
-            Content::Drawn => expected_states::<S>(sizes, finals, |n| sizes.lengths[n] > 0),
-            Content::Ties => exactly::<S>(&finals),
+            Content::Drawn => expected_states::<F>(sizes, finals, |n| sizes.lengths[n] > 0),
+            Content::Ties => exactly::<F>(&finals),
             Content::Steep => Expected::relative(finals, STEEP),
         };
-        let finals = s.output::<S>("final_state", &state_shape, finals);
+        let finals = s.output::<F>("final_state", &state_shape, finals);
         match spec.far {
             Some(far) => far.arg(finals, &state_shape),
             None => finals,
@@ -271,7 +282,7 @@ where
         let beta = beta.as_ref().map(Arg::get);
         let bounds = bounds.as_ref().map(IndexArg::get);
         let mut options = FusedRecurrentOptions::default()
-            .use_qk_l2norm(spec.normalizes)
+            .use_qk_l2norm_in_kernel(spec.normalizes)
             .state_layout(spec.layout)
             .validate_indices(!spec.wild);
         if let Some(g) = &g {
@@ -320,8 +331,22 @@ fn ties_cases() -> Vec<Spec> {
                 let dtypes = [DType::Bf16, DType::F32, o, DType::Bf16];
                 let ties = Spec { layout, state, dtypes, ..Spec::new("ties", sizes) };
                 let (content, scale) = (Content::Ties, Some(1.0));
-                specs.push(Spec { content, scale, beta: Beta::None, ..ties });
+                let ties = Spec { content, scale, beta: Beta::None, ..ties };
+                if dtypes == TURNED {
+                    specs.push(Spec { turned: true, ..ties.clone() });
+                }
+                specs.push(ties);
             }
+        }
+        // A sequence without tokens has its state, rounded.
+        let sizes = Sizes::packed(&[2, 0], [1, 1], [66, 20]);
+        let types = Spec { layout, state, dtypes: TURNED, ..Spec::new("types", sizes) };
+        specs.push(Spec { turned: true, ..types.clone() });
+        let (turned, place) = (true, Placement::DENSE.gap(8).shift(1));
+        specs.push(Spec { name: "types, gaps", turned, place, ..types.clone() });
+        for keys in [128, 256] {
+            let sizes = Sizes::new([1, 2], [1, 1], [keys, 32]);
+            specs.push(Spec { turned, sizes, ..types.clone() });
         }
     }
     specs

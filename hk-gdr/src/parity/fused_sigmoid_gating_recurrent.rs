@@ -334,7 +334,7 @@ fn set_up<T: Real, O: Real, P: Real, D: Real, A: Real, S: State>(s: &mut Setup, 
         let mut options = SigmoidGatingOptions::default()
             .softplus_beta(factor)
             .softplus_threshold(threshold)
-            .use_qk_l2norm(spec.normalizes)
+            .use_qk_l2norm_in_kernel(spec.normalizes)
             .state_layout(spec.layout)
             .validate_indices(spec.slots != Slots::Wild);
         if let Some(scale) = spec.scale {

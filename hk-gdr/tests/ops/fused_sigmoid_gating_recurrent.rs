@@ -95,7 +95,7 @@ fn check_traffic<S: State>(layout: StateLayout) {
         let mut pool = Tensor::filled(&stream, &[6, 4, 128, 128], S::from_f64(0.5)).unwrap();
         let slots = Tensor::from_slice(&stream, &[5i32, -1, 0, 2], &[4]).unwrap();
         let options = SigmoidGatingOptions::default().state_indices(&slots).state_layout(layout);
-        let options = options.use_qk_l2norm(true).validate_indices(false);
+        let options = options.use_qk_l2norm_in_kernel(true).validate_indices(false);
         let moved = Moved::by(&stream, || {
             let pool = Some(&mut *pool);
             let (gating, qkv) = (step.gating(), &step.mixed_qkv);

@@ -361,5 +361,16 @@ fn wrong_tensors_are_refused_before_anything_changes() {
         ] {
             assert!(op(&error, wrong), "{wrong}: {error}");
         }
+        // No line for anybody, of whom all are nobody's.
+        let mut layer = Layer::new(&stream, heads, StateLayout::Kv);
+        layer.conv_state = Tensor::empty(&stream, &[0, channels(heads), WIDTH - 1]).unwrap();
+        let (x, of_heads) = (
+            tensor(&stream, 40, &[5, channels(heads)], Draw::Normal),
+            tensor(&stream, 41, &[5, 2], Draw::Normal),
+        );
+        let schedule = PrefillSchedule::new(&stream, &[0, 2, 5], 16).unwrap();
+        let result = layer.prefill(&x, [&of_heads, &of_heads], &schedule, &[-1, -1], &[1, 1]);
+        let error = result.unwrap_err();
+        assert!(op(&error, "conv_state"), "{error}");
     }
 }

@@ -343,6 +343,48 @@ fn wrong_tensors_are_refused_before_anything_changes() {
 }
 
 #[test]
+fn states_of_the_convolution_are_to_have_the_slots_too() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let (b, c) = (2, channels(heads));
+        let zeros = |shape: &[usize]| Tensor::<bf16>::zeros(&stream, shape).unwrap();
+        let refused = |shape: [usize; 3], slots: Option<[i32; 2]>| {
+            let (mixed_qkv, of_heads) = (zeros(&[b, c]), zeros(&[b, 2]));
+            let (weight, of_head) = (zeros(&[c, 4]), zeros(&[2]));
+            let mut conv_state = zeros(&shape);
+            let mut state = Tensor::filled(&stream, &[3, 2, 4, 8], 1.0f32).unwrap();
+            let slots = slots.map(|slots| Tensor::from_slice(&stream, &slots, &[2]).unwrap());
+            let gating =
+                GatingInputs { a_log: &of_head, dt_bias: &of_head, a: &of_heads, b: &of_heads };
+            let mut options = DecodeStepOptions::default();
+            if let Some(slots) = &slots {
+                options = options.state_indices(slots);
+            }
+            let states = DecodeStates { conv_state: &mut conv_state, state: &mut state };
+            let conv = ConvFilter { weight: &weight, bias: None };
+            let result =
+                gated_delta_rule_decode_step(&mixed_qkv, conv, gating, heads, states, &options);
+            assert!(state.to_vec().unwrap().iter().all(|x| *x == 1.0));
+            result.unwrap_err()
+        };
+        let op = "gated_delta_rule_decode_step";
+        for (shape, slots) in [([1, c, 3], None), ([0, c, 3], Some([-1, -1])), ([3, c, 2], None)] {
+            let error = refused(shape, slots);
+            let is_right = matches!(
+                error,
+                Error::Shape { op: of, arg: "conv_state", .. } if of == op
+            );
+            assert!(is_right, "{error}");
+        }
+        let error = refused([2, c, 3], Some([0, 2]));
+        let is_right =
+            matches!(error, Error::Value { op: of, arg: "state_indices", .. } if of == op);
+        assert!(is_right, "{error}");
+    }
+}
+
+#[test]
 fn the_recurrence_of_a_step_is_that_of_its_op() {
     let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
     for device in devices() {
@@ -363,7 +405,7 @@ fn the_recurrence_of_a_step_is_that_of_its_op() {
         let options = DecodeStepOptions::default().state_layout(StateLayout::Vk);
         let conv = ConvFilter { weight, bias: None };
         gated_delta_rule_decode_step_into(&x, conv, gating, heads, &options, out).unwrap();
-        let options = SigmoidGatingOptions::default().use_qk_l2norm(true);
+        let options = SigmoidGatingOptions::default().use_qk_l2norm_in_kernel(true);
         let options = options.state_layout(StateLayout::Vk);
         let state_of = Some(&mut *state);
         let alone =
