@@ -4,8 +4,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, and the sum and the norm if wanted; scales `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`fused_rms_fp8_group_quant`] with groups of g = 32, 64 or 128, `[1]` given to [`fused_rms_fp8_per_tensor_static_quant`], `[..]` of [`rmsnorm_dynamic_quant`] and [`fused_add_rmsnorm_dynamic_quant`]; any n >= 1, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised; [`fused_rms_gated_fp8_group_quant`] takes gates `[.., n]` too, [`fused_silu_mul_fp8_per_tensor_static_quant`] x `[.., 2n]`, [`fused_flatten_fp8_group_quant`] x `[.., h, n]` to codes `[.., h n]` |
-//! | Dtypes | x, residual, norm bf16, f16, f32; weight bf16, f16, f32, whatever x is; codes e4m3 in the flavour of the chip, and i8 where rows have one scale; scales f32 |
+//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, and the sum and the norm if wanted; scales `[.., ceil(n/g)]` or `[ceil(n/g), rows]` of [`fused_rms_fp8_group_quant`] with groups of g = 32, 64 or 128, `[1]` given to [`fused_rms_fp8_per_tensor_static_quant`], `[..]` of [`rmsnorm_dynamic_quant`] and [`fused_add_rmsnorm_dynamic_quant`]; any n >= 1, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised, with weight2 `[k]`; [`fused_rms_gated_fp8_group_quant`] takes gates `[.., n]` too, [`fused_silu_mul_fp8_per_tensor_static_quant`] x `[.., 2n]`, [`fused_flatten_fp8_group_quant`] x `[.., h, n]` to codes `[.., h n]` |
+//! | Dtypes | x, residual, norm bf16, f16, f32; weight and weight2 bf16, f16, f32 each, whatever x is; codes e4m3 in the flavour of the chip, and i8 where rows have one scale; scales f32 |
 //! | Numerics | f32 throughout; the sum is rounded before it is normalised by [`fused_add_rmsnorm_dynamic_quant`] alone; codes are rounded to nearest, ties to even; [`fused_flatten_fp8_group_quant`] is exact |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019); DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024), for scales of groups |
@@ -125,7 +125,7 @@ fn sum_of<T: Real, W: Real>(input: &RmsInput<'_, T, W>) -> Result<Option<Tensor<
 }
 
 /// Where the sum goes.
-fn only_sum<'a, T: Real, W: Real>(residual_out: &'a mut Option<Tensor<T>>) -> RmsOthers<'a, T, W> {
+fn only_sum<T: Real>(residual_out: &mut Option<Tensor<T>>) -> RmsOthers<'_, T> {
     RmsOthers { residual_out: residual_out.as_deref_mut(), ..RmsOthers::default() }
 }
 
@@ -133,7 +133,7 @@ fn only_sum<'a, T: Real, W: Real>(residual_out: &'a mut Option<Tensor<T>>) -> Rm
 pub(crate) fn allocated<T: Real, W: Real, C: Element, S: Element>(
     input: &RmsInput<'_, T, W>,
     scales: &[usize],
-    run: impl FnOnce(QuantisedOut<'_, C, S>, RmsOthers<'_, T, W>) -> Result<()>,
+    run: impl FnOnce(QuantisedOut<'_, C, S>, RmsOthers<'_, T>) -> Result<()>,
 ) -> Result<FusedRmsQuant<T, C, S>> {
     let x = input.x;
     let mut codes = Tensor::empty(x.stream(), x.shape())?;
@@ -175,7 +175,7 @@ pub fn fused_rms_fp8_group_quant_into<T: Real, W: Real, C: Fp8>(
     input: &RmsInput<'_, T, W>,
     options: &GroupOptions<'_>,
     out: QuantisedOut<'_, C>,
-    others: RmsOthers<'_, T, W>,
+    others: RmsOthers<'_, T>,
 ) -> Result<()> {
     let QuantisedOut { codes, scales } = out;
     launch("fused_rms_fp8_group_quant", input, options.row_options(), others, |args| {
@@ -219,7 +219,7 @@ pub fn fused_rms_fp8_per_tensor_static_quant_into<T: Real, W: Real, C: Fp8>(
     scale: &TensorSlice<f32>,
     options: &StaticOptions<'_>,
     codes: &mut TensorSlice<C>,
-    others: RmsOthers<'_, T, W>,
+    others: RmsOthers<'_, T>,
 ) -> Result<()> {
     let op = "fused_rms_fp8_per_tensor_static_quant";
     launch(op, input, &options.rows, others, |args| {
@@ -330,7 +330,7 @@ fn dynamic_into<T: Real, W: Real, C: ByteCode>(
     input: &RmsInput<'_, T, W>,
     options: &RmsnormDynamicOptions<'_>,
     out: QuantisedOut<'_, C>,
-    others: RmsOthers<'_, T, W>,
+    others: RmsOthers<'_, T>,
 ) -> Result<()> {
     let QuantisedOut { codes, scales } = out;
     launch(op, input, &options.rows, others, |args| {

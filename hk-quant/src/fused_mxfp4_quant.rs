@@ -4,8 +4,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, scales `[.., ceil(n/32)]`, `[ceil(n/32), rows]` or shuffled, and the sum and the norm if wanted; any even n, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised; [`fused_flatten_mxfp4_quant`] takes x `[.., h, n]` to codes `[.., h n]` |
-//! | Dtypes | x, residual, norm bf16, f16, f32; weight bf16, f16, f32, whatever x is; codes OCP e2m1, scales e8m0, on any chip |
+//! | Shapes | x, residual `[.., n]`, weight `[n]` -> codes `[.., n]`, scales `[.., ceil(n/32)]`, `[ceil(n/32), rows]` or shuffled, and the sum and the norm if wanted; any even n, rows any distance apart; beside them other rows x2 `[.., k]` can be normalised, with weight2 `[k]`; [`fused_flatten_mxfp4_quant`] takes x `[.., h, n]` to codes `[.., h n]` |
+//! | Dtypes | x, residual, norm bf16, f16, f32; weight and weight2 bf16, f16, f32 each, whatever x is; codes OCP e2m1, scales e8m0, on any chip |
 //! | Numerics | f32 throughout; codes are rounded to nearest, ties to even |
 //! | Hardware | cdna3, cdna4 |
 //! | Source | Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019); OCP Microscaling Formats (MX) Specification 1.0 |
@@ -78,7 +78,7 @@ pub fn fused_rms_mxfp4_quant_into<T: Real, W: Real>(
     input: &RmsInput<'_, T, W>,
     options: &MxOptions<'_>,
     out: QuantisedOut<'_, F4x2E2M1, E8M0>,
-    others: RmsOthers<'_, T, W>,
+    others: RmsOthers<'_, T>,
 ) -> Result<()> {
     let QuantisedOut { codes, scales } = out;
     launch(OP, input, options.row_options(), others, |args| {

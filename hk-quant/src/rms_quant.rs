@@ -1,5 +1,7 @@
 //! The core `rms_quant`: kernels that normalise rows and quantise the result.
 
+use std::fmt::Debug;
+
 use hk_core::dtype::Real;
 use hk_core::op::quant::{BlockScales, GroupScales};
 use hk_core::op::rows::{ROWS, RowKernel, RowOptions};
@@ -37,16 +39,16 @@ impl<'a, T: Real, W: Real> RmsInput<'a, T, W> {
 
 /// What is stored besides codes.
 #[derive(Debug)]
-pub struct RmsOthers<'a, T: Real, W: Real> {
+pub struct RmsOthers<'a, T: Real> {
     /// The normalised rows, rounded, in the shape of x.
     pub norm: Option<&'a mut TensorSlice<T>>,
     /// The sum of x and the residual, rounded, in the shape of x. Only where there is a residual.
     pub residual_out: Option<&'a mut TensorSlice<T>>,
     /// Other rows, as many as x has, that are only normalised.
-    pub second: Option<SecondRms<'a, T, W>>,
+    pub second: Option<SecondRms<'a, T>>,
 }
 
-impl<T: Real, W: Real> Default for RmsOthers<'_, T, W> {
+impl<T: Real> Default for RmsOthers<'_, T> {
     /// Nothing.
     fn default() -> Self {
         Self { norm: None, residual_out: None, second: None }
@@ -55,11 +57,42 @@ impl<T: Real, W: Real> Default for RmsOthers<'_, T, W> {
 
 /// Rows that are normalised beside those that are quantised.
 #[derive(Debug)]
-pub struct SecondRms<'a, T: Real, W: Real> {
-    /// The rows, and their weights.
-    pub input: RmsInput<'a, T, W>,
-    /// The normalised rows, rounded.
-    pub y: &'a mut TensorSlice<T>,
+pub struct SecondRms<'a, T: Real> {
+    x: &'a TensorSlice<T>,
+    weight: Box<dyn Weight + 'a>,
+    eps: f32,
+    y: &'a mut TensorSlice<T>,
+}
+
+impl<'a, T: Real> SecondRms<'a, T> {
+    /// Rows `[.., k]`, the weight of each of their columns, of any type whatever that of the others is,
+    /// and what is added to means of squares, as in [`RmsInput`]; `y`, in the shape of x, receives the
+    /// normalised rows, rounded.
+    pub fn new<W: Real>(
+        x: &'a TensorSlice<T>,
+        weight: &'a TensorSlice<W>,
+        eps: f32,
+        y: &'a mut TensorSlice<T>,
+    ) -> Self {
+        Self { x, weight: Box::new(WeightOf(weight)), eps, y }
+    }
+}
+
+/// Weights of columns, whatever their type is.
+trait Weight: Debug {
+    /// Declares them, and gives where they are, and their type as kernels name it.
+    fn declare(&self, args: &mut Arguments, names: &Names) -> Result<(AnyPtr, u32)>;
+}
+
+/// Those of a type.
+#[derive(Debug)]
+struct WeightOf<'a, W: Real>(&'a TensorSlice<W>);
+
+impl<W: Real> Weight for WeightOf<'_, W> {
+    fn declare(&self, args: &mut Arguments, names: &Names) -> Result<(AnyPtr, u32)> {
+        args.input(names.weight, self.0, names.columns).contiguous()?;
+        Ok((self.0.ptr().any(), W::CODE))
+    }
 }
 
 kernel_args! {
@@ -161,24 +194,26 @@ struct Declared {
     x: Rows,
     residual: Option<Rows>,
     weight: AnyPtr,
+    weight_type: u32,
     eps: f32,
 }
 
 impl Declared {
-    fn new<T: Real, W: Real>(
+    fn new<T: Real>(
         args: &mut Arguments,
         names: &Names,
-        input: &RmsInput<'_, T, W>,
+        (x, residual): (&TensorSlice<T>, Option<&TensorSlice<T>>),
+        weight: &dyn Weight,
+        eps: f32,
     ) -> Result<Self> {
-        let RmsInput { x, weight, eps, residual } = *input;
         let x_stride = args.input(names.x, x, names.rows).rows()?;
-        args.input(names.weight, weight, names.columns).contiguous()?;
+        let (weight, weight_type) = weight.declare(args, names)?;
         let residual = match residual {
             Some(of) => Some((of.ptr().any(), args.input("residual", of, names.rows).rows()?)),
             None => None,
         };
         args.require(eps > 0.0 && eps.is_finite(), names.eps, "positive and finite", eps)?;
-        Ok(Self { x: (x.ptr().any(), x_stride), residual, weight: weight.ptr().any(), eps })
+        Ok(Self { x: (x.ptr().any(), x_stride), residual, weight, weight_type, eps })
     }
 }
 
@@ -200,8 +235,8 @@ struct Launch {
 }
 
 impl Launch {
-    /// Of `[rows, width]`, with weights of type `W`.
-    fn new<T: Real, W: Real>(
+    /// Of `[rows, width]`.
+    fn new<T: Real>(
         call: &Call,
         options: &RowOptions<'_>,
         [rows, width]: [usize; 2],
@@ -209,7 +244,7 @@ impl Launch {
         codes: &Codes,
         [y, residual_out]: [Rows; 2],
     ) -> Result<Self> {
-        let Declared { x, residual, weight, eps } = *of;
+        let Declared { x, residual, weight, weight_type, eps } = *of;
         let prefix = if residual.is_some() { "add_" } else { "" };
         let residual = residual.unwrap_or(NOWHERE);
         let variant = [prefix, T::DTYPE.name()].concat();
@@ -234,7 +269,7 @@ impl Launch {
             residual_out_stride: residual_out.1,
             rows: rows as u32,
             width: width as u32,
-            weight_type: W::CODE,
+            weight_type,
             eps,
             kind: codes.kind as u32,
             format: codes.format,
@@ -250,21 +285,21 @@ pub(crate) fn launch<T: Real, W: Real>(
     op: &'static str,
     input: &RmsInput<'_, T, W>,
     options: &RowOptions<'_>,
-    others: RmsOthers<'_, T, W>,
+    others: RmsOthers<'_, T>,
     declare_codes: impl FnOnce(&mut Arguments) -> Result<Codes>,
 ) -> Result<()> {
     let RmsOthers { norm, residual_out, second } = others;
     let mut args = Arguments::new(op);
-    let first = Declared::new(&mut args, &FIRST, input)?;
+    let RmsInput { x, weight, eps, residual } = *input;
+    let first = Declared::new(&mut args, &FIRST, (x, residual), &WeightOf(weight), eps)?;
     let codes = declare_codes(&mut args)?;
     let y = declare_output(&mut args, FIRST.y, norm, FIRST.rows)?;
-    let is_sum = input.residual.is_some() || residual_out.is_none();
+    let is_sum = residual.is_some() || residual_out.is_none();
     args.require(is_sum, "residual_out", "absent without a residual", "given")?;
     let sum = declare_output(&mut args, "residual_out", residual_out, FIRST.rows)?;
     let mut beside = None;
-    if let Some(SecondRms { input, y }) = second {
-        args.require(input.residual.is_none(), "residual2", "absent", "given")?;
-        let of = Declared::new(&mut args, &SECOND, &input)?;
+    if let Some(SecondRms { x, weight, eps, y }) = second {
+        let of = Declared::new(&mut args, &SECOND, (x, None), &*weight, eps)?;
         let y = declare_output(&mut args, SECOND.y, Some(y), SECOND.rows)?;
         args.limit("k", 1..=i32::MAX as usize)?;
         let [width] = args.sizes(["k"])?;
@@ -274,10 +309,10 @@ pub(crate) fn launch<T: Real, W: Real>(
     let call = args.check()?;
 
     let rows = shape[0];
-    let mut launches = vec![Launch::new::<T, W>(&call, options, shape, &first, &codes, [y, sum])?];
+    let mut launches = vec![Launch::new::<T>(&call, options, shape, &first, &codes, [y, sum])?];
     if let Some((of, y, width)) = beside {
         let (shape, outputs) = ([rows, width], [y, NOWHERE]);
-        launches.push(Launch::new::<T, W>(&call, options, shape, &of, &Codes::NONE, outputs)?);
+        launches.push(Launch::new::<T>(&call, options, shape, &of, &Codes::NONE, outputs)?);
     }
     if rows == 0 {
         return Ok(());

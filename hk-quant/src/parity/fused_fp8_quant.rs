@@ -5,7 +5,7 @@ mod gated;
 mod silu_mul;
 
 use hk_core::Result;
-use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, decode};
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::op::quant::{ByteCode, Fp8, GroupOptions, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm, products, quotients, scale};
 use hk_ref::{
@@ -38,6 +38,23 @@ const PIECE: usize = 4096;
 
 /// Shapes of models: DeepSeek-V3.
 const MODELS: [[usize; 2]; 2] = [[8192, 1536], [8192, 7168]];
+
+/// Types of weights, and another one for those of other rows.
+pub(super) trait Weight: Real {
+    type Other: Real;
+}
+
+impl Weight for bf16 {
+    type Other = f32;
+}
+
+impl Weight for f16 {
+    type Other = bf16;
+}
+
+impl Weight for f32 {
+    type Other = f16;
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Scales {
@@ -281,7 +298,7 @@ impl Spec {
     }
 }
 
-fn set_up<T: Real, W: Real, C: ByteCode>(
+fn set_up<T: Real, W: Weight, C: ByteCode>(
     s: &mut Setup,
     spec: Spec,
     launch: fn(Spec, &Tensors<T, W, C>) -> Result<()>,
@@ -311,7 +328,7 @@ fn set_up<T: Real, W: Real, C: ByteCode>(
     let stored = stored.filter(|_| !spec.drops_sum);
     let residual_out = stored.map(|of| s.output::<T>("residual_out", &shape, Expected::exact(of)));
     let norm_out = spec.stores_norm.then(|| s.output::<T>("norm", &shape, content.stored::<T>(&n)));
-    let second = spec.second.map(|width| second::<T, W>(s, [rows, width], content));
+    let second = spec.second.map(|width| second::<T, W::Other>(s, [rows, width], content));
     let most = f64::from(C::MOST);
     let (scales, group) = match spec.scales {
         Scales::Given(_) => (vec![f64::from(SCALE)], usize::MAX),
@@ -393,13 +410,13 @@ fn declare_scales(s: &mut Setup, spec: Spec, scales: Vec<f64>) -> Arg<f32> {
 }
 
 /// The tensors of a case, of which not all cases have all.
-struct Tensors<T: Real, W: Real, C: ByteCode> {
+struct Tensors<T: Real, W: Weight, C: ByteCode> {
     x: Arg<T>,
     weight: Arg<W>,
     residual: Option<Arg<T>>,
     residual_out: Option<Arg<T>>,
     norm_out: Option<Arg<T>>,
-    second: Option<SecondArg<T, W>>,
+    second: Option<SecondArg<T, W::Other>>,
     codes: Arg<C>,
     scales: Arg<f32>,
 }
@@ -422,7 +439,7 @@ fn second<T: Real, W: Real>(s: &mut Setup, shape: [usize; 2], content: Content) 
 }
 
 /// With scales of groups, or a given one.
-fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
+fn launch_fp8<T: Real, W: Weight, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
     let (rows, eps) = (spec.row.options(), spec.content.eps());
     let (x, weight, mut codes, mut scales) =
         (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
@@ -430,9 +447,8 @@ fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Re
     let mut residual_out = of.residual_out.as_ref().map(Arg::get);
     let mut norm = of.norm_out.as_ref().map(Arg::get);
     let mut second = of.second.as_ref().map(|(x, w, y)| (x.get(), w.get(), y.get()));
-    let second = second
-        .as_mut()
-        .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, SECOND_EPS * eps), y });
+    let second =
+        second.as_mut().map(|(x, weight, y)| SecondRms::new(x, weight, SECOND_EPS * eps, y));
     let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, eps) };
     let (norm, residual_out) = (norm.as_deref_mut(), residual_out.as_deref_mut());
     let others = RmsOthers { norm, residual_out, second };
@@ -448,7 +464,7 @@ fn launch_fp8<T: Real, W: Real, C: Fp8>(spec: Spec, of: &Tensors<T, W, C>) -> Re
 }
 
 /// With scales of rows.
-fn launch_row<T: Real, W: Real, C: ByteCode>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
+fn launch_row<T: Real, W: Weight, C: ByteCode>(spec: Spec, of: &Tensors<T, W, C>) -> Result<()> {
     let (x, weight, mut codes, mut scales) =
         (of.x.get(), of.weight.get(), of.codes.get(), of.scales.get());
     let mut norm = of.norm_out.as_ref().map(Arg::get);

@@ -8,7 +8,7 @@ use hk_ref::quant::fused_fp8_quant::{add, norm};
 use hk_ref::quant::fused_mxfp4_quant::blocks;
 use hk_ref::{Case, Draw, Expected, Placement, REALS, RowCase, Setup, Types, real};
 
-use super::fused_fp8_quant::{EPS, NEAR};
+use super::fused_fp8_quant::{EPS, NEAR, Weight};
 use super::quant::{Scales, TYPES, paddings, small_norms, suite_of_norms};
 use crate::{RmsInput, RmsOthers, SecondRms, fused_rms_mxfp4_quant_into};
 
@@ -53,7 +53,7 @@ impl Spec {
     }
 }
 
-fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
+fn set_up<T: Real, W: Weight>(s: &mut Setup, spec: Spec) {
     let (shape, [rows, width]) = (spec.row.shape, spec.row.shape);
     let columns = s.carried(|element| element % width);
     let x = s.input::<T>("x", &shape, Draw::Normal);
@@ -78,7 +78,7 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
         .then(|| s.output::<T>("norm", &shape, Expected::rounded(n.clone(), T::DTYPE, false)));
     let second = spec.second.map(|width| {
         let x = s.input::<T>("x2", &[rows, width], Draw::Normal);
-        let weight = s.input::<W>("weight2", &[width], Draw::Uniform);
+        let weight = s.input::<W::Other>("weight2", &[width], Draw::Uniform);
         let y = norm(&x.numbers(), &weight.numbers(), EPS);
         (x, weight, s.output::<T>("y2", &[rows, width], Expected::rounded(y, T::DTYPE, false)))
     });
@@ -88,9 +88,7 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
         let mut residual_out = residual_out.as_ref().map(hk_ref::Arg::get);
         let mut norm = norm_out.as_ref().map(hk_ref::Arg::get);
         let mut second = second.as_ref().map(|(x, w, y)| (x.get(), w.get(), y.get()));
-        let second = second
-            .as_mut()
-            .map(|(x, weight, y)| SecondRms { input: RmsInput::new(x, weight, EPS), y });
+        let second = second.as_mut().map(|(x, weight, y)| SecondRms::new(x, weight, EPS, y));
         let input = RmsInput { residual: residual.as_deref(), ..RmsInput::new(&x, &weight, EPS) };
         let (norm, residual_out) = (norm.as_deref_mut(), residual_out.as_deref_mut());
         let options = MxOptions::default().round_mode(spec.mode).scale_layout(spec.layout);
