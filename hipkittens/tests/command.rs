@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use hk_build::{Arch, CompileOptions, assemble_code_object, compile_source};
+use miniz_oxide::deflate::compress_to_vec_zlib;
 
 fn hipkittens(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hipkittens")).args(args).output().expect("the command starts")
@@ -148,6 +149,21 @@ fn inspect_says_of_a_bundle_what_is_not_there_and_what_cannot_be_read() {
         assert_eq!(text(&output.stdout).contains("target gfx950"), shown, "{err}");
         assert!(if said.is_empty() { err.is_empty() } else { err.contains(said) }, "{err}");
     }
+    // As `--offload-compress` makes it, in the third version of the format.
+    let plain = bundle(&[("gfx950", good)]);
+    let stream = compress_to_vec_zlib(&plain, 6);
+    let mut packed = b"CCOB\x03\x00\x00\x00".to_vec();
+    for field in [32 + stream.len(), plain.len(), 0] {
+        packed.extend((field as u64).to_le_bytes());
+    }
+    packed.extend(stream);
+    let inspected = |image: &[u8]| inspect(folder.path(), "bundle", image, true);
+    assert_eq!(inspected(&packed), inspected(&plain));
+    packed.truncate(packed.len() / 2);
+    let output = inspected(&packed);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("lies outside the code object"), "{err}");
 }
 
 #[test]

@@ -22,7 +22,7 @@
 //! | `args[].name, offset, size` | where in the argument bytes it is |
 //! | `args[].kind` | `pointer`, a number type such as `f32`, or `bytes` |
 //! | `args[].value` | the argument's bytes in hexadecimal; not for a pointer into a buffer |
-//! | `args[].buffer, buffer_offset` | what a pointer leads to; absent for a null pointer |
+//! | `args[].buffer, buffer_offset` | what a pointer leads to; absent for one to [nowhere](NOWHERE), as null is |
 //! | `args[].const` | whether the kernel only reads what the pointer leads to, if it is known |
 //! | `buffers[].name, bytes` | the buffers, with their sizes |
 //! | `buffers[].dtype` | the element type, as far as the pointer's type tells |
@@ -40,6 +40,9 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the format.
 pub const FORMAT: u32 = 1;
+
+/// Addresses below have no memory: pointers that are not null, but lead to nothing, may have them.
+pub const NOWHERE: u64 = 4096;
 
 /// The file that describes a launch.
 pub const DESCRIPTION: &str = "launch.json";

@@ -283,7 +283,9 @@ fn what_is_empty_may_lead_anywhere() {
     let empty = unsafe { Tensor::<f32>::from_raw(&stream, nowhere, &[0], &[1], ()) }.unwrap();
     let mut y = Tensor::filled(&stream, &[64], 1.0f32).unwrap();
     let end = DevicePtr::new(memory as u64 + 256);
-    for (number, x) in [empty.ptr(), end].into_iter().enumerate() {
+    // Where ops say that a list is, of which the length is 0.
+    let list = DevicePtr::new(8);
+    for (number, x) in [empty.ptr(), end, list].into_iter().enumerate() {
         let args = AxpyArgs { x, y: y.ptr_mut(), a: 2.0, n: 0 };
         device.set_capture(Some(parent.path()));
         // SAFETY: the kernel accesses no element.
@@ -349,7 +351,7 @@ fn damaged_captures_are_errors() {
             |r| {
                 let x = r["args"][0].as_object_mut().unwrap();
                 x.retain(|key, _| !key.starts_with("buffer"));
-                x.insert("value".into(), "0100000000000000".into());
+                x.insert("value".into(), "0010000000000000".into());
             },
             "x leads to memory that was not captured",
         ),

@@ -73,11 +73,17 @@ fn views_show_what_array_slices_show() {
     let array = numbered([6, 4, 10]);
     let tensor = Tensor::upload(&stream(), array.view()).unwrap();
     let (one, column) = (array.slice(s![1, .., ..]), array.slice(s![.., .., 5..6]));
+    let [first, nothing, last] = tensor.split(2, [3, 0, 7]).unwrap();
+    let [_, inner] = tensor.index(1).unwrap().split(0, [1, 3]).unwrap();
     let views = [
         (tensor.slice(2..5).unwrap(), array.slice(s![2..5, .., ..]).into_dyn()),
         (tensor.narrow(1, 1..3).unwrap(), array.slice(s![.., 1..3, ..]).into_dyn()),
         (tensor.narrow(2, 4..9).unwrap(), array.slice(s![.., .., 4..9]).into_dyn()),
         (tensor.narrow(2, 3..3).unwrap(), array.slice(s![.., .., 3..3]).into_dyn()),
+        (first, array.slice(s![.., .., 0..3]).into_dyn()),
+        (nothing, array.slice(s![.., .., 3..3]).into_dyn()),
+        (last, array.slice(s![.., .., 3..10]).into_dyn()),
+        (inner, array.slice(s![1, 1..4, ..]).into_dyn()),
         (tensor.index(3).unwrap(), array.index_axis(Axis(0), 3).into_dyn()),
         (tensor.permute(&[2, 0, 1]).unwrap(), array.view().permuted_axes([2, 0, 1]).into_dyn()),
         (
@@ -153,7 +159,7 @@ fn writing_through_a_view_leaves_everything_else() {
     let mut view = tensor.index_mut(1).unwrap().transpose_mut(0, 1).unwrap();
     view.write(&[9; 24]).unwrap();
     array.slice_mut(s![1, .., ..]).fill(9);
-    let [mut left, mut right] = tensor.split_mut(1, 3).unwrap();
+    let [mut left, mut right] = tensor.split_mut(1, [3, 1]).unwrap();
     left.fill(5).unwrap();
     right
         .copy_from(
@@ -204,8 +210,12 @@ fn packed_fp4_counts_logical_elements() {
     let columns = tensor.narrow(1, 4..8).unwrap();
     assert_eq!(columns.slice(2..3).unwrap().to_vec().unwrap(), bytes[14..16]);
     assert_eq!(columns.ptr().address(), tensor.ptr().address() + 2);
-    let split = tensor.narrow(1, 1..3).unwrap_err();
-    assert!(matches!(split, Error::Value { arg: "range", .. }), "{split}");
+    for split in [tensor.narrow(1, 1..3).map(drop), tensor.split(1, [1, 11]).map(drop)] {
+        let split = split.unwrap_err();
+        assert!(matches!(split, Error::Value { arg: "range", .. }), "{split}");
+    }
+    let [_, second] = tensor.split(1, [4, 8]).unwrap();
+    assert_eq!(second.slice(2..3).unwrap().to_vec().unwrap(), bytes[14..18]);
     let odd = Tensor::<F4x2E2M1>::zeros(&stream, &[4, 3]).unwrap_err();
     assert!(matches!(odd, Error::Shape { op: "Tensor::zeros", .. }), "{odd}");
     let uploaded = Tensor::upload(&stream, Array::from_vec(bytes.clone()).view()).unwrap();
@@ -228,7 +238,7 @@ fn bytes_can_be_read_as_another_type_of_the_same_size() {
 fn overlapping_views_are_known() {
     let stream = stream();
     let tensor = Tensor::<bf16>::zeros(&stream, &[8, 12]).unwrap();
-    let [q, k, v] = [0..4, 4..8, 8..12].map(|range| tensor.narrow(1, range).unwrap());
+    let [q, k, v] = tensor.split(1, [4, 4, 4]).unwrap();
     assert!(!q.overlaps(&k) && !k.overlaps(&v) && !v.overlaps(&q));
     assert!(q.overlaps(&tensor) && tensor.overlaps(&v));
     let [top, bottom] = [0..4, 4..8].map(|range| tensor.slice(range).unwrap());
@@ -253,6 +263,10 @@ fn wrong_arguments_are_refused_before_anything_happens() {
         tensor.narrow(2, 0..1).unwrap_err(),
         #[expect(clippy::reversed_empty_ranges, reason = "what is refused")]
         tensor.narrow(1, 2..1).unwrap_err(),
+        tensor.split(2, [1]).unwrap_err(),
+        tensor.split(1, [1, 1]).unwrap_err(),
+        tensor.split(1, [usize::MAX, 4]).unwrap_err(),
+        tensor.split_mut(0, [2, 1]).unwrap_err(),
         tensor.index(2).unwrap_err(),
         tensor.index(0).unwrap().index(0).unwrap_err(),
     ] {

@@ -91,24 +91,22 @@ impl Attention {
         let angles = angles.positions(&*positions);
         norm(x, &self.norm, normed)?;
         gemm_a16w16_into(normed, &self.down, &plain, latent)?;
-        let [mut q_latent, mut of_keys] = latent.split_mut(1, Q_RANK)?;
-        let [mut kv_latent, k_pe] = of_keys.split_mut(1, KV_RANK)?;
+        let [mut q_latent, mut kv_latent, k_pe] = latent.split_mut(1, [Q_RANK, KV_RANK, ROPE])?;
         rmsnorm_inplace(&mut q_latent, &self.q_norm, EPS, &RmsnormOptions::default())?;
         rmsnorm_inplace(&mut kv_latent, &self.kv_norm, EPS, &RmsnormOptions::default())?;
         gemm_a16w16_into(&q_latent, &self.q_up, &plain, q)?;
-        let q = q.reshape(&[tokens, HEADS, NOPE + ROPE])?;
-        let (q_nope, q_pe) = (q.narrow(2, 0..NOPE)?, q.narrow(2, NOPE..NOPE + ROPE)?);
+        let [q_nope, q_pe] = q.reshape(&[tokens, HEADS, NOPE + ROPE])?.split(2, [NOPE, ROPE])?;
         let k_pe = k_pe.reshape(&[tokens, 1, ROPE])?;
         let kv_rows = kv_latent.reshape(&[tokens, 1, KV_RANK])?;
         match form {
             Form::Prompts(Prompts { kv, q, k, sequences }) => {
                 gemm_a16w16_into(&kv_latent, &self.kv_up, &plain, kv)?;
                 let kv = kv.reshape(&[tokens, HEADS, NOPE + VALUE])?;
-                let (k_nope, v) = (kv.narrow(2, 0..NOPE)?, kv.narrow(2, NOPE..NOPE + VALUE)?);
+                let [k_nope, v] = kv.split(2, [NOPE, VALUE])?;
                 let k_pe = k_pe.broadcast(&[tokens, HEADS, ROPE])?;
                 let out = FusedQkCatOut { q: &mut **q, k: &mut **k };
                 fused_qk_rope_cat_into(&q_nope, &q_pe, &k_nope, &k_pe, &angles, &rope(), out)?;
-                let k_pe = k.narrow(1, 0..1)?.narrow(2, NOPE..NOPE + ROPE)?;
+                let [_, k_pe] = k.narrow(1, 0..1)?.split(2, [NOPE, ROPE])?;
                 cat_and_cache_mla(&kv_rows, &k_pe, &*slots, &KvCacheOptions::default(), cache)?;
                 let options = AttentionOptions::default().causal(true).scale(scale());
                 let out = MhaOut { out: &mut **attended, lse: None, s_dmask: None };
@@ -117,7 +115,7 @@ impl Attention {
             // Keys' up-projection is put to queries, and that of values to their mean: `q (W c) = (q W) c`.
             Form::Tokens(Tokens { absorbed, q, mean, rows }) => {
                 let up = self.kv_up.reshape(&[HEADS, NOPE + VALUE, KV_RANK])?;
-                let (k_up, v_up) = (up.narrow(1, 0..NOPE)?, up.narrow(1, NOPE..NOPE + VALUE)?);
+                let [k_up, v_up] = up.split(1, [NOPE, VALUE])?;
                 let by_heads = GemmOptions::default().transpose_bm();
                 let options = by_heads.clone().layout(Layout::Tt);
                 batched_gemm_bf16_into(&q_nope.permute(&[1, 0, 2])?, &k_up, &options, absorbed)?;
@@ -160,8 +158,7 @@ impl<C: Fp8 + RaggedElement> Layer<C> {
             Mlp::Experts { router, experts } => {
                 let router = Router::Weights { weights: &**router, bias: None };
                 let (residual, mut sum) = x.in_place();
-                let residual = SharedExpert { rows: &residual, gate: None };
-                experts.forward_into(normed, router, Some(residual), &mut sum)
+                experts.forward_into(normed, router, Some(SharedExpert::plain(&residual)), &mut sum)
             }
         }
     }

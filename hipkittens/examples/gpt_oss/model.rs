@@ -70,9 +70,7 @@ impl Layer {
         gemm_a16w16_into(normed, &self.qkv.weight, &self.qkv.options(), qkv)?;
 
         let heads = qkv.reshape(&[tokens, HEADS + 2 * KV_HEADS, HEAD_DIM])?;
-        let of_q = heads.narrow(1, 0..HEADS)?;
-        let k = heads.narrow(1, HEADS..HEADS + KV_HEADS)?;
-        let v = heads.narrow(1, HEADS + KV_HEADS..HEADS + 2 * KV_HEADS)?;
+        let [of_q, k, v] = heads.split(1, [HEADS, KV_HEADS, KV_HEADS])?;
         let angles = angles.positions(&*positions);
         let caches = KvCaches { key: &mut *cache.key, value: &mut *cache.value };
         let out = FusedQkRopeReshapeAndCacheOut { q: &mut **q, k: None, zeros: None, caches };
@@ -97,8 +95,7 @@ impl Layer {
         let Linear { weight, bias } = &self.router;
         let router = Router::Weights { weights: weight, bias: Some(bias) };
         let (residual, mut sum) = x.in_place();
-        let residual = SharedExpert { rows: &residual, gate: None };
-        self.experts.forward_into(normed, router, Some(residual), &mut sum)
+        self.experts.forward_into(normed, router, Some(SharedExpert::plain(&residual)), &mut sum)
     }
 }
 

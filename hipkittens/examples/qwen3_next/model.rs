@@ -171,7 +171,7 @@ impl Mlp {
         ff_a16w16_fused_gated_into(normed, &self.up, &down, &options, fed)?;
         let router = Router::Weights { weights: &self.router, bias: None };
         let (rows, mut sum) = fed.in_place();
-        let shared = SharedExpert { rows: &rows, gate: Some(&*self.gate) };
+        let shared = SharedExpert::gated(&rows, &self.gate);
         self.experts.forward_into(normed, router, Some(shared), &mut sum)?;
         fused_mul_add_inplace(x, 1.0, &**fed, &RowOptions::default())
     }

@@ -6,7 +6,7 @@ use hk_core::{Stream, Tensor};
 use hk_norm::{MeanPoolOptions, RowOptions, l2norm, mean_pool};
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
-use super::settings::Settings;
+use super::settings::{Settings, read_json};
 use super::{Batch, Bert, BertConfig, ModelError, Weights};
 
 /// Tokens of the sentences that pass through the model together, unless one alone has more.
@@ -37,12 +37,13 @@ pub struct SentenceEncoder {
 
 impl SentenceEncoder {
     /// Loads the model of a folder: `config.json`, `tokenizer.json`, `model.safetensors`, and as far as
-    /// they are there `sentence_bert_config.json` and `1_Pooling/config.json`.
+    /// they are there `modules.json`, `sentence_bert_config.json` and `1_Pooling/config.json`.
     ///
     /// # Errors
     /// [`ModelError`], which names the file.
     pub fn load(folder: &Path, stream: &Stream) -> Result<Self, ModelError> {
         let config = BertConfig::read(&folder.join("config.json"))?;
+        require_modules(&folder.join("modules.json"))?;
         require_mean(&folder.join("1_Pooling/config.json"))?;
         let max_tokens = max_tokens(&folder.join("sentence_bert_config.json"), &config)?;
         let file = folder.join("tokenizer.json");
@@ -65,7 +66,7 @@ impl SentenceEncoder {
     /// Splits a sentence into tokens, without those that are too many.
     ///
     /// # Errors
-    /// [`ModelError::Sentence`] if the tokenizer refuses it.
+    /// [`ModelError::Sentence`] if the tokenizer refuses it, or finds no token in it.
     pub fn tokenize(&self, sentence: &str) -> Result<Sentence, ModelError> {
         let fail = |what: String| {
             let (file, sentence) = (self.file.clone(), sentence.to_owned());
@@ -74,7 +75,10 @@ impl SentenceEncoder {
         let tokens =
             self.tokenizer.encode(sentence, true).map_err(|error| fail(error.to_string()))?;
         // Below the size of the vocabulary, as was checked.
-        let ids = tokens.get_ids().iter().map(|id| *id as i32).collect();
+        let ids: Vec<_> = tokens.get_ids().iter().map(|id| *id as i32).collect();
+        if ids.is_empty() {
+            return Err(fail("there are none in it".into()));
+        }
         Ok(Sentence { ids, is_truncated: !tokens.get_overflowing().is_empty() })
     }
 
@@ -114,11 +118,38 @@ fn batches(sentences: &[Sentence]) -> impl Iterator<Item = &[Sentence]> {
 /// Refuses a model that makes a sentence's vector of something else than the mean of its tokens'.
 fn require_mean(file: &Path) -> Result<(), ModelError> {
     let Some(settings) = Settings::read_if_there(file)? else { return Ok(()) };
-    let others = ["pooling_mode_cls_token", "pooling_mode_max_tokens"];
-    let wanted = [("pooling_mode_mean_tokens", true), (others[0], false), (others[1], false)];
-    for (key, wanted) in wanted {
+    // Of several modes, the vectors would follow each other.
+    for (key, wanted) in [
+        ("pooling_mode_mean_tokens", true),
+        ("pooling_mode_cls_token", false),
+        ("pooling_mode_max_tokens", false),
+        ("pooling_mode_mean_sqrt_len_tokens", false),
+        ("pooling_mode_weightedmean_tokens", false),
+        ("pooling_mode_lasttoken", false),
+    ] {
         if settings.get(key).is_some_and(|value| *value != wanted) {
             return Err(settings.wrong(key, wanted));
+        }
+    }
+    Ok(())
+}
+
+/// What a model may be made of: the last part of the names that sentence-transformers has for it.
+const MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
+
+/// Refuses a model with a step that is not done here, as one more product behind the mean.
+fn require_modules(file: &Path) -> Result<(), ModelError> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let fail = |what: String| Err(ModelError::Format { file: file.to_owned(), what });
+    let modules = read_json(file)?;
+    let Some(modules) = modules.as_array() else { return fail("no list of JSON".into()) };
+    for module in modules {
+        let name = module["type"].as_str().and_then(|name| name.rsplit('.').next());
+        if name.is_none_or(|name| !MODULES.contains(&name)) {
+            let known = MODULES.join(", ");
+            return fail(format!("type: must be one of {known}, got {}", module["type"]));
         }
     }
     Ok(())

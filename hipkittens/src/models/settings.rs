@@ -8,6 +8,16 @@ use serde_json::Value;
 
 use super::ModelError;
 
+/// What a file of JSON holds.
+pub(super) fn read_json(file: &Path) -> Result<Value, ModelError> {
+    let text =
+        fs::read(file).map_err(|source| ModelError::Read { file: file.to_owned(), source })?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let what = format!("no JSON: {error}");
+        ModelError::Format { file: file.to_owned(), what }
+    })
+}
+
 /// An object of JSON in a file.
 #[derive(Debug)]
 pub(super) struct Settings {
@@ -17,15 +27,10 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn read(file: &Path) -> Result<Self, ModelError> {
-        let file = file.to_owned();
-        let text = match fs::read(&file) {
-            Ok(text) => text,
-            Err(source) => return Err(ModelError::Read { file, source }),
-        };
-        match serde_json::from_slice(&text) {
-            Ok(value @ Value::Object(_)) => Ok(Self { file, value }),
-            Ok(_) => Err(ModelError::Format { file, what: "no object of JSON".into() }),
-            Err(error) => Err(ModelError::Format { file, what: format!("no JSON: {error}") }),
+        let (file, value) = (file.to_owned(), read_json(file)?);
+        match value {
+            Value::Object(_) => Ok(Self { file, value }),
+            _ => Err(ModelError::Format { file, what: "no object of JSON".into() }),
         }
     }
 

@@ -97,7 +97,8 @@ impl Weights {
         names: &[impl AsRef<str>],
         shape: [usize; R],
     ) -> Result<Vec<f32>, ModelError> {
-        let mut stack = Vec::with_capacity(names.len() * shape.iter().product::<usize>());
+        // It grows with what the file has, whatever the shape asks for.
+        let mut stack = Vec::new();
         for name in names {
             let name = name.as_ref();
             let numbers = self.numbers(name, &shape)?;

@@ -229,6 +229,8 @@ fn other_architectures_are_refused_by_file_and_key() {
         ("config.json", "num_hidden_layers", json!(0), "integer from 1"),
         ("config.json", "layer_norm_eps", json!(-1.0), "positive"),
         ("1_Pooling/config.json", "pooling_mode_mean_tokens", json!(false), "true"),
+        ("1_Pooling/config.json", "pooling_mode_max_tokens", json!(true), "false"),
+        ("1_Pooling/config.json", "pooling_mode_mean_sqrt_len_tokens", json!(true), "false"),
         ("sentence_bert_config.json", "max_seq_length", json!(64), "max_position_embeddings"),
     ];
     for (file, key, value, expected) in cases {
@@ -238,6 +240,28 @@ fn other_architectures_are_refused_by_file_and_key() {
             &[file, key, expected, &got],
         );
     }
+}
+
+#[test]
+fn models_with_other_modules_are_refused() {
+    let file = "modules.json";
+    let modules = |names: &[&str]| {
+        let of = |name: &&str| json!({ "type": format!("sentence_transformers.models.{name}") });
+        Value::Array(names.iter().map(of).collect())
+    };
+    let small = Small::new();
+    model::write(small.path(), file, &modules(&["Transformer", "Pooling", "Normalize"]));
+    expect(&embed(small.path(), &["a cat"]), 0);
+    let dense = modules(&["Transformer", "Pooling", "Dense", "Normalize"]);
+    for (value, said) in [
+        (dense, "must be one of Transformer, Pooling, Normalize, got \"sentence_transformers"),
+        (json!([{}]), "got null"),
+        (json!([3]), "got null"),
+        (json!({}), "no list of JSON"),
+    ] {
+        refuses(|folder| model::write(folder, file, &value), &[file, said]);
+    }
+    refuses(|folder| fs::write(folder.join(file), "[").unwrap(), &[file, "no JSON"]);
 }
 
 #[test]
@@ -279,6 +303,9 @@ fn sizes_that_the_weights_do_not_have_are_refused() {
         ("intermediate_size", json!(97), "encoder.layer.0.intermediate.dense.weight"),
         ("vocab_size", json!(500), "embeddings.word_embeddings.weight"),
         ("type_vocab_size", json!(3), "embeddings.token_type_embeddings.weight"),
+        // Beyond all memory.
+        ("vocab_size", json!(i32::MAX), "embeddings.word_embeddings.weight"),
+        ("num_hidden_layers", json!(i32::MAX), "encoder.layer.2.attention.self.query.weight"),
     ];
     for (key, value, tensor) in cases {
         let other = |folder: &Path| set(folder, "config.json", &format!("/{key}"), value);
@@ -293,6 +320,12 @@ fn sentences_that_the_tokenizer_refuses_are_named() {
     let [shown, said] = expect(&embed(small.path(), &["a cat", "\u{3a9}"]), 2);
     assert_eq!(shown, "");
     for name in ["tokenizer.json", "cannot split \"\u{3a9}\"", "UNK"] {
+        assert!(said.contains(name), "{name} is not in {said}");
+    }
+    // Without the tokens that are added to each, there are none of an empty one.
+    set(small.path(), "tokenizer.json", "/post_processor", Value::Null);
+    let [_, said] = expect(&embed(small.path(), &["a cat", ""]), 2);
+    for name in ["tokenizer.json", "cannot split \"\" into tokens", "none in it"] {
         assert!(said.contains(name), "{name} is not in {said}");
     }
 }

@@ -130,7 +130,9 @@ pub(crate) fn make_small(folder: &Path) {
     );
     write(folder, "sentence_bert_config.json", &json!({ "max_seq_length": 32 }));
     fs::create_dir_all(folder.join("1_Pooling")).expect("the folder is writable");
-    write(folder, "1_Pooling/config.json", &json!({ "pooling_mode_mean_tokens": true }));
+    let modes = ["mean_tokens", "cls_token", "max_tokens", "mean_sqrt_len_tokens"];
+    let modes = modes.map(|mode| (format!("pooling_mode_{mode}"), json!(mode == "mean_tokens")));
+    write(folder, "1_Pooling/config.json", &Value::Object(modes.into_iter().collect()));
     let drawn: Vec<_> = tensors(vocabulary.len())
         .into_iter()
         .zip(0..)

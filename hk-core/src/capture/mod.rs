@@ -19,7 +19,7 @@ mod replay;
 
 use std::path::Path;
 
-use hk_capture::{Arg, Buffer, Content, FORMAT, Moment, Writer};
+use hk_capture::{Arg, Buffer, Content, FORMAT, Moment, NOWHERE, Writer};
 
 pub use replay::{BufferComparison, Difference, Differences, ReplayReport, captured_arch, replay};
 
@@ -142,7 +142,7 @@ fn target(hip: &Hip, launch: &Launch<'_>, argument: &Argument) -> Option<(u64, R
     pointee.as_ref()?;
     let bytes = launch.kernarg[*offset..offset + size].try_into().ok()?;
     let address = u64::from_le_bytes(bytes);
-    if address == 0 {
+    if address < NOWHERE {
         return None;
     }
     // What is empty may begin where its memory ends.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use hk_capture::{CODE, Content, DESCRIPTION, Launch, Moment, buffer_file, from_hex};
+use hk_capture::{CODE, Content, DESCRIPTION, Launch, Moment, NOWHERE, buffer_file, from_hex};
 
 use crate::dtype::DType;
 use crate::launch::Module;
@@ -261,7 +261,8 @@ fn arguments(record: &Launch, buffers: &[Place<'_>], completed: bool) -> Result<
             }
             Content::Value { value } => {
                 let bytes = from_hex(value).ok_or_else(|| format!("{name}: `{value}`"))?;
-                if completed && arg.kind == "pointer" && bytes.iter().any(|byte| *byte != 0) {
+                let address = bytes[..].try_into().map_or(u64::MAX, u64::from_le_bytes);
+                if completed && arg.kind == "pointer" && address >= NOWHERE {
                     return Err(format!("{name} leads to memory that was not captured"));
                 }
                 bytes

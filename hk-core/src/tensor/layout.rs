@@ -207,6 +207,29 @@ impl Layout {
         Ok((range.start * self.strides[axis], layout))
     }
 
+    /// Parts of these sizes of a dimension, one behind the other; each with the offset of its first
+    /// element.
+    pub(crate) fn split<const N: usize>(
+        &self,
+        op: &'static str,
+        axis: usize,
+        sizes: [usize; N],
+        pack: usize,
+    ) -> Result<[(usize, Self); N]> {
+        let dim = self.dim(op, axis)?;
+        let all = sizes.iter().try_fold(0usize, |all, size| all.checked_add(*size));
+        if all != Some(dim) {
+            let constraint = format!("what adds up to {dim}");
+            return Err(Error::value(op, "sizes", constraint, format!("{sizes:?}")));
+        }
+        let (mut parts, mut begin) = ([(0, *self); N], 0);
+        for (part, size) in parts.iter_mut().zip(sizes) {
+            *part = self.narrow(op, axis, begin..begin + size, pack)?;
+            begin += size;
+        }
+        Ok(parts)
+    }
+
     /// One index of the outermost dimension, which goes away; with the offset.
     pub(crate) fn index(&self, op: &'static str, index: usize) -> Result<(usize, Self)> {
         let dim = self.dim(op, 0)?;

@@ -67,7 +67,7 @@ pub struct Tensor<T: Element>(Held<T>);
 /// ```
 /// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
 /// # let mut x = hk_core::Tensor::<f32>::zeros(&stream, &[4, 8])?;
-/// let [mut left, mut right] = x.split_mut(1, 3)?;
+/// let [mut left, mut right] = x.split_mut(1, [3, 5])?;
 /// left.copy_from(&right.narrow(1, 0..3)?)?;
 /// right.fill(1.0)?;
 /// # Ok::<(), hk_core::Error>(())

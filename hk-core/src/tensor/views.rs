@@ -125,23 +125,37 @@ impl<T: Element> TensorSlice<T> {
         Ok(TensorView(part(self, (0, layout)), PhantomData))
     }
 
-    /// Both sides of an index of a dimension, to write.
+    /// Parts of these sizes of a dimension, one behind the other, to read.
     ///
     /// # Errors
-    /// [`Error::Value`] if there is no such dimension, the index is beyond its end, or it would split
-    /// packed elements; [`Error::Stride`] if elements are repeated.
-    pub fn split_mut(&mut self, axis: usize, at: usize) -> Result<[TensorViewMut<'_, T>; 2]> {
+    /// [`Error::Value`] if there is no such dimension, the sizes do not add up to it, or packed elements
+    /// would be split.
+    pub fn split<const N: usize>(
+        &self,
+        axis: usize,
+        sizes: [usize; N],
+    ) -> Result<[TensorView<'_, T>; N]> {
+        let parts = self.layout.split("Tensor::split", axis, sizes, T::PACK)?;
+        Ok(parts.map(|of| TensorView(part(self, of), PhantomData)))
+    }
+
+    /// As [`split`](Self::split), to write.
+    ///
+    /// # Errors
+    /// As [`split`](Self::split); [`Error::Stride`] if elements are repeated.
+    pub fn split_mut<const N: usize>(
+        &mut self,
+        axis: usize,
+        sizes: [usize; N],
+    ) -> Result<[TensorViewMut<'_, T>; N]> {
         let op = "Tensor::split_mut";
-        let (_, left) = self.layout.narrow(op, axis, 0..at, T::PACK)?;
-        let end = self.shape().get(axis).copied().unwrap_or(at);
-        let (skip, right) = self.layout.narrow(op, axis, at..end, T::PACK)?;
+        let parts = self.layout.split(op, axis, sizes, T::PACK)?;
         if !self.layout.is_injective() {
             let expected = "an element of its own at every index";
             let (shape, got) = (self.shape().to_vec(), self.strides().to_vec());
             return Err(Error::Stride { op, arg: "self", expected, shape, got });
         }
-        let [left, right] = [part(self, (0, left)), part(self, (skip, right))];
-        Ok([left, right].map(|part| TensorViewMut(part, PhantomData)))
+        Ok(parts.map(|of| TensorViewMut(part(self, of), PhantomData)))
     }
 
     /// All of it twice, to read and to write, for ops that may work in place: each says of which
@@ -192,6 +206,19 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// Another one of the same.
     pub fn view(&self) -> Self {
         Self(part(self, (0, self.layout)), PhantomData)
+    }
+
+    /// As [`TensorSlice::split`].
+    ///
+    /// # Errors
+    /// As [`TensorSlice::split`].
+    pub fn split<const N: usize>(
+        &self,
+        axis: usize,
+        sizes: [usize; N],
+    ) -> Result<[TensorView<'a, T>; N]> {
+        let parts = self.layout.split("Tensor::split", axis, sizes, T::PACK)?;
+        Ok(parts.map(|of| TensorView(part(self, of), PhantomData)))
     }
 
     /// As [`TensorSlice::broadcast`].

@@ -28,13 +28,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-const STATUS: &str = "Exit status: 0 if all is well; 1 if a case fails, a buffer differs, an \
-    instruction is unknown or nothing can run; 2 if the request cannot be done. If the pipe is closed early, \
-    as head does, it is that of what was done until then, and files are written all the same.";
+const STATUS: &str = "Exit status: 0 if all is well; 1 if a case fails, a mutant survives, a buffer differs, \
+    an instruction is unknown or nothing can run; 2 if the request cannot be done; of run, that of the program. \
+    If the pipe is closed early, as head does, it is that of what was done until then, and files are written \
+    all the same.";
 
 /// GPU kernels for AMD CDNA3 and CDNA4, proven on a simulator.
 #[derive(Parser)]
-#[command(version, about, after_help = STATUS)]
+#[command(version, after_help = STATUS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -83,7 +84,7 @@ enum Command {
     ///
     /// Exits with 1 if some instruction cannot be decoded; each is named with its address and bytes.
     Inspect {
-        /// Code object (.hsaco, .co) or uncompressed offload bundle.
+        /// Code object (.hsaco, .co) or offload bundle, compressed or not.
         file: PathBuf,
         /// Print every instruction in LLVM syntax.
         #[arg(long)]
