@@ -544,7 +544,7 @@ impl ProductArgs {
                 cut.x = moved(self.x, lines * step, operands.x.size());
                 cut.x_scales = scales(self.x_scales, lines * self.x_scale_row);
                 cut.x_blocks = moved(self.x_blocks, lines * self.x_block_row, 1);
-                cut.split = self.split.from_row(lines, y_size);
+                cut.split = self.split.with_rows_from(lines, y_size);
                 (whole.m, cut.m) = (first as u32, self.m - first as u32);
                 self.y_stride
             }

@@ -111,7 +111,7 @@ kernel_args! {
 
 impl SplitColumns {
     /// The same of rows from one on, with elements of so many bytes.
-    pub(super) fn from_row(self, row: i64, size: u64) -> Self {
+    pub(super) fn with_rows_from(self, row: i64, size: u64) -> Self {
         let bytes = row * self.second_row * size as i64;
         let at = self.second.address().wrapping_add_signed(bytes);
         Self { second: self.second.moved_to(at), ..self }
