@@ -271,7 +271,8 @@ unsafe extern "C" fn count_status(_stream: HipStream, status: HipError, data: *m
 
 #[test]
 fn the_threads_stream_has_all_that_streams_have() {
-    use_product("mi355x");
+    // Alone on it: the null stream's work elsewhere would wait for the capture, which ends both.
+    use_product("mi300x");
     unsafe {
         let (other, gate) = (stream(), upload(&[0u32; 2]));
         assert_eq!(get(|flags| hipStreamGetFlags_spt(null_mut(), flags)), 0);
