@@ -449,15 +449,18 @@ fn memory_is_freed_in_stream_order() {
         let stream = stream();
         let log = Log::default();
         let entry = Entry { log: &log, number: 1, delay_ms: 30 };
-        let buffer: *mut c_void = get(|pointer| hipMallocAsync(pointer, 4096, stream));
+        // So large that what other tests allocate meanwhile does not come to lie in its middle.
+        const SIZE: usize = 64 << 20;
+        let buffer: *mut c_void = get(|pointer| hipMallocAsync(pointer, SIZE, stream));
+        let middle = buffer.byte_add(SIZE / 2);
         ok(hipLaunchHostFunc(stream, Some(note), (&raw const entry).cast_mut().cast()));
         ok(hipMemsetAsync(buffer, 1, 4096, stream));
         ok(hipFreeAsync(buffer, stream));
         // It is still there while the stream has not come to the free.
         let mut size = 0;
-        ok(hipMemGetAddressRange(null_mut(), &mut size, buffer));
+        ok(hipMemGetAddressRange(null_mut(), &mut size, middle));
         ok(hipStreamSynchronize(stream));
-        let gone = hipMemGetAddressRange(null_mut(), &mut size, buffer);
+        let gone = hipMemGetAddressRange(null_mut(), &mut size, middle);
         assert_eq!(gone, HipError::NOT_FOUND);
         assert_eq!(hipFreeAsync(buffer, stream), INVALID);
         ok(hipStreamDestroy(stream));
