@@ -1,12 +1,12 @@
 //! The loader against code objects that clang builds.
 
-#[path = "support/compressed.rs"]
-mod compressed;
+#[path = "support/bundles.rs"]
+mod bundles;
 
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-use compressed::{compressed, wrapped};
+use bundles::{bundle_of, compressed, wrapped};
 use hk_build::{CompileOptions, assemble_code_object, compile_source};
 use hk_sim::isa::Arch;
 use hk_sim::object::bundle::{self, Extent};
@@ -337,26 +337,6 @@ fn padding_behind_the_stated_kernarg_segment_is_part_of_it() {
     assert_eq!((kernel.explicit_size(), kernel.kernarg_size()), (4, 8));
     let error = with_arguments_at(&[0, 0xffff_fff0]).expect_err("no segment is as large");
     assert!(error.to_string().contains("at offset 4294967280"), "{error}");
-}
-
-/// A bundle as clang-offload-bundler lays it out.
-fn bundle_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    let table: usize = entries.iter().map(|(id, _)| 24 + id.len()).sum();
-    let mut offset = (32 + table).next_multiple_of(4096);
-    let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-    bytes.extend((entries.len() as u64).to_le_bytes());
-    for (id, code) in entries {
-        for field in [offset, code.len(), id.len()] {
-            bytes.extend((field as u64).to_le_bytes());
-        }
-        bytes.extend(id.as_bytes());
-        offset = (offset + code.len()).next_multiple_of(4096);
-    }
-    for (_, code) in entries {
-        bytes.resize(bytes.len().next_multiple_of(4096), 0);
-        bytes.extend(*code);
-    }
-    bytes
 }
 
 const HOST: (&str, &[u8]) = ("host-x86_64-unknown-linux-gnu--", b"");

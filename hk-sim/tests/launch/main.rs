@@ -2,8 +2,8 @@
 
 #![expect(clippy::undocumented_unsafe_blocks, reason = "each block calls the C API under test")]
 
-#[path = "../support/compressed.rs"]
-mod compressed;
+#[path = "../support/bundles.rs"]
+mod bundles;
 mod programs;
 #[path = "../support/mod.rs"]
 mod support;
@@ -12,7 +12,7 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Once, OnceLock};
 
-use compressed::compressed;
+use bundles::{bundle_of, compressed};
 use hk_build::{Arch, CompileOptions, compile_source};
 use hk_sim::capi::types::*;
 use hk_sim::capi::*;
@@ -127,26 +127,11 @@ fn image(arch: Arch) -> &'static [u8] {
 
 /// The code objects of both chips, as hipcc puts them into a program.
 fn bundle() -> Vec<u8> {
-    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-    let entries = [
-        ("host-x86_64-unknown-linux-gnu--", &[][..]),
+    bundle_of(&[
+        ("host-x86_64-unknown-linux-gnu--", b""),
         ("hipv4-amdgcn-amd-amdhsa--gfx942", image(Arch::Gfx942)),
         ("hipv4-amdgcn-amd-amdhsa--gfx950", image(Arch::Gfx950)),
-    ];
-    bundle.extend((entries.len() as u64).to_le_bytes());
-    let mut offset = 4096;
-    for (id, code) in entries {
-        for field in [offset, code.len(), id.len()] {
-            bundle.extend((field as u64).to_le_bytes());
-        }
-        bundle.extend(id.bytes());
-        offset += code.len().next_multiple_of(4096);
-    }
-    for (_, code) in entries {
-        bundle.resize(bundle.len().next_multiple_of(4096), 0);
-        bundle.extend(code);
-    }
-    bundle
+    ])
 }
 
 /// Both chips, with the product that each test uses.

@@ -1,4 +1,24 @@
-//! Compressed offload bundles, written by hand.
+//! Offload bundles, plain and compressed, written by hand.
+
+/// A bundle as clang-offload-bundler lays it out.
+pub(crate) fn bundle_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let table: usize = entries.iter().map(|(id, _)| 24 + id.len()).sum();
+    let mut offset = (32 + table).next_multiple_of(4096);
+    let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    bytes.extend((entries.len() as u64).to_le_bytes());
+    for (id, code) in entries {
+        for field in [offset, code.len(), id.len()] {
+            bytes.extend((field as u64).to_le_bytes());
+        }
+        bytes.extend(id.as_bytes());
+        offset = (offset + code.len()).next_multiple_of(4096);
+    }
+    for (_, code) in entries {
+        bytes.resize(bytes.len().next_multiple_of(4096), 0);
+        bytes.extend(*code);
+    }
+    bytes
+}
 
 /// A file of a version (1 to 3) and method (0: zlib, 1: zstd) as LLVM lays it out, around a stream
 /// that unpacks to `size` bytes.
