@@ -105,6 +105,13 @@ fn errors_are_kept_until_they_are_read() {
         assert_eq!(hipPeekAtLastError(), INVALID);
         assert_eq!(hipGetLastError(), INVALID);
         assert_eq!(hipGetLastError(), HipError::SUCCESS);
+        // The older form is of the last call alone, and knows it if that succeeded.
+        assert_eq!(hipMalloc(null_mut(), 16), INVALID);
+        assert_eq!([hipExtGetLastError(), hipExtGetLastError()], [INVALID, HipError::SUCCESS]);
+        assert_eq!(hipMalloc(null_mut(), 16), INVALID);
+        ok(hipSetDevice(0));
+        assert_eq!(hipExtGetLastError(), HipError::SUCCESS);
+        assert_eq!(hipGetLastError(), INVALID);
         let text = CStr::from_ptr(hipGetErrorString(INVALID));
         assert_eq!(text.to_str(), Ok("invalid argument"));
         let name = get(|text| hipDrvGetErrorName(HipError(709), text));
@@ -254,6 +261,8 @@ fn pointers_tell_what_they_are() {
         let unknown = hipPointerGetAttributes(attributes.as_mut_ptr(), (&raw const local).cast());
         assert_eq!(unknown, INVALID);
         assert_eq!(attributes.assume_init().kind, HipMemoryType::Unregistered);
+        let nothing = get(|found| hipPointerGetAttributes(found, std::ptr::null()));
+        assert_eq!(nothing.kind, HipMemoryType::Unregistered);
         let (mut base, mut size) = (null_mut(), 0);
         ok(hipMemGetAddressRange(&mut base, &mut size, buffer.byte_add(123)));
         assert_eq!((base, size), (buffer, 4096));
@@ -631,6 +640,51 @@ fn a_capture_forbids_no_allocation_in_the_order_of_another_stream() {
         assert_eq!(get(|count| hipGraphGetNodes(graph, null_mut(), count)), 0);
         ok(hipGraphDestroy(graph));
         ok(hipStreamSynchronize(other));
+        for stream in [capturing, other] {
+            ok(hipStreamDestroy(stream));
+        }
+    }
+}
+
+#[test]
+fn questions_and_settings_end_a_capture() {
+    let _alone = alone();
+    unsafe {
+        use_product("mi325x");
+        let (capturing, other) = (stream(), stream());
+        let event = get(|event| hipEventCreate(event));
+        ok(hipEventRecord(event, other));
+        ok(hipStreamSynchronize(other));
+        let target: *mut c_void = get(|pointer| hipMallocManaged(pointer, 16, 1));
+        let device = get(|device| hipGetDevice(device));
+        let pool = get(|pool| hipDeviceGetDefaultMemPool(pool, device));
+        let forbidden: [&dyn Fn() -> HipError; 7] = [
+            &|| hipEventQuery(event),
+            &|| hipEventSynchronize(event),
+            &|| hipStreamQuery(other),
+            &|| hipMemAdvise(target, 16, 1, device),
+            &|| hipDeviceSetMemPool(device, pool),
+            &|| hipDeviceSetCacheConfig(0),
+            &|| hipDeviceSetSharedMemConfig(0),
+        ];
+        for (index, call) in forbidden.into_iter().enumerate() {
+            ok(hipStreamBeginCapture(capturing, 1));
+            assert_eq!(call(), HipError::STREAM_CAPTURE_UNSUPPORTED, "call {index}");
+            let lost = HipError::STREAM_CAPTURE_INVALIDATED;
+            assert_eq!(hipStreamEndCapture(capturing, &mut null_mut()), lost);
+            // A relaxed one allows them.
+            ok(hipStreamBeginCapture(capturing, 2));
+            ok(call());
+            ok(hipGraphDestroy(get(|graph| hipStreamEndCapture(capturing, graph))));
+        }
+        // A callback is given the stream's errors, which no graph has: whatever the mode.
+        ok(hipStreamBeginCapture(capturing, 2));
+        let refused = hipStreamAddCallback(capturing, Some(note_status), null_mut(), 0);
+        assert_eq!(refused, HipError::STREAM_CAPTURE_UNSUPPORTED);
+        let lost = HipError::STREAM_CAPTURE_INVALIDATED;
+        assert_eq!(hipStreamEndCapture(capturing, &mut null_mut()), lost);
+        ok(hipEventDestroy(event));
+        free(target);
         for stream in [capturing, other] {
             ok(hipStreamDestroy(stream));
         }

@@ -529,6 +529,55 @@ fn a_capture_shows_its_graph_and_takes_nodes() {
     }
 }
 
+#[test]
+fn external_events_of_a_capture_are_of_each_launch() {
+    const EXTERNAL: u32 = 1;
+    unsafe {
+        use_product("mi325x");
+        let (a, b) = (stream(), stream());
+        let (y, gate) = (upload(&[0u32; 2]), upload(&[0u32; 2]));
+        let begun = get(|event| hipEventCreate(event));
+        let ended = get(|event| hipEventCreate(event));
+        ok(hipStreamBeginCapture(a, 2));
+        // Nobody has recorded the one, and neither is of the capture.
+        ok(hipStreamWaitEvent(a, begun, EXTERNAL));
+        ok(hipMemsetD32Async(y, 7, 1, a));
+        ok(hipEventRecordWithFlags(ended, a, EXTERNAL));
+        assert_eq!(hipEventRecordWithFlags(ended, a, 2), INVALID);
+        let graph = get(|graph| hipStreamEndCapture(a, graph));
+        let nodes = listed(|nodes, count| hipGraphGetNodes(graph, nodes, count));
+        let types: Vec<_> = nodes.iter().map(|node| node_type(*node)).collect();
+        assert_eq!(types, [WAIT_EVENT, MEMSET, EVENT_RECORD]);
+        let chain = [(nodes[1], nodes[0]), (nodes[2], nodes[1])];
+        for (node, before) in chain {
+            let found = listed(|nodes, count| hipGraphNodeGetDependencies(node, nodes, count));
+            assert_eq!(found, [before]);
+        }
+        assert_eq!(get(|event| hipGraphEventWaitNodeGetEvent(nodes[0], event)), begun);
+        assert_eq!(get(|event| hipGraphEventRecordNodeGetEvent(nodes[2], event)), ended);
+
+        // Each launch waits for what the event was recorded behind last.
+        let executable = instantiate(graph);
+        for turn in 1..3 {
+            ok(hipStreamWaitValue32(b, gate, turn, 1, u32::MAX));
+            ok(hipEventRecord(begun, b));
+            ok(hipGraphLaunch(executable, a));
+            assert_eq!(hipEventQuery(ended), HipError::NOT_READY);
+            gate.cast::<u32>().write_volatile(turn);
+            ok(hipEventSynchronize(ended));
+            assert_eq!(download::<u32>(y, 2), [7, 0]);
+            ok(hipMemset(y, 0, 8));
+        }
+        // Without a capture it is an event like others, and there is no graph to wait in.
+        ok(hipEventRecordWithFlags(ended, a, EXTERNAL));
+        ok(hipStreamSynchronize(a));
+        ok(hipEventQuery(ended));
+        assert_eq!(hipStreamWaitEvent(b, ended, EXTERNAL), HipError::INVALID_HANDLE);
+        free(y);
+        free(gate);
+    }
+}
+
 /// Counts how often the program was told that an object is gone.
 unsafe extern "C" fn count_end(data: *mut c_void) {
     let ends = unsafe { &*data.cast::<AtomicU32>() };

@@ -325,7 +325,7 @@ impl Hip {
 
     /// Whether all work of the stream is done.
     pub(crate) fn is_stream_idle(&self, stream: Handle) -> Result<bool> {
-        match call!(self, hipStreamQuery(stream)) {
+        match self.outside_captures(|| call!(self, hipStreamQuery(stream))) {
             Ok(()) => Ok(true),
             Err(Error::Hip { code: sys::ERROR_NOT_READY, .. }) => Ok(false),
             Err(error) => Err(error),
@@ -358,7 +358,7 @@ impl Hip {
 
     /// Whether the device has reached the event.
     fn is_event_done(&self, event: Handle) -> Result<bool> {
-        match call!(self, hipEventQuery(event)) {
+        match self.outside_captures(|| call!(self, hipEventQuery(event))) {
             Ok(()) => Ok(true),
             Err(Error::Hip { code: sys::ERROR_NOT_READY, .. }) => Ok(false),
             Err(error) => Err(error),

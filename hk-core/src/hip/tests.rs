@@ -243,3 +243,19 @@ fn a_module_is_unloaded_when_no_launch_and_no_graph_needs_it() {
     device.hip().sweep();
     assert_eq!(unloaded(), 2);
 }
+
+#[test]
+fn questions_about_other_work_leave_a_capture_alone() {
+    let device = device_with(|_| {});
+    let (captured, other) = (device.new_stream().unwrap(), device.new_stream().unwrap());
+    let end = other.queue().mark().unwrap().expect("it is not captured");
+    other.synchronize().unwrap();
+    let mut graph = std::ptr::null_mut();
+    // SAFETY: the stream is live, and `graph` is a place for the graph.
+    unsafe {
+        assert_eq!(hk_sim::capi::hipStreamBeginCapture(captured.raw(), 0).0, sys::SUCCESS);
+        assert!(end.is_done().unwrap() && other.is_idle().unwrap());
+        assert_eq!(hk_sim::capi::hipStreamEndCapture(captured.raw(), &mut graph).0, sys::SUCCESS);
+        assert_eq!(hk_sim::capi::hipGraphDestroy(graph).0, sys::SUCCESS);
+    }
+}

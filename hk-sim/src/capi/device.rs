@@ -201,6 +201,7 @@ api! {
 
     /// Cache preference, which these devices do not have.
     fn hipDeviceSetCacheConfig(_config: c_int) {
+        runtime().refuse_during_capture()?;
         current_device().map(drop)
     }
 
@@ -211,6 +212,7 @@ api! {
 
     /// LDS bank width, which these devices do not let choose.
     fn hipDeviceSetSharedMemConfig(_config: c_int) {
+        runtime().refuse_during_capture()?;
         current_device().map(drop)
     }
 

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::types::HipError;
 use super::{api, lookup, name, passed_on, put};
-use crate::runtime::{last_error, runtime, take_error};
+use crate::runtime::{last_error, runtime, take_error, take_result};
 
 /// HIP 7.0.0: major * 10^7 + minor * 10^5 + patch.
 const VERSION: c_int = 70_000_000;
@@ -120,10 +120,11 @@ pub extern "C" fn hipGetLastError() -> HipError {
     take_error()
 }
 
-/// Last error of the calling thread, which is forgotten.
+/// Result of the last call of the calling thread, which is forgotten: what `hipGetLastError` was before
+/// HIP 7.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipExtGetLastError() -> HipError {
-    take_error()
+    take_result()
 }
 
 /// Last error of the calling thread.

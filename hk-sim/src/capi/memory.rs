@@ -303,7 +303,7 @@ api! {
         put(total, bytes as usize)
     }
 
-    /// What is known of a pointer.
+    /// What is known of a pointer; a null pointer is no error, as in CUDA since version 11.
     fn hipPointerGetAttributes(attributes: *mut HipPointerAttribute, pointer: *const c_void) {
         let Ok(allocation) = known(pointer) else {
             put(attributes, HipPointerAttribute {
@@ -314,7 +314,7 @@ api! {
                 is_managed: 0,
                 allocation_flags: 0,
             })?;
-            return Err(HipError::INVALID_VALUE);
+            return if pointer.is_null() { Ok(()) } else { Err(HipError::INVALID_VALUE) };
         };
         let host = allocation.region.kind == RegionKind::HostPinned;
         let kind = match (host, allocation.managed) {
@@ -375,6 +375,7 @@ api! {
 
     /// Memory does not migrate, so advice changes nothing.
     fn hipMemAdvise(pointer: *const c_void, _size: usize, _advice: c_int, _device: c_int) {
+        runtime().refuse_during_capture()?;
         known(pointer).map(drop)
     }
 
@@ -398,6 +399,7 @@ api! {
         _advice: c_int,
         _location: HipMemLocation,
     ) {
+        runtime().refuse_during_capture()?;
         known(pointer).map(drop)
     }
 

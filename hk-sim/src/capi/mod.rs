@@ -51,7 +51,7 @@ pub use value::*;
 
 use crate::runtime::{
     Capture, HipError, HipResult, Host, Job, Marker, Stream, StreamKind, Work, lock, marker_of,
-    memory, note_error, options, runtime, set_message,
+    memory, note_result, options, runtime, set_message,
 };
 use crate::sanitize::Kind;
 
@@ -101,16 +101,12 @@ fn refuse(name: &str, reason: &str) -> HipError {
     })
 }
 
-/// Runs the body of an API function: notes its error, stops panics.
+/// Runs the body of an API function: notes its result, stops panics.
 fn call(body: impl FnOnce() -> HipResult) -> HipError {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(HipError::UNKNOWN));
-    match result {
-        Ok(()) => HipError::SUCCESS,
-        Err(error) => {
-            note_error(error);
-            error
-        }
-    }
+    let result = result.err().unwrap_or(HipError::SUCCESS);
+    note_result(result);
+    result
 }
 
 /// Writes a result of a call.

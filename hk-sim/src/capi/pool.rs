@@ -94,6 +94,7 @@ api! {
 
     /// Chooses that pool, which must be one of the device.
     fn hipDeviceSetMemPool(device: c_int, chosen: HipMemPool) {
+        runtime().refuse_during_capture()?;
         let (device, chosen) = (runtime().device(device)?, pool(chosen)?);
         if chosen.device != device.ordinal {
             return Err(HipError::INVALID_DEVICE);
@@ -104,6 +105,7 @@ api! {
 
     /// Creates a pool on a device.
     fn hipMemPoolCreate(to: *mut HipMemPool, props: *const HipMemPoolProps) {
+        runtime().refuse_during_capture()?;
         if to.is_null() || props.is_null() {
             return Err(HipError::INVALID_VALUE);
         }
@@ -113,6 +115,7 @@ api! {
     /// Destroys a created pool; what was allocated from it lives on. The device goes back to its
     /// default pool if it used this one.
     fn hipMemPoolDestroy(destroyed: HipMemPool) {
+        runtime().refuse_during_capture()?;
         let found = pool(destroyed)?;
         let device = runtime().devices.get(found.device).ok_or(HipError::INVALID_DEVICE)?;
         if Arc::ptr_eq(device.default_pool(), &found) {

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::device::{PRIORITY_HIGH, PRIORITY_LOW};
+use super::event::EXTERNAL;
 use super::types::{HipDevice, HipError, HipEvent, HipHostFn, HipStream, HipStreamCallback};
 use super::{api, check_flags, enqueue, put};
 use crate::runtime::{
@@ -83,6 +84,9 @@ api! {
             capture.invalidate();
             return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
         }
+        if stream.kind != StreamKind::Null {
+            runtime().refuse_during_capture()?;
+        }
         let ends = runtime().ends(&stream)?;
         if !Marker::are_done(&ends) {
             return Err(HipError::NOT_READY);
@@ -90,12 +94,17 @@ api! {
         raise(ends.iter().map(Marker::take_failure))
     }
 
-    /// Makes later work on a stream wait for an event.
+    /// Makes later work on a stream wait for an event; in a capture, with a flag, that of each launch
+    /// of the graph for what the event was recorded behind then.
     fn hipStreamWaitEvent(stream: HipStream, event: HipEvent, flags: c_uint) {
-        check_flags(flags, 1)?;
+        check_flags(flags, EXTERNAL)?;
         let stream = runtime().stream(stream)?;
         let event = runtime().event(event)?;
         let own = stream.capture();
+        if flags & EXTERNAL != 0 {
+            let capture = own.ok_or(HipError::INVALID_HANDLE)?;
+            return capture.push(&stream, Work::WaitEvent(event));
+        }
         let (captured, nodes) = match event.state() {
             EventState::Unrecorded => return Ok(()),
             EventState::Recorded(_) => {
@@ -146,7 +155,7 @@ api! {
         put(device, runtime().stream(stream)?.device as c_int)
     }
 
-    /// Calls a host function once the stream gets there.
+    /// Calls a host function once the stream gets there; a capture, of which it cannot be a part, is lost.
     fn hipStreamAddCallback(
         stream: HipStream,
         callback: HipStreamCallback,
@@ -157,6 +166,10 @@ api! {
         let callback = callback.ok_or(HipError::INVALID_VALUE)?;
         let pointers = (UserData(stream), UserData(user_data));
         let stream = runtime().stream(stream)?;
+        if let Some(capture) = stream.capture() {
+            capture.invalidate();
+            return Err(HipError::STREAM_CAPTURE_UNSUPPORTED);
+        }
         let call = Arc::new(move |worker: &mut Worker<'_>| {
             worker.tell_host();
             let (UserData(stream), UserData(user_data)) = &pointers;

@@ -440,17 +440,17 @@ fn notes_of<'b>(
     Ok(found)
 }
 
-/// The target string of the metadata must name the processor of the ELF header.
+/// The target string of the metadata must name the processor of the ELF header. In front of it stands
+/// a triple whose environment may be absent (`amdgcn-amd-amdhsa--gfx942`) or given
+/// (`amdgcn-amd-amdhsa-unknown-gfx942`), and processors have dashes in their names too.
 fn check_stated_target(stated: &str, target: TargetId) -> Result<(), LoadError> {
-    let processor = stated.split_once("--").map_or(stated, |(_, id)| id);
-    let processor = processor.split(':').next().unwrap_or(processor);
-    if processor == target.processor.name() {
+    let name = target.processor.name();
+    let without_features = stated.split(':').next().unwrap_or(stated);
+    let triple = without_features.strip_suffix(name);
+    if triple.is_some_and(|triple| triple.is_empty() || triple.ends_with('-')) {
         return Ok(());
     }
-    Err(LoadError::Metadata(format!(
-        "amdhsa.target is {stated}, the ELF header says {}",
-        target.processor.name()
-    )))
+    Err(LoadError::Metadata(format!("amdhsa.target is {stated}, the ELF header says {name}")))
 }
 
 /// The kernarg segment, and the arguments with it, must be of a size that can be meant.
@@ -475,4 +475,33 @@ fn symbols_of(symbols: &[TableSymbol], kind: elf::SymbolType) -> Vec<Symbol> {
         .filter(|symbol| symbol.defined && symbol.kind == kind)
         .map(|symbol| Symbol { name: symbol.name.clone(), vaddr: symbol.vaddr, size: symbol.size })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stated_targets_name_the_processor() {
+        let target = |name| TargetId::parse(name).expect("a target");
+        for (stated, name, fits) in [
+            ("amdgcn-amd-amdhsa--gfx942", "gfx942", true),
+            ("amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", "gfx942", true),
+            ("amdgcn-amd-amdhsa-unknown-gfx950", "gfx950", true),
+            ("amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic", true),
+            ("amdgcn-amd-amdhsa-unknown-gfx9-4-generic:xnack+", "gfx9-4-generic", true),
+            ("gfx942", "gfx942", true),
+            ("amdgcn-amd-amdhsa--gfx950", "gfx942", false),
+            ("amdgcn-amd-amdhsa--gfx942", "gfx9-4-generic", false),
+            ("amdgcn-amd-amdhsa--nogfx942", "gfx942", false),
+            ("", "gfx942", false),
+        ] {
+            let found = check_stated_target(stated, target(name));
+            assert_eq!(found.is_ok(), fits, "{stated} of {name}");
+            if let Err(error) = found {
+                let text = error.to_string();
+                assert!(text.contains(stated) && text.contains(name), "{text}");
+            }
+        }
+    }
 }

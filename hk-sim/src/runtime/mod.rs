@@ -36,8 +36,8 @@ pub(crate) use node_memory::{NodeMemory, free_job};
 pub(crate) use order::{What, whole};
 pub(crate) use pool::{Pool, PoolValue};
 pub(crate) use state::{
-    capture_mode, current_device, current_ordinal, last_error, memory, note_error, pop_call,
-    push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error,
+    capture_mode, current_device, current_ordinal, last_error, memory, note_result, pop_call,
+    push_call, raise, runtime, set_capture_mode, set_current, set_message, take_error, take_result,
 };
 pub use state::{
     device_ordinal, last_fault, last_message, options, set_capture, set_options, set_timing,

@@ -193,6 +193,7 @@ pub fn last_message() -> Option<String> {
 thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
     static LAST_ERROR: Cell<HipError> = const { Cell::new(HipError::SUCCESS) };
+    static LAST_RESULT: Cell<HipError> = const { Cell::new(HipError::SUCCESS) };
     static LAST_FAULT: RefCell<Option<Arc<FaultReport>>> = const { RefCell::new(None) };
     static LAST_MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
     static CALLS: RefCell<Vec<(Shape, *mut c_void)>> = const { RefCell::new(Vec::new()) };
@@ -333,10 +334,12 @@ pub(crate) fn set_current(ordinal: usize) {
     CURRENT.set(ordinal);
 }
 
-/// Remembers an error for `hipGetLastError`. (`hipErrorNotReady` is an answer, not an error.)
-pub(crate) fn note_error(error: HipError) {
-    if error != HipError::NOT_READY {
-        LAST_ERROR.set(error);
+/// Remembers how a call ended for `hipExtGetLastError`, and an error until it is read for
+/// `hipGetLastError`. (`hipErrorNotReady` is an answer, not an error.)
+pub(crate) fn note_result(result: HipError) {
+    LAST_RESULT.set(result);
+    if result != HipError::SUCCESS && result != HipError::NOT_READY {
+        LAST_ERROR.set(result);
     }
 }
 
@@ -346,6 +349,11 @@ pub(crate) fn last_error() -> HipError {
 
 pub(crate) fn take_error() -> HipError {
     LAST_ERROR.replace(HipError::SUCCESS)
+}
+
+/// How the last call ended.
+pub(crate) fn take_result() -> HipError {
+    LAST_RESULT.replace(HipError::SUCCESS)
 }
 
 pub(crate) fn set_message(message: String) {
