@@ -50,7 +50,7 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::Lowered;
 use hk_core::op::indices::Indices;
 use hk_core::op::prequant::Prequant;
-use hk_core::op::product::{GroupScales, Matrices, Product};
+use hk_core::op::product::{GroupScales, Matrices, Names, Product};
 use hk_core::op::quant::Fp8;
 use hk_core::op::tiling::{MAX_CHAIN, Problem};
 use hk_core::{DevicePtr, Result, Tensor, TensorSlice};
@@ -197,6 +197,7 @@ impl Bmm {
             core: product_heads::CORE,
             variant,
             scaled: false,
+            names: Names::PLAIN,
             x,
             w,
             y: Matrices::of(out.q, [head, row]).with_shape([m, n]),

@@ -26,7 +26,7 @@ impl Default for A16W8Options<'_> {
 }
 
 impl<'a> A16W8Options<'a> {
-    /// What is done besides the product. An x that is quantised has k contiguous.
+    /// What is done besides the product.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;
@@ -57,10 +57,7 @@ pub(crate) fn operands<'s, X: Real16, W: ByteCode>(
     w_scale: &TensorSlice<f32>,
     options: &A16W8Options<'_>,
 ) -> Result<Operands> {
-    let layout = options.gemm.layout;
-    let mut operands = Operands::declare(op, x, w, layout, false)?;
-    let taken = !(options.prequant && layout.x_is_transposed());
-    operands.args.require(taken, "layout", "tn or tt, if x is quantised", layout.name())?;
+    let mut operands = Operands::declare(op, x, w, options.gemm.layout, false)?;
     operands.turn();
     a8w8_blockscale::scales(&mut operands, None, w_scale, options.groups)?;
     if options.prequant {

@@ -40,11 +40,10 @@ const OP: &str = "batched_gemm_a8w8";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent; [`Error::Value`] if the options ask for what there is
-/// not, a stride is too long, or there are more than six steps besides the scales;
-/// [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`] if the elements are
-/// those of another chip.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row are not adjacent;
+/// [`Error::Value`] if the options ask for what there is not, a stride is too long, or there are
+/// more than six steps besides the scales; [`Error::NoTile`] if there is no tile of that name;
+/// [`Error::ArchMismatch`] if the elements are those of another chip.
 pub fn batched_gemm_a8w8<T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

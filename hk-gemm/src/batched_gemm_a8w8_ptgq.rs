@@ -5,7 +5,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(batch, m, k)` or `(m, batch, k)`, w `(batch, n, k)` -> y `(batch, m, n)` or `(m, batch, n)`; any sizes; w_scale one number, or `(batch)`; w may be stored as `(batch, k, n)`: it is copied before |
+//! | Shapes | x `(batch, m, k)` or `(m, batch, k)`, w `(batch, n, k)` -> y `(batch, m, n)` or `(m, batch, n)`; any sizes; w_scale one number, or `(batch)`; operands may be stored in any [`Layout`](crate::Layout), but for x `(m, batch, k)`: those whose rows are adjacent are copied before |
 //! | Dtypes | x bf16 or f16; w e4m3 in the flavour of the chip; w_scale f32; y bf16, f16 or f32 |
 //! | Numerics | `s = a f32(1 / MAX)` with `a = max(max abs x, 1e-10)` of a group, and `q = clamp(x (1 / s))` rounded to nearest even, bit for bit; f32 sums of each group, added up in f32 times the scales; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -57,7 +57,8 @@ impl Default for PtgqOptions<'_> {
 }
 
 impl<'a> PtgqOptions<'a> {
-    /// What is done besides the product. x has k contiguous, the [layout](crate::Layout) is `Tn` or `Tt`.
+    /// What is done besides the product. If x is [`(m, batch, k)`](Self::transpose_bm_in), the
+    /// [layout](crate::Layout) is `Tn` or `Tt`.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;
@@ -91,7 +92,8 @@ fn operands<X: Real16, W: Fp8>(
     let mut operands = Operands::declare_by(OP, x, w, layout, by_rows)?;
     operands.turn();
     let args = &mut operands.args;
-    args.require(!layout.x_is_transposed(), "layout", "tn or tt", layout.name())?;
+    let has_rows = !(by_rows && layout.x_is_transposed());
+    args.require(has_rows, "layout", "tn or tt, if x is (m, batch, k)", layout.name())?;
     let holds = a8w8_blockscale::GROUP_K.contains(&k);
     args.require(holds, "group_size", "32, 64, 128 or 256", k)?;
     let batch = match w_scale.shape() {
@@ -116,10 +118,10 @@ fn operands<X: Real16, W: Fp8>(
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of a vector of the
-/// epilogue are not adjacent; [`Error::Value`] if the options ask for what there is not, a stride
-/// is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that
-/// name; [`Error::ArchMismatch`] if the elements of `w` are those of another chip.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row are not adjacent;
+/// [`Error::Value`] if the options ask for what there is not, a stride is too long, or the epilogue
+/// has too many steps; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
+/// if the elements of `w` are those of another chip.
 pub fn batched_gemm_a8w8_ptgq<X: Real16, W: Fp8, Y: Real>(
     x: &TensorSlice<X>,
     w: &TensorSlice<W>,

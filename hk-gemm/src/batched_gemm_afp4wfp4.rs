@@ -42,10 +42,10 @@ const OP: &str = "batched_gemm_afp4wfp4";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent; [`Error::Value`] if k is no multiple of 32, the options
-/// ask for what there is not, a stride is too long, or the epilogue has too many steps;
-/// [`Error::NoTile`] if there is no tile of that name.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of scales are not
+/// adjacent; [`Error::Value`] if k is no multiple of 32, the options ask for what there is not, a
+/// stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of
+/// that name.
 pub fn batched_gemm_afp4wfp4<Y: Real>(
     x: &TensorSlice<F4x2E2M1>,
     w: &TensorSlice<F4x2E2M1>,

@@ -4,7 +4,7 @@ use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Lowered, Step};
 use hk_core::op::feed_forward::FeedForward;
-use hk_core::op::product::{Gate, Matrices, Product};
+use hk_core::op::product::{Gate, Matrices, Names, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation, Result, TensorSlice};
 
@@ -16,6 +16,7 @@ pub struct FeedForwardOptions<'a> {
     activation: Option<Activation>,
     fused: Option<bool>,
     tile: Option<&'a str>,
+    compute_units: Option<u32>,
 }
 
 impl<'a> FeedForwardOptions<'a> {
@@ -42,6 +43,14 @@ impl<'a> FeedForwardOptions<'a> {
     #[must_use]
     pub fn tile(mut self, tile: &'a str) -> Self {
         self.tile = Some(tile);
+        self
+    }
+
+    /// Chooses the tiles, one launch or two, and how blocks are shared, for so many compute units, as
+    /// [`GemmOptions::compute_units`](crate::GemmOptions::compute_units) says.
+    #[must_use]
+    pub fn compute_units(mut self, compute_units: u32) -> Self {
+        self.compute_units = Some(compute_units);
         self
     }
 }
@@ -80,6 +89,9 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     let known = matches!(activation, None | Some(Gelu | GeluTanh | Silu | SiluExp2 | Relu));
     let name = activation.map_or_else(String::new, |activation| format!("{activation:?}"));
     args.require(known, "activation", "gelu, gelu_tanh, silu, silu_exp2 or relu", name)?;
+    if let Some(units) = options.compute_units {
+        args.require(units > 0, "compute_units", "at least 1", units)?;
+    }
 
     let mut steps = Lowered::default();
     if let Some(activation) = activation.filter(|_| !gated) {
@@ -97,6 +109,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
         core: if gated { "a16w16_gated" } else { a16w16::CORE },
         variant: &plain,
         scaled: false,
+        names: Names { w: "w_up", ..Names::PLAIN },
         x: Matrices::of(x, [0, x_row]),
         w: if gated { w_up.halves(false) } else { w_up },
         y: h,
@@ -122,6 +135,8 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     let down = Product {
         core: a16w16::CORE,
         variant: &down_variant,
+        // Its rows are as long as w_up has rows.
+        names: Names { x: "w_up", w: "w_down", ..Names::PLAIN },
         x: h,
         w: w_down,
         y: Matrices::of(y, [0, y_row]),
@@ -133,6 +148,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     let form = if gated { "gated" } else { "plain" };
     let order = if by_hidden { "t" } else { "n" };
     let fused = format!("{}_{form}_{order}", T::DTYPE.name());
-    let FeedForwardOptions { fused: fuse, tile, .. } = *options;
-    FeedForward { up, down, fused: ["feed_forward", &fused], fuse, tile }.launch(call)
+    let FeedForwardOptions { fused: fuse, tile, compute_units, .. } = *options;
+    let fused = ["feed_forward", fused.as_str()];
+    FeedForward { up, down, fused, fuse, tile, compute_units }.launch(call)
 }

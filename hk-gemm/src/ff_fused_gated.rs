@@ -42,7 +42,8 @@ const OP: &str = "ff_a16w16_fused_gated";
 /// [`Error::Shape`] if the operands do not fit together, w_up has an odd number of rows, or i or k
 /// is 0; [`Error::Stride`] if elements of a row of x or w_up are not adjacent; [`Error::Value`] if
 /// the activation is none of those of the options, neither rows nor columns of w_down have adjacent
-/// elements, or a stride is too long; [`Error::NoTile`] if there is no tile of that name.
+/// elements, a stride is too long, or there are to be no compute units; [`Error::NoTile`] if there
+/// is no tile of that name.
 pub fn ff_a16w16_fused_gated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w_up: &TensorSlice<T>,

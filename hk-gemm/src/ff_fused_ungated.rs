@@ -39,8 +39,8 @@ const OP: &str = "ff_a16w16_fused_ungated";
 /// # Errors
 /// [`Error::Shape`] if the operands do not fit together, or i or k is 0; [`Error::Stride`] if
 /// elements of a row of x or w_up are not adjacent; [`Error::Value`] if the activation is none of
-/// those of the options, neither rows nor columns of w_down have adjacent elements, or a stride is
-/// too long; [`Error::NoTile`] if there is no tile of that name.
+/// those of the options, neither rows nor columns of w_down have adjacent elements, a stride is too
+/// long, or there are to be no compute units; [`Error::NoTile`] if there is no tile of that name.
 pub fn ff_a16w16_fused_ungated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w_up: &TensorSlice<T>,

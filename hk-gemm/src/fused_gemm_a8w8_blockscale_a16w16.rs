@@ -41,7 +41,7 @@
 use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::product::GroupScales;
+use hk_core::op::product::{self, GroupScales};
 use hk_core::op::quant::Fp8;
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
@@ -51,8 +51,7 @@ use crate::two_products::{Half, Names, TwoProducts, TwoProductsOptions, TwoProdu
 const OP: &str = "fused_gemm_a8w8_blockscale_a16w16";
 const CORE: &str = "a8w8_blockscale_a16w16";
 const NARROW: Names = Names {
-    x: "x_fp8",
-    w: "w_fp8",
+    of: product::Names { x: "x_fp8", w: "w_fp8", ..product::Names::PLAIN },
     bias: "bias_fp8",
     y: "y_fp8",
     w_dims: &["narrow", "k"],
@@ -70,10 +69,10 @@ const W_GROUPS: &str = "groups(narrow)";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
-/// [`Error::Stride`] if elements of a row, of scales or of a bias are not adjacent, or a shuffled w
-/// has gaps; [`Error::Value`] if k is to be split into more shares than it has elements, or a
-/// stride is too long; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
-/// if the narrow elements are those of another chip.
+/// [`Error::Stride`] if elements of a row or of scales are not adjacent, or a shuffled w has gaps;
+/// [`Error::Value`] if k is to be split into more shares than it has elements, a stride is too
+/// long, or there are to be no compute units; [`Error::NoTile`] if there is no tile of that name;
+/// [`Error::ArchMismatch`] if the narrow elements are those of another chip.
 pub fn fused_gemm_a8w8_blockscale_a16w16<'s, T: Fp8, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<T>, impl Into<Stored<'s, T>>),
     scales: [&TensorSlice<f32>; 2],

@@ -42,6 +42,7 @@
 use hk_core::Error;
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
+use hk_core::op::product;
 use hk_core::op::stored::Stored;
 use hk_core::{Result, TensorSlice};
 
@@ -51,8 +52,7 @@ use crate::two_products::{Half, Names, TwoProducts, TwoProductsOptions, TwoProdu
 const OP: &str = "fused_gemm_afp4wfp4_a16w16";
 const CORE: &str = "mx_a16w16";
 const NARROW: Names = Names {
-    x: "x_fp4",
-    w: "w_fp4",
+    of: product::Names { x: "x_fp4", w: "w_fp4", blocks: ["x_fp4_scale", "w_fp4_scale"] },
     bias: "bias_fp4",
     y: "y_fp4",
     w_dims: &["narrow", "k"],
@@ -64,10 +64,10 @@ const NARROW: Names = Names {
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands, scales or biases do not fit together, or n1, n2 or k is 0;
-/// [`Error::Stride`] if elements of a row, of scales or of a bias are not adjacent, or what is
-/// shuffled has gaps; [`Error::Value`] if k is no multiple of 32, is to be split into more shares
-/// than it has elements, or a stride is too long; [`Error::NoTile`] if there is no tile of that
-/// name.
+/// [`Error::Stride`] if elements of a row or of scales are not adjacent, or what is shuffled has
+/// gaps; [`Error::Value`] if k is no multiple of 32, is to be split into more shares than it has
+/// elements, a stride is too long, or there are to be no compute units; [`Error::NoTile`] if there
+/// is no tile of that name.
 pub fn fused_gemm_afp4wfp4_a16w16<'s, U: Real16, Y: Real>(
     (x, w): (&TensorSlice<F4x2E2M1>, impl Into<Stored<'s, F4x2E2M1>>),
     (x_scale, w_scale): (impl Into<Stored<'s, E8M0>>, impl Into<Stored<'s, E8M0>>),

@@ -36,9 +36,9 @@ const OP: &str = "gemm_a16w16";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands do not fit together, n or k is 0, or an operand of the epilogue
-/// has the wrong shape; [`Error::Stride`] if elements of a row or of a vector of the epilogue are
-/// not adjacent; [`Error::Value`] if the options ask for what there is not, a stride is too long,
-/// or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.
+/// has the wrong shape; [`Error::Stride`] if elements of a row are not adjacent; [`Error::Value`]
+/// if the options ask for what there is not, a stride is too long, or the epilogue has too many
+/// steps; [`Error::NoTile`] if there is no tile of that name.
 pub fn gemm_a16w16<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

@@ -43,12 +43,12 @@ const CORE: &str = "a16w16_gated";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands do not fit together, w has an odd number of rows, n or k is 0,
-/// or an operand of the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of
-/// a vector of the epilogue are not adjacent; [`Error::Value`] if the activation is none of
-/// [`Gelu`](Activation::Gelu), [`GeluTanh`](Activation::GeluTanh), [`Silu`](Activation::Silu),
-/// [`SiluExp2`](Activation::SiluExp2) and [`Relu`](Activation::Relu), the options ask for what there
-/// is not, a stride is too long, or the
-/// epilogue has too many steps; [`Error::NoTile`] if there is no tile of that name.
+/// or an operand of the epilogue has the wrong shape; [`Error::Stride`] if elements of a row are
+/// not adjacent; [`Error::Value`] if the activation is none of [`Gelu`](Activation::Gelu),
+/// [`GeluTanh`](Activation::GeluTanh), [`Silu`](Activation::Silu),
+/// [`SiluExp2`](Activation::SiluExp2) and [`Relu`](Activation::Relu), the options ask for what
+/// there is not, a stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if
+/// there is no tile of that name.
 pub fn gemm_a16w16_gated<T: Real16, Y: Real>(
     x: &TensorSlice<T>,
     w: &TensorSlice<T>,

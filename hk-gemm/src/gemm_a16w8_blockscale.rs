@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before, and of x that is quantised they are not taken |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any sizes; w_scale `(ceil(n / group_n), ceil(k / group_k))`; w also [shuffled](crate::Shuffled); operands may be stored in any [`Layout`](crate::Layout): those whose rows are adjacent are copied before |
 //! | Dtypes | x bf16 or f16; w i8, or e4m3 in the flavour of the chip; w_scale f32; y bf16, f16 or f32 |
 //! | Numerics | f32 sums of each group, added up in f32 times the scale; or x is quantised to w's type before: per group of k of a row by `a / MAX` with `a = max(max abs x, 1e-10)`, rounded to nearest even; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own |
@@ -40,11 +40,10 @@ const OP: &str = "gemm_a16w8_blockscale";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent, or a shuffled w has gaps; [`Error::Value`] if the
-/// options ask for what there is not, a stride is too long, or the epilogue has too many steps;
-/// [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`] if the elements of
-/// `w` are those of another chip.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of scales are not
+/// adjacent, or a shuffled w has gaps; [`Error::Value`] if the options ask for what there is not, a
+/// stride is too long, or the epilogue has too many steps; [`Error::NoTile`] if there is no tile of
+/// that name; [`Error::ArchMismatch`] if the elements of `w` are those of another chip.
 #[doc(alias = "gemm_a16w8_blockscale_preshuffle")]
 pub fn gemm_a16w8_blockscale<'s, X: Real16, W: ByteCode, Y: Real>(
     x: &TensorSlice<X>,

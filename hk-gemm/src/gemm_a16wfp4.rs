@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled); x may be stored as `(k, m)`: it is copied before |
 //! | Dtypes | x bf16 or f16; w e2m1, two in a byte; w_scale e8m0; y bf16, f16 or f32 |
 //! | Numerics | x becomes e2m1 with scales as the mode [`Even`](hk_core::op::quant::MxRound::Even) has them, bit for bit; f32 sums; a block whose scale is NaN, because x has infinity or NaN there or w's is, makes its row or column NaN; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands operands to bf16, and cdna4; each with tile configurations of its own; results do not depend on which |
@@ -44,10 +44,10 @@ const OP: &str = "gemm_a16wfp4";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent, or what is shuffled has gaps; [`Error::Value`] if k is
-/// no multiple of 32, the options ask for what there is not, a stride is too long, or the epilogue
-/// has too many steps; [`Error::NoTile`] if there is no tile of that name.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of scales are not
+/// adjacent, or what is shuffled has gaps; [`Error::Value`] if k is no multiple of 32, the options
+/// ask for what there is not, a stride is too long, or the epilogue has too many steps;
+/// [`Error::NoTile`] if there is no tile of that name.
 #[doc(alias = "gemm_a16wfp4_preshuffle")]
 pub fn gemm_a16wfp4<'s, T: Real16, Y: Real>(
     x: &TensorSlice<T>,

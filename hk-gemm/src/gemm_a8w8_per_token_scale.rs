@@ -41,11 +41,10 @@ const OP: &str = "gemm_a8w8_per_token_scale";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent, or a shuffled w has gaps; [`Error::Value`] if the
-/// options ask for what there is not, a stride is too long, or there are more than six steps
-/// besides the scales; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
-/// if the elements are those of another chip.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row are not adjacent, or a
+/// shuffled w has gaps; [`Error::Value`] if the options ask for what there is not, a stride is too
+/// long, or there are more than six steps besides the scales; [`Error::NoTile`] if there is no tile
+/// of that name; [`Error::ArchMismatch`] if the elements are those of another chip.
 pub fn gemm_a8w8_per_token_scale<'s, T: Element8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, T>>,

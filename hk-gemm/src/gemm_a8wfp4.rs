@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled) |
+//! | Shapes | x `(m, k)`, w `(n, k)` -> y `(m, n)`; any m and n, k a multiple of 32; x_scale `(m)`, `(m, 1)` or one number, w_scale `(n, k / 32)`; w and scales of blocks also [shuffled](crate::Shuffled); x may be stored as `(k, m)`: it is copied before |
 //! | Dtypes | x e4m3 in the flavour of the chip; w e2m1, two in a byte; x_scale f32, w_scale e8m0; y bf16, f16 or f32 |
 //! | Numerics | f32 sums; a block whose scale is NaN makes its column NaN; one rounding at the end; bitwise deterministic, also when k is split |
 //! | Hardware | cdna3, which expands both operands to bf16, and cdna4; each with tile configurations of its own |
@@ -44,11 +44,11 @@ const OP: &str = "gemm_a8wfp4";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent, or what is shuffled has gaps; [`Error::Value`] if k is
-/// no multiple of 32, the options ask for what there is not, a stride is too long, or the epilogue
-/// has too many steps; [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`]
-/// if the elements of `x` are those of another chip.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of w_scale are not
+/// adjacent, or what is shuffled has gaps; [`Error::Value`] if k is no multiple of 32, the options
+/// ask for what there is not, a stride is too long, or the epilogue has too many steps;
+/// [`Error::NoTile`] if there is no tile of that name; [`Error::ArchMismatch`] if the elements of
+/// `x` are those of another chip.
 pub fn gemm_a8wfp4<'s, T: Fp8, Y: Real>(
     x: &TensorSlice<T>,
     w: impl Into<Stored<'s, F4x2E2M1>>,

@@ -44,10 +44,10 @@ const VARIANT: &str = "e2m1";
 ///
 /// # Errors
 /// [`Error::Shape`] if the operands or scales do not fit together, n or k is 0, or an operand of
-/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row, of scales or of a
-/// vector of the epilogue are not adjacent, or what is shuffled has gaps; [`Error::Value`] if k is
-/// no multiple of 32, the options ask for what there is not, a stride is too long, or the epilogue
-/// has too many steps; [`Error::NoTile`] if there is no tile of that name.
+/// the epilogue has the wrong shape; [`Error::Stride`] if elements of a row or of scales are not
+/// adjacent, or what is shuffled has gaps; [`Error::Value`] if k is no multiple of 32, the options
+/// ask for what there is not, a stride is too long, or the epilogue has too many steps;
+/// [`Error::NoTile`] if there is no tile of that name.
 #[doc(alias = "gemm_afp4wfp4_preshuffle")]
 #[doc(alias = "gemm_afp4wfp4_preshuffled_scales")]
 pub fn gemm_afp4wfp4<'s, Y: Real>(

@@ -36,7 +36,7 @@ use hk_core::dtype::{Real, Real16};
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::grouped::Grouped;
 use hk_core::op::indices::Indices;
-use hk_core::op::product::{Matrices, Product};
+use hk_core::op::product::{Matrices, Names, Product};
 use hk_core::op::tiling::{MAX_CHAIN, Problem};
 use hk_core::op::{Arguments, Call};
 use hk_core::{Result, Tensor, TensorSlice};
@@ -75,7 +75,8 @@ impl<'a> GmmOptions<'a> {
         self
     }
 
-    /// Adds a vector of each group to each of its rows: `(groups, n)`. Of [`gmm`] alone.
+    /// Adds a vector of each group to each of its rows: `(groups, n)`, whose elements may be any distances
+    /// apart. Of [`gmm`] alone.
     #[must_use]
     pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
         self.bias = Some(bias.into());
@@ -154,10 +155,10 @@ pub struct TgmmOut<'a, Y: Real> {
 /// a workspace of m n f32.
 ///
 /// # Errors
-/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Stride`] if elements
-/// of a row of lhs or bias are not adjacent, or sizes have gaps; [`Error::Value`] if sizes are negative or more
-/// than m together, as far as they are [looked at](GmmOptions::validate), neither of the last two dimensions of
-/// rhs has adjacent elements, the options ask for what there is not, or a stride is too long;
+/// [`Error::Shape`] if the operands do not fit together, or groups, n or k is 0; [`Error::Stride`] if
+/// elements of a row of lhs are not adjacent, or sizes have gaps; [`Error::Value`] if sizes are negative or
+/// more than m together, as far as they are [looked at](GmmOptions::validate), neither of the last two
+/// dimensions of rhs has adjacent elements, the options ask for what there is not, or a stride is too long;
 /// [`Error::NoTile`] if there is no tile of that name.
 pub fn gmm<'s, T: Real16, Y: Real>(
     lhs: &TensorSlice<T>,
@@ -255,6 +256,7 @@ fn product() -> Product<'static> {
         core: CORE,
         variant: "",
         scaled: false,
+        names: Names { x: "lhs", w: "rhs", ..Names::PLAIN },
         x: nowhere,
         w: nowhere,
         y: nowhere,

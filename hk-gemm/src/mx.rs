@@ -19,7 +19,8 @@ pub(crate) const SPLIT: (&str, &str, bool) = ("mx_split_cat", "e2m1", false);
 pub(crate) const BLOCK: usize = 32;
 pub(crate) const BLOCKS: &str = "blocks(k)";
 
-/// Declares the operands and the scales of their blocks.
+/// Declares the operands and the scales of their blocks. An x that is transposed, which one of e2m1 may not be,
+/// is turned before the product.
 pub(crate) fn operands<'s, X: Element>(
     op: &'static str,
     (x, w): (&TensorSlice<X>, impl Into<Stored<'s, F4x2E2M1>>),
@@ -27,7 +28,7 @@ pub(crate) fn operands<'s, X: Element>(
     options: &GemmOptions<'_>,
 ) -> Result<Operands> {
     let mut operands = Operands::declare(op, x, w, options.layout, false)?;
-    let args = define_blocks(&mut operands, options.layout)?;
+    let args = define_blocks::<X>(&mut operands, options.layout)?;
     let x_scale = x_scale
         .map(|scale| scale.scales(args, "x_scale", [&["m", BLOCKS], &["tiled(m)", BLOCKS]]))
         .transpose()?;
@@ -37,7 +38,7 @@ pub(crate) fn operands<'s, X: Element>(
     Ok(operands)
 }
 
-/// As [`operands`], of a batch, all in rows.
+/// As [`operands`], of a batch, none shuffled.
 pub(crate) fn batched_operands<X: Element>(
     op: &'static str,
     (x, w): (&TensorSlice<X>, &TensorSlice<F4x2E2M1>),
@@ -45,7 +46,7 @@ pub(crate) fn batched_operands<X: Element>(
     options: &GemmOptions<'_>,
 ) -> Result<Operands> {
     let mut operands = Operands::declare(op, x, w, options.layout, true)?;
-    let args = define_blocks(&mut operands, options.layout)?;
+    let args = define_blocks::<X>(&mut operands, options.layout)?;
     let mut of = |name, scale: &TensorSlice<E8M0>, dims| -> Result<Matrices> {
         Ok(Matrices::of(scale, strides(args.input(name, scale, dims), true)?))
     };
@@ -56,9 +57,15 @@ pub(crate) fn batched_operands<X: Element>(
 }
 
 /// Checks that rows are blocks, and says how many.
-fn define_blocks(operands: &mut Operands, layout: Layout) -> Result<&mut Arguments> {
+fn define_blocks<X: Element>(operands: &mut Operands, layout: Layout) -> Result<&mut Arguments> {
+    operands.turn();
     let (args, k) = (&mut operands.args, operands.problem.k as usize);
-    args.require(layout == Layout::Tn, "layout", "tn", layout.name())?;
+    // Elements that share a byte are neighbours along k.
+    let (layouts, holds) = match X::PACK {
+        1 => ("tn or nn", !layout.w_is_transposed()),
+        _ => ("tn", layout == Layout::Tn),
+    };
+    args.require(holds, "layout", layouts, layout.name())?;
     args.require(k.is_multiple_of(BLOCK), "x", "k a multiple of 32", k)?;
     args.define(BLOCKS, k / BLOCK);
     Ok(args)
@@ -89,7 +96,7 @@ impl Default for A16Wfp4Options<'_> {
 }
 
 impl<'a> A16Wfp4Options<'a> {
-    /// What is done besides the product. Both operands have k contiguous.
+    /// What is done besides the product. w has k contiguous, the [layout](Layout) is `Tn` or `Nn`.
     #[must_use]
     pub fn gemm(mut self, options: GemmOptions<'a>) -> Self {
         self.gemm = options;

@@ -3,7 +3,7 @@
 use hk_core::dtype::{Element, Real};
 use hk_core::op::epilogue::{Epilogue, Extent, Lowered, Operand, Step};
 use hk_core::op::prequant::Prequant;
-use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
+use hk_core::op::product::{Gate, GroupScales, Matrices, Names, Product};
 use hk_core::op::split_cat::{self as product, Heads};
 use hk_core::op::stored::Stored;
 use hk_core::op::tiling::Problem;
@@ -75,7 +75,8 @@ impl<'a> GemmOptions<'a> {
         self
     }
 
-    /// Adds a vector of n, also as `(1, n)`, to every row; in a batch, `(batch, n)` or `(batch, 1, n)`.
+    /// Adds a vector of n, also as `(1, n)`, to every row; in a batch, `(batch, n)` or `(batch, 1, n)`, of which
+    /// all may be one. Elements may be any distances apart.
     #[must_use]
     pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
         self.bias = Some(bias.into());
@@ -444,6 +445,7 @@ impl Operands {
             core,
             variant,
             scaled,
+            names: Names::PLAIN,
             x,
             w,
             y,

@@ -3,7 +3,7 @@
 use hk_core::dtype::{Element, Real, Real16};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
-use hk_core::op::product::{GroupScales, Matrices, Product};
+use hk_core::op::product::{self, GroupScales, Matrices, Product};
 use hk_core::op::product_pair::ProductPair;
 use hk_core::op::stored::Stored;
 use hk_core::op::tiling::Problem;
@@ -16,6 +16,7 @@ use crate::KERNELS;
 pub struct TwoProductsOptions<'a> {
     biases: [Option<Operand<'a>>; 2],
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<&'a str>,
 }
 
@@ -39,6 +40,14 @@ impl<'a> TwoProductsOptions<'a> {
     #[must_use]
     pub fn splits(mut self, splits: u32) -> Self {
         self.splits = Some(splits);
+        self
+    }
+
+    /// Chooses the tile, and how blocks and k are shared, for so many compute units; see
+    /// [`GemmOptions::compute_units`](crate::GemmOptions::compute_units).
+    #[must_use]
+    pub fn compute_units(mut self, compute_units: u32) -> Self {
+        self.compute_units = Some(compute_units);
         self
     }
 
@@ -85,8 +94,7 @@ impl<Y: Real> TwoProducts<Y> {
 
 /// What the arguments of one of the products are called.
 pub(crate) struct Names {
-    pub(crate) x: &'static str,
-    pub(crate) w: &'static str,
+    pub(crate) of: product::Names,
     pub(crate) bias: &'static str,
     pub(crate) y: &'static str,
     /// Of w.
@@ -97,8 +105,7 @@ pub(crate) struct Names {
 
 /// Names of the product of 16-bit numbers.
 const WIDE: Names = Names {
-    x: "x_bf16",
-    w: "w_bf16",
+    of: product::Names { x: "x_bf16", w: "w_bf16", ..product::Names::PLAIN },
     bias: "bias_bf16",
     y: "y_bf16",
     w_dims: &["wide", "k"],
@@ -122,10 +129,10 @@ impl Half {
         names: Names,
         (x, w): (&TensorSlice<T>, Stored<'_, T>),
     ) -> Result<Self> {
-        let x_row = args.input(names.x, x, &["m", "k"]).rows()?;
+        let x_row = args.input(names.of.x, x, &["m", "k"]).rows()?;
         args.limit("m", 0..=Problem::MAX_SIZE as usize)?;
         args.limit("k", 1..=Problem::MAX_SIZE as usize)?;
-        let w = w.weights(args, names.w, names.w_dims)?;
+        let w = w.weights(args, names.of.w, names.w_dims)?;
         let [m, n, k] = args.sizes(["m", names.w_dims[0], "k"])?.map(|size| size as u64);
         let bits = [(size_of::<T>() * 8 / T::PACK) as u64; 2];
         Ok(Self {
@@ -157,6 +164,7 @@ impl Half {
             core,
             variant,
             scaled: self.blocks[0].is_some(),
+            names: self.names.of,
             x: self.x,
             w: self.w,
             y: Matrices::of(y, [0, row]),
@@ -194,7 +202,10 @@ pub(crate) fn launch<T: Real16, Y: Real>(
         let holds = (1..=k).contains(&splits.into());
         args.require(holds, "splits", format_args!("1 to k = {k}"), splits)?;
     }
+    if let Some(units) = options.compute_units {
+        args.require(units > 0, "compute_units", "at least 1", units)?;
+    }
     let call = args.check()?;
     let narrow = Product { splits: options.splits, tile: options.tile, ..narrow };
-    ProductPair { narrow, wide }.launch(call)
+    ProductPair { narrow, wide }.launch_on(call, options.compute_units)
 }

@@ -57,7 +57,8 @@ macro_rules! operands {
 operands!(Bf16: bf16, F16: f16, F32: f32);
 
 /// Along which axes of the result an operand extends. In a batch of products, tensors of more than one
-/// element have a dimension for it before these.
+/// element have a dimension for it before these. Elements may be any distances apart, but for tensors of
+/// experts, and for numbers of rows of given dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// One number for all.
@@ -497,6 +498,12 @@ impl Lowered {
         let argument = args.input(name, tensor, dims);
         // Of one column, the distance to the next does not matter.
         let near = |stride| if tensor.shape().last() == Some(&1) { 0 } else { stride };
+        // Distances between matrices, and along the one dimension that rows or columns have. One number is as
+        // if others followed.
+        let along = |batch: i64, dim: usize, stride: i64| {
+            let apart = if tensor.shape()[dim] == 1 { 1 } else { stride };
+            [batch, row_stride * apart, column_stride * apart]
+        };
         let [batch_stride, row_stride, column_stride] = match dims {
             ["m", "n"] => {
                 argument.may_be("y").strides().map(|[row, column]| [0, row, near(column)])?
@@ -506,13 +513,16 @@ impl Lowered {
                 let strides = argument.strides();
                 strides.map(|[batch, row, column]| [batch, row, near(column)])?
             }
-            ["batch", _] | ["experts", _] => [argument.rows()?, row_stride, column_stride],
+            ["experts", _] => [argument.rows()?, row_stride, column_stride],
             ["experts"] => [argument.contiguous().map(|()| 1)?, 0, column_stride],
-            ["batch", ..] => {
-                argument.contiguous()?;
-                [(tensor.shape()[1] * tensor.shape()[2]) as i64, row_stride, column_stride]
-            }
-            ["n"] => [0, argument.or_row().contiguous().map(|()| row_stride)?, column_stride],
+            ["batch", _] => argument.strides().map(|[batch, of]| along(batch, 1, of))?,
+            ["batch", "1", _] => argument.strides().map(|[batch, _, of]| along(batch, 2, of))?,
+            ["batch", ..] => argument.strides().map(|[batch, of, _]| along(batch, 1, of))?,
+            ["n"] => argument.or_row().strides().map(|[of]| along(0, 0, of))?,
+            ["1", "n"] => argument.strides().map(|[_, of]| along(0, 1, of))?,
+            ["m" | "n", "1"] => argument.strides().map(|[of, _]| along(0, 0, of))?,
+            ["m"] => argument.strides().map(|[of]| along(0, 0, of))?,
+            [_] if column_stride != 0 => argument.strides().map(|[of]| along(0, 0, of))?,
             _ => [0, argument.contiguous().map(|()| row_stride)?, column_stride],
         };
         let apart = u32::try_from(column_stride);

@@ -21,6 +21,8 @@ pub struct FeedForward<'a> {
     pub fuse: Option<bool>,
     /// The tile configuration for it, if that is not chosen.
     pub tile: Option<&'a str>,
+    /// For how many of the device's compute units, if that is given.
+    pub compute_units: Option<u32>,
 }
 
 kernel_args! {
@@ -43,7 +45,7 @@ impl FeedForward<'_> {
         if self.up.has_no_results() {
             return Ok(());
         }
-        let plan = Plan::new(&call, self.up.kernels);
+        let plan = Plan::new(&call, self.up.kernels).on(self.compute_units);
         let kernel = plan.kernel(self.fused, self.tile, self.up.problem, |tile| {
             Tile::of(tile).score(self.up.problem, plan.compute_units())
         })?;
@@ -112,9 +114,10 @@ impl FeedForward<'_> {
     fn launch_apart(self, mut plan: Plan, mut call: Call) -> Result<()> {
         let h_bytes = self.up.y.bytes();
         let Choice { kernel: up_kernel, tile, split } = plan.choose(&self.up)?;
-        let mut up = Draft::of(self.up, &plan, tile, split)?;
+        let units = plan.compute_units();
+        let mut up = Draft::of(self.up, &plan, tile, split)?.with_tail(units);
         let Choice { kernel: down_kernel, tile, split } = plan.choose(&self.down)?;
-        let mut down = Draft::of(self.down, &plan, tile, split)?;
+        let mut down = Draft::of(self.down, &plan, tile, split)?.with_tail(units);
         let (up_at, down_at, h_at) = workspace(&mut call, [&up, &down], h_bytes)?;
         Self::with_h(&mut up, &mut down, h_at);
         up.plan(&mut plan, up_kernel, up_at)?;

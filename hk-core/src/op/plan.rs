@@ -235,14 +235,15 @@ impl Plan {
         &mut self,
         sources: Sources,
         groups: Option<GroupScales>,
-        [codes_at, scales_at, x_at, w_at, x_blocks_at, w_blocks_at]: [DevicePtr<u8>; 6],
+        [turned_at, codes_at, scales_at, x_at, w_at, x_blocks_at, w_blocks_at]: [DevicePtr<u8>; 7],
     ) -> Result<Operands> {
-        let Sources { x, w, mut blocks, codes, copies } = sources;
+        let Sources { x, w, mut blocks, turned, codes, copies } = sources;
         let mut groups = groups.unwrap_or(GroupScales::NONE);
         let x = match codes {
             None => self.aligned(x, x_at, copies[0])?,
             Some(codes) => {
                 let codes = codes.at([codes_at, scales_at]);
+                let x = self.aligned(x, turned_at, turned)?;
                 self.prequantize(&codes, &x)?;
                 match codes.form {
                     Prequant::Mx => blocks[0] = Some(codes.scales),
@@ -475,7 +476,7 @@ impl Sums {
 }
 
 /// Pieces of a workspace that a product takes.
-pub(super) const PIECES: usize = 8;
+pub(super) const PIECES: usize = 9;
 
 /// A product whose tile is chosen, and what it needs besides.
 pub(super) struct Draft<'a> {
@@ -494,7 +495,7 @@ pub(super) struct Draft<'a> {
 pub(super) struct Ready {
     pub(super) main: ProductArgs,
     /// Of the last blocks, if they are cut apart from those of `main`.
-    tail: Option<ProductArgs>,
+    pub(super) tail: Option<ProductArgs>,
     pub(super) sums: Option<(Sums, ProductArgs)>,
 }
 
@@ -523,7 +524,7 @@ impl<'a> Draft<'a> {
     }
 
     /// With the last blocks cut along k, if that is better and the product has a form that can be.
-    pub(super) fn with_tail(mut self, compute_units: u64) -> Self {
+    pub(super) fn with_tail(self, compute_units: u64) -> Self {
         let Product { problem, splits, gate, accumulate, split_cat, groups, .. } = &self.product;
         if self.split.count > 1 || splits.is_some() || accumulate.is_some() {
             return self;
@@ -535,11 +536,17 @@ impl<'a> Draft<'a> {
         let may_begin = |axis, first: u64| {
             axis != Axis::Columns || (have_columns && first.is_multiple_of(rows_of_w))
         };
-        self.tail = self.tile.tail(*problem, compute_units, may_begin);
-        if let Some(tail) = self.tail {
-            let [_, Problem { batch, m, n, .. }] = tail.cut(*problem);
-            self.sums = Sums::of(&self.product, tail.split, [batch, m, n]);
+        match self.tile.tail(*problem, compute_units, may_begin) {
+            Some(tail) => self.cut_at(tail),
+            None => self,
         }
+    }
+
+    /// With these last blocks cut along k, where k is not shared otherwise.
+    pub(super) fn cut_at(mut self, tail: Tail) -> Self {
+        let [_, Problem { batch, m, n, .. }] = tail.cut(self.product.problem);
+        self.sums = Sums::of(&self.product, tail.split, [batch, m, n]);
+        self.tail = Some(tail);
         self
     }
 
@@ -550,16 +557,16 @@ impl<'a> Draft<'a> {
 
     /// Of a workspace.
     pub(super) fn bytes(&self) -> [usize; PIECES] {
-        let [codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
+        let [turned, codes, scales, x, w, x_blocks, w_blocks] = self.sources.bytes();
         let split = self.tail.map_or(self.split, |tail| tail.split);
         let sums = self.sums.map_or(0, |sums| sums.bytes(split));
         let results = self.encode.map_or(0, |encode| encode.bytes());
-        [codes, scales, x, w, x_blocks, w_blocks, sums, results]
+        [turned, codes, scales, x, w, x_blocks, w_blocks, sums, results]
     }
 
     /// Makes ready what the main kernel takes.
     pub(super) fn prepare(self, plan: &mut Plan, at: [DevicePtr<u8>; PIECES]) -> Result<Ready> {
-        let [codes, scales, x, w, x_blocks, w_blocks, sums_at, results_at] = at;
+        let [turned, codes, scales, x, w, x_blocks, w_blocks, sums_at, results_at] = at;
         let Self { mut product, sources, tile, split, sums, tail, encode } = self;
         if let Some(encode) = &encode {
             product.y = encode.results(results_at);
@@ -567,7 +574,7 @@ impl<'a> Draft<'a> {
         if let Some(prequant) = product.prequant {
             prequant.hand_scales(&mut product.steps, scales);
         }
-        let at = [codes, scales, x, w, x_blocks, w_blocks];
+        let at = [turned, codes, scales, x, w, x_blocks, w_blocks];
         let operands = plan.operands(sources, product.groups, at)?;
         let adds = product.accumulate.is_some_and(|accumulates| accumulates || split.count > 1);
         let mut main = product.arguments(&operands, tile, split);
@@ -629,6 +636,8 @@ pub(super) struct Sources {
     pub(super) x: Matrices,
     w: Matrices,
     pub(super) blocks: [Option<Matrices>; 2],
+    /// Of an x that is quantised, if it is stored as columns.
+    turned: Copy,
     /// What x is quantised to before.
     codes: Option<Codes>,
     /// Of x or its codes, of w, and of the blocks' scales.
@@ -646,27 +655,41 @@ pub(super) struct Operands {
 
 impl Sources {
     fn of(product: &Product<'_>, op: &'static str, tile: Tile) -> Result<Self> {
-        let problem = product.problem;
+        let (problem, names) = (product.problem, product.names);
         let [x_transposed, w_transposed] = problem.transposed;
         let (x, w) = (product.x.near(x_transposed), product.w.near(w_transposed));
         let blocks = product.blocks.map(|blocks| blocks.map(|blocks| blocks.near(false)));
         let codes = product.prequant.map(|form| Codes::of(form, &x, problem));
+        let turned = match &codes {
+            // Codes have rows of their own, however long those of the copy are.
+            Some(_) if x.order == Order::Columns => {
+                x.copied(op, names.x, problem.batch, u64::MAX, false)?
+            }
+            _ => Copy::NONE,
+        };
         let longest = tile.longest_strides(problem);
         let taken = codes.as_ref().map_or(x, |codes| codes.codes);
         let in_halves = product.gate.is_some_and(|gate| !gate.whole);
         let in_turn = w_transposed && product.gate.is_some_and(|gate| gate.whole);
         let w_matrices = if in_halves { 2 } else { problem.batch };
-        let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, [tile.m, tile.n])?;
+        let rows = [tile.m, tile.n];
+        let [x_blocks, w_blocks] = copies_of_blocks(op, problem.batch, blocks, rows, names.blocks)?;
         let copies = [
-            taken.copied(op, "x", problem.batch, longest[0], x_transposed && codes.is_none())?,
+            taken.copied(
+                op,
+                names.x,
+                problem.batch,
+                longest[0],
+                x_transposed && codes.is_none(),
+            )?,
             match in_turn {
-                true => w.copied_halves(op, "w", w_matrices, longest[1])?,
-                false => w.copied(op, "w", w_matrices, longest[1], w_transposed)?,
+                true => w.copied_halves(op, names.w, w_matrices, longest[1])?,
+                false => w.copied(op, names.w, w_matrices, longest[1], w_transposed)?,
             },
             x_blocks,
             w_blocks,
         ];
-        Ok(Self { x, w, blocks, codes, copies })
+        Ok(Self { x, w, blocks, turned, codes, copies })
     }
 
     /// Bytes from one row of x, as the main kernel takes it, to the next.
@@ -685,14 +708,17 @@ impl Sources {
         (parts == 2).then_some(width)
     }
 
-    /// Of a workspace: for codes and their scales, and for each copy.
-    fn bytes(&self) -> [usize; 6] {
+    /// Of a workspace: for what codes are made of if that is a copy, codes and their scales, and for each
+    /// other copy.
+    fn bytes(&self) -> [usize; 7] {
         let [codes, scales] = self.codes.as_ref().map_or([0; 2], Codes::bytes);
-        let bytes = |copy: usize, size: u64| {
-            usize::try_from(self.copies[copy].elements().saturating_mul(size)).unwrap_or(usize::MAX)
+        let bytes_of = |copy: &Copy, size: u64| {
+            usize::try_from(copy.elements().saturating_mul(size)).unwrap_or(usize::MAX)
         };
+        let bytes = |copy: usize, size| bytes_of(&self.copies[copy], size);
+        let turned = bytes_of(&self.turned, self.x.size());
         let taken = self.codes.as_ref().map_or(&self.x, |codes| &codes.codes);
         let (x, w) = (bytes(0, taken.size()), bytes(1, self.w.size()));
-        [codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
+        [turned, codes, scales, x, w, bytes(2, 1), bytes(3, 1)]
     }
 }

@@ -67,7 +67,7 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// Those of x, `(batch, m, k)` numbers of 16 bits.
+    /// Those of x, `(batch, m, k)` numbers of 16 bits, which may be stored as columns.
     pub(super) fn of(form: Prequant, x: &Matrices, problem: Problem) -> Self {
         let (m, k) = (problem.m, problem.k);
         // Quantised once, if they are all the same.

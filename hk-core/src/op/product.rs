@@ -265,16 +265,17 @@ pub(super) fn copies_of_blocks(
     batch: u64,
     blocks: [Option<Matrices>; 2],
     rows: [u64; 2],
+    names: [&'static str; 2],
 ) -> Result<[Copy; 2]> {
-    let copy = |i: usize, arg| match blocks[i] {
+    let copy = |i: usize| match blocks[i] {
         // A buffer holds those of a block of the result, and of the tile in which they begin.
         Some(of) => {
             let rows = rows[i] + if of.order == Order::Tiles { 32 } else { 0 };
-            of.copied(op, arg, batch, ((1 << 31) - 1) / rows, false)
+            of.copied(op, names[i], batch, ((1 << 31) - 1) / rows, false)
         }
-        None => Ok(Copy { matrices: 0, rows: 0, width: 0, parts: 1 }),
+        None => Ok(Copy::NONE),
     };
-    Ok([copy(0, "x_scale")?, copy(1, "w_scale")?])
+    Ok([copy(0)?, copy(1)?])
 }
 
 /// The longest distance between rows of a matrix that is turned, and of its transpose, in elements: offsets
@@ -292,6 +293,9 @@ pub(super) struct Copy {
 }
 
 impl Copy {
+    /// Of what is taken as it is.
+    pub(super) const NONE: Self = Self { matrices: 0, rows: 0, width: 0, parts: 1 };
+
     pub(super) fn elements(&self) -> u64 {
         self.matrices.saturating_mul(self.rows).saturating_mul(self.width)
     }
@@ -328,6 +332,22 @@ pub struct Gate {
     pub whole: bool,
 }
 
+/// What the arguments are called that a product is made of, in errors.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    /// x.
+    pub x: &'static str,
+    /// w.
+    pub w: &'static str,
+    /// Scales of blocks of x, and of w.
+    pub blocks: [&'static str; 2],
+}
+
+impl Names {
+    /// As most ops call them.
+    pub const PLAIN: Self = Self { x: "x", w: "w", blocks: ["x_scale", "w_scale"] };
+}
+
 /// Gates as they are.
 const NO_GATE: u32 = u32::MAX;
 
@@ -342,6 +362,8 @@ pub struct Product<'a> {
     pub variant: &'a str,
     /// Whether the core's blocks are multiplied by factors of rows and columns as a whole.
     pub scaled: bool,
+    /// What the op calls its arguments.
+    pub names: Names,
     /// `(batch, m, k)`, or as [`Problem::transposed`] says.
     pub x: Matrices,
     /// `(batch, n, k)`, or as [`Problem::transposed`] says.

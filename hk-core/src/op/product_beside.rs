@@ -28,7 +28,7 @@ impl Product<'_> {
         let Choice { kernel, tile, split } = plan.choose(&self)?;
         if split.count > 1 {
             let constraint = format!("rows of at most {MAX_CHAIN} elements");
-            return Err(Error::value(plan.op(), "x", constraint, self.problem.k));
+            return Err(Error::value(plan.op(), self.names.x, constraint, self.problem.k));
         }
         let blocks = plan.grid(self.problem, tile, split)?;
         let draft = Draft::of(self, &plan, tile, split)?;

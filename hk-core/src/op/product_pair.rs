@@ -1,9 +1,10 @@
-//! Two products of the same rows in one launch: what the kernels of `hk/product_pair.h` take.
+//! Two products of the same rows in one launch, or in two if the last rows of blocks are cut along k: what the
+//! kernels of `hk/product_pair.h` take.
 
 use super::Call;
 use super::plan::{Draft, PIECES, Plan};
 use super::product::{Product, ProductArgs};
-use super::tiling::{Problem, Tile};
+use super::tiling::{Axis, Problem, Split, Tile};
 use crate::{Error, Result, kernel_args};
 
 /// Two products with the same m and k, whose arguments are right. The core, variant, tile and splits are
@@ -29,12 +30,20 @@ impl ProductPair<'_> {
     ///
     /// # Errors
     /// As [`Product::launch`].
-    pub fn launch(self, mut call: Call) -> Result<()> {
+    pub fn launch(self, call: Call) -> Result<()> {
+        self.launch_on(call, None)
+    }
+
+    /// As [`launch`](Self::launch), for so many of the device's compute units, if they are given.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn launch_on(self, mut call: Call, compute_units: Option<u32>) -> Result<()> {
         let Self { narrow, wide } = self;
         if narrow.has_no_results() {
             return Ok(());
         }
-        let mut plan = Plan::new(&call, narrow.kernels);
+        let mut plan = Plan::new(&call, narrow.kernels).on(compute_units);
         let problems = [narrow.problem, wide.problem];
         // Blocks of both side by side.
         let joined = Problem { n: problems[0].n + problems[1].n, ..problems[0] };
@@ -50,18 +59,36 @@ impl ProductPair<'_> {
             None => tile.split(joined, units),
             Some(splits) => tile.split_into(joined, splits.into()),
         };
-        let blocks = |problem| plan.grid(problem, tile, split);
-        let (first, second) = (blocks(problems[0])?, blocks(problems[1])?);
-        let grid = first
-            .checked_add(second)
-            .filter(|grid| u64::from(*grid) <= tile.most_workgroups())
-            .ok_or_else(|| {
+        let tail = match narrow.splits {
+            None if split.count == 1 => {
+                // Rows of blocks of both, of which no block has columns of the other.
+                let n = problems[0].n.next_multiple_of(tile.n) + problems[1].n;
+                tile.tail(Problem { n, ..joined }, units, |axis, _| axis == Axis::Rows)
+            }
+            _ => None,
+        };
+        let blocks = |problems: [Problem; 2], split: Split| -> Result<u32> {
+            let [first, second] = problems.map(|problem| plan.grid(problem, tile, split));
+            let (first, second) = (first?, second?);
+            let grid = first.checked_add(second);
+            grid.filter(|grid| u64::from(*grid) <= tile.most_workgroups()).ok_or_else(|| {
                 let constraint = format!("at most {} blocks of both", tile.most_workgroups());
                 Error::value(plan.op(), "y", constraint, u64::from(first) + u64::from(second))
-            })?;
+            })
+        };
+        let [grid, tail_grid] = match tail {
+            None => [blocks(problems, split)?, 0],
+            Some(tail) => {
+                let [whole, cut] = [0, 1].map(|part| problems.map(|of| tail.cut(of)[part]));
+                [blocks(whole, split)?, blocks(cut, tail.split)?]
+            }
+        };
 
-        let narrow = Draft::of(narrow, &plan, tile, split)?;
-        let wide = Draft::of(wide, &plan, tile, split)?;
+        let mut narrow = Draft::of(narrow, &plan, tile, split)?;
+        let mut wide = Draft::of(wide, &plan, tile, split)?;
+        if let Some(tail) = tail {
+            (narrow, wide) = (narrow.cut_at(tail), wide.cut_at(tail));
+        }
         let mut bytes = [0; 2 * PIECES];
         bytes[..PIECES].copy_from_slice(&narrow.bytes());
         bytes[PIECES..].copy_from_slice(&wide.bytes());
@@ -70,7 +97,10 @@ impl ProductPair<'_> {
         let narrow = narrow.prepare(&mut plan, *narrow_at.expect("half of them"))?;
         let wide = wide.prepare(&mut plan, *wide_at.expect("half of them"))?;
         let args = ProductPairArgs { narrow: narrow.main, wide: wide.main };
-        plan.then(kernel, [grid, 1, 1], args);
+        plan.then(kernel.clone(), [grid, 1, 1], args);
+        if let (Some(narrow), Some(wide)) = (narrow.tail, wide.tail) {
+            plan.then(kernel, [tail_grid, 1, 1], ProductPairArgs { narrow, wide });
+        }
         [narrow.sums, wide.sums].into_iter().flatten().try_for_each(|sums| plan.reduce(sums))?;
         plan.submit(call)
     }

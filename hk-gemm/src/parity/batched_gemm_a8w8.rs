@@ -56,6 +56,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         push::<bf16>(cases, &flat);
         let bias = Spec { bias: Some(DType::Bf16), splits, ..spec(what, 3, shape) };
         push::<f16>(cases, &bias);
+        for scale in [Scale::Each, Scale::Flat] {
+            let name = format!("{what}, gaps in scales {scale:?} and the bias");
+            let scales = [Some(scale); 2];
+            push::<bf16>(cases, &Spec { name, scales, vectors_apart: true, ..bias.clone() });
+        }
         let all =
             Spec { activation: Some(Activation::Silu), residual: true, by_rows: true, ..bias };
         push::<bf16>(cases, &Spec { name: format!("{what}, all options"), ..all });

@@ -93,10 +93,18 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             _ => of::<bf16, F8E4M3Fnuz, bf16>(&cut, 128, false),
         });
     }
-    for shape in [[1, 1, 1], [17, 33, 130]] {
-        let transposed = Spec { layout: Layout::Tt, ..spec("transposed w", 3, shape) };
-        push::<bf16, bf16>(cases, &transposed, 64, false);
+    for layout in [Layout::Tt, Layout::Nn, Layout::Nt] {
+        for shape in [[1, 1, 1], [17, 33, 130]] {
+            let transposed = Spec { layout, ..spec("transposed", 3, shape) };
+            push::<bf16, bf16>(cases, &transposed, 64, false);
+        }
     }
+    // Matrices of x that are apart, or one for all.
+    let columns = Spec { layout: Layout::Nn, ..spec("transposed", 3, [21, 40, 200]) };
+    let apart = Placement::DENSE.gap(5).shift(3);
+    push::<f16, f32>(cases, &Spec { place: apart, ..columns.clone() }, 128, false);
+    let shared = Spec { shared: [true, false], size: Size::Core, ..columns };
+    push::<bf16, f32>(cases, &shared, 128, false);
     let special = Spec { special: true, ..spec("infinity and NaN in x", 3, [24, 40, 200]) };
     push::<bf16, f32>(cases, &special, 128, false);
 }

@@ -109,6 +109,8 @@ fn options(cases: &mut Vec<Case>) {
             let name = format!("{what}, product of tensors");
             let product = Spec { name, add_product: Some(bias), ..spec.clone() };
             cases.push(of::<bf16, f32>(product.clone()));
+            let name = format!("{what}, gaps in the bias");
+            cases.push(of::<bf16, bf16>(Spec { name, vectors_apart: true, ..spec.clone() }));
             let by_columns = Spec { by_columns: true, residual: true, ..product };
             let name = format!("{what}, tensors by columns");
             cases.push(of::<bf16, bf16>(Spec { name, ..by_columns }));

@@ -46,6 +46,7 @@ struct Spec {
     linear: bool,
     activation: Option<Activation>,
     fused: Option<bool>,
+    compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -58,6 +59,7 @@ fn spec(name: impl Into<String>, shape: [usize; 3]) -> Spec {
         linear: false,
         activation: Some(Activation::Silu),
         fused: None,
+        compute_units: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -98,6 +100,8 @@ fn case<K: Kind, T: Real16, Y: Real>(spec: Spec) -> Case {
             let options = FeedForwardOptions::default();
             let options = spec.activation.into_iter().fold(options, FeedForwardOptions::activation);
             let options = spec.fused.into_iter().fold(options, FeedForwardOptions::fused);
+            let units = spec.compute_units.into_iter();
+            let options = units.fold(options, FeedForwardOptions::compute_units);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, FeedForwardOptions::tile);
             K::call(&x.get(), [&w_up.get(), &w_down.get()], &options, &mut y.get())
@@ -139,6 +143,17 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
                 let spec = Spec { place, fused, linear, ..spec(name, [21, 72, 200]) };
                 cases.push(case::<K, bf16, bf16>(spec));
             }
+        }
+    }
+    // On so few compute units, the last columns of blocks of the second product, or of the first, are cut
+    // along k if the tile is one of 64 columns.
+    for shape in [[48, 448, 2048], [48, 2048, 448]] {
+        for (linear, compute_units) in [(false, 2), (false, 3), (true, 3)] {
+            let spec = spec(format!("{compute_units} compute units"), shape);
+            let (fused, compute_units) = (Some(false), Some(compute_units));
+            let spec = Spec { linear, fused, compute_units, size: Size::Core, ..spec };
+            cases.push(case::<K, bf16, bf16>(spec.clone()));
+            cases.push(case::<K, f16, f32>(spec));
         }
     }
     let form = |config: &Config| config.variant.split('_').nth(1) == Some(K::FORM);

@@ -148,9 +148,7 @@ fn transposed(cases: &mut Vec<Case>) {
             let spec = Spec { layout, splits, size, ..spec("transposed", shape) };
             push::<bf16, bf16>(cases, &spec);
             push::<f16, f32>(cases, &Spec { groups: Some(([32, 64], None)), ..spec.clone() });
-            if layout == Layout::Tt {
-                push_quantised::<bf16, f32>(cases, &spec);
-            }
+            push_quantised::<bf16, f32>(cases, &spec);
         }
     }
 }

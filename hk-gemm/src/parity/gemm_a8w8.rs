@@ -104,6 +104,12 @@ fn epilogues(cases: &mut Vec<Case>) {
                 cases.push(case_of(dtype, result, spec));
             }
         }
+        let apart = Spec {
+            bias: Some(DType::F16),
+            vectors_apart: true,
+            ..spec(dtype, "gaps in scales and the bias", [37, 75, 96])
+        };
+        cases.push(with_operands::<f32>(dtype, apart));
         let all = Spec {
             bias: Some(DType::F32),
             activation: Some(Activation::Silu),

@@ -5,7 +5,7 @@ use hk_ref::{Case, Draw, Edge, Placement, Size};
 
 use super::config::Config;
 use super::product::{Spec, Tiles};
-use crate::Activation;
+use crate::{Activation, Layout};
 
 /// Makes a case of one op and type of x, for a type of result.
 pub(super) trait Make: Copy {
@@ -52,6 +52,7 @@ pub(super) fn add(cases: &mut Vec<Case>, make: impl Make) {
     }
     options(cases, make);
     places(cases, make);
+    transposed(cases, make);
     tiles(cases, make);
     shuffled(cases, make);
     for [n, k] in [[4096, 7168], [7168, 2048], [2112, 7168], [512, 128]] {
@@ -108,6 +109,22 @@ fn places(cases: &mut Vec<Case>, make: impl Make) {
             cases.push(make.case::<bf16>(Spec { place, splits, residual: true, ..spec }));
         }
     }
+}
+
+/// An x that is stored with adjacent rows, if its elements are whole bytes.
+fn transposed<M: Make>(cases: &mut Vec<Case>, make: M) {
+    if M::X::PACK > 1 {
+        return;
+    }
+    let spec = |shape| Spec { layout: Layout::Nn, ..make.spec("transposed".into(), shape) };
+    for shape in [[1, 1, 32], [17, 33, 160], [40, 72, 544]] {
+        cases.push(make.case::<bf16>(spec(shape)));
+    }
+    let place = Placement::DENSE.gap(10).shift(6);
+    let split = Spec { place, splits: Some(2), residual: true, ..spec([21, 33, 2432]) };
+    cases.push(make.case::<f32>(split));
+    let tiles = Tiles { w: true, ..Tiles::default() };
+    cases.push(make.case::<f32>(Spec { tiles, ..spec([19, 48, 512]) }));
 }
 
 /// Every tile configuration, whether it would be chosen or not.
@@ -189,7 +206,7 @@ fn shuffled(cases: &mut Vec<Case>, make: impl Make) {
 }
 
 /// Those of a batch.
-pub(super) fn add_batched(cases: &mut Vec<Case>, make: impl Make) {
+pub(super) fn add_batched<M: Make>(cases: &mut Vec<Case>, make: M) {
     let spec = |name: &str, batch, shape| {
         let spec = make.spec(name.to_owned(), shape);
         Spec { batch: Some(batch), ..spec }
@@ -225,5 +242,13 @@ pub(super) fn add_batched(cases: &mut Vec<Case>, make: impl Make) {
     for shared in [[true, false], [false, true]] {
         let name = format!("shared {shared:?}");
         cases.push(make.case::<bf16>(Spec { shared, ..spec(&name, 3, [40, 72, 96]) }));
+    }
+    if M::X::PACK == 1 {
+        let columns = |name: &str| Spec { layout: Layout::Nn, ..spec(name, 3, [17, 40, 96]) };
+        cases.push(make.case::<bf16>(columns("transposed")));
+        let apart = Placement::DENSE.gap(10).shift(6);
+        cases.push(make.case::<f32>(Spec { place: apart, ..columns("transposed, apart") }));
+        let shared = Spec { shared: [true, false], ..columns("transposed, one x") };
+        cases.push(make.case::<f32>(shared));
     }
 }

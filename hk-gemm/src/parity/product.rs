@@ -12,7 +12,7 @@ use hk_ref::gemm::gemm_a8w8_blockscale::dequantised;
 use hk_ref::gemm::gemm_afp4wfp4::{BLOCK, dequantised as of_mx_blocks};
 use hk_ref::gemm::product::{self as reference, Operands, Term};
 use hk_ref::gemm::{batched_gemm_a8w8_ptgq, gemm_a16w8_blockscale, gemm_a16wfp4};
-use hk_ref::{Case, CaseInfo, Draw, Held, HeldTensor, Placement, Size, in_rows, real};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Held, HeldTensor, Placement, Size, in_rows, real};
 use ndarray::{Array2, ArrayView2};
 
 use super::gemm_a16w16::{Factor, Getter};
@@ -133,6 +133,8 @@ pub(super) struct Spec {
     pub(super) by_columns: bool,
     /// Adds the product of two tensors of y's shape, as the last step.
     pub(super) add_product: Option<DType>,
+    /// Has gaps between the elements of biases and of scales of rows or columns that have another dimension.
+    pub(super) vectors_apart: bool,
     /// Multiplies by f32 numbers of rows or columns, behind all options, of a single product.
     pub(super) factors: &'static [Along],
     pub(super) splits: Option<u32>,
@@ -171,6 +173,7 @@ impl Spec {
             residual: false,
             by_columns: false,
             add_product: None,
+            vectors_apart: false,
             factors: &[],
             splits: None,
             compute_units: None,
@@ -255,6 +258,16 @@ impl<X: Element, W: Element, Y: Element, F> Op<X, W, Y> for F where
 {
 }
 
+/// A vector, or one for each matrix, of that shape, with gaps between its elements: the dimension of these, if
+/// it is the last, is the outermost in memory.
+fn with_gaps<T: Element>(of: Arg<T>, shape: &[usize]) -> Arg<T> {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    if shape.last() != Some(&1) {
+        order.rotate_right(1);
+    }
+    of.order(&order).place(Placement::DENSE.gap(3))
+}
+
 /// The steps that multiply by these.
 fn multiplied(factors: &[(Along, Tensor<f32>)]) -> Epilogue<'_> {
     factors.iter().fold(Epilogue::default(), |steps, (along, factor)| match along {
@@ -301,11 +314,14 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
                 (Scale::Each, false) => spec.batch.into_iter().chain([count, 1]).collect(),
                 (Scale::Each, true) => spec.batch.into_iter().chain([1, count]).collect(),
             };
-            let draw = Draw::Scaled(-6);
+            let mut scale = |name, shape: Vec<usize>| {
+                let of = s.input::<f32>(name, &shape, Draw::Scaled(-6));
+                if spec.vectors_apart { with_gaps(of, &shape) } else { of }
+            };
             let [x_kind, w_kind] = spec.scales;
             [
-                x_kind.map(|kind| s.input::<f32>("x_scale", &shape(kind, m, false), draw)),
-                w_kind.map(|kind| s.input::<f32>("w_scale", &shape(kind, n, !spec.upright), draw)),
+                x_kind.map(|kind| scale("x_scale", shape(kind, m, false))),
+                w_kind.map(|kind| scale("w_scale", shape(kind, n, !spec.upright))),
             ]
         };
         let group_scales = spec.groups.map(|([group_n, group_k], layout)| {
@@ -369,7 +385,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             (combined(fuse == Fuse::ScaleProduct, [a, b]), factors.into_iter().zip([get_a, get_b]))
         });
         let bias = spec.bias.map(|dtype| -> (Vec<f64>, Getter) {
-            // Only in this form may they be apart.
+            // Those that are far apart are in this form, others in the other.
             let shape = match spec.batch {
                 Some(batch) if spec.operand_place.gap > 0 => vec![batch, n],
                 Some(batch) => vec![batch, 1, n],
@@ -379,6 +395,7 @@ pub(super) fn case<X: Element, W: Element, Y: Element>(spec: Spec, op: impl Op<X
             };
             real!(dtype, U => {
                 let bias = s.input::<U>("bias", &shape, Draw::Normal).place(spec.operand_place);
+                let bias = if spec.vectors_apart { with_gaps(bias, &shape) } else { bias };
                 (bias.numbers(), Box::new(move || bias.get().into()))
             })
         });

@@ -48,6 +48,7 @@ struct Spec {
     /// Has narrow w, and scales of blocks, shuffled.
     shuffled: bool,
     splits: Option<u32>,
+    compute_units: Option<u32>,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -61,6 +62,7 @@ fn spec(name: impl Into<String>, shape: [usize; 4]) -> Spec {
         biases: [false; 2],
         shuffled: false,
         splits: None,
+        compute_units: None,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -139,6 +141,8 @@ fn case<K: Kind, U: Real16, Y: Real>(spec: Spec) -> Case {
             let options = narrow_bias.iter().fold(options, TwoProductsOptions::narrow_bias);
             let options = wide_bias.iter().fold(options, TwoProductsOptions::wide_bias);
             let options = spec.splits.into_iter().fold(options, TwoProductsOptions::splits);
+            let units = spec.compute_units.into_iter();
+            let options = units.fold(options, TwoProductsOptions::compute_units);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, TwoProductsOptions::tile);
             let out = TwoProductsOut { narrow: &mut narrow_y.get(), wide: &mut wide_y.get() };
@@ -206,9 +210,12 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, arch: Option<Arch>) {
     {
         let Config { m, n, k, stages, .. } = config;
         let mut push = |what: &str, shape, size| {
+            let is_cut = what.ends_with("cut");
             let spec = Spec {
                 tile: Some((config.arch, config.name)),
-                splits: Some(1),
+                splits: (!is_cut).then_some(1),
+                compute_units: is_cut.then_some(2),
+                biases: [is_cut; 2],
                 place: Placement::DENSE.edge(Edge::End),
                 size,
                 ..spec(format!("tile {}{what}", config.name), shape)
@@ -221,6 +228,14 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>, arch: Option<Arch>) {
         let steps = 3 * stages - 1;
         push("", [m + 3, n + 9, 2 * n + 5, steps * k + 32], Size::Quick);
         push(", whole", [m, 2 * n, n, 2 * k], Size::Core);
+        // Where a row begins does not depend on how many a block has. On two compute units, whole rounds are
+        // of rows of two blocks, or of three, however many workgroups each unit holds.
+        if m == 16 {
+            let (rows, deep) = config.tail();
+            let (rows, deep) = (rows * m - 3, deep.max(4096));
+            push(", the last row of two blocks cut", [rows, n - 5, 9, deep], Size::Core);
+            push(", the last row of three blocks cut", [rows, n - 5, n + 9, deep], Size::Core);
+        }
     }
     let model = Spec { size: Size::Large, ..spec("model", [64, 4096, 256, 7168]) };
     cases.push(case::<K, bf16, bf16>(model));

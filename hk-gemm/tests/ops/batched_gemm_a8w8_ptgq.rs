@@ -20,17 +20,18 @@ fn batched_gemm_a8w8_ptgq_rejects_wrong_tensors() {
     hk_ref::run_rejections("batched_gemm_a8w8_ptgq", &parity::cases(), &devices());
 }
 
-/// What is quantised has rows of adjacent elements.
+/// An x whose rows are before the batch has no matrices of columns.
 #[test]
-fn batched_gemm_a8w8_ptgq_rejects_columns_of_x() {
+fn batched_gemm_a8w8_ptgq_rejects_columns_of_x_by_rows() {
     fn test<W: Fp8>(device: &Device) {
         let stream = device.default_stream();
-        let x = Tensor::filled(&stream, &[2, 16, 16], bf16::ONE).unwrap();
+        let x = Tensor::filled(&stream, &[16, 2, 16], bf16::ONE).unwrap();
         let w = Tensor::filled(&stream, &[2, 16, 16], W::encode(&[1.0])[0]).unwrap();
         let w_scale = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
         let mut y = Guarded::<bf16>::new(&stream, &[2, 16, 16], Placement::DENSE).unwrap();
         for layout in [Layout::Nn, Layout::Nt] {
-            let options = PtgqOptions::default().gemm(GemmOptions::default().layout(layout));
+            let options = PtgqOptions::default().transpose_bm_in();
+            let options = options.gemm(GemmOptions::default().layout(layout));
             let error =
                 rejected(&mut y, |y| batched_gemm_a8w8_ptgq_into(&x, &w, &w_scale, &options, y));
             assert!(matches!(error, Error::Value { arg: "layout", .. }), "{error}");

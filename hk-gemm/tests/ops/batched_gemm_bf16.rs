@@ -2,7 +2,7 @@
 
 use crate::common::devices;
 use hk_core::dtype::bf16;
-use hk_core::{Error, Stream, Tensor};
+use hk_core::{Error, Stream, Tensor, TensorSlice};
 use hk_gemm::{GemmOptions, batched_gemm_bf16, batched_gemm_bf16_into, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
@@ -81,5 +81,29 @@ fn batched_gemm_bf16_takes_a_bias_of_two_dimensions() {
             batched_gemm_bf16(&x, &w, &options).unwrap().to_vec().unwrap()
         };
         assert_eq!(product(&bias), product(&wide));
+    }
+}
+
+/// A bias may be one for all matrices, or one number for all columns of a matrix.
+#[test]
+fn batched_gemm_bf16_takes_a_bias_that_is_repeated() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let (x, w) = (eighths(&stream, &[3, 4, 16]), eighths(&stream, &[3, 24, 16]));
+        let product = |bias: &TensorSlice<bf16>| -> Vec<f32> {
+            let options = GemmOptions::default().bias(bias);
+            batched_gemm_bf16(&x, &w, &options).unwrap().to_vec().unwrap()
+        };
+        for (one, shape) in [
+            (vec![1, 24], vec![3, 24]),
+            (vec![1, 1, 24], vec![3, 1, 24]),
+            (vec![3, 1], vec![3, 24]),
+            (vec![3, 1, 1], vec![3, 1, 24]),
+        ] {
+            let bias = eighths(&stream, &one);
+            let repeated = bias.broadcast(&shape).unwrap();
+            let all = repeated.to_contiguous().unwrap();
+            assert_eq!(product(&repeated), product(&all), "{one:?} as {shape:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! `ff_fused_ungated` against its reference, and what it refuses.
 
 use crate::common::devices;
+use hk_core::record_tiles;
 use hk_gemm::{
     Activation, Error, FeedForwardOptions, Tensor, bf16, ff_a16w16_fused_ungated_into, parity,
 };
@@ -30,5 +31,22 @@ fn ff_fused_ungated_rejects_other_activations() {
                 rejected(&mut y, |y| ff_a16w16_fused_ungated_into(&x, &up, &down, &options, y));
             assert!(matches!(error, Error::Value { arg: "activation", .. }), "{error}");
         }
+    }
+}
+
+/// What a kernel cannot reach is called as the op calls it.
+#[test]
+fn ff_fused_ungated_names_the_operand_whose_rows_are_too_long() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let row = || Tensor::<bf16>::empty(&stream, &[1, 40_000_000]).unwrap();
+        // By rows, w_down is stored as (k, n): of as many rows as a step has.
+        let (x, up, down, mut y) = (row(), row(), row(), row());
+        let options = FeedForwardOptions::default();
+        let (result, launched) =
+            record_tiles(|| ff_a16w16_fused_ungated_into(&x, &up, &down, &options, &mut y));
+        let error = result.unwrap_err();
+        assert!(launched.is_empty(), "{launched:?}");
+        assert!(matches!(error, Error::Value { arg: "w_down", .. }), "{error}");
     }
 }

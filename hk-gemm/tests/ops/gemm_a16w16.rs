@@ -7,7 +7,7 @@ use std::ptr;
 use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::op::dry_run;
-use hk_core::{Device, Error, Stream, Tensor, record_tiles};
+use hk_core::{Device, Error, Stream, Tensor, TensorSlice, record_tiles};
 use hk_gemm::{Epilogue, GemmOptions, Layout, gemm_a16w16, gemm_a16w16_into, parity};
 use hk_ref::harness::rejected;
 use hk_ref::{Draw, Guarded, Placement};
@@ -116,6 +116,35 @@ fn gemm_a16w16_takes_operands_that_are_repeated() {
             let options = GemmOptions::default().bias(&row).residual(&rows).splits(splits);
             let y = gemm_a16w16::<_, f32>(&x, &w, &options.epilogue(epilogue)).unwrap();
             assert_eq!(y.to_vec().unwrap(), expected, "{} {m} {n}", device.name());
+        }
+    }
+}
+
+#[test]
+fn gemm_a16w16_takes_vectors_with_gaps() {
+    for (m, n, k, splits) in [(128, 128, 40, 1), (70, 90, 40, 1), (21, 43, 600, 3)] {
+        for device in devices() {
+            let stream = device.default_stream();
+            let numbers = |seed, shape: &[usize]| {
+                Tensor::from_slice(&stream, &signs(seed, shape.iter().product()), shape).unwrap()
+            };
+            let (x, w) = (numbers(1, &[m, k]), numbers(2, &[n, k]));
+            let wide = |count: usize| {
+                let all: Vec<f32> = (0..3 * count as u16).map(|at| f32::from(at % 17)).collect();
+                Tensor::from_slice(&stream, &all, &[count, 3]).unwrap()
+            };
+            let (of_rows, of_columns) = (wide(m), wide(n));
+            let product = |rows: &TensorSlice<f32>, columns: &TensorSlice<f32>| {
+                let epilogue = Epilogue::default().mul_rows(rows).mul_columns(columns);
+                let options = GemmOptions::default().bias(columns).splits(splits);
+                let y = gemm_a16w16::<_, f32>(&x, &w, &options.epilogue(epilogue)).unwrap();
+                y.to_vec().unwrap()
+            };
+            // The second column of each.
+            let [rows, columns] = [&of_rows, &of_columns].map(|of| of.permute(&[1, 0]).unwrap());
+            let [rows, columns] = [rows, columns].map(|of| of.index(1).unwrap());
+            let dense = [&rows, &columns].map(|of| of.to_contiguous().unwrap());
+            assert_eq!(product(&rows, &columns), product(&dense[0], &dense[1]), "{m} {n}");
         }
     }
 }

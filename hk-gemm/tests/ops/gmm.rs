@@ -1,8 +1,8 @@
 //! `gmm` against its reference, and what it refuses.
 
 use crate::common::devices;
-use hk_core::Tensor;
-use hk_gemm::{GmmOptions, GroupedForm, bf16, gmm, parity, ptgmm};
+use hk_core::{Error, Tensor, record_tiles};
+use hk_gemm::{GmmOptions, GroupedForm, bf16, gmm, gmm_into, parity, ptgmm};
 
 #[test]
 fn gmm_has_parity() {
@@ -42,5 +42,23 @@ fn wrong_sizes_reach_no_rows_that_there_are_not() {
         ] {
             assert_eq!(results(wrong), right, "{wrong:?}");
         }
+    }
+}
+
+/// What a kernel cannot reach is called as the op calls it.
+#[test]
+fn gmm_names_the_operand_whose_rows_are_too_long() {
+    for device in devices() {
+        let stream = device.default_stream();
+        // Stored as (k, n): of as many rows as a step has.
+        let rhs = Tensor::<bf16>::empty(&stream, &[1, 1, 40_000_000]).unwrap();
+        let lhs = Tensor::filled(&stream, &[1, 1], bf16::ONE).unwrap();
+        let sizes = Tensor::from_slice(&stream, &[1i32], &[1]).unwrap();
+        let mut out = Tensor::<bf16>::empty(&stream, &[1, 40_000_000]).unwrap();
+        let options = GmmOptions::default();
+        let (result, launched) = record_tiles(|| gmm_into(&lhs, &rhs, &sizes, &options, &mut out));
+        let error = result.unwrap_err();
+        assert!(launched.is_empty(), "{launched:?}");
+        assert!(matches!(error, Error::Value { arg: "rhs", .. }), "{error}");
     }
 }
