@@ -5,7 +5,7 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
-use hk_core::op::product::{Gate, GroupScales, Matrices, Product};
+use hk_core::op::product::{Gate, GroupScales, Matrices, Names, Product};
 use hk_core::op::ragged::ScaleCopy;
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation as Plain, DevicePtr, Result, TensorSlice};
@@ -684,6 +684,9 @@ pub(crate) fn problem<T: ExpertElement, W: ExpertWeight<T>>([m, n, k, batch]: [u
     Problem { batch, m, n, k, transposed: [false; 2], bits, group: 1 }
 }
 
+/// As ops call their arguments, unless they say otherwise.
+pub(crate) const NAMES: Names = Names { x: "a", w: "b", blocks: ["a_mx_scale", "b_mx_scale"] };
+
 /// A product in a variant of the core, of nothing yet.
 pub(crate) fn product(variant: &str) -> Product<'_> {
     let nowhere = Matrices::in_workspace::<f32>([0; 2]);
@@ -692,6 +695,7 @@ pub(crate) fn product(variant: &str) -> Product<'_> {
         core: CORE,
         variant,
         scaled: false,
+        names: NAMES,
         x: nowhere,
         w: nowhere,
         y: nowhere,

@@ -41,14 +41,14 @@ use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{ExpertLayer, Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
-use hk_core::op::product::{Matrices, Product};
+use hk_core::op::product::{Matrices, Names, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{AnyPtr, DevicePtr, Result, Tensor, TensorSlice};
 
 use crate::activation::Activation;
 use crate::expert_products::{
     AlignedGates, BY_ROWS, Blocks, ExpertElement, ExpertMatrices, ExpertWeight, GROUP, GatedForm,
-    MOST_BLOCK, matrix_scales, one_scale, plain_variant, problem, product, quantises,
+    MOST_BLOCK, NAMES, matrix_scales, one_scale, plain_variant, problem, product, quantises,
     scales_of_matrices, weigh,
 };
 use crate::reduce_grouped::Combine;
@@ -286,6 +286,7 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     }
     let [up_groups, down_groups] = groups;
     let up = Product {
+        names: Names { w: "w1", ..NAMES },
         x: Matrices::of(a, [0, a_row]),
         w: of_w1.matrices,
         y: z,
@@ -320,6 +321,7 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         behind = Some(combine.behind(&call)?);
     }
     let down = Product {
+        names: Names { w: "w2", ..NAMES },
         x: z,
         w: of_w2.matrices,
         y,

@@ -10,7 +10,7 @@
 //! | Hardware | cdna3, which expands to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
 //! | Source | gpt-oss model card (arXiv 2508.10925), section 2.1; OCP Microscaling Formats (MX) 1.0; AITER `moe_gemm_a8w4` |
 //!
-//! Places, rows and scattering are those of [`moe_a8w8`](crate::moe_a8w8()).
+//! Places, rows, scattering and parts of padded tensors are those of [`moe_a8w8`](crate::moe_a8w8()).
 //!
 //! ```
 //! # #[cfg(feature = "cdna4")] {

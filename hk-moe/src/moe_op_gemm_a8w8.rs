@@ -11,7 +11,9 @@
 //!
 //! Place p is that of a gate, in order of experts; `row(p)` is p, or the row of the gate's token if rows are
 //! gathered. If gates are scattered, tokens receive the sums of their gates' rows. Rows of gates that have
-//! no expert are not written.
+//! no expert are not written. Of tensors with room for more rows, columns or k than count, ops of this family
+//! take the parts that count, as [views](TensorSlice::narrow): what is beside them does not count, and stays as it is.
+//! That is what AITER's `unpadded_n` and `unpadded_k` say.
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {
@@ -26,6 +28,12 @@
 //! let tiles = Tensor::from_slice(&stream, &[0, 1], &[2])?;
 //! let gates = RaggedGates::new(&offsets, &tiles, 16, 1);
 //! let options = MoeRaggedOptions::new(Activation::None);
+//! let y: Tensor<f32> = moe_a8w8(&x, &w, &one, &of_w, &gates, &options)?;
+//! assert_eq!(y.to_vec()?, [1.0, 2.0, 3.0]);
+//!
+//! // The same of matrices with room for 4 k, of which 2 count.
+//! let w = Tensor::from_slice(&stream, &[1i8, 0, 9, 9, 1, 1, 9, 9], &[2, 1, 4])?;
+//! let w = w.narrow(2, 0..2)?;
 //! let y: Tensor<f32> = moe_a8w8(&x, &w, &one, &of_w, &gates, &options)?;
 //! assert_eq!(y.to_vec()?, [1.0, 2.0, 3.0]);
 //! # }

@@ -10,7 +10,7 @@
 //! | Hardware | cdna3, cdna4; each with tile configurations of its own, whose rows divide `block_m`; groups of 128 by 128 without expansion |
 //! | Source | DeepSeek-V3 technical report (arXiv 2412.19437), section 3.3; AITER `moe_gemm_a8w8_blockscale` |
 //!
-//! Places, rows and scattering are those of [`moe_a8w8`](crate::moe_a8w8()).
+//! Places, rows, scattering and parts of padded tensors are those of [`moe_a8w8`](crate::moe_a8w8()).
 //!
 //! ```
 //! # #[cfg(feature = "cdna3")] {

@@ -43,7 +43,9 @@ use hk_core::op::ragged::ScaleCopy;
 use hk_core::op::tiling::Problem;
 use hk_core::{Result, Tensor, TensorSlice};
 
-use crate::expert_products::{AlignedGates, ExpertElement, MoeGemmOptions, WeightCopy, product};
+use crate::expert_products::{
+    AlignedGates, ExpertElement, Form, MoeGemmOptions, WeightCopy, product,
+};
 
 const OP: &str = "moe_mxfp4";
 
@@ -91,20 +93,30 @@ pub fn moe_mxfp4_into<T: Mxfp4Element, Y: Real>(
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
+    launch((OP, Form::Plain(None)), a, (b, b_mx_scale), gates, top_k, options, c)
+}
+
+/// As [`moe_mxfp4_into`], of a form without gates.
+pub(crate) fn launch<T: Mxfp4Element, Y: Real>(
+    (op, form): (&'static str, Form),
+    a: &TensorSlice<T>,
+    (b, b_mx_scale): (&TensorSlice<F4x2E2M1>, &TensorSlice<E8M0>),
+    gates: &AlignedGates<'_>,
+    top_k: usize,
+    options: &MoeGemmOptions<'_>,
+    c: &mut TensorSlice<Y>,
+) -> Result<()> {
     let (a_mx_scale, splits) = (options.a_mx_scale, options.splits);
     let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits };
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
         args.require(options.block_shape.is_none(), "block_shape", "none", "some")?;
-        options.refuse_activation(args)?;
-        options.shares(args)?;
         let mut steps = Lowered::default();
         options.scale(args, &mut steps, Extent::ExpertColumns)?;
-        options.add_bias(args, &mut steps, Extent::ExpertColumns)?;
-        let weights = options.weigh(args, &mut steps)?;
+        let (_, weights) = form.lower(args, &mut steps, options, Extent::ExpertColumns)?;
         Ok((steps, weights))
     };
-    operands.launch(OP, None, options.tile, declare, c)
+    operands.launch(op, None, options.tile, declare, c)
 }
 
 /// Elements of tokens that are multiplied by matrices of e2m1: bf16 and f16, e4m3 in the flavour of the chip,

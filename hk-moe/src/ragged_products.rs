@@ -8,7 +8,7 @@ mod options;
 use hk_core::dtype::{DType, E8M0, Element};
 use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Step};
-use hk_core::op::product::{GroupScales, Matrices, Product};
+use hk_core::op::product::{GroupScales, Matrices, Names, Product};
 use hk_core::op::ragged::{Ragged, RaggedRows, ScaleCopy};
 use hk_core::op::stored::Stored;
 use hk_core::op::tiling::{MAX_CHAIN, Problem};
@@ -85,6 +85,7 @@ impl<'a> RaggedOp<'a> {
         let ragged = Ragged {
             product: Product {
                 core: CORE,
+                names: Names { x: "x", w: "w", blocks: ["x_scales", "w_scales"] },
                 x: Matrices::of(x, [0, x_row]),
                 w: Matrices::of(w, [w_matrix, w_row]),
                 problem: Problem {

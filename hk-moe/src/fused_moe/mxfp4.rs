@@ -4,16 +4,17 @@ use std::marker::PhantomData;
 
 use hk_core::dtype::{E8M0, F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::{Result, Stream, Tensor, TensorSlice};
+use hk_core::{Activation as Plain, Result, Stream, Tensor, TensorSlice};
 
-use super::FusedMoeConfig;
 use super::aligned::{Aligned, AlignedScratch, down_options};
 use super::room::Room;
 use super::weights::{
     HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, declare_biases, define_inner, limit_sizes,
 };
-use crate::expert_products::ExpertElement;
-use crate::moe_op_mxfp4::moe_mxfp4_into;
+use super::{FusedMoeConfig, OP};
+use crate::activation::Activation;
+use crate::expert_products::{AlignedGates, ExpertElement, Form, MoeGemmOptions};
+use crate::moe_op_mxfp4::{launch, moe_mxfp4_into};
 use crate::moe_op_mxfp4_silu_fused::{MoeGatedOptions, moe_mxfp4_silu_fused_into};
 use crate::reduce_grouped::Residual;
 
@@ -27,8 +28,8 @@ pub struct MxMatrices<C: hk_core::dtype::Element> {
 }
 
 /// Weights of e2m1 in blocks of MX, of which tokens are bf16 or f16 and stay so: w1
-/// `[E, 2 inner, hidden]`, the rows of gates first, then those of what they let through, and w2
-/// `[E, hidden, inner]`.
+/// `[E, 2 inner, hidden]`, the rows of gates first, then those of what they let through, or
+/// `[E, inner, hidden]` without gates, and w2 `[E, hidden, inner]`.
 #[derive(Debug)]
 pub struct Mxfp4Weights<T: Real16> {
     w1: MxMatrices<F4x2E2M1>,
@@ -44,7 +45,7 @@ impl<T: Real16> Mxfp4Weights<T> {
         Self { w1, w2, b1: None, b2: None, hidden: PhantomData }
     }
 
-    /// What is added to the sums of each expert's columns, `[E, 2 inner]` and `[E, hidden]`.
+    /// What is added to the sums of each expert's columns, `[E, rows of w1]` and `[E, hidden]`.
     #[must_use]
     pub fn biases(mut self, b1: Tensor<f32>, b2: Tensor<f32>) -> Self {
         (self.b1, self.b2) = (Some(b1), Some(b2));
@@ -75,6 +76,34 @@ pub(super) fn declare_mx<C: hk_core::dtype::Element>(
     Ok(())
 }
 
+impl<T: Real16 + ExpertElement> Mxfp4Weights<T> {
+    /// The first product and its activation.
+    fn multiply_x(
+        &self,
+        work: &Work<'_, T>,
+        gates: &AlignedGates<'_>,
+        z: &mut TensorSlice<T>,
+    ) -> Result<()> {
+        let Work { config, sizes, x, .. } = *work;
+        let (codes, scales) = (&*self.w1.codes, &*self.w1.scales);
+        let before = config.weighs_input.then_some(work.weights);
+        let plain = match config.activation {
+            Activation::None => None,
+            Activation::GeluTanh => Some(Plain::GeluTanh),
+            Activation::SiluAndMul | Activation::Swiglu { .. } => {
+                let up = MoeGatedOptions::new(config.activation);
+                let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
+                let up = before.into_iter().fold(up, MoeGatedOptions::topk_weights);
+                return moe_mxfp4_silu_fused_into(x, codes, scales, gates, sizes.slots, &up, z);
+            }
+        };
+        let up = MoeGemmOptions::default();
+        let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
+        let up = before.into_iter().fold(up, MoeGemmOptions::topk_weights);
+        launch((OP, Form::OnInput(plain)), x, (codes, scales), gates, sizes.slots, &up, z)
+    }
+}
+
 impl<T: Real16 + ExpertElement> Layer for Mxfp4Weights<T> {
     type Hidden = T;
     type Scratch = AlignedScratch<T>;
@@ -87,9 +116,7 @@ impl<T: Real16 + ExpertElement> Layer for Mxfp4Weights<T> {
         let activation = config.activation;
         declare_mx(args, [&self.w1, &self.w2], activation.is_gated())?;
         declare_biases(args, [self.b1.as_deref(), self.b2.as_deref()])?;
-        activation.check(args)?;
-        let got = format!("{activation:?}");
-        args.require(activation.is_gated(), "activation", "one of gates", got)
+        activation.check(args)
     }
 
     fn scratch(
@@ -108,17 +135,12 @@ impl<T: Real16 + ExpertElement> Layer for Mxfp4Weights<T> {
         residual: Option<Residual<'_, Y>>,
         out: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Work { config, sizes, x, .. } = *work;
+        let Work { config, sizes, .. } = *work;
         let (tokens, all) = (work.tokens(), work.gates());
         let weights = work.weights.reshape(&[all, 1])?;
         let products = |Aligned { gates, z, y }: Aligned<'_, T>| {
-            let up = MoeGatedOptions::new(config.activation);
-            let up = self.b1.iter().fold(up, |up, bias| up.bias(bias));
-            let before = config.weighs_input.then_some(work.weights);
-            let up = before.into_iter().fold(up, MoeGatedOptions::topk_weights);
-            let (codes, scales) = (&self.w1.codes, &self.w1.scales);
             let mut of_tokens = z.reshape_mut(&[tokens, sizes.slots, sizes.inner])?;
-            moe_mxfp4_silu_fused_into(x, codes, scales, &gates, sizes.slots, &up, &mut of_tokens)?;
+            self.multiply_x(work, &gates, &mut of_tokens)?;
             let weights = (!config.weighs_input).then_some(&*weights);
             let down = down_options(self.b2.as_deref(), weights);
             let (codes, scales) = (&self.w2.codes, &self.w2.scales);

@@ -401,6 +401,8 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     }
     let many = spec("more than a tile", [129, 24, 40, 1, 1], 128);
     cases.push(case::<K, bf16, bf16, bf16>(many, K::call));
+    let most = spec("as many gates of a row as there may be", [3, 24, 40, 64, 5], 16);
+    cases.push(case::<K, bf16, bf16, bf16>(most, K::call));
     for (place, name) in [
         (Placement::DENSE.gap(48), "rows of wider tensors"),
         (Placement::DENSE.gap(5).shift(3), "rows off alignment"),

@@ -126,7 +126,7 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(Spec { place: apart, ..many });
         specs.push(Spec { place: apart.edge(Edge::End), by_column: true, ..many });
     }
-    for size in [[65_536, 256], [40_000, 1500]] {
+    for size in [[65_536, 256], [40_000, 1500], [33, 32_767]] {
         let [rows, columns] = size;
         specs.extend([0, 32].map(|block| {
             let spec = Spec::new([rows, columns, block]);

@@ -378,6 +378,10 @@ pub(crate) fn cases() -> Vec<Case> {
             // In slices.
             add(SortSpec { shape: [1500, 24, 3], load: Load::Wrong, ..spec });
         }
+        // As many experts of a token, and in all, as there may be.
+        add(SortSpec::new(op, [5, 70, 64]));
+        add(SortSpec { load: Load::Wrong, ..SortSpec::new(op, [70, 65, 64]) });
+        add(SortSpec { size: Size::Core, ..SortSpec::new(op, [100, 32_767, 3]) });
         add(SortSpec { size: Size::Core, ..SortSpec::new(op, [16_384, 256, 8]) });
     }
     // More gates than the tiles that an expert may have, but not of one expert.
@@ -412,6 +416,9 @@ pub(crate) fn cases() -> Vec<Case> {
     add(Spec { shared: 1, has_bitmatrix: true, ..few });
     add(Spec { shared: 2, weights: DType::Bf16, ..few });
     add(Spec { weights: DType::F16, ..few });
+    // As many experts of a token, and in all, as there may be.
+    add(Spec::new([3, 70, 64], Preset::Mixtral));
+    add(Spec { size: Size::Core, ..Spec::new([3, 32_767, 64], Preset::Mixtral) });
     // In slices.
     add(Spec::new([1100, 16, 4], Preset::Mixtral));
     add(Spec { size: Size::Core, ..Spec::new([1024, 256, 8], Preset::DeepSeekV3) });

@@ -427,6 +427,8 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     }
     specs
         .push(Spec { load: Load::One(0), ..spec("more than a tile", [129, 24, 2 * k, 1, 1], 128) });
+    let most = spec("as many gates of a token as there may be", [3, 24, 2 * k, 64, 5], 16);
+    specs.push(Spec { scatter: true, gammas: true, ..most });
     for (place, name) in [
         (Placement::DENSE.gap(64), "rows of wider tensors"),
         (Placement::DENSE.gap(6).shift(2), "rows off alignment"),

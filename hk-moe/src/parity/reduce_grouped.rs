@@ -26,6 +26,8 @@ enum Rows {
     Drawn,
     /// Others that there are not, too.
     Wrong,
+    /// None, as x has none.
+    Absent,
 }
 
 /// What varies between cases.
@@ -96,6 +98,7 @@ impl Spec {
         let mut random = Random::new((groups * 31 + k) as u64);
         let mut draw = |at: usize| match self.rows {
             Rows::OfToken | Rows::Own => at as i32,
+            Rows::Absent => -1,
             _ if at % 5 == 3 => -1,
             Rows::Wrong if at % 5 == 1 => [rows as i32, i32::MAX, i32::MIN, -2][random.below(4)],
             _ => random.below(rows) as i32,
@@ -107,7 +110,11 @@ impl Spec {
 fn set_up<T: Real, V: Real>(s: &mut Setup, spec: Spec) {
     let Spec { shape: [shares, groups, k, width], rows: kind, .. } = spec;
     // Of drawn ones, some belong to several groups and some to none.
-    let rows = if kind == Rows::Drawn || kind == Rows::Wrong { groups * k + 3 } else { groups * k };
+    let rows = match kind {
+        Rows::Drawn | Rows::Wrong => groups * k + 3,
+        Rows::OfToken | Rows::Own => groups * k,
+        Rows::Absent => 0,
+    };
     let act = match spec.activation {
         Activation::None => Reduced::None,
         Activation::SiluAndMul => Reduced::Gated { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
@@ -156,8 +163,8 @@ fn set_up<T: Real, V: Real>(s: &mut Setup, spec: Spec) {
         dtype => Expected::rounded(values, dtype, false),
     };
     let out = s.output::<V>("out", &[groups, wide], expected.plus(slack));
-    let indx =
-        matches!(kind, Rows::Drawn | Rows::Wrong).then(|| s.given("indx", &[groups, k], indices));
+    let has_indx = !matches!(kind, Rows::OfToken | Rows::Own);
+    let indx = has_indx.then(|| s.given("indx", &[groups, k], indices));
     s.call(move || {
         let (residual, gate) =
             (residual.as_ref().map(|arg| arg.get()), gate.as_ref().map(|arg| arg.get()));
@@ -245,6 +252,13 @@ pub(crate) fn cases() -> Vec<Case> {
                 specs.push(Spec { place: Placement::DENSE.gap(5).shift(1), ..residual });
             }
         }
+    }
+    // What is left is what is added.
+    for shares in [1, 3] {
+        let absent = Spec::new([shares, 5, 3, 90], Rows::Absent);
+        specs.push(absent);
+        specs.push(Spec { has_gammas: true, has_residual: true, has_gate: true, ..absent });
+        specs.push(Spec { activation: SWIGLU, types: f32s, has_residual: true, ..absent });
     }
     for shape in [[1, 64, 8, 7168], [1, 128, 4, 2880]] {
         specs.push(Spec { size: Size::Core, ..Spec::new(shape, Rows::OfToken) });

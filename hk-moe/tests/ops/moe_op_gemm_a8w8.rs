@@ -1,9 +1,10 @@
 //! `moe_op_gemm_a8w8` against its reference, and what it refuses.
 
-use hk_core::Error;
+use hk_core::dtype::Element;
+use hk_core::{Error, Result, Stream, TensorSlice, TensorView};
 use hk_moe::{
-    Activation, MoeRaggedOptions, MxBytes, RaggedGates, RaggedScales, Tensor, bf16, moe_a8w8,
-    moe_a8w8_blockscale, moe_a8w8_into, moe_a8w8_mx, parity,
+    Activation, E8M0, F8E4M3, MoeRaggedOptions, MxBytes, RaggedGates, RaggedScales, Tensor, bf16,
+    moe_a8w8, moe_a8w8_blockscale, moe_a8w8_into, moe_a8w8_mx, moe_a8w8_mx_into, parity,
 };
 
 use crate::common::devices;
@@ -127,5 +128,148 @@ fn products_of_experts_have_rows_as_long_as_their_sums_can_be() {
         let (result, y) = with(131_072);
         assert!(matches!(result, Err(Error::Value { arg: "x", .. })), "{result:?}");
         assert_eq!(y, 7.0);
+    }
+}
+
+/// Storage with room for more than counts: the part of that shape has the numbers, in order, the rest the padding.
+fn padded<T: Element>(
+    stream: &Stream,
+    [shape, room]: [&[usize]; 2],
+    numbers: &[T],
+    padding: T,
+) -> Tensor<T> {
+    let number = |at: usize| {
+        let (mut rest, mut index, mut apart) = (at, 0, 1);
+        for (size, room) in shape.iter().zip(room).rev() {
+            if rest % room >= *size {
+                return padding;
+            }
+            index += rest % room * apart;
+            rest /= room;
+            apart *= size;
+        }
+        numbers[index]
+    };
+    let count: usize = room.iter().product();
+    let all: Vec<T> = (0..count).map(number).collect();
+    Tensor::from_slice(stream, &all, room).unwrap()
+}
+
+/// The part of that shape.
+fn part<'a, T: Element>(all: &'a TensorSlice<T>, shape: &[usize]) -> TensorView<'a, T> {
+    let mut view = all.view();
+    for (axis, size) in shape.iter().enumerate() {
+        view = view.narrow(axis, 0..*size).unwrap();
+    }
+    view
+}
+
+/// Rows, columns and experts, and what there is room for.
+const SIZES: [usize; 3] = [5, 6, 2];
+const ROOM: [usize; 3] = [8, 16, 3];
+/// The expert of each row.
+const EXPERTS_OF_ROWS: [usize; SIZES[0]] = [0, 0, 1, 1, 1];
+
+/// Makes a call with results that are part of a larger tensor, and requires that they are as expected, and
+/// that the rest stays.
+fn writes_its_part(
+    stream: &Stream,
+    expected: impl Fn(usize, usize) -> f64,
+    call: impl FnOnce(&mut TensorSlice<f32>) -> Result<()>,
+) {
+    let ([rows, n, _], [row_room, n_room, _]) = (SIZES, ROOM);
+    let mut all = Tensor::filled(stream, &[row_room, n_room], 7.0f32).unwrap();
+    let mut y = all.narrow_mut(0, 0..rows).unwrap().narrow_mut(1, 0..n).unwrap();
+    call(&mut y).unwrap();
+    for (at, y) in all.to_vec().unwrap().into_iter().enumerate() {
+        let (row, column) = (at / n_room, at % n_room);
+        let is_result = row < rows && column < n;
+        let expected = if is_result { expected(row, column) } else { 7.0 };
+        assert_eq!(f64::from(y), expected, "row {row}, column {column}");
+    }
+}
+
+#[test]
+fn products_of_experts_take_the_part_of_padded_tensors_that_counts() {
+    let ([rows, n, experts], [row_room, n_room, expert_room]) = (SIZES, ROOM);
+    let small = |step: usize, count: usize| -> Vec<i8> {
+        (0..count).map(|at| (at * step % 7) as i8 - 3).collect()
+    };
+    let powers = |step: usize, count: usize| -> Vec<f32> {
+        (0..count).map(|at| 2f32.powi((at * step % 5) as i32 - 2)).collect()
+    };
+    // With rows that end in a chunk of 16 bytes, and behind one.
+    for (device, k) in devices().iter().flat_map(|device| [(device, 40), (device, 48)]) {
+        let stream = device.default_stream();
+        let (k_room, blocks, block_room) = (64, 2, 3);
+        let list = |list: &[i32]| Tensor::from_slice(&stream, list, &[list.len()]).unwrap();
+        let (offsets, tiles) = (list(&[0, 2, 5]), list(&[0, 1]));
+        let gates = RaggedGates::new(&offsets, &tiles, 16, 1);
+        let of_columns: [&[usize]; 2] = [&[experts, n], &[expert_room, n_room]];
+        let of_x: [&[usize]; 2] = [&[rows, k], &[row_room, k_room]];
+        let of_w: [&[usize]; 2] = [&[experts, n, k], &[expert_room, n_room, k_room]];
+
+        let bias: Vec<f32> = small(3, experts * n).into_iter().map(f32::from).collect();
+        let all_bias = padded(&stream, of_columns, &bias, f32::NAN);
+        let of_bias = part(&all_bias, of_columns[0]);
+        let options = MoeRaggedOptions::new(Activation::None).bias(&of_bias);
+        let (x, w) = (small(5, rows * k), small(11, experts * n * k));
+        // All sums are exact in f32.
+        let sum = |row: usize, column: usize, by: &dyn Fn(usize, usize, usize) -> f32| -> f64 {
+            let of_column = EXPERTS_OF_ROWS[row] * n + column;
+            let product = |at: usize| {
+                let product = f64::from(x[row * k + at]) * f64::from(w[of_column * k + at]);
+                product * f64::from(by(row, of_column, at))
+            };
+            (0..k).map(product).sum::<f64>() + f64::from(bias[of_column])
+        };
+
+        let (x_scale, w_scale) = (powers(3, rows), powers(7, experts * n));
+        let all_x = padded(&stream, of_x, &x, 100);
+        let all_w = padded(&stream, of_w, &w, 100);
+        let all_x_scale = padded(&stream, [&[rows], &[row_room]], &x_scale, f32::NAN);
+        let all_w_scale = padded(&stream, of_columns, &w_scale, f32::NAN);
+        let by = |row: usize, of_column: usize, _: usize| x_scale[row] * w_scale[of_column];
+        let of_scales = (part(&all_x_scale, &[rows]), part(&all_w_scale, of_columns[0]));
+        writes_its_part(
+            &stream,
+            |row, column| sum(row, column, &by),
+            |y| {
+                let (x, w) = (part(&all_x, of_x[0]), part(&all_w, of_w[0]));
+                let (x_scale, w_scale) = &of_scales;
+                moe_a8w8_into(&x, &w, x_scale, w_scale, &gates, &options, y)
+            },
+        );
+
+        let codes = |numbers: &[i8]| -> Vec<F8E4M3> {
+            numbers.iter().map(|number| F8E4M3::from_f32(f32::from(*number))).collect()
+        };
+        let scales = |powers: &[f32]| -> Vec<E8M0> {
+            powers.iter().map(|power| E8M0::from_f32(*power)).collect()
+        };
+        let (nan, no_scale) = (F8E4M3::from_bits(0x7f), E8M0::from_bits(0xff));
+        let (x_scale, w_scale) = (powers(3, rows * blocks), powers(7, experts * n * blocks));
+        let all_x = padded(&stream, of_x, &codes(&x), nan);
+        let all_w = padded(&stream, of_w, &codes(&w), nan);
+        let of_x_blocks: [&[usize]; 2] = [&[rows, blocks], &[row_room, block_room]];
+        let of_w_blocks: [&[usize]; 2] =
+            [&[experts, n, blocks], &[expert_room, n_room, block_room]];
+        let all_x_scale = padded(&stream, of_x_blocks, &scales(&x_scale), no_scale);
+        let all_w_scale = padded(&stream, of_w_blocks, &scales(&w_scale), no_scale);
+        let by = |row: usize, of_column: usize, at: usize| {
+            x_scale[row * blocks + at / 32] * w_scale[of_column * blocks + at / 32]
+        };
+        writes_its_part(
+            &stream,
+            |row, column| sum(row, column, &by),
+            |y| {
+                let (x, w) = (part(&all_x, of_x[0]), part(&all_w, of_w[0]));
+                let x_scales = part(&all_x_scale, of_x_blocks[0]);
+                let w_scales = part(&all_w_scale, of_w_blocks[0]);
+                let x = MxBytes { codes: &x, scales: Some(&x_scales) };
+                let w = MxBytes { codes: &w, scales: Some(&w_scales) };
+                moe_a8w8_mx_into(x, w, &gates, &options, y)
+            },
+        );
     }
 }

@@ -81,7 +81,8 @@ pub fn reduce_grouped(
     gammas: Option<&[f64]>,
     act: Reduced,
 ) -> Sums {
-    let shares = x.len() / (rows * width);
+    // Without rows, there is nothing to be shared.
+    let shares = x.len().checked_div(rows * width).unwrap_or_default();
     let root = ((shares * of_group.len()) as f64).sqrt();
     let wide = if matches!(act, Reduced::Gated { .. }) { width / 2 } else { width };
     let mut all = Sums { values: vec![0.0; wide], slack: vec![0.0; wide] };

@@ -530,7 +530,9 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     };
     let one_group =
         Spec { route: Route::Grouped(1, 1), ..Spec::new("one group", [9, 16, 4, 64, 32]) };
-    all::<_, bf16>(cases, ("16", None), [far, one_group], dense::<bf16>);
+    // As many experts of a token as there may be.
+    let most = Spec::new("most experts of a token", [2, 66, 64, 32, 8]);
+    all::<_, bf16>(cases, ("16", None), [far, one_group, most], dense::<bf16>);
     let pairs = |spec: &Spec| Spec { in_pairs: true, ..spec.clone() };
     let in_halves = [gpt_oss.clone(), on_input.clone()];
     all::<_, bf16>(cases, ("16", None), in_halves, dense::<bf16>);
@@ -560,6 +562,15 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let mx = [gpt_oss.clone(), biased, on_input.clone()];
     all::<_, bf16>(cases, ("e2m1", None), mx.into_iter().chain(specs()), mxfp4::<bf16>);
     all::<_, f32>(cases, ("e2m1", None), [gpt_oss.clone()], mxfp4::<f16>);
+    let of_blocks = |act| {
+        // One block and a part of one between the products.
+        let plain = Spec { act, biases: true, ..Spec::new("no gates", [9, 6, 2, 64, 40]) };
+        let nothing =
+            Spec { shape: [0, 6, 2, 64, 40], name: "no gates, no tokens", ..plain.clone() };
+        [plain, nothing, Spec { act, ..on_input.clone() }]
+    };
+    all::<_, bf16>(cases, ("e2m1", None), of_blocks(Activation::GeluTanh), mxfp4::<bf16>);
+    all::<_, f32>(cases, ("e2m1", None), of_blocks(Activation::None), mxfp4::<f16>);
 
     let coded = specs();
     let swiglu = || [gpt_oss.clone(), Spec { act: Activation::GeluTanh, ..gpt_oss.clone() }];
