@@ -105,26 +105,19 @@ impl DeltaNet {
 
         let conv = ConvFilter { weight: &self.conv, bias: None };
         let (a_log, dt_bias) = (&*self.a_log, &*self.dt_bias);
+        let gating = GatingInputs { a_log, dt_bias, a, b };
         let Memory { conv: conv_state, state, .. } = memory;
         if let Some(Prompts { schedule, has_initial_state, qkv: [q, k, v], g, beta }) = prompts {
-            let gating = GatingInputs { a_log, dt_bias, a, b };
             let states =
                 PrefillStates { conv_state, state: &mut **state, indices: None, has_initial_state };
             let out = PrefillOut { o: &mut *learnt, q, k, v, g, beta, states };
             let options = PrefillOptions::default();
             gated_delta_net_prefill_into(mixed, conv, gating, DELTA, schedule, &options, out)?;
         } else {
-            let of_heads = [tokens, 1, DELTA.num_heads_v];
-            let (a, b) = (a.reshape(&of_heads)?, b.reshape(&of_heads)?);
-            let gating = GatingInputs { a_log, dt_bias, a: &a, b: &b };
-            let mixed = mixed.reshape(&[tokens, 1, CHANNELS])?;
-            let out = DecodeStepOut {
-                o: &mut *learnt.reshape_mut(&[tokens, 1, DELTA.num_heads_v, DELTA.head_v])?,
-                conv_qkv: &mut *convolved.reshape_mut(&[tokens, 1, CHANNELS])?,
-                states: DecodeStates { conv_state, state: &mut **state },
-            };
+            let states = DecodeStates { conv_state, state: &mut **state };
+            let out = DecodeStepOut { o: &mut *learnt, conv_qkv: &mut *convolved, states };
             let options = DecodeStepOptions::default();
-            gated_delta_rule_decode_step_into(&mixed, conv, gating, DELTA, &options, out)?;
+            gated_delta_rule_decode_step_into(mixed, conv, gating, DELTA, &options, out)?;
         }
 
         rmsnorm_inplace(learnt, &self.out_norm, EPS, &RmsnormOptions::default())?;

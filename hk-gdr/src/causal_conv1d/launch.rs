@@ -101,6 +101,8 @@ impl<'a, W: Real> Convolution<'a, W> {
         if let Some(bias) = options.bias {
             arguments.input("bias", bias, &["c"]).contiguous()?;
         }
+        let is_absent = options.num_accepted_tokens.is_none();
+        arguments.require(is_absent, "num_accepted_tokens", "absent", "given")?;
         let [channels, width] = arguments.sizes(["c", "w"])?;
         let none = ConvStrides { sequence: 0, token: 0, channel: 0 };
         let part =

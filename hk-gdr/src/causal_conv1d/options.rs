@@ -21,6 +21,7 @@ pub struct CausalConv1dOptions<'a, W: Real> {
     pub(crate) cache_indices: Option<Indices<'a>>,
     pub(crate) pad_slot_id: i64,
     pub(crate) has_initial_state: Option<&'a TensorSlice<u8>>,
+    pub(crate) num_accepted_tokens: Option<&'a TensorSlice<i32>>,
     pub(crate) validate_indices: Option<bool>,
     pub(crate) chunk: Option<usize>,
 }
@@ -33,6 +34,7 @@ impl<W: Real> Default for CausalConv1dOptions<'_, W> {
             cache_indices: None,
             pad_slot_id: -1,
             has_initial_state: None,
+            num_accepted_tokens: None,
             validate_indices: None,
             chunk: None,
         }
@@ -72,6 +74,13 @@ impl<'a, W: Real> CausalConv1dOptions<'a, W> {
     #[must_use]
     pub fn has_initial_state(self, has: &'a TensorSlice<u8>) -> Self {
         Self { has_initial_state: Some(has), ..self }
+    }
+
+    /// How many of the tokens that each sequence was given last were accepted, `[n]`, so that new ones
+    /// follow these: of speculative decoding. No op takes it yet, and all refuse it by its name.
+    #[must_use]
+    pub fn num_accepted_tokens(self, accepted: &'a TensorSlice<i32>) -> Self {
+        Self { num_accepted_tokens: Some(accepted), ..self }
     }
 
     /// Whether bounds and lines are looked at before the launch, which waits for the stream, to tell

@@ -139,6 +139,7 @@ fn wrong_indices_and_options_are_refused() {
         let mut y = Guarded::<bf16>::new(&stream, &[8, 10], Placement::DENSE).unwrap();
         let mut states = Tensor::zeros(&stream, &[3, 8, 3]).unwrap();
         let begun = Tensor::from_slice(&stream, &[1u8], &[1]).unwrap();
+        let accepted = Tensor::from_slice(&stream, &[1i32], &[1]).unwrap();
         let default = CausalConv1dOptions::default();
         let mut refused =
             |at: &[i32], has_states: bool, options: &CausalConv1dOptions<'_, bf16>| {
@@ -164,6 +165,8 @@ fn wrong_indices_and_options_are_refused() {
             refused(&[0, 10], false, &default.has_initial_state(&begun)),
             "has_initial_state"
         );
+        let accepted = default.num_accepted_tokens(&accepted);
+        assert_eq!(refused(&[0, 10], true, &accepted), "num_accepted_tokens");
         for chunk in [0, 8, 24] {
             assert_eq!(refused(&[0, 10], true, &default.chunk(chunk)), "chunk");
         }
