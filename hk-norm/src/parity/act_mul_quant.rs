@@ -464,7 +464,9 @@ pub(super) fn cases() -> Vec<Case> {
         specs.extend((0..5).map(|j| Spec::new(row, Content::Special, i + 3 * j)));
     }
     for gates in GATE_LAYOUTS {
-        for (i, row) in RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows()).enumerate() {
+        let rows = RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows());
+        let rows = rows.chain(RowCase::rows_behind_32(&GATED_TILES));
+        for (i, row) in rows.enumerate() {
             specs.push(Spec { gates, ..Spec::new(row, Content::Normal, i) });
         }
         for (i, activation) in EXACT.into_iter().enumerate() {

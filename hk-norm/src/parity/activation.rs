@@ -422,7 +422,9 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(plain(row, op, normal));
         }
     }
-    for row in suite(&TILES).into_iter().chain(RowCase::end_rows(&TILES)).chain(far_rows()) {
+    let others = RowCase::end_rows(&TILES).into_iter().chain(far_rows());
+    let others = others.chain(RowCase::rows_behind_32(&TILES));
+    for row in suite(&TILES).into_iter().chain(others) {
         cases.extend(plain(row, ("activation", Activation::Silu), spread));
     }
     // Waves go on to other pieces of other rows, which end in the second chunk of a lane.
@@ -487,6 +489,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let weighted = [Weights::OfRows, Weights::OfElements];
         let rows = suite(&GATED_TILES).into_iter().filter(|row| !row.in_place);
         let others = RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows());
+        let others = others.chain(RowCase::rows_behind_32(&GATED_TILES));
         let in_turn = rows.enumerate().map(|(i, row)| (row, &weighted[i % 2..=i % 2]));
         for (row, weighted) in in_turn.chain(others.map(|row| (row, &weighted[..]))) {
             let gated =

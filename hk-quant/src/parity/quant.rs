@@ -95,10 +95,10 @@ pub(super) const NORMS: [(&str, [usize; 2]); 5] = [
 /// A few rows for each way of [`NORMS`] through rows: those that share a wave, that have one or
 /// several of their own and that are read in pieces, of whole chunks, of whole dwords and neither. Their options
 /// can be tried with each type. Those that share a wave can end with the half of a chunk. Several turns
-/// where a workgroup has several rows.
+/// where a workgroup has several rows. Just behind 32 columns, as [`RowCase::rows_behind_32`].
 pub(super) fn small_norms() -> impl Iterator<Item = RowCase> {
-    let ways = NORMS.into_iter().flat_map(|(tile, _)| [24, 26, 27].map(|width| (tile, width)));
-    ways.chain([("n128", 28)]).map(|(tile, width)| RowCase {
+    let ways = NORMS.into_iter().flat_map(|(tile, _)| [40, 34, 35].map(|width| (tile, width)));
+    ways.chain([("n128", 36)]).map(|(tile, width)| RowCase {
         tile: Some(tile),
         workgroups: Some(1),
         size: Size::Core,

@@ -64,8 +64,8 @@ impl RowCase {
     }
 
     /// What every row-wise op is to pass, beside the shapes of its own: each tile with even and odd
-    /// rows, in several turns, in place, at the ends of memory and far apart, and rows of very many
-    /// pieces.
+    /// rows, in several turns, in place, at the ends of memory, just behind 32 columns and far apart, and
+    /// rows of very many pieces.
     pub fn suite() -> Vec<Self> {
         Self::suite_of(&TILES)
     }
@@ -84,6 +84,7 @@ impl RowCase {
         for width in [530_001, 530_002] {
             cases.push(Self { size: Size::Core, ..Self::new([1, width], "long") });
         }
+        cases.extend(Self::rows_behind_32(tiles));
         cases
     }
 
@@ -134,6 +135,28 @@ impl RowCase {
             })
         };
         tiles.iter().flat_map(of_tile).collect()
+    }
+
+    /// Rows of each tile that has room for them, in several turns of one workgroup, that end just behind
+    /// 32 columns. A shift counts five bits, so that one by such a width, in the place of one of it,
+    /// leaves a number that shows.
+    pub fn rows_behind_32(tiles: &[(&'static str, [usize; 2])]) -> Vec<Self> {
+        let wide = tiles.iter().filter(|(_, shape)| shape[1] > 35);
+        let of_tile = |(tile, shape): &(&'static str, [usize; 2])| {
+            // More than a workgroup has waves for.
+            let (tile, count) = (Some(*tile), shape[0].max(5));
+            let widths =
+                [(33, &[DType::Bf16, DType::F32][..]), (34, &[DType::F16]), (35, &[DType::F16])];
+            widths.map(|(width, types)| Self {
+                tile,
+                workgroups: Some(1),
+                place: Placement::DENSE.gap(5).shift(3),
+                size: Size::Core,
+                types: Types::Only(types),
+                ..Self::new([count, width], "just behind 32 columns")
+            })
+        };
+        wide.flat_map(of_tile).collect()
     }
 
     /// Rows beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements; pieces behind a
@@ -193,7 +216,7 @@ impl RowCase {
         self.workgroups.into_iter().fold(options, RowOptions::workgroups)
     }
 
-    /// The case of an op of a module.
+    /// The case of an op of a module. In several turns, it writes no byte twice.
     pub fn case(
         &self,
         module: &'static str,
@@ -205,6 +228,9 @@ impl RowCase {
         let groups = self.workgroups.map(|of| format!(", workgroups {of}")).unwrap_or_default();
         let name = format!("{}{tile}{groups}", self.name);
         let info = CaseInfo::new(module, op, name, dtypes, &self.shape);
-        Case::new(info, set_up).place(self.place).in_place(self.in_place).size(self.size)
+        let case = Case::new(info, set_up).place(self.place).in_place(self.in_place);
+        let case = case.size(self.size);
+        // In several turns, no row is taken twice: the results would be the same.
+        if self.workgroups.is_some() { case.writes_once() } else { case }
     }
 }

@@ -668,7 +668,7 @@ pub(super) fn cases() -> Vec<Case> {
         for groups in GROUPS {
             for _ in 0..4 {
                 // So many that there are several groups of 32, and thirds of whole chunks.
-                let (group, width) = groups.of(row.shape[1] + 45);
+                let (group, width) = groups.of(row.shape[1] + 37);
                 add(RowCase { shape: [row.shape[0], width], ..row }, group, Draw::Normal);
             }
         }

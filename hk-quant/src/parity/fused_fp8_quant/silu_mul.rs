@@ -307,5 +307,7 @@ pub(super) fn cases() -> Vec<Case> {
     let ends = RowCase::end_rows(&PIECES).into_iter().map(once);
     let ends = ends.flat_map(|row| Spec::new(row, false).cases());
     cases.extend(ends.map(Case::writes_once));
+    let behind = RowCase::rows_behind_32(&PIECES).into_iter();
+    cases.extend(behind.flat_map(|row| Spec::new(row, false).cases()));
     cases
 }

@@ -32,7 +32,7 @@ const FAR_RESULTS: &str = "results far apart";
 /// types, and other ones where another group's scale is taken.
 const REMAINDERS: &str = "remainders";
 
-/// The name of cases with infinity and NaN.
+/// The name of cases with infinity and NaN, and the limits of scales.
 const SPECIAL: &str = "special";
 
 /// A 16-bit type and f32, in turn: the ends of their rows are stored in different ways.
@@ -99,7 +99,9 @@ fn set_up<C: ByteCode, T: Real>(s: &mut Setup, row: RowCase, of: Of) {
     let mut scales = s.draw::<f32>(name, &shape, drawn);
     if row.name == SPECIAL {
         let [nan, infinity] = [f32::NAN, f32::INFINITY];
-        let special = [nan, infinity, -infinity, f32::MAX, f32::MIN_POSITIVE, -0.0];
+        let [least, odd] = [f32::from_bits(1), -f32::from_bits(0x0040_0001)];
+        let special =
+            [nan, infinity, -infinity, f32::MAX, f32::MIN_POSITIVE, -0.0, least, odd, -f32::MAX];
         scales.iter_mut().zip(special).for_each(|(scale, special)| *scale = special);
     }
     let scales = s.given(name, &shape, scales);
@@ -219,6 +221,23 @@ fn remainders() -> impl Iterator<Item = RowCase> {
     })
 }
 
+/// Rows for [`REMAINDERS`] that end just behind 32 codes, or 32 bytes of codes of four bits, as
+/// [`RowCase::rows_behind_32`] do; and of which an odd lane has the last code, so that it shows if the
+/// lane before loads it too.
+fn behind_32() -> impl Iterator<Item = RowCase> {
+    let short = [33, 34, 35, 66, 70].map(|width| ("any", [9, width]));
+    let long = [769, 770, 771, 578].map(|width| ("any", [5, width]));
+    let shared = [66, 70, 97, 98, 99, 105, 106, 107].map(|width| ("n128", [37, width]));
+    let all = short.into_iter().chain(long).chain(shared);
+    all.enumerate().map(|(i, (tile, shape))| RowCase {
+        tile: Some(tile),
+        workgroups: Some(1),
+        size: Size::Core,
+        types: Types::Only(BOTH_SIZES[i % 2]),
+        ..RowCase::new(shape, REMAINDERS)
+    })
+}
+
 /// Rows for [`REMAINDERS`] of which the first turn and later ones have some in each half of a tile of
 /// shuffled scales, and rows whose last piece is one element.
 fn many_rows() -> impl Iterator<Item = RowCase> {
@@ -307,7 +326,7 @@ pub(super) fn cases() -> Vec<Case> {
     }
     cases.extend(ties().flat_map(|row| scaled(row, group)));
     cases.extend(far_codes().flat_map(|row| mx(row, ScaleLayout::RowMajor)));
-    for (i, row) in remainders().enumerate() {
+    for (i, row) in remainders().chain(behind_32()).enumerate() {
         cases.extend(scaled(row, group));
         cases.extend(mx(row, LAYOUTS[i / 2 % 3]));
     }

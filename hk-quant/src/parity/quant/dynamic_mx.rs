@@ -30,11 +30,9 @@ struct Spec {
 }
 
 impl Spec {
-    /// To each type of codes. In several turns, no row is taken twice.
+    /// To each type of codes.
     fn cases(self) -> impl Iterator<Item = Case> {
-        let cases = self.row.inputs().iter().flat_map(move |x| [self.fp4(*x), self.fp8(*x)]);
-        let takes_turns = self.row.workgroups.is_some();
-        cases.map(move |case| if takes_turns { case.writes_once() } else { case })
+        self.row.inputs().iter().flat_map(move |x| [self.fp4(*x), self.fp8(*x)])
     }
 
     /// With rows of whole units.
@@ -293,6 +291,19 @@ fn orders() -> impl Iterator<Item = Spec> {
     })
 }
 
+/// Rows in pieces that end just behind 32 bytes of codes of four bits, as
+/// [`RowCase::rows_behind_32`] do.
+fn behind_32() -> impl Iterator<Item = Spec> {
+    [66, 68, 70].into_iter().enumerate().map(|(i, width)| {
+        let (tile, workgroups, size) = (Some("any"), Some(1), Size::Core);
+        let types = Types::Only(TYPES[i]);
+        let name = "just behind 32 bytes";
+        let row = RowCase { tile, workgroups, size, types, ..RowCase::new([9, width], name) };
+        let (content, mode) = (Content::Drawn(Draw::Spread), MxRound::ALL[i]);
+        Spec { row, content, mode, layout: LAYOUTS[i] }
+    })
+}
+
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let drawn = Draw::Spread;
@@ -321,7 +332,7 @@ pub(super) fn cases() -> Vec<Case> {
     let (mode, layout, content) = (MxRound::Even, ScaleLayout::Shuffled32x8, Content::Drawn(drawn));
     specs.push(Spec { row: far(), content, mode, layout: ScaleLayout::RowMajor });
     specs.extend(paddings().map(|row| Spec { row, content, mode, layout }));
-    specs.extend(orders());
+    specs.extend(orders().chain(behind_32()));
     let mut cases: Vec<_> = specs.into_iter().flat_map(Spec::cases).collect();
     cases.extend(ways());
     // Widths that are the same in whole units fall together.

@@ -73,6 +73,11 @@ fn ends_and_turns(tile: &'static str) -> impl Iterator<Item = RowCase> {
     // In every pass over a tile; and of a tile that is loaded in a later turn.
     let first = ends.map(|width| core([125, width], "ends of rows", None));
     let later = ends.map(|width| core([9, SIDE + width], "ends of rows in turns", Some(1)));
+    // Just behind 32 columns, as `RowCase::rows_behind_32`.
+    let behind = [97, 98].into_iter().flat_map(move |width| {
+        let first = core([5, width], "ends of rows", None);
+        [first, core([5, SIDE + width], "ends of rows in turns", Some(1))]
+    });
     // Behind a multiple of 4 GiB within the first row; by one workgroup, in more than eight turns.
     let row = [None, Some(1)].into_iter().flat_map(move |groups| {
         [1157, 1160].map(|width| core([1, width], "tiles of a row", groups))
@@ -82,7 +87,7 @@ fn ends_and_turns(tile: &'static str) -> impl Iterator<Item = RowCase> {
     let lines = lines.map(|shape| core(shape, "turns of lines of tiles", Some(3)));
     let in_turn = |(i, row): (usize, RowCase)| RowCase { types: Types::Only(TYPES[i % 3]), ..row };
     let of_one_type = row.chain(lines).enumerate().map(in_turn);
-    first.into_iter().chain(later).chain(of_one_type)
+    first.into_iter().chain(later).chain(behind).chain(of_one_type)
 }
 
 /// Every case.

@@ -190,11 +190,9 @@ pub(super) fn cases() -> Vec<Case> {
             // Far rows are even or odd, and each way has codes of each type.
             let is_far = row.name == "rows far apart";
             cases.extend(pairs_or_all(row, is_far).map(|of| {
-                let case = case("per_group_quant", row, of, &what, move |s| {
+                case("per_group_quant", row, of, &what, move |s| {
                     real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, scales)));
-                });
-                // In several turns, no row is taken twice.
-                if row.workgroups.is_some() { case.writes_once() } else { case }
+                })
             }));
         }
     }

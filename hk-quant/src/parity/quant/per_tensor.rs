@@ -14,8 +14,9 @@ use crate::{dynamic_per_tensor_quant_into, static_per_tensor_quant_into};
 /// By which some elements are clamped.
 const SCALE: f32 = 0.01;
 
-/// Scales by which none is; and of no use, which give codes all the same.
-const OTHER_SCALES: [f32; 3] = [1.0, 0.0, f32::NAN];
+/// Scales by which none is; that are subnormal, or whose reciprocal is; and of no use, which give codes
+/// all the same.
+const OTHER_SCALES: [f32; 5] = [1.0, f32::MIN_POSITIVE / 2.0, f32::MAX, 0.0, f32::NAN];
 
 /// Rows of each tile that end in each dword of a chunk, and in each half of those of a piece.
 const ENDS: [(&str, &[usize]); 2] = [
@@ -213,8 +214,8 @@ fn of_each_end() -> Vec<Case> {
 pub(super) fn cases() -> Vec<Case> {
     let (mut cases, statics, dynamics) =
         (Vec::new(), "static_per_tensor_quant", "dynamic_per_tensor_quant");
-    let ends =
-        RowCase::end_rows(&PIECES).into_iter().map(|row| (row, Content::Drawn(Draw::Outliers)));
+    let ends = RowCase::end_rows(&PIECES).into_iter().chain(RowCase::rows_behind_32(&PIECES));
+    let ends = ends.map(|row| (row, Content::Drawn(Draw::Outliers)));
     for (row, content) in all_pieces(Draw::Outliers).into_iter().chain(ends) {
         cases.extend(pairs(row).map(|of| {
             case(statics, row, of, "", move |s| {
@@ -224,7 +225,7 @@ pub(super) fn cases() -> Vec<Case> {
         if content == Content::Special {
             cases.extend(OTHER_SCALES.into_iter().flat_map(|scale| {
                 pairs(row).map(move |of| {
-                    case(statics, row, of, &format!(", scale {scale}"), move |s| {
+                    case(statics, row, of, &format!(", scale {scale:?}"), move |s| {
                         real!(of.0, T => code!(of.1, C => set_up::<T, C>(s, row, content, scale)));
                     })
                 })
