@@ -74,15 +74,20 @@ pub struct AlignedGates<'a> {
 }
 
 impl AlignedGates<'_> {
-    /// Declares them: so many gates in all, and of each row; of the "experts" that there are matrices of.
+    /// Declares them, `top_k` of each of so many rows of a; of the "experts" that there are matrices of.
     /// A row may have more gates than these, if experts are elsewhere.
     pub(crate) fn declare(
         &self,
         args: &mut Arguments,
-        count: u64,
-        per_row: usize,
+        rows: u64,
+        top_k: usize,
     ) -> Result<SortedGates> {
         let Self { sorted_token_ids, expert_ids, num_tokens_post_pad, block_size } = *self;
+        args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
+        args.define("top_k", top_k);
+        let per_row = top_k as u64;
+        let count = rows.saturating_mul(per_row);
+        args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
         args.limit("experts", 1..=MOST_EXPERTS)?;
         args.input("sorted_token_ids", sorted_token_ids, &["cap"]).contiguous()?;
         args.limit("cap", 0..=Problem::MAX_SIZE as usize)?;
@@ -99,7 +104,7 @@ impl AlignedGates<'_> {
             capacity: capacity as u64,
             tile_rows: block_size as u64,
             count,
-            per_row: per_row as u64,
+            per_row,
         })
     }
 }
@@ -472,12 +477,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
     let ExpertMatrices { matrices: w, by_rows } = ExpertMatrices::of(&args, (op, "b"), b, strides)?;
-    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
-    args.define("top_k", top_k);
-    let gate_count = rows.saturating_mul(top_k as u64);
-    args.require(gate_count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", gate_count)?;
-
-    let gates = gates.declare(&mut args, gate_count, top_k)?;
+    let gates = gates.declare(&mut args, rows, top_k)?;
 
     let mut steps = Lowered::default();
     require_scales::<T, W>(&args, options)?;
@@ -503,7 +503,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
         w,
-        y: Matrices::of(c, [0, c_row]).with_shape([gate_count, n]),
+        y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
         groups: groups.scales,
         prequant,
         gate: of.gate,

@@ -157,11 +157,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     ] {
         args.require(!is_given, name, "none in the options, of integers in groups", "some")?;
     }
-    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
-    args.define("top_k", top_k);
-    let count = rows.saturating_mul(top_k as u64);
-    args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
-    let gates = gates.declare(&mut args, count, top_k)?;
+    let gates = gates.declare(&mut args, rows, top_k)?;
     let mut steps = Lowered::default();
     let of_columns = match is_gated {
         true => Extent::ExpertHalves(&["experts", "2n"]),
@@ -185,7 +181,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         core: CORE,
         x: Matrices::of(a, [0, a_row]),
         w: of_b.matrices,
-        y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
+        y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
         problem: Problem {
             bits: [16, b.bits],
             ..problem::<T, T>([rows, b_rows, k as u64, experts])

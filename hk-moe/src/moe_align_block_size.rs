@@ -161,20 +161,13 @@ pub fn moe_align_block_size_into(
     args.output("sorted_token_ids", sorted_token_ids, &["cap"]).contiguous()?;
     args.output("expert_ids", expert_ids, &["ceil(cap/B)"]).contiguous()?;
     args.output("num_tokens_post_pad", num_tokens_post_pad, &["1"]).contiguous()?;
-    let hist = match hist {
-        Some(hist) => {
-            args.output("hist", hist, &["E"]).contiguous()?;
-            hist.ptr_mut()
-        }
-        None => DevicePtr::NULL,
+    let mut optional = |name, list: Option<&mut TensorSlice<i32>>, dims| -> Result<_> {
+        let Some(list) = list else { return Ok(DevicePtr::NULL) };
+        args.output(name, list, dims).contiguous()?;
+        Ok(list.ptr_mut())
     };
-    let offsets = match offsets {
-        Some(offsets) => {
-            args.output("offsets", offsets, &["E+1"]).contiguous()?;
-            offsets.ptr_mut()
-        }
-        None => DevicePtr::NULL,
-    };
+    let hist = optional("hist", hist, &["E"])?;
+    let offsets = optional("offsets", offsets, &["E+1"])?;
     let mut call = args.check()?;
     if call.validates_indices(options.validate)? {
         let ids: Vec<_> = topk_ids.to_vec()?.into_iter().map(i64::from).collect();

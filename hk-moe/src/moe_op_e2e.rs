@@ -221,11 +221,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let of_w1 = ExpertMatrices::of(&args, (OP, "w1"), w1, w1_strides)?;
     let of_w2 = ExpertMatrices::of(&args, (OP, "w2"), w2, w2_strides)?;
     let [rows, experts, i, k] = args.sizes(["rows", "experts", "i", "k"])?.map(|of| of as u64);
-    args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
-    args.define("top_k", top_k);
-    let count = rows.saturating_mul(top_k as u64);
-    args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
-    let gates = gates.declare(&mut args, count, top_k)?;
+    let gates = gates.declare(&mut args, rows, top_k)?;
+    let count = gates.count;
     let [mut of_up, mut steps] = [Lowered::default(), Lowered::default()];
     options.check::<T, W>(&args)?;
     let block @ [block_rows, depth] = options.block_shape.unwrap_or([GROUP; 2]);

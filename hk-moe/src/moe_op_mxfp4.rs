@@ -194,11 +194,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
         };
         let scale = args.input("b_mx_scale", b_mx_scale, scale_dims);
         let [scale_matrix, scale_row, _] = scale.adjacent::<3>()?;
-        args.require((1..=64).contains(&top_k), "top_k", "from 1 to 64", top_k)?;
-        args.define("top_k", top_k);
-        let count = rows.saturating_mul(top_k as u64);
-        args.require(count <= Problem::MAX_SIZE, "a", "fewer than 2^31 gates", count)?;
-        let gates = gates.declare(&mut args, count, top_k)?;
+        let gates = gates.declare(&mut args, rows, top_k)?;
         let mut x_blocks = None;
         if let Some(scale) = a_mx_scale {
             let [row, block] = args.input("a_mx_scale", scale, &["rows", BLOCKS]).strides::<2>()?;
@@ -230,7 +226,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
         let product = Product {
             x: Matrices::of(a, [0, a_row]),
             w: Matrices::of(b, [b_matrix, b_row]),
-            y: Matrices::of(c, [0, c_row]).with_shape([count, n]),
+            y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
             blocks: [x_blocks.map(|copy| copy.matrices(rows_of_tiles)), Some(scales)],
             problem: Problem {
                 batch: experts,

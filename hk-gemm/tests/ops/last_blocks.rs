@@ -1,9 +1,9 @@
 //! The last blocks of large products, which are cut along k where they would leave compute units idle.
 
 use hk_core::dtype::bf16;
-use hk_core::kernel::Kernel;
+use hk_core::kernel::TileConfig;
 use hk_core::op::tiling::Tile;
-use hk_core::{Error, Tensor, record_tiles};
+use hk_core::{Device, Error, Tensor, record_tiles};
 use hk_gemm::{
     E8M0, F4x2E2M1, FeedForwardOptions, GemmOptions, TwoProducts, TwoProductsOptions,
     batched_gemm_bf16, ff_a16w16_fused_ungated, fused_gemm_afp4wfp4_a16w16, gemm_a16w16, parity,
@@ -11,16 +11,26 @@ use hk_gemm::{
 
 use crate::common::devices;
 
+/// The tiles of a core's variant.
+fn tiles(device: &Device, (core, variant): (&str, &str)) -> &'static [TileConfig] {
+    let wanted = (core, variant, device.arch().name());
+    let mut kernels = parity::kernels().kernels.iter();
+    let kernel = kernels.find(|of| (of.core, of.variant, of.arch) == wanted);
+    kernel.expect("a kernel of that name").tiles
+}
+
+/// The one of the fewest rows.
+fn smallest_tile(device: &Device, of: (&str, &str)) -> (&'static TileConfig, Tile) {
+    let config = tiles(device, of).iter().min_by_key(|config| Tile::of(config).m);
+    let config = config.expect("a tile");
+    (config, Tile::of(config))
+}
+
 #[test]
 fn the_last_blocks_are_cut_and_added_up_apart() {
     for device in devices() {
         let stream = device.default_stream();
-        let plain = |kernel: &&Kernel| {
-            (kernel.core, kernel.variant, kernel.arch)
-                == ("a16w16", "bf16_tn", device.arch().name())
-        };
-        let kernel = parity::kernels().kernels.iter().find(plain).expect("products of bf16");
-        for config in kernel.tiles {
+        for config in tiles(&device, ("a16w16", "bf16_tn")) {
             let tile = Tile::of(config);
             let (lines, k) =
                 (2 * tile.per_cu() as usize + 1, usize::max(16 * tile.k as usize, 2048));
@@ -51,14 +61,7 @@ fn the_last_blocks_are_cut_and_added_up_apart() {
 fn the_last_matrices_of_a_batch_are_cut_and_added_up_apart() {
     for device in devices() {
         let stream = device.default_stream();
-        let plain = |kernel: &&Kernel| {
-            (kernel.core, kernel.variant, kernel.arch)
-                == ("a16w16", "bf16_tn", device.arch().name())
-        };
-        let kernel = parity::kernels().kernels.iter().find(plain).expect("products of bf16");
-        let smallest = kernel.tiles.iter().min_by_key(|config| Tile::of(config).m);
-        let config = smallest.expect("a tile");
-        let tile = Tile::of(config);
+        let (config, tile) = smallest_tile(&device, ("a16w16", "bf16_tn"));
         let [m, n, k] = [tile.m, tile.n, u64::max(16 * tile.k, 2048)].map(|size| size as usize);
         let batch = 2 * tile.per_cu() as usize + 1;
         let x = Tensor::filled(&stream, &[batch, m, k], bf16::ONE).unwrap();
@@ -76,14 +79,7 @@ fn the_last_matrices_of_a_batch_are_cut_and_added_up_apart() {
 fn the_last_rows_of_two_products_are_cut_and_added_up_apart() {
     for device in devices() {
         let stream = device.default_stream();
-        let pair = |kernel: &&Kernel| {
-            (kernel.core, kernel.variant, kernel.arch)
-                == ("mx_a16w16", "bf16", device.arch().name())
-        };
-        let kernel = parity::kernels().kernels.iter().find(pair).expect("two products of bf16");
-        let smallest = kernel.tiles.iter().min_by_key(|config| Tile::of(config).m);
-        let config = smallest.expect("a tile");
-        let tile = Tile::of(config);
+        let (config, tile) = smallest_tile(&device, ("mx_a16w16", "bf16"));
         let [m, n, k] = [tile.m, tile.n, u64::max(16 * tile.k, 4096)].map(|size| size as usize);
         let m = (2 * tile.per_cu() as usize + 1) * m;
         let options = TwoProductsOptions::default().tile(config.name).compute_units(2);

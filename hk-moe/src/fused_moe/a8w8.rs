@@ -1,6 +1,5 @@
 //! Weights of 8 bits with a scale for each expert or each row.
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use hk_core::dtype::{Real, Real16};
@@ -10,16 +9,13 @@ use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::codes::{by_scale, in_rows, in_smooth_rows};
-use super::ragged::{Codes, Products, RaggedScratch};
-use super::room::Room;
+use super::ragged::RaggedWeights;
 use super::weights::{
-    HIDDEN, INNER, Layer, Sizes, W1, W2, Work, declare_biases, declare_scales, define_inner,
-    limit_sizes,
+    HIDDEN, INNER, W1, W2, declare_biases, declare_scales, define_inner, limit_sizes,
 };
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::{RaggedElement, moe_a8w8_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
-use crate::reduce_grouped::Residual;
 
 /// Matrices of 8 bits, and their scales.
 #[derive(Debug)]
@@ -100,61 +96,14 @@ impl<T: Real16, C: Fp8> A8w8Weights<T, C> {
     }
 }
 
-/// Rows of numbers with a scale each.
-#[derive(Debug)]
-pub struct ByteRows<C: ByteCode> {
-    codes: Tensor<C>,
-    scales: Tensor<f32>,
-}
-
-impl<C: ByteCode> Codes for ByteRows<C> {
-    fn new(room: &mut Room<'_>, [rows, width]: [usize; 2]) -> Result<Self> {
-        Ok(Self { codes: room.tensor(&[rows, width])?, scales: room.tensor(&[rows])? })
-    }
-}
-
-impl<T, C> Products<T, ByteRows<C>> for A8w8Weights<T, C>
-where
-    T: Real16 + RaggedOutput,
-    C: ByteCode + RaggedElement,
-{
-    fn encode(&self, is_second: bool, x: &TensorSlice<T>, to: &mut ByteRows<C>) -> Result<()> {
-        let rows = x.rows();
-        let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        let mut scales = to.scales.narrow_mut(0, 0..rows)?;
-        match &self.rows[usize::from(is_second)] {
-            RowScale::Own => in_rows(x, &mut codes, &mut scales),
-            RowScale::Smooth(smooth) => in_smooth_rows(x, smooth, &mut codes, &mut scales),
-            RowScale::Given(scale) => by_scale(x, scale, &mut codes),
-        }
-    }
-
-    fn multiply<Y: Real + RaggedOutput>(
-        &self,
-        is_second: bool,
-        x: &ByteRows<C>,
-        rows: usize,
-        gates: &RaggedGates<'_>,
-        options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<Y>,
-    ) -> Result<()> {
-        let w = if is_second { &self.w2 } else { &self.w1 };
-        let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
-        let scales = match &self.rows[usize::from(is_second)] {
-            RowScale::Given(scale) => scale,
-            RowScale::Own | RowScale::Smooth(_) => &*scales,
-        };
-        moe_a8w8_into(&codes, &w.codes, scales, &w.scales, gates, options, y)
-    }
-}
-
-impl<T, C> Layer for A8w8Weights<T, C>
+impl<T, C> RaggedWeights for A8w8Weights<T, C>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: ByteCode + RaggedElement + Debug,
+    C: ByteCode + RaggedElement,
 {
     type Hidden = T;
-    type Scratch = RaggedScratch<T, ByteRows<C>>;
+    type Code = C;
+    type Scale = f32;
 
     fn stream(&self) -> &Stream {
         self.w1.codes.stream()
@@ -186,23 +135,41 @@ where
         config.activation.check(args)
     }
 
-    fn scratch(
-        &self,
-        room: &mut Room<'_>,
-        sizes: &Sizes,
-        config: &FusedMoeConfig,
-    ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes, config)
+    fn bias(&self, is_second: bool) -> Option<&TensorSlice<f32>> {
+        if is_second { self.b2.as_deref() } else { self.b1.as_deref() }
     }
 
-    fn forward<Y: Real>(
+    fn scales_shape(rows: usize, _: usize) -> Vec<usize> {
+        vec![rows]
+    }
+
+    fn encode(
         &self,
-        scratch: &mut Self::Scratch,
-        work: &Work<'_, T>,
-        residual: Option<Residual<'_, Y>>,
-        out: &mut TensorSlice<Y>,
+        is_second: bool,
+        x: &TensorSlice<T>,
+        codes: &mut TensorSlice<C>,
+        scales: &mut TensorSlice<f32>,
     ) -> Result<()> {
-        let biases = [self.b1.as_deref(), self.b2.as_deref()];
-        scratch.forward(work, self, biases, residual, out)
+        match &self.rows[usize::from(is_second)] {
+            RowScale::Own => in_rows(x, codes, scales),
+            RowScale::Smooth(smooth) => in_smooth_rows(x, smooth, codes, scales),
+            RowScale::Given(scale) => by_scale(x, scale, codes),
+        }
+    }
+
+    fn multiply<Y: Real + RaggedOutput>(
+        &self,
+        is_second: bool,
+        x: (&TensorSlice<C>, &TensorSlice<f32>),
+        gates: &RaggedGates<'_>,
+        options: &MoeRaggedOptions<'_>,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let w = if is_second { &self.w2 } else { &self.w1 };
+        let scales = match &self.rows[usize::from(is_second)] {
+            RowScale::Own | RowScale::Smooth(_) => x.1,
+            RowScale::Given(scale) => scale,
+        };
+        moe_a8w8_into(x.0, &w.codes, scales, &w.scales, gates, options, y)
     }
 }

@@ -1,6 +1,5 @@
 //! Weights, tokens and what is between the products in blocks of MX.
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, Real, Real16};
@@ -11,15 +10,13 @@ use hk_core::{Result, Stream, Tensor, TensorSlice};
 use super::FusedMoeConfig;
 use super::codes::in_blocks;
 use super::mxfp4::{MxMatrices, declare_mx};
-use super::ragged::{Codes, Products, RaggedScratch};
-use super::room::Room;
-use super::weights::{Layer, Sizes, Work, declare_biases};
+use super::ragged::RaggedWeights;
+use super::weights::declare_biases;
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a4w4::moe_a4w4_into;
 use crate::moe_op_gemm_a8w4::moe_a8w4_into;
 use crate::moe_op_gemm_a8w8::{MxBytes, moe_a8w8_mx_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
-use crate::reduce_grouped::Residual;
 
 /// Weights of `W` in blocks of MX, of which tokens, and rows between the products, are made blocks
 /// of `X`: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what it lets through,
@@ -55,22 +52,8 @@ impl<T: Real16, X: MxCode, W: MxCode> MxWeights<T, X, W> {
     }
 }
 
-/// Rows of numbers in blocks of MX.
-#[derive(Debug)]
-pub struct MxCodes<X: MxCode> {
-    codes: Tensor<X>,
-    scales: Tensor<E8M0>,
-}
-
-impl<X: MxCode> Codes for MxCodes<X> {
-    fn new(room: &mut Room<'_>, [rows, width]: [usize; 2]) -> Result<Self> {
-        let codes = room.tensor(&[rows, width])?;
-        Ok(Self { codes, scales: room.tensor(&[rows, width.div_ceil(MX_BLOCK)])? })
-    }
-}
-
 /// Codes in blocks of MX that there is a product with.
-pub trait MxProduct<W: MxCode>: MxCode + Debug {
+pub trait MxProduct<W: MxCode>: MxCode {
     /// Multiplies them: see [`moe_a8w4_into`], with rows and their scales, and matrices and theirs.
     ///
     /// # Errors
@@ -122,38 +105,15 @@ impl MxProduct<Self> for F4x2E2M1 {
     }
 }
 
-impl<T: Real16 + RaggedOutput, X: MxProduct<W>, W: MxCode> Products<T, MxCodes<X>>
-    for MxWeights<T, X, W>
-{
-    fn encode(&self, _: bool, x: &TensorSlice<T>, to: &mut MxCodes<X>) -> Result<()> {
-        let rows = x.rows();
-        let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        in_blocks(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)
-    }
-
-    fn multiply<Y: Real + RaggedOutput>(
-        &self,
-        is_second: bool,
-        x: &MxCodes<X>,
-        rows: usize,
-        gates: &RaggedGates<'_>,
-        options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<Y>,
-    ) -> Result<()> {
-        let w = if is_second { &self.w2 } else { &self.w1 };
-        let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
-        X::multiply((&codes, &scales), (&w.codes, &w.scales), gates, options, y)
-    }
-}
-
-impl<T, X, W> Layer for MxWeights<T, X, W>
+impl<T, X, W> RaggedWeights for MxWeights<T, X, W>
 where
     T: Real16 + ExpertElement + RaggedOutput,
     X: MxProduct<W>,
-    W: MxCode + Debug,
+    W: MxCode,
 {
     type Hidden = T;
-    type Scratch = RaggedScratch<T, MxCodes<X>>;
+    type Code = X;
+    type Scale = E8M0;
 
     fn stream(&self) -> &Stream {
         self.w1.codes.stream()
@@ -165,23 +125,33 @@ where
         config.activation.check(args)
     }
 
-    fn scratch(
-        &self,
-        room: &mut Room<'_>,
-        sizes: &Sizes,
-        config: &FusedMoeConfig,
-    ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes, config)
+    fn bias(&self, is_second: bool) -> Option<&TensorSlice<f32>> {
+        if is_second { self.b2.as_deref() } else { self.b1.as_deref() }
     }
 
-    fn forward<Y: Real>(
+    fn scales_shape(rows: usize, width: usize) -> Vec<usize> {
+        vec![rows, width.div_ceil(MX_BLOCK)]
+    }
+
+    fn encode(
         &self,
-        scratch: &mut Self::Scratch,
-        work: &Work<'_, T>,
-        residual: Option<Residual<'_, Y>>,
-        out: &mut TensorSlice<Y>,
+        _: bool,
+        x: &TensorSlice<T>,
+        codes: &mut TensorSlice<X>,
+        scales: &mut TensorSlice<E8M0>,
     ) -> Result<()> {
-        let biases = [self.b1.as_deref(), self.b2.as_deref()];
-        scratch.forward(work, self, biases, residual, out)
+        in_blocks(x, codes, scales)
+    }
+
+    fn multiply<Y: Real + RaggedOutput>(
+        &self,
+        is_second: bool,
+        x: (&TensorSlice<X>, &TensorSlice<E8M0>),
+        gates: &RaggedGates<'_>,
+        options: &MoeRaggedOptions<'_>,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let w = if is_second { &self.w2 } else { &self.w1 };
+        X::multiply(x, (&w.codes, &w.scales), gates, options, y)
     }
 }

@@ -1,25 +1,20 @@
 //! Weights of 8-bit floating point with a scale for each block of 128 rows by 128 columns.
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use hk_core::dtype::{Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::quant::{ByteCode, Fp8};
+use hk_core::op::quant::Fp8;
 use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use super::FusedMoeConfig;
 use super::codes::{GROUP, in_groups};
-use super::ragged::{Codes, Products, RaggedScratch};
-use super::room::Room;
-use super::weights::{
-    HERE, HIDDEN, INNER, Layer, Sizes, UP, W1, W2, Work, declare_biases, define_inner, limit_sizes,
-};
+use super::ragged::RaggedWeights;
+use super::weights::{HERE, HIDDEN, INNER, UP, W1, W2, declare_biases, define_inner, limit_sizes};
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w8::RaggedElement;
 use crate::moe_op_gemm_a8w8_blockscale::{RaggedScales, moe_a8w8_blockscale_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
-use crate::reduce_grouped::Residual;
 
 /// Matrices of 8-bit floating point, in the flavour of the chip, and the scales of their blocks.
 #[derive(Debug)]
@@ -70,55 +65,14 @@ impl<T: Real16, C: Fp8> Fp8BlockWeights<T, C> {
     }
 }
 
-/// Rows of numbers with a scale for each 128 of them.
-#[derive(Debug)]
-pub struct Fp8Codes<C: Fp8> {
-    codes: Tensor<C>,
-    scales: Tensor<f32>,
-}
-
-impl<C: Fp8> Codes for Fp8Codes<C> {
-    fn new(room: &mut Room<'_>, [rows, width]: [usize; 2]) -> Result<Self> {
-        let codes = room.tensor(&[rows, width])?;
-        Ok(Self { codes, scales: room.tensor(&[rows, width.div_ceil(GROUP)])? })
-    }
-}
-
-impl<T, C> Products<T, Fp8Codes<C>> for Fp8BlockWeights<T, C>
-where
-    T: Real16 + RaggedOutput,
-    C: Fp8 + ByteCode + RaggedElement,
-{
-    fn encode(&self, _: bool, x: &TensorSlice<T>, to: &mut Fp8Codes<C>) -> Result<()> {
-        let rows = x.rows();
-        let mut codes = to.codes.narrow_mut(0, 0..rows)?;
-        in_groups(x, &mut codes, &mut to.scales.narrow_mut(0, 0..rows)?)
-    }
-
-    fn multiply<Y: Real + RaggedOutput>(
-        &self,
-        is_second: bool,
-        x: &Fp8Codes<C>,
-        rows: usize,
-        gates: &RaggedGates<'_>,
-        options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<Y>,
-    ) -> Result<()> {
-        let w = if is_second { &self.w2 } else { &self.w1 };
-        let group_n = if !is_second && self.has_rows() { 1 } else { GROUP };
-        let (codes, scales) = (x.codes.narrow(0, 0..rows)?, x.scales.narrow(0, 0..rows)?);
-        let scales = RaggedScales::default().x(&scales).w(&w.scales).group_n(group_n);
-        moe_a8w8_blockscale_into(&codes, &w.codes, &scales, gates, options, y)
-    }
-}
-
-impl<T, C> Layer for Fp8BlockWeights<T, C>
+impl<T, C> RaggedWeights for Fp8BlockWeights<T, C>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: Fp8 + ByteCode + RaggedElement + Debug,
+    C: Fp8 + RaggedElement,
 {
     type Hidden = T;
-    type Scratch = RaggedScratch<T, Fp8Codes<C>>;
+    type Code = C;
+    type Scale = f32;
 
     fn stream(&self) -> &Stream {
         self.w1.codes.stream()
@@ -148,23 +102,35 @@ where
         config.activation.check(args)
     }
 
-    fn scratch(
-        &self,
-        room: &mut Room<'_>,
-        sizes: &Sizes,
-        config: &FusedMoeConfig,
-    ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes, config)
+    fn bias(&self, is_second: bool) -> Option<&TensorSlice<f32>> {
+        if is_second { self.b2.as_deref() } else { self.b1.as_deref() }
     }
 
-    fn forward<Y: Real>(
+    fn scales_shape(rows: usize, width: usize) -> Vec<usize> {
+        vec![rows, width.div_ceil(GROUP)]
+    }
+
+    fn encode(
         &self,
-        scratch: &mut Self::Scratch,
-        work: &Work<'_, T>,
-        residual: Option<Residual<'_, Y>>,
-        out: &mut TensorSlice<Y>,
+        _: bool,
+        x: &TensorSlice<T>,
+        codes: &mut TensorSlice<C>,
+        scales: &mut TensorSlice<f32>,
     ) -> Result<()> {
-        let biases = [self.b1.as_deref(), self.b2.as_deref()];
-        scratch.forward(work, self, biases, residual, out)
+        in_groups(x, codes, scales)
+    }
+
+    fn multiply<Y: Real + RaggedOutput>(
+        &self,
+        is_second: bool,
+        x: (&TensorSlice<C>, &TensorSlice<f32>),
+        gates: &RaggedGates<'_>,
+        options: &MoeRaggedOptions<'_>,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let w = if is_second { &self.w2 } else { &self.w1 };
+        let group_n = if !is_second && self.has_rows() { 1 } else { GROUP };
+        let scales = RaggedScales::default().x(x.1).w(&w.scales).group_n(group_n);
+        moe_a8w8_blockscale_into(x.0, &w.codes, &scales, gates, options, y)
     }
 }

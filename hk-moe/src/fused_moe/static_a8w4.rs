@@ -1,23 +1,20 @@
 //! Weights of 4-bit floating point in blocks of MX, and 8-bit floating point by scales that are given.
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use hk_core::dtype::{F4x2E2M1, Real, Real16};
 use hk_core::op::Arguments;
-use hk_core::op::quant::{ByteCode, Fp8};
+use hk_core::op::quant::Fp8;
 use hk_core::{Error, Result, Stream, Tensor, TensorSlice};
 
 use super::codes::by_scale;
 use super::mxfp4::{MxMatrices, declare_mx};
-use super::ragged::{Codes, Products, RaggedScratch};
-use super::room::Room;
-use super::weights::{Layer, Sizes, Work, declare_biases};
+use super::ragged::RaggedWeights;
+use super::weights::declare_biases;
 use super::{FusedMoeConfig, OP};
 use crate::expert_products::ExpertElement;
 use crate::moe_op_gemm_a8w4::{A8w4Element, moe_a8w4_into};
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOutput};
-use crate::reduce_grouped::Residual;
 
 /// Weights of e2m1 in blocks of MX, of which all tokens are made `C`, e4m3 in the flavour of the chip, by one scale,
 /// and all rows between the products by another: w1 `[E, 2 inner, hidden]`, whose row 2j is a gate and row 2j + 1 what
@@ -54,49 +51,14 @@ impl<T: Real16, C: Fp8> StaticA8w4Weights<T, C> {
     }
 }
 
-/// Rows of codes, whose scale is elsewhere.
-#[derive(Debug)]
-pub struct PlainCodes<C: ByteCode>(Tensor<C>);
-
-impl<C: ByteCode> Codes for PlainCodes<C> {
-    fn new(room: &mut Room<'_>, shape: [usize; 2]) -> Result<Self> {
-        room.tensor(&shape).map(Self)
-    }
-}
-
-impl<T, C> Products<T, PlainCodes<C>> for StaticA8w4Weights<T, C>
-where
-    T: Real16 + RaggedOutput,
-    C: Fp8 + A8w4Element,
-{
-    fn encode(&self, is_second: bool, x: &TensorSlice<T>, to: &mut PlainCodes<C>) -> Result<()> {
-        let scale = &self.scales[usize::from(is_second)];
-        by_scale(x, scale, &mut to.0.narrow_mut(0, 0..x.rows())?)
-    }
-
-    fn multiply<Y: Real + RaggedOutput>(
-        &self,
-        is_second: bool,
-        x: &PlainCodes<C>,
-        rows: usize,
-        gates: &RaggedGates<'_>,
-        options: &MoeRaggedOptions<'_>,
-        y: &mut TensorSlice<Y>,
-    ) -> Result<()> {
-        let w = if is_second { &self.w2 } else { &self.w1 };
-        let options = options.x_static_scale(&self.scales[usize::from(is_second)]);
-        let codes = x.0.narrow(0, 0..rows)?;
-        moe_a8w4_into(&codes, None, &w.codes, &*w.scales, gates, &options, y)
-    }
-}
-
-impl<T, C> Layer for StaticA8w4Weights<T, C>
+impl<T, C> RaggedWeights for StaticA8w4Weights<T, C>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: Fp8 + A8w4Element + Debug,
+    C: Fp8 + A8w4Element,
 {
     type Hidden = T;
-    type Scratch = RaggedScratch<T, PlainCodes<C>>;
+    type Code = C;
+    type Scale = f32;
 
     fn stream(&self) -> &Stream {
         self.w1.codes.stream()
@@ -118,23 +80,35 @@ where
         config.activation.check(args)
     }
 
-    fn scratch(
-        &self,
-        room: &mut Room<'_>,
-        sizes: &Sizes,
-        config: &FusedMoeConfig,
-    ) -> Result<Self::Scratch> {
-        RaggedScratch::new(room, sizes, config)
+    fn bias(&self, is_second: bool) -> Option<&TensorSlice<f32>> {
+        if is_second { self.b2.as_deref() } else { self.b1.as_deref() }
     }
 
-    fn forward<Y: Real>(
+    fn scales_shape(rows: usize, _: usize) -> Vec<usize> {
+        // None: all rows have the one that is given.
+        vec![rows, 0]
+    }
+
+    fn encode(
         &self,
-        scratch: &mut Self::Scratch,
-        work: &Work<'_, T>,
-        residual: Option<Residual<'_, Y>>,
-        out: &mut TensorSlice<Y>,
+        is_second: bool,
+        x: &TensorSlice<T>,
+        codes: &mut TensorSlice<C>,
+        _: &mut TensorSlice<f32>,
     ) -> Result<()> {
-        let biases = [self.b1.as_deref(), self.b2.as_deref()];
-        scratch.forward(work, self, biases, residual, out)
+        by_scale(x, &self.scales[usize::from(is_second)], codes)
+    }
+
+    fn multiply<Y: Real + RaggedOutput>(
+        &self,
+        is_second: bool,
+        x: (&TensorSlice<C>, &TensorSlice<f32>),
+        gates: &RaggedGates<'_>,
+        options: &MoeRaggedOptions<'_>,
+        y: &mut TensorSlice<Y>,
+    ) -> Result<()> {
+        let w = if is_second { &self.w2 } else { &self.w1 };
+        let options = options.x_static_scale(&self.scales[usize::from(is_second)]);
+        moe_a8w4_into(x.0, None, &w.codes, &*w.scales, gates, &options, y)
     }
 }

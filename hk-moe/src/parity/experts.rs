@@ -1,18 +1,18 @@
 //! Cases of products of tokens with the matrices of their experts.
 
-use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16};
+use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::kernel::Kernel;
 use hk_core::op::epilogue::Operand;
 use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorSlice};
-use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, dequantised};
 use hk_ref::quant::quant::dynamic_per_tensor_quant;
 use hk_ref::quant::quant_moe::static_fp8;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
-use super::loads::{Load, ids};
+use super::loads::{Aligned, Load};
+use super::ragged::SWIGLU;
 use crate::{Activation, AlignedGates, BlockScales, ExpertElement, ExpertWeight, MoeGemmOptions};
 
 /// What distinguishes the ops.
@@ -25,7 +25,7 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
     const ROWS: usize;
 
     /// Calls the op.
-    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+    fn call<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         operands: (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
@@ -42,37 +42,6 @@ pub(super) trait Kind: Copy + Send + Sync + 'static {
 pub(super) struct Gated {
     pub(super) bias: Option<Array2<f64>>,
     pub(super) activation: Option<Activation>,
-}
-
-/// What calls an op.
-pub(super) trait Call<T: Element, W: Element, Y: Real>:
-    Fn(
-        (&TensorSlice<T>, &TensorSlice<W>),
-        &AlignedGates<'_>,
-        usize,
-        &MoeGemmOptions<'_>,
-        &mut TensorSlice<Y>,
-    ) -> Result<()>
-    + Copy
-    + Send
-    + Sync
-    + 'static
-{
-}
-
-impl<T: Element, W: Element, Y: Real, F> Call<T, W, Y> for F where
-    F: Fn(
-            (&TensorSlice<T>, &TensorSlice<W>),
-            &AlignedGates<'_>,
-            usize,
-            &MoeGemmOptions<'_>,
-            &mut TensorSlice<Y>,
-        ) -> Result<()>
-        + Copy
-        + Send
-        + Sync
-        + 'static
-{
 }
 
 /// What 8-bit operands have scales of.
@@ -197,10 +166,7 @@ const HELD: f64 = 17.0;
 /// Rows of a block of scales, and k.
 const GROUP: usize = 128;
 
-fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
-    spec: Spec,
-    call: impl Call<T, W, Y>,
-) -> Case {
+fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
     let mut name =
@@ -263,17 +229,8 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         let weights =
             spec.weights.then(|| Weights::new(s, [rows, top_k], spec.weights_dtype, place));
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
-        let ids = ids([rows, top_k, experts], spec.load);
-        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
-        let integers = |numbers: &[usize]| numbers.iter().map(|of| *of as i32).collect::<Vec<_>>();
-        let capacity = aligned.sorted.len();
-        let sorted = s.given("sorted_token_ids", &[capacity], integers(&aligned.sorted));
-        let of_tiles = aligned.experts.iter().map(|expert| match expert {
-            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
-            _ => -1,
-        });
-        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let of_gates = [rows, top_k, experts];
+        let aligned = Aligned::new(s, of_gates, spec.load, spec.block_size, spec.absent);
 
         let expected = {
             let (a, b) = (decode(&a.elements()), decode(&b.elements()));
@@ -313,7 +270,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             let problem = Problem {
                 a: a.view(),
                 b: b.view(),
-                ids: &ids,
+                ids: &aligned.ids,
                 top_k,
                 weights: weights.as_deref(),
                 absent: spec.absent,
@@ -346,16 +303,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
             let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
-            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
-            let gates = AlignedGates {
-                sorted_token_ids: &sorted,
-                expert_ids: &tiles,
-                num_tokens_post_pad: &length,
-                block_size: spec.block_size,
-            };
             let b = b.get();
             let b = if spec.by_rows { b.permute(&[0, 2, 1])? } else { b.view() };
-            call((&a.get(), &b), &gates, top_k, &options, &mut c.get())
+            aligned.with(|gates| {
+                K::call::<T, W, Y>((&a.get(), &b), gates, top_k, &options, &mut c.get())
+            })
         });
     })
 }
@@ -381,28 +333,28 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     for shape in SHAPES {
         for block_size in [16, 64] {
             let spec = spec("plain", shape, block_size);
-            cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+            cases.push(case::<K, bf16, bf16, bf16>(spec.clone()));
             let spec = Spec { weights: false, ..spec };
-            cases.push(case::<K, f16, f16, f32>(spec, K::call));
+            cases.push(case::<K, f16, f16, f32>(spec));
         }
     }
     let all = [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent];
     for load in all {
         for block_size in [16, 48, 128] {
             let spec = Spec { load, ..spec("load", [37, 40, 72, 2, 6], block_size) };
-            cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
+            cases.push(case::<K, bf16, bf16, f16>(spec));
         }
     }
     let absent = Spec { absent: Some(1), ..spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16) };
-    cases.push(case::<K, bf16, bf16, bf16>(absent, K::call));
+    cases.push(case::<K, bf16, bf16, bf16>(absent));
     for (absent, name) in [(None, FEW), (Some(1), FEW_AND_ABSENT)] {
         let few = Spec { load: Load::Wrong, absent, ..spec(name, [9, 40, 72, 6, 3], 16) };
-        cases.push(case::<K, bf16, bf16, bf16>(few, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(few));
     }
     let many = spec("more than a tile", [129, 24, 40, 1, 1], 128);
-    cases.push(case::<K, bf16, bf16, bf16>(many, K::call));
+    cases.push(case::<K, bf16, bf16, bf16>(many));
     let most = spec("as many gates of a row as there may be", [3, 24, 40, 64, 5], 16);
-    cases.push(case::<K, bf16, bf16, bf16>(most, K::call));
+    cases.push(case::<K, bf16, bf16, bf16>(most));
     for (place, name) in [
         (Placement::DENSE.gap(48), "rows of wider tensors"),
         (Placement::DENSE.gap(5).shift(3), "rows off alignment"),
@@ -410,16 +362,16 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         (Placement::DENSE.edge(Edge::End), "end of memory"),
     ] {
         let spec = Spec { place, ..spec(name, [21, 72, 80, 2, 3], 32) };
-        cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(spec));
     }
     for (weights_dtype, shape) in
         [(DType::Bf16, [9, 40, 72, 3, 4]), (DType::F16, [5, 24, 40, 2, 2])]
     {
         let spec = Spec { weights_dtype, ..spec("weights of 16 bits", shape, 16) };
-        cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(spec.clone()));
         // Their rows are apart.
         let place = Placement::DENSE.gap(3);
-        cases.push(case::<K, f16, f16, f32>(Spec { place, ..spec }, K::call));
+        cases.push(case::<K, f16, f16, f32>(Spec { place, ..spec }));
     }
     if K::ROWS == 1 {
         add_shares::<K>(cases);
@@ -427,9 +379,9 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
     let of_rows = [[4, 4, 8, 2, 2], [33, 136, 160, 3, 5], [16, 131, 33, 1, 1], [16, 72, 1, 2, 4]];
     for shape in of_rows {
         let spec = Spec { by_rows: true, ..spec("by rows", shape, 64) };
-        cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(spec.clone()));
         let weights = false;
-        cases.push(case::<K, f16, f16, f32>(Spec { weights, block_size: 16, ..spec }, K::call));
+        cases.push(case::<K, f16, f16, f32>(Spec { weights, block_size: 16, ..spec }));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let variant = kernel.variant.trim_end_matches("_by_rows");
@@ -448,8 +400,8 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
         let tile = Some((arch, name));
         let spec = Spec { tile, by_rows, place: end, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
-            true => case::<K, f16, f16, f32>(spec, K::call),
-            false => case::<K, bf16, bf16, bf16>(spec, K::call),
+            true => case::<K, f16, f16, f32>(spec),
+            false => case::<K, bf16, bf16, bf16>(spec),
         });
     }
 }
@@ -465,26 +417,26 @@ fn add_shares<K: Kind>(cases: &mut Vec<Case>) {
         (2, [0, 8, 300, 2, 4], 16),
     ] {
         let spec = Spec { splits: Some(splits), ..spec("shares", shape, block_size) };
-        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec.clone() }, K::call));
-        cases.push(case::<K, f16, f16, f32>(Spec { weights: false, ..spec.clone() }, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec.clone() }));
+        cases.push(case::<K, f16, f16, f32>(Spec { weights: false, ..spec.clone() }));
         let scales = Scales::Rows;
-        cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
+        cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }));
     }
     // Without being asked for; results of experts that are elsewhere are zeros, whatever is added to others.
     for (absent, name) in [(None, "long rows"), (Some(1), "long rows, an expert elsewhere")] {
         let spec = Spec { absent, bias: true, ..spec(name, [3, 40, 4136, 2, 3], 16) };
-        cases.push(case::<K, bf16, bf16, bf16>(spec, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(spec));
     }
     for load in [Load::Wrong, Load::Absent, Load::One(2)] {
         let spec = Spec { load, splits: Some(2), ..spec("load", [37, 40, 300, 2, 6], 32) };
-        cases.push(case::<K, bf16, bf16, f16>(spec, K::call));
+        cases.push(case::<K, bf16, bf16, f16>(spec));
     }
     for (place, name) in [
         (Placement::DENSE.gap(5).shift(3), "shares, off alignment"),
         (Placement::DENSE.edge(Edge::End), "shares, end of memory"),
     ] {
         let spec = Spec { place, splits: Some(2), ..spec(name, [21, 72, 280, 2, 3], 32) };
-        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec }, K::call));
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { bias: true, ..spec }));
     }
 }
 
@@ -492,7 +444,7 @@ fn add_shares<K: Kind>(cases: &mut Vec<Case>) {
 pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
     let all = [
         Activation::SiluAndMul,
-        Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true },
+        SWIGLU,
         Activation::Swiglu { alpha: 0.5, limit: None, add_residual: false },
     ];
     for (shape, block_size) in
@@ -501,12 +453,12 @@ pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
         for activation in all {
             let activation = Some(activation);
             let spec = Spec { activation, bias: true, ..spec("biased", shape, block_size) };
-            cases.push(case::<K, bf16, bf16, bf16>(spec.clone(), K::call));
-            cases.push(case::<K, f16, f16, f32>(Spec { bias: false, ..spec.clone() }, K::call));
+            cases.push(case::<K, bf16, bf16, bf16>(spec.clone()));
+            cases.push(case::<K, f16, f16, f32>(Spec { bias: false, ..spec.clone() }));
             let by_rows = Spec { by_rows: true, ..spec.clone() };
-            cases.push(case::<K, bf16, bf16, bf16>(by_rows, K::call));
+            cases.push(case::<K, bf16, bf16, bf16>(by_rows));
             let scales = Scales::Rows;
-            cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }, K::call));
+            cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }));
         }
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
@@ -515,11 +467,11 @@ pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
         }
         let shape = [2 * m + 5, columns + 9, 3 * k + 8, 2, 3];
         let (tile, place) = (Some((arch, name)), Placement::DENSE.edge(Edge::End));
-        let activation = Some(all[1]);
+        let activation = Some(SWIGLU);
         let spec = Spec { tile, place, activation, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
-            true => case::<K, f16, f16, f32>(spec, K::call),
-            false => case::<K, bf16, bf16, bf16>(spec, K::call),
+            true => case::<K, f16, f16, f32>(spec),
+            false => case::<K, bf16, bf16, bf16>(spec),
         });
     }
 }
@@ -537,26 +489,26 @@ pub(super) fn add_i8<K: Kind>(cases: &mut Vec<Case>) {
         {
             let spec = Spec { scales, weights, ..spec("i8", shape, block_size) };
             cases.push(match weights {
-                true => case::<K, bf16, i8, bf16>(spec, K::call),
-                false => case::<K, f16, i8, f32>(spec, K::call),
+                true => case::<K, bf16, i8, bf16>(spec),
+                false => case::<K, f16, i8, f32>(spec),
             });
         }
     }
     let absent = spec("an expert is elsewhere", [20, 24, 40, 2, 3], 16);
     let absent = Spec { absent: Some(1), scales: Scales::Rows, ..absent };
-    cases.push(case::<K, bf16, i8, bf16>(absent, K::call));
+    cases.push(case::<K, bf16, i8, bf16>(absent));
     let few = Spec { load: Load::Wrong, scales: Scales::Rows, ..spec(FEW, [9, 40, 72, 6, 3], 16) };
-    cases.push(case::<K, bf16, i8, bf16>(few, K::call));
+    cases.push(case::<K, bf16, i8, bf16>(few));
     // Matrices that are turned before.
     for (shape, block_size) in
         [([4, 4, 8, 2, 2], 16), ([33, 136, 160, 3, 5], 64), ([9, 21, 77, 2, 3], 16)]
     {
         let spec = spec("i8 by rows", shape, block_size);
         let spec = Spec { by_rows: true, scales: Scales::Rows, ..spec };
-        cases.push(case::<K, bf16, i8, bf16>(spec.clone(), K::call));
+        cases.push(case::<K, bf16, i8, bf16>(spec.clone()));
         let place = Placement::DENSE.gap(5).shift(3);
         let spec = Spec { weights: false, place, ..spec };
-        cases.push(case::<K, f16, i8, f32>(spec, K::call));
+        cases.push(case::<K, f16, i8, f32>(spec));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         if !kernel.variant.contains("_i8") || kernel.variant.ends_with("halves") != (K::ROWS == 2) {
@@ -567,18 +519,20 @@ pub(super) fn add_i8<K: Kind>(cases: &mut Vec<Case>) {
         let place = Placement::DENSE.edge(Edge::End);
         let spec = Spec { tile, scales, place, ..spec(format!("tile {name}"), shape, m) };
         cases.push(match kernel.variant.starts_with("f16") {
-            true => case::<K, f16, i8, f32>(spec, K::call),
-            false => case::<K, bf16, i8, bf16>(spec, K::call),
+            true => case::<K, f16, i8, f32>(spec),
+            false => case::<K, bf16, i8, bf16>(spec),
         });
     }
 }
 
+/// A case for the chip of either flavour of e4m3.
+fn of_e4m3<K: Kind>(spec: Spec) -> [Case; 2] {
+    let ocp = case::<K, F8E4M3, F8E4M3, bf16>(spec.clone());
+    [ocp, case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec)]
+}
+
 /// Those of an op for 8-bit elements.
-pub(super) fn add_scaled<K: Kind>(
-    cases: &mut Vec<Case>,
-    ocp: impl Call<F8E4M3, F8E4M3, bf16>,
-    fnuz: impl Call<F8E4M3Fnuz, F8E4M3Fnuz, bf16>,
-) {
+pub(super) fn add_scaled<K: Kind>(cases: &mut Vec<Case>) {
     for (shape, block_size) in [
         ([4, 4, 8, 2, 2], 16),
         ([33, 136, 160, 3, 5], 64),
@@ -587,8 +541,7 @@ pub(super) fn add_scaled<K: Kind>(
     ] {
         for weights in [false, true] {
             let spec = Spec { weights, ..spec("scales of blocks", shape, block_size) };
-            cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-            cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+            cases.extend(of_e4m3::<K>(spec));
         }
     }
     for (block, shape, block_size) in [
@@ -601,8 +554,7 @@ pub(super) fn add_scaled<K: Kind>(
         ([512, 4096], [5, 24, 330, 1, 2], 16),
     ] {
         let spec = Spec { block_shape: Some(block), ..spec("scales of blocks", shape, block_size) };
-        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        cases.extend(of_e4m3::<K>(spec));
     }
     let block_shape = Some([48, 96]);
     for (scales, block_shape) in
@@ -611,32 +563,28 @@ pub(super) fn add_scaled<K: Kind>(
         // Matrices that are turned before.
         let spec = spec("by rows", [19, 140, 200, 2, 3], 16);
         let spec = Spec { scales, block_shape, by_rows: true, ..spec };
-        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        cases.extend(of_e4m3::<K>(spec));
     }
     for (load, by_rows) in [(Load::Wrong, false), (Load::Uniform, true)] {
         let spec = Spec { load, by_rows, scales: Scales::Rows, ..spec(FEW, [9, 40, 77, 6, 3], 16) };
         let of = |encode: Encode| Spec { encode: Some((encode, false)), ..spec.clone() };
-        cases.push(case::<K, bf16, F8E4M3, bf16>(of(encoded::<F8E4M3>), K::call));
-        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(of(encoded::<F8E4M3Fnuz>), K::call));
+        cases.push(case::<K, bf16, F8E4M3, bf16>(of(encoded::<F8E4M3>)));
+        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(of(encoded::<F8E4M3Fnuz>)));
     }
     if K::ROWS == 1 {
         let block_shape = Some([64, 96]);
         let spec =
             Spec { block_shape, splits: Some(3), ..spec("shares", [9, 140, 1100, 2, 3], 16) };
-        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        cases.extend(of_e4m3::<K>(spec));
     }
     for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 1) {
         let spec = Spec { scales, splits: Some(3), ..spec("shares", [19, 140, 1100, 2, 3], 16) };
-        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        cases.extend(of_e4m3::<K>(spec));
     }
     for (shape, block_size) in [([33, 136, 160, 3, 5], 64), ([8, 30, 77, 2, 16], 16)] {
         for scales in [Scales::Matrices, Scales::Rows] {
             let spec = Spec { scales, ..spec("scales of tensors", shape, block_size) };
-            cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-            cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+            cases.extend(of_e4m3::<K>(spec));
         }
     }
     for (shape, block_size) in [
@@ -648,18 +596,16 @@ pub(super) fn add_scaled<K: Kind>(
         for (scales, is_given) in [(Scales::Matrices, false), (Scales::Rows, true)] {
             let encode = Some((encoded::<F8E4M3> as Encode, is_given));
             let spec = Spec { scales, encode, ..spec("rows made codes", shape, block_size) };
-            cases.push(case::<K, bf16, F8E4M3, bf16>(spec.clone(), K::call));
+            cases.push(case::<K, bf16, F8E4M3, bf16>(spec.clone()));
             let encode = Some((encoded::<F8E4M3Fnuz> as Encode, is_given));
-            cases.push(case::<K, f16, F8E4M3Fnuz, f32>(Spec { encode, ..spec }, K::call));
+            cases.push(case::<K, f16, F8E4M3Fnuz, f32>(Spec { encode, ..spec }));
         }
     }
     for scales in [Scales::Blocks, Scales::Rows].into_iter().filter(|_| K::ROWS == 2) {
         // What gates let through begins within a block of scales.
-        let activation = Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
         let spec = spec("with numbers", [19, 200, 300, 2, 3], 16);
-        let spec = Spec { scales, activation: Some(activation), bias: true, ..spec };
-        cases.push(case::<K, F8E4M3, F8E4M3, bf16>(spec.clone(), ocp));
-        cases.push(case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz));
+        let spec = Spec { scales, activation: Some(SWIGLU), bias: true, ..spec };
+        cases.extend(of_e4m3::<K>(spec));
     }
     for (place, name) in [
         (Placement::DENSE.gap(5).shift(3), "codes of rows off alignment"),
@@ -668,9 +614,9 @@ pub(super) fn add_scaled<K: Kind>(
         let scales = Scales::Matrices;
         let spec = Spec { place, scales, ..spec(name, [21, 72, 80, 2, 3], 32) };
         let encode = Some((encoded::<F8E4M3> as Encode, false));
-        cases.push(case::<K, f16, F8E4M3, f32>(Spec { encode, ..spec.clone() }, K::call));
+        cases.push(case::<K, f16, F8E4M3, f32>(Spec { encode, ..spec.clone() }));
         let encode = Some((encoded::<F8E4M3Fnuz> as Encode, false));
-        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(Spec { encode, ..spec }, K::call));
+        cases.push(case::<K, bf16, F8E4M3Fnuz, bf16>(Spec { encode, ..spec }));
     }
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         let is_gated = kernel.variant.ends_with("_halves");
@@ -685,8 +631,8 @@ pub(super) fn add_scaled<K: Kind>(
             let spec = spec(format!("tile {name}"), shape, m);
             let spec = Spec { tile, scales, block_shape, place, ..spec };
             cases.push(match arch {
-                Arch::Gfx950 => case::<K, F8E4M3, F8E4M3, bf16>(spec, ocp),
-                Arch::Gfx942 => case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec, fnuz),
+                Arch::Gfx950 => case::<K, F8E4M3, F8E4M3, bf16>(spec),
+                Arch::Gfx942 => case::<K, F8E4M3Fnuz, F8E4M3Fnuz, bf16>(spec),
             });
         }
     }

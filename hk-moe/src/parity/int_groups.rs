@@ -3,17 +3,16 @@
 use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_core::kernel::Kernel;
 use hk_core::{Arch, Tensor};
-use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::{Problem, in_groups};
 use hk_ref::moe::moe_op_mxfp4_silu_fused::expect;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement};
 use ndarray::{Array2, Array3, ArrayView2};
 
 use super::experts::{FEW, tiles_of};
-use super::loads::{Load, ids};
-use super::ragged::act;
+use super::loads::{Aligned, Load};
+use super::ragged::{SWIGLU, act};
 use crate::{
-    Activation, AlignedGates, ExpertElement, MoeGemmOptions, WnA16Weights, moe_gemm_wna16_into,
+    Activation, ExpertElement, MoeGemmOptions, WnA16Weights, moe_gemm_wna16_into,
     moe_silu_fused_wna16_into,
 };
 
@@ -102,16 +101,8 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
             .then(|| s.input::<u8>("b_zp", &[experts, zero_rows, groups], Draw::Codes));
         let weights = s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal);
         let bias = spec.bias.then(|| s.input::<f32>("bias", &[experts, b_rows], Draw::Normal));
-        let ids = ids([rows, top_k, experts], spec.load);
-        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
-        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
-        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
-        let of_tiles = aligned.experts.iter().map(|expert| match expert {
-            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
-            _ => -1,
-        });
-        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let of_gates = [rows, top_k, experts];
+        let aligned = Aligned::new(s, of_gates, spec.load, spec.block_size, spec.absent);
 
         let expected = {
             let zeros = zeros.as_ref().map(Arg::elements);
@@ -125,7 +116,7 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
             let problem = Problem {
                 a: ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape"),
                 b: b.view(),
-                ids: &ids,
+                ids: &aligned.ids,
                 top_k,
                 weights: Some(&weights),
                 absent: spec.absent,
@@ -163,18 +154,11 @@ fn case<T: Real16 + ExpertElement, S: Real, Y: Real>(spec: Spec) -> Case {
             let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
-            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
-            let gates = AlignedGates {
-                sorted_token_ids: &sorted,
-                expert_ids: &tiles,
-                num_tokens_post_pad: &length,
-                block_size: spec.block_size,
-            };
             let (a, mut c) = (a.get(), c.get());
-            match spec.gated {
-                true => moe_silu_fused_wna16_into(&a, &b, &gates, top_k, &options, &mut c),
-                false => moe_gemm_wna16_into(&a, &b, &gates, top_k, &options, &mut c),
-            }
+            aligned.with(|gates| match spec.gated {
+                true => moe_silu_fused_wna16_into(&a, &b, gates, top_k, &options, &mut c),
+                false => moe_gemm_wna16_into(&a, &b, gates, top_k, &options, &mut c),
+            })
         });
     })
 }
@@ -200,7 +184,6 @@ fn spec(name: impl Into<String>, [bits, group]: [usize; 2], shape: [usize; 5]) -
 }
 
 pub(super) fn add(cases: &mut Vec<Case>) {
-    let swiglu = Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
     for gated in [false, true] {
         for bits in [4, 8] {
             // An odd number of columns of each half, which zero points of 4 bits do not care about.
@@ -256,7 +239,7 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                 cases.push(case::<bf16, f32, bf16>(spec));
             }
             if gated {
-                let activation = Some(swiglu);
+                let activation = Some(SWIGLU);
                 let spec = Spec { activation, bias: true, name: "numbers".into(), ..base };
                 cases.push(case::<bf16, f32, bf16>(spec));
             } else {

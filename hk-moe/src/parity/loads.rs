@@ -1,6 +1,10 @@
 //! Experts of tokens, as routers may choose them.
 
 use hk_ref::draw::Random;
+use hk_ref::moe::moe_align_block_size::moe_align_block_size;
+use hk_ref::{Arg, Setup};
+
+use crate::AlignedGates;
 
 /// How tokens are spread over experts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,4 +66,47 @@ pub(super) fn ids([tokens, k, experts]: [usize; 3], load: Load) -> Vec<i32> {
         });
     }
     ids
+}
+
+/// Gates in order of their experts, as products are given them.
+pub(super) struct Aligned {
+    /// The expert of each gate.
+    pub(super) ids: Vec<i32>,
+    sorted: Arg<i32>,
+    tiles: Arg<i32>,
+    length: Arg<i32>,
+    block_size: usize,
+}
+
+impl Aligned {
+    /// Of so many rows, gates of a row, and experts, of which one may be elsewhere; in tiles of so many rows.
+    pub(super) fn new(
+        s: &mut Setup,
+        shape: [usize; 3],
+        load: Load,
+        block_size: usize,
+        absent: Option<usize>,
+    ) -> Self {
+        let ids = ids(shape, load);
+        let aligned = moe_align_block_size(&ids, shape[2], block_size);
+        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
+        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
+        let of_tiles = aligned.experts.iter().map(|expert| match expert {
+            Some(expert) if Some(*expert) != absent => *expert as i32,
+            _ => -1,
+        });
+        let tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
+        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        Self { ids, sorted, tiles, length, block_size }
+    }
+
+    /// Calls `body` with them.
+    pub(super) fn with<R>(&self, body: impl FnOnce(&AlignedGates<'_>) -> R) -> R {
+        body(&AlignedGates {
+            sorted_token_ids: &self.sorted.get(),
+            expert_ids: &self.tiles.get(),
+            num_tokens_post_pad: &self.length.get(),
+            block_size: self.block_size,
+        })
+    }
 }

@@ -1,6 +1,6 @@
 //! Cases of `moe_op`.
 
-use hk_core::dtype::{DType, Real, Real16};
+use hk_core::dtype::{DType, Real};
 use hk_core::{Result, TensorSlice};
 use hk_ref::moe::moe_op::Problem;
 use hk_ref::{Case, Expected};
@@ -16,7 +16,7 @@ impl Kind for Plain {
     const OP: &'static str = "moe_gemm";
     const ROWS: usize = 1;
 
-    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+    fn call<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
@@ -34,9 +34,5 @@ impl Kind for Plain {
 pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<Plain>(cases);
     experts::add_i8::<Plain>(cases);
-    experts::add_scaled::<Plain>(
-        cases,
-        |(a, b), gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
-        |(a, b), gates, top_k, options, c| moe_gemm_into(a, b, gates, top_k, options, c),
-    );
+    experts::add_scaled::<Plain>(cases);
 }

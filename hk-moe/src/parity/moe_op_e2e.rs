@@ -3,7 +3,6 @@
 use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, f16};
 use hk_core::op::quant::ByteCode;
 use hk_core::{Arch, Result, Tensor, TensorView};
-use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op::dequantised;
 use hk_ref::moe::moe_op_e2e::{Problem, expect_coded_layer, expect_layer, summed};
 use hk_ref::quant::quant::{per_group_quant, per_token_quant};
@@ -11,8 +10,8 @@ use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
 use ndarray::{Array3, ArrayView2, ArrayView3};
 
 use super::experts::{FEW, FEW_AND_ABSENT, encoded};
-use super::loads::{Load, ids};
-use crate::{AlignedGates, ExpertElement, ExpertWeight, MoeLayerOptions, moe_e2e_into};
+use super::loads::{Aligned, Load};
+use crate::{ExpertElement, ExpertWeight, MoeLayerOptions, moe_e2e_into};
 
 /// Scales of matrices of e4m3, and how rows are made such.
 #[derive(Clone, Copy, PartialEq)]
@@ -152,16 +151,8 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         });
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
-        let ids = ids([rows, top_k, experts], spec.load);
-        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
-        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
-        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
-        let of_tiles = aligned.experts.iter().map(|expert| match expert {
-            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
-            _ => -1,
-        });
-        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let of_gates = [rows, top_k, experts];
+        let aligned = Aligned::new(s, of_gates, spec.load, spec.block_size, spec.absent);
 
         let expected = {
             let numbers = |w: &Arg<W>, shape: [usize; 3], by_rows: bool| -> Vec<f64> {
@@ -206,7 +197,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
             let problem = Problem {
                 a: ArrayView2::from_shape((rows, k), &a).expect("a matrix of that shape"),
                 b: matrices((experts, 2 * hidden, k), &up),
-                ids: &ids,
+                ids: &aligned.ids,
                 top_k,
                 weights: weights.as_deref(),
                 absent: spec.absent,
@@ -230,7 +221,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         let held = Y::encode(&vec![HELD; shape.iter().product()]);
         let c = s.output::<Y>("c", shape, expected).place(place).holding(held);
 
-        let (block_size, reduce) = (spec.block_size, spec.reduce);
+        let reduce = spec.reduce;
         let per_tensor = matches!(of_scales, Some(Scales::Given { per_tensor: true, .. }));
         s.call(move || {
             let weights: Option<Tensor<f32>> = weights.as_ref().map(|weights| weights.get());
@@ -247,16 +238,9 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
             let options = a_scale.iter().fold(options, |options, scale| options.a_scale(scale));
             let options = if reduce { options.reduce() } else { options };
             let options = if per_tensor { options.intermediate_per_tensor() } else { options };
-            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
-            let gates = AlignedGates {
-                sorted_token_ids: &sorted,
-                expert_ids: &tiles,
-                num_tokens_post_pad: &length,
-                block_size,
-            };
             let (a, w1, w2) = (a.get(), w1.get(), w2.get());
             let (w1, w2) = (in_rows(&w1, w1_rows)?, in_rows(&w2, w2_rows)?);
-            moe_e2e_into(&a, &w1, &w2, &gates, top_k, &options, &mut c.get())
+            aligned.with(|gates| moe_e2e_into(&a, &w1, &w2, gates, top_k, &options, &mut c.get()))
         });
     })
 }

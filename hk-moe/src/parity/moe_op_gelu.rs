@@ -1,6 +1,6 @@
 //! Cases of `moe_op_gelu`.
 
-use hk_core::dtype::{DType, Real, Real16};
+use hk_core::dtype::{DType, Real};
 use hk_core::{Activation, Result, TensorSlice};
 use hk_ref::moe::moe_op_gelu::Problem;
 use hk_ref::{Case, Expected};
@@ -16,7 +16,7 @@ impl Kind for Activated {
     const OP: &'static str = "moe_gelu";
     const ROWS: usize = 1;
 
-    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+    fn call<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
@@ -38,9 +38,5 @@ impl Kind for Activated {
 pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<Activated>(cases);
     experts::add_i8::<Activated>(cases);
-    experts::add_scaled::<Activated>(
-        cases,
-        |(a, b), gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
-        |(a, b), gates, top_k, options, c| moe_gelu_into(a, b, gates, top_k, options, c),
-    );
+    experts::add_scaled::<Activated>(cases);
 }

@@ -2,14 +2,13 @@
 
 use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::{Arch, Tensor};
-use hk_ref::moe::moe_align_block_size::moe_align_block_size;
 use hk_ref::moe::moe_op_mxfp4::{BLOCK, Problem, dequantised};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup};
 use ndarray::{Array2, Array3};
 
 use super::experts::{FEW, tiles};
-use super::loads::{Load, ids};
-use crate::{AlignedGates, MoeGemmOptions, Mxfp4Element, moe_mxfp4_into};
+use super::loads::{Aligned, Load};
+use crate::{MoeGemmOptions, Mxfp4Element, moe_mxfp4_into};
 
 /// A case as data.
 #[derive(Clone)]
@@ -80,6 +79,29 @@ impl<T: Mxfp4Element> Rows<T> {
     }
 }
 
+/// The matrices of a case, their scales of blocks, and their numbers.
+pub(super) fn matrices(
+    s: &mut Setup,
+    shape: [usize; 3],
+    scales: Draw,
+    place: Placement,
+) -> (Arg<F4x2E2M1>, Arg<E8M0>, Array3<f64>) {
+    let [experts, rows, k] = shape;
+    let of_blocks = [experts, rows, k.div_ceil(BLOCK)];
+    let codes = s.input::<F4x2E2M1>("b", &shape, Draw::Codes).place(place);
+    let scales = s.input::<E8M0>("b_mx_scale", &of_blocks, scales);
+    let cube = |shape: [usize; 3], numbers| {
+        Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
+    };
+    let mut numbers = cube(shape, decode(&codes.elements()));
+    let of_matrices = cube(of_blocks, decode(&scales.elements()));
+    for (mut matrix, scales) in numbers.outer_iter_mut().zip(of_matrices.outer_iter()) {
+        let scaled = dequantised(matrix.view(), scales);
+        matrix.assign(&scaled);
+    }
+    (codes, scales, numbers)
+}
+
 fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
     let [rows, n, k, top_k, experts] = spec.shape;
     let weights = if spec.weights { "weighted" } else { "not weighted" };
@@ -93,44 +115,28 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
         let place = spec.place;
         let Rows { codes: a, scales: a_mx_scale, numbers } =
             Rows::<T>::new(s, [rows, k], spec.a_scales, place);
-        let b = s.input::<F4x2E2M1>("b", &[experts, n, k], Draw::Codes).place(place);
-        let of_blocks = [experts, n, k.div_ceil(BLOCK)];
-        let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
+        let (b, scale, mut of_b) = matrices(s, [experts, n, k], spec.scales, place);
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
         let factors = spec.factors.then(|| {
             let a_scale = s.input::<f32>("a_scale", &[1], Draw::Normal);
             (a_scale, s.input::<f32>("b_scale", &[experts], Draw::Normal))
         });
-        let ids = ids([rows, top_k, experts], spec.load);
-        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
-        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
-        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
-        let of_tiles = aligned.experts.iter().map(|expert| expert.map_or(-1, |of| of as i32));
-        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let of_gates = [rows, top_k, experts];
+        let aligned = Aligned::new(s, of_gates, spec.load, spec.block_size, None);
 
         let expected = {
-            let cube = |shape: [usize; 3], numbers| {
-                Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
-            };
-            let mut b = cube([experts, n, k], decode(&b.elements()));
-            let scales = cube(of_blocks, decode(&scale.elements()));
-            for (mut matrix, scales) in b.outer_iter_mut().zip(scales.outer_iter()) {
-                let scaled = dequantised(matrix.view(), scales);
-                matrix.assign(&scaled);
-            }
             if let Some((a_scale, b_scale)) = &factors {
                 let factor = a_scale.numbers()[0];
-                for (mut matrix, of) in b.outer_iter_mut().zip(b_scale.numbers()) {
+                for (mut matrix, of) in of_b.outer_iter_mut().zip(b_scale.numbers()) {
                     matrix *= of * factor;
                 }
             }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let problem = Problem {
                 a: numbers.view(),
-                b: b.view(),
-                ids: &ids,
+                b: of_b.view(),
+                ids: &aligned.ids,
                 top_k,
                 weights: weights.as_deref(),
                 absent: None,
@@ -156,15 +162,9 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
             let options = spec.splits.into_iter().fold(options, MoeGemmOptions::splits);
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
-            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
-            let gates = AlignedGates {
-                sorted_token_ids: &sorted,
-                expert_ids: &tiles,
-                num_tokens_post_pad: &length,
-                block_size: spec.block_size,
-            };
             let (a, b, scale) = (a.get(), b.get(), scale.get());
-            moe_mxfp4_into(&a, &b, &scale, &gates, top_k, &options, &mut c.get())
+            aligned
+                .with(|gates| moe_mxfp4_into(&a, &b, &scale, gates, top_k, &options, &mut c.get()))
         });
     })
 }

@@ -1,16 +1,16 @@
 //! Cases of `moe_op_mxfp4_silu_fused`.
 
-use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
+use hk_core::dtype::{F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
 use hk_core::{Arch, Tensor};
-use hk_ref::moe::moe_align_block_size::moe_align_block_size;
-use hk_ref::moe::moe_op_mxfp4_silu_fused::{Act, BLOCK, Problem, dequantised, expect, scaled};
+use hk_ref::moe::moe_op_mxfp4_silu_fused::{Problem, expect, scaled};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Size};
-use ndarray::{Array2, Array3};
+use ndarray::Array2;
 
 use super::experts::{FEW, FEW_AND_ABSENT, tiles};
-use super::loads::{Load, ids};
-use super::moe_op_mxfp4::{A_SCALES, Rows};
-use crate::{Activation, AlignedGates, MoeGatedOptions, Mxfp4Element, moe_mxfp4_silu_fused_into};
+use super::loads::{Aligned, Load};
+use super::moe_op_mxfp4::{A_SCALES, Rows, matrices};
+use super::ragged::{SWIGLU, act};
+use crate::{Activation, MoeGatedOptions, Mxfp4Element, moe_mxfp4_silu_fused_into};
 
 /// A case as data.
 #[derive(Clone)]
@@ -34,10 +34,6 @@ struct Spec {
     size: Size,
 }
 
-/// GPT-OSS's.
-const SWIGLU: Activation =
-    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
-
 /// What is in results that are not written.
 const HELD: f64 = 17.0;
 
@@ -52,17 +48,6 @@ fn title(spec: &Spec) -> String {
         title += if is_set { name } else { "" };
     }
     title
-}
-
-fn act(activation: Activation) -> Act {
-    match activation {
-        Activation::Swiglu { alpha, limit, add_residual } => Act::Swiglu {
-            alpha: alpha.into(),
-            limit: limit.map_or(f64::INFINITY, f64::from),
-            offset: f64::from(u8::from(add_residual)),
-        },
-        _ => Act::Swiglu { alpha: 1.0, limit: f64::INFINITY, offset: 0.0 },
-    }
 }
 
 fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
@@ -80,9 +65,7 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
         let place = spec.place;
         let Rows { codes: a, scales: a_mx_scale, numbers } =
             Rows::<T>::new(s, [rows, k], spec.a_scales, place);
-        let b = s.input::<F4x2E2M1>("b", &[experts, 2 * n, k], Draw::Codes).place(place);
-        let of_blocks = [experts, 2 * n, k.div_ceil(BLOCK)];
-        let scale = s.input::<E8M0>("b_mx_scale", &of_blocks, spec.scales);
+        let (b, scale, mut of_b) = matrices(s, [experts, 2 * n, k], spec.scales, place);
         let mut floats = |is_there: bool, name, shape: &[usize]| {
             is_there.then(|| s.input::<f32>(name, shape, Draw::Normal))
         };
@@ -90,31 +73,14 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
         let bias = floats(spec.bias, "bias", &[experts, 2 * n]);
         let a_scale = floats(spec.factors, "a_scale", &[1]);
         let b_scale = floats(spec.factors, "b_scale", &[experts]);
-        let ids = ids([rows, top_k, experts], spec.load);
-        let aligned = moe_align_block_size(&ids, experts, spec.block_size);
-        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
-        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
-        let of_tiles = aligned.experts.iter().map(|expert| match expert {
-            Some(expert) if Some(*expert) != spec.absent => *expert as i32,
-            _ => -1,
-        });
-        let of_tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let of_gates = [rows, top_k, experts];
+        let aligned = Aligned::new(s, of_gates, spec.load, spec.block_size, spec.absent);
 
         let expected = {
-            let cube = |shape: [usize; 3], numbers| {
-                Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
-            };
-            let mut b = cube([experts, 2 * n, k], decode(&b.elements()));
-            let scales = cube(of_blocks, decode(&scale.elements()));
-            for (mut matrix, scales) in b.outer_iter_mut().zip(scales.outer_iter()) {
-                let scaled = dequantised(matrix.view(), scales);
-                matrix.assign(&scaled);
-            }
             if let (Some(a_scale), Some(b_scale)) = (&a_scale, &b_scale) {
                 let factor = a_scale.numbers()[0];
                 let factors: Vec<_> = b_scale.numbers().iter().map(|of| of * factor).collect();
-                scaled(&mut b, &factors);
+                scaled(&mut of_b, &factors);
             }
             let weights = weights.as_ref().map(|weights| weights.numbers());
             let bias = bias.as_ref().map(|bias| {
@@ -123,8 +89,8 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
             });
             let problem = Problem {
                 a: numbers.view(),
-                b: b.view(),
-                ids: &ids,
+                b: of_b.view(),
+                ids: &aligned.ids,
                 top_k,
                 weights: weights.as_deref(),
                 absent: spec.absent,
@@ -150,15 +116,10 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
                 a_mx_scale.iter().fold(options, |options, scale| options.a_mx_scale(scale));
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGatedOptions::tile);
-            let (sorted, tiles, length) = (sorted.get(), of_tiles.get(), length.get());
-            let gates = AlignedGates {
-                sorted_token_ids: &sorted,
-                expert_ids: &tiles,
-                num_tokens_post_pad: &length,
-                block_size: spec.block_size,
-            };
             let (a, b, scale) = (a.get(), b.get(), scale.get());
-            moe_mxfp4_silu_fused_into(&a, &b, &scale, &gates, top_k, &options, &mut c.get())
+            aligned.with(|gates| {
+                moe_mxfp4_silu_fused_into(&a, &b, &scale, gates, top_k, &options, &mut c.get())
+            })
         });
     })
 }

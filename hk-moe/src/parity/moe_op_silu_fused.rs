@@ -1,6 +1,6 @@
 //! Cases of `moe_op_silu_fused`.
 
-use hk_core::dtype::{DType, Real, Real16};
+use hk_core::dtype::{DType, Real};
 use hk_core::{Activation as Plain, Result, TensorSlice};
 use hk_ref::moe::moe_op_mxfp4_silu_fused::expect;
 use hk_ref::moe::moe_op_silu_fused::Problem;
@@ -20,7 +20,7 @@ impl Kind for SiluFused {
     const OP: &'static str = "moe_silu_fused";
     const ROWS: usize = 2;
 
-    fn call<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
+    fn call<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         (a, b): (&TensorSlice<T>, &TensorSlice<W>),
         gates: &AlignedGates<'_>,
         top_k: usize,
@@ -45,9 +45,5 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     experts::add::<SiluFused>(cases);
     experts::add_i8::<SiluFused>(cases);
     experts::add_gated::<SiluFused>(cases);
-    experts::add_scaled::<SiluFused>(
-        cases,
-        |(a, b), gates, top_k, options, c| moe_silu_fused_into(a, b, gates, top_k, options, c),
-        |(a, b), gates, top_k, options, c| moe_silu_fused_into(a, b, gates, top_k, options, c),
-    );
+    experts::add_scaled::<SiluFused>(cases);
 }

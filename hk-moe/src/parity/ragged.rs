@@ -10,7 +10,7 @@ use hk_ref::moe::ragged::{Act, Problem};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size, Steps};
 use ndarray::{Array2, Array3, ArrayView2};
 
-use super::experts::FEW;
+use super::experts::{FEW, tiles_of};
 use super::loads::{Load, ids};
 use crate::{Activation, MoeRaggedOptions, MxRowsOut, RaggedGates, RaggedOutput};
 
@@ -37,7 +37,7 @@ pub(super) struct Spec {
 }
 
 /// GPT-OSS's.
-const SWIGLU: Activation =
+pub(super) const SWIGLU: Activation =
     Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
 
 impl Spec {
@@ -456,17 +456,11 @@ pub(super) fn shuffled() -> Vec<Spec> {
 
 /// A spec for each tile configuration of a variant.
 pub(super) fn tiles(variant: &str) -> Vec<Spec> {
-    let of_core = |kernel: &&Kernel| kernel.core == "ragged" && kernel.variant == variant;
-    let of_kernel = |kernel: &'static Kernel| {
-        kernel.tiles.iter().filter_map(move |tile| {
-            let int = |name| usize::try_from(tile.int(name)?).ok();
-            let (m, n, k) = (int("BM")?, int("BN")?, int("BK")?);
-            let shape = [2 * m + 5, n + 9, 3 * k + 32, 2, 3];
-            let of = Some((Arch::from_target_id(kernel.arch)?, tile.name));
-            let place = Placement::DENSE.edge(Edge::End);
-            let spec = Spec::new(format!("tile {}", tile.name), shape, m);
-            Some(Spec { tile: of, place, ..spec })
-        })
+    let are_wanted = |kernel: &Kernel| kernel.core == "ragged" && kernel.variant == variant;
+    let of_tile = |(_, arch, name, [m, n, k]): (_, _, &'static str, [usize; 3])| {
+        let shape = [2 * m + 5, n + 9, 3 * k + 32, 2, 3];
+        let place = Placement::DENSE.edge(Edge::End);
+        Spec { tile: Some((arch, name)), place, ..Spec::new(format!("tile {name}"), shape, m) }
     };
-    crate::KERNELS.kernels.iter().filter(of_core).flat_map(of_kernel).collect()
+    tiles_of(are_wanted).map(of_tile).collect()
 }

@@ -5,15 +5,12 @@ use hk_ref::draw::Random;
 use hk_ref::moe::reduce_grouped::{Reduced, Sums, reduce_grouped as reference};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
+use super::ragged::SWIGLU;
 use crate::{
     Activation, ReduceGroupedOptions, Residual, RowOptions, moe_sum_into, reduce_grouped_into,
 };
 
 const MODULE: &str = "moe_routing";
-
-/// GPT-OSS's.
-const SWIGLU: Activation =
-    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
 
 /// Which rows a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! Formats of weights, and their cases.
 
-use std::fmt::Debug;
-
-use hk_core::Arch;
 use hk_core::dtype::{
     DType, E8M0, Element, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, Real16, bf16, decode, f16,
 };
 use hk_core::op::quant::{ByteCode, Fp8, MxCode, MxRound};
+use hk_core::{Arch, Tensor};
 use hk_ref::moe::fused_moe::Bound;
 use hk_ref::moe::moe_op_gemm_a8w4::scaled;
 use hk_ref::quant::quant::{dynamic_mx_quant, per_group_quant, per_token_quant, smooth};
@@ -15,6 +13,7 @@ use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 
 use super::super::int_groups::numbers;
 use super::super::loads::Load;
+use super::super::ragged::SWIGLU;
 use super::spec::{Route, Spec};
 use super::{Operands, case, rounded};
 use crate::{
@@ -23,10 +22,6 @@ use crate::{
     MxProduct, MxWeights, Mxfp4Weights, RaggedElement, RaggedOutput, StaticA8w4Weights,
     W8a16Weights,
 };
-
-/// GPT-OSS's.
-const SWIGLU: Activation =
-    Activation::Swiglu { alpha: 1.702, limit: Some(7.0), add_residual: true };
 
 /// The chips of the flavours of e4m3.
 const CDNA3: Option<Arch> = Some(Arch::Gfx942);
@@ -49,25 +44,34 @@ fn bound(hidden: DType) -> (Bound, f64) {
     }
 }
 
-fn dense<T: Real16 + ExpertElement>(s: &mut Setup, spec: &Spec) -> Operands<DenseWeights<T>> {
-    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
-    let w1 = s.input::<T>("w1", &[here, rows, hidden], Draw::Scaled(-3)).place(spec.place);
-    let w2 = s.input::<T>("w2", &[here, hidden, inner], Draw::Scaled(-3)).place(spec.place);
+/// Of weights by which tokens are multiplied as they are.
+fn of_16<T: Real16, M>(
+    spec: &Spec,
+    numbers: [Vec<f64>; 2],
+    weights: impl Fn() -> DenseWeights<T, M> + 'static,
+) -> Operands<DenseWeights<T, M>> {
     let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
     Operands {
-        numbers: [w1.numbers(), w2.numbers()],
-        rows,
+        numbers,
+        rows: rows(spec),
         in_pairs,
         of_x: Box::new(|row| row),
         of_z: Box::new(rounded::<T>),
         bound,
         sanity,
         weights: Box::new(move |biases| {
-            let weights = DenseWeights::new(w1.get(), w2.get());
-            let weights = if in_pairs { weights.pairs() } else { weights };
+            let weights = if in_pairs { weights().pairs() } else { weights() };
             biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
         }),
     }
+}
+
+fn dense<T: Real16 + ExpertElement>(s: &mut Setup, spec: &Spec) -> Operands<DenseWeights<T>> {
+    let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
+    let w1 = s.input::<T>("w1", &[here, rows, hidden], Draw::Scaled(-3)).place(spec.place);
+    let w2 = s.input::<T>("w2", &[here, hidden, inner], Draw::Scaled(-3)).place(spec.place);
+    let numbers = [w1.numbers(), w2.numbers()];
+    of_16(spec, numbers, move || DenseWeights::new(w1.get(), w2.get()))
 }
 
 fn w8a16<T, const PER_ROW: bool>(s: &mut Setup, spec: &Spec) -> Operands<W8a16Weights<T>>
@@ -78,21 +82,7 @@ where
     let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
     let (w1, of_w1) = bytes::<i8>(s, ["w1", "w1_scales"], [here, rows, hidden], PER_ROW);
     let (w2, of_w2) = bytes::<i8>(s, ["w2", "w2_scales"], [here, hidden, inner], PER_ROW);
-    let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
-    Operands {
-        numbers: [of_w1, of_w2],
-        rows,
-        in_pairs,
-        of_x: Box::new(|row| row),
-        of_z: Box::new(rounded::<T>),
-        bound,
-        sanity,
-        weights: Box::new(move |biases| {
-            let weights = W8a16Weights::scaled(w1(), w2());
-            let weights = if in_pairs { weights.pairs() } else { weights };
-            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
-        }),
-    }
+    of_16(spec, [of_w1, of_w2], move || W8a16Weights::scaled(w1(), w2()))
 }
 
 /// k of a group.
@@ -139,21 +129,7 @@ fn grouped<T: Real16 + ExpertElement, S: Real, const BITS: usize, const ZEROS: b
     let (w1, of_w1) = integers::<T, S>(s, of_w1, [here, rows, hidden], kind);
     let of_w2 = ["w2", "w2_scales", "w2_zero_points"];
     let (w2, of_w2) = integers::<T, S>(s, of_w2, [here, hidden, inner], kind);
-    let (in_pairs, (bound, sanity)) = (spec.in_pairs, bound(T::DTYPE));
-    Operands {
-        numbers: [of_w1, of_w2],
-        rows,
-        in_pairs,
-        of_x: Box::new(|row| row),
-        of_z: Box::new(rounded::<T>),
-        bound,
-        sanity,
-        weights: Box::new(move |biases| {
-            let weights = GroupedWeights::grouped(w1(), w2());
-            let weights = if in_pairs { weights.pairs() } else { weights };
-            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
-        }),
-    }
+    of_16(spec, [of_w1, of_w2], move || GroupedWeights::grouped(w1(), w2()))
 }
 
 /// Matrices in blocks of MX, and their numbers.
@@ -206,29 +182,41 @@ fn coded(hidden: DType, [step, frobenius, sanity]: [f64; 3]) -> (Bound, f64) {
 const E4M3: [f64; 3] = [1.0 / 16.0, 1e-2, 6e-2];
 const E2M1: [f64; 3] = [1.0 / 4.0, 2e-2, 0.35];
 
+/// Of weights whose products take rows as codes.
+fn of_codes<T: Real16, W>(
+    spec: &Spec,
+    numbers: [Vec<f64>; 2],
+    row: fn(Vec<f64>) -> Vec<f64>,
+    apart: [f64; 3],
+    weights: impl Fn(Option<[Tensor<f32>; 2]>) -> W + 'static,
+) -> Operands<W> {
+    let (bound, sanity) = coded(T::DTYPE, apart);
+    Operands {
+        numbers,
+        rows: rows(spec),
+        in_pairs: true,
+        of_x: Box::new(row),
+        of_z: Box::new(move |of_z| row(rounded::<T>(of_z))),
+        bound,
+        sanity,
+        weights: Box::new(weights),
+    }
+}
+
 fn mx_coded<T, X, W>(s: &mut Setup, spec: &Spec) -> Operands<MxWeights<T, X, W>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
     X: MxProduct<W>,
-    W: MxCode + Debug,
+    W: MxCode,
 {
     let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
     let (w1, of_w1) = mx::<W>(s, ["w1", "w1_scales"], [here, rows, hidden]);
     let (w2, of_w2) = mx::<W>(s, ["w2", "w2_scales"], [here, hidden, inner]);
-    let (bound, sanity) = coded(T::DTYPE, if X::MOST > 6.0 { E4M3 } else { E2M1 });
-    Operands {
-        numbers: [of_w1, of_w2],
-        rows,
-        in_pairs: true,
-        of_x: Box::new(in_blocks::<X>),
-        of_z: Box::new(|row| in_blocks::<X>(rounded::<T>(row))),
-        bound,
-        sanity,
-        weights: Box::new(move |biases| {
-            let weights = MxWeights::new(w1(), w2());
-            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
-        }),
-    }
+    let apart = if X::MOST > 6.0 { E4M3 } else { E2M1 };
+    of_codes::<T, _>(spec, [of_w1, of_w2], in_blocks::<X>, apart, move |biases| {
+        let weights = MxWeights::new(w1(), w2());
+        biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+    })
 }
 
 /// What rows are as codes in groups of 128.
@@ -263,25 +251,15 @@ fn fp8_blocks<T, C, const GROUP: usize>(
 ) -> Operands<Fp8BlockWeights<T, C>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: Fp8 + RaggedElement + Debug,
+    C: Fp8 + RaggedElement,
 {
     let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
     let (w1, of_w1) = fp8::<C>(s, ["w1", "w1_scales"], [here, rows, hidden], GROUP);
     let (w2, of_w2) = fp8::<C>(s, ["w2", "w2_scales"], [here, hidden, inner], 128);
-    let (bound, sanity) = coded(T::DTYPE, E4M3);
-    Operands {
-        numbers: [of_w1, of_w2],
-        rows,
-        in_pairs: true,
-        of_x: Box::new(in_groups::<C>),
-        of_z: Box::new(|row| in_groups::<C>(rounded::<T>(row))),
-        bound,
-        sanity,
-        weights: Box::new(move |biases| {
-            let weights = Fp8BlockWeights::new(w1(), w2());
-            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
-        }),
-    }
+    of_codes::<T, _>(spec, [of_w1, of_w2], in_groups::<C>, E4M3, move |biases| {
+        let weights = Fp8BlockWeights::new(w1(), w2());
+        biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+    })
 }
 
 /// What rows are as codes with a scale each.
@@ -311,25 +289,15 @@ fn bytes<C: ByteCode>(
 fn a8w8<T, C, const PER_ROW: bool>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: ByteCode + RaggedElement + Debug,
+    C: ByteCode + RaggedElement,
 {
     let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
     let (w1, of_w1) = bytes::<C>(s, ["w1", "w1_scales"], [here, rows, hidden], PER_ROW);
     let (w2, of_w2) = bytes::<C>(s, ["w2", "w2_scales"], [here, hidden, inner], PER_ROW);
-    let (bound, sanity) = coded(T::DTYPE, E4M3);
-    Operands {
-        numbers: [of_w1, of_w2],
-        rows,
-        in_pairs: true,
-        of_x: Box::new(in_rows::<C>),
-        of_z: Box::new(|row| in_rows::<C>(rounded::<T>(row))),
-        bound,
-        sanity,
-        weights: Box::new(move |biases| {
-            let weights = A8w8Weights::new(w1(), w2());
-            biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
-        }),
-    }
+    of_codes::<T, _>(spec, [of_w1, of_w2], in_rows::<C>, E4M3, move |biases| {
+        let weights = A8w8Weights::new(w1(), w2());
+        biases.into_iter().fold(weights, |weights, [b1, b2]| weights.biases(b1, b2))
+    })
 }
 
 /// Of i8, with rows smoothed before both products.
@@ -377,7 +345,7 @@ fn by_scale<C: Fp8>(row: &[f64], scale: f32) -> Vec<f64> {
 fn static_a8w4<T, C>(s: &mut Setup, spec: &Spec) -> Operands<StaticA8w4Weights<T, C>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: Fp8 + A8w4Element + Debug,
+    C: Fp8 + A8w4Element,
 {
     let ([.., hidden, inner], here, rows) = (spec.shape, spec.here(), rows(spec));
     let (w1, of_w1) = mx::<F4x2E2M1>(s, ["w1", "w1_scales"], [here, rows, hidden]);
@@ -405,7 +373,7 @@ where
 fn given<T, C>(s: &mut Setup, spec: &Spec) -> Operands<A8w8Weights<T, C>>
 where
     T: Real16 + ExpertElement + RaggedOutput,
-    C: Fp8 + RaggedElement + Debug,
+    C: Fp8 + RaggedElement,
 {
     let scales = given_scales::<C>();
     let of_x = s.given::<f32>("activation_scales[0]", &[1], vec![scales[0]]);
