@@ -297,10 +297,8 @@ __device__ inline void sage_delta(const SageQuantArgs& in) {
   }
   if (block >= in.q_blocks) return;
   f32* to = in.delta + (static_cast<u64>(of_head) * in.q_blocks + block) * in.k_rows;
-  static_for<4>([&](auto i) {
-    const u32 at = first_key + lane / 16 * 4 + i.value;
-    if (at < in.k_rows) to[at] = sums[i.value];
-  });
+  const u32 at = first_key + lane / 16 * 4;
+  if (at < in.k_rows) store_elements<f32, 4>(to + at, 1, in.k_rows - at, sums);
 }
 
 }  // namespace

@@ -24,20 +24,14 @@ namespace {
 template <class Tile>
 using wave_sums = vec<f32, 4>[Tile::threads / wave_size][2][wave_size];
 
-template <class Tile, bool Ragged, class Y>
-__device__ inline void mean_pool_of(const MeanPoolArgs& args, wave_sums<Tile>& sums) {
+template <class Tile, bool Ragged>
+__device__ inline void mean_pool_of(const MeanPoolArgs& args, u32 sequence, u32 start, u32 count,
+                                    wave_sums<Tile>& sums) {
   using T = typename Tile::T;
   using place = row_place<wave_size, Ragged>;
   constexpr u32 waves = Tile::threads / wave_size, depth = Tile::DEPTH;
   constexpr u32 piece = wave_size * chunk;
-
-  // Lines of sequences: HIP counts the work-items of one in 32 bits.
-  const u32 sequence = block_idx().z * grid_dim().x + block_idx().x, column = block_idx().y * piece;
-  if (sequence >= args.cu_seqlens.count - 1) return;
-  const u32 start = bound_at(args.cu_seqlens, args.tokens, sequence);
-  const u32 end = bound_at(args.cu_seqlens, args.tokens, sequence + 1);
-  const u32 count = __builtin_elementwise_sub_sat(end, start);
-  const u32 left = args.width - column;
+  const u32 column = block_idx().y * piece, left = args.width - column;
   const auto at = [&](u32 row, bool is_there) {
     return place{row, is_there ? 1u : 0u, column, left < piece ? left : piece};
   };
@@ -66,23 +60,30 @@ __device__ inline void mean_pool_of(const MeanPoolArgs& args, wave_sums<Tile>& s
     for (int e = 0; e < chunk; ++e) sum[e] += sums[w][e / 4][lane][e % 4];
   }
   const f32 scale = count == 0 ? 0 : 1.0f / static_cast<f32>(count);
-  store_row<1>(matrix<Y>{static_cast<Y*>(args.y), args.y_stride}, at(sequence, true),
-               [&](int) { return round_to<Y, chunk>(sum * scale); });
+  sum *= scale;
+  with_type(static_cast<dtype>(args.y_type), [&](auto zero) {
+    using Y = decltype(zero);
+    store_row<1>(matrix<Y>{static_cast<Y*>(args.y), args.y_stride}, at(sequence, true),
+                 [&](int) { return round_to<Y, chunk>(sum); });
+  });
 }
 
 template <class Tile>
 __device__ inline void mean_pool(const MeanPoolArgs& args) {
   __shared__ wave_sums<Tile> sums;
-  with_type(static_cast<dtype>(args.y_type), [&](auto zero) {
-    using Y = decltype(zero);
-    if (row_place<wave_size, true>::is_ragged(args.width)) {
-      mean_pool_of<Tile, true, Y>(args, sums);
-      // Keeps the compiler from making one of the last stores of both, with a range in vector registers.
-      asm volatile("");
-    } else {
-      mean_pool_of<Tile, false, Y>(args, sums);
-    }
-  });
+  // Lines of sequences: HIP counts the work-items of one in 32 bits.
+  const u32 sequence = block_idx().z * grid_dim().x + block_idx().x;
+  if (sequence >= args.cu_seqlens.count - 1) return;
+  const u32 start = bound_at(args.cu_seqlens, args.tokens, sequence);
+  const u32 end = bound_at(args.cu_seqlens, args.tokens, sequence + 1);
+  const u32 count = __builtin_elementwise_sub_sat(end, start);
+  if (row_place<wave_size, true>::is_ragged(args.width)) {
+    mean_pool_of<Tile, true>(args, sequence, start, count, sums);
+    // Keeps the compiler from making one of the last stores of both, with a range in vector registers.
+    asm volatile("");
+  } else {
+    mean_pool_of<Tile, false>(args, sequence, start, count, sums);
+  }
 }
 
 }  // namespace

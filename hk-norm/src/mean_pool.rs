@@ -36,8 +36,8 @@ use crate::KERNELS;
 const PIECE: usize = 512;
 const MOST_PIECES: usize = 65_535;
 
-/// Sequences of a line of the grid: HIP counts the work-items of one in 32 bits.
-const MOST_OF_LINE: u32 = 1 << 20;
+/// Sequences of a line of the grid, of which HIP counts the work-items in 32 bits, and the lines in 16.
+const MOST_OF_LINE: u32 = 1 << 16;
 
 /// How [`mean_pool`] is launched.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,8 +47,9 @@ pub struct MeanPoolOptions {
 
 impl MeanPoolOptions {
     /// Whether bounds are looked at before the launch, which waits for the stream, to tell which are
-    /// wrong. If not given, they are on the simulator and in builds with debug assertions. With wrong
-    /// bounds that are not looked at, results are not specified.
+    /// wrong. If not given, they are on the simulator and in builds with debug assertions. Of those that
+    /// are not looked at, one below 0 or above the number of tokens counts as that, and a sequence that
+    /// ends before it starts has no tokens.
     #[must_use]
     pub fn validate_indices(self, validate: bool) -> Self {
         Self { validate_indices: Some(validate) }

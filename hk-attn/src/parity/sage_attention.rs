@@ -672,6 +672,7 @@ fn quantise<T: Real, F: Fp8>(spec: Spec, arch: Arch) -> Case {
             sage_quant_into(&q.get(), &k.get(), &v.get(), &spec.options(), out)
         });
     })
+    .writes_once()
 }
 
 /// Both, against attention of the numbers themselves.
@@ -847,7 +848,10 @@ fn exact_cases(cases: &mut Vec<Case>) {
     }
     for (smooth_k, q_smooth) in [(true, false), (true, true), (false, false), (false, true)] {
         let of = spec("ties", [2, 4], [4, 4], 16);
-        each(cases, &Spec { content: Content::Ties, smooth_k, q_smooth, ..of }, dense);
+        let of = Spec { content: Content::Ties, smooth_k, q_smooth, ..of };
+        each(cases, &of, dense);
+        cases.push(quantise::<f16, F8E4M3>(of.clone(), Arch::Gfx950));
+        cases.push(quantise::<f32, F8E4M3>(of, Arch::Gfx950));
     }
     let of = Spec { smooth_k: false, ..spec("next to ties", [3, 3], [18, 18], 16) };
     each(cases, &Spec { content: Content::Halves, ..of }, dense);

@@ -96,6 +96,7 @@ impl Spec {
                 set_up::<T, i32>(s, self);
             });
         })
+        .writes_once()
     }
 }
 

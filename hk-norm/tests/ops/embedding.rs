@@ -8,7 +8,7 @@ use hk_ref::{Guarded, Placement};
 
 #[test]
 fn embedding_has_parity() {
-    hk_ref::run_module("embedding", &parity::cases(), &devices(), 1_070_000);
+    hk_ref::run_module("embedding", &parity::cases(), &devices(), 1_500_000);
 }
 
 #[test]
@@ -42,5 +42,14 @@ fn embedding_rejects_wrong_ids_and_too_many_tables_and_leaves_output() {
         assert!(matches!(error, Error::Value { arg: "tables", .. }), "{error}");
         let error = refused(0, &[]);
         assert!(matches!(error, Error::Shape { arg: "table", .. }), "{error}");
+        let ids = Tensor::from_slice(&stream, &[0_i32, 0], &[2]).unwrap();
+        let [none, some] = [0, 5].map(|rows| Tensor::<f32>::empty(&stream, &[rows, 64]).unwrap());
+        let options = EmbeddingOptions::default();
+        let both = options.clone().plus(&none, &ids);
+        for (table, options, of) in [(&none, options, "table"), (&some, both, "second_table")] {
+            let mut y = Guarded::<f32>::new(&stream, &[2, 64], Placement::DENSE.gap(8)).unwrap();
+            let error = rejected(&mut y, |y| embedding_into(table, &ids, &options, y));
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == of), "{of}: {error}");
+        }
     }
 }

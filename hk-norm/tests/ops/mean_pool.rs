@@ -2,13 +2,13 @@
 
 use crate::common::devices;
 use hk_core::{Error, Tensor};
-use hk_norm::{MeanPoolOptions, mean_pool_into, parity};
+use hk_norm::{MeanPoolOptions, mean_pool, mean_pool_into, parity};
 use hk_ref::harness::rejected;
 use hk_ref::{Guarded, Placement};
 
 #[test]
 fn mean_pool_has_parity() {
-    hk_ref::run_module("mean_pool", &parity::cases(), &devices(), 520_000);
+    hk_ref::run_module("mean_pool", &parity::cases(), &devices(), 690_000);
 }
 
 #[test]
@@ -33,5 +33,13 @@ fn mean_pool_rejects_wrong_bounds_and_empty_rows_and_leaves_output() {
         }
         let error = refused(0, [0, 3, 6]);
         assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
+        // Without a token, rows that are too long take no memory.
+        for (width, bounds, of) in [(33_553_921, &[0_i32][..], "x"), (64, &[][..], "cu_seqlens")] {
+            let x = Tensor::<f32>::empty(&stream, &[0, width]).unwrap();
+            let bounds = Tensor::from_slice(&stream, bounds, &[bounds.len()]).unwrap();
+            let options = MeanPoolOptions::default();
+            let error = mean_pool::<f32, f32>(&x, &bounds, &options).unwrap_err();
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == of), "{of}: {error}");
+        }
     }
 }

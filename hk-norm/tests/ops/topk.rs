@@ -3,7 +3,7 @@
 use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::{Error, Tensor};
-use hk_norm::{RowOptions, TopkOut, parity, topk, topk_into};
+use hk_norm::{RowOptions, TopkOut, parity, topk, topk_into, topk_values_f32};
 use hk_ref::harness::{HELD, rejected};
 use hk_ref::{Guarded, Placement};
 
@@ -43,6 +43,37 @@ fn topk_rejects_k_and_widths_and_leaves_output() {
             let error = refused(width, 1);
             assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
         }
+    }
+}
+
+#[test]
+fn topk_takes_only_tiles_that_have_room_for_rows() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = Tensor::<bf16>::empty(&stream, &[2, 9000]).unwrap();
+        let error = topk(&x, 3, &RowOptions::default().tile("n8192")).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "tile", .. }), "{error}");
+        // For few of a short row.
+        let error = topk(&x, 3, &RowOptions::default().tile("n1024")).unwrap_err();
+        assert!(matches!(error, Error::NoTile { .. }), "{error}");
+        let error = topk(&x, 3, &RowOptions::default().workgroups(0)).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "workgroups", .. }), "{error}");
+    }
+}
+
+#[test]
+fn topk_takes_rows_in_any_number_of_dimensions() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = [3.0, -1.0, 7.0, 7.0, 0.5, -2.0].map(bf16::from_f32);
+        let x = Tensor::from_slice(&stream, &x, &[2, 1, 3]).unwrap();
+        let top = topk(&x, 2, &RowOptions::default()).unwrap();
+        assert_eq!((top.values.shape(), top.indices.shape()), (&[2, 1, 2][..], &[2, 1, 2][..]));
+        assert_eq!(top.values.to_vec().unwrap(), [7.0, 3.0, 7.0, 0.5].map(bf16::from_f32));
+        assert_eq!(top.indices.to_vec().unwrap(), [2, 0, 0, 1]);
+        let top = topk_values_f32(&x, 2, &RowOptions::default()).unwrap();
+        assert_eq!(top.values.to_vec().unwrap(), [7.0, 3.0, 7.0, 0.5]);
+        assert_eq!(top.indices.to_vec().unwrap(), [2, 0, 0, 1]);
     }
 }
 
