@@ -8,6 +8,7 @@ use hk_core::op::product::{Gate, Matrices, Names, Product};
 use hk_core::op::tiling::Problem;
 use hk_core::{Activation, Result, TensorSlice};
 
+use crate::options::require_units;
 use crate::{KERNELS, Layout, a16w16};
 
 /// What feed-forward layers do besides.
@@ -89,9 +90,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
     let known = matches!(activation, None | Some(Gelu | GeluTanh | Silu | SiluExp2 | Relu));
     let name = activation.map_or_else(String::new, |activation| format!("{activation:?}"));
     args.require(known, "activation", "gelu, gelu_tanh, silu, silu_exp2 or relu", name)?;
-    if let Some(units) = options.compute_units {
-        args.require(units > 0, "compute_units", "at least 1", units)?;
-    }
+    require_units(&args, options.compute_units)?;
 
     let mut steps = Lowered::default();
     if let Some(activation) = activation.filter(|_| !gated) {

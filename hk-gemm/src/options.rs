@@ -435,9 +435,7 @@ impl Operands {
             let holds = (1..=problem.k).contains(&splits.into());
             args.require(holds, "splits", format_args!("1 to k = {}", problem.k), splits)?;
         }
-        if let Some(units) = options.compute_units {
-            args.require(units > 0, "compute_units", "at least 1", units)?;
-        }
+        require_units(&args, options.compute_units)?;
         let call = args.check()?;
         let (splits, tile) = (options.splits, options.tile);
         let product = Product {
@@ -462,5 +460,13 @@ impl Operands {
             tile,
         };
         product.launch_on(call, options.compute_units)
+    }
+}
+
+/// Refuses no compute units, if a number of them is given.
+pub(crate) fn require_units(args: &Arguments, units: Option<u32>) -> Result<()> {
+    match units {
+        Some(units) => args.require(units > 0, "compute_units", "at least 1", units),
+        None => Ok(()),
     }
 }

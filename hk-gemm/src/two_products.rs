@@ -10,6 +10,7 @@ use hk_core::op::tiling::Problem;
 use hk_core::{Result, Stream, Tensor, TensorSlice};
 
 use crate::KERNELS;
+use crate::options::require_units;
 
 /// What ops of two products do besides.
 #[derive(Debug, Clone, Default)]
@@ -202,9 +203,7 @@ pub(crate) fn launch<T: Real16, Y: Real>(
         let holds = (1..=k).contains(&splits.into());
         args.require(holds, "splits", format_args!("1 to k = {k}"), splits)?;
     }
-    if let Some(units) = options.compute_units {
-        args.require(units > 0, "compute_units", "at least 1", units)?;
-    }
+    require_units(&args, options.compute_units)?;
     let call = args.check()?;
     let narrow = Product { splits: options.splits, tile: options.tile, ..narrow };
     ProductPair { narrow, wide }.launch_on(call, options.compute_units)

@@ -221,6 +221,13 @@ impl Case {
         self
     }
 
+    /// Of rows that so many workgroups, if they are given, take in turns: none is taken twice, which
+    /// results, as they would be the same, do not show.
+    #[must_use]
+    pub fn in_turns(self, workgroups: Option<u32>) -> Self {
+        if workgroups.is_some() { self.writes_once() } else { self }
+    }
+
     /// Runs it three times on the device and compares.
     pub fn run(&self, device: &Device) -> Report {
         self.run_sanitized(device, Checks::NONE)

@@ -47,7 +47,7 @@ impl Spec {
         let shape = if self.shape[5] == 0 { &self.shape[..5] } else { &self.shape };
         let info = CaseInfo::new("fused_qk_concat", op, self.name, &dtypes, shape);
         let info = CaseInfo { size: self.size(), ..info };
-        self.once(Case::new(info, move |s| copy::<T>(s, self)))
+        Case::new(info, move |s| copy::<T>(s, self)).in_turns(self.workgroups)
     }
 
     fn rotates(self, x: DType, table: DType) -> Case {
@@ -56,15 +56,8 @@ impl Spec {
         let op = "fused_qk_rope_cat";
         let info = CaseInfo::new("fused_qk_concat", op, name, &[x, table, x], &self.shape[..5]);
         let info = CaseInfo { size: self.size(), ..info };
-        self.once(Case::new(
-            info,
-            move |s| real!(x, T => real!(table, W => rotate::<T, W>(s, self, turns))),
-        ))
-    }
-
-    /// In several turns, no row is taken twice: the results would be the same.
-    fn once(self, case: Case) -> Case {
-        if self.workgroups.is_some() { case.writes_once() } else { case }
+        Case::new(info, move |s| real!(x, T => real!(table, W => rotate::<T, W>(s, self, turns))))
+            .in_turns(self.workgroups)
     }
 }
 

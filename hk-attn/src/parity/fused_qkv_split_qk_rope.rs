@@ -52,12 +52,11 @@ impl Spec {
         let size = size_of_rows(t * (qh + 2 * kh) * d);
         let Some(norm) = self.norm else {
             let info = CaseInfo::new(module, module, name, &[x, table, x], &self.shape);
-            let case = Case::new(
+            return Case::new(
                 CaseInfo { size, ..info },
                 move |s| real!(x, T => real!(table, W => split::<T, W>(s, self))),
-            );
-            // In several turns, no row is taken twice: the results would be the same.
-            return if self.workgroups.is_some() { case.writes_once() } else { case };
+            )
+            .in_turns(self.workgroups);
         };
         let Norm { gate, weight_offset, scaled, layout, cache, weights } = norm;
         let gate = gate.map(|gate| format!(", {gate:?}")).unwrap_or_default();

@@ -109,12 +109,11 @@ impl Spec {
         let [s, b, heads, key_heads, width] = self.shape;
         let heads = if self.op == "rope_2c" { heads + key_heads } else { heads };
         let size = size_of_rows(s * b * heads * width);
-        let case = Case::new(
+        Case::new(
             CaseInfo { size, ..info },
             move |s| real!(x, T => real!(table, W => set_up::<T, W>(s, self))),
-        );
-        // In several turns, no row is taken twice: the results would be the same.
-        if self.workgroups.is_some() { case.writes_once() } else { case }
+        )
+        .in_turns(self.workgroups)
     }
 }
 

@@ -26,18 +26,10 @@ kernel_args! {
 }
 
 impl ProductPair<'_> {
-    /// Launches both, if they have results.
+    /// Launches both, if they have results, for so many of the device's compute units, if they are given.
     ///
     /// # Errors
-    /// As [`Product::launch`].
-    pub fn launch(self, call: Call) -> Result<()> {
-        self.launch_on(call, None)
-    }
-
-    /// As [`launch`](Self::launch), for so many of the device's compute units, if they are given.
-    ///
-    /// # Errors
-    /// As [`launch`](Self::launch).
+    /// As [`Product::launch_on`].
     pub fn launch_on(self, mut call: Call, compute_units: Option<u32>) -> Result<()> {
         let Self { narrow, wide } = self;
         if narrow.has_no_results() {

@@ -3,7 +3,7 @@
 use hk_core::dtype::bf16;
 use hk_core::kernel::TileConfig;
 use hk_core::op::tiling::Tile;
-use hk_core::{Device, Error, Tensor, record_tiles};
+use hk_core::{Device, Error, Result, Tensor, record_tiles};
 use hk_gemm::{
     E8M0, F4x2E2M1, FeedForwardOptions, GemmOptions, TwoProducts, TwoProductsOptions,
     batched_gemm_bf16, ff_a16w16_fused_ungated, fused_gemm_afp4wfp4_a16w16, gemm_a16w16, parity,
@@ -26,6 +26,12 @@ fn smallest_tile(device: &Device, of: (&str, &str)) -> (&'static TileConfig, Til
     (config, Tile::of(config))
 }
 
+/// What a call gives, and the names of the tiles that it launches.
+fn launched<R>(call: impl FnOnce() -> Result<R>) -> (R, Vec<&'static str>) {
+    let (result, tiles) = record_tiles(call);
+    (result.unwrap(), tiles.iter().map(|tile| tile.name).collect())
+}
+
 #[test]
 fn the_last_blocks_are_cut_and_added_up_apart() {
     for device in devices() {
@@ -38,20 +44,19 @@ fn the_last_blocks_are_cut_and_added_up_apart() {
                 let [m, n] = [rows * tile.m as usize, columns * tile.n as usize];
                 let x = Tensor::filled(&stream, &[m, k], bf16::ONE).unwrap();
                 let w = Tensor::filled(&stream, &[n, k], bf16::ONE).unwrap();
-                let launched = |options: GemmOptions<'_>| {
+                let multiply = |options: GemmOptions<'_>| {
                     let options = options.tile(config.name);
-                    let call = || gemm_a16w16::<bf16, bf16>(&x, &w, &options);
-                    let (y, tiles) = record_tiles(call);
-                    let y = y.unwrap().to_vec().unwrap();
+                    let (y, tiles) = launched(|| gemm_a16w16::<bf16, bf16>(&x, &w, &options));
+                    let y = y.to_vec().unwrap();
                     assert!(y.iter().all(|y| y.to_f32() == k as f32), "{}", config.name);
-                    tiles.iter().map(|tile| tile.name).collect::<Vec<_>>()
+                    tiles
                 };
                 let two_units = GemmOptions::default().compute_units(2);
-                let cut = launched(two_units.clone());
+                let cut = multiply(two_units.clone());
                 // The blocks of whole rounds, the others, and what adds up these.
                 assert_eq!(cut, [config.name, config.name, "any"], "{rows} x {columns} blocks");
                 // As a caller wants it, and where all of it is computed at once.
-                assert_eq!(launched(two_units.splits(1)), [config.name]);
+                assert_eq!(multiply(two_units.splits(1)), [config.name]);
             }
         }
     }
@@ -67,9 +72,8 @@ fn the_last_matrices_of_a_batch_are_cut_and_added_up_apart() {
         let x = Tensor::filled(&stream, &[batch, m, k], bf16::ONE).unwrap();
         let w = Tensor::filled(&stream, &[batch, n, k], bf16::ONE).unwrap();
         let options = GemmOptions::default().tile(config.name).compute_units(2);
-        let (y, tiles) = record_tiles(|| batched_gemm_bf16::<bf16, bf16>(&x, &w, &options));
-        assert!(y.unwrap().to_vec().unwrap().iter().all(|y| y.to_f32() == k as f32));
-        let tiles: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
+        let (y, tiles) = launched(|| batched_gemm_bf16::<bf16, bf16>(&x, &w, &options));
+        assert!(y.to_vec().unwrap().iter().all(|y| y.to_f32() == k as f32));
         assert_eq!(tiles, [config.name, config.name, "any"]);
     }
 }
@@ -83,13 +87,13 @@ fn the_last_rows_of_two_products_are_cut_and_added_up_apart() {
         let [m, n, k] = [tile.m, tile.n, u64::max(16 * tile.k, 4096)].map(|size| size as usize);
         let m = (2 * tile.per_cu() as usize + 1) * m;
         let options = TwoProductsOptions::default().tile(config.name).compute_units(2);
-        let launched = |columns: usize, options: &TwoProductsOptions<'_>| {
+        let multiply = |columns: usize, options: &TwoProductsOptions<'_>| {
             let codes = |rows: usize| {
                 Tensor::filled(&stream, &[rows, k], F4x2E2M1::from_bits(0x22)).unwrap()
             };
             let scales = |rows: usize| Tensor::filled(&stream, &[rows, k / 32], E8M0::ONE).unwrap();
             let ones = |rows: usize| Tensor::filled(&stream, &[rows, k], bf16::ONE).unwrap();
-            let (result, tiles) = record_tiles(|| {
+            let (result, tiles) = launched(|| {
                 fused_gemm_afp4wfp4_a16w16(
                     (&codes(m), &codes(n)),
                     (&scales(m), &scales(n)),
@@ -97,17 +101,17 @@ fn the_last_rows_of_two_products_are_cut_and_added_up_apart() {
                     options,
                 )
             });
-            let TwoProducts::<f32> { narrow, wide } = result.unwrap();
+            let TwoProducts::<f32> { narrow, wide } = result;
             for y in [narrow, wide] {
                 assert!(y.to_vec().unwrap().iter().all(|y| *y == k as f32), "{}", config.name);
             }
-            tiles.iter().map(|tile| tile.name).collect::<Vec<_>>()
+            tiles
         };
         // Rows of two blocks, and of three: of either, rounds may happen to be whole.
-        let cut = [n, 2 * n].map(|columns| launched(columns, &options));
+        let cut = [n, 2 * n].map(|columns| multiply(columns, &options));
         assert!(cut.contains(&vec![config.name, config.name, "any", "any"]), "{cut:?}");
         // As a caller wants it.
-        assert_eq!(launched(n, &options.splits(1)), [config.name]);
+        assert_eq!(multiply(n, &options.splits(1)), [config.name]);
     }
 }
 
@@ -123,10 +127,9 @@ fn the_last_blocks_of_a_layer_are_cut_and_added_up_apart() {
                     .map(|shape| Tensor::filled(&stream, &shape, bf16::ONE).unwrap());
                 let options = FeedForwardOptions::default().fused(false).compute_units(units);
                 let call = || ff_a16w16_fused_ungated::<_, f32>(&x, &up, &down, &options);
-                let (y, tiles) = record_tiles(call);
-                let y = y.unwrap().to_vec().unwrap();
+                let (y, names) = launched(call);
+                let y = y.to_vec().unwrap();
                 assert!(y.iter().all(|y| *y == (k * hidden) as f32), "{m} {units}");
-                let names: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
                 // Of four launches and more, since shares of all of the second product look like that, too.
                 let twice = |of: &[&str]| of[0] == of[1] && of[2] == "any" && of[0] != "any";
                 names.len() > 3 && names.windows(3).any(twice)

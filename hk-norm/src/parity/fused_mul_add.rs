@@ -66,9 +66,8 @@ impl Spec {
     fn case(self, x: DType, a: Kind, b: Kind) -> Case {
         let name = format!("{}, a {}, b {}", self.name, a.name(), b.name());
         let info = CaseInfo::new("fused_mul_add", "fused_mul_add", name, &[x], self.shape);
-        let case = Case::new(info, move |s| real!(x, T => set_up::<T>(s, self, a, b)));
-        // In several turns, no row is taken twice: the results would be the same.
-        if self.workgroups == Some(1) { case.writes_once() } else { case }
+        Case::new(info, move |s| real!(x, T => set_up::<T>(s, self, a, b)))
+            .in_turns(self.workgroups)
     }
 }
 

@@ -229,8 +229,6 @@ impl RowCase {
         let name = format!("{}{tile}{groups}", self.name);
         let info = CaseInfo::new(module, op, name, dtypes, &self.shape);
         let case = Case::new(info, set_up).place(self.place).in_place(self.in_place);
-        let case = case.size(self.size);
-        // In several turns, no row is taken twice: the results would be the same.
-        if self.workgroups.is_some() { case.writes_once() } else { case }
+        case.size(self.size).in_turns(self.workgroups)
     }
 }
