@@ -29,6 +29,8 @@ struct Spec {
     scale: Option<f32>,
     /// Whether there are queries that choose nothing, and whether all of them do.
     nothing: [bool; 2],
+    /// Whether some indices and pages are none that there are, which are not looked at.
+    wrong: bool,
     lse: bool,
     /// Whether heads are before queries in memory, and rows of indices apart.
     is_spread: bool,
@@ -46,6 +48,7 @@ impl Spec {
             splits: None,
             scale: None,
             nothing: [false; 2],
+            wrong: false,
             lse: true,
             is_spread: false,
         }
@@ -67,6 +70,7 @@ impl Spec {
         say(self.is_logical, ", logical");
         say(self.nothing[0], ", some without keys");
         say(self.nothing[1], ", all without keys");
+        say(self.wrong, ", some that there are not");
         say(self.scale.is_some(), ", scaled");
         say(!self.lse, ", without sums");
         say(self.is_spread, ", spread");
@@ -98,6 +102,7 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
     let numbers = decode(&elements);
     let kv = s.given("kv", &shape, elements);
 
+    let is_lost = |b: usize, page: usize| spec.wrong && spec.is_logical && (b + page) % 3 == 1;
     // Some of what is chosen is none, and, of sequences, behind the last token.
     let (mut indices, mut o, mut lse) = (Vec::new(), Vec::new(), Vec::new());
     let queries = lengths.iter().enumerate();
@@ -107,9 +112,15 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
         let is_none = spec.nothing[1] || spec.nothing[0] && row % NOTHING == 0;
         let end = if spec.is_logical { length + 3 } else { length } as i64;
         let drawn: Vec<i32> = s.draw(&format!("topk {row}"), &[k], Draw::Integers(-1, end));
-        let drawn: Vec<_> = drawn.into_iter().map(|of| if is_none { -1 } else { of }).collect();
-        let places = chosen(&drawn, |token| (token < length).then(|| pages.place(b, token)));
-        indices.extend(drawn.iter().map(|token| match usize::try_from(*token) {
+        let is_none = |at: usize| is_none || spec.wrong && at.is_multiple_of(5);
+        let drawn = drawn.into_iter().enumerate();
+        let drawn: Vec<_> = drawn.map(|(at, of)| if is_none(at) { -1 } else { of }).collect();
+        let is_there = |token: usize| token < length && !is_lost(b, token / bs);
+        let places = chosen(&drawn, |token| is_there(token).then(|| pages.place(b, token)));
+        let end = if spec.is_logical { length } else { pages.blocks * bs } as i32;
+        let wrong = [end, i32::MAX, i32::MIN, -2];
+        indices.extend(drawn.iter().enumerate().map(|(at, token)| match usize::try_from(*token) {
+            Err(_) if spec.wrong => wrong[at / 5 % wrong.len()],
             Ok(token) if !spec.is_logical => {
                 let [page, slot] = pages.place(b, token);
                 (page * bs + slot) as i32
@@ -129,7 +140,13 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
     let topk = s.given("topk_indices", &[t, k], indices);
     let sequences = spec.is_logical.then(|| {
         let of_sequences = of_keys.iter().map(|keys| *keys as i32).collect();
-        let (shape, table) = pages.table();
+        let (shape, mut table) = pages.table();
+        for (at, page) in table.iter_mut().enumerate() {
+            let (b, number) = (at / shape[1], at % shape[1]);
+            if is_lost(b, number) {
+                *page = [pages.blocks as i32, -1, i32::MIN][number % 3];
+            }
+        }
         (
             s.given("cu_seqlens_q", &[b + 1], sizes.bounds(0)),
             s.given("seqused_k", &[b], of_sequences),
@@ -139,7 +156,7 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
     let out = s.output::<T>("out", &[t, hq, c], results(o, T::DTYPE));
     let out = if spec.is_spread { out.order(&[1, 0, 2]) } else { out };
     let lse = spec.lse.then(|| s.output::<f32>("lse", &[t, hq], logarithms(lse)));
-    let Spec { splits, scale, .. } = *spec;
+    let Spec { splits, scale, wrong, .. } = *spec;
     s.call(move || {
         let (q, kv, topk) = (q.get(), kv.get(), topk.get());
         let (mut out, mut lse) = (out.get(), lse.as_ref().map(hk_ref::Arg::get));
@@ -158,7 +175,7 @@ fn set_up<T: LeanElement>(s: &mut Setup, spec: &Spec) {
             softmax_scale: scale,
             index_space,
             num_splits: splits,
-            ..SparseMlaOptions::default()
+            validate_indices: wrong.then_some(false),
         };
         sparse_mla_attn_fwd_into(&q, &kv, &topk, c, &options, into)
     });
@@ -191,6 +208,8 @@ pub(super) fn cases() -> Vec<Case> {
         Spec { scale: Some(-0.2), ..new("scale", &[[2, 50]], narrow, 40) },
         Spec { is_spread: true, lse: false, ..new("layout", &[[3, 50]], narrow, 40) },
         Spec { bs: 1, ..new("one slot", &[[3, 50]], wide, 40) },
+        Spec { bs: 8, wrong: true, ..new("wrong", &[[3, 100], [2, 70]], narrow, 45) },
+        Spec { bs: 8, wrong: true, ..new("wrong", &[[3, 100], [2, 70]], narrow, 45).logical() },
     ];
     let large = vec![
         new("DeepSeek V3.2", &[[1, 4096]], [128, 512, 64], 2048),
