@@ -80,8 +80,8 @@ impl RowCase {
         cases.extend(tiles.iter().flat_map(|(tile, shape)| Self::of_tile(tile, *shape)));
         let [.., (whole, _), (in_pieces, _)] = tiles else { panic!("two tiles at least") };
         cases.extend(Self::far_rows(whole, in_pieces));
-        // So many pieces that sums are folded.
-        for width in [530_001, 530_002] {
+        // So many pieces, of 16,384 elements at most, that sums are folded.
+        for width in [1_050_001, 1_050_002] {
             cases.push(Self { size: Size::Core, ..Self::new([1, width], "long") });
         }
         cases.extend(Self::rows_behind_32(tiles));
