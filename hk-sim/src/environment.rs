@@ -55,15 +55,7 @@ pub(crate) fn timing() -> bool {
 }
 
 fn parse_timing() -> Result<Option<bool>, String> {
-    read(
-        "HIPKITTENS_SIM_TIMING",
-        || "0 or 1".into(),
-        |text| match text {
-            "0" => Some(false),
-            "1" => Some(true),
-            _ => None,
-        },
-    )
+    switch("HIPKITTENS_SIM_TIMING")
 }
 
 /// The variable's value as `parse` reads it, `None` if it is not set or empty; `expected` says what
@@ -80,6 +72,18 @@ fn read<T>(
         Some(value) => Ok(Some(value)),
         None => Err(format!("{variable}: expected {}, got `{}`", expected(), value.display())),
     }
+}
+
+fn switch(variable: &str) -> Result<Option<bool>, String> {
+    read(
+        variable,
+        || "0 or 1".into(),
+        |text| match text {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        },
+    )
 }
 
 fn number<T: std::str::FromStr>(variable: &str) -> Result<Option<T>, String> {
@@ -110,6 +114,9 @@ fn parse_options() -> (Options, Vec<String>) {
     );
     if let Some(slice) = good(slice, &mut problems) {
         exec.slice = slice;
+    }
+    if let Some(rough) = good(switch("HIPKITTENS_SIM_ROUGH"), &mut problems) {
+        exec.rough = rough;
     }
     if let Some(seconds) = good(number("HIPKITTENS_SIM_PATIENCE"), &mut problems) {
         exec.patience = Duration::from_secs(seconds);

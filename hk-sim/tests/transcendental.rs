@@ -330,6 +330,34 @@ fn instructions_compute_the_functions_at_every_level() {
 }
 
 #[test]
+fn rough_instructions_are_off_by_less_than_a_unit() {
+    let exact: [fn(f64) -> f64; 5] =
+        [f64::exp2, f64::log2, f64::recip, |x| x.sqrt().recip(), f64::sqrt];
+    for ((name, function), exact) in INSTRUCTIONS.into_iter().zip(exact) {
+        for level in SimdLevel::available() {
+            let mut wave = wave(name, level);
+            wave.set_rough(true);
+            let mode = wave.mode();
+            let mut random = Random(12);
+            let operands: Vec<u32> =
+                (0..OPERANDS).map(|_| 0x3d00_0000 + random.word() % (1 << 26)).collect();
+            let got = results(&mut wave, |at| operands[at]);
+            let mut moved = 0;
+            for (x, got) in operands.iter().zip(&got) {
+                let (x, got) = (f32::from_bits(*x), f32::from_bits(*got));
+                let near = function(x);
+                let unit = f64::from(near.abs().next_up()) - f64::from(near.abs());
+                let off = (f64::from(got) - exact(x.into())).abs();
+                assert!(off < 1.001 * unit, "{name} of {x}: {got}, not {near}");
+                moved += usize::from(got != near);
+            }
+            assert!(moved > OPERANDS * 9 / 10, "{name}: {moved} of {OPERANDS}");
+            assert_eq!(wave.mode(), mode);
+        }
+    }
+}
+
+#[test]
 #[ignore = "every f32 takes minutes"]
 fn levels_agree_on_every_operand() {
     for (name, _) in INSTRUCTIONS {

@@ -6,7 +6,7 @@ use hk_types::{FaultKind, FaultReport};
 
 use super::coverage::Tally;
 use super::progress::{Verdict, Watch};
-use super::salu::MODE_VSKIP;
+use super::salu::{MODE_ROUGH, MODE_VSKIP};
 use super::wave::{POISON, PRIVATE_APERTURE};
 use super::{Dispatch, Env, ExecOptions, Flow, GroupObserver, MicroOp, WAVE, Wave};
 use crate::isa::{Format, MODE_GPR_INDEX};
@@ -73,7 +73,7 @@ impl<'a> Group<'a> {
     }
 
     /// Makes this the workgroup `linear`, with registers and LDS as at its start.
-    pub(super) fn reset(&mut self, linear: u64, entry: usize, seed: Option<u64>) {
+    pub(super) fn reset(&mut self, linear: u64, entry: usize, options: &ExecOptions) {
         let dispatch = self.env.dispatch;
         let [gx, gy, _] = dispatch.grid.map(u64::from);
         let id = [linear % gx, linear / gx % gy, linear / gx / gy].map(|n| n as u32);
@@ -81,7 +81,7 @@ impl<'a> Group<'a> {
         self.lds.fill(u128::MAX);
         self.states.fill(State::Ready);
         self.random =
-            seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            options.seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let lds = self.lds.as_mut_ptr().cast::<u8>();
         let block = std::array::from_fn(|axis| {
             let is_last = id[axis] + 1 == dispatch.grid[axis];
@@ -93,6 +93,7 @@ impl<'a> Group<'a> {
             wave.lds_len = dispatch.lds_bytes;
             if index * WAVE < items as usize {
                 reset_wave(wave, dispatch, index as u32, linear, id, block, entry);
+                wave.mode |= if options.rough { MODE_ROUGH } else { 0 };
             } else {
                 // A partial workgroup does not need it.
                 self.states[index] = State::Ended;

@@ -98,6 +98,10 @@ pub struct ExecOptions {
     /// kernels run right that rely on it. With many a wave runs far ahead of others as long as no
     /// barrier stops it, which shows barriers that are missing.
     pub slice: u32,
+    /// Whether functions that chips compute to a unit in the last place (`v_rcp_f32`, `v_rsq_f32`,
+    /// `v_sqrt_f32`, `v_exp_f32`, `v_log_f32`) give the number on the other side of the exact result
+    /// instead of the nearest one: kernels that rely on more show.
+    pub rough: bool,
     /// Wave instructions that a launch may execute.
     pub max_instructions: u64,
     /// Time for the host or another stream to change what the waves of a launch poll once none of
@@ -122,6 +126,7 @@ impl Default for ExecOptions {
             threads: 0,
             seed: None,
             slice: Self::NEAR_LOCKSTEP,
+            rough: false,
             max_instructions: 1 << 44,
             patience: Duration::from_secs(5),
             coverage: None,

@@ -9,6 +9,9 @@ use crate::isa::{Format, Inst, MODE_GPR_INDEX, Op};
 /// Bit of MODE that skips vector instructions.
 pub(super) const MODE_VSKIP: u32 = 1 << 28;
 
+/// Where [`ExecOptions::rough`](super::ExecOptions::rough) is noted: a bit that chips do not have, nor kernels see.
+pub(super) const MODE_ROUGH: u32 = 1 << 22;
+
 /// Lowers a scalar instruction; `branch_target` tells where one of so many dwords with an offset leads.
 pub(super) fn lower(
     inst: &Inst,
@@ -329,7 +332,7 @@ fn hardware_register(wave: &Wave<'_>, id: u32) -> u32 {
     let dispatch = wave.env.dispatch;
     let setup = &dispatch.setup;
     match id {
-        1 => wave.mode,
+        1 => wave.mode & !MODE_ROUGH,
         // STATUS: scc 0, execz 9, vccz 10, valid 16.
         2 => {
             u32::from(wave.scc)
@@ -359,7 +362,7 @@ fn set_hardware_register(wave: &mut Wave<'_>, simm16: u32, value: u32) -> Flow {
     let mask = (u32::MAX >> (32 - size)) << offset;
     let merge = |old: u32| old & !mask | value << offset & mask;
     match id {
-        1 => wave.mode = merge(wave.mode),
+        1 => wave.mode = merge(wave.mode) & !MODE_ROUGH | wave.mode & MODE_ROUGH,
         3 => wave.trapsts = merge(wave.trapsts),
         // The other registers are read-only for a kernel; hardware ignores the write.
         _ => {}

@@ -166,7 +166,7 @@ pub(super) fn run_alone(
 ) -> Result<RunStats, Box<FaultReport>> {
     let env = environment(dispatch, None);
     let mut group = Group::new(&env);
-    group.reset(0, 0, None);
+    group.reset(0, 0, options);
     exchange(&mut group.waves[0], false);
     let end = loop {
         match group.slice(options, None) {
@@ -322,7 +322,7 @@ impl<'a> Queue<'a> {
             group.tally = coverage.map(|c| Tally::new(c, &self.env.dispatch.kernel, self.entry));
             group
         });
-        group.reset(linear, self.entry, self.options.seed);
+        group.reset(linear, self.entry, self.options);
         Some(group)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hk_types::FaultReport;
 
+use super::salu::MODE_ROUGH;
 use super::schedule::run_alone;
 use super::simd::SimdLevel;
 use super::{
@@ -109,7 +110,7 @@ impl SingleWave {
         run_alone(dispatch, options, |wave, finished| {
             if finished {
                 *sgpr = wave.sgpr;
-                (*scc, *mode) = (wave.scc, wave.mode);
+                (*scc, *mode) = (wave.scc, wave.mode & !MODE_ROUGH);
                 for (index, row) in rows.iter_mut().enumerate() {
                     *row = *wave.row(index);
                 }
@@ -117,7 +118,7 @@ impl SingleWave {
                 unsafe { lds.as_mut_ptr().copy_from_nonoverlapping(wave.lds, lds.len()) };
             } else {
                 wave.sgpr = *sgpr;
-                (wave.scc, wave.mode) = (*scc, *mode);
+                (wave.scc, wave.mode) = (*scc, *mode | wave.mode & MODE_ROUGH);
                 for (index, row) in rows.iter().enumerate() {
                     *wave.row_mut(index) = *row;
                 }
@@ -130,6 +131,11 @@ impl SingleWave {
     /// Limits the instructions of a run.
     pub fn set_budget(&mut self, instructions: u64) {
         self.options.max_instructions = instructions;
+    }
+
+    /// Sets [`ExecOptions::rough`].
+    pub fn set_rough(&mut self, rough: bool) {
+        self.options.rough = rough;
     }
 
     /// Scalar register by operand code (`s0` is 0, `vcc_lo` 106, `m0` 124, `exec_lo` 126).

@@ -1,8 +1,9 @@
 //! Transcendental functions of the vector ALU.
 //!
 //! The hardware documents about one unit in the last place; these are correctly rounded (see the
-//! tests for how far that is proven). `f32` functions flush denormal operands and results to zero
-//! whatever MODE says, `f16` and `f64` functions keep them. Sine and cosine take revolutions.
+//! tests for how far that is proven), and [`rough`] has those that are as far off as that allows.
+//! `f32` functions flush denormal operands and results to zero whatever MODE says, `f16` and `f64`
+//! functions keep them. Sine and cosine take revolutions.
 //!
 //! The cores work in `f64` without branches or tables, so that a loop over lanes becomes vector
 //! code. Their polynomials are Chebyshev fits computed with 200 bits. Where the host has AVX-512,
@@ -209,6 +210,82 @@ fn revolve(x: f64, function: impl Fn(f64) -> f64, outside: f64) -> f64 {
     let value = if x.abs() > MAX_REVOLUTIONS { outside } else { function(x) };
     let value = if x.abs() == f64::INFINITY { f64::NAN } else { value };
     if x.is_nan() { x } else { value }
+}
+
+/// Functions that give the neighbour of the rounded number on the other side of the exact one, which is
+/// within a unit in the last place, too; what is exact stays.
+pub(crate) mod rough {
+    use super::{exp2, exp2_f32, flush, log2_any, log2_f32, rcp_f32, rsq, rsq_f32, sqrt, sqrt_f32};
+
+    fn other_side(near: f32, exact: f64) -> f32 {
+        let wide = f64::from(near);
+        if !near.is_normal() || exact.is_nan() || exact == wide {
+            return near;
+        }
+        let other = if exact > wide { near.next_up() } else { near.next_down() };
+        if other.is_normal() { other } else { near }
+    }
+
+    /// `v_rcp_f32`.
+    pub(crate) fn rcp(x: f32) -> f32 {
+        other_side(rcp_f32(x), 1.0 / f64::from(flush(x)))
+    }
+
+    /// `v_rsq_f32`.
+    pub(crate) fn rsqrt(x: f32) -> f32 {
+        other_side(rsq_f32(x), rsq(f64::from(flush(x))))
+    }
+
+    /// `v_sqrt_f32`.
+    pub(crate) fn root(x: f32) -> f32 {
+        other_side(sqrt_f32(x), sqrt(f64::from(flush(x))))
+    }
+
+    /// `v_exp_f32`.
+    pub(crate) fn exp(x: f32) -> f32 {
+        other_side(exp2_f32(x), exp2(f64::from(flush(x))))
+    }
+
+    /// `v_log_f32`.
+    pub(crate) fn log(x: f32) -> f32 {
+        other_side(log2_f32(x), log2_any(f64::from(flush(x))))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn results_are_off_by_less_than_a_unit_and_exact_ones_stay() {
+            let numbers = (0..4000).map(|i| f32::from_bits(0x2f12_3457 + i * 0x0002_1357));
+            for x in numbers {
+                let wide = f64::from(x);
+                let exponent = wide.log2();
+                let power = exponent as f32;
+                for (of, near, exact) in [
+                    (rcp(x), rcp_f32(x), 1.0 / wide),
+                    (rsqrt(x), rsq_f32(x), 1.0 / wide.sqrt()),
+                    (root(x), sqrt_f32(x), wide.sqrt()),
+                    (exp(power), exp2_f32(power), f64::from(power).exp2()),
+                    (log(x), log2_f32(x), exponent),
+                ] {
+                    let unit = f64::from(near.abs().next_up()) - f64::from(near.abs());
+                    let off = (f64::from(of) - exact).abs();
+                    assert!(of != near && off < 1.0001 * unit, "{x}: {of}, {near}, {exact}");
+                }
+            }
+            for power in [-20, -1, 0, 3, 40] {
+                let x = 2f32.powi(power);
+                assert_eq!((rcp(x), root(x * x), rsqrt(x * x)), (1.0 / x, x, 1.0 / x));
+                assert_eq!((exp(power as f32), log(x)), (x, power as f32));
+            }
+            for x in [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY] {
+                assert_eq!(rcp(x).to_bits(), rcp_f32(x).to_bits());
+                assert_eq!(exp(x).to_bits(), exp2_f32(x).to_bits());
+                assert_eq!(log(x).to_bits(), log2_f32(x).to_bits());
+            }
+        }
+    }
 }
 
 /// Functions on `f16` codes, of which there are so few that all results are computed at the first

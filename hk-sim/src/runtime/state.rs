@@ -134,8 +134,8 @@ fn watch(checks: Checks) {
 /// How launches are executed from now on.
 ///
 /// Initially from `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_SLICE`,
-/// `HIPKITTENS_SIM_PATIENCE`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and `HIPKITTENS_SANITIZE`. What the
-/// sanitizer knows of memory begins when the check `memory` is turned on, and of earlier operations,
+/// `HIPKITTENS_SIM_ROUGH`, `HIPKITTENS_SIM_PATIENCE`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and
+/// `HIPKITTENS_SANITIZE`. What the sanitizer knows of memory begins when the check `memory` is turned on, and of earlier operations,
 /// when `race` is.
 pub fn set_options(options: impl Into<Options>) {
     let options = options.into();

@@ -610,6 +610,8 @@ pub(super) struct Core {
     pub(super) clamp: Option<LaneFn>,
     /// Kernel for rounding modes other than to nearest even.
     pub(super) round: Option<LaneFn>,
+    /// Kernel for [`MODE_ROUGH`].
+    pub(super) rough: Option<LaneFn>,
     /// Influence of MODE.
     pub(super) class: Class,
     /// Rows of each source.
@@ -648,6 +650,7 @@ impl Core {
             levels,
             clamp: None,
             round: None,
+            rough: None,
             class,
             sources: I::ROWS,
             rows: D::ROWS,
@@ -665,6 +668,12 @@ impl Core {
     /// Adds the kernel for directed rounding.
     pub(super) const fn with_round(mut self, kernel: LaneFn) -> Self {
         self.round = Some(kernel);
+        self
+    }
+
+    /// Adds the kernel for rough results.
+    pub(super) const fn with_rough(mut self, kernel: LaneFn) -> Self {
+        self.rough = Some(kernel);
         self
     }
 
@@ -698,6 +707,7 @@ macro_rules! cores {
         $class:ident $op:ident $operands:tt -> $out:ty = $body:expr
         $(, clamp = $clamp:expr)?
         $(, round = |$cx:ident| $round:expr)?
+        $(, rough = $rough:expr)?
         $(, near = $near:ident)?
         ;
     )*) => {
@@ -736,6 +746,16 @@ macro_rules! cores {
                     }
                 }
                 $crate::exec::valu::lane::portable::<Round>
+            }))?
+            $(.with_rough({
+                struct Rough;
+                impl Kernel for Rough {
+                    #[inline(always)]
+                    unsafe fn run<L: Level>(args: &LaneArgs) -> u64 {
+                        cores!(@map $class, L, $operands, $out, args, $rough)
+                    }
+                }
+                $crate::exec::valu::lane::portable::<Rough>
             }))?
         }),*]
     };

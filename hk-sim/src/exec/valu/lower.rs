@@ -7,6 +7,7 @@ use super::lane::{Class as Influence, Core, IMM_OCP, MODE_FP16_OVFL};
 use super::operand::{Permutation, Prepare, Select, Shape, Source, constant};
 use super::run::{General, LaneDetail, Mask, Pair, general_way, handler};
 use super::{convert, divide, special, vop1, vop2, vop3, vop3p, vopc};
+use crate::exec::salu::MODE_ROUGH;
 use crate::exec::simd::SimdLevel;
 use crate::exec::{Detail, MicroOp, Unsupported, VCC};
 use crate::isa::{Arch, Elem, Ext, Format, Inst, Op, Operand, Slot};
@@ -79,7 +80,14 @@ pub(in crate::exec) fn lower(
         Some(kernel) if clamps_integer => kernel,
         _ => core.kernel(level),
     };
-    let (mode_mask, mode_value) = mode_requirement(inst, core);
+    let (mut mode_mask, mode_value) = mode_requirement(inst, core);
+    let round = match (core.rough, core.round) {
+        (Some(rough), _) => {
+            mode_mask |= MODE_ROUGH;
+            Some((rough, MODE_ROUGH))
+        }
+        (None, round) => round.map(|kernel| (kernel, mode_mask & MODE_ROUND)),
+    };
     let pair = if whole_pair.is_some() { None } else { pair(inst) };
     let rows = if pair.is_some() { 2 } else { core.rows };
     let detail = LaneDetail {
@@ -91,13 +99,7 @@ pub(in crate::exec) fn lower(
         rows: rows as u8,
         mask,
         sources,
-        general: General {
-            prepare,
-            permutation,
-            round: core.round.map(|kernel| (kernel, mode_mask & MODE_ROUND)),
-            finish,
-            pair,
-        },
+        general: General { prepare, permutation, round, finish, pair },
     };
     let mut micro = MicroOp::new(handler(op, &detail, level), inst);
     for (row, source) in micro.src.iter_mut().zip(&detail.sources) {

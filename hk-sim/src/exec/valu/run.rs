@@ -71,7 +71,8 @@ impl Mask {
 pub(super) struct General {
     pub(super) prepare: [Prepare; 4],
     pub(super) permutation: Option<Box<Permutation>>,
-    /// Kernel for the rounding modes other than the default, and the bits of MODE that hold them.
+    /// Kernel for the rounding modes other than the default, or for rough results, and the bits of MODE
+    /// that ask for it.
     pub(super) round: Option<(LaneFn, u32)>,
     pub(super) finish: Finish,
     /// For operations on pairs of dwords.

@@ -80,14 +80,14 @@ pub(super) const CORES: &[Core] = cores! {
         if fract == Half(0x3c00) { Half(0x3bff) } else { fract }
     };
 
-    arith v_rcp_f32(_, a: f32) -> f32 = rcp_f32(a);
-    arith v_rcp_iflag_f32(_, a: f32) -> f32 = rcp_f32(a);
-    arith v_sqrt_f32(_, a: f32) -> f32 = sqrt_f32(a);
-    arith v_rsq_f32(_, a: f32) -> f32 = rsq_f32(a), near = Rsq;
-    arith v_exp_f32(_, a: f32) -> f32 = exp2_f32(a), near = Exp2;
-    arith v_log_f32(_, a: f32) -> f32 = log2_f32(a), near = Log2;
-    arith v_exp_legacy_f32(_, a: f32) -> f32 = exp2_f32(a), near = Exp2;
-    arith v_log_legacy_f32(_, a: f32) -> f32 = log2_f32(a), near = Log2;
+    arith v_rcp_f32(_, a: f32) -> f32 = rcp_f32(a), rough = rough::rcp(a);
+    arith v_rcp_iflag_f32(_, a: f32) -> f32 = rcp_f32(a), rough = rough::rcp(a);
+    arith v_sqrt_f32(_, a: f32) -> f32 = sqrt_f32(a), rough = rough::root(a);
+    arith v_rsq_f32(_, a: f32) -> f32 = rsq_f32(a), rough = rough::rsqrt(a), near = Rsq;
+    arith v_exp_f32(_, a: f32) -> f32 = exp2_f32(a), rough = rough::exp(a), near = Exp2;
+    arith v_log_f32(_, a: f32) -> f32 = log2_f32(a), rough = rough::log(a), near = Log2;
+    arith v_exp_legacy_f32(_, a: f32) -> f32 = exp2_f32(a), rough = rough::exp(a), near = Exp2;
+    arith v_log_legacy_f32(_, a: f32) -> f32 = log2_f32(a), rough = rough::log(a), near = Log2;
     arith v_sin_f32(_, a: f32) -> f32 = sin_f32(a), near = Sin;
     arith v_cos_f32(_, a: f32) -> f32 = cos_f32(a), near = Cos;
     arith v_rcp_f64(_, a: f64) -> f64 = rcp_f64(a);
