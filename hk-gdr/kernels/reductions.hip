@@ -196,14 +196,17 @@ __device__ inline void l2_normalize(const L2NormalizeArgs& args) {
       });
     }
     const double square = wave_reduce<add_double>(sum) + args.eps;
+    // Rows so short that f32 may have but a few digits of their length are as much longer as that is.
+    const bool is_short = square < 0x1p-200;
+    const f32 times = is_short ? 0x1p100f : 1.0f;
     // Rows whose squares are more than f32 holds become zeros.
     const f32 rounded = static_cast<f32>(square);
-    const f32 length = __builtin_isinf(rounded) ? rounded : root_of(square);
+    const f32 length = __builtin_isinf(rounded) ? rounded : root_of(is_short ? square * 0x1p200 : square);
 #pragma unroll 1
     for (u32 first = 0; first < args.width; first += kept) {
       if (args.width > kept) for_pieces(first, load);
       for_pieces(first, [&](vec<f32, 4>& piece, u32 at, u32 count) {
-        const vec<f32, 4> unit = piece / (length > 0 || length != length ? length : 1.0f);
+        const vec<f32, 4> unit = piece * times / (length > 0 || length != length ? length : 1.0f);
         store_elements<f32, 4>(to + at, 1, count, unit);
       });
     }

@@ -207,8 +207,9 @@ const RUN_LOG2: u32 = 3;
 /// Adjacent columns that a wave has where tokens are not: 64 bytes of f32.
 const COLUMNS_LOG2: u32 = 4;
 
-/// Waves of which a grid has fewer: HIP counts its work-items in 32 bits.
-const MOST_WAVES: u64 = 1 << 26;
+/// Waves of which a grid has fewer: HIP counts its work-items, of whole workgroups of four waves, in 32
+/// bits.
+const MOST_WAVES: u64 = (1 << 26) - 3;
 
 fn cumsum<T: Real, O: Real>(
     op: &'static str,

@@ -4,9 +4,9 @@
 //! [rule in chunks](mod@crate::chunk_gated_delta_rule), with queries and keys normalised. Both states become
 //! the new ones.
 //!
-//! A sequence begins with the states of its slot, or, if it has none yet, with zeros. One whose slot is -1
-//! has zeros for results, and no state is read or written; those of sequences without tokens stay as they
-//! are.
+//! A sequence begins with the states of its slot, or, if it has none yet, with zeros. One whose slot is -1,
+//! or one that not both states have, has zeros for results, and no state is read or written; those of
+//! sequences without tokens stay as they are.
 //!
 //! | | |
 //! |---|---|
@@ -251,6 +251,10 @@ pub fn gated_delta_net_prefill_into<
     let PrefillStates { conv_state, state, indices, has_initial_state } = states;
     let t = schedule.tokens;
     let [k_dim, v_dim] = widths(heads);
+    // A slot that one of both states lacks is nobody's in the other one either.
+    let slots = conv_state.shape()[0].min(state.shape()[0]);
+    let conv_state = &mut *conv_state.slice_mut(0..slots)?;
+    let state = &mut *state.slice_mut(0..slots)?;
 
     // All of the rule is prepared, with its grids and its workspace, before the convolution changes states.
     let mut of_rule = ChunkGatedDeltaRuleOptions::default()

@@ -3,8 +3,8 @@
 //! silu, then the [recurrence](mod@crate::fused_sigmoid_gating_recurrent) on its results, with queries and
 //! keys normalised. Both states become the new ones.
 //!
-//! A sequence whose slot is -1, or one that there is not, has zeros for results, and no state is read or
-//! written.
+//! A sequence whose slot is -1, or one that not both states have, has zeros for results, and no state is
+//! read or written.
 //!
 //! | | |
 //! |---|---|
@@ -206,9 +206,12 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, D: Real, A: 
     let least = if options.state_indices.is_some() { b.min(1) } else { b };
     arguments.limit("lines", least..=i32::MAX as usize)?;
     arguments.limit("columns", width - 1..=usize::MAX)?;
-    [recurrence.lines] = arguments.sizes(["lines"])?;
+    let [lines] = arguments.sizes(["lines"])?;
     recurrence.computed_gates(gating, [options.softplus_beta, options.softplus_threshold])?;
     recurrence.pool(state, options.state_indices)?;
+    // A slot that one of both states lacks is nobody's in the other one either.
+    let slots = lines.min(recurrence.args.slot_count as usize);
+    recurrence.args.slot_count = slots as u32;
     recurrence.output(o)?;
     recurrence.args.pads = 1;
     let Some(recurrence) = recurrence.prepare()? else { return Ok(()) };
@@ -223,6 +226,7 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, D: Real, A: 
     if let Some(validate) = validate_indices {
         of_conv = of_conv.validate_indices(validate);
     }
+    let conv_state = &mut *conv_state.slice_mut(0..slots)?;
     let x = mixed_qkv.permute(&[0, 2, 1])?;
     let mut y = conv_qkv.permute_mut(&[0, 2, 1])?;
     let out = CausalConv1dUpdateOut { y: &mut y, conv_state };

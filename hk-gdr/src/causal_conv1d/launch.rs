@@ -15,8 +15,9 @@ const COLUMN_LANES: usize = 8;
 /// Bytes of a token, or of a channel, that a lane moves together.
 const LANE_BYTES: usize = 16;
 
-/// Waves of which a grid has fewer: HIP counts its work-items in 32 bits.
-const MOST_WAVES: u64 = 1 << 26;
+/// Waves of which a grid has fewer: HIP counts its work-items, of whole workgroups of up to four waves, in
+/// 32 bits.
+const MOST_WAVES: u64 = (1 << 26) - 3;
 
 /// Elements from row to row of a block, where tokens are adjacent, at most: its 64 rows of 16-bit
 /// elements, or 32 of 32 bits, are addressed in 31 bits.
@@ -436,6 +437,7 @@ mod tests {
         assert_eq!(many.fit(4), None);
         let most = Plan { sequences: MOST_WAVES - 1, ..many };
         assert_eq!(most.fit(4), Some(4));
+        assert!(u32::try_from(most.waves(4).next_multiple_of(4) * WAVE as u64).is_ok());
     }
 
     #[test]

@@ -22,10 +22,13 @@ impl Index for i64 {
     }
 }
 
-/// A number of the same type.
-fn index<I: Index>(op: &'static str, number: i64) -> Result<I> {
+/// The name of bounds.
+const BOUNDS: &str = "cu_seqlens";
+
+/// A number of the same type as those of the argument that it follows from.
+fn index<I: Index>(op: &'static str, arg: &'static str, number: i64) -> Result<I> {
     let fits = I::try_from(number);
-    fits.map_err(|_| Error::value(op, "cu_seqlens", "results that their type holds", number))
+    fits.map_err(|_| Error::value(op, arg, "results that their type holds", number))
 }
 
 /// The lengths of sequences with these bounds.
@@ -35,12 +38,12 @@ fn lengths<I: Index>(op: &'static str, bounds: &[I]) -> Result<Vec<i64>> {
         let bound: i64 = (*bound).into();
         if bound < before.unwrap_or(0) || before.is_none() && bound != 0 {
             let constraint = "bounds from 0 on, none below the one before";
-            return Err(Error::value(op, "cu_seqlens", constraint, format!("{bound} at {at}")));
+            return Err(Error::value(op, BOUNDS, constraint, format!("{bound} at {at}")));
         }
         before = Some(bound);
     }
     if before.is_none() {
-        return Err(Error::value(op, "cu_seqlens", "one bound more than sequences", "none"));
+        return Err(Error::value(op, BOUNDS, "one bound more than sequences", "none"));
     }
     Ok(bounds.windows(2).map(|pair| pair[1].into() - pair[0].into()).collect())
 }
@@ -59,22 +62,26 @@ fn chunks<I: Index>(op: &'static str, bounds: &[I], chunk_size: usize) -> Result
 fn rows<I: Index>(op: &'static str, counts: Vec<i64>) -> Result<Vec<[I; 2]>> {
     let mut rows = Vec::new();
     for (owner, count) in counts.into_iter().enumerate() {
-        let owner = index(op, owner as i64)?;
+        let owner = index(op, BOUNDS, owner as i64)?;
         for number in 0..count {
-            rows.push([owner, index(op, number)?]);
+            rows.push([owner, index(op, BOUNDS, number)?]);
         }
     }
     Ok(rows)
 }
 
-/// 0, and the sums of the numbers up to each.
-fn sums<I: Index>(op: &'static str, numbers: impl IntoIterator<Item = i64>) -> Result<Vec<I>> {
+/// 0, and the sums of the numbers up to each, which follow from that argument.
+fn sums<I: Index>(
+    op: &'static str,
+    arg: &'static str,
+    numbers: impl IntoIterator<Item = i64>,
+) -> Result<Vec<I>> {
     let mut sum = 0i64;
-    let mut sums = vec![index(op, 0)?];
+    let mut sums = vec![index(op, arg, 0)?];
     for number in numbers {
         let next = sum.checked_add(number);
-        sum = next.ok_or_else(|| Error::value(op, "cu_seqlens", "sums of 63 bits", "more"))?;
-        sums.push(index(op, sum)?);
+        sum = next.ok_or_else(|| Error::value(op, arg, "sums of 63 bits", "more"))?;
+        sums.push(index(op, arg, sum)?);
     }
     Ok(sums)
 }
@@ -85,7 +92,7 @@ fn sums<I: Index>(op: &'static str, numbers: impl IntoIterator<Item = i64>) -> R
 /// [`Error::Value`] if the bounds do not begin with 0, or one is below the one before.
 pub fn prepare_lens<I: Index>(cu_seqlens: &[I]) -> Result<Vec<I>> {
     let op = "prepare_lens";
-    lengths(op, cu_seqlens)?.into_iter().map(|len| index(op, len)).collect()
+    lengths(op, cu_seqlens)?.into_iter().map(|len| index(op, BOUNDS, len)).collect()
 }
 
 /// The bounds of sequences of so many tokens each.
@@ -98,7 +105,7 @@ pub fn prepare_cu_seqlens_from_lens<I: Index>(lens: &[I]) -> Result<Vec<I>> {
     if let Some(at) = lens.iter().position(|len| *len < 0) {
         return Err(Error::value(op, "lens", "at least 0", format!("{} at {at}", lens[at])));
     }
-    sums(op, lens)
+    sums(op, "lens", lens)
 }
 
 /// The number of each token in its sequence.
@@ -143,7 +150,7 @@ pub fn prepare_chunk_indices<I: Index>(cu_seqlens: &[I], chunk_size: usize) -> R
 /// As [`prepare_chunk_indices`].
 pub fn prepare_chunk_offsets<I: Index>(cu_seqlens: &[I], chunk_size: usize) -> Result<Vec<I>> {
     let op = "prepare_chunk_offsets";
-    sums(op, chunks(op, cu_seqlens, chunk_size)?)
+    sums(op, BOUNDS, chunks(op, cu_seqlens, chunk_size)?)
 }
 
 /// How many chunks there are.
@@ -161,8 +168,7 @@ pub fn prepare_num_chunks<I: Index>(cu_seqlens: &[I], chunk_size: usize) -> Resu
 pub fn get_max_num_splits<I: Index>(cu_seqlens: &[I], chunk_size: usize) -> Result<usize> {
     let op = "get_max_num_splits";
     let most = chunks(op, cu_seqlens, chunk_size)?.into_iter().max();
-    let most =
-        most.ok_or_else(|| Error::value(op, "cu_seqlens", "bounds of a sequence", "none"))?;
+    let most = most.ok_or_else(|| Error::value(op, BOUNDS, "bounds of a sequence", "none"))?;
     Ok(most as usize)
 }
 
@@ -187,5 +193,5 @@ pub fn prepare_rebased_cu_seqlens<I: Index>(
         let tokens = format!("{first}, the tokens of the first {num_decodes} sequences");
         return Err(Error::value(op, "num_decode_tokens", tokens, num_decode_tokens));
     }
-    sums(op, lengths.into_iter().skip(num_decodes))
+    sums(op, BOUNDS, lengths.into_iter().skip(num_decodes))
 }

@@ -15,8 +15,9 @@ const MOST_VALUES: usize = 512;
 /// Values of a wave.
 const VALUES_OF_WAVE: usize = 32;
 
-/// Waves of which a grid has fewer: HIP counts its work-items in 32 bits.
-const MOST_WAVES: u64 = 1 << 26;
+/// Waves of which a grid has fewer: HIP counts its work-items, of whole workgroups of four waves, in 32
+/// bits.
+const MOST_WAVES: u64 = (1 << 26) - 3;
 
 /// Bytes from the first to behind the last element of a head's state, at most: the kernel addresses
 /// them in 31 bits.
@@ -39,8 +40,6 @@ pub(crate) struct Recurrence<'a> {
     pub(crate) args: DeltaRuleArgs,
     shared: Shared<'a>,
     slots: Option<Indices<'a>>,
-    /// Lines of other states of which sequences have the same slots.
-    pub(crate) lines: usize,
     /// The element type of initial states, or, if there are none, of final ones.
     element: &'static str,
 }
@@ -98,7 +97,6 @@ impl<'a> Recurrence<'a> {
             args,
             shared,
             slots: None,
-            lines: usize::MAX,
             element: f32::DTYPE.name(),
         }
     }
@@ -375,7 +373,7 @@ impl<'a> Recurrence<'a> {
             }
             (args.gk.sequence, args.gv.sequence, args.o_sequence) = (0, 0, 0);
         }
-        let Self { arguments, args, shared, slots, lines, element } = self;
+        let Self { arguments, args, shared, slots, element } = self;
         let layout = match shared.layout {
             StateLayout::Kv => "kv",
             StateLayout::Vk => "vk",
@@ -400,7 +398,7 @@ impl<'a> Recurrence<'a> {
                 call.require_bounds("cu_seqlens", &bounds.to_vec()?, args.tokens as usize)?;
             }
             if let Some(slots) = slots {
-                let count = lines.min(args.slot_count as usize);
+                let count = args.slot_count as usize;
                 call.require_slots("state_indices", &slots.to_vec()?, count)?;
             }
         }

@@ -215,6 +215,11 @@ fn varlen_cases() -> Vec<Spec> {
         let padded = Spec { by_token, lines: Lines::Padded, ..padded.states(Initial::Some) };
         specs.push(Spec { chunk: Some(16), ..padded });
     }
+    // Without states, a line says only who is skipped.
+    for (by_token, lines) in ORDERS.into_iter().zip([Lines::Permuted32, Lines::Padded].repeat(2)) {
+        let skipped = Spec::new("lines of no states", 11, &[17, 3, 20, 1, 2, 5], 4);
+        specs.push(Spec { by_token, lines, chunk: Some(16), ..skipped });
+    }
     // Channels and tokens beyond 2^32 bytes, and those of 16-bit elements beyond 2^32 elements.
     for (dtype, gap) in [(DType::Bf16, 1 << 32), (DType::F16, 1 << 32), (DType::F32, 1 << 31)] {
         for (channels, length, by_token) in [(2, 20, false), (75, 2, true)] {

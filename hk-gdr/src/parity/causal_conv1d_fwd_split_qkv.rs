@@ -67,6 +67,16 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    for by_token in [true, false] {
+        for (lines, has_states) in
+            [(Lines::Wild, true), (Lines::Padded, true), (Lines::Permuted32, false)]
+        {
+            let spec = Spec::new("skipped", 15, &[0, 20, 3, 16, 17, 0, 0], 4);
+            let spec = if has_states { spec.states(Initial::Some) } else { spec };
+            let by_token = [by_token, true];
+            add(Spec { by_token, lines, chunk: Some(16), ..spec }, [4, 7]);
+        }
+    }
     for lengths in [&[1000][..], &[512], &[8192], &[128; 64]] {
         for by_token in [[true; 2], [false, true]] {
             let model = Spec::new("model", 8192, lengths, 4).states(Initial::Some);

@@ -309,6 +309,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ] {
             specs.push(Spec { layout, states, ..packed.clone() });
         }
+        let states = pool(Some(&[4, -1, 1, 0]), 6, Some(&[0, 1, 1, 1]));
+        specs.push(Spec { base: GateBase::Two, layout, states, ..packed });
         let three = plain([3, 20], [1, 2], [40, 24], 16);
         let states = pool(Some(&[2, -1, 0]), 4, Some(&[0, 1, 1]));
         specs.push(Spec { layout, states, ..three.clone() });

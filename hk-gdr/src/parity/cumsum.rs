@@ -208,6 +208,12 @@ pub(crate) fn cases() -> Vec<Case> {
         add(plain(&[15, 85, 200, 0, 33], 33, chunk).packed());
         add(Spec { elements: Some(31), head_first: [true, false], ..plain(&[290; 2], 2, chunk) });
     }
+    let scale = Some(std::f32::consts::LOG2_E);
+    for (head_first, elements) in [([false, true], None), ([true, false], Some(3))] {
+        let dtypes = [DType::Bf16, DType::F16];
+        let spec = Spec { head_first, elements, scale, dtypes, ..plain(&[15, 40, 0, 33], 5, 32) };
+        add(spec.packed());
+    }
     for elements in [1, 31, 128] {
         add(Spec { elements: Some(elements), ..plain(&[70, 70], 2, 64) });
         add(Spec { elements: Some(elements), ..plain(&[70, 3, 2], 2, 16) }.packed());

@@ -401,6 +401,9 @@ pub(crate) fn cases() -> Vec<Case> {
         for lengths in [&[15][..], &[0, 1, 0, 6, 0], &[3, 5, 9]] {
             specs.push(of(Spec::new("plain", Sizes::packed(lengths, [1, 2], [68, 24]))));
         }
+        let all = Spec::new("all gates", Sizes::packed(&[2, 0, 3], [1, 2], [20, 12]));
+        let all = Spec { gates: [true; 3], beta: Beta::Values, normalizes: true, ..all };
+        specs.push(of(Spec { scale: Some(2.0), ..all }));
         let none = Sizes::packed(&[0, 0], [1, 2], [68, 24]);
         specs.push(of(Spec::new("no tokens", none.clone())));
         specs.push(of(Spec { initial: false, ..Spec::new("no tokens, no states", none) }));

@@ -461,6 +461,11 @@ pub(crate) fn cases() -> Vec<Case> {
         let sizes = Sizes::new([3, 2], [1, 2], [20, 8]);
         let flat = Spec { packed_qkv, flat_gates: true, ..Spec::new("flat", sizes) };
         specs.extend([flat.clone(), Spec { name: "flat, gaps", place: gap, ..flat }]);
+        let sizes = Sizes::packed(&[2, 0, 1, 3], [1, 2], [20, 8]);
+        let flat = Spec { packed_qkv, flat_gates: true, ..Spec::new("flat", sizes) };
+        let scale = Some(2.0);
+        specs.push(Spec { slots: Slots::None, scale, name: "flat, scaled", ..flat.clone() });
+        specs.push(Spec { slots: Slots::Own, ..flat });
         let biases = plain([2, 3], [1, 3], [36, 34]);
         specs.push(Spec { packed_qkv, bf16_bias: true, ..biases });
     }

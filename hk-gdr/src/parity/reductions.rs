@@ -244,6 +244,7 @@ fn normalizations(cases: &mut Vec<Case>) {
     // Squares that f32 has no numbers for, or but a few digits.
     add([5, 134], "small, eps 0", Draw::Scaled(-80), 0.0, place, false);
     add([5, 135], "subnormal squares, eps 0", Draw::Scaled(-70), 0.0, place, false);
+    add([5, 137], "subnormal, eps 0", Draw::Scaled(-140), 0.0, place, false);
     add([5, 133], "large eps", Draw::Normal, 100.0, place, false);
     // Rows with an infinity, a NaN, both, and neither.
     for shape in [[4, 136], [4, 2050]] {

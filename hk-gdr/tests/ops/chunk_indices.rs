@@ -84,8 +84,8 @@ fn wrong_bounds_and_sizes_are_refused() {
     wrong(prepare_chunk_offsets(&[0, 1], 0).unwrap_err(), "chunk_size");
     wrong(get_max_num_splits(&[0], 4).unwrap_err(), "cu_seqlens");
     wrong(prepare_cu_seqlens_from_lens(&[1, -1]).unwrap_err(), "lens");
-    wrong(prepare_cu_seqlens_from_lens(&[i32::MAX, 1]).unwrap_err(), "cu_seqlens");
-    wrong(prepare_cu_seqlens_from_lens(&[i64::MAX, 1, 1]).unwrap_err(), "cu_seqlens");
+    wrong(prepare_cu_seqlens_from_lens(&[i32::MAX, 1]).unwrap_err(), "lens");
+    wrong(prepare_cu_seqlens_from_lens(&[i64::MAX, 1, 1]).unwrap_err(), "lens");
     wrong(prepare_rebased_cu_seqlens(&[0, 1, 3], 3, 3).unwrap_err(), "num_decodes");
     wrong(prepare_rebased_cu_seqlens(&[0, 1, 3], 1, 2).unwrap_err(), "num_decode_tokens");
 }

@@ -327,6 +327,44 @@ fn results_may_be_given_and_are_checked_first() {
 }
 
 #[test]
+fn a_slot_that_one_state_lacks_is_nobodys() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    let cases = [[SLOTS - 1, SLOTS], [SLOTS, SLOTS - 1]];
+    for (device, [lines, slots]) in
+        devices().into_iter().flat_map(|of| cases.map(|case| (of.clone(), case)))
+    {
+        let stream = device.default_stream();
+        let c = channels(heads);
+        let mut layer = Layer::new(&stream, heads, StateLayout::Kv);
+        layer.conv_state = tensor(&stream, 5, &[lines, c, WIDTH - 1], Draw::Normal);
+        layer.state = Tensor::filled(&stream, &[slots, 2, 4, 8], 1.0f32).unwrap();
+        let before = layer.conv_state.to_vec().unwrap();
+        let x = tensor(&stream, 40, &[5, c], Draw::Normal);
+        let of_heads = tensor(&stream, 41, &[5, 2], Draw::Normal);
+        let schedule = PrefillSchedule::new(&stream, &[0, 2, 5], 16).unwrap();
+        let at = Tensor::from_slice(&stream, &[0, SLOTS as i32 - 1], &[2]).unwrap();
+        let has = Tensor::from_slice(&stream, &[1u8, 1], &[2]).unwrap();
+        let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut layer;
+        let gating = GatingInputs { a_log, dt_bias, a: &of_heads, b: &of_heads };
+        let conv = ConvFilter { weight, bias: Some(bias) };
+        let indices = Some(Indices::from(&at));
+        let states = PrefillStates { conv_state, state, indices, has_initial_state: &has };
+        let options = PrefillOptions::default().validate_indices(false);
+        let o = gated_delta_net_prefill(&x, conv, gating, heads, states, &schedule, &options);
+        let o = numbers(&o.unwrap().to_vec().unwrap());
+        assert!(o[..2 * 16].iter().any(|o| *o != 0.0));
+        assert!(o[2 * 16..].iter().all(|o| *o == 0.0));
+        let (first, others) = (0..c * (WIDTH - 1), c * (WIDTH - 1)..);
+        let after = layer.conv_state.to_vec().unwrap();
+        assert_ne!(after[first.clone()], before[first]);
+        assert_eq!(after[others.clone()], before[others]);
+        let state = layer.state.to_vec().unwrap();
+        assert!(state[..2 * 4 * 8].iter().any(|s| *s != 1.0));
+        assert!(state[2 * 4 * 8..].iter().all(|s| *s == 1.0));
+    }
+}
+
+#[test]
 fn wrong_tensors_are_refused_before_anything_changes() {
     let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
     for device in devices() {

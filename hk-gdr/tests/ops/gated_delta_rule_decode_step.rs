@@ -385,6 +385,39 @@ fn states_of_the_convolution_are_to_have_the_slots_too() {
 }
 
 #[test]
+fn a_slot_that_one_state_lacks_is_nobodys() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for (device, [lines, slots]) in
+        devices().into_iter().flat_map(|of| [(of.clone(), [2, 3]), (of, [3, 2])])
+    {
+        let stream = device.default_stream();
+        let c = channels(heads);
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        let mixed_qkv = Tensor::filled(&stream, &[2, c], bf16::from_f32(2.0)).unwrap();
+        let (weight, of_head, of_heads) = (ones(&[c, WIDTH]), ones(&[2]), ones(&[2, 2]));
+        let mut conv_state = ones(&[lines, c, WIDTH - 1]);
+        let mut state = Tensor::filled(&stream, &[slots, 2, 4, 8], 1.0f32).unwrap();
+        let indices = Tensor::from_slice(&stream, &[0i32, 2], &[2]).unwrap();
+        let gating =
+            GatingInputs { a_log: &of_head, dt_bias: &of_head, a: &of_heads, b: &of_heads };
+        let options = DecodeStepOptions::default().state_indices(&indices).validate_indices(false);
+        let states = DecodeStates { conv_state: &mut conv_state, state: &mut state };
+        let conv = ConvFilter { weight: &weight, bias: None };
+        let o = gated_delta_rule_decode_step(&mixed_qkv, conv, gating, heads, states, &options);
+        let o = numbers(&o.unwrap().to_vec().unwrap());
+        assert!(o[..2 * 8].iter().any(|o| *o != 0.0));
+        assert!(o[2 * 8..].iter().all(|o| *o == 0.0));
+        let (conv_state, state) = (conv_state.to_vec().unwrap(), state.to_vec().unwrap());
+        let (conv_of_first, conv_of_others) = conv_state.split_at(c * (WIDTH - 1));
+        assert!(conv_of_first.iter().any(|x| *x != bf16::ONE));
+        assert!(conv_of_others.iter().all(|x| *x == bf16::ONE));
+        let (first, others) = state.split_at(2 * 4 * 8);
+        assert!(first.iter().any(|s| *s != 1.0));
+        assert!(others.iter().all(|s| *s == 1.0));
+    }
+}
+
+#[test]
 fn the_recurrence_of_a_step_is_that_of_its_op() {
     let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
     for device in devices() {
