@@ -48,6 +48,13 @@ __device__ inline void cache_append(const AppendArgs& in) {
   const key_sequence all(cache, sequence, 0, 0);
   i64 first = static_cast<i64>(all.length) - in.rows;
   if (in.lengths.base != nullptr) first = index_at(in.lengths, sequence);
+  // A place has the low half of a page of 64 bits: the list says whether that is all.
+  const auto is_there = [&](row_place place, u32 position) {
+    if (place.page >= cache.count) return false;
+    if (!cache.pages.is_64) return true;
+    const u32 number = static_cast<u64>(position) * cache.page_multiplier >> cache.page_shift;
+    return index_at(cache.pages, static_cast<u32>(all.start + number)) == place.page;
+  };
   const auto copy = [&](void* base, const KeyRows& to, const NewRows& from, row_place place, u32 row,
                         u32 head) {
     const u64 of_head = reinterpret_cast<u64>(base) + sequence * to.sequence + head * to.head;
@@ -64,7 +71,7 @@ __device__ inline void cache_append(const AppendArgs& in) {
     const i64 position = first + row;
     if (position < 0 || position >= all.length) continue;
     const row_place place = find_row(cache, all, static_cast<u32>(position));
-    if (place.page >= cache.count) continue;
+    if (!is_there(place, static_cast<u32>(position))) continue;
     copy(in.cached_keys, cache.keys, in.keys, place, row, head);
     copy(in.cached_values, cache.values, in.values, place, row, head);
   }

@@ -282,14 +282,14 @@ impl<'a, W: Real> Angles<'a, W> {
     }
 }
 
-/// Requires each key head to serve as many query heads.
+/// Requires each key head to serve as many query heads, which kernels count in 32 bits.
 pub(crate) fn require_groups(
     args: &Arguments,
     query: &'static str,
     key: &'static str,
 ) -> Result<()> {
-    args.limit(key, 1..=usize::MAX)?;
-    args.limit(query, 1..=usize::MAX)?;
+    args.limit(key, 1..=i32::MAX as usize)?;
+    args.limit(query, 1..=i32::MAX as usize)?;
     let [queries, keys] = args.sizes([query, key])?;
     let holds = queries.is_multiple_of(keys);
     args.require(holds, query, format!("a multiple of {key}, {keys}"), queries)

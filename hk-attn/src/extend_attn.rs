@@ -177,6 +177,8 @@ pub fn extend_attn_fwd_into<'a, T: LeanElement>(
         arguments.input("k_extend", k_extend, &["te", "hk", "d"]).adjacent()?;
     let [v_row, v_head, _] =
         arguments.input("v_extend", v_extend, &["te", "hk", "dv"]).adjacent()?;
+    let is_cap = logit_cap >= 0.0 && logit_cap.is_finite();
+    arguments.require(is_cap, "logit_cap", "0, or positive and finite", logit_cap)?;
     let [d, dv] = problem.heads()?;
     problem.queries(q_extend, [0, q_row, q_head]);
     let qo_indptr = qo_indptr.into();

@@ -215,6 +215,9 @@ pub(crate) fn prefill<'a, T: LeanElement, K: AttentionElement>(
     let [q_row, q_head, _] = arguments.input(names.q, q, &["tq", "hq", "d"]).adjacent()?;
     let [k_row, k_head, _] = arguments.input(names.k, k, &["tq", "hk", "d"]).adjacent()?;
     let [v_row, v_head, _] = arguments.input(names.v, v, &["tq", "hk", "d"]).adjacent()?;
+    let scale = options.sm_scale;
+    let is_finite = scale.is_none_or(f32::is_finite);
+    arguments.require(is_finite, "sm_scale", "finite", scale.unwrap_or_default())?;
     let [d] = arguments.sizes(["d"])?;
     arguments.define("dv", d);
     let layout = CacheLayout::PagedX;

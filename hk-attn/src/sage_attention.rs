@@ -14,7 +14,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]`, or heads before rows -> out as q with dv columns, lse `[b, hq, sq]`; q_descale `[b, hq, ceil(sq / blk_q)]`, k_descale `[b, hk, ceil(sk / blk_k)]`, v_descale `[b, hk, dv]`, delta_s `[b, hq, ceil(sq / blk_q), sk]`; d and dv from 1 to 256, dv at most d, hq a multiple of hk, blk_q and blk_k multiples of 64 |
+//! | Shapes | q `[b, sq, hq, d]`, k `[b, sk, hk, d]`, v `[b, sk, hk, dv]`, or heads before rows -> out as q with dv columns, lse `[b, hq, sq]`; q_descale `[b, hq, ceil(sq / blk_q)]`, k_descale `[b, hk, ceil(sk / blk_k)]`, v_descale `[b, hk, dv]`, delta_s `[b, hq, ceil(sq / blk_q), sk]`; d and dv from 1 to 256, dv at most d, hq a multiple of hk, blk_q and blk_k multiples of 64, at most 2^20 |
 //! | Dtypes | q, k, v bf16, f16 or f32; codes i8, of values e4m3 in the flavour of the chip; out bf16; lse, scales and delta_s f32 |
 //! | Numerics | products of codes exact, of i8 by i8; weights `2^7 2^(s - max s)` rounded to e4m3 and multiplied by values as such, their sums and those of products in f32; codes of ties away from zero, of values to even; a block or channel of zeros has the scale 0; bitwise deterministic |
 //! | Hardware | cdna3, cdna4 |
@@ -131,7 +131,8 @@ impl<'a> SageOptions<'a> {
         Self { q_smooth: smooth, ..self }
     }
 
-    /// Rows of a block of queries, and of one of keys; 256 and 128 if not given.
+    /// Rows of a block of queries, and of one of keys, multiples of 64 up to 2^20; 256 and 128 if not
+    /// given.
     #[must_use]
     pub fn blocks(self, blk_q: usize, blk_k: usize) -> Self {
         Self { blocks: [blk_q, blk_k], ..self }
@@ -160,7 +161,7 @@ impl<'a> SageOptions<'a> {
     fn check(&self, arguments: &Arguments) -> Result<()> {
         for (name, rows) in ["blk_q", "blk_k"].into_iter().zip(self.blocks) {
             let is_whole = rows > 0 && rows.is_multiple_of(BLOCK) && rows <= 1 << 20;
-            arguments.require(is_whole, name, "a multiple of 64", rows)?;
+            arguments.require(is_whole, name, "a multiple of 64, at most 2^20", rows)?;
         }
         let is_plain = !self.causal && self.window == Window::default();
         let fits = self.block_lut.is_none() || is_plain;

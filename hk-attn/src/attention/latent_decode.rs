@@ -113,7 +113,8 @@ impl<'a> Problem<'a> {
         arguments.define("b+1", b + 1);
         let starts = kv_indptr.declare(arguments, "kv_indptr", &["b+1"])?;
         let pages = kv_indices.declare(arguments, "kv_indices", &["nnz"])?;
-        arguments.limit("nnz", 0..=i32::MAX as usize)?;
+        // Positions, and those behind the last tile, are numbers of 31 bits.
+        arguments.limit("nnz", 0..=i32::MAX as usize / 2)?;
         let [nnz] = arguments.sizes(["nnz"])?;
         arguments.limit("n", nnz.min(1)..=i32::MAX as usize)?;
         let keys = self.rows(k, [0, key, 0], d);

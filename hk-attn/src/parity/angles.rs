@@ -121,7 +121,10 @@ impl Numbers {
         }
     }
 
-    fn with_one<R>(list: Option<&Self>, body: impl FnOnce(Option<Indices<'_>>) -> R) -> R {
+    pub(super) fn with_one<R>(
+        list: Option<&Self>,
+        body: impl FnOnce(Option<Indices<'_>>) -> R,
+    ) -> R {
         match list {
             None => body(None),
             Some(list) => list.with(|list| body(Some(list))),

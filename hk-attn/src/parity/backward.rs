@@ -402,7 +402,14 @@ pub(super) fn cases<K: Kind>() -> Vec<Case> {
         specs.push(Spec { place: gaps, ..odd([20, 37], heads, [d, dv]).f16() });
     }
     let all = Choice { slopes: Some(true), softcap: 2.0, dropout: Some(dropout), ..sinks() };
+    let near_all = || Choice { causal: false, window: [Some(9), Some(4)], ..all.clone() };
     specs.extend([
+        dense("all at once", 1, [40, 70], [4, 2], 64).with(near_all()),
+        Spec::packed("all at once", &lengths, [4, 2], 64).with(near_all()).f16(),
+        Spec {
+            used: Some(vec![[20, 33], [0, 5], [37, 0]]),
+            ..dense("all at once, shorter", 3, [37, 50], [4, 2], 64).with(near_all())
+        },
         Spec { place: gaps, ..odd([150, 40], [2, 1], [60, 7]).with(near(20, Some(3))) },
         Spec { place: end, ..odd([40, 70], [2, 1], [100, 100]).with(causal()) },
         Spec { place: gaps, ..odd([70, 40], [2, 2], [100, 37]).f16() },

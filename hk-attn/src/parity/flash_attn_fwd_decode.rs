@@ -6,6 +6,7 @@ use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bf16, decode
 use hk_ref::attn::flash_attn_fwd_decode::logarithms;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Setup, Size};
 
+use super::angles::Numbers;
 use super::attention::{Choice, Chosen, Inputs, Sizes, arch_of, expected, stored};
 use super::paged::{Pages, Paging, Scattered};
 use crate::{
@@ -44,6 +45,8 @@ struct Spec {
     seqlens: Seqlens,
     /// Rows that are appended.
     new: Option<usize>,
+    /// Bits of lengths, rows and pages.
+    bits: u32,
     choice: Choice,
     dtypes: [DType; 3],
     set_up: fn(&mut Setup, &Self),
@@ -66,6 +69,7 @@ impl Spec {
             slots,
             seqlens: Seqlens::Given,
             new: None,
+            bits: 32,
             choice: Choice::default(),
             dtypes: [DType::Bf16; 3],
             set_up: set_up::<bf16, bf16, bf16>,
@@ -85,6 +89,10 @@ impl Spec {
         Self { new: Some(new), seqlens, ..self }
     }
 
+    fn of_64_bits(self) -> Self {
+        Self { bits: 64, ..self }
+    }
+
     fn full(self) -> Self {
         Self { seqlens: Seqlens::None, ..self }
     }
@@ -96,6 +104,9 @@ impl Spec {
         }
         if let Some(new) = self.new {
             title += &format!(", {new} new");
+        }
+        if self.bits == 64 {
+            title += ", 64 bits";
         }
         let (module, op) = ("flash_attn_fwd_decode", "flash_attn_fwd_decode");
         let info = CaseInfo::new(module, op, title, &self.dtypes, &self.sizes.shape());
@@ -178,20 +189,21 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     });
     let after: Vec<_> = sizes.lengths.iter().map(|[_, keys]| *keys as i32).collect();
     let before: Vec<_> = after.iter().map(|keys| keys - new as i32).collect();
+    let wide = |list: &[i32]| -> Vec<_> { list.iter().copied().map(i64::from).collect() };
     let numbers: Vec<_> = after.iter().map(|keys| f64::from(*keys)).collect();
-    let given =
-        (*seqlens == Seqlens::Given).then(|| s.given("cache_seqlens", &[b], before.clone()));
+    let given = (*seqlens == Seqlens::Given)
+        .then(|| Numbers::given(s, "cache_seqlens", &[b], &wide(&before), spec.bits));
     let advanced = (*seqlens == Seqlens::Advanced).then(|| {
         s.output("advance_seqlens", &[b], Expected::exact(numbers.clone())).holding(before)
     });
     let of_after = appends.then(|| s.output::<i32>("seqlens", &[b], Expected::exact(numbers)));
     let table = matches!(slots, Slots::Pages(_)).then(|| {
         let (shape, rows) = pages.table();
-        s.given("block_table", &shape, rows)
+        Numbers::given(s, "block_table", &shape, &wide(&rows), spec.bits)
     });
     let listed = (*slots == Slots::Listed).then(|| {
-        let rows = (0..b).map(|b| pages.place(b, 0)[0] as i32).collect();
-        s.given("cache_batch_idx", &[b], rows)
+        let rows: Vec<_> = (0..b).map(|b| pages.place(b, 0)[0] as i64).collect();
+        Numbers::given(s, "cache_batch_idx", &[b], &rows, spec.bits)
     });
     let chosen = Chosen::new(s, &spec.choice, sizes);
     let inputs = Inputs { q: q.numbers(), k: keys.numbers, v: values.numbers };
@@ -205,33 +217,41 @@ fn set_up<Q: AttentionElement, K: AttentionElement, O: AttentionOutput>(
     let lse = s.output::<f32>("lse", &[b, hq, sq], logarithms(of_heads));
     s.call(move || {
         let (q, mut k, mut v) = (q.get(), k.get(), v.get());
-        let given = given.as_ref().map(Arg::get);
-        let table = table.as_ref().map(Arg::get);
-        let listed = listed.as_ref().map(Arg::get);
-        let cache = DecodeCache {
-            cache_seqlens: given.as_ref().map(Into::into),
-            block_table: table.as_ref().map(Into::into),
-            cache_batch_idx: listed.as_ref().map(Into::into),
-        };
         let (mut out, mut lse) = (out.get(), lse.get());
         let out = MhaOut { out: &mut *out, lse: Some(&mut *lse), s_dmask: None };
-        chosen.with(|options| {
-            let Some((k_new, v_new)) = &fresh else {
-                return flash_attn_fwd_decode_into(&q, &k, &v, &cache, options, out);
-            };
-            let (k_new, v_new) = (k_new.get(), v_new.get());
-            let mut advanced = advanced.as_ref().map(Arg::get);
-            let mut of_after = of_after.as_ref().map(Arg::get);
-            let append = DecodeAppend {
-                k_new: &k_new,
-                v_new: &v_new,
-                cache,
-                advance_seqlens: advanced.as_deref_mut(),
-                seqlens: of_after.as_deref_mut(),
-            };
-            flash_attn_fwd_decode_append_into(&q, &mut k, &mut v, append, options, out)
+        with_cache([given.as_ref(), table.as_ref(), listed.as_ref()], |cache| {
+            chosen.with(|options| {
+                let Some((k_new, v_new)) = &fresh else {
+                    return flash_attn_fwd_decode_into(&q, &k, &v, &cache, options, out);
+                };
+                let (k_new, v_new) = (k_new.get(), v_new.get());
+                let mut advanced = advanced.as_ref().map(Arg::get);
+                let mut of_after = of_after.as_ref().map(Arg::get);
+                let append = DecodeAppend {
+                    k_new: &k_new,
+                    v_new: &v_new,
+                    cache,
+                    advance_seqlens: advanced.as_deref_mut(),
+                    seqlens: of_after.as_deref_mut(),
+                };
+                flash_attn_fwd_decode_append_into(&q, &mut k, &mut v, append, options, out)
+            })
         })
     });
+}
+
+/// Calls `body` with the slots that lengths, pages and rows say.
+fn with_cache<R>(
+    [lengths, table, rows]: [Option<&Numbers>; 3],
+    body: impl FnOnce(DecodeCache<'_>) -> R,
+) -> R {
+    Numbers::with_one(lengths, |cache_seqlens| {
+        Numbers::with_one(table, |block_table| {
+            Numbers::with_one(rows, |cache_batch_idx| {
+                body(DecodeCache { cache_seqlens, cache_batch_idx, block_table })
+            })
+        })
+    })
 }
 
 /// Every case.
@@ -253,6 +273,9 @@ pub(super) fn cases() -> Vec<Case> {
         small(Pages(2)).grown(2, Given),
         small(Pages(2)).grown(2, Advanced),
         Spec::new("small", 2, &[9, 9], [4, 2], 16, Rows).grown(2, Absent),
+        small(Pages(2)).of_64_bits(),
+        small(Listed).grown(2, Given).of_64_bits(),
+        small(Pages(2)).grown(2, Given).of_64_bits(),
         Spec::new("one query", 1, &[97, 97], [4, 2], 64, Rows).full(),
         Spec::new("one query", 1, &[97, 97], [4, 2], 64, Rows).full().of::<f16, f16, f16>(),
         Spec::new("one query", 1, &[97, 97], [4, 2], 64, Listed).full().of::<f16, f16, f32>(),

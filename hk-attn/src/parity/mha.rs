@@ -250,6 +250,26 @@ pub(super) fn cases() -> Vec<Case> {
             ..Choice::default()
         }),
     ];
+    // All that there may be at once, also in parts of keys; and what models of windows with sinks have.
+    let every = Choice {
+        window: [Some(9), Some(4)],
+        softcap: 2.0,
+        slopes: Some(true),
+        bias: Some(([true; 2], DType::F32)),
+        sink: Some(DType::F32),
+        dropout: Some(dropout),
+        ..Choice::default()
+    };
+    let near = Choice { window: [Some(31), None], sink: Some(DType::Bf16), ..causal.clone() };
+    specs.extend([
+        Spec::dense("all at once", small()).with(every.clone()),
+        Spec::dense("all at once", Sizes::dense(1, [21, 150], [2, 1], 64))
+            .with(Choice { splits: Some(2), ..every.clone() })
+            .of(DType::F16, DType::F16),
+        Spec::packed("all at once", Sizes::packed(&[[20, 33], [3, 3], [40, 80]], [2, 1], 24))
+            .with(Choice { bias: None, ..every }),
+        Spec::dense("sinks and windows", Sizes::dense(1, [40, 200], [8, 1], 64)).with(near),
+    ]);
     for (turn, own) in
         [[true, true], [false, true], [true, false], [false; 2]].into_iter().enumerate()
     {

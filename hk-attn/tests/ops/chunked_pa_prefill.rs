@@ -33,7 +33,7 @@ fn chunked_pa_prefill_looks_at_pages_bounds_and_lengths() {
         assert!(call(&four, pages, bounds, lengths, 3, &options).is_ok());
         for (arg, q, pages, bounds, lengths, most, options) in [
             ("hq", &three, pages, bounds, lengths, 3, options),
-            ("scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
+            ("sm_scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
             ("skip_decode", &four, pages, bounds, lengths, 3, options.skip_decode(true)),
             ("query_start_loc", &four, pages, [1, 3, 4], lengths, 3, options),
             ("query_start_loc", &four, pages, [0, 5, 4], lengths, 5, options),

@@ -61,3 +61,17 @@ fn extend_attn_looks_at_bounds_tokens_and_masks() {
         }
     }
 }
+
+#[test]
+fn extend_attn_names_its_cap() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = Tensor::filled(&stream, &[1, 2, 16], bf16::ONE).unwrap();
+        let bounds = Tensor::from_slice(&stream, &[0i32, 1], &[2]).unwrap();
+        for cap in [-1.0, f32::NAN, f32::INFINITY] {
+            let options = ExtendOptions::default().logit_cap(cap);
+            let error = extend_attn_fwd(&x, &x, &x, &bounds, 1, None, &options).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "logit_cap", .. }), "{error}");
+        }
+    }
+}

@@ -108,6 +108,40 @@ fn paged_with(given: Given<'_>, table: [i32; 6]) -> Given<'_> {
 }
 
 #[test]
+fn flash_attn_fwd_decode_appends_to_no_page_of_more_than_32_bits() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let filled = |shape: &[usize], x| Tensor::filled(&stream, shape, x).unwrap();
+        let of = |number: i64, shape: &[usize]| Tensor::from_slice(&stream, &[number], shape);
+        let (q, new) = (filled(&[1, 1, 1, 16], bf16::ONE), filled(&[1, 1, 1, 16], bf16::ZERO));
+        // The low half is a page that there is.
+        let beyond = (1 << 32) + 1;
+        let (table, row) = (of(beyond, &[1, 1]).unwrap(), of(beyond, &[1]).unwrap());
+        let lengths = of(1, &[1]).unwrap();
+        let some = DecodeCache { cache_seqlens: Some((&lengths).into()), ..DecodeCache::default() };
+        for (arg, cache) in [
+            ("block_table", DecodeCache { block_table: Some((&table).into()), ..some }),
+            ("cache_batch_idx", DecodeCache { cache_batch_idx: Some((&row).into()), ..some }),
+        ] {
+            let (mut k, mut v) =
+                (filled(&[2, 4, 1, 16], bf16::ONE), filled(&[2, 4, 1, 16], bf16::ONE));
+            let mut call = |options: AttentionOptions<'_>| {
+                let (k_new, v_new) = (&*new, &*new);
+                let (advance_seqlens, seqlens) = (None, None);
+                let append = DecodeAppend { k_new, v_new, cache, advance_seqlens, seqlens };
+                flash_attn_fwd_decode_append(&q, &mut k, &mut v, append, &options)
+            };
+            let error = call(AttentionOptions::default()).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: of, .. } if of == arg), "{error}");
+            call(AttentionOptions::default().validate_indices(false)).unwrap();
+            for cached in [k, v] {
+                assert_eq!(cached.to_vec().unwrap(), [bf16::ONE; 2 * 4 * 16]);
+            }
+        }
+    }
+}
+
+#[test]
 fn flash_attn_fwd_decode_names_what_does_not_go_together() {
     for device in devices() {
         let stream = device.default_stream();

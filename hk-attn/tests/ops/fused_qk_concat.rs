@@ -28,6 +28,21 @@ fn fused_qk_cat_rejects_elements_of_64_bits() {
 }
 
 #[test]
+fn fused_qk_cat_counts_heads_in_32_bits() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = |heads| Tensor::<u8>::empty(&stream, &[0, heads, 2]).unwrap();
+        let call = |heads| {
+            let (q, k) = (x(heads), x(1));
+            fused_qk_cat(&q, &q, &k, &k, &RowOptions::default())
+        };
+        assert!(call((1 << 31) - 1).is_ok());
+        let error = call(1 << 31).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "q1", .. }), "{error}");
+    }
+}
+
+#[test]
 fn fused_qk_rope_cat_takes_tables_without_rows_for_no_tokens() {
     for device in devices() {
         let stream = device.default_stream();

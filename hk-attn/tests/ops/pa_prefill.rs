@@ -32,7 +32,7 @@ fn pa_prefill_looks_at_pages_bounds_and_lengths() {
         assert!(call(&four, pages, bounds, lengths, 3, &options).is_ok());
         for (arg, q, pages, bounds, lengths, most, options) in [
             ("hq", &three, pages, bounds, lengths, 3, options),
-            ("scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
+            ("sm_scale", &four, pages, bounds, lengths, 3, options.sm_scale(f32::NAN)),
             ("b_start_loc", &four, pages, [1, 3, 4], lengths, 3, options),
             ("b_start_loc", &four, pages, [0, 5, 4], lengths, 5, options),
             ("max_input_len", &four, pages, bounds, lengths, 2, options),

@@ -43,6 +43,7 @@ fn sage_attention_names_the_option_that_is_wrong() {
             ("blk_q", options.blocks(96, 64)),
             ("blk_q", options.blocks(0, 64)),
             ("blk_k", options.blocks(64, 32)),
+            ("blk_k", options.blocks(64, 1 << 21)),
             ("scale", options.scale(f32::NAN)),
             ("block_lut", options.block_lut(lut).causal(true)),
             ("block_lut", options.block_lut(lut).window(3, None)),
