@@ -126,7 +126,8 @@ impl<'a> GmmOptions<'a> {
         let constraint = format!("at least 0, and at most {m} together");
         call.require_each("group_sizes", &sizes.to_vec()?, &constraint, |_, size| {
             let fits = (0..=left).contains(&size);
-            left -= size;
+            // One that does not fit may be any number.
+            left = left.saturating_sub(size);
             fits
         })
     }

@@ -413,12 +413,6 @@ impl Operands {
             (true, false) => of_y(args, &["batch", "m", "n"]).map(|[b, m, _]| [b, m])?,
             (true, true) => of_y(args, &["m", "batch", "n"]).map(|[m, b, _]| [b, m])?,
         };
-        args.require(
-            batched || !options.transpose_bm,
-            "transpose_bm",
-            "false for a single product",
-            options.transpose_bm,
-        )?;
         self.submit(kernel, (steps, gate), options, (Matrices::of(y, strides), None))
     }
 
@@ -430,6 +424,9 @@ impl Operands {
         options: &GemmOptions<'_>,
         (y, split_cat): (Matrices, Option<product::SplitCat>),
     ) -> Result<()> {
+        let by_rows = options.transpose_bm;
+        let constraint = "false for a single product";
+        self.args.require(self.batched || !by_rows, "transpose_bm", constraint, by_rows)?;
         let Self { args, problem, x, w, groups, blocks, prequant, accumulate, encode, .. } = self;
         if let Some(splits) = options.splits {
             let holds = (1..=problem.k).contains(&splits.into());

@@ -92,8 +92,9 @@ impl AlignedGates<'_> {
         args.input("sorted_token_ids", sorted_token_ids, &["cap"]).contiguous()?;
         args.limit("cap", 0..=Problem::MAX_SIZE as usize)?;
         let [capacity] = args.sizes(["cap"])?;
-        let holds = block_size > 0 && block_size.is_multiple_of(16);
-        args.require(holds, "block_size", "a multiple of 16", block_size)?;
+        let most = Problem::MAX_SIZE as usize;
+        let holds = (1..=most).contains(&block_size) && block_size.is_multiple_of(16);
+        args.require(holds, "block_size", "a multiple of 16, below 2^31", block_size)?;
         args.define(TILES, capacity.div_ceil(block_size));
         args.input("expert_ids", expert_ids, &[TILES]).contiguous()?;
         args.input("num_tokens_post_pad", num_tokens_post_pad, &["1"]).contiguous()?;

@@ -53,7 +53,7 @@ mod weights;
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{Real, Real16};
-use hk_core::op::{Arguments, Call};
+use hk_core::op::{Arguments, Call, dry_run};
 use hk_core::{Result, Tensor, TensorSlice};
 
 pub use a8w8::{A8w8Weights, ByteMatrices};
@@ -148,7 +148,7 @@ impl<W: ExpertWeights> FusedMoe<W> {
     }
 
     /// Bytes of the scratch memory that such a layer has. Ops may use the stream's workspace
-    /// besides.
+    /// besides, as much as a [dry run](hk_core::op::dry_run) of a call tells.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -205,7 +205,7 @@ impl<W: ExpertWeights> FusedMoe<W> {
         shared: Option<SharedExpert<'_, W::Hidden, Y>>,
         out: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let call = self.declare(x, router, shared, out)?;
+        let mut call = self.declare(x, router, shared, out)?;
         if let Router::Chosen { ids, .. } = router
             && call.validates_indices(None)?
         {
@@ -215,9 +215,27 @@ impl<W: ExpertWeights> FusedMoe<W> {
             let range = -1..all as i64;
             call.require_each("topk_ids", &ids, &constraint, |_, id| range.contains(&id))?;
         }
-        if call.is_dry() || x.rows() == 0 {
+        if x.rows() == 0 {
             return Ok(());
         }
+        if !call.is_dry() {
+            return self.launch(x, router, shared, out);
+        }
+        // The ops have the stream's workspace one after the other.
+        let (result, calls) = dry_run(|| self.launch(x, router, shared, out));
+        let most = calls.iter().map(|call| call.workspace_bytes).max();
+        call.workspace([most.unwrap_or_default()])?;
+        result
+    }
+
+    /// Calls the ops that the layer is made of.
+    fn launch<Y: Real>(
+        &mut self,
+        x: &TensorSlice<W::Hidden>,
+        router: Router<'_, W::Hidden>,
+        shared: Option<SharedExpert<'_, W::Hidden, Y>>,
+        out: &mut TensorSlice<Y>,
+    ) -> Result<()> {
         let Self { config, weights, sizes, choice, scratch } = self;
         let gate = shared.and_then(|shared| shared.gate);
         let chosen = choice.choose(config, sizes, x, router, gate)?;

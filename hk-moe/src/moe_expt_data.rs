@@ -91,6 +91,9 @@ const MOST_TILES: usize = 32_767;
 
 /// Tiles of `2^tile_dim_log2` rows that so many gates of so many experts need at most.
 pub const fn max_num_tiles(n_gates: usize, n_expts: usize, tile_dim_log2: u32) -> usize {
+    if n_expts == 0 {
+        return 0;
+    }
     if n_gates <= n_expts {
         return n_gates;
     }

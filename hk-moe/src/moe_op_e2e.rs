@@ -318,7 +318,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         behind = Some(combine.behind(&call)?);
     }
     let down = Product {
-        names: Names { w: "w2", ..NAMES },
+        // Its rows are half as long as w1 has rows.
+        names: Names { x: "w1", w: "w2", ..NAMES },
         x: z,
         w: of_w2.matrices,
         y,

@@ -117,7 +117,7 @@ pub fn moe_a8w4_mx<'a, 's, T: A8w4Element>(
 ) -> Result<MxRows> {
     let mut codes: Tensor<F8E4M3> = gates.results(x, w, options)?;
     let [rows, columns] = codes.shape().try_into().unwrap_or([0; 2]);
-    let mut scales = Tensor::empty(x.stream(), &[rows, columns / BLOCK])?;
+    let mut scales = Tensor::zeros(x.stream(), &[rows, columns / BLOCK])?;
     let out = MxRowsOut { codes: &mut codes, scales: &mut scales };
     moe_a8w4_mx_into(x, x_scales, w, w_scales, gates, options, out)?;
     Ok(MxRows { codes, scales })

@@ -150,9 +150,11 @@ pub fn routing<T: Real>(
     let mut args = Arguments::new(OP);
     args.input("logits", logits, &["T", "E"]).rows()?;
     let [tokens, experts] = args.sizes(["T", "E"])?;
-    let k = n_expts_act.min(MOST_OF_TOKEN) + options.shared().min(MOST_OF_TOKEN);
+    // More is refused.
+    let shared = options.shared().min(MOST_OF_TOKEN);
+    let k = n_expts_act.min(MOST_OF_TOKEN) + shared;
     let shape = [tokens, k];
-    let sizes = Sizes { tokens, gates: tokens * k, experts: experts + options.shared() };
+    let sizes = Sizes { tokens, gates: tokens * k, experts: experts + shared };
     let block_m = block_m(tokens, experts, n_expts_act);
     let stream = logits.stream();
     let mut expt_scal = Tensor::empty(stream, &shape)?;

@@ -207,7 +207,7 @@ impl<'a> Epilogue<'a> {
     }
 
     /// `v = fma(a, b, v)`, where each of a and b is a number, a tensor of one element, or a tensor
-    /// of the result's shape, with any strides.
+    /// of the result's shape, which may have any strides, and be the output.
     #[must_use]
     pub fn add_product(self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Self {
         self.step(Step::AddProduct(a.into(), b.into()))
@@ -496,6 +496,9 @@ impl Lowered {
     ) -> Result<OperandArg> {
         let (dims, [row_stride, column_stride]) = extent.of(self.batched, tensor.shape());
         let argument = args.input(name, tensor, dims);
+        // One number may be all of the output.
+        let is_one = extent == Extent::OneOrFull && tensor.len() == 1 && dims.len() > 1;
+        let argument = if is_one { argument.may_be("y") } else { argument };
         // Of one column, the distance to the next does not matter.
         let near = |stride| if tensor.shape().last() == Some(&1) { 0 } else { stride };
         // Distances between matrices, and along the one dimension that rows or columns have. One number is as

@@ -224,7 +224,7 @@ impl Experts<'_> {
     pub(super) fn draft<A: KernelArgs>(&self, plan: &Plan) -> Result<(TileFunction<A>, Draft<'_>)> {
         let (Self { product, gates, .. }, units) = (self, plan.compute_units());
         let tile = ("block_size", gates.tile_rows);
-        let of = GatheredRows { x: "a", most_k: MAX_CHAIN, tile };
+        let of = GatheredRows { x: product.names.x, most_k: MAX_CHAIN, tile };
         gathered(product, plan, gates.count, &of, |tile| self.shares(tile, units))
     }
 

@@ -322,7 +322,8 @@ impl Tile {
 
     /// The least that k is cut into: steps are multiples of groups, or these of those.
     fn step(&self, problem: Problem) -> u64 {
-        self.k.max(problem.group)
+        // Rows with longer groups are no longer than a chain, and are not cut.
+        self.k.max(problem.group.min(MAX_CHAIN))
     }
 
     /// The higher the better, the shorter the estimated time; negative if the tile cannot serve.
@@ -432,6 +433,18 @@ mod tests {
                     assert!((count - 1) * share < k && k <= count * share, "{k} {step} {wanted}");
                     assert!(count <= wanted.max(k.div_ceil(MAX_CHAIN)), "{k} {step} {wanted}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_may_be_longer_than_rows() {
+        for (k, group) in [(330, 1 << 17), (330, 1 << 30), (MAX_CHAIN, 1 << 30)] {
+            let problem = Problem { m: 5, n: 24, k, group, ..PLAIN };
+            for tile in TILES {
+                assert!(tile.score(problem, 304) > 0.0, "{problem:?}");
+                let Split { count, share } = tile.split_into(problem, 7);
+                assert!(count == 1 && share >= k, "{problem:?}");
             }
         }
     }

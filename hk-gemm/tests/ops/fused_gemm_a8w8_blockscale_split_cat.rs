@@ -2,7 +2,7 @@
 
 use crate::common::devices;
 use hk_core::op::quant::Fp8;
-use hk_core::{Arch, Device, Tensor};
+use hk_core::{Arch, Device, Error, Tensor};
 use hk_gemm::{
     BlockscaleOptions, F8E4M3, F8E4M3Fnuz, GemmOptions, Layout,
     fused_gemm_a8w8_blockscale_split_cat, parity,
@@ -60,4 +60,28 @@ fn fused_gemm_a8w8_blockscale_split_cat_takes_transposed_operands() {
 #[test]
 fn fused_gemm_a8w8_blockscale_split_cat_rejects_wrong_tensors() {
     hk_ref::run_rejections("fused_gemm_a8w8_blockscale_split_cat", &parity::cases(), &devices());
+}
+
+/// There is no batch that rows could be before.
+#[test]
+fn fused_gemm_a8w8_blockscale_split_cat_rejects_results_by_rows() {
+    fn test<T: Fp8>(device: &Device) {
+        let stream = device.default_stream();
+        let one = T::encode(&[1.0])[0];
+        let [x, w] = [5, 8].map(|rows| Tensor::filled(&stream, &[rows, 32], one).unwrap());
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, 1.0f32).unwrap();
+        let (x_scale, w_scale, y) = (ones(&[5, 1]), ones(&[1, 1]), ones(&[5, 2, 3]));
+        let options = BlockscaleOptions::default().gemm(GemmOptions::default().transpose_bm());
+        let error = fused_gemm_a8w8_blockscale_split_cat::<_, _, f32>(
+            &x, &w, &x_scale, &w_scale, &y, 1, &options,
+        )
+        .unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "transpose_bm", .. }), "{error}");
+    }
+    for device in devices() {
+        match device.arch() {
+            Arch::Gfx950 => test::<F8E4M3>(&device),
+            _ => test::<F8E4M3Fnuz>(&device),
+        }
+    }
 }

@@ -191,6 +191,27 @@ fn gemm_a16w16_rejects_its_transposed_output_as_residual() {
 }
 
 #[test]
+fn gemm_a16w16_takes_its_output_of_one_element_as_an_operand() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let x = ones(&stream, [1, 16]);
+        let mut y = Tensor::filled(&stream, &[1, 1], 3.0f32).unwrap();
+        let (read, mut write) = y.in_place();
+        let options = GemmOptions::default().epilogue(Epilogue::default().add_product(&read, 2.0));
+        gemm_a16w16_into(&x, &x, &options, &mut write).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [22.0]);
+        // Others have no elements in its place.
+        let mut y = Tensor::filled(&stream, &[1, 8], 3.0f32).unwrap();
+        let (read, mut write) = y.in_place();
+        let one = read.narrow(1, 0..1).unwrap();
+        let options = GemmOptions::default().epilogue(Epilogue::default().add_product(&one, 2.0));
+        let w = ones(&stream, [8, 16]);
+        let error = gemm_a16w16_into(&x, &w, &options, &mut write).unwrap_err();
+        assert!(matches!(error, Error::Alias { a: "y", b: "epilogue[0].a", .. }), "{error}");
+    }
+}
+
+#[test]
 fn gemm_a16w16_takes_any_number_of_splits_up_to_k() {
     for device in devices() {
         let stream = device.default_stream();

@@ -45,6 +45,21 @@ fn wrong_sizes_reach_no_rows_that_there_are_not() {
     }
 }
 
+#[test]
+fn gmm_refuses_sizes_that_are_no_numbers_of_rows() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let lhs = Tensor::filled(&stream, &[4, 16], bf16::ONE).unwrap();
+        let rhs = Tensor::filled(&stream, &[2, 16, 8], bf16::ONE).unwrap();
+        for sizes in [[1, -1], [1, i64::MIN], [1, i64::MAX], [i64::MIN, i64::MAX], [1, 4]] {
+            let of = Tensor::from_slice(&stream, &sizes, &[2]).unwrap();
+            let options = GmmOptions::default().validate(true);
+            let error = gmm::<_, f32>(&lhs, &rhs, &of, &options).unwrap_err();
+            assert!(matches!(error, Error::Value { arg: "group_sizes", .. }), "{sizes:?} {error}");
+        }
+    }
+}
+
 /// What a kernel cannot reach is called as the op calls it.
 #[test]
 fn gmm_names_the_operand_whose_rows_are_too_long() {

@@ -7,8 +7,8 @@ use hk_core::{Result, Stream, Tensor, TensorSlice};
 use super::OP;
 use crate::activation::Activation;
 use crate::moe_topk::{
-    ExpertGroups, MoeTopkOptions, MoeTopkOut, Score, WeightNorm, launch, moe_grouped_topk_into,
-    moe_topk_into,
+    ExpertGroups, MOST_OF_TOKEN, MoeTopkOptions, MoeTopkOut, Score, WeightNorm, launch,
+    moe_grouped_topk_into, moe_topk_into,
 };
 
 /// How a layer chooses experts, and what it does between their products.
@@ -118,7 +118,7 @@ impl FusedMoeConfig {
     }
 
     /// The last `count` matrices are those of experts that each token has besides, with this
-    /// weight.
+    /// weight: with those that are chosen, at most 64.
     #[must_use]
     pub const fn shared_experts(mut self, count: usize, weight: f32) -> Self {
         (self.shared, self.shared_weight) = (count, weight);
@@ -185,7 +185,9 @@ impl FusedMoeConfig {
         };
         let (groups, options) = (self.grouped(), self.topk());
         launch::Plan::declare(&mut args, names, &logits, self.top_k, groups, &options, out)?;
-        Ok(())
+        let (slots, top_k) = (self.slots(), self.top_k);
+        let few = format!("at most {MOST_OF_TOKEN} experts of a token, with the {top_k} chosen");
+        args.require(slots <= MOST_OF_TOKEN, "shared_experts", few, self.shared)
     }
 
     /// Declares its tensors.

@@ -552,6 +552,8 @@ pub(super) fn add_scaled<K: Kind>(cases: &mut Vec<Case>) {
         ([100, 128], [9, 150, 300, 2, 3], 16),
         ([256, 160], [5, 24, 330, 1, 1], 16),
         ([512, 4096], [5, 24, 330, 1, 2], 16),
+        // Longer than any row.
+        ([1 << 30, 1 << 30], [5, 24, 330, 1, 2], 16),
     ] {
         let spec = Spec { block_shape: Some(block), ..spec("scales of blocks", shape, block_size) };
         cases.extend(of_e4m3::<K>(spec));

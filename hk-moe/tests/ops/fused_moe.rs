@@ -1,6 +1,7 @@
 //! `fused_moe` against its reference, what it refuses, and what else it promises.
 
 use hk_core::dtype::Real;
+use hk_core::op::dry_run;
 use hk_core::{Arch, Error, Stream, Tensor};
 use hk_moe::{
     A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, F8E4M3,
@@ -87,6 +88,29 @@ fn fused_moe_needs_the_memory_that_it_says() {
         let [_, k, hidden, inner] = SIZES;
         let rows = |tokens: usize| 2 * tokens * k * (hidden + inner);
         assert!(few >= rows(1) && many >= rows(100) && many < 4 * rows(100), "{few}, {many}");
+    }
+}
+
+#[test]
+fn fused_moe_tells_the_workspace_that_its_ops_use() {
+    let [experts, ..] = SIZES;
+    let (tokens, hidden, inner) = (3, 33, 17);
+    for device in devices() {
+        let stream = device.default_stream();
+        // Rows that are not whole chunks are copied before they are multiplied.
+        let w1 = tensor::<bf16>(&stream, 1, &[experts, 2 * inner, hidden]);
+        let weights = DenseWeights::new(w1, tensor(&stream, 2, &[experts, hidden, inner]));
+        let mut layer = FusedMoe::new(config(), weights, tokens).unwrap();
+        let x: Tensor<bf16> = tensor(&stream, 3, &[tokens, hidden]);
+        let logits: Tensor<f32> = tensor(&stream, 4, &[tokens, experts]);
+        let mut out = Tensor::filled(&stream, &[tokens, hidden], 7.0f32).unwrap();
+        let call = || layer.forward_into(&x, Router::Logits(&logits), None, &mut out);
+        let (result, calls) = dry_run(call);
+        result.unwrap();
+        let ops: Vec<_> = calls.iter().map(|call| call.op).collect();
+        assert_eq!(ops, ["fused_moe"]);
+        assert!(calls[0].workspace_bytes >= 2 * experts * 2 * inner * hidden, "{calls:?}");
+        assert_eq!(out.to_vec().unwrap(), vec![7.0; tokens * hidden], "a dry run launched");
     }
 }
 
@@ -182,6 +206,13 @@ fn fused_moe_rejects_what_cannot_be() {
         assert_eq!(blamed(made(of(2).groups(4, 5))), "topk_group");
         assert_eq!(blamed(made(of(2).shared_experts(experts, 1.0))), "shared_experts");
         assert_eq!(blamed(made(of(2).shared_experts(1, f32::NAN))), "shared_experts");
+        // More experts of a token than products take.
+        let many = DenseWeights::new(
+            tensor::<bf16>(&stream, 1, &[66, 2, 2]),
+            tensor(&stream, 2, &[66, 2, 1]),
+        );
+        let shared = FusedMoe::new(of(64).shared_experts(1, 1.0), many, 8);
+        assert_eq!(blamed(shared), "shared_experts");
         let on_input = of(2).apply_router_weight_on_input();
         assert_eq!(blamed(made(on_input)), "apply_router_weight_on_input");
         let swiglu = Activation::Swiglu { alpha: 1.0, limit: Some(-1.0), add_residual: true };

@@ -118,6 +118,24 @@ fn moe_op_refuses_matrices_without_adjacent_elements() {
 }
 
 #[test]
+fn moe_op_requires_tiles_whose_rows_can_be_counted() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let a = Tensor::<bf16>::zeros(&stream, &[4, 32]).unwrap();
+        let b = Tensor::<bf16>::zeros(&stream, &[1, 8, 32]).unwrap();
+        let ids = Tensor::<i32>::zeros(&stream, &[4, 1]).unwrap();
+        let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+        let options = MoeGemmOptions::default();
+        let mut c = Guarded::<bf16>::new(&stream, &[4, 1, 8], Placement::DENSE).unwrap();
+        for rows in [0, 24, 1 << 31, 1 << 32] {
+            let error =
+                rejected(&mut c, |c| moe_gemm_into(&a, &b, &gates.gates(rows), 1, &options, c));
+            assert!(matches!(error, Error::Value { arg: "block_size", .. }), "{error}");
+        }
+    }
+}
+
+#[test]
 fn moe_op_requires_blocks_that_there_can_be() {
     for device in devices() {
         let blamed = match device.arch() {

@@ -86,3 +86,21 @@ fn moe_op_e2e_requires_the_scales_that_its_matrices_have() {
         );
     }
 }
+
+#[test]
+fn moe_op_e2e_names_the_matrix_that_makes_rows_too_long() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let inner = 65_537;
+        let a = Tensor::<bf16>::zeros(&stream, &[1, 1]).unwrap();
+        let w1 = Tensor::<bf16>::zeros(&stream, &[1, 2 * inner, 1]).unwrap();
+        let w2 = Tensor::<bf16>::zeros(&stream, &[1, 1, inner]).unwrap();
+        let ids = Tensor::<i32>::zeros(&stream, &[1, 1]).unwrap();
+        let gates = moe_align_block_size(&ids, 1, 16, &MoeAlignOptions::default()).unwrap();
+        let options = MoeLayerOptions::default();
+        let mut c = Guarded::<bf16>::new(&stream, &[1, 1, 1], Placement::DENSE).unwrap();
+        let error =
+            rejected(&mut c, |c| moe_e2e_into(&a, &w1, &w2, &gates.gates(16), 1, &options, c));
+        assert!(matches!(error, Error::Value { arg: "w1", .. }), "{error}");
+    }
+}

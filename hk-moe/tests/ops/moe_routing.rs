@@ -55,6 +55,8 @@ fn sort_tokens_rejects_wrong_numbers() {
         }
         let scal = Tensor::<f32>::zeros(&stream, &[3, 2]).unwrap();
         let indx = Tensor::<i32>::from_slice(&stream, &[0, 1, 2, 3, 4, 5], &[3, 2]).unwrap();
+        let error = sort_tokens(&scal, &indx, 0, 16, &SortOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::Value { arg: "n_expts_tot", .. }), "{error}");
         for block_m in [0, 8, 24, 512] {
             let error = sort_tokens(&scal, &indx, 6, block_m, &SortOptions::default()).unwrap_err();
             assert!(matches!(error, Error::Value { arg: "block_m", .. }), "{error}");
@@ -83,6 +85,7 @@ fn routing_rejects_options_that_do_not_go_together() {
             (plain.score_mode(Score::Logits).renorm(true), 4, "weight_norm"),
             (plain.score_mode(Score::SoftmaxFirst).bias(&bias), 4, "bias"),
             (plain.shared_experts(65, 1.0), 4, "shared_experts"),
+            (plain.shared_experts(usize::MAX, 1.0), 4, "shared_experts"),
             (plain, 0, "k"),
             (plain, 33, "k"),
             (RoutingOptions::deepseek_v3(&bias), 17, "k"),
@@ -92,6 +95,9 @@ fn routing_rejects_options_that_do_not_go_together() {
             assert!(matches!(error, Error::Value { arg, .. } if arg == name), "{error}");
             assert!(launched.is_empty());
         }
+        let none = Tensor::<f32>::zeros(&stream, &[3, 0]).unwrap();
+        let error = routing(&none, 1, &plain).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "logits", .. }), "{error}");
     }
 }
 
