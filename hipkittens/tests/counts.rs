@@ -49,6 +49,16 @@ fn nothing_spills() {
     }
 }
 
+/// On every way through a kernel there are the wait states that the manuals ask for, around matrix
+/// instructions in assembly too, of which the compiler does not know what they do.
+#[test]
+fn nothing_is_used_too_early() {
+    for of in KERNELS.iter() {
+        let too_near = of["too_near"].as_object().expect("offsets");
+        assert!(too_near.is_empty(), "{}: {too_near:?}", name(of));
+    }
+}
+
 /// Where both operands are adjacent along k and go to the matrix units as they are stored, a turn has no
 /// vector instruction: neither address arithmetic nor moves between the halves of the registers.
 #[test]

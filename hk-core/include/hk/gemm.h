@@ -12,6 +12,7 @@
 // which brings zeros and costs no traffic.
 #pragma once
 
+#include "hk/arch/in_place.h"
 #include "hk/arch/moving_range.h"
 #include "hk/arch/tie.h"
 #include "hk/block_scales.h"
@@ -79,6 +80,13 @@ template <class C>
   requires requires { C::GATED; }
 inline constexpr bool is_gated<C> = C::GATED;
 
+// Whether a configuration has the schedule of four waves whose sums stay where they are.
+template <class C>
+inline constexpr bool is_in_place = false;
+template <class C>
+  requires requires { C::IN_PLACE; }
+inline constexpr bool is_in_place<C> = C::IN_PLACE;
+
 // Scales of groups of k of both operands: of x per row, of w per group of rows. Distances are in
 // elements, sizes of groups powers of two.
 struct group_scales {
@@ -103,6 +111,7 @@ struct gemm_block {
 
   static constexpr bool direct = arch::direct_to_lds_bytes == 16;
   static constexpr bool ping_pong = C::PING_PONG;
+  static constexpr bool in_place = is_in_place<C>;
   static constexpr int stages = C::STAGES;
   // A gated product has columns in pairs, which end up in one lane: a half of the block's rows of w are
   // gates, the other half is what they let through, of a matrix of its own.
@@ -220,7 +229,7 @@ struct gemm_block {
                            w_streams w_tiles, i32 steps, const group_scales& scales = {},
                            const block_scale_streams& blocks = {}, const Rows& rows = {},
                            bool w_tiled = false) {
-    static_assert((!folds && types::as_read) || !ping_pong,
+    static_assert((!folds && types::as_read) || (!ping_pong && !in_place),
                   "the interleaved schedule alone has groups and expands operands");
     static_assert(!gated || (!folds && types::as_read), "gates have neither");
     __builtin_assume(steps > 0);
@@ -233,6 +242,8 @@ struct gemm_block {
       ping_pong_direct(x, w, x_tiles, w_tiles, steps);
     } else if constexpr (ping_pong) {
       ping_pong_staged(x, w, x_tiles, w_tiles, steps);
+    } else if constexpr (in_place) {
+      multiply_in_place(x, w, x_tiles, w_tiles, steps);
     } else {
       interleave(x, w, x_tiles, w_tiles, steps, scales, blocks, rows);
     }
@@ -831,6 +842,120 @@ struct gemm_block {
     multiply(constant<3>{}, constant<1>{});
     tie_sums();
     stagger<0>();
+  }
+
+  // ---- Schedule in place.
+  //
+  // Four waves, each alone on a SIMD: its sums take half of the registers, and nothing but its own
+  // products hides what it waits for. While it multiplies a slice, it reads the next one and starts
+  // loads into the slot that it does not read from:
+  //
+  //   slice          reads                      loads
+  //   the last       slice 0 of the next step   of the step after, whose slot has become free
+  //   the others     the slice after            what is left of them
+  //
+  // Loads are spread over three quarters of a step and have the rest of it to arrive. x is awaited
+  // before the last slice, w within it, where its reads begin. The last products of a slice have no
+  // reads beside them: the latest ones arrive meanwhile.
+  __device__ void multiply_in_place(x_operand& x, w_operand& w, tile_streams<1>& x_tiles,
+                                    w_streams& w_tiles, i32 steps) {
+    static_assert(arch::has_in_place && waves == 4 && stages == 2 && slices % 2 == 0 && !gated);
+    constexpr int loads = x_operand::all_loads + w_operand::all_loads;
+    constexpr int products = fm * fn;
+    // Of the products of a slice, those before which the next one's x and w have been read.
+    constexpr int w_read = products - products / 8 - 2, x_read = w_read * fm / (fm + fn);
+    // How many loads precede product `at`, counted from the last slice on.
+    constexpr auto loads_before = [](int at) {
+      return min(at * loads * 4 / (slices * products * 3), loads);
+    };
+    constexpr int first_loads = loads_before(products);
+    constexpr constant<slices - 1> last_slice;
+    fragments<1> sets[2];
+
+    const auto load = [&](auto i, u32 slot) __attribute__((always_inline)) {
+      if constexpr (i < x_operand::loads) {
+        x.template load<0, i>(x_tiles.next(0), slot);
+      } else {
+        w.template load<0, i - x_operand::loads>(w_tiles.next(0), slot);
+      }
+    };
+    const auto read_x = [&](auto slice, auto f, u32 slot) __attribute__((always_inline)) {
+      sets[slice % 2].x[0][f] = x.template read<0, f, slice>(slot);
+    };
+    const auto read_w = [&](auto slice, auto f, u32 slot) __attribute__((always_inline)) {
+      sets[slice % 2].w[0][f] = w.template read<0, f, slice>(slot);
+    };
+    const auto end_reads = [&](auto slice) __attribute__((always_inline)) {
+      arch::lds_wait();
+      sets[slice % 2].tie();
+    };
+    const auto multiply = [&](auto slice, auto i) __attribute__((always_inline)) {
+      const fragments<1>& of = sets[slice % 2];
+      arch::mma_in_place(T{}, of.w[0][i % fn].bits(), of.x[0][i / fn].bits(), sum[i / fn][i % fn]);
+    };
+    // Multiplies a slice while the next one is read from `slot` and loads go to the other slot.
+    const auto multiply_and_read = [&](auto slice, auto slot,
+                                       auto with_loads) __attribute__((always_inline)) {
+      constexpr constant<(slice + 1) % slices> next;
+      const auto product = [&](auto i) __attribute__((always_inline)) {
+        constexpr int from = loads_before(next * products + i);
+        constexpr int to = loads_before(next * products + i + 1);
+        if constexpr (with_loads) {
+          static_for<to - from>([&](auto j) { load(constant<from + j>{}, 1 - slot); });
+        }
+        multiply(slice, i);
+      };
+      spread_over<x_read, fm>(product, [&](auto f) { read_x(next, f, slot); });
+      if constexpr (slice == last_slice) {
+        wait_global<loads_before(x_read)>();
+        meet();
+      }
+      spread_over<w_read - x_read, fn>([&](auto i) { product(constant<x_read + i>{}); },
+                                       [&](auto f) { read_w(next, f, slot); });
+      static_for<products - w_read>([&](auto i) { product(constant<w_read + i>{}); });
+      end_reads(next);
+    };
+
+    // How many tiles are to be taken yet.
+    i32 left = steps - 1;
+    const auto take_next = [&] {
+      x_tiles.has_next(left > 0);
+      w_tiles.has_next(left > 0);
+    };
+    load_first(x, x_tiles);
+    load_first(w, w_tiles);
+    take_next();
+    static_for<first_loads>([&](auto i) { load(i, 1); });
+    arch::begin_in_place(sum);
+    wait_global<first_loads>();
+    meet();
+    static_for<fm>([&](auto f) { read_x(constant<0>{}, f, 0); });
+    static_for<fn>([&](auto f) { read_w(constant<0>{}, f, 0); });
+    end_reads(constant<0>{});
+
+    const auto step = [&](auto slot, auto is_last) __attribute__((always_inline)) {
+      static_for<slices - 1>([&](auto s) { multiply_and_read(s, slot, constant<!is_last>{}); });
+      if constexpr (is_last) {
+        static_for<products>([&](auto i) { multiply(last_slice, i); });
+      } else {
+        --left;
+        x_tiles.advance();
+        w_tiles.advance();
+        take_next();
+        wait_global<w_operand::all_loads>();
+        meet();
+        multiply_and_read(last_slice, constant<1 - slot>{}, constant<true>{});
+      }
+    };
+    // Both slots by turns, as with ping-pong.
+    while (left > 0) {
+      step(constant<0>{}, constant<false>{});
+      step(constant<1>{}, constant<false>{});
+      arch::forget_scalar(left);
+    }
+    if (left == 0) step(constant<0>{}, constant<true>{});
+    arch::end_in_place(sum);
+    finish();
   }
 };
 

@@ -5,10 +5,14 @@
 //! as compilers know of it. An instruction is one wait state, `s_nop N` is `N + 1`. A row of the
 //! table says which instructions are concerned and how many wait states must lie in between; the
 //! checker counts them along the instructions that a wave executes, so that branches are followed.
+//! [`too_near`] counts them on every way through a function, executed or not.
 
-use super::facts::{Access, Facts, RowSet, Rule, scalar_bits};
-use crate::exec::{EXEC, M0, VCC};
+use std::collections::BTreeMap;
+
+use super::facts::{Access, FactTable, Facts, RowSet, Rule, scalar_bits};
+use crate::exec::{CodeSection, EXEC, M0, Program, VCC};
 use crate::isa::{Arch, ArchSet, Ext, Format, GprIndex, MfmaClass, MfmaInfo, Op, Operand};
+use crate::object::{CodeObject, LoadError, Placed, successors};
 
 const EXEC_BITS: u128 = 3 << EXEC;
 const VCC_BITS: u128 = 3 << VCC;
@@ -535,7 +539,7 @@ struct Recent {
 }
 
 /// What a wave executed in the last wait states.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct History {
     now: u32,
     /// Rows whose first instruction may be near.
@@ -659,14 +663,68 @@ fn violated(rows: u32, pair: &Pair<'_>, found: u32) -> Option<(&'static Row, u32
     })
 }
 
+/// The executable bytes of an object, as if it was loaded at address 0.
+fn program_of(object: &CodeObject) -> Result<Program, LoadError> {
+    let image = object.image(0)?;
+    let sections = object.text().map(|text| CodeSection {
+        address: text.start,
+        words: words(&image[text.start as usize..text.end as usize]),
+    });
+    Ok(Program::new(object.arch(), sections.collect()))
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// Instructions of a function that follow another one too closely on some way through it, by the bytes
+/// from its first one: what is wrong. Compilers leave enough wait states by themselves, but not around
+/// instructions in assembly, of which they do not know what these do.
+///
+/// # Errors
+/// Why the object cannot be loaded.
+pub fn too_near(object: &CodeObject, function: &str) -> Result<BTreeMap<u64, String>, LoadError> {
+    Ok(on_every_way(&program_of(object)?, &object.instructions(function)))
+}
+
+fn on_every_way(program: &Program, code: &[Placed]) -> BTreeMap<u64, String> {
+    let facts = FactTable::new(program.ops().len());
+    let facts_at = |index, by| facts.get(program, index, by);
+    let next = successors(code);
+    let mut mistakes = BTreeMap::new();
+    let mut step = |history: &mut History, at: usize| {
+        let Some(index) = program.index_of(code[at].vaddr) else { return };
+        let Some(facts) = facts_at(index, None) else { return };
+        if let Some(mistake) = history.step(facts, index, facts_at) {
+            mistakes.insert(code[at].offset, mistake.detail());
+        }
+    };
+    // In the order of the code, and behind every jump as far as what is before it matters.
+    let mut history = History::default();
+    for (at, ways) in next.iter().enumerate() {
+        step(&mut history, at);
+        let end = history.now + LOOK_BACK;
+        let jumps = ways.iter().filter(|to| **to != at + 1);
+        let mut open: Vec<_> = jumps.map(|to| (*to, history.clone())).collect();
+        while let Some((at, mut history)) = open.pop() {
+            step(&mut history, at);
+            if history.now < end {
+                open.extend(next[at].iter().map(|to| (*to, history.clone())));
+            }
+        }
+        if !ways.contains(&(at + 1)) {
+            history = History::default();
+        }
+    }
+    mistakes
+}
+
 #[cfg(test)]
 mod tests {
-    use hk_build::{CompileOptions, compile_source};
+    use hk_build::{CompileOptions, assemble, compile_source};
 
-    use super::super::facts::FactTable;
     use super::*;
-    use crate::exec::{CodeSection, Program};
-    use crate::object::CodeObject;
+    use crate::object::placed;
 
     const SOURCES: [&str; 2] = [
         include_str!("../../tests/sanitize/wait_states.hip"),
@@ -677,15 +735,58 @@ mod tests {
     fn compile(source: &str, arch: Arch) -> Program {
         let object = compile_source(source, arch, &CompileOptions::default()).expect("it compiles");
         let object = CodeObject::parse(&object.image).expect("clang makes valid objects");
-        let image = object.image(0).expect("there are no undefined symbols");
-        let sections = object.text().map(|text| CodeSection {
-            address: text.start,
-            words: image[text.start as usize..text.end as usize]
-                .chunks_exact(4)
-                .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
-                .collect(),
-        });
-        Program::new(arch, sections.collect())
+        program_of(&object).expect("there are no undefined symbols")
+    }
+
+    /// Offsets of the instructions that follow another one too closely.
+    fn mistakes(text: &str) -> Vec<u64> {
+        let arch = Arch::Gfx950;
+        let bytes = assemble(text, arch).expect("it assembles");
+        let section = CodeSection { address: 0, words: words(&bytes) };
+        let program = Program::new(arch, vec![section]);
+        on_every_way(&program, &placed(arch, &bytes, 0, 0)).into_keys().collect()
+    }
+
+    /// A matrix instruction of 8 passes, whose result is there after 12 wait states.
+    const PRODUCT: &str = "v_mfma_f32_32x32x16_bf16 a[0:15], v[0:3], v[4:7], a[0:15]\n";
+
+    #[test]
+    fn results_are_awaited_on_every_way() {
+        let both = |through: u32, jump: u32| {
+            mistakes(&format!(
+                "{PRODUCT}\
+                 s_cbranch_scc1 far\n\
+                 s_nop {through}\n\
+                 v_accvgpr_read_b32 v8, a0\n\
+                 s_endpgm\n\
+                 far:\n\
+                 s_nop {jump}\n\
+                 v_accvgpr_read_b32 v8, a0\n\
+                 s_endpgm\n"
+            ))
+        };
+        // The branch is a wait state too.
+        assert_eq!(both(10, 10), [0; 0]);
+        assert_eq!(both(9, 10), [16]);
+        assert_eq!(both(10, 9), [32]);
+    }
+
+    #[test]
+    fn a_loop_is_a_way_to_its_head() {
+        let turn = |states: u32| {
+            mistakes(&format!(
+                "s_nop 0\n\
+                 head:\n\
+                 v_accvgpr_read_b32 v8, a0\n\
+                 s_nop 1\n\
+                 {PRODUCT}\
+                 s_nop {states}\n\
+                 s_cbranch_scc1 head\n\
+                 s_endpgm\n"
+            ))
+        };
+        assert_eq!(turn(10), [0; 0]);
+        assert_eq!(turn(9), [4]);
     }
 
     /// Indices of the instructions, in the order of the text.

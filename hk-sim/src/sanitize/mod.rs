@@ -96,5 +96,6 @@ pub use facts::FactTable;
 pub use finding::{Finding, Other, Severity, append_json};
 pub(crate) use finding::{REPORT_FILE, publish};
 pub use footprint::{Footprint, Span, Touch};
+pub use hazards::too_near;
 pub use launch::{Checked, Notes, Options, SourceLines, check, run};
 pub use mutant::{Mutant, mutants};

@@ -1,5 +1,6 @@
 //! `hipkittens kernels`: what was built.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use hk_core::kernel::{Kernel, TileConfig};
 use hk_sim::counters::{Classes, Loop};
 use hk_sim::isa::Op;
 use hk_sim::object::{CodeObject, Next, Placed};
+use hk_sim::sanitize;
 use serde_json::json;
 
 use crate::{output, registry};
@@ -50,8 +52,21 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode, Box<dyn Error>> {
                     let is_flat = |placed: &&Placed| placed.inst.info.base().starts_with("flat_");
                     let flat = placed.iter().filter(is_flat).count();
                     let lane_loops = lane_loops(&placed);
-                    let package = set.package;
-                    rows.push(Row { package, kernel, tile, code, main_loop, flat, lane_loops });
+                    // They are told as JSON alone.
+                    let too_near = match request.json {
+                        true => sanitize::too_near(&object, tile.symbol)?,
+                        false => BTreeMap::new(),
+                    };
+                    rows.push(Row {
+                        package: set.package,
+                        kernel,
+                        tile,
+                        code,
+                        main_loop,
+                        flat,
+                        lane_loops,
+                        too_near,
+                    });
                 }
             }
         }
@@ -88,6 +103,8 @@ struct Row {
     flat: usize,
     /// Loops over lanes.
     lane_loops: usize,
+    /// Offsets of instructions that follow another one too closely, and why.
+    too_near: BTreeMap<u64, String>,
 }
 
 /// The loops that access memory for those lanes at a time whose buffer is the same, where the compiler
@@ -103,7 +120,7 @@ fn lane_loops(code: &[Placed]) -> usize {
 }
 
 fn object(row: &Row) -> serde_json::Value {
-    let Row { package, kernel, tile, code, main_loop, flat, lane_loops } = row;
+    let Row { package, kernel, tile, code, main_loop, flat, lane_loops, too_near } = row;
     let r = &tile.resources;
     json!({
         "crate": package,
@@ -124,6 +141,7 @@ fn object(row: &Row) -> serde_json::Value {
         "main_loop": main_loop,
         "flat_accesses": flat,
         "lane_loops": lane_loops,
+        "too_near": too_near,
     })
 }
 

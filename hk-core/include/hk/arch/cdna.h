@@ -82,6 +82,7 @@ __device__ inline void pin_order() { __builtin_amdgcn_sched_barrier(0); }
 __device__ inline void forget(u32& value) { asm("" : "+v"(value)); }
 // As above, of a value that is the same for the wave; also of its being the same each time.
 __device__ inline void forget_scalar(u32& value) { asm volatile("" : "+s"(value)); }
+__device__ inline void forget_scalar(i32& value) { asm volatile("" : "+s"(value)); }
 // As above, but it stays known to be the same each time.
 __device__ inline void forget_source(u32& value) { asm("" : "+s"(value)); }
 
