@@ -5,7 +5,8 @@
 // added to the sums of all, times the scales: `C::FOLD` slices are a group or, of a longer one, a part.
 //
 // A configuration `C` names the element type T, the block BM x BN x BK, the grid of waves WM x WN,
-// the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule.
+// the LDS slots STAGES, the atom's size ATOM, the storage orders X and W, and the schedule (PING_PONG,
+// IN_PLACE).
 //
 // The tiles of one product are taken in an unusual order: the last one first, because it may be
 // partial along k. Then every other tile is whole; tiles past the end are loaded through an empty buffer,
@@ -50,7 +51,13 @@ __device__ inline tile_stream stream_of(const void* matrix, u32 stride, u32 row,
     return Gathered ? Operand::bytes_of(stride, rows, depth)
                     : Operand::tile_bytes(stride, rows, depth, tiled);
   };
-  return {{base + u64{last} * step, bytes(limit)}, limit, {base, bytes(depth / unit)}, step};
+  // By how much buffers begin earlier than what is loaded.
+  constexpr u32 lead = Operand::lead_bytes;
+  const char* from = base - lead;
+  return {{from + u64{last} * step, bytes(limit) + lead},
+          limit,
+          {from, bytes(depth / unit) + lead},
+          step};
 }
 
 // The streams of w's parts, if these are matrices of their own, or that of all.
@@ -138,9 +145,9 @@ struct gemm_block {
   using X = typename types::x;
   using W = typename types::w;
   using x_operand = operand<X, typename C::X, BM, BK / per_unit<X>, threads, x_map, x_parts,
-                            types::x_chunks, types::adjacent>;
+                            types::x_chunks, types::adjacent, false, ping_pong>;
   using w_operand = operand<W, typename C::W, BN, BK / per_unit<W>, threads, w_map, w_parts,
-                            types::w_chunks, types::adjacent, gated>;
+                            types::w_chunks, types::adjacent, gated, ping_pong>;
   static constexpr int slices = BK / (x_operand::slice_depth * per_unit<X>);
   static_assert(slices == BK / (w_operand::slice_depth * per_unit<W>));
 
@@ -683,12 +690,15 @@ struct gemm_block {
       });
     };
     const auto multiply = [&](auto x_part, auto w_part) __attribute__((always_inline)) {
-      arch::lds_wait();
-      for (auto& slice : xs) {
-        for (auto& fragment : slice) tie(fragment);
-      }
-      for (auto& slice : ws[w_part]) {
-        for (auto& fragment : slice) tie(fragment);
+      // The last cluster of a step has read nothing that it could wait for.
+      if constexpr (x_part == 0 || w_part == 1) {
+        arch::lds_wait();
+        for (auto& slice : xs) {
+          for (auto& fragment : slice) tie(fragment);
+        }
+        for (auto& slice : ws[w_part]) {
+          for (auto& fragment : slice) tie(fragment);
+        }
       }
       matrix_phase([&] {
         static_for<slices>([&](auto s) {
@@ -729,11 +739,9 @@ struct gemm_block {
       multiply(part0, part0);
       meet();
 
+      if constexpr (!is_last) load_part<1>(x, x_tiles, 1 - slot);
       read_w(part1, slot);
-      if constexpr (!is_last) {
-        load_part<1>(x, x_tiles, 1 - slot);
-        wait_global<under_way>();
-      }
+      if constexpr (!is_last) wait_global<under_way>();
       meet();
       multiply(part0, part1);
       meet();
@@ -764,6 +772,8 @@ struct gemm_block {
     while (left > 0) {
       step(constant<0>{}, constant<false>{});
       step(constant<1>{}, constant<false>{});
+      // Compared with zero where it is, rather than by a flag that is kept.
+      arch::forget_scalar(left);
     }
     if (left == 0) step(constant<0>{}, constant<true>{});
     stagger<0>();

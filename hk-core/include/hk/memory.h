@@ -21,9 +21,11 @@ struct buffer : arch::checked_range {
   __device__ buffer(arch::checked_range range) : checked_range(range) {}
 
   // Loads as much per lane as can go without registers into LDS at `lds`, which is the same for all
-  // lanes; the lanes' data lie side by side. Complete when wait_global says so.
+  // lanes; the lanes' data lie side by side. Complete when wait_global says so. Both places are
+  // `Further` bytes on.
+  template <int Further = 0>
   __device__ void load_to_lds(lds_pointer lds, u32 offset) const {
-    arch::load_to_lds(*this, lds, offset);
+    arch::load_to_lds<Further>(*this, lds, offset);
   }
 };
 

@@ -46,9 +46,10 @@ __device__ inline void tie(fragment_of<Chunk, Chunks>& fragment) {
 }
 
 // A lane holds `Chunks` chunks of a slice: each `depth_bytes` behind the one before, or, if they are
-// `Adjacent`, side by side. If parts are `Apart`, each is loaded through a buffer of its own.
+// `Adjacent`, side by side. If parts are `Apart`, each is loaded through a buffer of its own. Direct loads
+// may be `Together`, where instructions are what limits.
 template <class T, class Order, int Rows, int Depth, int Threads, class Map, int Parts = 1,
-          int Chunks = chunks_of<T>, bool Adjacent = false, bool Apart = false>
+          int Chunks = chunks_of<T>, bool Adjacent = false, bool Apart = false, bool Together = false>
 struct operand {
   using type = T;
   static constexpr int parts = Parts;
@@ -162,6 +163,24 @@ struct operand {
       (write_transposes ? part_rows / 8 * (Depth / block_k) : part_bytes / 16) % Threads != 0;
   static_assert(!(direct && ragged), "direct-to-LDS loads need a whole number of chunks per lane");
 
+  // Direct loads in a row that share the scalar register with their place in LDS: what sets them apart
+  // is an offset of 12 bits in the instruction, by which both that place and the address move: a wave
+  // fills pieces that follow each other, lanes' offsets are smaller by as much, and the buffer of a tile
+  // begins `lead_bytes` earlier, so that none is below zero.
+  static constexpr int wave_bytes = wave_size * 16;
+  static constexpr int together =
+      !(direct && Together) ? 1 : loads % 4 == 0 ? 4 : loads % 3 == 0 ? 3 : loads % 2 == 0 ? 2 : 1;
+  static constexpr u32 lead_bytes = (together - 1) * wave_bytes;
+  // Beyond every buffer, of which some have `lead_bytes` more.
+  static constexpr u32 nowhere = out_of_range + lead_bytes;
+
+  // The chunk, or transposed block, that a thread has as its piece i.
+  __device__ static u32 piece_of(u32 i, u32 thread) {
+    if constexpr (together == 1) return i * Threads + thread;
+    return (i / together * (Threads / wave_size) + thread / wave_size) * (together * wave_size) +
+           i % together * wave_size + thread % wave_size;
+  }
+
   // The row and k that thread `q` of a part loads.
   struct place {
     u32 row, k;
@@ -244,25 +263,28 @@ struct operand {
         stride(stride),
         part_source((along_k ? part_rows * stride : part_rows) * element),
         image(image),
-        filled(image + wave_id() * (wave_size * 16)),
+        filled(image + wave_id() * (together * wave_bytes)),
         reader(reinterpret_cast<u32>(image) + read_address(lane_id(), first_row)) {
     static_for<pieces>([&](auto i) {
-      const u32 q = i * Threads + thread;
+      const u32 q = piece_of(i, thread);
       const place at = source_place(q);
       const bool outside = ragged && (at.row >= part_rows || at.k >= Depth);
-      source[i] = outside ? out_of_range : offset_of(at, stride, tiled);
+      source[i] = outside ? nowhere : offset_of(at, stride, tiled) + lead_of(i);
       if constexpr (write_transposes) writer[i] = block_address(q);
     });
   }
+
+  // What is added to a lane's offset of load i.
+  static constexpr u32 lead_of(int i) { return lead_bytes - i % together * wave_bytes; }
 
   // Takes rows from elsewhere: `of(row)` is the matrix's row that the block has as `row`.
   template <class Source>
   __device__ void gather(const Source& of) {
     static_assert(along_k && Parts == 1, "rows of one part, each of adjacent elements");
     static_for<pieces>([&](auto i) {
-      const place at = source_place(i * Threads + thread);
+      const place at = source_place(piece_of(i, thread));
       if (ragged && (at.row >= part_rows || at.k >= Depth)) return;
-      source[i] = (of(at.row) * stride + at.k) * element;
+      source[i] = (of(at.row) * stride + at.k) * element + lead_of(i);
     });
   }
 
@@ -282,11 +304,12 @@ struct operand {
     u32 offset = source_of<Load>();
     if (Part > 0 && !Apart) offset += Part * part_source;
     if (along_k) {
-      offset = source_place(Load * Threads + thread).k < limit ? offset : out_of_range;
+      offset = source_place(piece_of(Load, thread)).k < limit ? offset : nowhere;
     }
     if constexpr (direct) {
-      tile.load_to_lds(filled + slot * slot_bytes + Part * part_bytes + Load * Threads * 16,
-                       offset);
+      constexpr int first = Load / together * together;
+      tile.template load_to_lds<(Load - first) * wave_bytes>(
+          filled + slot * slot_bytes + Part * part_bytes + first * Threads * 16, offset);
     } else {
       staged[Part * loads + Load] = tile.load_128(offset);
     }

@@ -135,8 +135,8 @@ fn watch(checks: Checks) {
 ///
 /// Initially from `HIPKITTENS_SIM_THREADS`, `HIPKITTENS_SIM_SEED`, `HIPKITTENS_SIM_SLICE`,
 /// `HIPKITTENS_SIM_ROUGH`, `HIPKITTENS_SIM_PATIENCE`, `HIPKITTENS_SIM_MAX_INSTRUCTIONS` and
-/// `HIPKITTENS_SANITIZE`. What the sanitizer knows of memory begins when the check `memory` is turned on, and of earlier operations,
-/// when `race` is.
+/// `HIPKITTENS_SANITIZE`. What the sanitizer knows of memory begins when the check `memory` is turned on,
+/// and of earlier operations, when `race` is.
 pub fn set_options(options: impl Into<Options>) {
     let options = options.into();
     watch(options.sanitize);

@@ -9,8 +9,11 @@ inline constexpr int lds_bytes = 65536;
 
 // Widest load, in bytes per lane, that goes from global memory to LDS without registers.
 inline constexpr int direct_to_lds_bytes = 4;
+template <int Further>
 __device__ inline void load_to_lds(const checked_range& from, lds_pointer lds, u32 offset) {
-  __builtin_amdgcn_raw_ptr_buffer_load_lds(from.resource, lds, direct_to_lds_bytes, offset, 0, 0, 0);
+  static_assert(Further >= 0 && Further < 4096);
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(from.resource, lds, direct_to_lds_bytes, offset, 0, Further,
+                                           0);
 }
 // Whether LDS reads can transpose 16-bit data.
 inline constexpr bool has_transposing_read = false;
