@@ -13,6 +13,7 @@
 // scores is what it has to give the next product, whose other operand is the rows that go by, across.
 #pragma once
 
+#include "hk/arch/wait_states.h"
 #include "hk/attention.h"
 
 namespace hk {
@@ -458,7 +459,10 @@ struct backward_block {
       }
       add(first_sums, first_over, products, constant<width_fragments>{});
       if constexpr (Keys) add(second_sums, second_over, s, constant<value_fragments>{});
-      if constexpr (Fused) add_to_queries(own_keys, row, head_of(i));
+      if constexpr (Fused) {
+        arch::settle_products();
+        add_to_queries(own_keys, row, head_of(i));
+      }
     }
   }
 
@@ -514,11 +518,15 @@ struct backward_block {
   }
 
   // Calls `body` with the wave's number as a constant.
+  template <int Which = 0>
   HK_INLINE static void with_wave(auto&& body) {
-    const u32 wave = wave_id();
-    static_for<waves>([&](auto which) {
-      if (wave == which.value) body(which);
-    });
+    if constexpr (Which + 1 == waves) {
+      body(constant<Which>{});
+    } else if (wave_id() == Which) {
+      body(constant<Which>{});
+    } else {
+      with_wave<Which + 1>(body);
+    }
   }
 
   HK_INLINE static void write_across(first_across& first, second_across& second,
