@@ -11,6 +11,9 @@ const BEGIN: &str =
     "<!-- Written by the test `readme` of hipkittens with HIPKITTENS_BLESS=1. -->\n";
 const END: &str = "<!-- End of what the test writes. -->\n";
 
+/// The times of all problems.
+const TIMES: &str = include_str!("../../docs/times.md");
+
 /// What `hipkittens` prints with `--json`; it must succeed.
 fn objects(args: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_hipkittens"))
@@ -177,5 +180,36 @@ fn the_catalogue_has_95_modules_each_once_in_crates_that_exist() {
     for Module { name, package, .. } in all {
         let manifest = format!("{}/../{package}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
         assert!(std::fs::exists(&manifest).unwrap_or(false), "{name}: no crate {package}");
+    }
+}
+
+#[test]
+fn pages_tell_the_times_that_are_recorded() {
+    const PRODUCT: &str = "gemm_a16w16 bf16 8192x8192x8192";
+    for (name, page, problem) in [
+        ("README.md", include_str!("../../README.md"), PRODUCT),
+        ("docs/product.md", include_str!("../../docs/product.md"), PRODUCT),
+        (
+            "docs/attention.md",
+            include_str!("../../docs/attention.md"),
+            "mha_fwd bf16 4x8192, heads 64/8 of 128",
+        ),
+        (
+            "docs/scan.md",
+            include_str!("../../docs/scan.md"),
+            "chunk_gated_delta_rule bf16 8192, heads 2/4 of 128",
+        ),
+    ] {
+        let begin = format!("| {problem} | ");
+        let row = TIMES.lines().find_map(|line| line.strip_prefix(&*begin));
+        let cells: Vec<_> =
+            row.unwrap_or_else(|| panic!("no times of {problem}")).split(" | ").collect();
+        for (chip, cell) in [("MI325X", cells[1]), ("MI355X", cells[3])] {
+            let time = cell.split(',').next().unwrap_or_default();
+            assert!(
+                page.contains(&format!("{time} us")),
+                "{name}, {chip}: {problem} takes {time} us"
+            );
+        }
     }
 }
