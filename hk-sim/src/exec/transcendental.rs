@@ -1,7 +1,7 @@
 //! Transcendental functions of the vector ALU.
 //!
 //! The hardware documents about one unit in the last place; these are correctly rounded (see the
-//! tests for how far that is proven), and [`rough`] has those that are as far off as that allows.
+//! tests for how far that is proven), and `rough` has those that are as far off as that allows.
 //! `f32` functions flush denormal operands and results to zero whatever MODE says, `f16` and `f64`
 //! functions keep them. Sine and cosine take revolutions.
 //!
