@@ -50,6 +50,7 @@ impl Allocation {
     /// Allocates in stream order, waiting for what is still to be freed if there is no other memory.
     /// `bytes` is not zero.
     pub(crate) fn new(op: &'static str, stream: &Stream, bytes: usize) -> Result<Self> {
+        let _entered = stream.enter(op)?;
         if stream.queue().is_capturing()? {
             return Err(Error::StreamCapture { op, why: "memory cannot be allocated" });
         }

@@ -27,6 +27,7 @@ mod allocator;
 pub mod capture;
 mod device;
 mod error;
+mod graph;
 mod hip;
 pub mod kernel;
 mod launch;
@@ -46,6 +47,7 @@ mod workspace;
 pub use allocator::Allocator;
 pub use device::{Device, DeviceInfo, HipLibrary, hip_library};
 pub use error::{Error, HipVersion, Result, Tried};
+pub use graph::Graph;
 #[cfg(feature = "sim")]
 pub use hk_sim::counters;
 pub use hk_types::{Activation, Arch, FaultKind, FaultReport, FindingKind, dtype};

@@ -33,6 +33,29 @@ impl fmt::Debug for Use {
     }
 }
 
+impl Use {
+    /// Each buffer once, with the stronger of its uses.
+    pub(crate) fn once_each(mut uses: Vec<Self>) -> Vec<Self> {
+        merge(&mut uses, |of| Arc::as_ptr(&of.buffer), |of| &mut of.writes);
+        uses
+    }
+}
+
+/// Leaves one of the uses of each buffer, that writes if any does, in the order of addresses.
+fn merge<U>(
+    uses: &mut Vec<U>,
+    buffer: impl Fn(&U) -> *const Buffer,
+    writes: impl Fn(&mut U) -> &mut bool,
+) {
+    uses.sort_by_key(&buffer);
+    uses.dedup_by(|next, kept| {
+        let same = buffer(&*next) == buffer(&*kept);
+        let stronger = same && *writes(next);
+        *writes(kept) |= stronger;
+        same
+    });
+}
+
 /// One use of a buffer.
 struct Access {
     /// Gone when all of its work is done.
@@ -122,12 +145,7 @@ impl<'t> Ledgers<'t> {
         let mut uses: Vec<_> = uses.iter().map(|of| (&*of.buffer, of.writes)).collect();
         // In one order, whatever that of the arguments, so that two threads never wait for each
         // other; each once, with the stronger of its uses.
-        uses.sort_by_key(|(buffer, _)| std::ptr::from_ref(*buffer));
-        uses.dedup_by(|next, kept| {
-            let same = std::ptr::eq(next.0, kept.0);
-            kept.1 |= same && next.1;
-            same
-        });
+        merge(&mut uses, |(buffer, _)| std::ptr::from_ref(*buffer), |(_, writes)| writes);
         for (buffer, _) in &uses {
             let device = buffer.home().device();
             if device != stream.device() {
@@ -187,8 +205,10 @@ impl Stream {
     /// Other threads that would use the same tensors wait until `work` returns. It must not itself
     /// do anything with them but launch.
     ///
-    /// While the stream is being captured in a graph, none of this happens: whoever captures and
-    /// launches it has to order, in the graph and around it, what streams do with the same tensors.
+    /// While this thread [captures](Self::capture) the stream, the work waits for nothing; but what it
+    /// uses is noted for the graph, which keeps it and waits for it at each launch. While other code
+    /// captures the stream, nothing is noted: whoever captures and launches it has to order, in the
+    /// graph and around it, what streams do with the same tensors, and to keep them.
     ///
     /// ```
     /// use hk_core::{DevicePtr, Function, LaunchConfig, Result, Tensor, kernel_args};
@@ -209,9 +229,12 @@ impl Stream {
     ///
     /// # Errors
     /// Those of `work`; [`Error::Device`] if a tensor is another device's; [`Error::StreamCapture`]
-    /// if a stream that used one before is being captured; [`Error::Hip`].
+    /// if another thread captures the stream, or one that used a tensor before is being captured;
+    /// [`Error::Hip`].
     pub fn submit<R>(&self, uses: &[Use], work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let entered = self.enter("Stream::submit")?;
         let mut ledgers = Ledgers::lock(self, uses)?;
+        entered.note(uses);
         let tracked = ledgers.wait(self.queue())?;
         let result = work();
         if tracked {
@@ -228,6 +251,7 @@ impl Stream {
         uses: &[Use],
         copies: impl FnOnce(&Hip) -> Result<()>,
     ) -> Result<()> {
+        let _entered = self.enter(op)?;
         if self.queue().is_capturing()? {
             let why = "host memory cannot be copied";
             return Err(Error::StreamCapture { op, why });

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::hip::{RawEvent, RawStream};
+use crate::hip::{Entered, RawEvent, RawStream};
 use crate::workspace::Workspaces;
 use crate::{Device, Error, Result};
 
@@ -47,7 +47,8 @@ impl Stream {
     ///
     /// # Safety
     /// The handle is a stream of that device, of the same HIP library, and the same for all threads
-    /// (not `hipStreamPerThread`). It outlives this stream and the tensors on it.
+    /// (not `hipStreamPerThread`). It outlives this stream and the tensors on it. While this stream, or
+    /// another one of the same handle, is [captured](Self::capture), nobody gives work to others of it.
     pub unsafe fn from_raw(device: &Device, raw: *mut std::ffi::c_void) -> Self {
         let raw = RawStream::foreign(device.hip(), device.ordinal(), raw);
         Self::new(device, OpenStream::new(raw))
@@ -60,6 +61,12 @@ impl Stream {
     pub(crate) fn workspaces(&self) -> MutexGuard<'_, Workspaces> {
         // Each update is one assignment, so a panic elsewhere cannot leave it half done.
         self.open.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be held while it is asked whether it is captured, and given work.
+    pub(crate) fn enter(&self, op: &'static str) -> Result<Entered<'_>> {
+        let why = "another thread cannot give it work";
+        self.queue().enter().ok_or(Error::StreamCapture { op, why })
     }
 
     /// The device whose queue it is.
@@ -97,7 +104,8 @@ impl Stream {
     /// Marks this point of the stream.
     ///
     /// # Errors
-    /// [`Error::Hip`] if HIP cannot create or record the event.
+    /// [`Error::Hip`] if HIP cannot create or record the event, [`Error::StreamCapture`] while the stream
+    /// is [captured](Self::capture).
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(self.device())?;
         event.record(self)?;
@@ -108,10 +116,16 @@ impl Stream {
     /// the same HIP library.
     ///
     /// # Errors
-    /// [`Error::Device`] if the event is of another library, [`Error::Hip`] if HIP refuses.
+    /// [`Error::Device`] if the event is of another library, [`Error::StreamCapture`] while the stream is
+    /// [captured](Self::capture), [`Error::Hip`] if HIP refuses.
     pub fn wait(&self, event: &Event) -> Result<()> {
         if !std::ptr::eq(self.device.hip(), event.device.hip()) {
             return Err(between_devices("Stream::wait", &self.device, &event.device));
+        }
+        let entered = self.enter("Stream::wait")?;
+        if entered.is_captured() {
+            let why = "an event outside of the graph cannot be waited for";
+            return Err(Error::StreamCapture { op: "Stream::wait", why });
         }
         self.queue().wait(&event.raw)
     }
@@ -177,10 +191,17 @@ impl Event {
     /// Marks the present end of a stream, in place of what it marked before.
     ///
     /// # Errors
-    /// [`Error::Device`] if the stream is another device's, [`Error::Hip`] if HIP refuses.
+    /// [`Error::Device`] if the stream is another device's, [`Error::StreamCapture`] while it is
+    /// [captured](Stream::capture), [`Error::Hip`] if HIP refuses.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if self.device != stream.device {
             return Err(between_devices("Event::record", &self.device, &stream.device));
+        }
+        let entered = stream.enter("Event::record")?;
+        if entered.is_captured() {
+            // Streams that wait for it would be captured, too.
+            let why = "an event cannot be recorded";
+            return Err(Error::StreamCapture { op: "Event::record", why });
         }
         self.raw.record(stream.queue())
     }

@@ -73,6 +73,7 @@ impl Stream {
     /// workspace is freed with it, or never where HIP is older than 5.3.
     pub(crate) fn workspace(&self, op: &'static str, bytes: usize) -> Result<Arc<Workspace>> {
         let bytes = bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let _entered = self.enter(op)?;
         let capture = self.queue().capture()?;
         let mut kept = self.workspaces();
         let fits = |workspace: &&Arc<Workspace>| workspace.bytes >= bytes;

@@ -3,9 +3,12 @@
 //! and values of their own; then a token of each per step, by heads that all look at the same latent rows,
 //! which are all that is remembered of tokens.
 //!
-//! `cargo run -p hipkittens --example deepseek_v3 --features cdna4`
+//! `cargo run -p hipkittens --example deepseek_v3 --features cdna3,cdna4 [-- DEVICE]`, `sim:mi355x` if no
+//! other device is named.
 
-use hipkittens::moe::F8E4M3;
+use hipkittens::Device;
+use hipkittens::core::Arch;
+use hipkittens::moe::{F8E4M3, F8E4M3Fnuz};
 
 mod model;
 #[path = "../shared/mod.rs"]
@@ -14,5 +17,10 @@ mod step;
 mod weights;
 
 fn main() -> hipkittens::Result<()> {
-    shared::run::<model::Model<F8E4M3>>()
+    let device = std::env::args().nth(1);
+    let device = Device::open(device.as_deref().unwrap_or(shared::DEVICE))?;
+    match device.arch() {
+        Arch::Gfx942 => shared::run::<model::Model<F8E4M3Fnuz>>(&device),
+        Arch::Gfx950 => shared::run::<model::Model<F8E4M3>>(&device),
+    }
 }

@@ -2,7 +2,10 @@
 //! and one of gated attention, each followed by its experts. Prompts of two sequences at once, then a
 //! token of each per step, with the rule's states in a pool and keys and values in a paged cache.
 //!
-//! `cargo run -p hipkittens --example qwen3_next --features cdna4`
+//! `cargo run -p hipkittens --example qwen3_next --features cdna3,cdna4 [-- DEVICE]`, `sim:mi355x` if no other
+//! device is named.
+
+use hipkittens::Device;
 
 mod model;
 #[path = "../shared/paged.rs"]
@@ -13,5 +16,6 @@ mod step;
 mod weights;
 
 fn main() -> hipkittens::Result<()> {
-    shared::run::<model::Model>()
+    let device = std::env::args().nth(1);
+    shared::run::<model::Model>(&Device::open(device.as_deref().unwrap_or(shared::DEVICE))?)
 }

@@ -162,27 +162,45 @@ pub(crate) fn embedded<D: Decoder>(ranges: &Ranges) -> Vec<bf16> {
     ranges.iter().enumerate().flat_map(rows).collect()
 }
 
-/// The program: prompts, then a token of each sequence per step, against all tokens at once.
-pub(crate) fn run<D: Decoder>() -> Result<()> {
-    let stream = Device::open("sim:mi355x")?.new_stream()?;
+/// The device that examples run on, unless their first argument names another.
+pub(crate) const DEVICE: &str = "sim:mi355x";
+
+/// Hidden states that tokens leave, which were given to the device at `start`.
+fn left<B>(step: &Step<B>, ranges: &Ranges, start: Instant) -> Result<Vec<f32>> {
+    let x = step.x.to_vec()?.into_iter().map(f32::from).collect();
+    println!("positions {ranges:?}: {:.2} s", start.elapsed().as_secs_f64());
+    Ok(x)
+}
+
+/// The program: prompts, then a token of each sequence per step, from a graph, against all tokens at once.
+pub(crate) fn run<D: Decoder>(device: &Device) -> Result<()> {
+    let stream = device.new_stream()?;
     let mut model = D::seeded(&stream)?;
-    let mut through = |step: &mut Step<D::Buffers>, memory: &mut D::Memory, ranges: &Ranges| {
+    let at_once = |model: &mut D, memory: &mut D::Memory, ranges: &Ranges| {
         let start = Instant::now();
+        let mut step = Step::<D::Buffers>::new(&stream, ranges)?;
         step.write(&embedded::<D>(ranges), ranges)?;
-        model.forward(step, memory)?;
-        let y: Vec<_> = step.x.to_vec()?.into_iter().map(f32::from).collect();
-        println!("positions {ranges:?}: {:.2} s", start.elapsed().as_secs_f64());
-        Ok::<_, Error>(y)
+        model.forward(&mut step, memory)?;
+        left(&step, ranges, start)
     };
     let mut memory = D::memory(&stream)?;
-    through(&mut Step::new(&stream, &PROMPTS)?, &mut memory, &PROMPTS)?;
-    let mut step = Step::new(&stream, &[0..1, 0..1])?;
+    at_once(&mut model, &mut memory, &PROMPTS)?;
+
+    let state = (Step::<D::Buffers>::new(&stream, &[0..1, 0..1])?, memory);
+    let mut graph = stream.capture(state, |(step, memory)| model.forward(step, memory))?;
     let mut last = vec![];
     for token in 0..4 {
-        last = through(&mut step, &mut memory, &behind_prompts(token))?;
+        let (start, ranges) = (Instant::now(), behind_prompts(token));
+        let (step, _) = graph.state_mut();
+        step.write(&embedded::<D>(&ranges), &ranges)?;
+        graph.launch(&stream)?;
+        let (step, _) = graph.state();
+        last = left(step, &ranges, start)?;
     }
+    drop(graph);
+
     let all = [0..25, 0..13];
-    let y = through(&mut Step::new(&stream, &all)?, &mut D::memory(&stream)?, &all)?;
+    let y = at_once(&mut model, &mut D::memory(&stream)?, &all)?;
     let width = D::Buffers::HIDDEN;
     let y = [&y[24 * width..25 * width], &y[37 * width..]].concat();
     let most = y.iter().map(|y| y.abs()).fold(0.0, f32::max);

@@ -19,7 +19,7 @@ use super::{
     ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
     sanitized,
 };
-use crate::shared::{Decoder, SEQUENCES, embedded, run};
+use crate::shared::{DEVICE, Decoder, SEQUENCES, embedded, run};
 
 #[path = "../../examples/deepseek_v3/model.rs"]
 mod model;
@@ -312,5 +312,5 @@ fn deepseek_v3_refuses_tokens_beyond_its_cache() {
 
 #[test]
 fn the_example_runs() {
-    run::<Model<F8E4M3>>().unwrap();
+    run::<Model<F8E4M3>>(&Device::open(DEVICE).unwrap()).unwrap();
 }

@@ -16,7 +16,7 @@ use super::{
     ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
     sanitized,
 };
-use crate::shared::{CONTEXT, Decoder, SEQUENCES, embedded, run};
+use crate::shared::{CONTEXT, DEVICE, Decoder, SEQUENCES, embedded, run};
 
 #[path = "../../examples/gpt_oss/model.rs"]
 mod model;
@@ -215,5 +215,5 @@ fn gpt_oss_refuses_tokens_beyond_its_cache() {
 
 #[test]
 fn the_example_runs() {
-    run::<Model>().unwrap();
+    run::<Model>(&Device::open(DEVICE).unwrap()).unwrap();
 }

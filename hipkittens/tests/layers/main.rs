@@ -1,15 +1,16 @@
 //! Layers of models, composed of ops of several crates, against compositions of references.
 
 use std::collections::BTreeSet;
-use std::ffi::c_void;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::iter;
-use std::ptr::null_mut;
 
+use hipkittens::core::Graph;
 use hipkittens::dtype::{Element, decode};
 use hipkittens::{Device, Error, Stream, Tensor};
+use hk_sim::Options;
 use hk_sim::counters::{Counters, count};
 use hk_sim::sanitize::Checks;
-use hk_sim::{HipError, Options, capi};
 use ndarray::Array2;
 
 mod deepseek_v3;
@@ -44,6 +45,11 @@ fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     (off / size).sqrt()
 }
 
+/// Says something, also of a test that passes: what `eprintln!` says then, nobody sees.
+fn tell(what: impl Display) {
+    writeln!(io::stderr(), "{what}").expect("stderr");
+}
+
 fn bytes<T: Element>(tensor: &Tensor<T>) -> usize {
     tensor.len() / T::PACK * size_of::<T>()
 }
@@ -59,7 +65,9 @@ fn moved(work: impl FnOnce()) -> usize {
 /// what is remembered of tokens, read once, and written where it is new, and hidden states.
 fn moves_little(device: &str, moved: usize, compulsory: usize, bar: f64) {
     let times = moved as f64 / compulsory as f64;
-    eprintln!("{device}: a step moves {moved} bytes, {times:.2} times the {compulsory} it needs");
+    tell(format_args!(
+        "{device}: a step moves {moved} bytes, {times:.2} times the {compulsory} it needs, below {bar}"
+    ));
     assert!((1.0..bar).contains(&times), "{device}: {times} times, not below {bar}");
 }
 
@@ -102,6 +110,32 @@ fn prefill<D: Decoder>(
     (memory, left(&step, ranges))
 }
 
+/// A step of a token of each sequence, and what is remembered of those before.
+type State<D> = (Step<<D as Decoder>::Buffers>, <D as Decoder>::Memory);
+
+/// What does a step.
+enum Way<'a, D: Decoder> {
+    Calls(&'a mut D, State<D>),
+    Graph(Graph<'a, State<D>>),
+}
+
+impl<D: Decoder> Way<'_, D> {
+    fn state(&mut self) -> &mut State<D> {
+        match self {
+            Self::Calls(_, state) => state,
+            Self::Graph(graph) => graph.state_mut(),
+        }
+    }
+
+    fn step(&mut self, stream: &Stream) {
+        match self {
+            Self::Calls(model, (step, memory)) => model.forward(step, memory),
+            Self::Graph(graph) => graph.launch(stream),
+        }
+        .unwrap();
+    }
+}
+
 /// Prompts, then steps of a token of each sequence, which a graph does or calls do, and the bytes that the
 /// last one moves.
 fn decode_steps<D: Decoder>(
@@ -109,22 +143,24 @@ fn decode_steps<D: Decoder>(
     stream: &Stream,
     from_graph: bool,
 ) -> ([Vec<f64>; SEQUENCES], usize) {
-    let (mut memory, mut all) = prefill(model, stream, &PROMPTS);
-    let mut step = Step::<D::Buffers>::new(stream, &[0..1, 0..1]).unwrap();
-    let graph =
-        from_graph.then(|| Graph::of(stream, || model.forward(&mut step, &mut memory).unwrap()));
+    let (memory, mut all) = prefill(model, stream, &PROMPTS);
+    let state = (Step::new(stream, &[0..1, 0..1]).unwrap(), memory);
+    let mut way = if from_graph {
+        let forward = |(step, memory): &mut State<D>| model.forward(step, memory);
+        Way::Graph(stream.capture(state, forward).unwrap())
+    } else {
+        Way::Calls(model, state)
+    };
     let mut bytes = 0;
     for token in 0..STEPS {
         let ranges = behind_prompts(token);
-        step.write(&embedded::<D>(&ranges), &ranges).unwrap();
+        way.state().0.write(&embedded::<D>(&ranges), &ranges).unwrap();
         bytes = moved(|| {
-            match &graph {
-                Some(graph) => graph.launch(),
-                None => model.forward(&mut step, &mut memory).unwrap(),
-            }
+            way.step(stream);
             stream.synchronize().unwrap();
         });
-        all.iter_mut().zip(left(&step, &ranges)).for_each(|(all, row)| all.extend(row));
+        let rows = left(&way.state().0, &ranges);
+        all.iter_mut().zip(rows).for_each(|(all, row)| all.extend(row));
     }
     (all, bytes)
 }
@@ -146,11 +182,12 @@ fn agrees_every_way<D: Decoder>(
     let (_, whole) = prefill(model, stream, &ALL);
     let (steps, bytes) = decode_steps(model, stream, false);
     let off = [distance(&whole, expected), distance(&steps, expected), distance(&steps, &whole)];
-    eprintln!(
-        "{device}: at once, step by step: {:.1e}, {:.1e} off f64; {:.1e} apart",
-        off[0], off[1], off[2]
-    );
     let Limits { reference, ways } = *limits;
+    tell(format_args!(
+        "{device}: at once, step by step: {:.1e}, {:.1e} off f64, below {reference:.1e}; {:.1e} apart, below \
+         {ways:.1e}",
+        off[0], off[1], off[2]
+    ));
     assert!(off[0] < reference && off[1] < reference && off[2] < ways, "{off:?}");
     moves_little(device, bytes, compulsory, bar);
     assert_eq!(decode_steps(model, stream, true).0, steps, "{device}: a graph's bits");
@@ -159,38 +196,4 @@ fn agrees_every_way<D: Decoder>(
 /// How many experts tokens have together.
 fn distinct<'a>(experts: impl IntoIterator<Item = &'a usize>) -> usize {
     experts.into_iter().collect::<BTreeSet<_>>().len()
-}
-
-/// A HIP graph.
-struct Graph<'a>(*mut c_void, &'a Stream);
-
-impl<'a> Graph<'a> {
-    /// One of what `work` gives the stream.
-    fn of(stream: &'a Stream, work: impl FnOnce()) -> Self {
-        let (mut graph, mut executable) = (null_mut(), null_mut());
-        // SAFETY: the stream is live, and each handle was written by the call before.
-        unsafe {
-            assert_eq!(capi::hipStreamBeginCapture(stream.raw(), 0), HipError::SUCCESS);
-            work();
-            assert_eq!(capi::hipStreamEndCapture(stream.raw(), &mut graph), HipError::SUCCESS);
-            let made = capi::hipGraphInstantiate(&mut executable, graph, null_mut(), null_mut(), 0);
-            assert_eq!([made, capi::hipGraphDestroy(graph)], [HipError::SUCCESS; 2]);
-        }
-        Self(executable, stream)
-    }
-
-    fn launch(&self) {
-        // SAFETY: both are live.
-        assert_eq!(unsafe { capi::hipGraphLaunch(self.0, self.1.raw()) }, HipError::SUCCESS);
-    }
-}
-
-impl Drop for Graph<'_> {
-    fn drop(&mut self) {
-        // SAFETY: it is live, and at no work once the stream is not.
-        let end = unsafe {
-            [capi::hipStreamSynchronize(self.1.raw()), capi::hipGraphExecDestroy(self.0)]
-        };
-        assert_eq!(end, [HipError::SUCCESS; 2]);
-    }
 }

@@ -22,7 +22,7 @@ use super::{
     ALL, Limits, agrees_every_way, bytes, distinct, matrix, numbers, refuses_beyond_the_cache,
     sanitized,
 };
-use crate::shared::{Decoder, SEQUENCES, embedded, run};
+use crate::shared::{DEVICE, Decoder, SEQUENCES, embedded, run};
 
 #[path = "../../examples/qwen3_next/model.rs"]
 mod model;
@@ -295,5 +295,5 @@ fn qwen3_next_refuses_tokens_beyond_its_cache() {
 
 #[test]
 fn the_example_runs() {
-    run::<Model>().unwrap();
+    run::<Model>(&Device::open(DEVICE).unwrap()).unwrap();
 }

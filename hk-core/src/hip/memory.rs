@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::{Handle, Hip, Past, RawStream, sys};
+use super::{Handle, Hip, Past, RawStream, note_stream, sys};
 use crate::{Error, Result};
 
 impl Hip {
@@ -45,11 +45,7 @@ impl Hip {
         stream: &Arc<RawStream>,
     ) -> Result<()> {
         call!(self, hipFreeAsync(address.as_ptr(), stream.handle()))?;
-        let mut freeing = self.freeing();
-        if !freeing.iter().any(|known| known.as_ptr() == Arc::as_ptr(stream)) {
-            freeing.retain(|known| known.strong_count() > 0);
-            freeing.push(Arc::downgrade(stream));
-        }
+        note_stream(&mut self.freeing(), stream);
         Ok(())
     }
 

@@ -14,6 +14,8 @@ macro_rules! call {
     }};
 }
 
+mod gate;
+mod graph;
 mod memory;
 mod queue;
 mod sys;
@@ -25,8 +27,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+pub(crate) use gate::{Entered, Gate};
+pub(crate) use graph::{RawCapture, RawGraph};
 pub(crate) use memory::Pattern;
-pub(crate) use queue::{Past, RawEvent, RawStream};
+pub(crate) use queue::{Past, RawEvent, RawStream, note_stream};
 pub(crate) use sys::Handle;
 use table::Table;
 
@@ -209,6 +213,24 @@ impl Hip {
         if !attempt() {
             self.retired().push(Box::new(attempt));
         }
+    }
+
+    /// Calls `release`, now or later, when all that these streams have been given is done.
+    pub(crate) fn retire_after(
+        &self,
+        streams: Vec<Weak<RawStream>>,
+        release: impl FnOnce() + Send + 'static,
+    ) {
+        let mut work: Vec<_> = streams.into_iter().map(Past::of).collect();
+        let mut release = Some(release);
+        self.retire(move || {
+            work.retain_mut(|past| !past.is_done());
+            let done = work.is_empty();
+            if done && let Some(release) = release.take() {
+                release();
+            }
+            done
+        });
     }
 
     /// Gives back what was retired, as far as that is possible now.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use super::{Bound, Handle, Hip};
+use super::{Bound, Entered, Gate, Handle, Hip};
 use crate::Result;
 
 /// A stream. It lives until its work is done, also if it was dropped before: whoever holds it only
@@ -15,6 +15,7 @@ pub(crate) struct RawStream {
     owned: bool,
     /// The end of its work, once nobody can give it more.
     end: OnceLock<Arc<RawEvent>>,
+    gate: Gate,
 }
 
 // SAFETY: HIP streams may be used from any thread; the handle itself is never dereferenced here.
@@ -25,14 +26,19 @@ unsafe impl Sync for RawStream {}
 impl RawStream {
     /// The null stream of a device, or one that other code created and will destroy.
     pub(crate) fn foreign(hip: &'static Hip, ordinal: i32, raw: Handle) -> Arc<Self> {
-        Arc::new(Self { hip, ordinal, raw, owned: false, end: OnceLock::new() })
+        Self::of(hip, ordinal, raw, false)
     }
 
     /// A new stream.
     pub(crate) fn new(hip: &'static Hip, ordinal: i32) -> Result<Arc<Self>> {
         hip.sweep();
         let raw = hip.bind(ordinal)?.create_stream()?;
-        Ok(Arc::new(Self { hip, ordinal, raw, owned: true, end: OnceLock::new() }))
+        Ok(Self::of(hip, ordinal, raw, true))
+    }
+
+    fn of(hip: &'static Hip, ordinal: i32, raw: Handle, owned: bool) -> Arc<Self> {
+        let (end, gate) = (OnceLock::new(), Gate::default());
+        Arc::new(Self { hip, ordinal, raw, owned, end, gate })
     }
 
     pub(crate) fn handle(&self) -> Handle {
@@ -52,6 +58,17 @@ impl RawStream {
     /// The number of its device in that library.
     pub(crate) fn ordinal(&self) -> i32 {
         self.ordinal
+    }
+
+    /// Who may give it work.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// To be held while it is asked whether it is captured, and given work. `None` if another thread
+    /// captures it.
+    pub(crate) fn enter(&self) -> Option<Entered<'_>> {
+        self.gate.enter()
     }
 
     /// Whether both are the same stream.
@@ -77,6 +94,7 @@ impl RawStream {
         if let Some(end) = self.end.get() {
             return Ok(Some(Arc::clone(end)));
         }
+        let Some(_entered) = self.enter() else { return Ok(None) };
         if self.is_capturing()? {
             return Ok(None);
         }
@@ -178,6 +196,14 @@ impl Drop for RawEvent {
         {
             tracing::warn!(%error, "an event could not be destroyed");
         }
+    }
+}
+
+/// Notes a stream, once, and forgets those that are gone.
+pub(crate) fn note_stream(known: &mut Vec<Weak<RawStream>>, stream: &Arc<RawStream>) {
+    if !known.iter().any(|known| known.as_ptr() == Arc::as_ptr(stream)) {
+        known.retain(|known| known.strong_count() > 0);
+        known.push(Arc::downgrade(stream));
     }
 }
 

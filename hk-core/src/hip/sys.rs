@@ -7,7 +7,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `hipError_t`.
 pub(crate) type Status = c_int;
-/// `hipStream_t`, `hipEvent_t`, `hipModule_t`, `hipFunction_t`: opaque to us.
+/// `hipStream_t`, `hipEvent_t`, `hipModule_t`, `hipFunction_t`, `hipGraph_t`, `hipGraphExec_t`: opaque
+/// to us.
 pub(crate) type Handle = *mut c_void;
 
 pub(crate) const SUCCESS: Status = 0;
@@ -24,6 +25,7 @@ pub(crate) const MEMCPY_DEVICE_TO_DEVICE: c_int = 3;
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
 pub(crate) const STREAM_CAPTURE_NONE: c_int = 0;
 pub(crate) const STREAM_CAPTURE_ACTIVE: c_int = 1;
+pub(crate) const STREAM_CAPTURE_THREAD_LOCAL: c_uint = 1;
 pub(crate) const STREAM_CAPTURE_RELAXED: c_uint = 2;
 pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
 pub(crate) const USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
@@ -69,6 +71,8 @@ macro_rules! for_each_function {
             fn hipStreamSynchronize(stream: Handle);
             fn hipStreamQuery(stream: Handle);
             fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
+            fn hipStreamBeginCapture(stream: Handle, mode: c_uint);
+            fn hipStreamEndCapture(stream: Handle, graph: *mut Handle);
             fn hipStreamIsCapturing(stream: Handle, status: *mut c_int);
             fn hipStreamGetCaptureInfo_v2(
                 stream: Handle,
@@ -79,6 +83,16 @@ macro_rules! for_each_function {
                 count: *mut usize,
             );
             fn hipThreadExchangeStreamCaptureMode(mode: *mut c_uint);
+            fn hipGraphInstantiate(
+                executable: *mut Handle,
+                graph: Handle,
+                error_node: *mut Handle,
+                log: *mut c_char,
+                log_bytes: usize,
+            );
+            fn hipGraphLaunch(executable: Handle, stream: Handle);
+            fn hipGraphExecDestroy(executable: Handle);
+            fn hipGraphDestroy(graph: Handle);
             fn hipEventCreateWithFlags(event: *mut Handle, flags: c_uint);
             fn hipEventDestroy(event: Handle);
             fn hipEventRecord(event: Handle, stream: Handle);

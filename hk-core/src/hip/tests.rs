@@ -1,6 +1,6 @@
 //! The table on the simulator, and on tables with planted failures.
 
-use std::ffi::c_uint;
+use std::ffi::{c_char, c_uint};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
@@ -189,12 +189,14 @@ fn one_stream_needs_no_events() {
     assert!(matches!(stream.record().map(drop), Err(Error::Hip { code: REFUSED, .. })));
 }
 
+/// A kernel that does nothing for a while.
+const WAIT: &str = r#"
+    extern "C" __attribute__((global)) void wait() {
+      for (int i = 0; i < 300000; ++i) asm volatile("s_nop 0");
+    }"#;
+
 #[test]
 fn a_module_is_unloaded_when_no_launch_and_no_graph_needs_it() {
-    const SOURCE: &str = r#"
-        extern "C" __attribute__((global)) void wait() {
-          for (int i = 0; i < 300000; ++i) asm volatile("s_nop 0");
-        }"#;
     static UNLOADED: AtomicU32 = AtomicU32::new(0);
     unsafe extern "C" fn unload(module: Handle) -> sys::Status {
         UNLOADED.fetch_add(1, Ordering::Relaxed);
@@ -203,7 +205,7 @@ fn a_module_is_unloaded_when_no_launch_and_no_graph_needs_it() {
     }
     let device = device_with(|table| table.hipModuleUnload = unload);
     let options = hk_build::CompileOptions::default();
-    let code = hk_build::compile_source(SOURCE, Arch::Gfx942, &options).unwrap();
+    let code = hk_build::compile_source(WAIT, Arch::Gfx942, &options).unwrap();
     let launch = |stream: &Stream| {
         let module = Module::load(&device, &code.image).unwrap();
         let kernel = module.function::<()>("wait").unwrap();
@@ -242,6 +244,58 @@ fn a_module_is_unloaded_when_no_launch_and_no_graph_needs_it() {
     stream.synchronize().unwrap();
     device.hip().sweep();
     assert_eq!(unloaded(), 2);
+}
+
+#[test]
+fn a_graph_is_destroyed_when_its_launches_are_done() {
+    static DESTROYED: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" fn destroy(graph: Handle) -> sys::Status {
+        DESTROYED.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: passed on from the caller.
+        unsafe { (Table::simulator().hipGraphExecDestroy)(graph) }
+    }
+    let device = device_with(|table| table.hipGraphExecDestroy = destroy);
+    let options = hk_build::CompileOptions::default();
+    let code = hk_build::compile_source(WAIT, Arch::Gfx942, &options).unwrap();
+    let module = Module::load(&device, &code.image).unwrap();
+    let kernel = module.function::<()>("wait").unwrap();
+    let [stream, other] = [0; 2].map(|_| device.new_stream().unwrap());
+    // SAFETY: the kernel touches no memory.
+    let launch = || unsafe { kernel.launch(&stream, LaunchConfig::new(1, 64), &()) };
+    let mut graph = stream.capture((), |()| launch()).unwrap();
+    graph.launch(&other).unwrap();
+    drop(graph);
+    assert!(!other.is_idle().unwrap(), "dropping the graph has waited for the kernel");
+    device.hip().sweep();
+    assert_eq!(DESTROYED.load(Ordering::Relaxed), 0);
+    other.synchronize().unwrap();
+    // The event behind the launch may be reached a moment later.
+    while DESTROYED.load(Ordering::Relaxed) == 0 {
+        device.hip().sweep();
+    }
+}
+
+#[test]
+fn a_stream_is_not_captured_after_a_graph_was_refused() {
+    let begins = device_with(|table| {
+        refuse! { table: hipStreamBeginCapture(Handle, c_uint), }
+    });
+    let makes = device_with(|table| {
+        refuse! { table:
+            hipGraphInstantiate(*mut Handle, Handle, *mut Handle, *mut c_char, usize),
+        }
+    });
+    let calls = ["hipStreamBeginCapture", "hipGraphInstantiate"];
+    for (device, refused) in [begins, makes].iter().zip(calls) {
+        let stream = device.new_stream().unwrap();
+        let mut x = Tensor::filled(&stream, &[4], 1.0f32).unwrap();
+        for _ in 0..2 {
+            let error = stream.capture(&mut x, |x| x.fill(2.0)).unwrap_err();
+            assert!(matches!(error, Error::Hip { call, .. } if call == refused), "{error}");
+            assert!(!stream.is_capturing().unwrap() && !Gate::is_thread_inside());
+            assert_eq!(x.to_vec().unwrap(), [1.0; 4]);
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use args::Binding;
 pub use args::{AnyPtr, ArgValue, DevicePtr, KernelArgs};
 pub use set::{TileFunction, record_tiles, with_code};
 
-use crate::hip::{Handle, Hip, Past, RawStream};
+use crate::hip::{Handle, Hip, RawStream, note_stream};
 use crate::kernel::CodeObjectImage;
 use crate::metadata::{CodeObjectInfo, KernelInfo};
 use crate::{Arch, Device, Error, Result, Stream, capture};
@@ -132,11 +132,7 @@ impl ModuleInner {
         let captured = stream.is_capturing()?;
         let mut users = self.users();
         users.captured |= captured;
-        let own = Arc::as_ptr(stream);
-        if !users.streams.iter().any(|known| known.as_ptr() == own) {
-            users.streams.retain(|known| known.strong_count() > 0);
-            users.streams.push(Arc::downgrade(stream));
-        }
+        note_stream(&mut users.streams, stream);
         Ok(())
     }
 }
@@ -150,15 +146,7 @@ impl Drop for ModuleInner {
             std::mem::forget(module);
             return;
         }
-        let mut launches: Vec<_> = streams.into_iter().map(Past::of).collect();
-        self.hip.retire(move || {
-            launches.retain_mut(|launch| !launch.is_done());
-            let done = launches.is_empty();
-            if done {
-                module.unload();
-            }
-            done
-        });
+        self.hip.retire_after(streams, move || module.unload());
     }
 }
 
@@ -364,7 +352,8 @@ impl<A: KernelArgs> Function<A> {
     /// A kernel may write wherever its arguments lead it. With these arguments and this grid it
     /// must stay inside memory that is allocated, and whose owner expects that it is accessed: as a
     /// rule, tensors that are listed for [`Stream::submit`], from within which it is called, or
-    /// that no other stream uses.
+    /// that no other stream uses. If it is [captured](Stream::capture), all that holds as long as the
+    /// graph lives, which keeps what is listed.
     ///
     /// # Errors
     /// [`Error::Launch`] if the grid, the workgroup or LDS exceed a limit, [`Error::Device`] if the

@@ -90,6 +90,7 @@ pub(crate) fn give_back(
 ) {
     let (queue, mut release) = (Arc::clone(home), Some(release));
     home.hip().retire(move || {
+        let Some(_entered) = queue.enter() else { return false };
         let result = wait_for_uses(&queue, &ledger).and_then(|waited| {
             let release = if waited { release.take() } else { None };
             release.map_or(Ok(()), |release| release(&queue)).map(|()| waited)

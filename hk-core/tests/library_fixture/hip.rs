@@ -26,7 +26,8 @@ refuse! {
     hipMemsetD32Async
     hipStreamCreateWithFlags hipStreamDestroy hipStreamSynchronize hipStreamQuery
     hipStreamWaitEvent hipStreamIsCapturing hipStreamGetCaptureInfo_v2
-    hipThreadExchangeStreamCaptureMode
+    hipStreamBeginCapture hipStreamEndCapture hipThreadExchangeStreamCaptureMode
+    hipGraphInstantiate hipGraphLaunch hipGraphExecDestroy hipGraphDestroy
     hipEventCreateWithFlags hipEventDestroy hipEventRecord hipEventSynchronize hipEventQuery
     hipEventElapsedTime hipDeviceSynchronize hipModuleLoadData hipModuleUnload
     hipModuleGetFunction hipModuleLaunchKernel hipModuleOccupancyMaxActiveBlocksPerMultiprocessor
