@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hk_attn::{AttentionOptions, MhaOut, VarlenOptions, mha_varlen_fwd_into};
+use hk_attn::{AttentionOptions, VarlenOptions, mha_varlen_fwd};
 use hk_core::dtype::f16;
 use hk_core::{Activation, Error, Result, Stream, Tensor};
 use hk_gemm::{GemmOptions, gemm_a16w16};
@@ -55,16 +55,14 @@ impl BertConfig {
     /// or one that is not supported.
     pub fn read(file: &Path) -> Result<Self, ModelError> {
         let settings = Settings::read(file)?;
-        for (key, only, may_lack) in
-            [("model_type", "bert", false), ("position_embedding_type", "absolute", true)]
-        {
-            let value = settings.get(key);
-            if value.is_none_or(|value| *value != only) && !(may_lack && value.is_none()) {
-                return Err(settings.wrong(key, format_args!("{only:?}")));
-            }
+        if settings.get("model_type").is_none_or(|value| *value != "bert") {
+            return Err(settings.wrong("model_type", "\"bert\""));
         }
+        settings.require("position_embedding_type", "absolute")?;
+        // The tokens of a decoder do not see those behind them.
+        settings.require("is_decoder", false)?;
         let eps = settings.get("layer_norm_eps").and_then(serde_json::Value::as_f64);
-        let eps = eps.filter(|eps| *eps as f32 > 0.0 && eps.is_finite());
+        let eps = eps.map(|eps| eps as f32).filter(|eps| *eps > 0.0 && eps.is_finite());
         let named =
             |of: &&(&str, Activation)| settings.get("hidden_act").is_some_and(|name| *name == of.0);
         let activation = ACTIVATIONS.iter().find(named).map(|(_, activation)| *activation);
@@ -76,7 +74,8 @@ impl BertConfig {
             intermediate_size: settings.count("intermediate_size")?,
             num_attention_heads: settings.count("num_attention_heads")?,
             num_hidden_layers: settings.count("num_hidden_layers")?,
-            layer_norm_eps: eps.ok_or_else(|| settings.wrong("layer_norm_eps", "positive"))? as f32,
+            layer_norm_eps: eps
+                .ok_or_else(|| settings.wrong("layer_norm_eps", "a positive number of f32"))?,
             hidden_act: activation.ok_or_else(|| {
                 let names = ACTIVATIONS.map(|(name, _)| name).join(", ");
                 settings.wrong("hidden_act", format_args!("one of {names}"))
@@ -173,14 +172,27 @@ impl Bert {
     /// Takes the weights of a model of that configuration to the stream's device.
     ///
     /// # Errors
-    /// [`ModelError::Tensor`] if one is not as the configuration asks for, [`ModelError::Op`] if there is
-    /// no memory for it.
+    /// [`ModelError::Tensor`] if one is not as the configuration asks for, or is of a layer that it does not
+    /// have, [`ModelError::Op`] if there is no memory for it.
     pub fn load(
         config: &BertConfig,
         weights: &Weights,
         stream: &Stream,
     ) -> Result<Self, ModelError> {
-        let BertConfig { hidden_size: hidden, intermediate_size: inner, .. } = *config;
+        let BertConfig {
+            hidden_size: hidden,
+            intermediate_size: inner,
+            num_hidden_layers: layers,
+            ..
+        } = *config;
+        // With some of its layers left out, a model makes vectors that look right.
+        let is_beyond = |name: &str| {
+            let rest = name.strip_prefix("encoder.layer.");
+            let layer = rest.and_then(|rest| rest.split('.').next()?.parse::<usize>().ok());
+            layer.is_some_and(|layer| layer >= layers)
+        };
+        weights
+            .require_none(is_beyond, format_args!("absent, as num_hidden_layers is {layers}"))?;
         let load = Loader { weights, stream, eps: config.layer_norm_eps };
         let table = |name: &str, rows| {
             weights.f32(stream, &format!("embeddings.{name}_embeddings.weight"), [rows, hidden])
@@ -204,7 +216,7 @@ impl Bert {
             positions: table("position", config.max_position_embeddings)?,
             segments: table("token_type", config.type_vocab_size)?,
             norm: load.norm("embeddings.LayerNorm", hidden)?,
-            layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_, _>>()?,
+            layers: (0..layers).map(layer).collect::<Result<_, _>>()?,
             config: config.clone(),
         })
     }
@@ -214,13 +226,17 @@ impl Bert {
         &self.config
     }
 
-    /// What the model makes of each token, `[tokens, hidden_size]`. Calls `after_layer` when the device
-    /// has done one.
+    /// What the model makes of each token, `[tokens, hidden_size]`. If there is an `after_layer`, waits for
+    /// the device after each, and calls it.
     ///
     /// # Errors
     /// [`Error::Value`] if a sequence has more tokens than there are positions, or an id is not in
     /// the vocabulary and [looked at](EmbeddingOptions::validate_indices).
-    pub fn forward(&self, batch: &Batch, mut after_layer: impl FnMut()) -> Result<Tensor<f16>> {
+    pub fn forward(
+        &self,
+        batch: &Batch,
+        mut after_layer: Option<&mut dyn FnMut()>,
+    ) -> Result<Tensor<f16>> {
         let most = self.config.max_position_embeddings;
         if batch.longest > most {
             let constraint = format!("sequences of at most {most} tokens");
@@ -229,8 +245,10 @@ impl Bert {
         let mut x = self.norm.apply(&self.embed(batch)?)?;
         for layer in &self.layers {
             x = layer.forward(&x, batch)?;
-            x.stream().synchronize()?;
-            after_layer();
+            if let Some(after_layer) = &mut after_layer {
+                x.stream().synchronize()?;
+                after_layer();
+            }
         }
         Ok(x)
     }
@@ -265,11 +283,8 @@ impl Layer {
             max_seqlen_q: batch.longest,
             max_seqlen_k: batch.longest,
         };
-        let mut attended = Tensor::empty(q.stream(), &[batch.tokens, heads * width])?;
-        let mut out = attended.reshape_mut(&[batch.tokens, heads, width])?;
-        let out = MhaOut { out: &mut *out, lse: None, s_dmask: None };
-        mha_varlen_fwd_into(&q, &k, &v, &varlen, &AttentionOptions::default(), out)?;
-        Ok(attended)
+        let attended = mha_varlen_fwd(&q, &k, &v, &varlen, &AttentionOptions::default())?.out;
+        attended.into_reshaped(&[batch.tokens, heads * width])
     }
 }
 

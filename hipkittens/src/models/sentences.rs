@@ -1,9 +1,12 @@
 //! Vectors of sentences, as the library sentence-transformers makes them.
 
+use std::borrow::Cow;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use hk_core::{Stream, Tensor};
 use hk_norm::{MeanPoolOptions, RowOptions, l2norm, mean_pool};
+use serde_json::Value;
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
 use super::settings::{Settings, read_json};
@@ -29,33 +32,41 @@ pub struct Sentence {
 #[derive(Debug)]
 pub struct SentenceEncoder {
     stream: Stream,
+    /// That of the tokenizer.
     file: PathBuf,
     tokenizer: Tokenizer,
-    max_tokens: usize,
+    splitting: Splitting,
+    /// The file of the weights.
+    weights: PathBuf,
     bert: Bert,
 }
 
 impl SentenceEncoder {
     /// Loads the model of a folder: `config.json`, `tokenizer.json`, `model.safetensors`, and as far as
-    /// they are there `modules.json`, `sentence_bert_config.json` and `1_Pooling/config.json`.
+    /// they are there `modules.json`, `config_sentence_transformers.json`, `sentence_bert_config.json` and
+    /// `1_Pooling/config.json`. If `modules.json` has other places for the parts of the model, they are
+    /// taken from there.
     ///
     /// # Errors
     /// [`ModelError`], which names the file.
     pub fn load(folder: &Path, stream: &Stream) -> Result<Self, ModelError> {
-        let config = BertConfig::read(&folder.join("config.json"))?;
-        require_modules(&folder.join("modules.json"))?;
-        require_mean(&folder.join("1_Pooling/config.json"))?;
-        let max_tokens = max_tokens(&folder.join("sentence_bert_config.json"), &config)?;
-        let file = folder.join("tokenizer.json");
-        let tokenizer = tokenizer(&file, &config, max_tokens)?;
-        let weights = Weights::read(&folder.join("model.safetensors"))?;
-        let bert = Bert::load(&config, &weights, stream)?;
-        Ok(Self { stream: stream.clone(), file, tokenizer, max_tokens, bert })
+        let Modules { transformer, pooling } = Modules::read(folder)?;
+        let config = BertConfig::read(&transformer.join("config.json"))?;
+        if let Some(pooling) = pooling {
+            require_mean(&Settings::read(&pooling)?)?;
+        }
+        refuse_prompts(&folder.join("config_sentence_transformers.json"))?;
+        let splitting = Splitting::read(&transformer.join("sentence_bert_config.json"), &config)?;
+        let file = transformer.join("tokenizer.json");
+        let tokenizer = tokenizer(&file, &config, splitting.max_tokens)?;
+        let weights = transformer.join("model.safetensors");
+        let bert = Bert::load(&config, &Weights::read(&weights)?, stream)?;
+        Ok(Self { stream: stream.clone(), file, tokenizer, splitting, weights, bert })
     }
 
     /// Tokens of a sentence, at most.
     pub fn max_tokens(&self) -> usize {
-        self.max_tokens
+        self.splitting.max_tokens
     }
 
     /// Steps that [`embed`](Self::embed) tells for each token.
@@ -72,8 +83,12 @@ impl SentenceEncoder {
             let (file, sentence) = (self.file.clone(), sentence.to_owned());
             ModelError::Sentence { file, sentence, what }
         };
-        let tokens =
-            self.tokenizer.encode(sentence, true).map_err(|error| fail(error.to_string()))?;
+        let text = if self.splitting.is_lowered {
+            Cow::Owned(sentence.to_lowercase())
+        } else {
+            Cow::Borrowed(sentence)
+        };
+        let tokens = self.tokenizer.encode(text, true).map_err(|error| fail(error.to_string()))?;
         // Below the size of the vocabulary, as was checked.
         let ids: Vec<_> = tokens.get_ids().iter().map(|id| *id as i32).collect();
         if ids.is_empty() {
@@ -82,23 +97,33 @@ impl SentenceEncoder {
         Ok(Sentence { ids, is_truncated: !tokens.get_overflowing().is_empty() })
     }
 
-    /// The vector of each sentence. Calls `progress` with steps that were done.
+    /// The vector of each sentence. If there is a `progress`, waits for the device after each layer, and
+    /// calls it with the steps that were done.
     ///
     /// # Errors
-    /// [`ModelError::Op`].
+    /// [`ModelError::Op`], and [`ModelError::NotFinite`] if the model leaves the range of f16.
     pub fn embed(
         &self,
         sentences: &[Sentence],
-        mut progress: impl FnMut(usize),
+        mut progress: Option<&mut dyn FnMut(usize)>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut vectors = Vec::with_capacity(sentences.len());
         for sentences in batches(sentences) {
             let batch = Batch::new(&self.stream, sentences.iter().map(|of| &of.ids[..]))?;
             let tokens = sentences.iter().map(|sentence| sentence.ids.len()).sum();
-            let x = self.bert.forward(&batch, || progress(tokens))?;
+            let x = match &mut progress {
+                Some(progress) => self.bert.forward(&batch, Some(&mut || progress(tokens)))?,
+                None => self.bert.forward(&batch, None)?,
+            };
             let means: Tensor<f32> = mean_pool(&x, &batch.cu_seqlens, &MeanPoolOptions::default())?;
             let y = l2norm(&means, EPS, &RowOptions::default())?;
-            vectors.extend(y.to_vec()?.chunks_exact(y.row_len()).map(<[f32]>::to_vec));
+            for vector in y.to_vec()?.chunks_exact(y.row_len()) {
+                if vector.iter().any(|number| !number.is_finite()) {
+                    let (file, sentence) = (self.weights.clone(), vectors.len());
+                    return Err(ModelError::NotFinite { file, sentence });
+                }
+                vectors.push(vector.to_vec());
+            }
         }
         Ok(vectors)
     }
@@ -115,9 +140,55 @@ fn batches(sentences: &[Sentence]) -> impl Iterator<Item = &[Sentence]> {
     })
 }
 
+/// Where the parts of a model are.
+struct Modules {
+    /// The folder of the tokenizer and the BERT.
+    transformer: PathBuf,
+    /// The file that says how a vector is made of those of tokens; without it, it is their mean.
+    pooling: Option<PathBuf>,
+}
+
+/// What a model is made of, one behind the other: the last part of the names that sentence-transformers
+/// has for it. The last may be missing, as it is done in any case.
+const MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
+
+impl Modules {
+    /// Those of a folder. Refuses a model of other ones, as of one more product behind the mean.
+    fn read(folder: &Path) -> Result<Self, ModelError> {
+        let file = folder.join("modules.json");
+        if !file.exists() {
+            let pooling = folder.join("1_Pooling/config.json");
+            let pooling = pooling.exists().then_some(pooling);
+            return Ok(Self { transformer: folder.to_owned(), pooling });
+        }
+        let fail = |what: String| ModelError::Format { file: file.clone(), what };
+        let modules = read_json(&file)?;
+        let modules = modules.as_array().ok_or_else(|| fail("no list of JSON".into()))?;
+        let is_of = |module: &Value, name: &str| {
+            let whole = module["type"].as_str();
+            whole.and_then(|whole| whole.rsplit('.').next()) == Some(name)
+        };
+        let is_known = (2..=MODULES.len()).contains(&modules.len())
+            && iter::zip(modules, MODULES).all(|(module, name)| is_of(module, name));
+        if !is_known {
+            let [first, second, third] = MODULES;
+            let got: Vec<_> = modules.iter().map(|module| module["type"].to_string()).collect();
+            return Err(fail(format!(
+                "type: must be {first}, {second} and, if there is one more, {third}, got [{}]",
+                got.join(", ")
+            )));
+        }
+        let place = |module: &Value| {
+            let path = module["path"].as_str().map(|path| folder.join(path));
+            path.ok_or_else(|| fail(format!("path: must be a string, got {}", module["path"])))
+        };
+        let pooling = place(&modules[1])?.join("config.json");
+        Ok(Self { transformer: place(&modules[0])?, pooling: Some(pooling) })
+    }
+}
+
 /// Refuses a model that makes a sentence's vector of something else than the mean of its tokens'.
-fn require_mean(file: &Path) -> Result<(), ModelError> {
-    let Some(settings) = Settings::read_if_there(file)? else { return Ok(()) };
+fn require_mean(pooling: &Settings) -> Result<(), ModelError> {
     // Of several modes, the vectors would follow each other.
     for (key, wanted) in [
         ("pooling_mode_mean_tokens", true),
@@ -127,48 +198,50 @@ fn require_mean(file: &Path) -> Result<(), ModelError> {
         ("pooling_mode_weightedmean_tokens", false),
         ("pooling_mode_lasttoken", false),
     ] {
-        if settings.get(key).is_some_and(|value| *value != wanted) {
-            return Err(settings.wrong(key, wanted));
-        }
+        pooling.require(key, wanted)?;
     }
-    Ok(())
+    pooling.require("pooling_mode", "mean")
 }
 
-/// What a model may be made of: the last part of the names that sentence-transformers has for it.
-const MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
-
-/// Refuses a model with a step that is not done here, as one more product behind the mean.
-fn require_modules(file: &Path) -> Result<(), ModelError> {
-    if !file.exists() {
-        return Ok(());
+/// Refuses a model that puts words of its own before each sentence.
+fn refuse_prompts(file: &Path) -> Result<(), ModelError> {
+    match Settings::read_if_there(file)? {
+        Some(settings) => settings.require("default_prompt_name", Value::Null),
+        None => Ok(()),
     }
-    let fail = |what: String| Err(ModelError::Format { file: file.to_owned(), what });
-    let modules = read_json(file)?;
-    let Some(modules) = modules.as_array() else { return fail("no list of JSON".into()) };
-    for module in modules {
-        let name = module["type"].as_str().and_then(|name| name.rsplit('.').next());
-        if name.is_none_or(|name| !MODULES.contains(&name)) {
-            let known = MODULES.join(", ");
-            return fail(format!("type: must be one of {known}, got {}", module["type"]));
-        }
-    }
-    Ok(())
 }
 
-/// Tokens that a sentence has at most.
-fn max_tokens(file: &Path, config: &BertConfig) -> Result<usize, ModelError> {
-    let positions = config.max_position_embeddings;
-    let Some(settings) = Settings::read_if_there(file)? else { return Ok(positions) };
-    let key = "max_seq_length";
-    match settings.get(key) {
-        None | Some(serde_json::Value::Null) => Ok(positions),
-        Some(_) => match settings.count(key)? {
-            count if count <= positions => Ok(count),
-            _ => Err(settings.wrong(
-                key,
-                format_args!("at most max_position_embeddings of config.json, {positions}"),
-            )),
-        },
+/// How sentences are made into tokens.
+#[derive(Debug)]
+struct Splitting {
+    /// Tokens that a sentence has at most.
+    max_tokens: usize,
+    /// Whether it is put in small letters before, whatever the tokenizer does.
+    is_lowered: bool,
+}
+
+impl Splitting {
+    /// As a file says that need not be there.
+    fn read(file: &Path, config: &BertConfig) -> Result<Self, ModelError> {
+        let positions = config.max_position_embeddings;
+        let mut splitting = Self { max_tokens: positions, is_lowered: false };
+        let Some(settings) = Settings::read_if_there(file)? else { return Ok(splitting) };
+        let there = |key| settings.get(key).filter(|value| !value.is_null());
+        let key = "max_seq_length";
+        if there(key).is_some() {
+            splitting.max_tokens = settings.count(key)?;
+        }
+        if splitting.max_tokens > positions {
+            let most = "at most max_position_embeddings of config.json";
+            return Err(settings.wrong(key, format_args!("{most}, {positions}")));
+        }
+        let key = "do_lower_case";
+        if let Some(value) = there(key) {
+            let is_lowered = value.as_bool();
+            splitting.is_lowered =
+                is_lowered.ok_or_else(|| settings.wrong(key, "true or false"))?;
+        }
+        Ok(splitting)
     }
 }
 

@@ -43,6 +43,19 @@ impl Settings {
         self.value.get(key)
     }
 
+    /// Requires a setting to be that, if it is there.
+    pub(super) fn require(
+        &self,
+        key: &'static str,
+        wanted: impl Into<Value>,
+    ) -> Result<(), ModelError> {
+        let wanted = wanted.into();
+        match self.get(key) {
+            Some(value) if *value != wanted => Err(self.wrong(key, wanted)),
+            _ => Ok(()),
+        }
+    }
+
     /// A number of things, of which there is at least one.
     pub(super) fn count(&self, key: &'static str) -> Result<usize, ModelError> {
         let count = self.get(key).and_then(Value::as_u64).and_then(|n| i32::try_from(n).ok());

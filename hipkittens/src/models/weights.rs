@@ -9,9 +9,10 @@ use hk_core::dtype::{bf16, f16};
 use hk_core::{Stream, Tensor};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::ModelError;
+use super::{ModelError, on_one_line};
 
 /// The tensors of a file, which are given to a device as they are asked for.
 pub struct Weights {
@@ -92,6 +93,20 @@ impl Weights {
         Ok(Tensor::from_slice(stream, &rounded, &stacked(names, shape))?)
     }
 
+    /// Refuses tensors of such names, in place of which `expected` says what must be.
+    pub(super) fn require_none(
+        &self,
+        is_such: impl Fn(&str) -> bool,
+        expected: impl fmt::Display,
+    ) -> Result<(), ModelError> {
+        // Of several, the first in the file.
+        let found = self.metadata.offset_keys().into_iter().find(|name| is_such(name));
+        match found.and_then(|name| Some((self.metadata.info(&name)?, name))) {
+            Some((info, name)) => Err(self.wrong(&name, expected, kind(info))),
+            None => Ok(()),
+        }
+    }
+
     fn stack<const R: usize>(
         &self,
         names: &[impl AsRef<str>],
@@ -131,7 +146,7 @@ impl Weights {
             }
             _ => {}
         }
-        Err(self.wrong(name, expected, format_args!("{dtype} of shape {got:?}")))
+        Err(self.wrong(name, expected, kind(info)))
     }
 
     fn wrong(
@@ -143,6 +158,11 @@ impl Weights {
         let (expected, got) = (expected.to_string(), got.to_string());
         ModelError::Tensor { file: self.file.clone(), tensor: tensor.to_owned(), expected, got }
     }
+}
+
+/// What a message says that a tensor is.
+fn kind(info: &TensorInfo) -> String {
+    format!("{} of shape {:?}", info.dtype, info.shape)
 }
 
 /// The shape of tensors of a shape one behind the other.
@@ -157,11 +177,44 @@ fn stacked<const R: usize>(names: &[impl AsRef<str>], mut shape: [usize; R]) -> 
 /// them.
 ///
 /// # Errors
-/// What is wrong with the file; it names the tensor, if it is about one.
+/// What is wrong with the file, [on one line](on_one_line); it names the tensor, if it is about one.
 pub fn read_header(file: &[u8]) -> Result<(usize, Metadata), String> {
-    check_header(file)?;
-    let (header, metadata) = SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
+    let parsed = check_header(file).and_then(|()| {
+        SafeTensors::read_metadata(file).map_err(|error| format!("corrupt header: {error}"))
+    });
+    let (header, metadata) = parsed.map_err(on_one_line)?;
     Ok((size_of::<u64>() + header, metadata))
+}
+
+/// What a header says, of which each key is there once: a map would keep the last of several.
+struct Header(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Keys).map(Self)
+    }
+}
+
+/// Gathers the keys of a [`Header`].
+struct Keys;
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let mut header = Map::new();
+        while let Some((key, value)) = from.next_entry::<String, Value>()? {
+            if header.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("{key} is there twice")));
+            }
+            header.insert(key, value);
+        }
+        Ok(header)
+    }
 }
 
 /// Finds what the format's own parser would refuse without naming the tensor.
@@ -178,7 +231,7 @@ fn check_header(file: &[u8]) -> Result<(), String> {
             rest.len()
         ));
     };
-    let header: Map<String, Value> =
+    let Header(header) =
         serde_json::from_slice(header).map_err(|error| format!("corrupt header: {error}"))?;
     let mut parts = Vec::new();
     for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {

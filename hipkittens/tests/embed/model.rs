@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hk_core::Activation;
+use hk_core::dtype::{bf16, f16};
 use hk_ref::Draw;
 use hk_ref::models::bert::Bert;
 use ndarray::ArrayD;
@@ -45,14 +46,27 @@ pub(crate) fn published() -> Option<PathBuf> {
     model.join("model.safetensors").is_file().then_some(model)
 }
 
-/// Sizes of the small model.
+/// What small models differ in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    /// Of the weights.
+    pub(crate) dtype: Dtype,
+    /// `hidden_act` of `config.json`.
+    pub(crate) activation: &'static str,
+    /// Heads of attention.
+    pub(crate) heads: usize,
+}
+
+/// The small model that most is tried with.
+pub(crate) const SMALL: Kind = Kind { dtype: Dtype::F32, activation: "gelu", heads: 3 };
+
+/// Sizes of small models.
 const HIDDEN: usize = 48;
 const INNER: usize = 96;
-const HEADS: usize = 3;
 const LAYERS: usize = 2;
 const POSITIONS: usize = 40;
 
-/// Tensors of the small model: names with shapes.
+/// Tensors of small models: names with shapes.
 fn tensors(vocabulary: usize) -> Vec<(String, Vec<usize>)> {
     let mut all = vec![
         ("embeddings.word_embeddings.weight".into(), vec![vocabulary, HIDDEN]),
@@ -78,7 +92,7 @@ fn tensors(vocabulary: usize) -> Vec<(String, Vec<usize>)> {
 }
 
 /// Makes a small model in a folder, of seeded weights and the letters as vocabulary.
-pub(crate) fn make_small(folder: &Path) {
+pub(crate) fn make_small(folder: &Path, kind: Kind) {
     let special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"].map(str::to_owned);
     let letters = ('a'..='z').chain('0'..='9').chain("!?.,'猫日🙂".chars());
     let letters = letters.flat_map(|c| [c.to_string(), format!("##{c}")]);
@@ -117,17 +131,20 @@ pub(crate) fn make_small(folder: &Path) {
         "config.json",
         &json!({
             "model_type": "bert",
-            "hidden_act": "gelu",
+            "hidden_act": kind.activation,
             "hidden_size": HIDDEN,
             "intermediate_size": INNER,
             "layer_norm_eps": 1e-12,
             "max_position_embeddings": POSITIONS,
-            "num_attention_heads": HEADS,
+            "num_attention_heads": kind.heads,
             "num_hidden_layers": LAYERS,
             "type_vocab_size": 2,
             "vocab_size": vocabulary.len(),
         }),
     );
+    write(folder, "modules.json", &modules(&["Transformer", "Pooling", "Normalize"]));
+    let version = json!({ "__version__": { "sentence_transformers": "2.0.0" } });
+    write(folder, "config_sentence_transformers.json", &version);
     write(folder, "sentence_bert_config.json", &json!({ "max_seq_length": 32 }));
     fs::create_dir_all(folder.join("1_Pooling")).expect("the folder is writable");
     let modes = ["mean_tokens", "cls_token", "max_tokens", "mean_sqrt_len_tokens"];
@@ -143,16 +160,36 @@ pub(crate) fn make_small(folder: &Path) {
                 _ if shape.len() == 2 => ((shape[1] as f32).powf(-0.5), 0.0),
                 _ => (0.1, 0.0),
             };
-            let numbers: Vec<_> = numbers.iter().map(|x| x * scale + offset).collect();
-            (name, shape, numbers)
+            let numbers = numbers.iter().map(|x| x * scale + offset);
+            (name, shape, bytes(kind.dtype, numbers))
         })
         .collect();
-    let views = drawn.iter().map(|(name, shape, numbers)| {
-        let data = bytemuck::cast_slice(numbers);
-        (name, TensorView::new(Dtype::F32, shape.clone(), data).expect("as many as the shape says"))
+    let views = drawn.iter().map(|(name, shape, data)| {
+        let view = TensorView::new(kind.dtype, shape.clone(), data);
+        (name, view.expect("as many as the shape says"))
     });
     let file = safetensors::serialize(views, None).expect("tensors");
     fs::write(folder.join("model.safetensors"), file).expect("the folder is writable");
+}
+
+/// Numbers as a file has them.
+fn bytes(dtype: Dtype, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
+    match dtype {
+        Dtype::F32 => numbers.flat_map(f32::to_le_bytes).collect(),
+        Dtype::F16 => numbers.flat_map(|x| f16::from_f32(x).to_le_bytes()).collect(),
+        Dtype::BF16 => numbers.flat_map(|x| bf16::from_f32(x).to_le_bytes()).collect(),
+        Dtype::F64 => numbers.flat_map(|x| f64::from(x).to_le_bytes()).collect(),
+        other => panic!("weights of {other}"),
+    }
+}
+
+/// What `modules.json` says of modules of these names.
+pub(crate) fn modules(names: &[&str]) -> Value {
+    let of = |(i, name): (usize, &&str)| {
+        let path = if *name == "Transformer" { String::new() } else { format!("{i}_{name}") };
+        json!({ "type": format!("sentence_transformers.models.{name}"), "path": path })
+    };
+    names.iter().enumerate().map(of).collect()
 }
 
 /// Writes a file of JSON.
@@ -166,20 +203,32 @@ pub(crate) fn read(folder: &Path, file: &str) -> Value {
     serde_json::from_slice(&text).expect("JSON")
 }
 
-/// The model of a folder, for the reference. All its tensors of f32.
+/// The model of a folder, for the reference. All its tensors of f32, f16 and bf16.
 pub(crate) fn reference(folder: &Path) -> Bert {
     let config = read(folder, "config.json");
     let size = |key: &str| config[key].as_u64().expect("a number") as usize;
-    assert_eq!(config["hidden_act"], "gelu");
+    let activation = match config["hidden_act"].as_str() {
+        Some("gelu") => Activation::Gelu,
+        Some("gelu_new" | "gelu_pytorch_tanh") => Activation::GeluTanh,
+        Some("relu") => Activation::Relu,
+        Some("silu" | "swish") => Activation::Silu,
+        other => panic!("{other:?} is no function of the reference"),
+    };
     let file = fs::read(folder.join("model.safetensors")).expect("the model has weights");
     let tensors = SafeTensors::deserialize(&file).expect("safetensors");
     let weights: HashMap<_, _> = tensors
         .iter()
-        .filter(|(_, tensor)| tensor.dtype() == Dtype::F32)
-        .map(|(name, tensor)| {
-            let numbers = bytemuck::pod_collect_to_vec(tensor.data());
+        .filter_map(|(name, tensor)| {
+            let data = tensor.data();
+            let halves = data.chunks_exact(2).map(|bytes| [bytes[0], bytes[1]]);
+            let numbers = match tensor.dtype() {
+                Dtype::F32 => bytemuck::pod_collect_to_vec(data),
+                Dtype::F16 => halves.map(|bytes| f16::from_le_bytes(bytes).to_f32()).collect(),
+                Dtype::BF16 => halves.map(|bytes| bf16::from_le_bytes(bytes).to_f32()).collect(),
+                _ => return None,
+            };
             let array = ArrayD::from_shape_vec(tensor.shape(), numbers).expect("as the file says");
-            (name.to_owned(), array)
+            Some((name.to_owned(), array))
         })
         .collect();
     Bert {
@@ -187,6 +236,6 @@ pub(crate) fn reference(folder: &Path) -> Bert {
         heads: size("num_attention_heads"),
         layers: size("num_hidden_layers"),
         eps: config["layer_norm_eps"].as_f64().expect("a number"),
-        activation: Activation::Gelu,
+        activation,
     }
 }

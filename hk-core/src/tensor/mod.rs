@@ -229,6 +229,24 @@ impl<T: Element> Tensor<T> {
         Ok(self)
     }
 
+    /// The same elements in another shape, as [`reshape`](TensorSlice::reshape) shows them.
+    ///
+    /// # Errors
+    /// As [`reshape`](TensorSlice::reshape).
+    ///
+    /// ```
+    /// # let stream = hk_core::Device::open("sim:mi355x")?.default_stream();
+    /// let x = hk_core::Tensor::from_slice(&stream, &[1.0f32, 2.0, 3.0, 4.0], &[4])?;
+    /// let x = x.into_reshaped(&[2, 2])?;
+    /// assert_eq!((x.shape(), x.to_vec()?), (&[2, 2][..], vec![1.0, 2.0, 3.0, 4.0]));
+    /// assert!(x.into_reshaped(&[3]).is_err());
+    /// # Ok::<(), hk_core::Error>(())
+    /// ```
+    pub fn into_reshaped(mut self, shape: &[usize]) -> Result<Self> {
+        self.0.layout = self.0.layout.reshape("Tensor::into_reshaped", shape, T::PACK)?;
+        Ok(self)
+    }
+
     /// The dimensions in another order, as [`permute`](TensorSlice::permute) shows them.
     ///
     /// # Errors

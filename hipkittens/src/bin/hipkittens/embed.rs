@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hipkittens::models::{Sentence, SentenceEncoder};
+use hipkittens::models::{Sentence, SentenceEncoder, on_one_line};
 use hk_core::Device;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -90,7 +90,10 @@ fn embed(device: &Device, request: &Request) -> Result<Embedded, Box<dyn Error>>
     progress.set_length((tokens * encoder.steps_per_token()) as u64);
     progress.set_message(format!("{device} {tokens} tokens"));
     let start = Instant::now();
-    let vectors = encoder.embed(&sentences, |steps| progress.inc(steps as u64))?;
+    let mut count = |steps: usize| progress.inc(steps as u64);
+    // Layers need not be waited for where nobody sees that they are done.
+    let listener = (!progress.is_hidden()).then_some(&mut count as &mut dyn FnMut(usize));
+    let vectors = encoder.embed(&sentences, listener)?;
     let computing = start.elapsed();
     progress.finish_and_clear();
     let max_tokens = encoder.max_tokens();
@@ -131,8 +134,8 @@ fn print(
     writeln!(out, "     tokens  sentence")?;
     for (i, (text, sentence)) in request.sentences.iter().zip(sentences).enumerate() {
         let cut = if sentence.is_truncated { " (cut off)" } else { "" };
-        let mut shown: String = text.chars().take(SHOWN).collect();
-        if shown.len() < text.len() {
+        let mut shown = on_one_line(text.chars().take(SHOWN).collect::<String>());
+        if text.chars().nth(SHOWN).is_some() {
             shown += "...";
         }
         writeln!(out, "{:>4} {:>6}  {shown}{cut}", i + 1, sentence.ids.len())?;
