@@ -1,13 +1,15 @@
 //! Products of tokens with the matrices of their experts: what the ops that have such share.
 
+use std::collections::HashSet;
+
 use hk_core::dtype::{DType, E8M0, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, f16};
-use hk_core::op::Arguments;
 use hk_core::op::epilogue::{Extent, Lowered, Operand, Step};
 use hk_core::op::experts::{Experts, SortedGates};
 use hk_core::op::prequant::{Prequant, StepScales};
 use hk_core::op::product::{Gate, GroupScales, Matrices, Names, Product};
 use hk_core::op::ragged::ScaleCopy;
 use hk_core::op::tiling::Problem;
+use hk_core::op::{Arguments, Call};
 use hk_core::{Activation as Plain, DevicePtr, Result, TensorSlice};
 
 use crate::activation::Activation;
@@ -63,11 +65,11 @@ pub(crate) const fn quantises<T: Element, W: Element>() -> bool {
 /// Gates in order of their experts, as [`moe_align_block_size`](crate::moe_align_block_size()) gives them.
 #[derive(Debug, Clone, Copy)]
 pub struct AlignedGates<'a> {
-    /// The gate in each row, `[cap]`; a number that is no gate's where there is none.
+    /// The gate in each row, `[cap]`, each once; -1, or as many as there are gates, where there is none.
     pub sorted_token_ids: &'a TensorSlice<i32>,
-    /// The expert of each tile, `[ceil(cap / block_size)]`; that of no expert has results of 0.
+    /// The expert of each tile, `[ceil(cap / block_size)]`, or -1: that of no expert has results of 0.
     pub expert_ids: &'a TensorSlice<i32>,
-    /// Rows of all experts' tiles, `[1]`.
+    /// Rows of all experts' tiles, `[1]`. What is behind them does not count.
     pub num_tokens_post_pad: &'a TensorSlice<i32>,
     /// Rows of a tile: a multiple of 16.
     pub block_size: usize,
@@ -108,6 +110,47 @@ impl AlignedGates<'_> {
             per_row,
         })
     }
+
+    /// Looks at all that lies on the device and says which gates rows have, of which expert: before a launch, as
+    /// [`Call::validates_indices`] says.
+    pub(crate) fn validate(
+        &self,
+        call: &Call,
+        declared: &SortedGates,
+        experts: u64,
+        wanted: Option<bool>,
+    ) -> Result<()> {
+        if !call.validates_indices(wanted)? {
+            return Ok(());
+        }
+        let of = |list: &TensorSlice<i32>| -> Result<Vec<i64>> {
+            Ok(list.to_vec()?.into_iter().map(i64::from).collect())
+        };
+        let [count, capacity, experts] =
+            [declared.count, declared.capacity, experts].map(|size| size as i64);
+        let length = of(self.num_tokens_post_pad)?;
+        let constraint = format!("rows from 0 to {capacity}");
+        call.require_each("num_tokens_post_pad", &length, &constraint, |_, rows| {
+            (0..=capacity).contains(&rows)
+        })?;
+        let rows = length.first().map_or(0, |rows| *rows as usize);
+        let mut gates = of(self.sorted_token_ids)?;
+        gates.truncate(rows);
+        let constraint = format!("gates below {count}, or -1 or {count} where there is none");
+        call.require_each("sorted_token_ids", &gates, &constraint, |_, gate| {
+            (-1..=count).contains(&gate)
+        })?;
+        let mut seen = HashSet::new();
+        call.require_each("sorted_token_ids", &gates, "each gate once", |_, gate| {
+            !(0..count).contains(&gate) || seen.insert(gate)
+        })?;
+        let mut tiles = of(self.expert_ids)?;
+        tiles.truncate(rows.div_ceil(self.block_size));
+        let constraint = format!("-1, or an expert below {experts}");
+        call.require_each("expert_ids", &tiles, &constraint, |_, expert| {
+            (-1..experts).contains(&expert)
+        })
+    }
 }
 
 impl MoeAlign {
@@ -143,6 +186,7 @@ pub struct MoeGemmOptions<'a> {
     pub(crate) b_scale: Option<&'a TensorSlice<f32>>,
     pub(crate) a_mx_scale: Option<&'a TensorSlice<E8M0>>,
     pub(crate) splits: Option<u32>,
+    pub(crate) validate: Option<bool>,
     pub(crate) tile: Option<&'a str>,
 }
 
@@ -218,6 +262,15 @@ impl<'a> MoeGemmOptions<'a> {
     #[must_use]
     pub const fn splits(mut self, splits: u32) -> Self {
         self.splits = Some(splits);
+        self
+    }
+
+    /// Whether the gates of rows and the experts of tiles are looked at before the launch, which waits for the
+    /// stream; on the simulator, and in builds with debug assertions, if not given. Never while the stream is being
+    /// captured. Kernels that are given wrong ones all the same access nothing outside of their tensors.
+    #[must_use]
+    pub const fn validate_indices(mut self, validate: bool) -> Self {
+        self.validate = Some(validate);
         self
     }
 
@@ -478,7 +531,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let [b_rows] = args.sizes([b_dims[1]])?.map(|size| size as u64);
     let [rows, experts, n, k] = args.sizes(["rows", "experts", "n", "k"])?.map(|size| size as u64);
     let ExpertMatrices { matrices: w, by_rows } = ExpertMatrices::of(&args, (op, "b"), b, strides)?;
-    let gates = gates.declare(&mut args, rows, top_k)?;
+    let sorted = gates.declare(&mut args, rows, top_k)?;
 
     let mut steps = Lowered::default();
     require_scales::<T, W>(&args, options)?;
@@ -497,6 +550,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     };
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
+    gates.validate(&call, &sorted, experts, options.validate)?;
 
     if by_rows {
         of.variant += BY_ROWS;
@@ -504,7 +558,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let product = Product {
         x: Matrices::of(a, [0, a_row]),
         w,
-        y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
+        y: Matrices::of(c, [0, c_row]).with_shape([sorted.count, n]),
         groups: groups.scales,
         prequant,
         gate: of.gate,
@@ -519,7 +573,7 @@ pub(crate) fn launch<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
         ..product(&of.variant)
     };
     let (halves, copies) = (of.halves, groups.copies);
-    Experts { halves, copies, weights, ..Experts::new(product, gates) }.launch(call)
+    Experts { halves, copies, weights, ..Experts::new(product, sorted) }.launch(call)
 }
 
 /// Codes of all rows with one scale: that which is given, and a step already, or that of all of them, as a

@@ -157,7 +157,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     ] {
         args.require(!is_given, name, "none in the options, of integers in groups", "some")?;
     }
-    let gates = gates.declare(&mut args, rows, top_k)?;
+    let sorted = gates.declare(&mut args, rows, top_k)?;
     let mut steps = Lowered::default();
     let of_columns = match is_gated {
         true => Extent::ExpertHalves(&["experts", "2n"]),
@@ -166,6 +166,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     let (gated, weights) = form.lower(&mut args, &mut steps, options, of_columns)?;
     let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
     let call = args.check()?;
+    gates.validate(&call, &sorted, experts, options.validate)?;
 
     let form = if is_gated { "_halves" } else { "" };
     let variant = format!("{}_i{}{form}", T::VARIANT, b.bits);
@@ -181,7 +182,7 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
         core: CORE,
         x: Matrices::of(a, [0, a_row]),
         w: of_b.matrices,
-        y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
+        y: Matrices::of(c, [0, c_row]).with_shape([sorted.count, n]),
         problem: Problem {
             bits: [16, b.bits],
             ..problem::<T, T>([rows, b_rows, k as u64, experts])
@@ -193,5 +194,5 @@ pub(crate) fn launch<T: Real16 + ExpertElement, S: Real, Y: Real>(
     };
     let halves = gated.map(|activation| activation.code().1);
     let in_groups = Some(groups);
-    Experts { halves, in_groups, weights, ..Experts::new(product, gates) }.launch(call)
+    Experts { halves, in_groups, weights, ..Experts::new(product, sorted) }.launch(call)
 }

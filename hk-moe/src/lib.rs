@@ -79,7 +79,7 @@ pub use moe_op_gemm_a8w4::{
     A8w4Element, MxRows, MxRowsOut, moe_a8w4, moe_a8w4_into, moe_a8w4_mx, moe_a8w4_mx_into,
 };
 pub use moe_op_gemm_a8w8::{
-    MxBytes, RaggedElement, moe_a8w8, moe_a8w8_into, moe_a8w8_mx, moe_a8w8_mx_into,
+    MxBytes, RaggedElement, StoredMxBytes, moe_a8w8, moe_a8w8_into, moe_a8w8_mx, moe_a8w8_mx_into,
 };
 pub use moe_op_gemm_a8w8_blockscale::{
     RaggedScales, moe_a8w8_blockscale, moe_a8w8_blockscale_into,

@@ -75,6 +75,7 @@ pub struct MoeLayerOptions<'a> {
     a_scale: Option<&'a TensorSlice<f32>>,
     per_tensor: bool,
     reduce: bool,
+    validate: Option<bool>,
 }
 
 impl<'a> MoeLayerOptions<'a> {
@@ -135,6 +136,14 @@ impl<'a> MoeLayerOptions<'a> {
         self
     }
 
+    /// Whether gates and tiles are looked at, as
+    /// [`MoeGemmOptions::validate_indices`](crate::MoeGemmOptions::validate_indices) says.
+    #[must_use]
+    pub const fn validate_indices(mut self, validate: bool) -> Self {
+        self.validate = Some(validate);
+        self
+    }
+
     /// Requires the scales, and what goes with them, that matrices of type `W` have.
     fn check<T: ExpertElement, W: ExpertWeight<T>>(&self, args: &Arguments) -> Result<()> {
         let (are_narrow, are_codes) = (size_of::<W>() == 1, quantises::<T, W>());
@@ -174,8 +183,8 @@ impl<'a> MoeLayerOptions<'a> {
 /// 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating
 /// point is that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles
 /// of gates are not multiples of 16 rows, scales are missing for 8-bit matrices or there for others, or of blocks that
-/// there cannot be, w1 or w2 has adjacent elements neither in rows nor in columns, a or z is of 2 GiB or more, or k or
-/// i above 65,536.
+/// there cannot be, w1 or w2 has adjacent elements neither in rows nor in columns, a or z is of 2 GiB or more, k or i
+/// is above 65,536, or gates or tiles are wrong and [looked at](MoeLayerOptions::validate_indices).
 pub fn moe_e2e<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     w1: &TensorSlice<W>,
@@ -221,8 +230,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let of_w1 = ExpertMatrices::of(&args, (OP, "w1"), w1, w1_strides)?;
     let of_w2 = ExpertMatrices::of(&args, (OP, "w2"), w2, w2_strides)?;
     let [rows, experts, i, k] = args.sizes(["rows", "experts", "i", "k"])?.map(|of| of as u64);
-    let gates = gates.declare(&mut args, rows, top_k)?;
-    let count = gates.count;
+    let sorted = gates.declare(&mut args, rows, top_k)?;
+    let count = sorted.count;
     let [mut of_up, mut steps] = [Lowered::default(), Lowered::default()];
     options.check::<T, W>(&args)?;
     let block @ [block_rows, depth] = options.block_shape.unwrap_or([GROUP; 2]);
@@ -271,6 +280,7 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
     let c_dims: &[&str] = if options.reduce { &["rows", "k"] } else { &["rows", "top_k", "k"] };
     let c_row = args.output("c", c, c_dims).rows()?;
     let call = args.check()?;
+    gates.validate(&call, &sorted, experts, options.validate)?;
 
     let z = Matrices::in_workspace::<T>([count, i]);
     let of_blocks = if groups[0].is_some() { Blocks::of(block) } else { Blocks::None };
@@ -334,8 +344,8 @@ pub fn moe_e2e_into<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(
         ..product(&plain)
     };
     let [up_copies, down_copies] = copies.map(|of_w| [None, of_w]);
-    let up = Experts { halves: of.halves, copies: up_copies, ..Experts::new(up, gates) };
-    let gates = SortedGates { per_row: 1, ..gates };
-    let down = Experts { copies: down_copies, weights, ..Experts::new(down, gates) };
+    let up = Experts { halves: of.halves, copies: up_copies, ..Experts::new(up, sorted) };
+    let of_z = SortedGates { per_row: 1, ..sorted };
+    let down = Experts { copies: down_copies, weights, ..Experts::new(down, of_z) };
     ExpertLayer { up, down }.launch(call, behind)
 }

@@ -48,12 +48,13 @@ const OP: &str = "moe_gelu";
 /// weight, if the options have such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, n, k or E is 0, or E is above 32,767;
-/// [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is
-/// that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
-/// gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the options
-/// ask for what there is not, b has adjacent elements neither in rows nor in columns, a is of 2 GiB or more,
-/// or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, n, k or E is 0, or E is above 32,767; [`Error::Stride`] if
+/// elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating point is that of another
+/// chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of gates are not
+/// multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the options ask for what there
+/// is not, b has adjacent elements neither in rows nor in columns, a is of 2 GiB or more, or k above 65,536, or gates
+/// or tiles are wrong and [looked at](MoeGemmOptions::validate_indices); [`Error::NoTile`] if there is no tile of that
+/// name.
 pub fn moe_gelu<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,

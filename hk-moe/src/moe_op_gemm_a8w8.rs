@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scale `[1]` or `[rows]`, w_scale `[1]`, `[E]` or `[E, n]`, bias `[E, n]`, gammas `[G]`; in blocks of MX x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]` -> y `[G, n]`, or `[T, n]` if gates are scattered, with an activation of pairs `[.., n / 2]`; any sizes, k at most 65,536, of i8 131,071 |
+//! | Shapes | x `[rows, k]`, w `[E, n, k]`, x_scale `[1]` or `[rows]`, w_scale `[1]`, `[E]` or `[E, n]`, bias `[E, n]`, gammas `[G]`; in blocks of MX x_scales `[rows, ceil(k / 32)]`, w_scales `[E, n, ceil(k / 32)]`, or [shuffled](StoredMxBytes) -> y `[G, n]`, or `[T, n]` if gates are scattered, with an activation of pairs `[.., n / 2]`; any sizes, k at most 65,536, of i8 131,071 |
 //! | Dtypes | x and w i8, or e4m3 in the flavour of the chip; blocks of MX are OCP's e4m3 on every chip, with scales of e8m0; scales, bias and gammas f32; y bf16, f16, f32 or the chip's e4m3 |
 //! | Numerics | i8 exact, then as many roundings as factors; else f32 sums; one rounding at the end, and one of rows that are scattered; bitwise deterministic |
 //! | Hardware | cdna3, which expands blocks of MX to bf16, and cdna4; each with tile configurations of its own, whose rows divide `block_m` |
@@ -43,6 +43,7 @@
 #[cfg(doc)]
 use hk_core::Error;
 use hk_core::dtype::{E8M0, Element, F8E4M3, F8E4M3Fnuz};
+use hk_core::op::stored::Stored;
 use hk_core::{Result, Tensor, TensorSlice};
 
 use crate::ragged_products::{MoeRaggedOptions, RaggedGates, RaggedOp, RaggedOutput};
@@ -126,16 +127,35 @@ pub struct MxBytes<'a, T: RaggedElement> {
     pub scales: Option<&'a TensorSlice<E8M0>>,
 }
 
-/// As [`moe_a8w8`], with one operand or both in blocks of MX, and static scales of the other one.
+/// As [`MxBytes`], of matrices, whose scales may be [shuffled](crate::Shuffled): `[E, rows, k / 32]`, with rows those
+/// of a matrix, rounded up to any multiple of 32, and k a multiple of 256.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredMxBytes<'a, T: RaggedElement> {
+    /// The numbers.
+    pub codes: &'a TensorSlice<T>,
+    /// Scales of blocks of 32 k.
+    pub scales: Option<Stored<'a, E8M0>>,
+}
+
+impl<'a, T: RaggedElement> From<MxBytes<'a, T>> for StoredMxBytes<'a, T> {
+    fn from(bytes: MxBytes<'a, T>) -> Self {
+        Self { codes: bytes.codes, scales: bytes.scales.map(Into::into) }
+    }
+}
+
+/// As [`moe_a8w8`], with one operand or both in blocks of MX, and static scales of the other one. Matrices are
+/// [`MxBytes`], or [`StoredMxBytes`] if their scales may be shuffled.
 ///
 /// # Errors
-/// As [`moe_a8w8`]; [`Error::Value`] also if neither operand has scales of blocks.
-pub fn moe_a8w8_mx<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
+/// As [`moe_a8w8`]; [`Error::Value`] also if neither operand has scales of blocks, or there are no such tiles of
+/// shuffled scales.
+pub fn moe_a8w8_mx<'a, 'w, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
     x: MxBytes<'_, X>,
-    w: MxBytes<'_, W>,
+    w: impl Into<StoredMxBytes<'w, W>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
 ) -> Result<Tensor<Y>> {
+    let w = w.into();
     let mut y = gates.results(x.codes, w.codes, options)?;
     moe_a8w8_mx_into(x, w, gates, options, &mut y)?;
     Ok(y)
@@ -145,13 +165,14 @@ pub fn moe_a8w8_mx<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
 ///
 /// # Errors
 /// As [`moe_a8w8_mx`] and [`moe_a8w8_into`].
-pub fn moe_a8w8_mx_into<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
+pub fn moe_a8w8_mx_into<'a, 'w, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
     x: MxBytes<'_, X>,
-    w: MxBytes<'_, W>,
+    w: impl Into<StoredMxBytes<'w, W>>,
     gates: &RaggedGates<'a>,
     options: &MoeRaggedOptions<'a>,
     y: &mut TensorSlice<Y>,
 ) -> Result<()> {
+    let w = w.into();
     let are_mx = [x.scales.is_some(), w.scales.is_some()];
     let mut op = RaggedOp::declare(MX_OP, (x.codes, w.codes), are_mx, gates, options)?;
     let variant = match are_mx {
@@ -171,6 +192,6 @@ pub fn moe_a8w8_mx_into<'a, X: RaggedElement, W: RaggedElement, Y: RaggedOutput>
     let are_bytes = bytes(are_mx[0], X::NAME) && bytes(are_mx[1], W::NAME);
     op.args.require(are_bytes, "x", "8-bit floating point", X::DTYPE)?;
     op.static_scales()?;
-    op.blocks(x.scales, w.scales.map(Into::into))?;
+    op.blocks(x.scales, w.scales)?;
     op.launch(variant, y, None)
 }

@@ -60,10 +60,11 @@ const BLOCKS: &str = "blocks(k)";
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, n, k or E is 0, or E is above 32,767; [`Error::Stride`] if
-/// elements of rows are not adjacent; [`Error::ArchMismatch`] if a is that of another chip; [`Error::Value`] if k is above 65,536, `top_k` is not from 1 to 64, there are
-/// 2^31 gates or more, tiles of gates are not multiples of 16 rows, the options have `scales` or ask for what there
-/// is not, a of e2m1 has no scales of blocks of MX or a of 16 bits or of cdna3's e4m3 has such, or a is of 2 GiB or
-/// more; [`Error::NoTile`] if there is no tile of that name.
+/// elements of rows are not adjacent; [`Error::ArchMismatch`] if a is that of another chip; [`Error::Value`] if k is
+/// above 65,536, `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16
+/// rows, the options have `scales` or ask for what there is not, a of e2m1 has no scales of blocks of MX or a of 16
+/// bits or of cdna3's e4m3 has such, or a is of 2 GiB or more, or gates or tiles are wrong and [looked
+/// at](MoeGemmOptions::validate_indices); [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_mxfp4<T: Mxfp4Element, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,
@@ -106,8 +107,8 @@ pub(crate) fn launch<T: Mxfp4Element, Y: Real>(
     options: &MoeGemmOptions<'_>,
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
-    let (a_mx_scale, splits) = (options.a_mx_scale, options.splits);
-    let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits };
+    let MoeGemmOptions { a_mx_scale, splits, validate, .. } = *options;
+    let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits, validate };
     let declare = |args: &mut Arguments| {
         args.require(options.scales.is_none(), "scales", "none", "some")?;
         args.require(options.block_shape.is_none(), "block_shape", "none", "some")?;
@@ -143,6 +144,8 @@ pub(crate) struct MxOperands<'a, T: Mxfp4Element> {
     pub(crate) gates: &'a AlignedGates<'a>,
     pub(crate) top_k: usize,
     pub(crate) splits: Option<u32>,
+    /// Whether the gates are looked at.
+    pub(crate) validate: Option<bool>,
 }
 
 impl<T: Mxfp4Element> MxOperands<'_, T> {
@@ -156,7 +159,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
         steps: impl FnOnce(&mut Arguments) -> Result<(Lowered, WeightCopy)>,
         c: &mut TensorSlice<Y>,
     ) -> Result<()> {
-        let Self { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits } = self;
+        let Self { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits, validate } = self;
         let most = Problem::MAX_SIZE as usize;
         let mut args = Arguments::new(op);
         let is_mx = a_mx_scale.is_some();
@@ -194,7 +197,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
         };
         let scale = args.input("b_mx_scale", b_mx_scale, scale_dims);
         let [scale_matrix, scale_row, _] = scale.adjacent::<3>()?;
-        let gates = gates.declare(&mut args, rows, top_k)?;
+        let sorted = gates.declare(&mut args, rows, top_k)?;
         let mut x_blocks = None;
         if let Some(scale) = a_mx_scale {
             let [row, block] = args.input("a_mx_scale", scale, &["rows", BLOCKS]).strides::<2>()?;
@@ -202,7 +205,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
                 from: scale.ptr().any(),
                 dtype: DType::E8M0,
                 strides: [0, row, block],
-                shape: [1, gates.capacity, k.div_ceil(BLOCK as u64)],
+                shape: [1, sorted.capacity, k.div_ceil(BLOCK as u64)],
                 from_rows: rows,
                 rows_per_scale: 1,
                 groups_per_scale: 1,
@@ -213,6 +216,7 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
         let (steps, weights) = steps(&mut args)?;
         let c_row = args.output("c", c, &["rows", "top_k", "n"]).rows()?;
         let call = args.check()?;
+        gates.validate(&call, &sorted, experts, validate)?;
 
         let form = if halves.is_some() { "_halves" } else { "" };
         let variant = match (T::DTYPE, is_mx) {
@@ -221,12 +225,12 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
             _ => format!("{}_e2m1{form}", T::VARIANT),
         };
         let of_a = size_of::<T>() as u64 * 8 / T::PACK as u64;
-        let rows_of_tiles = gates.capacity.next_multiple_of(gates.tile_rows);
+        let rows_of_tiles = sorted.capacity.next_multiple_of(sorted.tile_rows);
         let scales = Matrices::of(b_mx_scale, [scale_matrix, scale_row]);
         let product = Product {
             x: Matrices::of(a, [0, a_row]),
             w: Matrices::of(b, [b_matrix, b_row]),
-            y: Matrices::of(c, [0, c_row]).with_shape([gates.count, n]),
+            y: Matrices::of(c, [0, c_row]).with_shape([sorted.count, n]),
             blocks: [x_blocks.map(|copy| copy.matrices(rows_of_tiles)), Some(scales)],
             problem: Problem {
                 batch: experts,
@@ -243,6 +247,6 @@ impl<T: Mxfp4Element> MxOperands<'_, T> {
             ..product(&variant)
         };
         let copies = [x_blocks, None];
-        Experts { halves, copies, weights, ..Experts::new(product, gates) }.launch(call)
+        Experts { halves, copies, weights, ..Experts::new(product, sorted) }.launch(call)
     }
 }

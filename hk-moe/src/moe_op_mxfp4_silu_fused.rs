@@ -110,6 +110,13 @@ impl<'a> MoeGatedOptions<'a> {
         self
     }
 
+    /// Whether gates and tiles are looked at, as [`MoeGemmOptions::validate_indices`] says.
+    #[must_use]
+    pub fn validate_indices(mut self, validate: bool) -> Self {
+        self.gemm = self.gemm.validate_indices(validate);
+        self
+    }
+
     /// Takes the tile configuration of that name, such as `64x64x256`, instead of the one that is expected to
     /// be fastest.
     #[must_use]
@@ -145,12 +152,12 @@ impl<'a> MoeGatedOptions<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, n, k or E is 0, or E is above
-/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if a is that of another chip;
-/// [`Error::Value`] if k is above 65,536, `top_k` is
-/// not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, the activation is
-/// none of gates, has numbers that are not finite or a limit below 0, a of e2m1 has no scales of blocks of MX or a of
-/// 16 bits or of cdna3's e4m3 has such, or a is of 2 GiB or more; [`Error::NoTile`] if
-/// there is no tile of that name.
+/// 32,767; [`Error::Stride`] if elements of rows are not adjacent; [`Error::ArchMismatch`] if a is that of another
+/// chip; [`Error::Value`] if k is above 65,536, `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of
+/// gates are not multiples of 16 rows, the activation is none of gates, has numbers that are not finite or a limit
+/// below 0, a of e2m1 has no scales of blocks of MX or a of 16 bits or of cdna3's e4m3 has such, or a is of 2 GiB or
+/// more, or gates or tiles are wrong and [looked at](MoeGatedOptions::validate_indices); [`Error::NoTile`] if there is
+/// no tile of that name.
 pub fn moe_mxfp4_silu_fused<T: Mxfp4Element, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<F4x2E2M1>,
@@ -182,7 +189,8 @@ pub fn moe_mxfp4_silu_fused_into<T: Mxfp4Element, Y: Real>(
     c: &mut TensorSlice<Y>,
 ) -> Result<()> {
     let (_, halves) = options.activation.code();
-    let a_mx_scale = options.gemm.a_mx_scale;
-    let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits: None };
+    let MoeGemmOptions { a_mx_scale, validate, .. } = options.gemm;
+    let splits = None;
+    let operands = MxOperands { a, a_mx_scale, b, b_mx_scale, gates, top_k, splits, validate };
     operands.launch(OP, Some(halves), options.gemm.tile, |args| options.steps(args), c)
 }

@@ -53,11 +53,12 @@ const OP: &str = "moe_silu_fused";
 ///
 /// # Errors
 /// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, n, k or E is 0, or E is above
-/// 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit
-/// floating point is that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or
-/// more, tiles of gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones,
-/// the activation is none of gates, k is to be cut, b has adjacent elements neither in rows nor in columns, a is of 2
-/// GiB or more, or k above 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent; [`Error::ArchMismatch`] if 8-bit floating
+/// point is that of another chip; [`Error::Value`] if `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles
+/// of gates are not multiples of 16 rows, scales are there for 16-bit operands or missing for 8-bit ones, the
+/// activation is none of gates, k is to be cut, b has adjacent elements neither in rows nor in columns, a is of 2 GiB
+/// or more, or k above 65,536, or gates or tiles are wrong and [looked at](MoeGemmOptions::validate_indices);
+/// [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_silu_fused<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
     a: &TensorSlice<T>,
     b: &TensorSlice<W>,
@@ -92,13 +93,13 @@ pub fn moe_silu_fused_into<T: ExpertElement, W: ExpertWeight<T>, Y: Real>(
 /// to the type of `a`: as [`moe_silu_fused`] does. AITER's `int8_w8a16` and `int4_w4a16` with groups are such.
 ///
 /// # Errors
-/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, a group of k is no multiple of
-/// 8, n, k or E is 0, or E is above 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent, or
-/// scales or zero points have gaps; [`Error::Value`] if b has adjacent elements neither in rows nor in columns, k is
-/// no multiple of a group, the options have scales besides, zero points of 4 bits belong to an odd number of rows,
-/// `top_k` is not from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, the
-/// activation is none of gates, k is to be cut, a or the scales of a matrix are of 2 GiB or more, or k is above
-/// 65,536; [`Error::NoTile`] if there is no tile of that name.
+/// [`Error::Shape`] if the tensors do not fit together, b has an odd number of rows, a group of k is no multiple of 8,
+/// n, k or E is 0, or E is above 32,767; [`Error::Stride`] if elements of rows of a or c are not adjacent, or scales or
+/// zero points have gaps; [`Error::Value`] if b has adjacent elements neither in rows nor in columns, k is no multiple
+/// of a group, the options have scales besides, zero points of 4 bits belong to an odd number of rows, `top_k` is not
+/// from 1 to 64, there are 2^31 gates or more, tiles of gates are not multiples of 16 rows, the activation is none of
+/// gates, k is to be cut, a or the scales of a matrix are of 2 GiB or more, or k is above 65,536, or gates or tiles are
+/// wrong and [looked at](MoeGemmOptions::validate_indices); [`Error::NoTile`] if there is no tile of that name.
 pub fn moe_silu_fused_wna16<T: Real16 + ExpertElement, S: Real, Y: Real>(
     a: &TensorSlice<T>,
     b: &WnA16Weights<'_, S>,

@@ -23,6 +23,7 @@ mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
 mod ragged;
 mod reduce_grouped;
+mod wrong_gates;
 
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
@@ -50,6 +51,7 @@ pub fn cases() -> Vec<Case> {
     moe_op_mxfp4::add(&mut cases);
     moe_op_mxfp4_silu_fused::add(&mut cases);
     moe_op_silu_fused::add(&mut cases);
+    wrong_gates::add(&mut cases);
     cases.extend(reduce_grouped::cases());
     cases.extend(fused_moe::cases());
     cases

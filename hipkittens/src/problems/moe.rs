@@ -209,13 +209,14 @@ fn product(stream: &Stream, [tokens, k, inner]: [usize; 3], op: &'static str) ->
     let width = if op == "moe_e2e" { k } else { inner };
     let mut c = Tensor::<bf16>::zeros(stream, &[tokens, CHOSEN, width])?;
     Ok(Box::new(move || {
-        let (gates, plain) = (aligned.gates(TILE), MoeGemmOptions::default());
+        let (gates, plain) =
+            (aligned.gates(TILE), MoeGemmOptions::default().validate_indices(false));
         match (op, &down) {
             ("moe_gemm", _) => moe_gemm_into(&a, &b, &gates, CHOSEN, &plain, &mut c),
             ("moe_gelu", _) => moe_gelu_into(&a, &b, &gates, CHOSEN, &plain, &mut c),
             (_, None) => moe_silu_fused_into(&a, &b, &gates, CHOSEN, &plain, &mut c),
             (_, Some(down)) => {
-                let layer = MoeLayerOptions::default();
+                let layer = MoeLayerOptions::default().validate_indices(false);
                 moe_e2e_into(&a, &b, down, &gates, CHOSEN, &layer, &mut c)
             }
         }
@@ -230,7 +231,8 @@ fn mx(stream: &Stream, [tokens, k, inner]: [usize; 3]) -> Result<Launch> {
     let aligned = moe_align_block_size(&ids, EXPERTS, TILE, &MoeAlignOptions::default())?;
     let mut c = Tensor::<bf16>::zeros(stream, &[tokens, CHOSEN, inner])?;
     Ok(Box::new(move || {
-        let (gates, options) = (aligned.gates(TILE), MoeGemmOptions::default());
+        let (gates, options) =
+            (aligned.gates(TILE), MoeGemmOptions::default().validate_indices(false));
         moe_mxfp4_into(&a, &b, &of_b, &gates, CHOSEN, &options, &mut c)
     }))
 }
@@ -245,7 +247,8 @@ fn gated_mx(stream: &Stream, [tokens, k, inner]: [usize; 3]) -> Result<Launch> {
     let mut c = Tensor::<bf16>::zeros(stream, &[tokens, CHOSEN, inner])?;
     Ok(Box::new(move || {
         let gates = aligned.gates(TILE);
-        let options = MoeGatedOptions::new(Activation::SiluAndMul).bias(&bias);
+        let options =
+            MoeGatedOptions::new(Activation::SiluAndMul).validate_indices(false).bias(&bias);
         moe_mxfp4_silu_fused_into(&a, &b, &of_b, &gates, CHOSEN, &options, &mut c)
     }))
 }

@@ -15,7 +15,9 @@ struct swiglu {
     gate = at_most(gate, limit);
     linear = at_least(at_most(linear, limit), -limit);
     const f32 through = gate * reciprocal(1.0f + exp2(-log2_e * alpha * gate));
-    return __builtin_fmaf(through, linear, through * offset);
+    // Of infinite gates, nothing is added where there is no offset.
+    const f32 more = offset == 0 ? 0 : through * offset;
+    return __builtin_fmaf(through, linear, more);
   }
 
   // NaN stays.

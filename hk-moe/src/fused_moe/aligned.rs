@@ -104,7 +104,7 @@ pub(super) fn down_options<'a>(
     bias: Option<&'a TensorSlice<f32>>,
     weights: Option<&'a TensorSlice<f32>>,
 ) -> MoeGemmOptions<'a> {
-    let options = MoeGemmOptions::default();
+    let options = MoeGemmOptions::default().validate_indices(false);
     let options = bias.into_iter().fold(options, MoeGemmOptions::bias);
     weights.into_iter().fold(options, MoeGemmOptions::topk_weights)
 }

@@ -138,7 +138,7 @@ impl Every<'_> {
             block_size,
         };
         let bias = bias.map(|bias| bias.broadcast(&[1, columns])).transpose()?;
-        let options = MoeGemmOptions::default();
+        let options = MoeGemmOptions::default().validate_indices(false);
         let options = bias.iter().fold(options, |options, bias| options.bias(bias));
         let w = w.broadcast(&[1, columns, x.row_len()])?;
         moe_gemm_into(x, &w, &gates, 1, &options, &mut *y.reshape_mut(&[rows, 1, columns])?)

@@ -1,6 +1,6 @@
 //! Cases of products of tokens with the matrices of their experts.
 
-use hk_core::dtype::{DType, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
+use hk_core::dtype::{DType, Element, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::kernel::Kernel;
 use hk_core::op::epilogue::Operand;
 use hk_core::op::quant::ByteCode;
@@ -66,6 +66,62 @@ pub(super) fn encoded<C: ByteCode>(rows: &[f64], scale: Option<f32>) -> Vec<f64>
     codes.into_iter().map(|code| code * f64::from(scale)).collect()
 }
 
+/// What operands hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Drawn,
+    /// All are 1, so that sums are k.
+    Ones,
+    /// Rows of a have their number, matrices a 1 at a place of their own: rows or matrices of others show.
+    Marks,
+    /// The first rows of a have a NaN, or an infinity, or are large.
+    Special,
+}
+
+impl Content {
+    /// Rows of a, drawn before.
+    fn rows<T: Element>(self, drawn: Vec<T>, k: usize) -> Vec<T> {
+        let numbers: Vec<f64> = match self {
+            Self::Drawn => return drawn,
+            Self::Ones => vec![1.0; drawn.len()],
+            Self::Marks => (0..drawn.len()).map(|at| (at / k % 128) as f64).collect(),
+            Self::Special => {
+                let mut numbers = decode(&drawn);
+                let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+                let mut rows = numbers.chunks_mut(k);
+                for (number, row) in special.into_iter().zip(rows.by_ref()) {
+                    row[k / 2] = number;
+                }
+                rows.next().into_iter().flatten().for_each(|number| *number *= 30.0);
+                numbers
+            }
+        };
+        T::encode(&numbers)
+    }
+
+    /// Matrices of so many rows of k, drawn before, of which each n are those of the columns of the results.
+    fn matrices<W: Element>(self, drawn: Vec<W>, [rows, n, k]: [usize; 3]) -> Vec<W> {
+        let is_marked = |at: usize| {
+            let (expert, row, column) = (at / (rows * k), at / k % rows, at % k);
+            row % n == expert % n && column == (7 * expert + 1) % k
+        };
+        let numbers: Vec<f64> = match self {
+            Self::Drawn | Self::Special => return drawn,
+            Self::Ones => vec![1.0; drawn.len()],
+            Self::Marks => (0..drawn.len()).map(|at| f64::from(u8::from(is_marked(at)))).collect(),
+        };
+        W::encode(&numbers)
+    }
+}
+
+/// A gap between matrices, or results, that offsets of 32 bits do not reach over.
+pub(super) const fn far<T: Element>() -> Placement {
+    Placement::DENSE.gap((1 << 32) / size_of::<T>() * T::PACK)
+}
+
+/// A gap between rows of results, of which some are beyond 4 GiB.
+pub(super) const FAR_ROWS: Placement = Placement::DENSE.gap(1 << 30);
+
 /// A case as data.
 #[derive(Clone)]
 pub(super) struct Spec {
@@ -89,6 +145,9 @@ pub(super) struct Spec {
     encode: Option<(Encode, bool)>,
     bias: bool,
     activation: Option<Activation>,
+    content: Content,
+    /// Whether matrices are far apart, and results.
+    is_far: bool,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
     size: Size,
@@ -110,6 +169,8 @@ fn spec(name: impl Into<String>, shape: [usize; 5], block_size: usize) -> Spec {
         encode: None,
         bias: false,
         activation: None,
+        content: Content::Drawn,
+        is_far: false,
         tile: None,
         place: Placement::default(),
         size: Size::Quick,
@@ -205,9 +266,16 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
     Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let (place, b_rows) = (spec.place, K::ROWS * n);
         let draw = |is_narrow| if is_narrow { Draw::Codes } else { Draw::Normal };
-        let a = s.input::<T>("a", &[rows, k], draw(are_narrow[0])).place(place);
+        let drawn = s.draw::<T>("a", &[rows, k], draw(are_narrow[0]));
+        let a = s.given("a", &[rows, k], spec.content.rows(drawn, k)).place(place);
         let b_shape = if spec.by_rows { [experts, k, b_rows] } else { [experts, b_rows, k] };
-        let b = s.input::<W>("b", &b_shape, draw(are_narrow[1])).place(place);
+        let drawn = s.draw::<W>("b", &b_shape, draw(are_narrow[1]));
+        let drawn = spec.content.matrices(drawn, [b_rows, n, k]);
+        let [b_place, c_place] = if spec.is_far { [far::<W>(), FAR_ROWS] } else { [place; 2] };
+        // Those that are far apart have no gaps between their rows.
+        let whole = [experts, b_rows * k];
+        let b = s.given("b", if spec.is_far { &whole[..] } else { &b_shape }, drawn);
+        let b = b.place(b_place);
         let block @ [of_rows, of_k] = spec.block_shape.unwrap_or([GROUP; 2]);
         let groups = [b_rows.div_ceil(of_rows), k.div_ceil(of_k)];
         let of_blocks = are_narrow[0] && spec.scales == Scales::Blocks;
@@ -282,7 +350,7 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
             K::expect(&problem, &Gated { bias, activation: spec.activation }, Y::DTYPE)
         };
         let held = Y::encode(&vec![HELD; rows * top_k * n]);
-        let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
+        let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(c_place).holding(held);
 
         let spec = spec.clone();
         s.call(move || {
@@ -304,7 +372,11 @@ fn case<K: Kind, T: ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let b = b.get();
-            let b = if spec.by_rows { b.permute(&[0, 2, 1])? } else { b.view() };
+            let b = match (spec.by_rows, spec.is_far) {
+                (true, _) => b.permute(&[0, 2, 1])?,
+                (false, true) => b.reshape(&b_shape)?,
+                (false, false) => b.view(),
+            };
             aligned.with(|gates| {
                 K::call::<T, W, Y>((&a.get(), &b), gates, top_k, &options, &mut c.get())
             })
@@ -317,7 +389,7 @@ pub(super) const FEW: &str = "fewer experts here than gates of a row";
 pub(super) const FEW_AND_ABSENT: &str = "fewer experts here than gates of a row, one without tiles";
 
 /// Rows, columns, k, gates of a row, experts.
-const SHAPES: [[usize; 5]; 8] = [
+const SHAPES: [[usize; 5]; 9] = [
     [4, 4, 8, 2, 2],
     [16, 64, 128, 2, 4],
     [33, 136, 160, 3, 5],
@@ -325,8 +397,13 @@ const SHAPES: [[usize; 5]; 8] = [
     [16, 131, 33, 1, 1],
     [1, 200, 512, 2, 4],
     [16, 72, 1, 2, 4],
+    [5, 1, 40, 2, 3],
     [0, 8, 16, 2, 4],
 ];
+
+/// Others of the specification, with as many rows of matrices.
+const SPECIFIED: [[usize; 5]; 4] =
+    [[4, 4, 8, 1, 2], [64, 64, 128, 2, 8], [1, 1024, 1024, 2, 4], [16, 1792, 1, 2, 4]];
 
 /// Those of an op for elements of 16 bits.
 pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
@@ -338,6 +415,23 @@ pub(super) fn add<K: Kind>(cases: &mut Vec<Case>) {
             cases.push(case::<K, f16, f16, f32>(spec));
         }
     }
+    for [rows, b_rows, k, top_k, experts] in SPECIFIED {
+        let size = if rows * b_rows * k < 1000 { Size::Quick } else { Size::Core };
+        let spec = spec("specified", [rows, b_rows / K::ROWS, k, top_k, experts], 16);
+        cases.push(case::<K, bf16, bf16, bf16>(Spec { size, ..spec }));
+    }
+    let contents = [
+        (Content::Ones, "ones", [21, 40, 72, 2, 3]),
+        (Content::Marks, "marks", [150, 24, 40, 2, 5]),
+        (Content::Special, "special numbers", [9, 40, 72, 2, 3]),
+    ];
+    for (content, name, shape) in contents {
+        let spec = Spec { content, weights: false, ..spec(name, shape, 16) };
+        cases.push(case::<K, bf16, bf16, f32>(spec.clone()));
+        cases.push(case::<K, f16, f16, f32>(spec));
+    }
+    let far = Spec { is_far: true, size: Size::Core, ..spec("far apart", [3, 20, 40, 2, 3], 16) };
+    cases.push(case::<K, bf16, bf16, bf16>(far));
     let all = [Load::Zipf, Load::One(2), Load::Even, Load::Wrong, Load::Absent];
     for load in all {
         for block_size in [16, 48, 128] {
@@ -461,6 +555,16 @@ pub(super) fn add_gated<K: Kind>(cases: &mut Vec<Case>) {
             cases.push(case::<K, bf16, i8, bf16>(Spec { scales, ..spec }));
         }
     }
+    for activation in all {
+        let activation = Some(activation);
+        let special = spec("special numbers", [9, 40, 72, 2, 3], 16);
+        let special = Spec { content: Content::Special, activation, weights: false, ..special };
+        cases.push(case::<K, f16, f16, f32>(Spec { by_rows: true, ..special.clone() }));
+        cases.push(case::<K, bf16, bf16, bf16>(special));
+    }
+    let far = spec("far apart", [3, 20, 40, 2, 3], 16);
+    let far = Spec { is_far: true, activation: Some(SWIGLU), size: Size::Core, ..far };
+    cases.push(case::<K, bf16, bf16, bf16>(far));
     for (kernel, arch, name, [m, columns, k]) in tiles() {
         if !["bf16_halves", "f16_halves"].contains(&kernel.variant) {
             continue;

@@ -207,6 +207,19 @@ pub(super) fn add(cases: &mut Vec<Case>) {
                     cases.push(case::<f16, f16, f32>(spec));
                 }
             }
+            // Those of the specification.
+            for shape in [[1, 64, 128, 1, 2], [1, 64, 128, 2, 4]].into_iter().filter(|_| bits == 4)
+            {
+                let [rows, b_rows, k, top_k, experts] = shape;
+                let n = if gated { b_rows / 2 } else { b_rows };
+                for group in [8, 16, 32, 64] {
+                    for zero_points in [false, true] {
+                        let shape = [rows, n, k, top_k, experts];
+                        let spec = spec("specified", [bits, group], shape);
+                        cases.push(case::<bf16, f32, bf16>(Spec { zero_points, gated, ..spec }));
+                    }
+                }
+            }
             // Matrices that are turned before.
             let by_rows = |group, shape| Spec {
                 by_rows: true,

@@ -89,14 +89,57 @@ impl Aligned {
     ) -> Self {
         let ids = ids(shape, load);
         let aligned = moe_align_block_size(&ids, shape[2], block_size);
-        let gates: Vec<_> = aligned.sorted.iter().map(|gate| *gate as i32).collect();
-        let sorted = s.given("sorted_token_ids", &[gates.len()], gates);
+        let sorted = aligned.sorted.iter().map(|gate| *gate as i32).collect();
         let of_tiles = aligned.experts.iter().map(|expert| match expert {
             Some(expert) if Some(*expert) != absent => *expert as i32,
             _ => -1,
         });
-        let tiles = s.given("expert_ids", &[aligned.experts.len()], of_tiles.collect());
-        let length = s.given("num_tokens_post_pad", &[1], vec![aligned.rows as i32]);
+        let length = vec![aligned.rows as i32];
+        Self::given(s, ids, block_size, [sorted, of_tiles.collect(), length])
+    }
+
+    /// As [`new`](Self::new), with what routing never gives, in three turns: numbers of gates that there are not, tiles
+    /// of experts that there are not in place of those of the one that is elsewhere, and more rows than there is room
+    /// for. The first gate is in no row.
+    pub(super) fn wrong(
+        s: &mut Setup,
+        shape: [usize; 3],
+        block_size: usize,
+        absent: usize,
+        turn: usize,
+    ) -> Self {
+        let experts = shape[2];
+        let mut ids = ids(shape, Load::Uniform);
+        ids[0] = -1;
+        let aligned = moe_align_block_size(&ids, experts, block_size);
+        let none = [-1, ids.len() as i32 + 1, i32::MIN, i32::MAX];
+        let of_row = |(row, gate): (usize, &usize)| match *gate < ids.len() {
+            true => *gate as i32,
+            false => none[row % none.len()],
+        };
+        let sorted: Vec<_> = aligned.sorted.iter().enumerate().map(of_row).collect();
+        let nowhere = [experts as i32, -2, i32::MAX];
+        let of_tile = |(tile, expert): (usize, &Option<usize>)| match expert {
+            Some(expert) if *expert != absent => *expert as i32,
+            Some(_) => nowhere[(tile + turn) % nowhere.len()],
+            // Behind all rows.
+            None => (tile % experts) as i32,
+        };
+        let tiles = aligned.experts.iter().enumerate().map(of_tile).collect();
+        let length = [sorted.len() as i32 + 1, -1, i32::MAX][turn % 3];
+        Self::given(s, ids, block_size, [sorted, tiles, vec![length]])
+    }
+
+    /// Of these experts of gates: the gates of rows, the experts of tiles, and how many rows there are.
+    fn given(
+        s: &mut Setup,
+        ids: Vec<i32>,
+        block_size: usize,
+        [sorted, tiles, length]: [Vec<i32>; 3],
+    ) -> Self {
+        let sorted = s.given("sorted_token_ids", &[sorted.len()], sorted);
+        let tiles = s.given("expert_ids", &[tiles.len()], tiles);
+        let length = s.given("num_tokens_post_pad", &[1], length);
         Self { ids, sorted, tiles, length, block_size }
     }
 

@@ -107,9 +107,9 @@ pub(crate) fn cases() -> Vec<Case> {
             // Each with some of the others, so that all come.
             let turn = rows + columns;
             let block = [8, 16, 32, 64, 128][turn % 5];
-            if turn % 3 > 0 || rows < 130 {
-                specs.push(Spec::new([rows, columns, if turn % 4 == 0 { 0 } else { block }]));
-            }
+            let size = if turn % 3 > 0 || rows < 130 { Size::Quick } else { Size::Core };
+            let spec = Spec::new([rows, columns, if turn % 4 == 0 { 0 } else { block }]);
+            specs.push(Spec { size, ..spec });
         }
     }
     for block in [0, 8, 16, 32, 64, 128] {

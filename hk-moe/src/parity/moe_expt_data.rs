@@ -25,6 +25,8 @@ enum Counts {
     Few,
     /// Up to as many as a tile has rows.
     OneTile,
+    /// 511 and 513 by turns.
+    Many,
     /// Numbers below zero and others that are no counts.
     Wrong,
 }
@@ -76,6 +78,7 @@ impl Spec {
             Counts::Whole => rows + random.below(2),
             Counts::Few => random.below(2),
             Counts::OneTile => random.below(rows + 1),
+            Counts::Many => 511 + 2 * (expert % 2),
             Counts::Wrong => [3, 1 << 31, 100, 1 << 30, (1 << 32) - 1][random.below(5)],
         };
         (0..experts).map(count).map(|count| count as u32 as i32).collect()
@@ -184,6 +187,7 @@ pub(crate) fn cases() -> Vec<Case> {
         }
         add(op, [33, 16], Counts::Drawn, 3, dense.shift(1));
         add(op, [300, 16], Counts::Drawn, 5000, dense);
+        add(op, [256, 128], Counts::Many, 0, dense);
     }
     for shape in [[8, 64], [700, 16], [5, 256]] {
         for counts in [Counts::OneTile, Counts::Few] {

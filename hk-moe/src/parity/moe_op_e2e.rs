@@ -72,6 +72,7 @@ struct Spec {
     /// Of e4m3.
     coded: Option<(Scales, [Coded; 2])>,
     place: Placement,
+    size: Size,
 }
 
 /// Matrices by their rows, which may be the inner dimension.
@@ -113,7 +114,7 @@ fn case<T: Real16 + ExpertElement, W: ExpertWeight<T>, Y: Real>(spec: Spec) -> C
         DType::F8E4M3Fnuz => Some(Arch::Gfx942),
         _ => None,
     };
-    Case::new(CaseInfo { dtype, arch, size: Size::Quick, ..info }, move |s| {
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let place = spec.place;
         let a = s.input::<T>("a", &[rows, k], Draw::Normal).place(place);
         let draws = [Draw::Scaled(-2), Draw::Normal];
@@ -257,7 +258,16 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         reduce: false,
         coded: None,
         place: Placement::default(),
+        size: Size::Quick,
     };
+    for (shape, size) in [
+        ([4, 2, 8, 1, 2], Size::Quick),
+        ([1, 128, 512, 1, 2], Size::Core),
+        ([32, 256, 128, 2, 4], Size::Core),
+        ([64, 32, 128, 2, 8], Size::Core),
+    ] {
+        cases.push(case::<bf16, bf16, bf16>(Spec { size, ..spec("specified", shape, 16) }));
+    }
     for shape in [
         [4, 2, 8, 2, 2],
         [32, 64, 128, 2, 4],
@@ -279,6 +289,13 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     }
     add_coded(cases, &spec);
     add_sums(cases, &spec);
+    // So many hidden numbers that the second product is cut into shares.
+    let long = Spec { size: Size::Core, ..spec("long rows of z", [3, 4136, 24, 2, 3], 16) };
+    cases.push(case::<bf16, bf16, bf16>(long.clone()));
+    cases.push(case::<f16, i8, f32>(Spec { weights: false, ..long.clone() }));
+    cases.push(case::<bf16, bf16, bf16>(Spec { reduce: true, ..long.clone() }));
+    let name = "long rows of z, an expert is elsewhere";
+    cases.push(case::<bf16, bf16, bf16>(Spec { name, absent: Some(1), ..long }));
     for by_rows in [[true, false], [false, true], [true; 2]] {
         for (shape, block_size) in [([4, 2, 8, 2, 2], 16), ([17, 45, 70, 2, 3], 64)] {
             let spec = Spec { by_rows, ..spec("by rows", shape, block_size) };

@@ -7,7 +7,9 @@ use hk_ref::moe::moe_op_gemm_a8w4::scaled;
 use hk_ref::{Arg, Case, Draw, Held, Setup};
 
 use super::loads::Load;
-use super::ragged::{Kind, MxCall, Operands, Spec, shuffled, specs, tiles};
+use super::ragged::{
+    Kind, MxCall, Operands, Spec, ends_of_scales, shuffled, specified, specs, tiles,
+};
 use crate::{A8w4Element, Activation, RaggedOutput, moe_a8w4_into, moe_a8w4_mx_into};
 
 const MODULE: &str = "moe_op_gemm_a8w4";
@@ -28,17 +30,20 @@ fn inputs<T: A8w4Element>(
 ) -> Inputs<T> {
     let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
     let draw = if T::DTYPE == DType::Bf16 { Draw::Normal } else { Draw::Codes };
-    let x = s.input::<T>("x", &[rows, k], draw).place(spec.place);
-    let w = s.input::<F4x2E2M1>("w", &[experts, n, k], Draw::Codes).place(spec.place);
+    let x = spec.x::<T>(s, draw);
+    let w = spec.w::<F4x2E2M1>(s, Draw::Codes);
     let blocks = k.div_ceil(32);
-    let x_scales =
-        is_mx.then(|| s.input::<E8M0>("x_scales", &[rows, blocks], Draw::Powers(-9, -4)));
-    let (shape, draw) = ([experts, n, blocks], Draw::Powers(-4, 2));
+    let x_scales = is_mx.then(|| {
+        let shape = [rows, blocks];
+        let scales = spec.block_scales(s, ("x_scales", &shape), Draw::Powers(-9, -4));
+        s.given("x_scales", &shape, scales)
+    });
+    let shape = [experts, n, blocks];
+    let scales = spec.block_scales(s, ("w_scales", &shape), Draw::Powers(-4, 2));
     let w_scales = if spec.shuffled {
-        let scales = s.draw("w_scales", &shape, draw);
         Held::scales(s, "w_scales", (scales, &shape), true)
     } else {
-        let scales = s.input::<E8M0>("w_scales", &shape, draw);
+        let scales = s.given("w_scales", &shape, scales);
         Held::rows(if columns_first { scales.order(&[0, 2, 1]) } else { scales })
     };
     let of_x = decode(&x.elements());
@@ -119,6 +124,23 @@ pub(super) fn add(cases: &mut Vec<Case>) {
             _ => all::<F8E4M3, f32>(cases, cdna4, false, vec![spec]),
         }
     }
+    all::<F8E4M3, f32>(cases, (None, "mxfp8*e2m1"), true, ends_of_scales(125));
+    // Of bf16, whose products with them are as large or as small.
+    let ends = [Draw::Powers(-127, -100), Draw::Powers(100, 110)].map(|draw| {
+        let name = format!("scales of {draw:?}");
+        Spec { scales: Some([draw; 2]), ..Spec::new(name, [9, 24, 64, 1, 2], 16) }
+    });
+    all::<bf16, f32>(cases, (None, "bf16*e2m1"), false, ends.into());
+    let nan = Spec::new("a NaN as a scale", [9, 24, 64, 1, 2], 16);
+    let nan = vec![Spec { nan_scale: true, ..nan }];
+    all::<bf16, f32>(cases, (None, "bf16*e2m1"), false, nan.clone());
+    all::<F8E4M3Fnuz, f32>(cases, cdna3, false, nan.clone());
+    all::<F8E4M3, f32>(cases, cdna4, false, nan);
+    let shapes = [[16, 40, 50, 2, 4], [8, 256, 256, 2, 16], [5, 100, 300, 2, 3]];
+    all::<bf16, bf16>(cases, (None, "bf16*e2m1"), false, specified(&shapes));
+    all::<F8E4M3, bf16>(cases, (None, "mxfp8*e2m1"), true, specified(&shapes));
+    all::<F8E4M3Fnuz, bf16>(cases, cdna3, false, specified(&shapes));
+    all::<F8E4M3, bf16>(cases, cdna4, false, specified(&shapes));
     chained(cases, Activation::None, [19, 96, 64, 2, 4]);
     chained(cases, Activation::SiluAndMul, [19, 192, 64, 2, 4]);
     chained(cases, Activation::SiluAndMul, [5, 1344, 32, 2, 4]);

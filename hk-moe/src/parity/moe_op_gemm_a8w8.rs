@@ -5,12 +5,14 @@ use hk_core::Tensor;
 use hk_core::dtype::{DType, E8M0, F8E4M3, F8E4M3Fnuz, Real, Scalar, bf16, decode, f16};
 use hk_core::op::epilogue::Operand;
 use hk_ref::moe::moe_op_gemm_a8w8::{scaled, scaled_by_blocks};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Setup};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Held, HeldTensor, Setup, in_rows};
 
-use super::ragged::{Kind, Operands, Spec, specs, tiles};
+use super::ragged::{
+    Kind, Operands, Spec, ends_of_scales, far_apart, shuffled, specified, specs, tiles,
+};
 use crate::{
-    Activation, MoeRaggedOptions, MxBytes, RaggedElement, RaggedGates, RaggedOutput, moe_a8w8_into,
-    moe_a8w8_mx_into,
+    Activation, MoeRaggedOptions, MxBytes, RaggedElement, RaggedGates, RaggedOutput, StoredMxBytes,
+    moe_a8w8_into, moe_a8w8_mx_into,
 };
 
 const MODULE: &str = "moe_op_gemm_a8w8";
@@ -30,9 +32,9 @@ fn operands<T: RaggedElement + Scalar, Y: RaggedOutput>(
 ) -> Operands<Y> {
     let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
     let draw = if T::DTYPE == DType::I8 { Draw::Codes } else { Draw::Normal };
-    let x = s.input::<T>("x", &[rows, k], draw).place(spec.place);
-    let w = s.input::<T>("w", &[experts, n, k], draw).place(spec.place);
+    let (x, w) = (spec.x::<T>(s, draw), spec.w::<T>(s, draw));
     let size = if T::DTYPE == DType::I8 { Draw::Scaled(-6) } else { Draw::Scaled(-1) };
+    let size = spec.scale(size);
     let (of_x, of_w) = match scales {
         Scales::One => (vec![1], vec![1]),
         Scales::Many => (vec![rows], vec![experts]),
@@ -40,32 +42,39 @@ fn operands<T: RaggedElement + Scalar, Y: RaggedOutput>(
     };
     let x_scale = s.input::<f32>("x_scale", &of_x, size);
     let w_scale = s.input::<f32>("w_scale", &of_w, size);
+    let is_far = spec.is_far;
     Operands {
         x: scaled(x.numbers(), &x_scale.numbers(), k),
         w: scaled(w.numbers(), &w_scale.numbers(), k),
         call: Box::new(move |gates, options, y| {
-            let (x_scale, w_scale) = (x_scale.get(), w_scale.get());
-            moe_a8w8_into(&x.get(), &w.get(), &x_scale, &w_scale, gates, options, y)
+            let (x_scale, w_scale, w) = (x_scale.get(), w_scale.get(), w.get());
+            let w = if is_far { w.reshape(&[experts, n, k])? } else { w.view() };
+            moe_a8w8_into(&x.get(), &w, &x_scale, &w_scale, gates, options, y)
         }),
     }
 }
 
-/// An operand of 8-bit floating point, in blocks of MX or not, and the numbers that it stands for.
+/// An operand of 8-bit floating point, in blocks of MX or not, whose scales may be shuffled, and the numbers that
+/// it stands for.
 fn bytes<T: RaggedElement>(
     s: &mut Setup,
     [name, scales]: [&'static str; 2],
     (shape, spec): (&[usize], &Spec),
-    is_mx: bool,
-) -> (Arg<T>, Option<Arg<E8M0>>, Vec<f64>) {
+    [is_mx, is_shuffled]: [bool; 2],
+) -> (Arg<T>, Option<Held<E8M0>>, Vec<f64>) {
     let k = shape[shape.len() - 1];
-    let codes = s.input::<T>(name, shape, Draw::Codes).place(spec.place);
+    let codes = match name {
+        "x" => spec.x::<T>(s, Draw::Codes),
+        _ => spec.w::<T>(s, Draw::Codes),
+    };
     let numbers = decode(&codes.elements());
     if !is_mx {
         return (codes, None, numbers);
     }
     let of_blocks = [&shape[..shape.len() - 1], &[k.div_ceil(32)]].concat();
-    let scales = s.input::<E8M0>(scales, &of_blocks, Draw::Powers(-9, -4));
-    let numbers = scaled_by_blocks(numbers, &decode(&scales.elements()), k);
+    let drawn = spec.block_scales(s, (scales, &of_blocks), Draw::Powers(-9, -4));
+    let scales = Held::scales(s, scales, (drawn, &of_blocks), is_shuffled);
+    let numbers = scaled_by_blocks(numbers, &scales.numbers(), k);
     (codes, Some(scales), numbers)
 }
 
@@ -75,16 +84,19 @@ fn mx_operands<X: RaggedElement, W: RaggedElement, Y: RaggedOutput>(
     [of_x, of_w]: [bool; 2],
 ) -> Operands<Y> {
     let ([_, n, k, _, experts], rows) = (spec.shape, spec.rows());
-    let (x, x_scales, x_numbers) = bytes::<X>(s, ["x", "x_scales"], (&[rows, k], spec), of_x);
-    let (w, w_scales, w_numbers) = bytes::<W>(s, ["w", "w_scales"], (&[experts, n, k], spec), of_w);
+    let (x, x_scales, x_numbers) =
+        bytes::<X>(s, ["x", "x_scales"], (&[rows, k], spec), [of_x, false]);
+    let (w, w_scales, w_numbers) =
+        bytes::<W>(s, ["w", "w_scales"], (&[experts, n, k], spec), [of_w, spec.shuffled]);
     Operands {
         x: x_numbers,
         w: w_numbers,
         call: Box::new(move |gates, options, y| {
             let (x, w) = (x.get(), w.get());
-            let [of_x, of_w] = [&x_scales, &w_scales].map(|scales| scales.as_ref().map(Arg::get));
-            let x = MxBytes { codes: &x, scales: of_x.as_deref() };
-            moe_a8w8_mx_into(x, MxBytes { codes: &w, scales: of_w.as_deref() }, gates, options, y)
+            let [of_x, of_w] = [&x_scales, &w_scales].map(|scales| scales.as_ref().map(Held::get));
+            let x = MxBytes { codes: &x, scales: of_x.as_ref().map(|of| in_rows(of.stored())) };
+            let w = StoredMxBytes { codes: &w, scales: of_w.as_ref().map(HeldTensor::stored) };
+            moe_a8w8_mx_into(x, w, gates, options, y)
         }),
     }
 }
@@ -193,6 +205,11 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     plain::<i8, bf16>(cases, (None, "i8"), specs(33));
     plain::<i8, f32>(cases, (None, "i8"), specs(32).into_iter().take(8).collect());
     plain::<i8, bf16>(cases, (None, "i8"), tiles("i8"));
+    plain::<i8, bf16>(cases, (None, "i8"), far_apart(48));
+    let shapes = [[64, 256, 256, 2, 8], [30, 40, 40, 2, 8], [4, 256, 256, 2, 8]];
+    plain::<i8, bf16>(cases, (None, "i8"), specified(&shapes));
+    plain::<F8E4M3Fnuz, bf16>(cases, (cdna3, "e4m3fnuz"), specified(&shapes));
+    plain::<F8E4M3, bf16>(cases, (cdna4, "e4m3"), specified(&shapes));
     // The longest sums that 32 bits hold, whatever the codes are.
     plain::<i8, f32>(cases, (None, "i8"), vec![Spec::new("deep", [2, 3, 131_071, 1, 2], 16)]);
     plain::<F8E4M3Fnuz, bf16>(cases, (cdna3, "e4m3fnuz"), specs(40));
@@ -213,8 +230,13 @@ pub(super) fn add(cases: &mut Vec<Case>) {
     let (both, x, w) = ([true; 2], [true, false], [false, true]);
     mx::<F8E4M3, F8E4M3, bf16>(cases, (None, "mxfp8*mxfp8"), both, specs(33));
     mx::<F8E4M3, F8E4M3, f32>(cases, (None, "mxfp8*mxfp8"), both, tiles("mxfp8"));
+    mx::<F8E4M3, F8E4M3, f32>(cases, (None, "mxfp8*mxfp8"), both, ends_of_scales(125));
+    mx::<F8E4M3, F8E4M3, bf16>(cases, (None, "mxfp8*mxfp8"), both, specified(&shapes));
+    mx::<F8E4M3, F8E4M3, f32>(cases, (None, "mxfp8*mxfp8"), both, shuffled());
     mx::<F8E4M3, F8E4M3Fnuz, bf16>(cases, (cdna3, "mxfp8*e4m3fnuz"), x, specs(32));
     mx::<F8E4M3, F8E4M3, bf16>(cases, (cdna4, "mxfp8*e4m3"), x, specs(32));
     mx::<F8E4M3Fnuz, F8E4M3, bf16>(cases, (cdna3, "e4m3fnuz*mxfp8"), w, specs(32));
     mx::<F8E4M3, F8E4M3, bf16>(cases, (cdna4, "e4m3*mxfp8"), w, specs(32));
+    mx::<F8E4M3Fnuz, F8E4M3, f32>(cases, (cdna3, "e4m3fnuz*mxfp8"), w, shuffled());
+    mx::<F8E4M3, F8E4M3, f32>(cases, (cdna4, "e4m3*mxfp8"), w, shuffled());
 }

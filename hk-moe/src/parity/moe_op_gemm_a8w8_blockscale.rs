@@ -6,7 +6,7 @@ use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_op_gemm_a8w8_blockscale::scaled;
 use hk_ref::{Arg, Case, Draw, Setup};
 
-use super::ragged::{Kind, Operands, Spec, specs, tiles};
+use super::ragged::{Kind, Operands, Spec, specified, specs, tiles};
 use crate::{RaggedElement, RaggedOutput, RaggedScales, moe_a8w8_blockscale_into};
 
 const MODULE: &str = "moe_op_gemm_a8w8_blockscale";
@@ -29,9 +29,8 @@ fn operands<T: RaggedElement + Scalar, Y: RaggedOutput>(
     let [group_m, group_n, group_k] = groups.of;
     let is_i8 = T::DTYPE == DType::I8;
     let draw = if is_i8 { Draw::Codes } else { Draw::Normal };
-    let x = s.input::<T>("x", &[rows, k], draw).place(spec.place);
-    let w = s.input::<T>("w", &[experts, n, k], draw).place(spec.place);
-    let size = Draw::Scaled(if is_i8 { -6 } else { 0 });
+    let (x, w) = (spec.x::<T>(s, draw), spec.w::<T>(s, draw));
+    let size = spec.scale(Draw::Scaled(if is_i8 { -6 } else { 0 }));
     let depth = k.div_ceil(group_k);
     let [of_x, of_w] = [[1, rows.div_ceil(group_m)], [experts, n.div_ceil(group_n)]];
     let x_scales = groups.has[0].then(|| {
@@ -106,6 +105,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         all::<F8E4M3Fnuz, bf16>(cases, cdna3, specs(deep), groups);
         all::<F8E4M3, bf16>(cases, cdna4, specs(deep), groups);
     }
+    let shapes =
+        [[4, 300, 300, 4, 8], [4, 256, 256, 2, 8], [64, 256, 256, 2, 8], [9, 130, 129, 2, 3]];
+    all::<F8E4M3Fnuz, bf16>(cases, cdna3, specified(&shapes), &of_128);
+    all::<F8E4M3, bf16>(cases, cdna4, specified(&shapes), &of_128);
     all::<i8, bf16>(cases, (None, "i8"), specs(33), &of_any);
     all::<i8, f32>(cases, (None, "i8"), specs(64).into_iter().take(6).collect(), &of_128);
     for variant in ["e4m3_128", "e4m3_any"] {

@@ -3,10 +3,10 @@
 use hk_core::dtype::{DType, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Real, bf16, decode, f16};
 use hk_core::{Arch, Tensor};
 use hk_ref::moe::moe_op_mxfp4::{BLOCK, Problem, dequantised};
-use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup};
+use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Placement, Setup, Size};
 use ndarray::{Array2, Array3};
 
-use super::experts::{FEW, tiles};
+use super::experts::{FAR_ROWS, FEW, far, tiles};
 use super::loads::{Aligned, Load};
 use crate::{MoeGemmOptions, Mxfp4Element, moe_mxfp4_into};
 
@@ -25,8 +25,11 @@ struct Spec {
     /// Of a and of experts.
     factors: bool,
     splits: Option<u32>,
+    /// Whether matrices are far apart, and results.
+    is_far: bool,
     tile: Option<(Arch, &'static str)>,
     place: Placement,
+    size: Size,
 }
 
 /// What is in results that are not written.
@@ -79,17 +82,29 @@ impl<T: Mxfp4Element> Rows<T> {
     }
 }
 
-/// The matrices of a case, their scales of blocks, and their numbers.
+/// The matrices of a case, far apart or at a place, their scales of blocks, which begin with NaN if they are
+/// [`MATRICES_WITH_NAN`], and their numbers.
 pub(super) fn matrices(
     s: &mut Setup,
     shape: [usize; 3],
     scales: Draw,
-    place: Placement,
+    (is_far, place): (bool, Placement),
 ) -> (Arg<F4x2E2M1>, Arg<E8M0>, Array3<f64>) {
     let [experts, rows, k] = shape;
     let of_blocks = [experts, rows, k.div_ceil(BLOCK)];
-    let codes = s.input::<F4x2E2M1>("b", &shape, Draw::Codes).place(place);
-    let scales = s.input::<E8M0>("b_mx_scale", &of_blocks, scales);
+    let codes = match is_far {
+        // Without gaps between their rows.
+        true => {
+            let codes = s.input::<F4x2E2M1>("b", &[experts, rows * k], Draw::Codes);
+            codes.place(far::<F4x2E2M1>())
+        }
+        false => s.input::<F4x2E2M1>("b", &shape, Draw::Codes).place(place),
+    };
+    let mut drawn = s.draw::<E8M0>("b_mx_scale", &of_blocks, scales);
+    if scales == MATRICES_WITH_NAN {
+        drawn[0] = E8M0::NAN;
+    }
+    let scales = s.given("b_mx_scale", &of_blocks, drawn);
     let cube = |shape: [usize; 3], numbers| {
         Array3::from_shape_vec(shape, numbers).expect("matrices of that shape")
     };
@@ -111,11 +126,12 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
     let info = CaseInfo::new("moe_op_mxfp4", "moe_mxfp4", name, &[], &spec.shape);
     let dtype = format!("{}*e2m1->{}", Rows::<T>::dtype(spec.a_scales), Y::DTYPE);
     let arch = spec.tile.map(|(arch, _)| arch).or(Rows::<T>::arch(spec.a_scales));
-    Case::new(CaseInfo { dtype, arch, ..info }, move |s| {
+    Case::new(CaseInfo { dtype, arch, size: spec.size, ..info }, move |s| {
         let place = spec.place;
         let Rows { codes: a, scales: a_mx_scale, numbers } =
             Rows::<T>::new(s, [rows, k], spec.a_scales, place);
-        let (b, scale, mut of_b) = matrices(s, [experts, n, k], spec.scales, place);
+        let of_b = [experts, n, k];
+        let (b, scale, mut of_b) = matrices(s, of_b, spec.scales, (spec.is_far, place));
         let weights =
             spec.weights.then(|| s.input::<f32>("topk_weights", &[rows, top_k], Draw::Normal));
         let factors = spec.factors.then(|| {
@@ -145,6 +161,7 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
             problem.expect(None, None, Y::DTYPE)
         };
         let held = Y::encode(&vec![HELD; rows * top_k * n]);
+        let place = if spec.is_far { FAR_ROWS } else { place };
         let c = s.output::<Y>("c", &[rows, top_k, n], expected).place(place).holding(held);
 
         let spec = spec.clone();
@@ -163,6 +180,7 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
             let tile = spec.tile.map(|(_, tile)| tile);
             let options = tile.into_iter().fold(options, MoeGemmOptions::tile);
             let (a, b, scale) = (a.get(), b.get(), scale.get());
+            let b = if spec.is_far { b.reshape(&[experts, n, k])? } else { b.view() };
             aligned
                 .with(|gates| moe_mxfp4_into(&a, &b, &scale, gates, top_k, &options, &mut c.get()))
         });
@@ -180,8 +198,10 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         weights: true,
         factors: false,
         splits: None,
+        is_far: false,
         tile: None,
         place: Placement::default(),
+        size: Size::Quick,
     };
     for shape in [
         [4, 4, 64, 2, 2],
@@ -213,6 +233,17 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         let of = Spec { scales, ..spec(&name, [9, 24, 64, 1, 2], 16) };
         cases.push(case::<bf16, f32>(of));
     }
+    let nan = Spec { scales: MATRICES_WITH_NAN, ..spec("a NaN as a scale", [9, 24, 64, 1, 2], 16) };
+    cases.push(case::<bf16, f32>(nan.clone()));
+    add_codes(cases, nan);
+    for shape in [[16, 256, 256, 4, 128], [1, 256, 1024, 1, 2]] {
+        let spec = Spec { size: Size::Core, ..spec("specified", shape, 16) };
+        cases.push(case::<bf16, bf16>(spec));
+    }
+    let far = spec("far apart", [3, 20, 64, 2, 3], 16);
+    let far = Spec { is_far: true, size: Size::Core, ..far };
+    cases.push(case::<bf16, bf16>(far.clone()));
+    cases.push(case::<F4x2E2M1, bf16>(Spec { a_scales: Some(A_SCALES), ..far }));
     let few = Spec { load: Load::Wrong, ..spec(FEW, [9, 40, 96, 6, 3], 16) };
     cases.push(case::<bf16, bf16>(few.clone()));
     cases.push(case::<F4x2E2M1, bf16>(Spec { a_scales: Some(A_SCALES), ..few }));
@@ -255,18 +286,22 @@ pub(super) fn add(cases: &mut Vec<Case>) {
 pub(super) const A_SCALES: Draw = Draw::Powers(-4, 1);
 /// As usual, but for one.
 const WITH_NAN: Draw = Draw::Powers(-5, 1);
+/// Likewise, of matrices.
+pub(super) const MATRICES_WITH_NAN: Draw = Draw::Powers(-6, 1);
+
+/// One of rows of each kind of codes.
+fn add_codes(cases: &mut Vec<Case>, spec: Spec) {
+    let mx = Spec { a_scales: spec.a_scales.or(Some(A_SCALES)), ..spec.clone() };
+    cases.push(case::<F4x2E2M1, bf16>(mx.clone()));
+    cases.push(case::<F8E4M3, bf16>(mx));
+    if spec.a_scales.is_none() {
+        cases.push(case::<F8E4M3, f32>(spec.clone()));
+        cases.push(case::<F8E4M3Fnuz, f32>(spec));
+    }
+}
 
 /// Those of rows of 8 and 4 bits.
 fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&str, [usize; 5], usize) -> Spec) {
-    let add = |cases: &mut Vec<Case>, spec: Spec| {
-        let mx = Spec { a_scales: spec.a_scales.or(Some(A_SCALES)), ..spec.clone() };
-        cases.push(case::<F4x2E2M1, bf16>(mx.clone()));
-        cases.push(case::<F8E4M3, bf16>(mx));
-        if spec.a_scales.is_none() {
-            cases.push(case::<F8E4M3, f32>(spec.clone()));
-            cases.push(case::<F8E4M3Fnuz, f32>(spec));
-        }
-    };
     for (shape, block_size) in [
         ([4, 4, 32, 2, 2], 16),
         ([64, 64, 128, 2, 8], 64),
@@ -276,11 +311,11 @@ fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&str, [usize; 5], usize) -> Sp
         ([9, 40, 34, 2, 3], 16),
         ([0, 8, 32, 2, 4], 16),
     ] {
-        add(cases, spec("rows of codes", shape, block_size));
+        add_codes(cases, spec("rows of codes", shape, block_size));
     }
     let factors = Spec { factors: true, weights: false, ..spec("factors", [4, 4, 64, 2, 2], 16) };
-    add(cases, factors);
-    add(cases, Spec { splits: Some(2), ..spec("shares", [33, 40, 528, 2, 3], 16) });
+    add_codes(cases, factors);
+    add_codes(cases, Spec { splits: Some(2), ..spec("shares", [33, 40, 528, 2, 3], 16) });
     // Scales from the smallest on, as far as products, and what rows are expanded to, are numbers.
     let [least, small, large] =
         [Draw::Powers(-127, -121), Draw::Powers(-120, -114), Draw::Powers(100, 110)];
@@ -288,18 +323,18 @@ fn add_coded(cases: &mut Vec<Case>, spec: &dyn Fn(&str, [usize; 5], usize) -> Sp
         let name = format!("scales of {a_scales:?} by {scales:?}");
         Spec { a_scales: Some(a_scales), scales, ..spec(&name, [9, 24, 64, 1, 2], 16) }
     };
-    add(cases, extreme(small, large));
+    add_codes(cases, extreme(small, large));
     cases.push(case::<F4x2E2M1, bf16>(extreme(least, large)));
-    add(cases, extreme(large, least));
-    add(cases, extreme(WITH_NAN, A_SCALES));
+    add_codes(cases, extreme(large, least));
+    add_codes(cases, extreme(WITH_NAN, A_SCALES));
     for load in [Load::Zipf, Load::Wrong, Load::Absent] {
-        add(cases, Spec { load, ..spec("load", [37, 24, 96, 2, 6], 32) });
+        add_codes(cases, Spec { load, ..spec("load", [37, 24, 96, 2, 6], 32) });
     }
     for (place, name) in [
         (Placement::DENSE.gap(64), "rows of wider tensors"),
         (Placement::DENSE.gap(6).shift(2), "rows off alignment"),
         (Placement::DENSE.edge(Edge::End), "end of memory"),
     ] {
-        add(cases, Spec { place, ..spec(name, [21, 40, 96, 2, 3], 32) });
+        add_codes(cases, Spec { place, ..spec(name, [21, 40, 96, 2, 3], 32) });
     }
 }

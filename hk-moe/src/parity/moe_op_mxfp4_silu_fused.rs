@@ -8,7 +8,7 @@ use ndarray::Array2;
 
 use super::experts::{FEW, FEW_AND_ABSENT, tiles};
 use super::loads::{Aligned, Load};
-use super::moe_op_mxfp4::{A_SCALES, Rows, matrices};
+use super::moe_op_mxfp4::{A_SCALES, MATRICES_WITH_NAN, Rows, matrices};
 use super::ragged::{SWIGLU, act};
 use crate::{Activation, MoeGatedOptions, Mxfp4Element, moe_mxfp4_silu_fused_into};
 
@@ -65,7 +65,7 @@ fn case<T: Mxfp4Element, Y: Real>(spec: Spec) -> Case {
         let place = spec.place;
         let Rows { codes: a, scales: a_mx_scale, numbers } =
             Rows::<T>::new(s, [rows, k], spec.a_scales, place);
-        let (b, scale, mut of_b) = matrices(s, [experts, 2 * n, k], spec.scales, place);
+        let (b, scale, mut of_b) = matrices(s, [experts, 2 * n, k], spec.scales, (false, place));
         let mut floats = |is_there: bool, name, shape: &[usize]| {
             is_there.then(|| s.input::<f32>(name, shape, Draw::Normal))
         };
@@ -186,6 +186,25 @@ pub(super) fn add(cases: &mut Vec<Case>) {
         let few = Spec { load: Load::Wrong, absent, ..spec(name, [9, 40, 96, 6, 3], 16) };
         cases.push(case::<bf16, bf16>(few));
     }
+    let nan = spec("a NaN as a scale", [9, 24, 64, 1, 2], 16);
+    let nan = Spec { scales: MATRICES_WITH_NAN, bias: false, ..nan };
+    cases.push(case::<bf16, f32>(nan.clone()));
+    cases.push(case::<F4x2E2M1, bf16>(Spec { a_scales: Some(A_SCALES), ..nan.clone() }));
+    cases.push(case::<F8E4M3, bf16>(Spec { a_scales: Some(A_SCALES), ..nan }));
+    // Scales at both ends of their range, whose products are about 1.
+    let ends = |a_scales, scales| {
+        let name = format!("scales of {a_scales:?} by {scales:?}");
+        let ends = spec(&name, [9, 24, 64, 1, 2], 16);
+        Spec { a_scales: Some(a_scales), scales, ..ends }
+    };
+    let (least, most) = (Draw::Powers(-127, -121), Draw::Powers(116, 122));
+    cases.push(case::<F4x2E2M1, f32>(ends(least, most)));
+    cases.push(case::<F4x2E2M1, f32>(ends(most, least)));
+    // As far as what rows of e4m3 are expanded to are numbers.
+    cases.push(case::<F8E4M3, f32>(ends(Draw::Powers(-120, -114), Draw::Powers(104, 110))));
+    cases.push(case::<F8E4M3, f32>(ends(Draw::Powers(110, 116), least)));
+    let specified = spec("specified", [1, 128, 1024, 1, 2], 16);
+    cases.push(case::<bf16, bf16>(Spec { size: Size::Core, ..specified }));
     for load in [Load::Zipf, Load::One(2), Load::Wrong, Load::Absent] {
         let of = Spec { load, weights: true, ..spec("load", [37, 40, 96, 2, 6], 32) };
         cases.push(case::<bf16, f16>(of));

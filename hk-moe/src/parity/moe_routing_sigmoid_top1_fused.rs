@@ -35,6 +35,8 @@ struct Spec {
     has_shared: bool,
     /// Whether K is adjacent in memory, rather than experts.
     is_k_major: bool,
+    /// The size of the first axis of tokens, if they have two.
+    leading: Option<usize>,
     place: Placement,
     size: Size,
 }
@@ -42,7 +44,8 @@ struct Spec {
 impl Spec {
     const fn new(shape: [usize; 3]) -> Self {
         let (content, place, size) = (Content::Integers, Placement::DENSE, Size::Quick);
-        Self { shape, content, by_logit: false, has_shared: true, is_k_major: false, place, size }
+        let (by_logit, has_shared, is_k_major, leading) = (false, true, false, None);
+        Self { shape, content, by_logit, has_shared, is_k_major, leading, place, size }
     }
 
     fn case<T: RouterInput>(self) -> Case {
@@ -50,6 +53,7 @@ impl Spec {
         let mut title = format!("{content:?} by {}", if by_logit { "logit" } else { "score" });
         title += if has_shared { ", shared" } else { "" };
         title += if is_k_major { ", k adjacent" } else { "" };
+        title += &self.leading.map_or(String::new(), |first| format!(", in {first} parts"));
         if self.place != Placement::DENSE {
             title += &format!(", {:?}", self.place);
         }
@@ -102,12 +106,16 @@ fn set_up<T: RouterInput>(s: &mut Setup, spec: Spec) {
     let weights = with_shared(&|top| top.weight, 1.0);
     let allowed = with_shared(&|top| 2e-6 + top.delta / 4.0, 0.0);
     let allowed = allowed.into_iter().map(|most| if most.is_nan() { 0.0 } else { most }).collect();
-    let x = s.given("x", &[tokens, k], x);
+    let of_tokens = |width: usize| match spec.leading {
+        Some(first) => vec![first, tokens / first, width],
+        None => vec![tokens, width],
+    };
+    let x = s.given("x", &of_tokens(k), x);
     let order = if spec.is_k_major { [1, 0] } else { [0, 1] };
     let w = s.given("w", &[k, experts], w).order(&order);
-    let ids = s.output::<i32>("topk_ids", &[tokens, slots], Expected::exact(ids));
+    let ids = s.output::<i32>("topk_ids", &of_tokens(slots), Expected::exact(ids));
     let weights = Expected::exact(weights).plus(allowed);
-    let weights = s.output::<f32>("topk_weights", &[tokens, slots], weights);
+    let weights = s.output::<f32>("topk_weights", &of_tokens(slots), weights);
     s.call(move || {
         let what = if spec.by_logit { SelectOn::Logit } else { SelectOn::Score };
         let options = SigmoidTop1Options::default().select_on(what);
@@ -157,6 +165,12 @@ pub(crate) fn cases() -> Vec<Case> {
                 add(Spec { content, by_logit, ..Spec::new(shape) });
             }
         }
+    }
+    for (shape, first) in [([18, 17, 64], 3), ([35, 40, 96], 7), ([0, 16, 16], 2)] {
+        let leading = Spec { leading: Some(first), ..Spec::new(shape) };
+        add(leading);
+        let place = Placement::DENSE.gap(3).shift(1);
+        add(Spec { place, content: Content::Drawn, has_shared: false, ..leading });
     }
     // Rows that are apart, and aligned and not.
     for is_k_major in [false, true] {

@@ -351,6 +351,9 @@ pub(crate) fn cases() -> Vec<Case> {
     let v3 = Spec::biased_groups([16, 256, 8], 8, 4);
     add(v3);
     add(Spec { shape: [8, 128, 6], ..v3 });
+    let apart = Spec { groups: Some(Groups { count: 8, kept: 4, is_shuffled: true }), ..v3 };
+    add(apart);
+    add(Spec { shape: [8, 128, 6], ..apart });
     for (shape, count, kept) in
         [([7, 48, 5], 3, 1), ([5, 160, 6], 16, 3), ([6, 64, 8], 2, 2), ([3, 1040, 16], 13, 5)]
     {

@@ -10,9 +10,26 @@ use hk_ref::moe::ragged::{Act, Problem};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, Setup, Size, Steps};
 use ndarray::{Array2, Array3, ArrayView2};
 
-use super::experts::{FEW, tiles_of};
+use super::experts::{FAR_ROWS, FEW, far, tiles_of};
 use super::loads::{Load, ids};
 use crate::{Activation, MoeRaggedOptions, MxRowsOut, RaggedGates, RaggedOutput};
+
+/// What operands hold.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Content {
+    Drawn,
+    /// All are 1, and their scales, so that sums are k.
+    Ones,
+    /// Rows of x have few numbers, of which none follows itself, matrices a 1 at a place of their own: rows or
+    /// matrices of others show.
+    Marks,
+}
+
+/// Numbers that each type has.
+const MARKS: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
+
+/// Codes of 8 bits whose numbers have few bits, so that scales however small leave them as they are.
+const FEW_BITS: Draw = Draw::Integers(-15, 16);
 
 /// A case as data.
 #[derive(Clone)]
@@ -34,6 +51,15 @@ pub(super) struct Spec {
     pub(super) statics: [bool; 2],
     /// Has the scales of blocks of w shuffled.
     pub(super) shuffled: bool,
+    pub(super) content: Content,
+    /// Of blocks of x and of w, if they are not the usual ones.
+    pub(super) scales: Option<[Draw; 2]>,
+    /// Whether the first scale of w is NaN.
+    pub(super) nan_scale: bool,
+    /// Whether matrices are far apart, and results.
+    pub(super) is_far: bool,
+    /// Of the case, if it does not follow from the shape.
+    pub(super) size: Option<Size>,
 }
 
 /// GPT-OSS's.
@@ -57,7 +83,85 @@ impl Spec {
             place: Placement::default(),
             statics: [false; 2],
             shuffled: false,
+            content: Content::Drawn,
+            scales: None,
+            nan_scale: false,
+            is_far: false,
+            size: None,
         }
+    }
+
+    /// Operand x, `[rows, k]`, drawn if nothing else is said.
+    pub(super) fn x<T: Element>(&self, s: &mut Setup, draw: Draw) -> Arg<T> {
+        let (k, shape) = (self.shape[2], [self.rows(), self.shape[2]]);
+        let marks = |at: usize| MARKS[(at / k + at % k) % MARKS.len()];
+        self.operand(s, ("x", &shape), draw, &marks).place(self.place)
+    }
+
+    /// Likewise w, `[experts, n, k]`; far apart, `[experts, n * k]`.
+    pub(super) fn w<T: Element>(&self, s: &mut Setup, draw: Draw) -> Arg<T> {
+        let [_, n, k, _, experts] = self.shape;
+        let marks = |at: usize| {
+            let (expert, row, column) = (at / (n * k), at / k % n, at % k);
+            // Of pairs, too, both are marked.
+            let is_marked = row / 2 == expert % n.div_ceil(2) && column == (7 * expert + 1) % k;
+            f64::from(u8::from(is_marked))
+        };
+        match self.is_far {
+            true => self.operand(s, ("w", &[experts, n * k]), draw, &marks).place(far::<T>()),
+            false => self.operand(s, ("w", &[experts, n, k]), draw, &marks).place(self.place),
+        }
+    }
+
+    fn operand<T: Element>(
+        &self,
+        s: &mut Setup,
+        (name, shape): (&'static str, &[usize]),
+        draw: Draw,
+        marks: &dyn Fn(usize) -> f64,
+    ) -> Arg<T> {
+        let count: usize = shape.iter().product();
+        let numbers: Vec<f64> = match self.content {
+            Content::Drawn if self.scales.is_some() && size_of::<T>() == 1 && T::PACK == 1 => {
+                return s.input(name, shape, FEW_BITS);
+            }
+            Content::Drawn => return s.input(name, shape, draw),
+            Content::Ones => vec![1.0; count],
+            Content::Marks => (0..count).map(marks).collect(),
+        };
+        s.given(name, shape, T::encode(&numbers))
+    }
+
+    /// What scales are drawn from: 1 alone, of operands that are not drawn.
+    pub(super) fn scale(&self, usual: Draw) -> Draw {
+        if self.content == Content::Drawn { usual } else { Draw::Powers(0, 1) }
+    }
+
+    /// Scales of blocks of x or w, of that shape.
+    pub(super) fn block_scales(
+        &self,
+        s: &Setup,
+        (name, shape): (&'static str, &[usize]),
+        usual: Draw,
+    ) -> Vec<E8M0> {
+        let of_w = name == "w_scales";
+        let draw = self.scales.map_or(usual, |draws| draws[usize::from(of_w)]);
+        let mut scales = s.draw::<E8M0>(name, shape, self.scale(draw));
+        if of_w && self.nan_scale {
+            scales[0] = E8M0::NAN;
+        }
+        scales
+    }
+
+    /// Where results are.
+    fn place_of_results(&self) -> Placement {
+        if self.is_far { FAR_ROWS } else { self.place }
+    }
+
+    /// What results have to be, which are exact of operands that are not drawn.
+    fn expected(&self, expected: Expected) -> Expected {
+        let is_exact = self.content != Content::Drawn && self.act == Activation::None;
+        if is_exact { Expected::exact(expected.values) } else { expected }
     }
 
     /// Rows of x.
@@ -178,7 +282,7 @@ impl Common {
         let gammas = spec.gammas.then(|| s.input::<f32>("gammas", &[gates], Draw::Normal));
         let statics = [("x_static_scale", 1), ("w_static_scale", experts)].map(|(name, count)| {
             let is_given = spec.statics[usize::from(name == "w_static_scale")];
-            is_given.then(|| s.input::<f32>(name, &[count], Draw::Powers(-3, 2)))
+            is_given.then(|| s.input::<f32>(name, &[count], spec.scale(Draw::Powers(-3, 2))))
         });
         let spec = spec.clone();
         Self {
@@ -280,7 +384,8 @@ impl Kind {
     fn info(self, spec: &Spec, output: DType) -> CaseInfo {
         let [tokens, n, k, each, _] = spec.shape;
         let products = tokens * each * n * k;
-        let size = if products < 8_000_000 { Size::Quick } else { Size::Core };
+        let usual = if products < 8_000_000 { Size::Quick } else { Size::Core };
+        let size = spec.size.unwrap_or(usual);
         let dtype = format!("{}->{output}", self.dtype);
         let info = CaseInfo::new(self.module, self.op, spec.title(), &[], &spec.shape);
         let arch = self.arch.or(spec.tile.map(|(arch, _)| arch));
@@ -303,8 +408,10 @@ impl Kind {
             let residual = spec.residual.then(|| s.input::<Y>("residual", &shape, Draw::Normal));
             let numbers = residual.as_ref().map(Arg::numbers);
             let expected = all.with_problem([&x, &w], numbers.as_deref(), |of| of.expect(Y::DTYPE));
+            let expected = spec.expected(expected);
             let held = Y::encode(&vec![HELD; shape.iter().product()]);
-            let y = s.output::<Y>("out", &shape, expected).place(spec.place).holding(held);
+            let y = s.output::<Y>("out", &shape, expected).place(spec.place_of_results());
+            let y = y.holding(held);
             s.call(move || {
                 let residual = residual.as_ref().map(Arg::get);
                 all.with_call(|gates, options| {
@@ -436,7 +543,39 @@ pub(super) fn specs(k: usize) -> Vec<Spec> {
     ] {
         specs.push(Spec { place, ..spec(name, [21, 72, 3 * k, 2, 3], 32) });
     }
+    // One column of results.
+    let pair =
+        Spec { act: SWIGLU, scatter: true, ..spec("a pair of columns", [3, 2, k, 1, 2], 16) };
+    specs.push(pair);
+    specs.push(Spec { content: Content::Ones, ..spec("ones", [21, 24, 2 * k, 2, 3], 16) });
+    specs.push(Spec { content: Content::Marks, ..spec("marks", [21, 24, 2 * k, 2, 3], 16) });
     specs
+}
+
+/// Specs of shapes of the specification, which are not quick.
+pub(super) fn specified(shapes: &[[usize; 5]]) -> Vec<Spec> {
+    let of =
+        |shape: &[usize; 5]| Spec { size: Some(Size::Core), ..Spec::new("specified", *shape, 16) };
+    shapes.iter().map(of).collect()
+}
+
+/// Specs of matrices that are far apart, of rows of k.
+pub(super) fn far_apart(k: usize) -> Vec<Spec> {
+    let far = Spec::new("far apart", [3, 20, k, 2, 3], 16);
+    vec![Spec { is_far: true, size: Some(Size::Core), ..far }]
+}
+
+/// Specs of scales of blocks at both ends of their range, whose products are numbers, and of one that is NaN.
+/// Numbers times those up to 2 to the power of `most` are numbers.
+pub(super) fn ends_of_scales(most: i32) -> Vec<Spec> {
+    let (least, large) = (Draw::Powers(-127, -95), Draw::Powers(96, most));
+    let spec = |name: String| Spec::new(name, [9, 24, 96, 1, 2], 16);
+    let ends = [[least, large], [large, least]].map(|scales| Spec {
+        scales: Some(scales),
+        ..spec(format!("scales of {:?} by {:?}", scales[0], scales[1]))
+    });
+    let nan = Spec { nan_scale: true, ..spec("a NaN as a scale".into()) };
+    ends.into_iter().chain([nan]).collect()
 }
 
 /// Specs of matrices whose scales are shuffled.

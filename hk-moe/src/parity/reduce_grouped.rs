@@ -41,8 +41,16 @@ struct Spec {
     workgroups: Option<u32>,
     place: Placement,
     in_place: bool,
+    /// Whether the first share has numbers at the ends of what there is.
+    is_special: bool,
     size: Size,
 }
+
+/// Gates, and what they let through, each with each.
+const SPECIAL: [[f64; 6]; 2] = [
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 100.0, -1000.0, 0.0],
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.0, -3.0, 0.5],
+];
 
 impl Spec {
     const fn new(shape: [usize; 4], rows: Rows) -> Self {
@@ -57,6 +65,7 @@ impl Spec {
             workgroups: None,
             place: Placement::DENSE,
             in_place: false,
+            is_special: false,
             size: Size::Quick,
         }
     }
@@ -74,6 +83,7 @@ impl Spec {
             (self.has_residual, " residual"),
             (self.has_gate, " gate"),
             (self.in_place, " in place"),
+            (self.is_special, " special numbers"),
         ] {
             title += if is_set { flag } else { "" };
         }
@@ -128,7 +138,15 @@ fn set_up<T: Real, V: Real>(s: &mut Setup, spec: Spec) {
         _ => ("x", vec![shares, rows, width]),
     };
     // So large that limits matter.
-    let x = s.input::<T>(name, &x_shape, Draw::Scaled(2));
+    let mut drawn = s.draw::<T>(name, &x_shape, Draw::Scaled(2));
+    if spec.is_special {
+        for (at, number) in drawn.iter_mut().take(rows * width).enumerate() {
+            let (pair, [gates, linears]) = (at / 2, SPECIAL);
+            let of_pair = if at % 2 == 0 { gates[pair % 6] } else { linears[pair / 6 % 6] };
+            *number = T::from_f64(of_pair);
+        }
+    }
+    let x = s.given(name, &x_shape, drawn);
     let indices = spec.indices(rows);
     let gammas = spec.has_gammas.then(|| s.input::<f32>("gammas", &[rows], Draw::Normal));
     let residual =
@@ -248,6 +266,12 @@ pub(crate) fn cases() -> Vec<Case> {
                 specs.push(Spec { has_gate: true, workgroups: Some(1), ..residual });
                 specs.push(Spec { place: Placement::DENSE.gap(5).shift(1), ..residual });
             }
+        }
+    }
+    for activation in [Activation::SiluAndMul, SWIGLU, Activation::GeluTanh] {
+        for types in [f32s, [DType::F32; 2]] {
+            let special = Spec { types, activation, ..Spec::new([2, 3, 1, 72], Rows::Own) };
+            specs.push(Spec { is_special: true, ..special });
         }
     }
     // What is left is what is added.

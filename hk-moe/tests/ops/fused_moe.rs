@@ -1,12 +1,14 @@
 //! `fused_moe` against its reference, what it refuses, and what else it promises.
 
-use hk_core::dtype::Real;
+use hk_core::dtype::Element;
 use hk_core::op::dry_run;
+use hk_core::op::quant::{ByteCode, Fp8};
 use hk_core::{Arch, Error, Stream, Tensor};
 use hk_moe::{
-    A4w4Weights, A8w4Weights, Activation, DenseWeights, E8M0, ExpertWeights, F4x2E2M1, F8E4M3,
-    F8E4M3Fnuz, FusedMoe, FusedMoeConfig, GroupedWeights, IntMatrices, MxMatrices, Mxfp4Weights,
-    Router, SharedExpert, StaticA8w4Weights, bf16, parity,
+    A4w4Weights, A8w4Element, A8w4Weights, A8w8Weights, Activation, ByteMatrices, DenseWeights,
+    E8M0, ExpertWeights, F4x2E2M1, F8E4M3, F8E4M3Fnuz, Fp8BlockWeights, Fp8Matrices, FusedMoe,
+    FusedMoeConfig, GroupedWeights, IntMatrices, MxMatrices, Mxfp4Weights, Mxfp8Weights,
+    RaggedElement, Router, SharedExpert, StaticA8w4Weights, W8a16Weights, bf16, parity,
 };
 use hk_sim::{HipError, capi};
 
@@ -31,9 +33,14 @@ fn numbers(seed: usize, count: usize) -> Vec<f32> {
     (0..count).map(number).collect()
 }
 
-fn tensor<T: Real>(stream: &Stream, seed: usize, shape: &[usize]) -> Tensor<T> {
-    let numbers: Vec<f64> =
-        numbers(seed, shape.iter().product()).into_iter().map(f64::from).collect();
+fn tensor<T: Element>(stream: &Stream, seed: usize, shape: &[usize]) -> Tensor<T> {
+    scaled(stream, seed, shape, 1.0)
+}
+
+/// The same numbers times a scale.
+fn scaled<T: Element>(stream: &Stream, seed: usize, shape: &[usize], scale: f64) -> Tensor<T> {
+    let numbers = numbers(seed, shape.iter().product()).into_iter();
+    let numbers: Vec<f64> = numbers.map(|number| scale * f64::from(number)).collect();
     Tensor::from_slice(stream, &T::encode(&numbers), shape).unwrap()
 }
 
@@ -47,13 +54,88 @@ fn weights(stream: &Stream) -> DenseWeights<bf16> {
     DenseWeights::new(w1, tensor(stream, 2, &[experts, hidden, inner]))
 }
 
-#[test]
-fn fused_moe_gives_tokens_in_another_order_the_same_bits() {
-    let [experts, _, hidden, _] = SIZES;
-    const TOKENS: usize = 37;
-    for device in devices() {
-        let stream = device.default_stream();
-        let mut layer = FusedMoe::new(config(), weights(&stream), TOKENS).unwrap();
+/// What is done with weights of any format.
+trait Visit {
+    fn visit(&self, stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>);
+}
+
+/// Visits weights of each format, for the chip of the stream.
+fn visit_formats(stream: &Stream, visit: &impl Visit) {
+    let [experts, _, hidden, inner] = SIZES;
+    let (up, down) = ([2 * inner, hidden], [hidden, inner]);
+    visit.visit(stream, weights(stream));
+    let integers =
+        |seed| [(up, seed), (down, seed + 1)].map(|(shape, seed)| bytes::<i8>(stream, seed, shape));
+    let [w1, w2] = integers(30);
+    visit.visit(stream, W8a16Weights::<bf16>::scaled(w1, w2));
+    let [w1, w2] = integers(32);
+    visit.visit(stream, A8w8Weights::<bf16, i8>::new(w1, w2));
+    let [w1, w2] = integers(34);
+    let by = |width: usize| Tensor::filled(stream, &[width], 0.5f32).unwrap();
+    let smooth = A8w8Weights::<bf16, i8>::new(w1, w2).smooth_scale(by(hidden));
+    visit.visit(stream, smooth.inner_smooth_scale(by(inner)));
+    let grouped = |[rows, columns]: [usize; 2]| {
+        let codes: Vec<u8> =
+            (0..experts * rows * columns / 2).map(|at| (at * 7919 % 251) as u8).collect();
+        let codes = Tensor::from_slice(stream, &codes, &[experts, rows, columns / 2]).unwrap();
+        let scales = [experts, rows, columns / 16];
+        IntMatrices::of_4_bits(codes, scaled::<bf16>(stream, 36, &scales, 0.125))
+    };
+    visit.visit(stream, GroupedWeights::<bf16, _>::grouped(grouped(up), grouped(down)));
+    visit.visit(stream, Mxfp4Weights::new(mx(stream, up), mx(stream, down)));
+    visit.visit(stream, A8w4Weights::new(mx(stream, up), mx(stream, down)));
+    visit.visit(stream, A4w4Weights::new(mx(stream, up), mx(stream, down)));
+    let of_8_bits = |[rows, columns]: [usize; 2]| MxMatrices {
+        codes: tensor::<F8E4M3>(stream, 37, &[experts, rows, columns]),
+        scales: Tensor::filled(stream, &[experts, rows, columns / 32], E8M0::from_f32(0.25))
+            .unwrap(),
+    };
+    visit.visit(stream, Mxfp8Weights::<bf16>::new(of_8_bits(up), of_8_bits(down)));
+    match stream.device().arch() {
+        Arch::Gfx942 => visit_coded::<F8E4M3Fnuz>(stream, visit),
+        Arch::Gfx950 => visit_coded::<F8E4M3>(stream, visit),
+    }
+}
+
+/// Those of e4m3 in the flavour of the chip.
+fn visit_coded<C: Fp8 + RaggedElement + A8w4Element>(stream: &Stream, visit: &impl Visit) {
+    let [experts, _, hidden, inner] = SIZES;
+    let (up, down) = ([2 * inner, hidden], [hidden, inner]);
+    let both = |seed| [bytes::<C>(stream, seed, up), bytes::<C>(stream, seed + 1, down)];
+    let [w1, w2] = both(40);
+    visit.visit(stream, A8w8Weights::<bf16, C>::new(w1, w2));
+    let scales = || [0.01f32, 0.02].map(|of| Tensor::filled(stream, &[1], of).unwrap());
+    let [w1, w2] = both(42);
+    visit.visit(stream, A8w8Weights::<bf16, C>::new(w1, w2).activation_scales(scales()));
+    let blocks = |[rows, columns]: [usize; 2]| Fp8Matrices {
+        codes: tensor::<C>(stream, 44, &[experts, rows, columns]),
+        scales: tensor::<f32>(stream, 45, &[experts, 1, 1]),
+    };
+    visit.visit(stream, Fp8BlockWeights::<bf16, C>::new(blocks(up), blocks(down)));
+    let (w1, w2) = (mx(stream, up), mx(stream, down));
+    visit.visit(stream, StaticA8w4Weights::<bf16, C>::new(w1, w2, scales()));
+}
+
+/// Matrices of 8 bits.
+fn bytes<C: ByteCode>(
+    stream: &Stream,
+    seed: usize,
+    [rows, columns]: [usize; 2],
+) -> ByteMatrices<C> {
+    let experts = SIZES[0];
+    ByteMatrices {
+        codes: scaled(stream, seed, &[experts, rows, columns], 100.0),
+        scales: Tensor::filled(stream, &[experts], 1.0f32 / 256.0).unwrap(),
+    }
+}
+
+struct InAnyOrder;
+
+impl Visit for InAnyOrder {
+    fn visit(&self, stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>) {
+        let [experts, _, hidden, _] = SIZES;
+        const TOKENS: usize = 37;
+        let mut layer = FusedMoe::new(config(), weights, TOKENS).unwrap();
         let (x, logits) = (numbers(3, TOKENS * hidden), numbers(4, TOKENS * experts));
         let mut results = [false, true].map(|is_reversed| {
             let order = |rows: &[f32], width: usize| -> Vec<f32> {
@@ -65,16 +147,24 @@ fn fused_moe_gives_tokens_in_another_order_the_same_bits() {
                 }
             };
             let x: Vec<_> = order(&x, hidden).into_iter().map(bf16::from_f32).collect();
-            let x = Tensor::from_slice(&stream, &x, &[TOKENS, hidden]).unwrap();
+            let x = Tensor::from_slice(stream, &x, &[TOKENS, hidden]).unwrap();
             let logits = order(&logits, experts);
-            let logits = Tensor::from_slice(&stream, &logits, &[TOKENS, experts]).unwrap();
+            let logits = Tensor::from_slice(stream, &logits, &[TOKENS, experts]).unwrap();
             let y: Tensor<bf16> = layer.forward(&x, Router::Logits(&logits), None).unwrap();
             y.to_vec().unwrap()
         });
         assert!(results[0].iter().any(|y| y.to_f32() != 0.0));
         let reversed: Vec<_> = results[1].chunks(hidden).rev().flatten().copied().collect();
         results[1] = reversed;
-        assert_eq!(results[0], results[1], "{}", device.name());
+        let format = std::any::type_name_of_val(&layer);
+        assert_eq!(results[0], results[1], "{}, {format}", stream.device().name());
+    }
+}
+
+#[test]
+fn fused_moe_gives_tokens_in_another_order_the_same_bits() {
+    for device in devices() {
+        visit_formats(&device.default_stream(), &InAnyOrder);
     }
 }
 
@@ -126,17 +216,18 @@ fn mx(stream: &Stream, [rows, columns]: [usize; 2]) -> MxMatrices<F4x2E2M1> {
     }
 }
 
+struct Captured;
+
+impl Visit for Captured {
+    fn visit(&self, stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>) {
+        is_captured(stream, weights);
+    }
+}
+
 #[test]
 fn fused_moe_is_captured_once_and_replayed_with_other_tokens() {
-    let [.., hidden, inner] = SIZES;
     for device in devices() {
-        let stream = device.new_stream().unwrap();
-        is_captured(&stream, weights(&stream));
-        let w1 = || mx(&stream, [2 * inner, hidden]);
-        let w2 = || mx(&stream, [hidden, inner]);
-        is_captured(&stream, Mxfp4Weights::new(w1(), w2()));
-        is_captured(&stream, A8w4Weights::new(w1(), w2()));
-        is_captured(&stream, A4w4Weights::new(w1(), w2()));
+        visit_formats(&device.new_stream().unwrap(), &Captured);
     }
 }
 
@@ -165,11 +256,19 @@ fn is_captured(stream: &Stream, weights: impl ExpertWeights<Hidden = bf16>) {
         for turn in 0..3 {
             let numbers = numbers(20 + turn, TOKENS * hidden);
             x.write(&numbers.into_iter().map(bf16::from_f32).collect::<Vec<_>>()).unwrap();
-            let chosen = |gate: usize| ((gate * 31 + turn * 5) % experts) as i32;
-            ids.write(&(0..TOKENS * k).map(chosen).collect::<Vec<_>>()).unwrap();
+            // Some gates have no expert. Where nobody looks at ids, that may be one that there is not.
+            let chosen = |none: &[i32]| -> Vec<i32> {
+                let of_gate = |gate: usize| match gate % 5 {
+                    4 => none[gate / 5 % none.len()],
+                    _ => ((gate * 31 + turn * 5) % experts) as i32,
+                };
+                (0..TOKENS * k).map(of_gate).collect()
+            };
+            ids.write(&chosen(&[-1])).unwrap();
             out.fill(bf16::from_f32(f32::NAN)).unwrap();
             forward(&x, &ids, &mut out);
             let expected = out.to_vec().unwrap();
+            ids.write(&chosen(&[-1, experts as i32, i32::MAX, i32::MIN])).unwrap();
             out.fill(bf16::from_f32(f32::NAN)).unwrap();
             // SAFETY: both are live.
             let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };

@@ -22,3 +22,5 @@ mod moe_routing;
 mod moe_routing_sigmoid_top1_fused;
 mod moe_topk;
 mod reduce_grouped;
+mod traffic;
+mod wrong_gates;

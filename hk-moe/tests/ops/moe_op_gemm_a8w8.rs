@@ -1,11 +1,15 @@
 //! `moe_op_gemm_a8w8` against its reference, and what it refuses.
 
 use hk_core::dtype::Element;
-use hk_core::{Error, Result, Stream, TensorSlice, TensorView};
+use hk_core::{Arch, Device, Error, Result, Stream, TensorSlice, TensorView};
 use hk_moe::{
-    Activation, E8M0, F8E4M3, MoeRaggedOptions, MxBytes, RaggedGates, RaggedScales, Tensor, bf16,
-    moe_a8w8, moe_a8w8_blockscale, moe_a8w8_into, moe_a8w8_mx, moe_a8w8_mx_into, parity,
+    A8w4Element, Activation, E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, MoeRaggedOptions, MxBytes,
+    MxRowsOut, RaggedElement, RaggedGates, RaggedOutput, RaggedScales, Tensor, bf16, moe_a4w4_into,
+    moe_a8w4_into, moe_a8w4_mx_into, moe_a8w8, moe_a8w8_blockscale, moe_a8w8_into, moe_a8w8_mx,
+    moe_a8w8_mx_into, parity,
 };
+use hk_ref::harness::rejected;
+use hk_ref::{Guarded, Placement};
 
 use crate::common::devices;
 
@@ -70,6 +74,102 @@ fn products_of_experts_name_the_argument_that_is_wrong() {
             }
         }
     }
+}
+
+/// Requires that a call with results of that shape is refused, and what for.
+fn refuses<Y: Element>(
+    stream: &Stream,
+    shape: [usize; 2],
+    name: &str,
+    call: impl FnOnce(&mut Tensor<Y>) -> Result<()>,
+) {
+    let mut y = Guarded::<Y>::new(stream, &shape, Placement::DENSE).unwrap();
+    let error = rejected(&mut y, call);
+    assert!(matches!(&error, Error::Value { arg, .. } if *arg == name), "{name}: {error}");
+}
+
+#[test]
+fn products_of_experts_name_scales_that_are_not_theirs() {
+    for device in devices() {
+        match device.arch() {
+            Arch::Gfx942 => refuses_scales::<F8E4M3Fnuz>(&device),
+            Arch::Gfx950 => refuses_scales::<F8E4M3>(&device),
+        }
+    }
+}
+
+fn refuses_scales<C: RaggedElement + RaggedOutput + A8w4Element>(device: &Device) {
+    let stream = device.default_stream();
+    let list = |list: &[i32]| Tensor::from_slice(&stream, list, &[list.len()]).unwrap();
+    let (offsets, tiles, order) = (list(&[0, 4]), list(&[0]), list(&[3, 0, 1, 2]));
+    let gates = RaggedGates::new(&offsets, &tiles, 16, 1);
+    let plain = MoeRaggedOptions::new(Activation::None);
+    let number = |number: f32| Tensor::filled(&stream, &[1], number).unwrap();
+    let scales = |shape: &[usize]| Tensor::filled(&stream, shape, E8M0::from_f32(1.0)).unwrap();
+    let (one, of_x, of_w) = (number(1.0), scales(&[4, 1]), scales(&[1, 64, 1]));
+    let (x, w) = (Tensor::<C>::zeros(&stream, &[4, 32]), Tensor::<C>::zeros(&stream, &[1, 64, 32]));
+    let (x, w) = (x.unwrap(), w.unwrap());
+    let halves = Tensor::<bf16>::zeros(&stream, &[4, 32]).unwrap();
+    let (x4, w4) = (
+        Tensor::<F4x2E2M1>::zeros(&stream, &[4, 32]).unwrap(),
+        Tensor::<F4x2E2M1>::zeros(&stream, &[1, 64, 32]).unwrap(),
+    );
+    let ocp = Tensor::<F8E4M3>::zeros(&stream, &[4, 32]).unwrap();
+    let fnuz = Tensor::<F8E4M3Fnuz>::zeros(&stream, &[4, 32]).unwrap();
+    const SHAPE: [usize; 2] = [4, 64];
+
+    // Scales of results that are codes.
+    let name = "quant_static_scale";
+    refuses::<C>(&stream, SHAPE, name, |y| moe_a8w8_into(&x, &w, &one, &one, &gates, &plain, y));
+    refuses::<C>(&stream, SHAPE, name, |y| {
+        moe_a8w4_into(&halves, None, &w4, &of_w, &gates, &plain, y)
+    });
+    for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY].map(number) {
+        let options = plain.quant_static_scale(&wrong);
+        refuses::<C>(&stream, SHAPE, name, |y| {
+            moe_a8w8_into(&x, &w, &one, &one, &gates, &options, y)
+        });
+    }
+
+    // Static scales of operands that have others, or none.
+    let (of_rows, of_matrices) = (plain.x_static_scale(&one), plain.w_static_scale(&one));
+    for (name, options) in [("x_static_scale", of_rows), ("w_static_scale", of_matrices)] {
+        refuses::<bf16>(&stream, SHAPE, name, |y| {
+            moe_a8w8_into(&x, &w, &one, &one, &gates, &options, y)
+        });
+        refuses::<bf16>(&stream, SHAPE, name, |y| {
+            moe_a8w4_into(&halves, None, &w4, &of_w, &gates, &options, y)
+        });
+        refuses::<bf16>(&stream, SHAPE, name, |y| {
+            moe_a8w4_into(&ocp, Some(&of_x), &w4, &of_w, &gates, &options, y)
+        });
+        refuses::<bf16>(&stream, SHAPE, name, |y| {
+            moe_a4w4_into(&x4, &of_x, &w4, &of_w, &gates, &options, y)
+        });
+    }
+
+    // Scales of blocks of what is none of OCP's e4m3.
+    refuses::<bf16>(&stream, SHAPE, "x_scales", |y| {
+        moe_a8w4_into(&halves, Some(&of_x), &w4, &of_w, &gates, &plain, y)
+    });
+    refuses::<bf16>(&stream, SHAPE, "x_scales", |y| {
+        moe_a8w4_into(&fnuz, Some(&of_x), &w4, &of_w, &gates, &plain, y)
+    });
+
+    // Results in blocks.
+    let in_blocks = |name, n: usize, gates: &RaggedGates<'_>, options: &MoeRaggedOptions<'_>| {
+        let w = Tensor::<F4x2E2M1>::zeros(&stream, &[1, n, 32]).unwrap();
+        let (of_w, held) = (scales(&[1, n, 1]), E8M0::from_bits(0x5a));
+        let mut of_y = Tensor::filled(&stream, &[4, n / 32], held).unwrap();
+        refuses::<F8E4M3>(&stream, [4, n], name, |y| {
+            let out = MxRowsOut { codes: y, scales: &mut of_y };
+            moe_a8w4_mx_into(&halves, None, &w, &of_w, gates, options, out)
+        });
+        assert_eq!(of_y.to_vec().unwrap(), vec![held; 4 * (n / 32)]);
+    };
+    in_blocks("scatter_indx", 64, &gates.scatter(&order), &plain);
+    in_blocks("quant_static_scale", 64, &gates, &plain.quant_static_scale(&one));
+    in_blocks("w", 40, &gates, &plain);
 }
 
 #[test]

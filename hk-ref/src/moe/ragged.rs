@@ -108,8 +108,9 @@ impl Problem<'_> {
             let bias = self.bias.map_or(0.0, |bias| bias[[expert, n]]);
             let sizes: f64 = products().map(f64::abs).sum();
             let value = products().sum::<f64>() + bias;
-            // Sums in f32, and the factors that they are multiplied by.
-            Near { value, error: 2f64.powi(-20) * roots * sizes + 2f64.powi(-22) * value.abs() }
+            // Sums in f32, and the factors that they are multiplied by. What is infinite is not off.
+            let error = 2f64.powi(-20) * roots * sizes + 2f64.powi(-22) * value.abs();
+            Near { value, error: if value.is_finite() { error } else { 0.0 } }
         };
         let sums: Vec<_> = (0..w.nrows()).map(column).collect();
         let gamma = self.gammas.map_or(1.0, |gammas| gammas[place]);
@@ -226,6 +227,27 @@ mod tests {
             let are_near = (of_places - of_others).abs() < 1e-9 || of_places == of_others;
             assert!(are_near || of_places.is_nan() && of_others.is_nan(), "{x}");
         }
+    }
+
+    #[test]
+    fn limits_of_infinite_sums_are_as_near_as_others() {
+        let x = array![[f64::INFINITY, 1.0]];
+        let w = Array3::from_shape_vec((1, 2, 2), vec![1.0, 0.5, -1.0, 0.5]).unwrap();
+        let problem = Problem {
+            x: x.view(),
+            w: w.view(),
+            experts: &[0],
+            rows: &[0],
+            bias: None,
+            act: Act::Swiglu { alpha: 1.0, limit: 7.0, offset: 1.0 },
+            gammas: None,
+            scatter: None,
+            residual: None,
+            held: 0.0,
+        };
+        let expected = problem.expect(DType::F32);
+        assert_eq!(expected.values, [7.0 / (1.0 + (-7f64).exp()) * -6.0]);
+        assert!(expected.allowed[0] < 1e-3);
     }
 
     #[test]

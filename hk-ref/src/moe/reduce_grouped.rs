@@ -37,7 +37,11 @@ fn silu(x: f64, alpha: f64) -> f64 {
 
 /// One row after its activation, from the sums of its shares and those of their sizes.
 fn activated(sums: &[f64], sizes: &[f64], act: Reduced, root: f64) -> Sums {
-    let delta = |at: usize| 2f64.powi(-20) * root * sizes[at];
+    // What is infinite is not off.
+    let delta = |at: usize| match sizes[at].is_finite() {
+        true => 2f64.powi(-20) * root * sizes[at],
+        false => 0.0,
+    };
     let mut done = Sums::default();
     match act {
         Reduced::None => {
