@@ -229,7 +229,7 @@ pub fn gated_delta_rule_decode_step_into<T: Real, W: Real, P: Real, D: Real, A: 
     let conv_state = &mut *conv_state.slice_mut(0..slots)?;
     let x = mixed_qkv.permute(&[0, 2, 1])?;
     let mut y = conv_qkv.permute_mut(&[0, 2, 1])?;
-    let out = CausalConv1dUpdateOut { y: &mut y, conv_state };
+    let out = CausalConv1dUpdateOut { y: &mut y, conv_state, intermediate_conv_window: None };
     update(op, &x, conv.weight, &of_conv, out, true)?;
     recurrence.submit()
 }

@@ -30,6 +30,8 @@ pub enum Draw {
     Powers(i32, i32),
     /// Any bits that stand for finite numbers: codes of quantised operands.
     Codes,
+    /// Any bits at all, those of NaNs and infinities included: of what is only copied.
+    Bits,
 }
 
 /// The number of [`Draw::Equal`]: 512 times sixteen of its squares, added up one after the other or
@@ -86,10 +88,12 @@ impl Random {
 impl Draw {
     /// Draws `count` numbers, rounded to `T`.
     pub fn values<T: Element>(self, seed: u64, count: usize) -> Vec<T> {
-        if self == Self::Codes {
-            return bytemuck::pod_collect_to_vec(&codes(T::DTYPE, seed, count / T::PACK));
-        }
-        T::encode(&self.numbers(seed, count, T::DTYPE))
+        let bytes = match self {
+            Self::Codes => codes(T::DTYPE, seed, count / T::PACK),
+            Self::Bits => bits(seed, T::DTYPE.size() * (count / T::PACK)),
+            _ => return T::encode(&self.numbers(seed, count, T::DTYPE)),
+        };
+        bytemuck::pod_collect_to_vec(&bytes)
     }
 
     fn numbers(self, seed: u64, count: usize, dtype: DType) -> Vec<f64> {
@@ -132,9 +136,18 @@ impl Draw {
                 let mut power = || from + random.below((to - from) as usize) as i32;
                 (0..count).map(|_| 2f64.powi(power())).collect()
             }
-            Self::Codes => unreachable!("codes are not drawn as numbers"),
+            Self::Codes | Self::Bits => unreachable!("bits are not drawn as numbers"),
         }
     }
+}
+
+/// So many random bytes.
+fn bits(seed: u64, count: usize) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let words = (0..count.div_ceil(8)).map(|_| random.bits().to_le_bytes());
+    let mut bytes: Vec<u8> = words.flatten().collect();
+    bytes.truncate(count);
+    bytes
 }
 
 /// Bytes of elements of random bits, each of which stands for finite numbers.
@@ -189,6 +202,16 @@ mod tests {
             let within = values.iter().filter(|value| value.abs() < limit).count();
             assert_abs_diff_eq!(within as f64 / 1e5, share, epsilon = 0.012);
         }
+    }
+
+    #[test]
+    fn bits_stand_for_different_nans() {
+        let elements: Vec<f32> = Draw::Bits.values(7, 10_000);
+        let nans = elements.iter().filter(|element| element.is_nan());
+        let mut patterns: Vec<u32> = nans.map(|nan| nan.to_bits()).collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        assert!(patterns.len() > 20, "about one in 256 is NaN: {}", patterns.len());
     }
 
     #[test]

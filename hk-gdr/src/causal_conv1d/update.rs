@@ -15,6 +15,9 @@ pub struct CausalConv1dUpdateOut<'a, T: Real> {
     pub y: &'a mut TensorSlice<T>,
     /// The states, `[lines, c, >= w - 1]`, which become the new ones.
     pub conv_state: &'a mut TensorSlice<T>,
+    /// The states after each of the tokens, `[lines, s, c, w - 1]`: of speculative decoding. No op
+    /// writes them yet, and all refuse them by their name.
+    pub intermediate_conv_window: Option<&'a mut TensorSlice<T>>,
 }
 
 /// The convolution of each channel of one or more new tokens of n sequences, `[n, c]` or `[n, c, s]`,
@@ -35,7 +38,7 @@ pub fn causal_conv1d_update<T: Real, W: Real>(
     options: &CausalConv1dOptions<'_, W>,
 ) -> Result<Tensor<T>> {
     let mut y = empty_like(x)?;
-    let out = CausalConv1dUpdateOut { y: &mut y, conv_state };
+    let out = CausalConv1dUpdateOut { y: &mut y, conv_state, intermediate_conv_window: None };
     update(OP, x, weight, options, out, true)?;
     Ok(y)
 }
@@ -45,7 +48,8 @@ pub fn causal_conv1d_update<T: Real, W: Real>(
 ///
 /// # Errors
 /// As [`causal_conv1d_update`]; [`Error::Shape`] or [`Error::Stride`] also if y is not as
-/// [`CausalConv1dUpdateOut`] says, and [`Error::Alias`] if it overlaps another argument.
+/// [`CausalConv1dUpdateOut`] says, [`Error::Alias`] if it overlaps another argument, and
+/// [`Error::Value`] if states after each token are wanted.
 pub fn causal_conv1d_update_into<T: Real, W: Real>(
     x: &TensorSlice<T>,
     weight: &TensorSlice<W>,
@@ -66,7 +70,8 @@ pub fn causal_conv1d_update_inplace<T: Real, W: Real>(
     options: &CausalConv1dOptions<'_, W>,
 ) -> Result<()> {
     let (x, mut y) = x.in_place();
-    causal_conv1d_update_into(&x, weight, options, CausalConv1dUpdateOut { y: &mut y, conv_state })
+    let out = CausalConv1dUpdateOut { y: &mut y, conv_state, intermediate_conv_window: None };
+    causal_conv1d_update_into(&x, weight, options, out)
 }
 
 const OP: &str = "causal_conv1d_update";
@@ -85,6 +90,8 @@ pub(crate) fn update<T: Real, W: Real>(
     let mut conv = Convolution::new(op, x, Some("y"), weight, options)?;
     conv.is_whole = true;
     conv.without_bounds()?;
+    let is_absent = out.intermediate_conv_window.is_none();
+    conv.arguments.require(is_absent, "intermediate_conv_window", "absent", "given")?;
     conv.lines()?;
     conv.output("y", out.y, dims, order)?;
     conv.states("conv_state", out.conv_state)?;

@@ -86,7 +86,11 @@ fn update<T: Real, W: Real>(s: &mut Setup, spec: &Spec, dims: Dims) {
     s.call(move || {
         let states = tensors.states.as_ref().expect("an update has states");
         let (mut y, mut states) = (y.get(), states.get());
-        let out = CausalConv1dUpdateOut { y: &mut y, conv_state: &mut states };
+        let out = CausalConv1dUpdateOut {
+            y: &mut y,
+            conv_state: &mut states,
+            intermediate_conv_window: None,
+        };
         let (x, weight) = (tensors.x.get(), tensors.weight.get());
         tensors.with_options(&spec, |options| causal_conv1d_update_into(&x, &weight, options, out))
     });
@@ -165,6 +169,12 @@ fn dense_cases() -> Vec<Spec> {
     let states = Spec::new("states in place", 75, &[33; 2], 4).states(Initial::All);
     specs.push(Spec { in_place: true, chunk: Some(16), ..states });
     specs.push(Spec::new("nothing", 8, &[0; 2], 4));
+    for (width, by_token) in [3, 4].into_iter().flat_map(|w| [false, true].map(|by| (w, by))) {
+        let long = Spec::new("long", 768, &[2048; 8], width);
+        specs.push(Spec { by_token: [by_token; 2], size: Size::Large, ..long.clone() });
+        let plain = Spec { bias: false, silu: false, ..long };
+        specs.push(Spec { by_token: [by_token; 2], size: Size::Large, ..plain });
+    }
     specs
 }
 
@@ -233,10 +243,16 @@ fn varlen_cases() -> Vec<Spec> {
     }
     specs.extend(exact_cases());
     specs.extend(varlen_suite());
+    for by_token in [[true; 2], [false; 2]] {
+        let every = Spec::every_filter(75, &[20, 3, 1], Initial::Some);
+        specs.extend(every.into_iter().map(|spec| Spec { by_token, ..spec }));
+    }
     let lengths: [&[usize]; 4] = [&[64], &[500, 524], &[5120], &[1, 8191]];
-    for lengths in lengths {
+    for (lengths, channels) in
+        lengths.into_iter().flat_map(|lengths| [2048, 4096, 8192].map(|c| (lengths, c)))
+    {
         for by_token in [[true; 2], [false; 2]] {
-            let model = Spec::new("model", 8192, lengths, 4).states(Initial::Some);
+            let model = Spec::new("model", channels, lengths, 4).states(Initial::Some);
             specs.push(Spec { bias: false, by_token, size: Size::Large, ..model });
         }
     }
@@ -351,7 +367,15 @@ fn update_cases() -> Vec<(Op, Spec)> {
         let padded = Spec::new("a line for none", 75, &[4; 7], 4).states(Initial::All);
         specs.push((UPDATE, Spec { by_token, lines: Lines::Padded, ..padded }));
     }
-    for (n, channels) in [(64, 1024), (127, 2048), (512, 4096)] {
+    let every = Spec::every_filter(75, &[2; 3], Initial::All);
+    specs.extend(every.into_iter().map(|spec| (UPDATE, spec)));
+    for (n, tokens) in [(1, 4), (7, 1)] {
+        let many = Spec::new("many channels", 1024, &vec![tokens; n], 4);
+        specs.push((UPDATE, many.states(Initial::All)));
+    }
+    for (n, channels) in
+        [64, 127, 512].into_iter().flat_map(|n| [1024, 2048, 4096].map(|channels| (n, channels)))
+    {
         let model = Spec::new("model", channels, &vec![1; n], 4).states(Initial::All);
         specs.push((UPDATE_ONE, Spec { bias: false, size: Size::Large, ..model }));
     }

@@ -28,6 +28,9 @@ fn set_up<T: Real, W: Real>(s: &mut Setup, spec: &Spec, sizes: [usize; 2]) {
     });
 }
 
+/// Lengths of sequences that AITER's tests have.
+const AITER: [&[usize]; 5] = [&[1000], &[8], &[5, 1, 1, 1], &[1000, 63, 1000], &[64, 64, 72, 4863]];
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -77,12 +80,44 @@ pub(crate) fn cases() -> Vec<Case> {
             add(Spec { by_token, lines, chunk: Some(16), ..spec }, [4, 7]);
         }
     }
-    for lengths in [&[1000][..], &[512], &[8192], &[128; 64]] {
-        for by_token in [[true; 2], [false, true]] {
-            let model = Spec::new("model", 8192, lengths, 4).states(Initial::Some);
-            let model = Spec { bias: false, by_token, size: Size::Large, ..model };
-            add(model, [2048, 4096]);
+    for lengths in [[64, 64], [32, 48]] {
+        for by_token in [true, false] {
+            let seed = Spec::new("seed", 192, &lengths, 4);
+            add(Spec { by_token: [by_token, true], ..seed }, [64, 64]);
         }
+    }
+    for by_token in [true, false] {
+        for spec in Spec::every_filter(75, &[20, 3, 1], Initial::Some) {
+            add(Spec { by_token: [by_token, true], ..spec }, [20, 35]);
+        }
+    }
+    for lengths in AITER.into_iter().chain([&[0, 1, 2, 3][..]]) {
+        let is_short = lengths.iter().sum::<usize>() < 64;
+        for (by_token, part) in [true, false].into_iter().flat_map(|by| [32, 33].map(|c| (by, c))) {
+            // Long ones have each width in some.
+            let own = 2 + turn % 3;
+            let (widths, size) =
+                if is_short { (2..=4, Size::Quick) } else { (own..=own, Size::Core) };
+            for width in widths {
+                let initial = [Initial::Some, Initial::None][(turn + turn / 2) % 2];
+                let spec = Spec::new("lengths", 3 * part, lengths, width).states(initial);
+                let spec = Spec { dtypes: [REALS[turn / 3 % 3]; 2], ..spec };
+                add(Spec { by_token: [by_token, true], size, ..spec }, [part; 2]);
+                turn += 1;
+            }
+        }
+    }
+    let by_token = [[true; 2], [false, true]];
+    let mut model = |lengths: &[usize], by_token, initial| {
+        let model = Spec::new("model", 8192, lengths, 4).states(initial);
+        add(Spec { bias: false, by_token, size: Size::Large, ..model }, [2048, 4096]);
+    };
+    for (lengths, by_token) in AITER.into_iter().flat_map(|of| by_token.map(|by| (of, by))) {
+        model(lengths, by_token, Initial::Some);
+        model(lengths, by_token, Initial::None);
+    }
+    for lengths in [&[512][..], &[8192], &[128; 64]] {
+        by_token.into_iter().for_each(|by_token| model(lengths, by_token, Initial::Some));
     }
     cases
 }

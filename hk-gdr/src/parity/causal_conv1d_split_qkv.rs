@@ -64,10 +64,29 @@ pub(crate) fn cases() -> Vec<Case> {
             turn += 1;
         }
     }
-    for n in [1, 64, 256] {
-        let model = Spec::new("model", 8192, &vec![1; n], 4).states(Initial::All);
-        let model = Spec { bias: false, size: Size::Large, ..model };
-        add(model, [2048, 4096], Dims::Tokens);
+    for spec in Spec::every_filter(75, &[2; 3], Initial::All) {
+        add(spec, [20, 35], Dims::Sequences);
+    }
+    // Few sequences, some of them padding, of a large pool.
+    for (width, lines) in (2..=4).zip([Lines::Permuted32, Lines::Permuted64].into_iter().cycle()) {
+        let mut pool = |name, n: usize, all: usize, sizes: [usize; 2]| {
+            let spec = Spec::new(name, 2 * sizes[0] + sizes[1], &vec![width - 1; n], width);
+            add(
+                Spec { lines, spare: all - n, ..spec.states(Initial::All) },
+                sizes,
+                Dims::Sequences,
+            );
+        };
+        pool("padding", 15, 128, [4, 8]);
+        pool("pool", 7, 1000, [1, 1]);
+    }
+    // Of Qwen3-Next on 1 and 8 chips.
+    for (n, sizes) in
+        [1, 64, 256].into_iter().flat_map(|n| [[2048, 4096], [256, 512]].map(|sizes| (n, sizes)))
+    {
+        let channels = 2 * sizes[0] + sizes[1];
+        let model = Spec::new("model", channels, &vec![1; n], 4).states(Initial::All);
+        add(Spec { bias: false, size: Size::Large, ..model }, sizes, Dims::Tokens);
     }
     cases
 }

@@ -6,8 +6,11 @@ use hk_ref::gdr::chunk::pipeline;
 use hk_ref::gdr::fused_recurrent::normalized;
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::chunks::{chunks, log2_of, logarithms, per_head, rows, scalars, schedule, shape};
-use super::delta_rule::Sizes;
+use super::chunks::{
+    FAR_CHUNK, chunks, far_tokens, log2_of, logarithms, per_head, placed_tokens, rows, scalars,
+    schedule, shape,
+};
+use super::delta_rule::{Far, Sizes};
 use crate::{
     ChunkElement, ChunkPipelineOptions, ChunkPipelineOut, GateBase, RealTensor, chunk_pipeline_into,
 };
@@ -34,6 +37,10 @@ struct Spec {
     /// Element types of keys and values, of g, and of beta.
     dtypes: [DType; 3],
     head_first: bool,
+    /// Whether numbers of the schedule are beside what there is.
+    wild: bool,
+    /// Of all tensors.
+    far: Option<Far>,
     place: Placement,
     size: Size,
 }
@@ -48,6 +55,8 @@ impl Spec {
             tm: true,
             dtypes: [DType::Bf16, DType::F32, DType::F32],
             head_first: false,
+            wild: false,
+            far: None,
             place: Placement::DENSE,
             size: Size::Quick,
         }
@@ -61,9 +70,11 @@ impl Spec {
             (self.sizes.packed, ", packed"),
             (!self.tm, ", no Tm"),
             (self.head_first, ", heads first"),
+            (self.wild, ", wild"),
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|far| format!(", {far:?}")).unwrap_or_default();
         let (place, size) = (self.place, self.size);
         let [k, g, beta] = self.dtypes;
         title += &format!(", {k} {g} {beta}");
@@ -94,15 +105,19 @@ where
             (0..count).map(|i| K::from_f64(if i % keys == 0 { 1.0 } else { 0.0 })).collect()
         }
     };
-    let k = s.given("k", &sizes.of_tokens(&[h, keys]), elements);
-    let v = s.input::<K>("v", &sizes.of_tokens(&[hv, values]), Draw::Normal);
+    let [key_shape, value_shape] =
+        [[h, keys], [hv, values]].map(|of_token| sizes.of_tokens(&of_token));
+    let k = placed_tokens(s.given("k", &key_shape, elements), &key_shape, spec.far);
+    let v = s.input::<K>("v", &value_shape, Draw::Normal);
+    let v = placed_tokens(v, &value_shape, spec.far);
     let of_tokens = sizes.of_tokens(&[hv]);
     let g = logarithms(s, sizes).into_iter();
     let g = g.map(|g| G::from_f64(if is_same { 0.0 } else { g.into() })).collect();
-    let g = s.given("g", &of_tokens, g);
+    let g = placed_tokens(s.given("g", &of_tokens, g), &of_tokens, spec.far);
     let strengths: Vec<B> = s.draw("beta", &of_tokens, Draw::Uniform);
     let strengths = strengths.into_iter().map(|x| if is_same { B::from_f64(1.0) } else { x });
     let beta = s.given("beta", &of_tokens, strengths.collect());
+    let beta = placed_tokens(beta, &of_tokens, spec.far);
 
     let [b, t] = sizes.tokens();
     let count = b * t * hv;
@@ -131,6 +146,7 @@ where
     }
     let sums = Expected { values: sums, allowed: sums_allowed, ..Expected::default() };
     let sums = s.output::<f32>("sums", &of_tokens, sums);
+    let sums = placed_tokens(sums, &of_tokens, spec.far);
     let part = if K::DTYPE == DType::Bf16 { 1.0 } else { 0.15 };
     let expected = |numbers: Vec<f64>, n: usize, gate: f64| match spec.keys {
         // Differences of two numbers, rounded once.
@@ -138,14 +154,16 @@ where
         _ => per_head(numbers, [b, t, hv, n], K::DTYPE, gate * part),
     };
     let tm = spec.tm.then(|| {
-        let expected = expected(tm, size, 2e-3);
-        s.output::<K>("tm", &sizes.of_tokens(&[hv, size]), expected)
+        let (expected, shape) = (expected(tm, size, 2e-3), sizes.of_tokens(&[hv, size]));
+        placed_tokens(s.output::<K>("tm", &shape, expected), &shape, spec.far)
     });
-    let w = s.output::<K>("w", &sizes.of_tokens(&[hv, keys]), expected(w, keys, 5e-3));
-    let u = s.output::<K>("u", &sizes.of_tokens(&[hv, values]), expected(u, values, 4e-3));
+    let w_shape = sizes.of_tokens(&[hv, keys]);
+    let w = s.output::<K>("w", &w_shape, expected(w, keys, 5e-3));
+    let u = s.output::<K>("u", &value_shape, expected(u, values, 4e-3));
     let order = |arg: Arg<K>| if spec.head_first { arg.order(&[0, 2, 1, 3]) } else { arg };
-    let (w, u) = (order(w), order(u));
-    let schedule = schedule(s, sizes, size);
+    let w = placed_tokens(order(w), &w_shape, spec.far);
+    let u = placed_tokens(order(u), &value_shape, spec.far);
+    let schedule = schedule(s, sizes, size, spec.wild);
     s.call(move || {
         let mut options = ChunkPipelineOptions::default().gate_base(base);
         options = match &schedule {
@@ -185,7 +203,15 @@ pub(crate) fn cases() -> Vec<Case> {
         for lengths in [&[15, 0, 70, 1][..], &[0, 0]] {
             specs.push(Spec::new(Sizes::packed(lengths, [1, 2], [36, 20]), chunk));
         }
+        // Whole chunks alone.
+        for tokens in [chunk, 2 * chunk] {
+            specs.push(Spec::new(Sizes::new([1, tokens], [1, 1], [24, 16]), chunk));
+        }
+        specs.push(Spec::new(Sizes::packed(&[chunk, 0, 2 * chunk], [1, 1], [24, 16]), chunk));
     }
+    specs.push(Spec::new(Sizes::new([1, 65], [1, 1], [1, 1]), 64));
+    let wild = Spec::new(Sizes::packed(&[3, 0, 17, 2], [1, 2], [12, 8]), 16);
+    specs.push(Spec { wild: true, ..wild });
     for tokens in [1, 65, 130] {
         specs.push(Spec::new(Sizes::new([1, tokens], [1, 2], [60, 64]), 64));
     }
@@ -211,6 +237,19 @@ pub(crate) fn cases() -> Vec<Case> {
     let of_f16 = |spec: &Spec| Spec { dtypes: all, size: Size::Core, ..spec.clone() };
     let plain = specs.iter().filter(|spec| spec.dtypes == two.dtypes && spec.place.gap == 0);
     specs.extend(plain.map(of_f16).collect::<Vec<_>>());
+    specs.extend(far_tokens([8, 8]).into_iter().map(|(far, sizes)| Spec {
+        far: Some(far),
+        size: Size::Core,
+        ..Spec::new(sizes, FAR_CHUNK)
+    }));
+    for (heads, sizes) in [([1, 2], [100, 17]), ([1, 1], [256, 100]), ([1, 1], [64, 256])] {
+        let spec = Spec::new(Sizes::new([1, 65], heads, sizes), 64);
+        let dtypes = [DType::F16, spec.dtypes[1], spec.dtypes[2]];
+        let core = Spec { size: Size::Core, ..spec };
+        specs.extend([core.clone(), Spec { dtypes, ..core }]);
+    }
+    let wide = Spec::new(Sizes::new([1, 33], [1, 1], [20, 512]), 32);
+    specs.push(Spec { size: Size::Core, ..wide });
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

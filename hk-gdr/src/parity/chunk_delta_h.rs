@@ -5,9 +5,10 @@ use hk_ref::gdr::chunk_delta_h::{Chunk, learn};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Placement, REALS, Setup, Size, real};
 
 use super::chunks::{
-    chunks_of, log2_of, logarithms, per_head, rows, scalars, schedule, shape, sums_of,
+    Apart, FAR_CHUNK, chunks_of, far_tokens, log2_of, logarithms, per_head, placed_tokens, rows,
+    scalars, schedule, shape, sums_of,
 };
-use super::delta_rule::{Sizes, numbers};
+use super::delta_rule::{Far, Sizes, numbers, placed};
 use super::indices::{IndexArg, IndexTensor, indices};
 use crate::{
     ChunkDeltaHOptions, ChunkDeltaHOut, ChunkElement, ChunkGates, ChunkStates, GateBase, State,
@@ -43,6 +44,11 @@ struct Spec {
     dtypes: [DType; 3],
     /// Whether final states are of the other type, and all but states of bf16.
     turned: bool,
+    /// Whether heads come before tokens in memory.
+    head_first: bool,
+    /// Whether slots are not looked at, and numbers of the schedule are beside what there is.
+    wild: bool,
+    far: Option<(Apart, Far)>,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -63,10 +69,18 @@ impl Spec {
             wanted: [true; 2],
             dtypes: [DType::Bf16, DType::Bf16, DType::F32],
             turned: false,
+            head_first: false,
+            wild: false,
+            far: None,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
         }
+    }
+
+    /// How far apart this is.
+    fn far(&self, which: Apart) -> Option<Far> {
+        self.far.filter(|(of, _)| *of == which).map(|(_, far)| far)
     }
 
     fn case(self) -> Case {
@@ -79,10 +93,13 @@ impl Spec {
             (!self.wanted[0], ", no snapshots"),
             (!self.wanted[1], ", no v_new"),
             (self.turned, ", final states of the other type"),
+            (self.head_first, ", heads first"),
+            (self.wild, ", wild"),
             (self.in_place, ", in place"),
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|(which, of)| format!(", {which:?}: {of:?}")).unwrap_or_default();
         let (place, in_place, size) = (self.place, self.in_place, self.size);
         let [k, h, state] = self.dtypes;
         title += &format!(", {k} {state} to {h}");
@@ -108,9 +125,13 @@ fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Sp
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
     let [b, t] = sizes.tokens();
     let len = sizes.state_len();
+    let rows_of = |arg: Arg<K>, shape: &[usize]| {
+        let arg = if spec.head_first { arg.order(&[0, 2, 1, 3]) } else { arg };
+        placed_tokens(arg, shape, spec.far(Apart::Tokens))
+    };
     let small = |s: &mut Setup, name, shape: &[usize], elements: Vec<K>| {
         let zero = |x: K| if spec.idle { K::from_f64(0.0) } else { x };
-        s.given(name, shape, elements.into_iter().map(zero).collect())
+        rows_of(s.given(name, shape, elements.into_iter().map(zero).collect()), shape)
     };
     let elements = sizes.unit_rows::<K>(s, "k");
     let k = small(s, "k", &sizes.of_tokens(&[h, keys]), elements);
@@ -127,7 +148,12 @@ fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Sp
         g.iter_mut().skip(3 * hv).take(hv).for_each(|g| *g = -50.0);
     }
     let sums = sums_of(sizes, size, &g, base);
-    let sums = spec.gated.then(|| s.given("g", &sizes.of_tokens(&[hv]), sums));
+    let sums = spec.gated.then(|| {
+        let of_tokens = sizes.of_tokens(&[hv]);
+        let sums = s.given("g", &of_tokens, sums);
+        let sums = if spec.head_first { sums.order(&[0, 2, 1]) } else { sums };
+        placed_tokens(sums, &of_tokens, spec.far(Apart::Tokens))
+    });
 
     let sequences = sizes.lengths.len();
     let (count, slots, has) = match &spec.states {
@@ -202,11 +228,17 @@ fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Sp
     let (mut initial, mut finals, mut pool) = (None, None, None);
     match &spec.states {
         Where::Each(has_initial, has_finals) => {
-            initial = has_initial.then(|| s.given("initial_state", &state_shape, before));
-            finals = has_finals.then(|| s.output::<F>("final_state", &state_shape, expected));
+            let far = spec.far(Apart::States);
+            initial = has_initial
+                .then(|| placed(s.given("initial_state", &state_shape, before), &state_shape, far));
+            finals = has_finals.then(|| {
+                let finals = s.output::<F>("final_state", &state_shape, expected);
+                placed(finals, &state_shape, far)
+            });
         }
         Where::Pool { .. } => {
-            pool = Some(s.output::<S>("state", &state_shape, expected).holding(before));
+            let states = s.output::<S>("state", &state_shape, expected).holding(before);
+            pool = Some(placed(states, &state_shape, spec.far(Apart::States)));
         }
     }
     let chunk_count = snapshots.len() / (len * hv);
@@ -217,15 +249,22 @@ fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Sp
     }
     let snapshot_shape = sizes.states(chunk_count, layout);
     let [wants_h, wants_new] = spec.wanted;
-    let snapshots = wants_h.then(|| s.output::<H>("h", &snapshot_shape, expected));
+    let snapshots = wants_h.then(|| {
+        let snapshots = s.output::<H>("h", &snapshot_shape, expected);
+        placed(snapshots, &snapshot_shape, spec.far(Apart::Snapshots))
+    });
     let expected = per_head(news, [b, t, hv, values], K::DTYPE, gate(2.5e-3));
-    let news = wants_new.then(|| s.output::<K>("v_new", &sizes.of_tokens(&[hv, values]), expected));
+    let news = wants_new.then(|| {
+        let shape = sizes.of_tokens(&[hv, values]);
+        rows_of(s.output::<K>("v_new", &shape, expected), &shape)
+    });
     let slots = slots.map(|slots| indices(s, "state_indices", slots, sequences % 2 == 0));
     let has = has.map(|has| s.given("has_initial_state", &[sequences], has));
-    let (schedule, spec) = (schedule(s, sizes, size), spec.clone());
+    let (schedule, spec) = (schedule(s, sizes, size, spec.wild), spec.clone());
     s.call(move || {
         let sums = sums.as_ref().map(Arg::get);
-        let mut options = ChunkDeltaHOptions::default().state_layout(layout);
+        let mut options =
+            ChunkDeltaHOptions::default().state_layout(layout).validate_indices(!spec.wild);
         options = match &schedule {
             Some(schedule) => options.schedule(schedule),
             None => options.chunk_size(spec.chunk),
@@ -253,6 +292,29 @@ fn set_up<K: ChunkElement, H: Real, S: State, F: State>(s: &mut Setup, spec: &Sp
     });
 }
 
+/// Tokens, states and snapshots of which the last are beyond 2^32 bytes.
+fn far_cases() -> Vec<Spec> {
+    let of = |which, far, sizes| Spec {
+        far: Some((which, far)),
+        size: Size::Core,
+        ..Spec::new("far apart", sizes, FAR_CHUNK)
+    };
+    let tokens = far_tokens([8, 8]).into_iter();
+    let mut specs: Vec<Spec> = tokens.map(|(far, sizes)| of(Apart::Tokens, far, sizes)).collect();
+    for (count, distance) in [(2, 1 << 32), (3, 1 << 31)] {
+        let [slots, heads] = [0, 1].map(|axis| Far { axis, distance });
+        let one_head = |keys| Sizes::new([count, 2], [1, 1], [keys, 8]);
+        specs.push(of(Apart::Snapshots, slots, one_head(2)));
+        // Of one key, as those of a head are within 2^31 bytes.
+        specs.push(of(Apart::States, slots, one_head(1)));
+        specs.push(of(Apart::States, heads, Sizes::new([1, 2], [count, count], [1, 8])));
+        let slots_of = (0..count as i64).rev().collect();
+        let states = Where::Pool { slots: Some(slots_of), count, has: None };
+        specs.push(Spec { states, ..of(Apart::States, slots, one_head(1)) });
+    }
+    specs
+}
+
 /// Every case.
 pub(crate) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
@@ -267,7 +329,14 @@ pub(crate) fn cases() -> Vec<Case> {
             for tokens in [1, 15, 33] {
                 specs.push(Spec { layout, ..plain([1, tokens], [1, 2], [60, 20], chunk) });
             }
+            // Whole chunks alone.
+            for tokens in [chunk, 2 * chunk] {
+                specs.push(Spec { layout, ..plain([1, tokens], [1, 1], [24, 16], chunk) });
+            }
+            let whole = Sizes::packed(&[chunk, 0, 2 * chunk], [1, 1], [24, 16]);
+            specs.push(Spec { layout, ..Spec::new("plain", whole, chunk) });
         }
+        specs.push(Spec { layout, ..plain([1, 63], [1, 1], [24, 16], 64) });
         for (heads, sizes) in [
             ([1, 1], [1, 1]),
             ([1, 2], [100, 17]),
@@ -311,12 +380,22 @@ pub(crate) fn cases() -> Vec<Case> {
         }
         let states = pool(Some(&[4, -1, 1, 0]), 6, Some(&[0, 1, 1, 1]));
         specs.push(Spec { base: GateBase::Two, layout, states, ..packed });
+        // Slots that there are not, of 64 bits and of 32, and numbers of the schedule that there are not.
+        for (lengths, slots) in [
+            (&[20, 3, 0, 7, 1, 17][..], &[i64::MAX, 4, i64::MIN, 1 << 32, 6, 0][..]),
+            (&[20, 3, 17][..], &[6, 4, -2][..]),
+        ] {
+            let sizes = Sizes::packed(lengths, [1, 2], [12, 8]);
+            let states = pool(Some(slots), 6, None);
+            specs.push(Spec { layout, states, wild: true, ..Spec::new("plain", sizes, 16) });
+        }
         let three = plain([3, 20], [1, 2], [40, 24], 16);
         let states = pool(Some(&[2, -1, 0]), 4, Some(&[0, 1, 1]));
         specs.push(Spec { layout, states, ..three.clone() });
         specs.push(Spec { layout, in_place: true, ..three.clone() });
         let place = Placement::DENSE.gap(8).shift(1);
         specs.push(Spec { layout, place, ..three.clone() });
+        specs.push(Spec { layout, head_first: true, ..three.clone() });
         specs.push(Spec { name: "idle", layout, idle: true, gated: false, ..three.clone() });
         specs.push(Spec { name: "forgetting", layout, forgets: true, ..three });
     }
@@ -336,6 +415,9 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     let others = specs.iter().filter(|spec| spec.name != "types");
     specs.extend(others.map(of_f16).collect::<Vec<_>>());
+    specs.extend(far_cases());
+    let wide = plain([1, 33], [1, 1], [20, 512], 16);
+    specs.push(Spec { size: Size::Core, ..wide });
     let long = plain([1, 300], [1, 2], [128, 128], 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = plain([1, 8192], [2, 4], [128, 128], 64);

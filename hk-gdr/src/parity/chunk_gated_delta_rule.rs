@@ -23,6 +23,8 @@ struct Spec {
     layout: StateLayout,
     scale: Option<f32>,
     normalizes: bool,
+    /// The power of two of the deviation of queries and keys that are normalised.
+    power: i32,
     /// Whether keys have much in common.
     alike: bool,
     /// What logarithms are divided by, and whether half of them are 0.
@@ -36,6 +38,8 @@ struct Spec {
     dtypes: [DType; 3],
     /// Whether final states are of the other type, where all but states are of bf16.
     turned: bool,
+    /// Whether slots are of 64 bits and not looked at, and numbers of the schedule beside what there is.
+    wild: bool,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -50,6 +54,7 @@ impl Spec {
             layout: StateLayout::Kv,
             scale: None,
             normalizes: false,
+            power: 1,
             alike: false,
             divisor: 1.0,
             half: false,
@@ -57,6 +62,7 @@ impl Spec {
             slots: None,
             dtypes: [DType::Bf16, DType::F32, DType::F32],
             turned: false,
+            wild: false,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
@@ -75,9 +81,13 @@ impl Spec {
             (self.alike, ", keys alike"),
             (self.half, ", half of them 0"),
             (self.turned, ", final states of the other type"),
+            (self.wild, ", wild"),
             (self.in_place, ", in place"),
         ] {
             title += if is_said { what } else { "" };
+        }
+        if self.power != 1 {
+            title += &format!(", of 2^{}", self.power);
         }
         let (place, in_place, size) = (self.place, self.in_place, self.size);
         let [k, g, state] = self.dtypes;
@@ -108,7 +118,7 @@ where
     let shape = sizes.of_tokens(&[h, keys]);
     let row = |s: &mut Setup, name: &'static str| {
         let elements = match (normalizes, spec.alike && name == "k") {
-            (true, _) => s.draw::<K>(name, &shape, Draw::Scaled(1)),
+            (true, _) => s.draw::<K>(name, &shape, Draw::Scaled(spec.power)),
             (_, true) => alike(s, sizes),
             _ => sizes.unit_rows::<K>(s, name),
         };
@@ -137,7 +147,7 @@ where
     }
     let len = hv * sizes.state_len();
     let slot_of = |sequence: usize| match &spec.slots {
-        Some(slots) => usize::try_from(slots[sequence]).ok(),
+        Some(slots) => usize::try_from(slots[sequence]).ok().filter(|slot| *slot < count),
         None => Some(sequence),
     };
     let begin = |sequence| match slot_of(sequence) {
@@ -189,14 +199,15 @@ where
         initial = has_initial.then(|| s.given("initial_state", &state_shape, before));
         finals = has_final.then(|| s.output::<F>("final_state", &state_shape, of_states));
     }
-    let slots = spec.slots.clone().map(|slots| indices(s, "state_indices", slots, false));
+    let slots = spec.slots.clone().map(|slots| indices(s, "state_indices", slots, spec.wild));
     let o = s.output::<K>("o", &sizes.of_tokens(&[hv, values]), of_o);
-    let (schedule, spec) = (schedule(s, sizes, spec.chunk), spec.clone());
+    let (schedule, spec) = (schedule(s, sizes, spec.chunk, spec.wild), spec.clone());
     s.call(move || {
         let mut options = ChunkGatedDeltaRuleOptions::default()
             .gate_base(base)
             .use_qk_l2norm_in_kernel(normalizes)
-            .state_layout(layout);
+            .state_layout(layout)
+            .validate_indices(!spec.wild);
         options = match &schedule {
             Some(schedule) => options.schedule(schedule),
             None => options.chunk_size(spec.chunk),
@@ -247,6 +258,14 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(of(Spec { dtypes, turned: true, ..packed }));
         specs.push(of(Spec { place: Placement::DENSE.gap(8).shift(1), ..three.clone() }));
         specs.push(of(Spec { slots: Some(vec![2, -1, 0]), ..three }));
+        let wild = Spec::new(Sizes::packed(&[20, 3, 0, 7, 17], [1, 2], [12, 8]), 16);
+        let slots = Some(vec![i64::MAX, 4, i64::MIN, 1 << 32, 6]);
+        specs.push(of(Spec { slots, wild: true, ..wild }));
+        // So short that what is added to the square of the length counts.
+        for power in [-12, -30] {
+            let short = Spec { power, normalizes: true, ..plain([1, 20], [1, 1], [20, 8], 16) };
+            specs.push(of(short));
+        }
     }
     for (divisor, half) in [(0.1, false), (10.0, false), (1.0, true)] {
         specs.push(Spec { divisor, half, ..plain([1, 64], [1, 1], [64, 40], 64) });
@@ -263,6 +282,9 @@ pub(crate) fn cases() -> Vec<Case> {
     specs.push(none);
     let dtypes = [DType::F16, DType::F32, DType::F32];
     specs.push(Spec { dtypes, normalizes: true, ..plain([1, 50], [1, 2], [60, 36], 32) });
+    let alike = plain([1, 130], [1, 1], [64, 32], 64);
+    specs.push(Spec { alike: true, size: Size::Core, ..alike });
+    specs.push(Spec { size: Size::Core, ..plain([1, 33], [1, 1], [20, 512], 32) });
     let long = plain([2, 250], [1, 2], [64, 64], 64);
     specs.push(Spec { size: Size::Core, ..long });
     let packed = Spec::new(Sizes::packed(&[256, 244, 500], [1, 1], [100, 100]), 64);

@@ -5,9 +5,10 @@ use hk_ref::gdr::chunk_o::{Queries, answer};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
 use super::chunks::{
-    chunks, log2_of, logarithms, per_head, rows, scalars, schedule, shape, sums_of,
+    Apart, FAR_CHUNK, chunks, far_tokens, log2_of, logarithms, per_head, placed_tokens, rows,
+    scalars, schedule, shape, sums_of,
 };
-use super::delta_rule::{Far, Sizes, numbers};
+use super::delta_rule::{Far, Sizes, numbers, placed};
 use crate::{ChunkElement, ChunkGates, ChunkOOptions, GateBase, StateLayout, chunk_fwd_o_into};
 
 /// What a case has.
@@ -37,6 +38,11 @@ struct Spec {
     dtypes: [DType; 2],
     /// Whether tokens of q, and keys of states, are 2^30 bytes apart: of two, less than kernels address.
     apart: [bool; 2],
+    /// Whether heads come before tokens in memory.
+    head_first: bool,
+    /// Whether numbers of the schedule are beside what there is.
+    wild: bool,
+    far: Option<(Apart, Far)>,
     place: Placement,
     size: Size,
 }
@@ -53,9 +59,17 @@ impl Spec {
             scale: None,
             dtypes: [DType::Bf16; 2],
             apart: [false; 2],
+            head_first: false,
+            wild: false,
+            far: None,
             place: Placement::DENSE,
             size: Size::Quick,
         }
+    }
+
+    /// How far apart this is.
+    fn far(&self, which: Apart) -> Option<Far> {
+        self.far.filter(|(of, _)| *of == which).map(|(_, far)| far)
     }
 
     fn case(self) -> Case {
@@ -69,9 +83,12 @@ impl Spec {
             (!self.gated, ", no decays"),
             (tokens, ", tokens far apart"),
             (keys, ", keys of states far apart"),
+            (self.head_first, ", heads first"),
+            (self.wild, ", wild"),
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|(which, of)| format!(", {which:?}: {of:?}")).unwrap_or_default();
         let (place, size) = (self.place, self.size);
         let [k, h] = self.dtypes;
         title += &format!(", {k} {h}");
@@ -92,13 +109,18 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
     let [b, t] = sizes.tokens();
     let len = sizes.state_len();
+    let rows_of = |arg: Arg<K>, shape: &[usize]| {
+        let arg = if spec.head_first { arg.order(&[0, 2, 1, 3]) } else { arg };
+        placed_tokens(arg, shape, spec.far(Apart::Tokens))
+    };
     let unit = |s: &mut Setup, name| {
         let mut elements = sizes.unit_rows::<K>(s, name);
         if content == Content::Sums {
             let first = |i| K::from_f64(if i % keys == 0 { 1.0 } else { 0.0 });
             elements = (0..elements.len()).map(first).collect();
         }
-        s.given(name, &sizes.of_tokens(&[h, keys]), elements)
+        let shape = sizes.of_tokens(&[h, keys]);
+        rows_of(s.given(name, &shape, elements), &shape)
     };
     let (q, k) = (unit(s, "q"), unit(s, "k"));
     let apart = |axis, size| Far { axis, distance: (1 << 30) / size };
@@ -112,10 +134,15 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
     if let Some(zeros) = zeros(content == Content::NoValues, v.len()) {
         v = zeros.into_iter().map(K::from_f64).collect();
     }
-    let v = s.given("v", &value_shape, v);
+    let v = rows_of(s.given("v", &value_shape, v), &value_shape);
     let g: Vec<f64> = logarithms(s, sizes).into_iter().map(f64::from).collect();
     let sums = sums_of(sizes, size, &g, base);
-    let sums = spec.gated.then(|| s.given("g", &sizes.of_tokens(&[hv]), sums));
+    let sums = spec.gated.then(|| {
+        let of_tokens = sizes.of_tokens(&[hv]);
+        let sums = s.given("g", &of_tokens, sums);
+        let sums = if spec.head_first { sums.order(&[0, 2, 1]) } else { sums };
+        placed_tokens(sums, &of_tokens, spec.far(Apart::Tokens))
+    });
     let all = chunks(sizes, size);
     let state_shape = sizes.states(all.len(), layout);
     let mut states: Vec<H> = s.draw("h", &state_shape, Draw::Scaled(-1));
@@ -125,7 +152,7 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
     let states = s.given("h", &state_shape, states);
     let states = match spec.apart[1] {
         true => apart(2, size_of::<H>()).arg(states, &state_shape),
-        false => states,
+        false => placed(states, &state_shape, spec.far(Apart::Snapshots)),
     };
 
     let (of_q, of_k, of_v) = (q.numbers(), k.numbers(), v.numbers());
@@ -160,8 +187,8 @@ fn set_up<K: ChunkElement, H: Real>(s: &mut Setup, spec: &Spec) {
         }
         _ => per_head(o, [b, t, hv, values], K::DTYPE, gate),
     };
-    let o = s.output::<K>("o", &value_shape, expected);
-    let (schedule, spec) = (schedule(s, sizes, size), spec.clone());
+    let o = rows_of(s.output::<K>("o", &value_shape, expected), &value_shape);
+    let (schedule, spec) = (schedule(s, sizes, size, spec.wild), spec.clone());
     s.call(move || {
         let sums = sums.as_ref().map(Arg::get);
         let mut options = ChunkOOptions::default().state_layout(layout);
@@ -219,6 +246,9 @@ pub(crate) fn cases() -> Vec<Case> {
         let small = Spec::new(Sizes::new([2, 3], [2, 4], [4, 8]), 16);
         specs.push(Spec { layout, gated: false, ..small.clone() });
         specs.push(Spec { layout, scale: Some(2.5), ..small.clone() });
+        specs.push(Spec { layout, head_first: true, ..small.clone() });
+        let wild = Spec::new(Sizes::packed(&[3, 0, 17, 2], [1, 2], [12, 8]), 16);
+        specs.push(Spec { layout, wild: true, ..wild });
         specs.push(Spec { layout, place: Placement::DENSE.gap(8).shift(1), ..small });
     }
     for apart in [[true, false], [false, true]] {
@@ -232,6 +262,18 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     let others = specs.iter().filter(|spec| spec.base == GateBase::E);
     specs.extend(others.map(of_f16).collect::<Vec<_>>());
+    let far = far_tokens([8, 8]).into_iter().map(|(far, sizes)| (Apart::Tokens, far, sizes));
+    let snapshots = [(2, 1 << 32), (3, 1 << 31)].map(|(count, distance)| {
+        let sizes = Sizes::new([count, 2], [1, 1], [2, 8]);
+        (Apart::Snapshots, Far { axis: 0, distance }, sizes)
+    });
+    specs.extend(far.chain(snapshots).map(|(which, far, sizes)| Spec {
+        far: Some((which, far)),
+        size: Size::Core,
+        ..Spec::new(sizes, FAR_CHUNK)
+    }));
+    let wide = Spec::new(Sizes::new([1, 33], [1, 1], [20, 512]), 32);
+    specs.push(Spec { size: Size::Core, ..wide });
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

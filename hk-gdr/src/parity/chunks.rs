@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use hk_core::dtype::DType;
+use hk_core::Tensor;
+use hk_core::dtype::{DType, Element};
 use hk_ref::expected::{half_subnormal, unit_roundoff};
-use hk_ref::{Draw, Expected, Setup};
+use hk_ref::{Arg, Draw, Expected, Setup};
 
-use super::delta_rule::Sizes;
+use super::delta_rule::{Far, Sizes, placed};
 use super::indices::bounds_of;
 use crate::{GateBase, PrefillSchedule};
 
@@ -31,10 +32,71 @@ pub(super) fn shape(sizes: &Sizes) -> Vec<usize> {
     vec![b, t, h, hv, sizes.keys, sizes.values]
 }
 
-/// The schedule of sequences that follow each other.
-pub(super) fn schedule(s: &Setup, sizes: &Sizes, size: usize) -> Option<Rc<PrefillSchedule>> {
-    let of_bounds = || PrefillSchedule::new(s.stream(), &bounds_of(&sizes.lengths), size);
-    sizes.packed.then(|| Rc::new(of_bounds().expect("there is memory for a few numbers")))
+/// The schedule of sequences that follow each other. If it is wild, numbers are beside what there is,
+/// and mean its ends: all as before, if the first and the last sequence have tokens.
+pub(super) fn schedule(
+    s: &Setup,
+    sizes: &Sizes,
+    size: usize,
+    wild: bool,
+) -> Option<Rc<PrefillSchedule>> {
+    let of_bounds = || {
+        let mut schedule = PrefillSchedule::new(s.stream(), &bounds_of(&sizes.lengths), size)?;
+        if wild {
+            let spoil = |tensor: &mut Tensor<i32>, last: Option<i32>| {
+                let mut numbers = tensor.to_vec()?;
+                numbers[0] = i32::MIN;
+                if let (Some(number), Some(last)) = (numbers.last_mut(), last) {
+                    *number = last;
+                }
+                tensor.write(&numbers)
+            };
+            spoil(&mut schedule.cu_seqlens, Some(i32::MAX))?;
+            spoil(&mut schedule.sequence_ids, Some(i32::MAX))?;
+            spoil(&mut schedule.chunk_offsets, None)?;
+        }
+        Ok::<_, hk_core::Error>(Rc::new(schedule))
+    };
+    sizes.packed.then(|| of_bounds().expect("there is memory for a few numbers"))
+}
+
+/// What is far apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Apart {
+    /// All that tokens have.
+    Tokens,
+    /// States of sequences.
+    States,
+    /// States before chunks.
+    Snapshots,
+}
+
+/// So many sequences, heads and tokens that the last is beyond 2^32 bytes, for chunks of
+/// [`FAR_CHUNK`]: a distance from one to the next that is as long itself, in elements, or half of it,
+/// or, of tokens, the longest that there may be.
+pub(super) fn far_tokens(sizes: [usize; 2]) -> Vec<(Far, Sizes)> {
+    let mut all = Vec::new();
+    for (count, distance) in [(2, 1 << 32), (3, 1 << 31)] {
+        all.push((Far { axis: 0, distance }, Sizes::new([count, 1], [1, 1], sizes)));
+        all.push((Far { axis: 2, distance }, Sizes::new([1, 2], [count, count], sizes)));
+    }
+    let tokens = Far { axis: 1, distance: 1 << 32 };
+    all.push((tokens, Sizes::new([1, 33], [1, 1], sizes)));
+    all.push((tokens, Sizes::packed(&[32, 1], [1, 1], sizes)));
+    all
+}
+
+/// Tokens of a chunk whose tokens are far apart.
+pub(super) const FAR_CHUNK: usize = 16;
+
+/// Puts a tensor of tokens so far apart, if that is wanted, each chunk within 2^31 bytes.
+pub(super) fn placed_tokens<T: Element>(arg: Arg<T>, shape: &[usize], far: Option<Far>) -> Arg<T> {
+    let most = (1 << 31) / FAR_CHUNK / size_of::<T>() + 64;
+    let near = |far: Far| match far.axis {
+        1 => Far { distance: far.distance.min(most), ..far },
+        _ => far,
+    };
+    placed(arg, shape, far.map(near))
 }
 
 /// Logarithms of decays, as models have them: none is above 0, half of them small.

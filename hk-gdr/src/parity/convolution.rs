@@ -29,6 +29,8 @@ pub(super) struct Spec {
     pub(super) alike: bool,
     pub(super) states: Option<States>,
     pub(super) lines: Lines,
+    /// Lines of the states that are nobody's, at least.
+    pub(super) spare: usize,
     pub(super) chunk: Option<usize>,
     pub(super) place: Placement,
     pub(super) in_place: bool,
@@ -74,6 +76,9 @@ pub(super) enum Lines {
 /// The line that stands for none where [`Lines::Padded`] are. Nobody else has it.
 const PAD: i64 = 1;
 
+/// Lines that are nobody's, if a case does not say otherwise.
+const SPARE: usize = 2;
+
 impl Spec {
     pub(super) fn new(
         name: &'static str,
@@ -94,6 +99,7 @@ impl Spec {
             alike: false,
             states: None,
             lines: Lines::Own,
+            spare: SPARE,
             chunk: None,
             place: Placement::DENSE,
             in_place: false,
@@ -104,6 +110,20 @@ impl Spec {
     pub(super) fn states(self, initial: Initial) -> Self {
         let states = States { more_columns: 0, by_column: true, initial };
         Self { states: Some(states), ..self }
+    }
+
+    /// Every width, with a bias and without, activated and not, with lines of sequences and without.
+    pub(super) fn every_filter(channels: usize, lengths: &[usize], initial: Initial) -> Vec<Self> {
+        let mut specs = Vec::new();
+        for (width, bias) in (2..=4).flat_map(|width| [true, false].map(|bias| (width, bias))) {
+            for silu in [true, false] {
+                for lines in [Lines::Own, Lines::Permuted32] {
+                    let spec = Self::new("filters", channels, lengths, width).states(initial);
+                    specs.push(Self { bias, silu, lines, ..spec });
+                }
+            }
+        }
+        specs
     }
 
     pub(super) fn case(
@@ -130,6 +150,9 @@ impl Spec {
         if lines != Lines::Own {
             title += &format!(", lines {lines:?}");
         }
+        if self.spare != SPARE {
+            title += &format!(" of {}", self.line_count());
+        }
         title += &chunk.map(|chunk| format!(", chunk {chunk}")).unwrap_or_default();
         if let Some(element) = self.place.carry {
             title += &format!(", 4 GiB at {element}");
@@ -148,17 +171,25 @@ impl Spec {
 
     /// The line of each sequence; none if it is skipped.
     fn line(&self, sequence: usize) -> Option<usize> {
-        let count = self.lengths.len();
         match self.lines {
             Lines::Own => Some(sequence),
             _ if sequence % 3 == 2 => None,
-            _ => Some(count + 1 - sequence),
+            _ => {
+                // From the last one on, all over the states.
+                let last = self.line_count() - 1;
+                Some(last - sequence * (last / self.lengths.len()))
+            }
         }
     }
 
     /// So many lines that some are nobody's.
     fn line_count(&self) -> usize {
-        self.lengths.len() + 2
+        self.lengths.len() + self.spare
+    }
+
+    /// Whether there are so many channels that some may have NaNs, which results of exact sums have not.
+    fn may_have_nans(&self) -> bool {
+        self.states.is_some() && self.channels >= 8 && self.exact.is_none() && !self.alike
     }
 
     fn begins_with_state(&self, sequence: usize) -> bool {
@@ -242,8 +273,18 @@ impl<T: Real, W: Real> Tensors<T, W> {
         let before = width - 1;
         let [of_tokens, of_filter] = spec.exact.unwrap_or([Draw::Normal; 2]);
         let channels_of_x = if spec.alike { 1 } else { channels };
-        let x = s.input::<T>("x", &dims.shape(spec, channels_of_x), of_tokens);
-        let x = x.order(dims.order(spec.by_token[0]));
+        let shape = dims.shape(spec, channels_of_x);
+        let mut tokens = s.draw::<T>("x", &shape, of_tokens);
+        // States are copied bit by bit, whatever NaNs have in their mantissas.
+        let nans: Vec<T> = s.draw("nans", &[1 << 14], Draw::Bits);
+        let nans: Vec<T> = nans.into_iter().filter(|bits| bits.to_f64().is_nan()).collect();
+        let first = lengths.iter().position(|length| *length > 0);
+        if let Some(i) = first.filter(|_| spec.may_have_nans()) {
+            for (c, nan) in [0, channels - 1].into_iter().zip(&nans) {
+                tokens[dims.at(spec, channels, [i, c, lengths[i] - 1])] = *nan;
+            }
+        }
+        let x = s.given("x", &shape, tokens).order(dims.order(spec.by_token[0]));
         let weight = s.input::<W>("weight", &[channels, width], of_filter);
         let bias = spec.bias.then(|| s.input::<W>("bias", &[channels], of_filter));
 
@@ -252,11 +293,15 @@ impl<T: Real, W: Real> Tensors<T, W> {
             [lines, channels, before + states.more_columns]
         });
         let mut old = state_shape.map(|shape| s.draw::<T>(states, &shape, Draw::Normal));
-        // A NaN's bits are copied, too.
-        if let Some(first) = old.as_mut().and_then(|old| old.first_mut()) {
-            *first = T::from_f64(f64::NAN);
-        }
         let columns = state_shape.map_or(before, |shape| shape[2]);
+        if let (Some(old), Some([lines, ..])) = (&mut old, state_shape) {
+            old.iter_mut().zip(&nans).take(1).for_each(|(first, nan)| *first = *nan);
+            // The newest element, which stays in states that get fewer new ones, of every other line.
+            let every_other = (0..lines).step_by(2).filter(|_| spec.may_have_nans());
+            for (line, nan) in every_other.zip(nans.iter().cycle()) {
+                old[(line * channels + 1) * columns + before - 1] = *nan;
+            }
+        }
         let mut new = old.clone();
         let mut elements = x.elements();
         if spec.alike {
@@ -334,7 +379,7 @@ impl<T: Real, W: Real> Tensors<T, W> {
         exact.iter().for_each(|i| sums[*i].value = skipped[*i].to_f64());
         let mut expected = match spec.exact {
             Some(_) => of_exact_sums::<T>(&sums, spec.silu),
-            None => expected(&sums, T::DTYPE, spec.silu),
+            None => Expected { any_nan: true, ..expected(&sums, T::DTYPE, spec.silu) },
         };
         exact.into_iter().for_each(|i| expected.allowed[i] = 0.0);
         expected

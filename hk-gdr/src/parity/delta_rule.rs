@@ -244,15 +244,24 @@ pub(super) struct Far {
 }
 
 impl Far {
-    /// A tensor of that shape with this axis the outermost in memory.
+    /// A tensor of that shape with this axis the outermost in memory, of no more than hosts reserve at once.
     pub(super) fn arg<T: Element>(self, arg: Arg<T>, shape: &[usize]) -> Arg<T> {
         let others = (0..shape.len()).filter(|axis| *axis != self.axis);
         let order: Vec<usize> = [self.axis].into_iter().chain(others).collect();
         let Some((row, outer)) = order.split_last() else { return arg };
+        let distance = self.distance.min((17 << 30) / size_of::<T>() / shape[self.axis]);
         // Between the outermost dimension and rows, there is room for one index more.
         let rows: usize = outer[1..].iter().map(|axis| shape[*axis] + 1).product();
-        let gap = self.distance.div_ceil(rows) - shape[*row];
+        let gap = distance.div_ceil(rows) - shape[*row];
         arg.order(&order).place(Placement::DENSE.gap(gap))
+    }
+}
+
+/// Puts a tensor of that shape so far apart, if that is wanted.
+pub(super) fn placed<T: Element>(arg: Arg<T>, shape: &[usize], far: Option<Far>) -> Arg<T> {
+    match far {
+        Some(far) => far.arg(arg, shape),
+        None => arg,
     }
 }
 

@@ -4,8 +4,11 @@ use hk_core::dtype::{DType, Real};
 use hk_ref::gdr::fused_cumsum_kkt::cumsum_kkt;
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::chunks::{chunks, log2_of, logarithms, rows, scalars, schedule, shape};
-use super::delta_rule::Sizes;
+use super::chunks::{
+    FAR_CHUNK, chunks, far_tokens, log2_of, logarithms, placed_tokens, rows, scalars, schedule,
+    shape,
+};
+use super::delta_rule::{Far, Sizes};
 use crate::{
     ChunkElement, CumsumKktOptions, CumsumKktOut, GateBase, RealTensor, fused_cumsum_kkt_into,
 };
@@ -22,6 +25,10 @@ struct Spec {
     /// Element types of g, k and beta.
     dtypes: [DType; 3],
     head_first: bool,
+    /// Whether numbers of the schedule are beside what there is.
+    wild: bool,
+    /// Of all tensors.
+    far: Option<Far>,
     place: Placement,
     size: Size,
 }
@@ -36,6 +43,8 @@ impl Spec {
             base: GateBase::E,
             dtypes: [DType::F32, DType::Bf16, DType::F32],
             head_first: false,
+            wild: false,
+            far: None,
             place: Placement::DENSE,
             size: Size::Quick,
         }
@@ -50,9 +59,11 @@ impl Spec {
             (self.clamp, ", clamped"),
             (self.both_signs, ", both signs"),
             (self.head_first, ", heads first"),
+            (self.wild, ", wild"),
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|far| format!(", {far:?}")).unwrap_or_default();
         title += &format!(", {g} {k} {beta}");
         let (place, size) = (self.place, self.size);
         let of = shape(&self.sizes);
@@ -80,10 +91,11 @@ where
         false => logarithms(s, sizes),
     };
     let g = drawn.into_iter().map(|g: f32| G::from_f64(g.into())).collect();
-    let g = s.given("g", &of_tokens, g);
-    let k = sizes.unit_rows::<K>(s, "k");
-    let k = s.given("k", &sizes.of_tokens(&[h, keys]), k);
+    let g = placed_tokens(s.given("g", &of_tokens, g), &of_tokens, spec.far);
+    let (elements, k_shape) = (sizes.unit_rows::<K>(s, "k"), sizes.of_tokens(&[h, keys]));
+    let k = placed_tokens(s.given("k", &k_shape, elements), &k_shape, spec.far);
     let beta = s.input::<B>("beta", &of_tokens, Draw::Uniform);
+    let beta = placed_tokens(beta, &of_tokens, spec.far);
 
     let (of_g, of_k, of_beta) = (g.numbers(), k.numbers(), beta.numbers());
     let count = of_g.len();
@@ -117,10 +129,12 @@ where
     let expected = Expected { values: sums, allowed: sums_allowed, ..Expected::default() };
     let sums = s.output::<f32>("sums", &of_tokens, expected);
     let sums = if spec.head_first { sums.order(&[0, 2, 1]) } else { sums };
+    let sums = placed_tokens(sums, &of_tokens, spec.far);
     let together = (!clamp && count >= 1000).then_some(3e-6);
     let expected = Expected { values: a, allowed, frobenius: together, ..Expected::default() };
-    let a = s.output::<f32>("a", &sizes.of_tokens(&[hv, size]), expected);
-    let schedule = schedule(s, sizes, size);
+    let a_shape = sizes.of_tokens(&[hv, size]);
+    let a = placed_tokens(s.output::<f32>("a", &a_shape, expected), &a_shape, spec.far);
+    let schedule = schedule(s, sizes, size, spec.wild);
     s.call(move || {
         let mut options = CumsumKktOptions::default().clamp(clamp).gate_base(base);
         options = match &schedule {
@@ -147,7 +161,14 @@ pub(crate) fn cases() -> Vec<Case> {
         for lengths in [&[15, 0, 70, 1][..], &[0, 0]] {
             specs.push(Spec::new(Sizes::packed(lengths, [1, 2], [36, 1]), chunk));
         }
+        // Whole chunks alone.
+        for tokens in [chunk, 2 * chunk] {
+            specs.push(Spec::new(of([1, tokens], [1, 1], 24), chunk));
+        }
+        specs.push(Spec::new(Sizes::packed(&[chunk, 0, 2 * chunk], [1, 1], [24, 1]), chunk));
     }
+    let wild = Spec::new(Sizes::packed(&[3, 0, 17, 2], [1, 2], [12, 1]), 16);
+    specs.push(Spec { wild: true, ..wild });
     for keys in [1, 33, 100, 256] {
         specs.push(Spec::new(of([1, 70], [1, 2], keys), 64));
     }
@@ -172,6 +193,11 @@ pub(crate) fn cases() -> Vec<Case> {
     let of_f16 = |spec: &Spec| Spec { dtypes: all, size: Size::Core, ..spec.clone() };
     let plain = specs.iter().filter(|spec| spec.dtypes == two.dtypes);
     specs.extend(plain.map(of_f16).collect::<Vec<_>>());
+    specs.extend(far_tokens([8, 1]).into_iter().map(|(far, sizes)| Spec {
+        far: Some(far),
+        size: Size::Core,
+        ..Spec::new(sizes, FAR_CHUNK)
+    }));
     let long = Spec::new(of([1, 1000], [2, 8], 128), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(of([1, 8192], [16, 32], 128), 64);

@@ -4,7 +4,8 @@ use hk_core::dtype::{DType, Real, bf16};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size, real};
 
 use super::delta_rule::{
-    Far, Inputs, Sizes, exactly, expected_results, expected_states, numbers, one_hot, recurrence,
+    Far, Inputs, Sizes, exactly, expected_results, expected_states, numbers, one_hot, placed,
+    recurrence,
 };
 use super::indices::{IndexArg, IndexTensor, bounds_of, indices};
 use crate::{
@@ -215,10 +216,7 @@ where
             }
         }
         let initial = s.given("initial_state", &state_shape, sizes.laid_out(&states, spec.layout));
-        match spec.far {
-            Some(far) => far.arg(initial, &state_shape),
-            None => initial,
-        }
+        placed(initial, &state_shape, spec.far)
     });
 
     let of_values = match spec.beta {
@@ -258,10 +256,7 @@ where
             Content::Steep => Expected::relative(finals, STEEP),
         };
         let finals = s.output::<F>("final_state", &state_shape, finals);
-        match spec.far {
-            Some(far) => far.arg(finals, &state_shape),
-            None => finals,
-        }
+        placed(finals, &state_shape, spec.far)
     });
     let bounds = sizes.packed.then(|| {
         let mut bounds = bounds_of(&sizes.lengths);

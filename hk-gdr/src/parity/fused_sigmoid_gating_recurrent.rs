@@ -5,7 +5,7 @@ use hk_ref::gdr::fused_sigmoid_gating_recurrent::{decay, sigmoid};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
 use super::delta_rule::{
-    Far, Inputs, Sizes, expected_results, expected_states, one_hot, recurrence,
+    Far, Inputs, Sizes, expected_results, expected_states, one_hot, placed, recurrence,
 };
 use super::indices::{IndexArg, IndexTensor, bounds_of, indices};
 use crate::{
@@ -91,10 +91,7 @@ impl Spec {
 
     /// Puts a tensor of that shape where the case says.
     fn placed<T: Element>(&self, arg: Arg<T>, shape: &[usize]) -> Arg<T> {
-        match self.far {
-            Some(far) => far.arg(arg, shape),
-            None => arg,
-        }
+        placed(arg, shape, self.far)
     }
 
     fn slot(&self, sequence: usize) -> Option<usize> {

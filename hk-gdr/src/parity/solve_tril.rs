@@ -6,6 +6,7 @@ use hk_ref::gdr::fused_recurrent::normalized;
 use hk_ref::gdr::solve_tril::solve_tril as reference;
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
+use super::delta_rule::{Far, placed};
 use super::indices::{IndexArg, IndexTensor, bounds_of, indices};
 use crate::{SolveTrilOptions, solve_tril_into};
 
@@ -37,6 +38,8 @@ struct Spec {
     output: DType,
     /// Whether bounds are beside the tokens.
     wild: bool,
+    /// Of both tensors.
+    far: Option<Far>,
     place: Placement,
     in_place: bool,
     size: Size,
@@ -52,6 +55,7 @@ impl Spec {
             content,
             output: DType::F32,
             wild: false,
+            far: None,
             place: Placement::DENSE,
             in_place: false,
             size: Size::Quick,
@@ -94,6 +98,7 @@ impl Spec {
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|far| format!(", {far:?}")).unwrap_or_default();
         let mut shape = self.shape();
         shape[0] = self.lengths.len();
         let dtypes = [DType::F32, output];
@@ -168,7 +173,7 @@ fn set_up<O: Real>(s: &mut Setup, spec: &Spec) {
             }
         }
     }
-    let a = s.given("a", &shape, a);
+    let a = placed(s.given("a", &shape, a), &shape, spec.far);
     let compared = match spec.content {
         // What a NaN may spoil is not compared.
         Content::Nan => Some((0..count).filter(|i| is_before_nan(spec, *i)).collect::<Vec<_>>()),
@@ -184,7 +189,7 @@ fn set_up<O: Real>(s: &mut Setup, spec: &Spec) {
         _ => 5e-7,
     });
     let ai = Expected { at: compared, values, allowed, frobenius, ..Expected::default() };
-    let ai = s.output::<O>("ai", &shape, ai);
+    let ai = placed(s.output::<O>("ai", &shape, ai), &shape, spec.far);
     let bounds = spec.packed.then(|| {
         let mut bounds = bounds_of(&spec.lengths);
         if spec.wild {
@@ -245,6 +250,19 @@ pub(crate) fn cases() -> Vec<Case> {
         specs.push(Spec { place: Placement::DENSE.gap(8).shift(1), ..two });
         let long = Spec::new(&[1000], 8, chunk, Content::Model);
         specs.push(Spec { size: Size::Core, ..long });
+    }
+    // Sequences, tokens and heads of which the last is beyond 2^32 bytes.
+    for (count, distance) in [(2, 1 << 32), (3, 1 << 31)] {
+        let plain = |lengths: &[usize], heads| Spec::new(lengths, heads, 16, Content::Model);
+        for (axis, spec) in [
+            (0, plain(&vec![2; count], 1)),
+            (1, plain(&[count], 1)),
+            (1, Spec { packed: true, ..plain(&vec![1; count], 1) }),
+            (2, plain(&[2], count)),
+        ] {
+            let far = Some(Far { axis, distance });
+            specs.push(Spec { far, size: Size::Core, ..spec });
+        }
     }
     let large = Spec::new(&[8192], 32, 64, Content::Model);
     specs.push(Spec { size: Size::Large, ..large });

@@ -6,8 +6,11 @@ use hk_ref::gdr::solve_tril::solve_tril;
 use hk_ref::gdr::wy_representation::{kkt, lower_times};
 use hk_ref::{Arg, Case, CaseInfo, Draw, Expected, Placement, REALS, Setup, Size, real};
 
-use super::chunks::{chunks, decay, logarithms, per_head, rows, scalars, schedule, shape, sums_of};
-use super::delta_rule::{Sizes, numbers};
+use super::chunks::{
+    FAR_CHUNK, chunks, decay, far_tokens, logarithms, per_head, placed_tokens, rows, scalars,
+    schedule, shape, sums_of,
+};
+use super::delta_rule::{Far, Sizes, exactly, numbers};
 use crate::{
     ChunkElement, ChunkGates, ChunkKktOptions, ChunkWUOut, GateBase, RealTensor,
     RecomputeWUOptions, chunk_scaled_dot_kkt_into, recompute_w_u_into,
@@ -35,6 +38,10 @@ struct Spec {
     /// Element types of keys and values, of beta, and of A or Tm.
     dtypes: [DType; 3],
     head_first: bool,
+    /// Whether numbers of the schedule are beside what there is.
+    wild: bool,
+    /// Of all tensors.
+    far: Option<Far>,
     place: Placement,
     size: Size,
 }
@@ -50,6 +57,8 @@ impl Spec {
             inverse: Inverse::Model,
             dtypes: [DType::Bf16, DType::F32, DType::F32],
             head_first: false,
+            wild: false,
+            far: None,
             place: Placement::DENSE,
             size: Size::Quick,
         }
@@ -65,9 +74,11 @@ impl Spec {
             (!self.learns, ", all learnt"),
             (self.inverse == Inverse::Identity, ", identity"),
             (self.head_first, ", heads first"),
+            (self.wild, ", wild"),
         ] {
             title += if is_said { what } else { "" };
         }
+        title += &self.far.map(|far| format!(", {far:?}")).unwrap_or_default();
         title += &format!(", {k} {beta} {a}");
         let (place, size) = (self.place, self.size);
         let is_kkt = op == "chunk_scaled_dot_kkt";
@@ -85,16 +96,28 @@ impl Spec {
         Case::new(info, set_up).place(place).size(size).writes_once()
     }
 
+    /// Keys of length 1.
+    fn keys<K: ChunkElement>(&self, s: &mut Setup) -> Arg<K> {
+        let Sizes { keys, heads: [h, _], .. } = self.sizes;
+        let (elements, shape) =
+            (self.sizes.unit_rows::<K>(s, "k"), self.sizes.of_tokens(&[h, keys]));
+        placed_tokens(s.given("k", &shape, elements), &shape, self.far)
+    }
+
     /// Sums of the logarithms of decays, if there are any.
     fn sums(&self, s: &mut Setup) -> Option<Arg<f32>> {
         let g: Vec<f64> = logarithms(s, &self.sizes).into_iter().map(f64::from).collect();
         let sums = sums_of(&self.sizes, self.chunk, &g, self.base);
-        self.gated.then(|| s.given("g", &self.sizes.of_tokens(&[self.sizes.heads[1]]), sums))
+        let shape = self.sizes.of_tokens(&[self.sizes.heads[1]]);
+        self.gated.then(|| placed_tokens(s.given("g", &shape, sums), &shape, self.far))
     }
 
     fn beta<B: Real>(&self, s: &mut Setup) -> Option<Arg<B>> {
         let shape = self.sizes.of_tokens(&[self.sizes.heads[1]]);
-        self.learns.then(|| s.input::<B>("beta", &shape, Draw::Uniform))
+        self.learns.then(|| {
+            let beta = s.input::<B>("beta", &shape, Draw::Uniform);
+            placed_tokens(beta, &shape, self.far)
+        })
     }
 
     fn gates<'a>(&self, sums: Option<&'a hk_core::Tensor<f32>>) -> Option<ChunkGates<'a>> {
@@ -113,8 +136,7 @@ where
 {
     let Spec { ref sizes, chunk: size, base, .. } = *spec;
     let Sizes { keys, heads: [h, hv], .. } = *sizes;
-    let k = sizes.unit_rows::<K>(s, "k");
-    let k = s.given("k", &sizes.of_tokens(&[h, keys]), k);
+    let k = spec.keys::<K>(s);
     let sums = spec.sums(s);
     let beta = spec.beta::<B>(s);
 
@@ -140,8 +162,9 @@ where
         _ => 2e-3,
     };
     let expected = per_head(a, [b, t, hv, size], A::DTYPE, gate);
-    let a = s.output::<A>("a", &sizes.of_tokens(&[hv, size]), expected);
-    let (schedule, spec) = (schedule(s, sizes, size), spec.clone());
+    let a_shape = sizes.of_tokens(&[hv, size]);
+    let a = placed_tokens(s.output::<A>("a", &a_shape, expected), &a_shape, spec.far);
+    let (schedule, spec) = (schedule(s, sizes, size, spec.wild), spec.clone());
     s.call(move || {
         let (sums, beta) = (sums.as_ref().map(Arg::get), beta.as_ref().map(Arg::get));
         let mut options = ChunkKktOptions::default();
@@ -165,9 +188,9 @@ where
 {
     let Spec { ref sizes, chunk: size, base, .. } = *spec;
     let Sizes { keys, values, heads: [h, hv], .. } = *sizes;
-    let k = sizes.unit_rows::<K>(s, "k");
-    let k = s.given("k", &sizes.of_tokens(&[h, keys]), k);
-    let v = s.input::<K>("v", &sizes.of_tokens(&[hv, values]), Draw::Normal);
+    let k = spec.keys::<K>(s);
+    let v_shape = sizes.of_tokens(&[hv, values]);
+    let v = placed_tokens(s.input::<K>("v", &v_shape, Draw::Normal), &v_shape, spec.far);
     let sums = spec.sums(s);
     let beta = spec.beta::<B>(s);
 
@@ -205,18 +228,30 @@ where
             }
         }
     }
-    let tm = s.given("tm", &sizes.of_tokens(&[hv, size]), tm);
+    let tm_shape = sizes.of_tokens(&[hv, size]);
+    let tm = placed_tokens(s.given("tm", &tm_shape, tm), &tm_shape, spec.far);
     let gate = if K::DTYPE == DType::F16 { 6e-4 } else { 4e-3 };
     let expected = |numbers: Vec<f64>, n: usize| match spec.inverse {
         Inverse::Model => per_head(numbers, [b, t, hv, n], K::DTYPE, gate),
-        // A product of two numbers, rounded once.
+        // A product of numbers, rounded once.
         Inverse::Identity => Expected::rounded(numbers, K::DTYPE, false),
     };
-    let w = s.output::<K>("w", &sizes.of_tokens(&[hv, keys]), expected(w, keys));
-    let u = s.output::<K>("u", &sizes.of_tokens(&[hv, values]), expected(u, values));
+    let expected_u = match spec.inverse {
+        Inverse::Model => expected(u, values),
+        // Of two numbers, in f32.
+        Inverse::Identity => {
+            let product = |(i, v): (usize, &f64)| *v as f32 * of_beta[i / values] as f32;
+            let products = of_v.iter().enumerate().map(product);
+            exactly::<K>(&products.map(f64::from).collect::<Vec<_>>())
+        }
+    };
+    let w_shape = sizes.of_tokens(&[hv, keys]);
+    let w = s.output::<K>("w", &w_shape, expected(w, keys));
+    let u = s.output::<K>("u", &v_shape, expected_u);
     let order = |arg: Arg<K>| if spec.head_first { arg.order(&[0, 2, 1, 3]) } else { arg };
-    let (w, u) = (order(w), order(u));
-    let (schedule, spec) = (schedule(s, sizes, size), spec.clone());
+    let w = placed_tokens(order(w), &w_shape, spec.far);
+    let u = placed_tokens(order(u), &v_shape, spec.far);
+    let (schedule, spec) = (schedule(s, sizes, size, spec.wild), spec.clone());
     s.call(move || {
         let (sums, beta) = (sums.as_ref().map(Arg::get), beta.as_ref().map(Arg::get));
         let mut options = RecomputeWUOptions::default();
@@ -247,7 +282,14 @@ pub(crate) fn cases() -> Vec<Case> {
         for lengths in [&[15, 0, 70, 1][..], &[0, 0]] {
             specs.push(Spec::new(Sizes::packed(lengths, [1, 2], [36, 20]), chunk));
         }
+        // Whole chunks alone.
+        for tokens in [chunk, 2 * chunk] {
+            specs.push(Spec::new(Sizes::new([1, tokens], [1, 1], [24, 16]), chunk));
+        }
+        specs.push(Spec::new(Sizes::packed(&[chunk, 0, 2 * chunk], [1, 1], [24, 16]), chunk));
     }
+    let wild = Spec::new(Sizes::packed(&[3, 0, 17, 2], [1, 2], [12, 8]), 16);
+    specs.push(Spec { wild: true, ..wild });
     specs.push(Spec::new(Sizes::new([2, 3], [2, 4], [4, 8]), 16));
     for (heads, sizes) in [
         ([1, 1], [1, 1]),
@@ -281,6 +323,13 @@ pub(crate) fn cases() -> Vec<Case> {
     let plain = [DType::Bf16, DType::F32, DType::F32];
     let plain = specs.iter().filter(|spec| spec.dtypes == plain);
     specs.extend(plain.map(of_f16).collect::<Vec<_>>());
+    specs.extend(far_tokens([8, 8]).into_iter().map(|(far, sizes)| Spec {
+        far: Some(far),
+        size: Size::Core,
+        ..Spec::new(sizes, FAR_CHUNK)
+    }));
+    let wide = Spec::new(Sizes::new([1, 33], [1, 1], [20, 512]), 32);
+    specs.push(Spec { size: Size::Core, ..wide });
     let long = Spec::new(Sizes::new([1, 300], [2, 4], [128, 128]), 64);
     specs.push(Spec { size: Size::Core, ..long });
     let large = Spec::new(Sizes::new([1, 8192], [2, 4], [128, 128]), 64);

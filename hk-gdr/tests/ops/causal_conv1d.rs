@@ -3,13 +3,16 @@
 use hk_core::dtype::bf16;
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
-    CausalConv1dOptions, CausalConv1dVarlenOut, causal_conv1d, causal_conv1d_update,
-    causal_conv1d_varlen, causal_conv1d_varlen_into, parity,
+    CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dOut, CausalConv1dUpdateOut,
+    CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, causal_conv1d,
+    causal_conv1d_fwd_split_qkv_into, causal_conv1d_into, causal_conv1d_update,
+    causal_conv1d_update_into, causal_conv1d_update_split_qkv_into, causal_conv1d_varlen,
+    causal_conv1d_varlen_into, parity,
 };
 use hk_ref::harness::{BYTES_AT_ONCE, Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
-use crate::common::devices;
+use crate::common::{devices, of_arguments};
 
 #[test]
 fn causal_conv1d_has_parity() {
@@ -130,46 +133,192 @@ fn skipped_sequences_have_zeros_where_results_are_allocated() {
     }
 }
 
+/// A convolution, of the ways in which there are tokens and states.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Op {
+    Dense,
+    Varlen,
+    Update,
+    UpdateSplit,
+    FwdSplit,
+}
+
+impl Op {
+    const ALL: [Self; 5] =
+        [Self::Dense, Self::Varlen, Self::Update, Self::UpdateSplit, Self::FwdSplit];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "causal_conv1d",
+            Self::Varlen => "causal_conv1d_varlen",
+            Self::Update => "causal_conv1d_update",
+            Self::UpdateSplit => "causal_conv1d_update_split_qkv",
+            Self::FwdSplit => "causal_conv1d_fwd_split_qkv",
+        }
+    }
+
+    /// The argument that states are.
+    fn states(self) -> &'static str {
+        match self {
+            Self::Dense => "initial_state",
+            Self::Update | Self::UpdateSplit => "conv_state",
+            Self::Varlen | Self::FwdSplit => "conv_states",
+        }
+    }
+
+    fn has_bounds(self) -> bool {
+        matches!(self, Self::Varlen | Self::FwdSplit)
+    }
+}
+
+/// What an op is given with five tokens, of eight channels, of each of two sequences.
+#[derive(Debug, Clone, Copy)]
+struct Given<'a> {
+    weight: [usize; 2],
+    /// Lines, channels and columns; none for an op with bounds alone.
+    states: Option<[usize; 3]>,
+    bounds: &'a [i32],
+    options: CausalConv1dOptions<'a, bf16>,
+}
+
+impl<'a> Given<'a> {
+    /// What is right for the op.
+    fn right(op: Op) -> Self {
+        let lines = if op == Op::Dense { 2 } else { 3 };
+        let (states, options) = (Some([lines, 8, 3]), CausalConv1dOptions::default());
+        Self { weight: [8, 4], states, bounds: &[0, 5, 10], options }
+    }
+
+    fn with(self, options: CausalConv1dOptions<'a, bf16>) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The argument that the op blames, by that kind of error, with nothing launched or written.
+    fn refused(&self, stream: &Stream, op: Op) -> (&'static str, &'static str) {
+        let Given { weight, states, bounds: at, options } = self;
+        let ones = |shape: &[usize]| Tensor::filled(stream, shape, bf16::ONE).unwrap();
+        let (weight, at) = (ones(weight), bounds(stream, at));
+        let (shape, shape_of_x): (&[usize], &[usize]) = match op {
+            Op::Dense | Op::Update => (&[2, 8, 5], &[2, 8, 5]),
+            Op::Varlen => (&[8, 10], &[8, 10]),
+            Op::UpdateSplit => (&[2, 4, 5], &[2, 8, 5]),
+            Op::FwdSplit => (&[10, 4], &[8, 10]),
+        };
+        let x = ones(shape_of_x);
+        let mut keys = shape.to_vec();
+        keys[1] = 2;
+        let (mut q, mut k) = (ones(&keys), ones(&keys));
+        let has_states = states.is_some();
+        let mut state = ones(&states.unwrap_or([3, 8, 3]));
+        let mut y = Guarded::<bf16>::new(stream, shape, Placement::DENSE).unwrap();
+        let error = rejected(&mut y, |y| match op {
+            Op::Dense => {
+                let initial = ones(state.shape());
+                let out = CausalConv1dOut { y, final_state: Some(&mut *state) };
+                causal_conv1d_into(&x, &weight, Some(&*initial), options, out)
+            }
+            Op::Varlen => {
+                let conv_states = has_states.then_some(&mut *state);
+                let out = CausalConv1dVarlenOut { y, conv_states };
+                causal_conv1d_varlen_into(&x, &weight, &at, options, out)
+            }
+            Op::Update => {
+                let conv_state = &mut *state;
+                let out = CausalConv1dUpdateOut { y, conv_state, intermediate_conv_window: None };
+                causal_conv1d_update_into(&x, &weight, options, out)
+            }
+            Op::UpdateSplit => {
+                let (q, k, conv_state) = (&mut *q, &mut *k, &mut *state);
+                let out = CausalConv1dUpdateSplitQkvOut { q, k, v: y, conv_state };
+                causal_conv1d_update_split_qkv_into(&x, &weight, 2, 4, options, out)
+            }
+            Op::FwdSplit => {
+                let (q, k) = (&mut *q, &mut *k);
+                let conv_states = has_states.then_some(&mut *state);
+                let out = CausalConv1dFwdSplitQkvOut { q, k, v: y, conv_states };
+                causal_conv1d_fwd_split_qkv_into(&x, &weight, &at, 2, 4, options, out)
+            }
+        });
+        for output in [&q, &k, &state] {
+            assert!(output.to_vec().unwrap().iter().all(|x| *x == bf16::ONE), "{op:?}: {error}");
+        }
+        let (name, kind, arg) = match error {
+            Error::Shape { op, arg, .. } => (op, "shape", arg),
+            Error::Value { op, arg, .. } => (op, "value", arg),
+            _ => panic!("{op:?}: {error}"),
+        };
+        assert_eq!(name, op.name());
+        (kind, arg)
+    }
+}
+
 #[test]
-fn wrong_indices_and_options_are_refused() {
+fn wrong_widths_states_indices_and_options_are_refused() {
+    for (device, op) in devices().iter().flat_map(|device| Op::ALL.map(|op| (device, op))) {
+        let stream = device.default_stream();
+        let right = Given::right(op);
+        let refused = |given: Given<'_>, kind: &str, arg: &str| {
+            assert_eq!(given.refused(&stream, op), (kind, arg), "{op:?}: {given:?}");
+        };
+        for width in [1, 5] {
+            refused(Given { weight: [8, width], ..right }, "shape", "weight");
+        }
+        // Fewer columns than the filter reads, and fewer lines than there are sequences.
+        for states in [[3, 8, 2], [1, 8, 3]] {
+            let lines = if op == Op::Dense { states[0].min(2) } else { states[0] };
+            let states = Some([lines, states[1], states[2]]);
+            refused(Given { states, ..right }, "shape", op.states());
+        }
+
+        for list in [[3, 0], [-2, 0], [1, 1], [0, i32::MAX]] {
+            let few = Tensor::from_slice(&stream, &list, &[2]).unwrap();
+            refused(right.with(right.options.cache_indices(&few)), "value", "cache_indices");
+            let many = Tensor::from_slice(&stream, &list.map(i64::from), &[2]).unwrap();
+            refused(right.with(right.options.cache_indices(&many)), "value", "cache_indices");
+        }
+        // Its lower half is a line that there is.
+        let far = Tensor::from_slice(&stream, &[1i64 << 32, 1], &[2]).unwrap();
+        refused(right.with(right.options.cache_indices(&far)), "value", "cache_indices");
+        // Dense sequences have states of their own.
+        let lines = Tensor::from_slice(&stream, &[1i32, 0], &[2]).unwrap();
+        if op == Op::Dense {
+            refused(right.with(right.options.cache_indices(&lines)), "value", "cache_indices");
+        }
+
+        let begun = Tensor::from_slice(&stream, &[1u8, 0], &[2]).unwrap();
+        let begun = right.with(right.options.has_initial_state(&begun));
+        if op.has_bounds() {
+            refused(Given { states: None, ..begun }, "value", "has_initial_state");
+            for bounds in [&[1, 5, 10][..], &[0, 5, 9], &[0, 5, 11], &[0, 6, 5, 10]] {
+                refused(Given { bounds, ..right }, "value", "query_start_loc");
+            }
+        } else {
+            refused(begun, "value", "has_initial_state");
+        }
+        let accepted = Tensor::from_slice(&stream, &[1i32, 1], &[2]).unwrap();
+        let accepted = right.with(right.options.num_accepted_tokens(&accepted));
+        refused(accepted, "value", "num_accepted_tokens");
+        for chunk in [0, 8, 24] {
+            refused(right.with(right.options.chunk(chunk)), "value", "chunk");
+        }
+    }
+}
+
+#[test]
+fn states_after_each_token_are_refused() {
     for device in devices() {
         let stream = device.default_stream();
-        let x = tokens(&stream, [8, 10], true);
-        let weight = tokens(&stream, [8, 4], false);
-        let mut y = Guarded::<bf16>::new(&stream, &[8, 10], Placement::DENSE).unwrap();
-        let mut states = Tensor::zeros(&stream, &[3, 8, 3]).unwrap();
-        let begun = Tensor::from_slice(&stream, &[1u8], &[1]).unwrap();
-        let accepted = Tensor::from_slice(&stream, &[1i32], &[1]).unwrap();
-        let default = CausalConv1dOptions::default();
-        let mut refused =
-            |at: &[i32], has_states: bool, options: &CausalConv1dOptions<'_, bf16>| {
-                let at = bounds(&stream, at);
-                let error = rejected(&mut y, |y| {
-                    let conv_states = has_states.then_some(&mut *states);
-                    let out = CausalConv1dVarlenOut { y, conv_states };
-                    causal_conv1d_varlen_into(&x, &weight, &at, options, out)
-                });
-                let Error::Value { arg, .. } = error else { panic!("{error}") };
-                arg
-            };
-        for at in [[1, 10], [0, 9], [0, 11]] {
-            assert_eq!(refused(&at, true, &default), "query_start_loc");
-        }
-        assert_eq!(refused(&[0, 6, 5, 10], true, &default), "query_start_loc");
-        for lines in [[3, 0], [-2, 0], [1, 1]] {
-            let lines = Tensor::from_slice(&stream, &lines, &[2]).unwrap();
-            let options = default.cache_indices(&lines);
-            assert_eq!(refused(&[0, 5, 10], true, &options), "cache_indices");
-        }
-        assert_eq!(
-            refused(&[0, 10], false, &default.has_initial_state(&begun)),
-            "has_initial_state"
-        );
-        let accepted = default.num_accepted_tokens(&accepted);
-        assert_eq!(refused(&[0, 10], true, &accepted), "num_accepted_tokens");
-        for chunk in [0, 8, 24] {
-            assert_eq!(refused(&[0, 10], true, &default.chunk(chunk)), "chunk");
-        }
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        let (x, weight) = (ones(&[2, 8, 5]), ones(&[8, 4]));
+        let (mut y, mut state) = (ones(&[2, 8, 5]), ones(&[2, 8, 3]));
+        let mut window = Guarded::<bf16>::new(&stream, &[2, 5, 8, 3], Placement::DENSE).unwrap();
+        let error = rejected(&mut window, |window| {
+            let (y, conv_state) = (&mut *y, &mut *state);
+            let intermediate_conv_window = Some(&mut **window);
+            let out = CausalConv1dUpdateOut { y, conv_state, intermediate_conv_window };
+            causal_conv1d_update_into(&x, &weight, &CausalConv1dOptions::default(), out)
+        });
+        assert!(matches!(error, Error::Value { arg: "intermediate_conv_window", .. }), "{error}");
     }
 }
 
@@ -192,5 +341,55 @@ fn chunks_read_nothing_twice_but_what_is_before_them() {
             moved.once(compulsory, 0..=0, bytes);
             moved.in_full_waves((compulsory + bytes) as f64 / BYTES_AT_ONCE);
         }
+    }
+}
+
+#[test]
+fn sequences_of_one_length_and_their_states_are_read_and_written_once() {
+    for (device, by_token) in devices().into_iter().flat_map(|of| [(of.clone(), true), (of, false)])
+    {
+        let stream = device.default_stream();
+        let ([n, channels, count], width, chunk) = ([2, 1024, 1024], 4, 256);
+        let (shape, axes) = if by_token {
+            ([n, count, channels], [0, 2, 1])
+        } else {
+            ([n, channels, count], [0, 1, 2])
+        };
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        let (whole, mut results, weight) = (ones(&shape), ones(&shape), ones(&[channels, width]));
+        let of_states = [n, channels, width - 1];
+        let (initial, mut last) = (ones(&of_states), ones(&of_states));
+        let x = whole.permute(&axes).unwrap();
+        let mut y = results.permute_mut(&axes).unwrap();
+        let options = CausalConv1dOptions::default().chunk(chunk);
+        let moved = Moved::by(&stream, || {
+            let out = CausalConv1dOut { y: &mut *y, final_state: Some(&mut *last) };
+            causal_conv1d_into(&x, &weight, Some(&*initial), &options, out)
+        });
+        let (bytes, state) = (2 * x.len(), 2 * initial.len());
+        let chunks = count / chunk;
+        // The tokens before each chunk but the first are as many as a state, which the last ones become.
+        let compulsory =
+            bytes + state + state * (chunks - 1) + state + n * chunks * 2 * weight.len();
+        moved.once(compulsory, 0..=0, bytes + state);
+        moved.in_full_waves((compulsory + bytes + state) as f64 / BYTES_AT_ONCE);
+    }
+}
+
+#[test]
+fn new_tokens_and_their_states_are_read_and_written_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let (n, channels, width) = (64, 2048, 4);
+        let ones = |shape: &[usize]| Tensor::filled(&stream, shape, bf16::ONE).unwrap();
+        let (x, weight) = (ones(&[n, channels]), ones(&[channels, width]));
+        let mut state = ones(&[n, channels, width - 1]);
+        let options = CausalConv1dOptions::default().validate_indices(false);
+        let moved = Moved::by(&stream, || causal_conv1d_update(&x, &weight, &mut state, &options));
+        // A wave has 512 channels of a sequence, and reads their filter.
+        let written = 2 * n * channels * width;
+        let read = written + 2 * n * channels * width;
+        moved.once(read, of_arguments(n * channels / 512), written);
+        moved.in_full_waves((read + written) as f64 / BYTES_AT_ONCE);
     }
 }

@@ -1,4 +1,4 @@
-//! `causal_conv1d_fwd_split_qkv` against its reference, and what it refuses.
+//! `causal_conv1d_fwd_split_qkv` against its reference, what it refuses, and what it moves.
 
 use hk_core::Tensor;
 use hk_core::dtype::bf16;
@@ -35,16 +35,20 @@ fn results_are_activated_unless_it_is_said_otherwise() {
 }
 
 #[test]
-fn columns_become_rows_without_reading_or_writing_twice() {
-    for device in devices() {
+fn rows_and_columns_become_rows_without_reading_or_writing_twice() {
+    for (device, by_token) in devices().into_iter().flat_map(|of| [(of.clone(), true), (of, false)])
+    {
         let stream = device.default_stream();
-        let (channels, count, chunk) = (1024, 1024, 256);
-        let x = Tensor::filled(&stream, &[channels, count], bf16::ONE).unwrap();
+        let (channels, count, chunk) = (2048, 512, 256);
+        let (shape, axes) =
+            if by_token { ([count, channels], [1, 0]) } else { ([channels, count], [0, 1]) };
+        let whole = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
+        let x = whole.permute(&axes).unwrap();
         let weight = Tensor::filled(&stream, &[channels, 4], bf16::ONE).unwrap();
         let bounds = Tensor::from_slice(&stream, &[0i32, count as i32], &[2]).unwrap();
         let options = CausalConv1dOptions::default().chunk(chunk).validate_indices(false);
         let moved = Moved::by(&stream, || {
-            causal_conv1d_fwd_split_qkv(&x, &weight, &bounds, None, 256, 512, &options)
+            causal_conv1d_fwd_split_qkv(&x, &weight, &bounds, None, 512, 1024, &options)
         });
         let (bytes, chunks) = (2 * channels * count, count / chunk);
         let compulsory = bytes + (chunks - 1) * channels * 3 * 2 + chunks * channels * 4 * 2;

@@ -13,7 +13,7 @@ use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_has_parity() {
-    hk_ref::run_module("chunk", &parity::cases(), &devices(), 16_000_000);
+    hk_ref::run_module("chunk", &parity::cases(), &devices(), 17_500_000);
 }
 
 #[test]
@@ -43,6 +43,7 @@ fn steps_give_what_all_of_them_do() {
             assert_eq!(gates.sums.strides(), all.gates.sums.strides());
             assert_eq!(gates.sums.to_vec().unwrap(), all.gates.sums.to_vec().unwrap());
             let mut tm = chunk_compute_a(&k, gates.gates(), &beta, &options).unwrap();
+            let a = tm.to_vec().unwrap();
             chunk_solve_tril(&mut tm, &options).unwrap();
             let rows = chunk_recompute_w_u(&k, &v, &tm, gates.gates(), &beta, &options).unwrap();
             let far = |x: &Tensor<bf16>, y: &Tensor<bf16>| {
@@ -50,8 +51,71 @@ fn steps_give_what_all_of_them_do() {
                 pairs.map(|(x, y)| (x.to_f32() - y.to_f32()).abs()).fold(0.0, f32::max)
             };
             assert!(far(&rows.w, &all.w) <= 4e-3 && far(&rows.u, &all.u) <= 3e-2);
+            for u in [&rows.u, &all.u] {
+                solves(&a, &u.to_vec().unwrap(), [&v, &beta].map(|x| x.to_vec().unwrap()));
+            }
             assert_eq!(all.w.shape(), [1, 57, 2, 24]);
             assert_eq!(all.tm.expect("it is wanted").shape(), [1, 57, 2, 32]);
+        }
+    }
+}
+
+/// Requires `(I + A) u` to be `beta v` in each head of two, in chunks of 32 tokens of sequences that
+/// begin with tokens 0 and 20.
+fn solves(a: &[f32], u: &[bf16], [v, beta]: [Vec<bf16>; 2]) {
+    let (tokens, values) = (beta.len() / 2, v.len() / beta.len());
+    for head in 0..2 {
+        let (mut errors, mut norm) = (0.0, 0.0);
+        for token in 0..tokens {
+            let begin = [0, 20, 52].into_iter().rfind(|begin| *begin <= token).unwrap_or_default();
+            let row = token * 2 + head;
+            for value in 0..values {
+                let before = begin..token;
+                let learnt: f64 = before
+                    .map(|other| {
+                        let of_a = f64::from(a[row * 32 + other - begin]);
+                        of_a * u[(other * 2 + head) * values + value].to_f64()
+                    })
+                    .sum();
+                let expected = beta[row].to_f64() * v[row * values + value].to_f64();
+                let error = u[row * values + value].to_f64() + learnt - expected;
+                (errors, norm) = (errors + error * error, norm + expected * expected);
+            }
+        }
+        let far = f64::sqrt(errors / norm);
+        assert!(norm > 0.0 && far <= 6e-3, "head {head} is {far:.2e} off");
+    }
+}
+
+#[test]
+fn a_chunk_that_its_sequence_lacks_is_left_out() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let k = Tensor::filled(&stream, &[1, 35, 1, 8], bf16::from_f32(0.25)).unwrap();
+        let v = Tensor::filled(&stream, &[1, 35, 2, 4], bf16::ONE).unwrap();
+        let g = Tensor::filled(&stream, &[1, 35, 2], -0.25f32).unwrap();
+        let mut schedule = PrefillSchedule::new(&stream, &[0, 35], 16).unwrap();
+        let mut run = |numbers: [i32; 3]| {
+            schedule.chunk_ids.write(&numbers).unwrap();
+            let seven = |n: usize| Tensor::filled(&stream, &[1, 35, 2, n], bf16::from_f32(-7.0));
+            let [mut tm, mut w, mut u] = [16, 8, 4].map(|n| seven(n).unwrap());
+            let mut sums = Tensor::filled(&stream, g.shape(), -7.0f32).unwrap();
+            let options = ChunkPipelineOptions::default().schedule(&schedule);
+            let out =
+                ChunkPipelineOut { sums: &mut sums, tm: Some(&mut *tm), w: &mut *w, u: &mut *u };
+            chunk_pipeline_into(&k, &v, &g, &g, &options, out).unwrap();
+            let sums = sums.to_vec().unwrap().into_iter();
+            let sums: Vec<bf16> = sums.map(bf16::from_f32).collect();
+            let [tm, w, u] = [tm, w, u].map(|x| x.to_vec().unwrap());
+            [sums, tm, w, u]
+        };
+        let all = run([0, 1, 2]);
+        for wrong in [-1, i32::MIN, i32::MAX, 3] {
+            for (got, all) in run([0, 1, wrong]).iter().zip(&all) {
+                let there = all.len() / 35 * 32;
+                assert_eq!(got[..there], all[..there]);
+                assert!(got[there..].iter().all(|x| x.to_f32() == -7.0), "{wrong}");
+            }
         }
     }
 }
@@ -79,10 +143,17 @@ fn wrong_sizes_are_refused_and_results_left() {
         assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
         let error = refused([2, 3, 4, 4], 64);
         assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
-        let error = refused([1, 2, 257, 4], 64);
-        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
-        let error = refused([1, 2, 4, 513], 64);
-        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+        for (sizes, wrong) in [
+            ([0, 1, 4, 4], "k"),
+            ([1, 0, 4, 4], "v"),
+            ([1, 2, 0, 4], "k"),
+            ([1, 2, 4, 0], "v"),
+            ([1, 2, 257, 4], "k"),
+            ([1, 2, 4, 513], "v"),
+        ] {
+            let error = refused(sizes, 64);
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == wrong), "{error}");
+        }
         let schedule = PrefillSchedule::new(&stream, &[0, 5], 16).unwrap();
         let packed = ChunkPipelineOptions::default().schedule(&schedule);
         let g = Tensor::filled(&stream, &[1, 5, 1], -1.0f32).unwrap();

@@ -2,17 +2,17 @@
 
 use hk_core::{Error, Tensor, dtype::bf16};
 use hk_gdr::{
-    ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, PrefillSchedule, chunk_delta_h_fwd_into,
-    parity,
+    ChunkDeltaHOptions, ChunkDeltaHOut, ChunkStates, PrefillSchedule, chunk_delta_h_fwd,
+    chunk_delta_h_fwd_into, parity,
 };
 use hk_ref::harness::{Moved, rejected};
-use hk_ref::{Guarded, Placement};
+use hk_ref::{Draw, Guarded, Placement};
 
 use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_delta_h_has_parity() {
-    hk_ref::run_module("chunk_delta_h", &parity::cases(), &devices(), 12_000_000);
+    hk_ref::run_module("chunk_delta_h", &parity::cases(), &devices(), 13_000_000);
 }
 
 #[test]
@@ -46,10 +46,17 @@ fn wrong_sizes_and_slots_are_refused_and_states_left() {
         assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
         let error = refused([2, 3, 4, 4], [0, 1], 64);
         assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
-        let error = refused([1, 2, 257, 4], [0, 1], 64);
-        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
-        let error = refused([1, 2, 4, 513], [0, 1], 64);
-        assert!(matches!(error, Error::Shape { arg: "u", .. }), "{error}");
+        for (sizes, wrong) in [
+            ([0, 1, 4, 4], "k"),
+            ([1, 0, 4, 4], "w"),
+            ([1, 2, 0, 4], "k"),
+            ([1, 2, 4, 0], "u"),
+            ([1, 2, 257, 4], "k"),
+            ([1, 2, 4, 513], "u"),
+        ] {
+            let error = refused(sizes, [0, 1], 64);
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == wrong), "{error}");
+        }
     }
 }
 
@@ -69,6 +76,45 @@ fn wrong_slots_are_refused_where_there_are_no_chunks() {
             chunk_delta_h_fwd_into(&rows, &rows, &rows, &options, out)
         });
         assert!(matches!(error, Error::Value { arg: "state_indices", .. }), "{error}");
+    }
+}
+
+#[test]
+fn states_of_slots_are_those_of_sequences() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let ([b, t, keys, values], slots) = ([3, 37, 24, 20], [4i32, 0, 2]);
+        let rows = |seed: u64, n: usize| {
+            let elements: Vec<bf16> = Draw::Scaled(-2).values(seed, b * t * 2 * n);
+            Tensor::from_slice(&stream, &elements, &[b, t, 2, n]).unwrap()
+        };
+        let (k, w, u) = (rows(1, keys), rows(2, keys), rows(3, values));
+        let len = 2 * keys * values;
+        let of_slots: Vec<f32> = Draw::Normal.values(4, 5 * len);
+        let mut pool = Tensor::from_slice(&stream, &of_slots, &[5, 2, keys, values]).unwrap();
+        let slot = |of: &[f32], slot: i32| of[slot as usize * len..][..len].to_vec();
+        let initial: Vec<f32> = slots.iter().flat_map(|at| slot(&of_slots, *at)).collect();
+        let initial = Tensor::from_slice(&stream, &initial, &[b, 2, keys, values]).unwrap();
+        let options = ChunkDeltaHOptions::default().chunk_size(16).output_final_state(true);
+        let each = chunk_delta_h_fwd::<_, bf16, f32>(&k, &w, &u, Some(&*initial), &options);
+        let each = each.unwrap();
+
+        let mut h = Tensor::<bf16>::zeros(&stream, each.h.shape()).unwrap();
+        let mut v_new = Tensor::<bf16>::zeros(&stream, u.shape()).unwrap();
+        let indices = Tensor::from_slice(&stream, &slots, &[b]).unwrap();
+        let indices = Some((&indices).into());
+        let states = ChunkStates::Pool { states: &mut *pool, indices, has_initial_state: None };
+        let (h_of, v_of) = (Some(&mut *h), Some(&mut *v_new));
+        let out = ChunkDeltaHOut::<_, bf16, _> { h: h_of, v_new: v_of, states };
+        chunk_delta_h_fwd_into(&k, &w, &u, &options, out).unwrap();
+        assert_eq!(h.to_vec().unwrap(), each.h.to_vec().unwrap());
+        assert_eq!(v_new.to_vec().unwrap(), each.v_new.to_vec().unwrap());
+        let after = pool.to_vec().unwrap();
+        let finals: Vec<f32> = slots.iter().flat_map(|at| slot(&after, *at)).collect();
+        assert_eq!(finals, each.final_state.expect("it is wanted").to_vec().unwrap());
+        for other in [1, 3] {
+            assert_eq!(slot(&after, other), slot(&of_slots, other));
+        }
     }
 }
 

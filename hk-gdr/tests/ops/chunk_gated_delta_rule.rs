@@ -5,7 +5,7 @@ use hk_core::dtype::{Real, bf16};
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
     ChunkGatedDeltaRule, ChunkGatedDeltaRuleOptions, ChunkGatedDeltaRuleOut, ChunkStates,
-    FusedRecurrentOptions, PrefillSchedule, StateLayout, chunk_gated_delta_rule,
+    FusedRecurrentOptions, Indices, PrefillSchedule, StateLayout, chunk_gated_delta_rule,
     chunk_gated_delta_rule_into, fused_recurrent_fwd,
 };
 use hk_ref::gdr::fused_recurrent::normalized;
@@ -314,6 +314,7 @@ fn keys_apart_are_remembered_and_the_same_key_is_overwritten() {
         let expected: Vec<f64> = v.iter().map(|v| v / 8.0).collect();
         assert!(relative(&o, &expected) <= 3e-2);
         assert!(relative(&wide(&got.state[..32]), &v[63 * 32..]) <= 3e-2);
+        assert!(got.state[32..].iter().all(|s| *s == 0.0), "no token has another key");
     }
 }
 
@@ -380,6 +381,71 @@ fn prefill_then_tokens_is_prefill() {
         let rest = tokens.part(44..50, first.state).recurrent(&stream);
         let o = [first.o, rest.o].concat();
         Results { o, state: rest.state }.is_near(&whole);
+    }
+}
+
+#[test]
+fn wrong_sizes_states_and_slots_are_refused_and_nothing_is_written() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |[b, h, hv, k, v]: [usize; 5],
+                       (states, slots): (usize, Option<[i32; 2]>),
+                       options: &ChunkGatedDeltaRuleOptions<'_>| {
+            let keys = Tensor::filled(&stream, &[b, 5, h, k], bf16::ONE).unwrap();
+            let values = Tensor::filled(&stream, &[b, 5, hv, v], bf16::ONE).unwrap();
+            let gates = Tensor::filled(&stream, &[b, 5, hv], -1.0f32).unwrap();
+            let mut o = Tensor::filled(&stream, values.shape(), bf16::ONE).unwrap();
+            let slots = slots.map(|slots| Tensor::from_slice(&stream, &slots, &[2]).unwrap());
+            let shape = [states, hv, k, v];
+            let mut states = Guarded::<f32>::new(&stream, &shape, Placement::DENSE).unwrap();
+            let error = rejected(&mut states, |states| {
+                let indices = slots.as_ref().map(Indices::from);
+                let states: ChunkStates<'_, f32> = match indices {
+                    Some(_) => ChunkStates::Pool { states, indices, has_initial_state: None },
+                    None => ChunkStates::Each { initial: None, finals: Some(&mut **states) },
+                };
+                let out = ChunkGatedDeltaRuleOut { o: &mut *o, states };
+                chunk_gated_delta_rule_into(&keys, &keys, &values, &gates, &gates, options, out)
+            });
+            assert!(o.to_vec().unwrap().iter().all(|o| *o == bf16::ONE));
+            error
+        };
+        let (each, plain) = ((2, None), in_chunks(16));
+        for (sizes, wrong) in [
+            ([2, 0, 1, 4, 4], "q"),
+            ([2, 1, 0, 4, 4], "v"),
+            ([2, 1, 2, 0, 4], "q"),
+            ([2, 1, 2, 4, 0], "v"),
+            ([2, 1, 2, 257, 4], "q"),
+            ([2, 1, 2, 4, 513], "v"),
+        ] {
+            let error = refused(sizes, each, &plain);
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == wrong), "{error}");
+        }
+        let error = refused([2, 2, 3, 4, 4], each, &plain);
+        assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
+        for chunk in [0, 24, 128] {
+            let error = refused([2, 1, 2, 4, 4], each, &in_chunks(chunk));
+            assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
+        }
+        for slots in [[1, 1], [0, 3], [-2, 0]] {
+            let error = refused([2, 1, 2, 4, 4], (3, Some(slots)), &plain);
+            assert!(matches!(error, Error::Value { arg: "state_indices", .. }), "{error}");
+        }
+        let error = refused([2, 1, 2, 4, 4], (3, None), &plain);
+        assert!(matches!(error, Error::Shape { arg: "final_state", .. }), "{error}");
+
+        // Sequences that follow each other are one row of tokens, and have a state each.
+        let schedule = PrefillSchedule::new(&stream, &[0, 2, 5], 16).unwrap();
+        let packed = ChunkGatedDeltaRuleOptions::default().schedule(&schedule);
+        let error = refused([2, 1, 2, 4, 4], each, &packed);
+        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
+        let error = refused([1, 1, 2, 4, 4], (3, None), &packed);
+        assert!(matches!(error, Error::Shape { arg: "final_state", .. }), "{error}");
+        let longer = PrefillSchedule::new(&stream, &[0, 2, 6], 16).unwrap();
+        let packed = ChunkGatedDeltaRuleOptions::default().schedule(&longer);
+        let error = refused([1, 1, 2, 4, 4], each, &packed);
+        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! `chunk_fwd_o` against its reference, and what it refuses.
 
 use hk_core::{Error, Tensor, dtype::bf16};
-use hk_gdr::{ChunkOOptions, chunk_fwd_o, chunk_fwd_o_into, parity};
+use hk_gdr::{ChunkOOptions, PrefillSchedule, chunk_fwd_o, chunk_fwd_o_into, parity};
 use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
@@ -9,7 +9,7 @@ use crate::common::{devices, of_arguments};
 
 #[test]
 fn chunk_o_has_parity() {
-    hk_ref::run_module("chunk_o", &parity::cases(), &devices(), 12_000_000);
+    hk_ref::run_module("chunk_o", &parity::cases(), &devices(), 12_400_000);
 }
 
 #[test]
@@ -39,10 +39,41 @@ fn wrong_sizes_and_scales_are_refused_and_results_left() {
         assert!(matches!(error, Error::Value { arg: "chunk_size", .. }), "{error}");
         let error = refused([2, 3, 4, 4], 64, 1.0);
         assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
-        let error = refused([1, 2, 257, 4], 64, 1.0);
-        assert!(matches!(error, Error::Shape { arg: "q", .. }), "{error}");
-        let error = refused([1, 2, 4, 513], 64, 1.0);
-        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+        for (sizes, wrong) in [
+            ([0, 1, 4, 4], "q"),
+            ([1, 0, 4, 4], "v"),
+            ([1, 2, 0, 4], "q"),
+            ([1, 2, 4, 0], "v"),
+            ([1, 2, 257, 4], "q"),
+            ([1, 2, 4, 513], "v"),
+        ] {
+            let error = refused(sizes, 64, 1.0);
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == wrong), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_its_sequence_lacks_is_left_out() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let q = Tensor::filled(&stream, &[1, 35, 1, 8], bf16::ONE).unwrap();
+        let v = Tensor::filled(&stream, &[1, 35, 2, 4], bf16::ONE).unwrap();
+        let states = Tensor::filled(&stream, &[3, 2, 8, 4], 1.0f32).unwrap();
+        let mut schedule = PrefillSchedule::new(&stream, &[0, 35], 16).unwrap();
+        let mut run = |numbers: [i32; 3]| {
+            schedule.chunk_ids.write(&numbers).unwrap();
+            let mut o = Tensor::filled(&stream, v.shape(), bf16::from_f32(-7.0)).unwrap();
+            let options = ChunkOOptions::default().schedule(&schedule);
+            chunk_fwd_o_into(&q, &q, &v, &states, &options, &mut *o).unwrap();
+            o.to_vec().unwrap()
+        };
+        let all = run([0, 1, 2]);
+        for wrong in [-1, i32::MIN, i32::MAX, 3] {
+            let o = run([0, 1, wrong]);
+            assert_eq!(o[..32 * 8], all[..32 * 8]);
+            assert!(o[32 * 8..].iter().all(|o| o.to_f32() == -7.0), "{wrong}");
+        }
     }
 }
 

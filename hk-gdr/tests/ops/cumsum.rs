@@ -1,7 +1,9 @@
 //! `cumsum_scalar` and `cumsum_vector` against their reference, what they refuse, and what they move.
 
 use hk_core::{Error, Tensor};
-use hk_gdr::{CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, parity};
+use hk_gdr::{
+    CumsumOptions, cumsum_scalar, cumsum_scalar_into, cumsum_vector, cumsum_vector_into, parity,
+};
 use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
 
@@ -37,6 +39,12 @@ fn cumsum_rejects_wrong_options_bounds_and_sizes_and_leaves_outputs() {
         }
         let error = refused([1, 5, 0], 64, &options);
         assert!(matches!(error, Error::Shape { arg: "s", .. }), "{error}");
+        for shape in [[1, 5, 2, 0], [1, 5, 0, 3]] {
+            let s = Tensor::filled(&stream, &shape, 1.0f32).unwrap();
+            let mut o = Guarded::<f32>::new(&stream, &shape, Placement::DENSE).unwrap();
+            let error = rejected(&mut o, |o| cumsum_vector_into(&s, 64, &options, &mut **o));
+            assert!(matches!(error, Error::Shape { arg: "s", .. }), "{error}");
+        }
         for wrong in [&[1, 3, 5][..], &[0, 3, 4], &[0, 4, 3], &[0, 6, 5], &[0]] {
             let bounds = Tensor::from_slice(&stream, wrong, &[wrong.len()]).unwrap();
             let error = refused([1, 5, 2], 64, &options.cu_seqlens(&bounds));

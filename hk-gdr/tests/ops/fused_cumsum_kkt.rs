@@ -12,7 +12,7 @@ use crate::common::{devices, of_arguments};
 
 #[test]
 fn fused_cumsum_kkt_has_parity() {
-    hk_ref::run_module("fused_cumsum_kkt", &parity::cases(), &devices(), 4_000_000);
+    hk_ref::run_module("fused_cumsum_kkt", &parity::cases(), &devices(), 4_150_000);
 }
 
 #[test]

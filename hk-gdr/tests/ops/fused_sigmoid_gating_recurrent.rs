@@ -4,7 +4,8 @@ use hk_core::dtype::bf16;
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
     GatingInputs, QkvzbaHeads, SigmoidGatingOptions, SigmoidGatingOut, State, StateLayout,
-    fused_sigmoid_gating_recurrent_packed, fused_sigmoid_gating_recurrent_packed_into, parity,
+    fused_sigmoid_gating_recurrent_into, fused_sigmoid_gating_recurrent_packed,
+    fused_sigmoid_gating_recurrent_packed_into, parity,
 };
 use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
@@ -87,7 +88,32 @@ fn wrong_options_and_slots_are_refused_and_leave_outputs() {
     }
 }
 
-/// Requires that each byte of states that sequences have is read once and written once.
+#[test]
+fn wrong_bounds_are_refused_and_leave_outputs() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let of_tokens = Tensor::filled(&stream, &[1, 5, 2], bf16::ONE).unwrap();
+        let of_heads = Tensor::filled(&stream, &[2], -1.0f32).unwrap();
+        let gating =
+            GatingInputs { a_log: &of_heads, dt_bias: &of_heads, a: &of_tokens, b: &of_tokens };
+        let q = Tensor::filled(&stream, &[1, 5, 1, 4], bf16::ONE).unwrap();
+        let v = Tensor::filled(&stream, &[1, 5, 2, 8], bf16::ONE).unwrap();
+        for wrong in [&[1, 3, 5][..], &[0, 3, 4], &[0, 6, 5], &[0, -1, 5]] {
+            let bounds = Tensor::from_slice(&stream, wrong, &[wrong.len()]).unwrap();
+            let options = SigmoidGatingOptions::default().cu_seqlens(&bounds);
+            let mut pool = Tensor::filled(&stream, &[2, 2, 4, 8], 1.0f32).unwrap();
+            let mut o = Guarded::<bf16>::new(&stream, &[1, 5, 2, 8], Placement::DENSE).unwrap();
+            let error = rejected(&mut o, |o| {
+                let out = SigmoidGatingOut { o: &mut **o, state: Some(&mut *pool) };
+                fused_sigmoid_gating_recurrent_into(gating, &q, &q, &v, &options, out)
+            });
+            assert!(matches!(error, Error::Value { arg: "cu_seqlens", .. }), "{error}");
+            assert!(pool.to_vec().unwrap().iter().all(|x| *x == 1.0));
+        }
+    }
+}
+
+/// Requires that each byte of states that sequences have is read once and written once, 16 to a lane.
 fn check_traffic<S: State>(layout: StateLayout) {
     for device in devices() {
         let stream = device.default_stream();
@@ -104,6 +130,10 @@ fn check_traffic<S: State>(layout: StateLayout) {
         let (of_sequence, waves) = (4 * 128 * 128 * size_of::<S>(), 4 * 4 * 4);
         // Beside them, a wave reads a token, and the kernel's arguments several times.
         moved.once(3 * of_sequence, 0..=waves * 6000, 3 * of_sequence + 4 * 4 * 128 * 2);
+        // 16 bytes to a lane; of a state that there is not, no lane has any.
+        let accesses = moved.counters.instructions.vector_memory;
+        let of_states = (4 + 3) * of_sequence as u64 / 1024;
+        assert!(accesses <= of_states + waves * 16, "{accesses} accesses, {of_states} of states");
         let pool = pool.to_vec().unwrap();
         for slot in [1, 3, 4] {
             let untouched = &pool[slot * 4 * 128 * 128..][..4 * 128 * 128];

@@ -1,11 +1,11 @@
 //! `gated_delta_net_prefill` against the references of its parts, and beside the decode step.
 
-use hk_core::dtype::{Real, bf16};
+use hk_core::dtype::{Real, bf16, f16};
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
-    ConvFilter, DecodeStates, DecodeStepOptions, GatingInputs, Indices, PrefillOptions, PrefillOut,
-    PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions, StateLayout,
-    fused_qkvzba_split, gated_delta_net_prefill, gated_delta_net_prefill_into,
+    ChunkElement, ConvFilter, DecodeStates, DecodeStepOptions, GateBase, GatingInputs, Indices,
+    PrefillOptions, PrefillOut, PrefillSchedule, PrefillStates, QkvzbaHeads, QkvzbaSplitOptions,
+    State, StateLayout, fused_qkvzba_split, gated_delta_net_prefill, gated_delta_net_prefill_into,
     gated_delta_net_prefill_qkvz, gated_delta_rule_decode_step,
 };
 use hk_ref::Draw;
@@ -32,59 +32,90 @@ fn relative(got: &[f64], expected: &[f64]) -> f64 {
     (got.iter().zip(expected).map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / norm).sqrt()
 }
 
-/// Weights, states and tokens of a layer.
-struct Layer {
+/// Weights and states of a layer.
+struct Layer<T: ChunkElement = bf16, S: State = f32> {
     heads: QkvzbaHeads,
     layout: StateLayout,
+    /// Beside the layout of states.
+    options: PrefillOptions,
+    /// What is its option, too.
+    scale: Option<f32>,
+    /// Whether slots are of 64 bits.
+    has_wide_slots: bool,
     weight: Tensor<bf16>,
     bias: Tensor<bf16>,
     a_log: Tensor<f32>,
     dt_bias: Tensor<bf16>,
-    conv_state: Tensor<bf16>,
-    state: Tensor<f32>,
+    conv_state: Tensor<T>,
+    state: Tensor<S>,
 }
 
 fn tensor(stream: &Stream, seed: u64, shape: &[usize], of: Draw) -> Tensor<bf16> {
-    let elements: Vec<bf16> = of.values(seed, shape.iter().product());
+    drawn(stream, seed, shape, of)
+}
+
+fn drawn<T: Real>(stream: &Stream, seed: u64, shape: &[usize], of: Draw) -> Tensor<T> {
+    let elements: Vec<T> = of.values(seed, shape.iter().product());
     Tensor::from_slice(stream, &elements, shape).unwrap()
 }
 
 impl Layer {
     fn new(stream: &Stream, heads: QkvzbaHeads, layout: StateLayout) -> Self {
+        Self::of(stream, heads, layout, [WIDTH, WIDTH - 1])
+    }
+}
+
+impl<T: ChunkElement, S: State> Layer<T, S> {
+    /// With so many taps of filters, and so many columns of their states.
+    fn of(
+        stream: &Stream,
+        heads: QkvzbaHeads,
+        layout: StateLayout,
+        [width, columns]: [usize; 2],
+    ) -> Self {
         let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = heads;
         let c = channels(heads);
         let [first, second] = if layout == StateLayout::Kv { [k, v] } else { [v, k] };
-        let state: Vec<f32> = Draw::Scaled(-2).values(1, SLOTS * hv * k * v);
         let a_log: Vec<f32> = Draw::Normal.values(2, hv);
         Self {
             heads,
             layout,
-            weight: tensor(stream, 3, &[c, WIDTH], Draw::Scaled(-1)),
+            options: PrefillOptions::default(),
+            scale: None,
+            has_wide_slots: false,
+            weight: tensor(stream, 3, &[c, width], Draw::Scaled(-1)),
             bias: tensor(stream, 4, &[c], Draw::Scaled(-2)),
             a_log: Tensor::from_slice(stream, &a_log, &[hv]).unwrap(),
             dt_bias: Tensor::filled(stream, &[hv], bf16::from_f32(-2.0)).unwrap(),
-            conv_state: tensor(stream, 5, &[SLOTS, c, WIDTH - 1], Draw::Normal),
-            state: Tensor::from_slice(stream, &state, &[SLOTS, hv, first, second]).unwrap(),
+            conv_state: drawn(stream, 5, &[SLOTS, c, columns], Draw::Normal),
+            state: drawn(stream, 1, &[SLOTS, hv, first, second], Draw::Scaled(-2)),
         }
     }
 
     fn prefill<A: Real>(
         &mut self,
-        x: &Tensor<bf16>,
+        x: &Tensor<T>,
         [a, b]: [&Tensor<A>; 2],
         schedule: &PrefillSchedule,
         slots: &[i32],
         has: &[u8],
-    ) -> hk_core::Result<Vec<bf16>> {
+    ) -> hk_core::Result<Vec<T>> {
         let stream = x.stream().clone();
+        let wide: Vec<i64> = slots.iter().map(|slot| i64::from(*slot)).collect();
+        let wide = Tensor::from_slice(&stream, &wide, &[slots.len()])?;
         let slots = Tensor::from_slice(&stream, slots, &[slots.len()])?;
         let has = Tensor::from_slice(&stream, has, &[has.len()])?;
-        let Self { heads, layout, weight, bias, a_log, dt_bias, conv_state, state } = self;
+        let mut options = self.options.state_layout(self.layout);
+        if let Some(scale) = self.scale {
+            options = options.scale(scale);
+        }
+        let has_wide_slots = self.has_wide_slots;
+        let indices = if has_wide_slots { Indices::from(&wide) } else { Indices::from(&slots) };
+        let indices = Some(indices);
+        let Self { heads, weight, bias, a_log, dt_bias, conv_state, state, .. } = self;
         let gating = GatingInputs { a_log, dt_bias, a, b };
         let conv = ConvFilter { weight, bias: Some(bias) };
-        let indices = Some(Indices::from(&slots));
         let states = PrefillStates { conv_state, state, indices, has_initial_state: &has };
-        let options = PrefillOptions::default().state_layout(*layout);
         gated_delta_net_prefill(x, conv, gating, *heads, states, schedule, &options)?.to_vec()
     }
 
@@ -102,26 +133,53 @@ impl Layer {
 }
 
 #[test]
-fn a_layer_is_its_parts() {
+fn a_layer_becomes_its_parts() {
     let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 64, head_v: 64 };
-    let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
-    let c = channels(heads);
-    let bounds = [0usize, 3, 3, 70, 80];
-    let (slots, has) = ([3i32, 1, 0, -1], [1u8, 1, 0, 1]);
-    for (device, layout) in
-        devices().into_iter().flat_map(|of| [(of.clone(), StateLayout::Kv), (of, StateLayout::Vk)])
-    {
+    for device in devices() {
         let stream = device.default_stream();
-        let mut layer = Layer::new(&stream, heads, layout);
-        let x = tensor(&stream, 10, &[80, c], Draw::Normal);
+        for layout in [StateLayout::Kv, StateLayout::Vk] {
+            Layer::new(&stream, heads, layout).becomes_its_parts(&stream);
+        }
+    }
+}
+
+#[test]
+fn a_layer_of_all_types_options_and_widths_becomes_its_parts() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 40, head_v: 24 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let (kv, vk) = (StateLayout::Kv, StateLayout::Vk);
+        let of_f16 = Layer::<f16, f32>::of(&stream, heads, kv, [4, 3]);
+        Layer { scale: Some(0.5), ..of_f16 }.becomes_its_parts(&stream);
+        let of_bf16 = Layer::<bf16, bf16>::of(&stream, heads, vk, [2, 1]);
+        Layer { has_wide_slots: true, ..of_bf16 }.becomes_its_parts(&stream);
+        let options = PrefillOptions::default().gate_base(GateBase::Two);
+        let of_three = Layer::<bf16, f32>::of(&stream, heads, vk, [3, 5]);
+        Layer { options, ..of_three }.becomes_its_parts(&stream);
+        Layer::<f16, bf16>::of(&stream, heads, kv, [4, 6]).becomes_its_parts(&stream);
+    }
+}
+
+impl<T: ChunkElement, S: State> Layer<T, S> {
+    /// Takes sequences of several lengths, and requires results and states to be those of the references.
+    fn becomes_its_parts(mut self, stream: &Stream) {
+        let layer = &mut self;
+        let (heads, scale) = (layer.heads, layer.scale);
+        let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = heads;
+        let c = channels(heads);
+        let (width, columns) = (layer.weight.shape()[1], layer.conv_state.shape()[2]);
+        let scale = scale.map_or(1.0 / (k as f64).sqrt(), f64::from);
+        let bounds = [0usize, 3, 3, 70, 80];
+        let (slots, has) = ([3i32, 1, 0, -1], [1u8, 1, 0, 1]);
+        let x: Tensor<T> = drawn(stream, 10, &[80, c], Draw::Normal);
         // Of padding, the last sequence, results are zeros whatever gates are.
         let [a, b] = [11, 12].map(|seed| {
             let mut gates: Vec<bf16> = Draw::Normal.values(seed, 80 * hv);
             gates[70 * hv..].fill(bf16::NAN);
-            Tensor::from_slice(&stream, &gates, &[80, hv]).unwrap()
+            Tensor::from_slice(stream, &gates, &[80, hv]).unwrap()
         });
         let cu_seqlens = bounds.map(|bound| bound as i32);
-        let schedule = PrefillSchedule::new(&stream, &cu_seqlens, 64).unwrap();
+        let schedule = PrefillSchedule::new(stream, &cu_seqlens, 64).unwrap();
         let conv_before = layer.conv_state.to_vec().unwrap();
         let bits_before = layer.state.to_vec().unwrap();
         let states_before = layer.states();
@@ -145,18 +203,18 @@ fn a_layer_is_its_parts() {
             }
             let mut rows = vec![vec![0.0; c]; tokens.len()];
             for channel in 0..c {
-                let own: Vec<bf16> = tokens.clone().map(|t| x[t * c + channel]).collect();
-                let places = (slot * c + channel) * (WIDTH - 1);
+                let own: Vec<T> = tokens.clone().map(|t| x[t * c + channel]).collect();
+                let places = (slot * c + channel) * columns;
                 let before = match has[n] {
-                    0 => vec![bf16::ZERO; WIDTH - 1],
-                    _ => conv_before[places..][..WIDTH - 1].to_vec(),
+                    0 => vec![T::from_f64(0.0); width - 1],
+                    _ => conv_before[places..][..width - 1].to_vec(),
                 };
-                conv_after[places..][..WIDTH - 1].copy_from_slice(&new_state(&own, &before));
-                let filter = &weight[channel * WIDTH..][..WIDTH];
+                conv_after[places..][..width - 1].copy_from_slice(&new_state(&own, &before));
+                let filter = &weight[channel * width..][..width];
                 let sums =
                     causal_conv1d(&numbers(&own), &numbers(&before), filter, bias[channel], true);
                 for (row, sum) in rows.iter_mut().zip(&sums) {
-                    row[channel] = bf16::from_f64(sum.value).to_f64();
+                    row[channel] = T::from_f64(sum.value).to_f64();
                 }
             }
             let len = hv * k * v;
@@ -169,7 +227,7 @@ fn a_layer_is_its_parts() {
                     let of = |first: usize, n: usize| &row[first..first + n];
                     let unit = |first: usize| -> Vec<f64> {
                         let unit = normalized(of(first + head / (hv / h) * k, k));
-                        unit.into_iter().map(|x| bf16::from_f64(x).to_f64()).collect()
+                        unit.into_iter().map(|x| T::from_f64(x).to_f64()).collect()
                     };
                     let (q, key) = (unit(0), unit(h * k));
                     let (g, _) = decay(a_log[head], a[t * hv + head] - 2.0, 1.0, 20.0);
@@ -177,7 +235,7 @@ fn a_layer_is_its_parts() {
                     let value = of(2 * h * k + head * v, v);
                     let token =
                         Token { q: &q, k: &key, v: value, g, gk: &[], gv: &[], beta: &beta };
-                    expected.extend(learn(state, &token, 1.0 / (k as f64).sqrt()));
+                    expected.extend(learn(state, &token, scale));
                 }
             }
             states_after[slot * len..][..len].copy_from_slice(&state);
@@ -361,6 +419,73 @@ fn a_slot_that_one_state_lacks_is_nobodys() {
         let state = layer.state.to_vec().unwrap();
         assert!(state[..2 * 4 * 8].iter().any(|s| *s != 1.0));
         assert!(state[2 * 4 * 8..].iter().all(|s| *s == 1.0));
+    }
+}
+
+#[test]
+fn wrong_options_widths_and_sizes_are_refused_before_anything_changes() {
+    let plain = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for (device, is_interleaved) in
+        devices().into_iter().flat_map(|of| [(of.clone(), false), (of, true)])
+    {
+        let stream = device.default_stream();
+        let refused = |heads: QkvzbaHeads, [width, begun]: [usize; 2], options: &PrefillOptions| {
+            let mut layer = Layer::<bf16, f32>::of(&stream, heads, StateLayout::Kv, [width, 4]);
+            let before = (layer.conv_state.to_vec().unwrap(), layer.state.to_vec().unwrap());
+            let (c, hv) = (channels(heads), heads.num_heads_v);
+            let schedule = PrefillSchedule::new(&stream, &[0, 2, 5], 16).unwrap();
+            let has = Tensor::filled(&stream, &[begun], 1u8).unwrap();
+            let Layer { weight, bias, a_log, dt_bias, conv_state, state, .. } = &mut layer;
+            let states =
+                PrefillStates { conv_state, state, indices: None, has_initial_state: &has };
+            let conv = ConvFilter { weight, bias: Some(bias) };
+            let error = if is_interleaved {
+                let mixed_qkvz = tensor(&stream, 60, &[5, c + hv * heads.head_v], Draw::Normal);
+                let mixed_ba = tensor(&stream, 61, &[5, 2 * hv], Draw::Normal);
+                let result = gated_delta_net_prefill_qkvz(
+                    (&mixed_qkvz, &mixed_ba),
+                    conv,
+                    (a_log, dt_bias),
+                    heads,
+                    states,
+                    &schedule,
+                    options,
+                );
+                result.unwrap_err()
+            } else {
+                let x = tensor(&stream, 60, &[5, c], Draw::Normal);
+                let of_heads = tensor(&stream, 61, &[5, hv], Draw::Normal);
+                let gating = GatingInputs { a_log, dt_bias, a: &of_heads, b: &of_heads };
+                let result =
+                    gated_delta_net_prefill(&x, conv, gating, heads, states, &schedule, options);
+                result.unwrap_err()
+            };
+            let after = (layer.conv_state.to_vec().unwrap(), layer.state.to_vec().unwrap());
+            assert_eq!(after, before);
+            error
+        };
+        let (sizes, options) = ([WIDTH, 2], PrefillOptions::default());
+        let many = |head_qk, head_v| QkvzbaHeads { head_qk, head_v, ..plain };
+        for (error, wrong) in [
+            (refused(plain, sizes, &options.scale(0.0)), "scale"),
+            (refused(plain, sizes, &options.scale(f32::INFINITY)), "scale"),
+            (refused(plain, sizes, &options.softplus_beta(-1.0)), "softplus_beta"),
+            (refused(plain, sizes, &options.softplus_beta(f32::NAN)), "softplus_beta"),
+            (refused(plain, sizes, &options.softplus_threshold(f32::NAN)), "softplus_threshold"),
+            (refused(plain, [5, 2], &options), "conv_weight"),
+            (refused(plain, [1, 2], &options), "conv_weight"),
+            (refused(plain, [WIDTH, 3], &options), "has_initial_state"),
+            (refused(many(257, 8), sizes, &options), "k"),
+            (refused(many(4, 513), sizes, &options), "v"),
+        ] {
+            let is_right = match &error {
+                Error::Shape { op, arg, .. } | Error::Value { op, arg, .. } => {
+                    *op == "gated_delta_net_prefill" && *arg == wrong
+                }
+                _ => false,
+            };
+            assert!(is_right, "{wrong}: {error}");
+        }
     }
 }
 

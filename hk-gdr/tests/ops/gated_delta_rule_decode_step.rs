@@ -1,6 +1,7 @@
 //! `gated_delta_rule_decode_step` against references of its two parts, over many steps.
 
-use hk_core::dtype::{Element, Real, bf16};
+use hk_core::counters::count;
+use hk_core::dtype::{Element, Real, bf16, f16};
 use hk_core::{Error, Stream, Tensor};
 use hk_gdr::{
     ConvFilter, DecodeStates, DecodeStepOptions, DecodeStepOut, GatingInputs, QkvzbaHeads,
@@ -8,23 +9,30 @@ use hk_gdr::{
     gated_delta_rule_decode_step, gated_delta_rule_decode_step_into,
 };
 use hk_ref::Draw;
+use hk_ref::expected::{half_subnormal, unit_roundoff};
 use hk_ref::gdr::causal_conv1d::{causal_conv1d, new_state};
 use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
 use hk_ref::gdr::fused_sigmoid_gating_recurrent::{decay, sigmoid};
 
-use crate::common::devices;
+use hk_sim::{HipError, capi};
+
+use crate::common::{capture, devices};
 
 const WIDTH: usize = 4;
 
-/// A layer, and the states of its sequences on the device and as the reference has them.
-struct Layer<S: State> {
+/// A layer of rows of T, and the states of its sequences on the device and as the reference has them.
+struct Layer<S: State, T: Real = bf16> {
     stream: Stream,
     heads: QkvzbaHeads,
     layout: StateLayout,
+    /// Taps of filters.
+    width: usize,
+    /// Whether slots are of 64 bits.
+    has_wide_slots: bool,
     weight: Tensor<bf16>,
     a_log: Tensor<f32>,
     dt_bias: Tensor<bf16>,
-    conv_state: Tensor<bf16>,
+    conv_state: Tensor<T>,
     state: Tensor<S>,
     /// Of keys by values, of all heads of each slot.
     states: Vec<Vec<f64>>,
@@ -51,14 +59,45 @@ fn channels(heads: QkvzbaHeads) -> usize {
     2 * heads.num_heads_qk * heads.head_qk + heads.num_heads_v * heads.head_v
 }
 
+/// Drawn elements.
+fn tensor<T: Real>(stream: &Stream, seed: usize, shape: &[usize], of: Draw) -> Tensor<T> {
+    let elements = draw::<T>(seed, shape.iter().product(), of);
+    Tensor::from_slice(stream, &elements, shape).unwrap()
+}
+
 impl<S: State> Layer<S> {
     fn new(stream: &Stream, heads: QkvzbaHeads, layout: StateLayout, slots: usize) -> Self {
+        Self::of_width(stream, heads, layout, slots, WIDTH)
+    }
+
+    /// Takes a token of each sequence, without the reference.
+    fn take(
+        &mut self,
+        x: &Tensor<bf16>,
+        of_heads: &Tensor<bf16>,
+        slots: &Tensor<i32>,
+        [o, conv_qkv]: [&mut Tensor<bf16>; 2],
+    ) {
+        let options = DecodeStepOptions::default().state_layout(self.layout).state_indices(slots);
+        let gating =
+            GatingInputs { a_log: &self.a_log, dt_bias: &self.dt_bias, a: of_heads, b: of_heads };
+        let states = DecodeStates { conv_state: &mut self.conv_state, state: &mut self.state };
+        let out = DecodeStepOut { o, conv_qkv, states };
+        let conv = ConvFilter { weight: &self.weight, bias: None };
+        gated_delta_rule_decode_step_into(x, conv, gating, self.heads, &options, out).unwrap();
+    }
+}
+
+impl<S: State, T: Real> Layer<S, T> {
+    fn of_width(
+        stream: &Stream,
+        heads: QkvzbaHeads,
+        layout: StateLayout,
+        slots: usize,
+        width: usize,
+    ) -> Self {
         let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = heads;
         let c = channels(heads);
-        let tensor = |seed, shape: &[usize], of| {
-            let elements = draw::<bf16>(seed, shape.iter().product(), of);
-            Tensor::from_slice(stream, &elements, shape).unwrap()
-        };
         let state: Vec<S> = draw(1, slots * hv * k * v, Draw::Scaled(-2));
         let in_memory = match layout {
             StateLayout::Kv => [slots, hv, k, v],
@@ -74,10 +113,12 @@ impl<S: State> Layer<S> {
             stream: stream.clone(),
             heads,
             layout,
-            weight: tensor(2, &[c, WIDTH], Draw::Scaled(-1)),
+            width,
+            has_wide_slots: false,
+            weight: tensor(stream, 2, &[c, width], Draw::Scaled(-1)),
             a_log: Tensor::from_slice(stream, &draw::<f32>(3, hv, Draw::Normal), &[hv]).unwrap(),
             dt_bias: Tensor::filled(stream, &[hv], bf16::from_f32(-2.0)).unwrap(),
-            conv_state: tensor(4, &[slots, c, WIDTH - 1], Draw::Normal),
+            conv_state: tensor(stream, 4, &[slots, c, width - 1], Draw::Normal),
             states: states.collect(),
             state: Tensor::from_slice(stream, &state, &in_memory).unwrap(),
         }
@@ -88,7 +129,8 @@ impl<S: State> Layer<S> {
     fn step(&mut self, seed: usize, slots: &[i32], t: usize) {
         let QkvzbaHeads { num_heads_qk: h, num_heads_v: hv, head_qk: k, head_v: v } = self.heads;
         let (b, c, stream) = (slots.len(), channels(self.heads), self.stream.clone());
-        let x: Vec<bf16> = draw(seed, b * t * c, Draw::Normal);
+        let (width, roundoff) = (self.width, unit_roundoff(T::DTYPE));
+        let x: Vec<T> = draw(seed, b * t * c, Draw::Normal);
         let (mut a, mut beta): (Vec<bf16>, Vec<bf16>) =
             (draw(seed + 1, b * t * hv, Draw::Normal), draw(seed + 2, b * t * hv, Draw::Normal));
         // Of padding, whatever gates are, results are zeros.
@@ -101,10 +143,15 @@ impl<S: State> Layer<S> {
         let (a_tensor, b_tensor) = (of_heads(&a), of_heads(&beta));
         let mixed_qkv = Tensor::from_slice(&stream, &x, &[b, t, c]).unwrap();
         let indices = Tensor::from_slice(&stream, slots, &[b]).unwrap();
-        let mut o = Tensor::<bf16>::empty(&stream, &[b, t, hv, v]).unwrap();
-        let mut conv_qkv = Tensor::<bf16>::empty(&stream, &[b, t, c]).unwrap();
+        let wide: Vec<i64> = slots.iter().map(|slot| i64::from(*slot)).collect();
+        let wide = Tensor::from_slice(&stream, &wide, &[b]).unwrap();
+        let mut o = Tensor::<T>::empty(&stream, &[b, t, hv, v]).unwrap();
+        let mut conv_qkv = Tensor::<T>::empty(&stream, &[b, t, c]).unwrap();
         let options = DecodeStepOptions::default().state_layout(self.layout);
-        let options = options.state_indices(&indices);
+        let options = match self.has_wide_slots {
+            true => options.state_indices(&wide),
+            false => options.state_indices(&indices),
+        };
         let gating =
             GatingInputs { a_log: &self.a_log, dt_bias: &self.dt_bias, a: &a_tensor, b: &b_tensor };
         let states = DecodeStates { conv_state: &mut self.conv_state, state: &mut self.state };
@@ -126,14 +173,15 @@ impl<S: State> Layer<S> {
             };
             for channel in 0..c {
                 let line =
-                    (slot * c + channel) * (WIDTH - 1)..(slot * c + channel + 1) * (WIDTH - 1);
-                let tokens: Vec<bf16> = (0..t).map(|t_| x[(i * t + t_) * c + channel]).collect();
-                let taps = &weight[channel * WIDTH..][..WIDTH];
+                    (slot * c + channel) * (width - 1)..(slot * c + channel + 1) * (width - 1);
+                let tokens: Vec<T> = (0..t).map(|t_| x[(i * t + t_) * c + channel]).collect();
+                let taps = &weight[channel * width..][..width];
                 let window = &before[line.clone()];
                 let sums = causal_conv1d(&numbers(&tokens), &numbers(window), taps, 0.0, true);
                 for (token, sum) in sums.iter().enumerate() {
                     let got = rows[token * c + channel].to_f64();
-                    let most = sum.value.abs() * 2f64.powi(-8) * 1.02 + 4e-6 * sum.magnitude;
+                    let most = sum.value.abs() * roundoff * 1.02 + 4e-6 * sum.magnitude;
+                    let most = most + half_subnormal(T::DTYPE);
                     assert!((got - sum.value).abs() <= most, "{got} is not {}", sum.value);
                 }
                 conv_state[line].copy_from_slice(&new_state(&tokens, window));
@@ -164,7 +212,8 @@ impl<S: State> Layer<S> {
             // One rounding, and what states may have drifted.
             let most = expected.iter().fold(0.0, |most, o| f64::max(most, o.abs()));
             for (got, o) in o.iter().zip(&expected) {
-                let allowed = o.abs() * 2f64.powi(-8) * (1.0 + 2f64.powi(-6)) + 2e-5 * most;
+                let allowed = o.abs() * roundoff * (1.0 + 2f64.powi(-6)) + 2e-5 * most;
+                let allowed = allowed + half_subnormal(T::DTYPE);
                 assert!((got - o).abs() <= allowed, "{got} is not {o}");
             }
             let error = relative(&o, &expected);
@@ -215,6 +264,106 @@ fn steps_of_a_model_are_those_of_the_references() {
                 assert_eq!(state[of.clone()], untouched[of], "slot {slot}");
             }
         }
+    }
+}
+
+/// Steps of rows of that type with filters of that many taps.
+fn takes<T: Real>(stream: &Stream, width: usize, has_wide_slots: bool) {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
+    let layer = Layer::<f32, T>::of_width(stream, heads, StateLayout::Vk, 4, width);
+    let mut layer = Layer { has_wide_slots, ..layer };
+    for step in 0..3 {
+        layer.step(300 + 10 * step, &[3, -1, 0], if step == 2 { 2 } else { 1 });
+    }
+    let error = layer.error();
+    assert!(error <= 3e-6, "states are {error:.2e} off");
+}
+
+#[test]
+fn steps_take_all_types_of_rows_and_slots_and_all_widths() {
+    for device in devices() {
+        let stream = device.default_stream();
+        takes::<f16>(&stream, WIDTH, false);
+        takes::<f32>(&stream, WIDTH, true);
+        takes::<bf16>(&stream, 2, true);
+        takes::<bf16>(&stream, 3, false);
+    }
+}
+
+#[test]
+fn states_of_a_step_are_read_once_and_written_once() {
+    let heads = QkvzbaHeads { num_heads_qk: 2, num_heads_v: 4, head_qk: 128, head_v: 128 };
+    for (device, layout) in
+        devices().into_iter().flat_map(|of| [(of.clone(), StateLayout::Kv), (of, StateLayout::Vk)])
+    {
+        let stream = device.default_stream();
+        let mut layer = Layer::<f32>::new(&stream, heads, layout, 6);
+        let before = layer.state.to_vec().unwrap();
+        let x: Tensor<bf16> = tensor(&stream, 31, &[4, channels(heads)], Draw::Normal);
+        let of_heads = tensor(&stream, 32, &[4, 4], Draw::Normal);
+        let slots = Tensor::from_slice(&stream, &[5i32, -1, 0, 2], &[4]).unwrap();
+        let mut o = Tensor::<bf16>::empty(&stream, &[4, 4, 128]).unwrap();
+        let mut conv_qkv = Tensor::<bf16>::empty(&stream, x.shape()).unwrap();
+        let (done, by_kernel) = count(|| {
+            layer.take(&x, &of_heads, &slots, [&mut o, &mut conv_qkv]);
+            stream.synchronize()
+        });
+        done.unwrap();
+        let of_rule = by_kernel.iter().find(|(name, _)| name.contains("delta_rule"));
+        let (_, counters) = of_rule.unwrap_or_else(|| panic!("{by_kernel:?}"));
+        let (len, waves) = (4 * 128 * 128, 4 * 4 * 4);
+        let states = 3 * len as u64 * 4;
+        let written = states + 4 * 4 * 128 * 2;
+        assert_eq!(counters.written_bytes, written);
+        assert_eq!(counters.distinct_written_bytes, written);
+        // Beside states, a wave reads a token, and the kernel's arguments several times.
+        let read = counters.read_bytes;
+        assert!((states..=states + waves * 6000).contains(&read), "{read} bytes are read");
+        let after = layer.state.to_vec().unwrap();
+        for slot in [1, 3, 4] {
+            let of = slot * len..(slot + 1) * len;
+            assert_eq!(after[of.clone()], before[of], "slot {slot}");
+        }
+    }
+}
+
+#[test]
+fn a_step_is_captured_once_and_launched_with_other_slots() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 20, head_v: 36 };
+    let (b, turns) = (3, [[4i32, 0, 1], [1, -1, 4]]);
+    for device in devices() {
+        let stream = device.new_stream().unwrap();
+        let x: Tensor<bf16> = tensor(&stream, 33, &[b, channels(heads)], Draw::Normal);
+        let of_heads = tensor(&stream, 34, &[b, 2], Draw::Normal);
+        let mut slots = Tensor::from_slice(&stream, &turns[0], &[b]).unwrap();
+        let mut o = Tensor::<bf16>::empty(&stream, &[b, 2, 36]).unwrap();
+        let mut conv_qkv = Tensor::<bf16>::empty(&stream, x.shape()).unwrap();
+        let results = |layer: &Layer<f32>, o: &Tensor<bf16>| {
+            let states = (layer.conv_state.to_vec().unwrap(), layer.state.to_vec().unwrap());
+            (o.to_vec().unwrap(), states)
+        };
+        let mut plain = Layer::<f32>::new(&stream, heads, StateLayout::Kv, 5);
+        let expected = turns.map(|turn| {
+            slots.write(&turn).unwrap();
+            plain.take(&x, &of_heads, &slots, [&mut o, &mut conv_qkv]);
+            results(&plain, &o)
+        });
+
+        let mut layer = Layer::<f32>::new(&stream, heads, StateLayout::Kv, 5);
+        let graph = capture(&stream, || {
+            layer.take(&x, &of_heads, &slots, [&mut o, &mut conv_qkv]);
+        });
+        for (turn, expected) in turns.iter().zip(expected) {
+            slots.write(turn).unwrap();
+            o.fill(bf16::NAN).unwrap();
+            // SAFETY: both are live.
+            let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };
+            assert_eq!(launched, HipError::SUCCESS);
+            stream.synchronize().unwrap();
+            assert_eq!(results(&layer, &o), expected, "{}", device.name());
+        }
+        // SAFETY: it is live, and at no work.
+        assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
     }
 }
 
@@ -339,6 +488,49 @@ fn wrong_tensors_are_refused_before_anything_changes() {
         ] {
             assert!(op(&error, wrong), "{wrong}: {error}");
         }
+    }
+}
+
+#[test]
+fn wrong_options_and_large_heads_are_refused_before_anything_changes() {
+    let heads = QkvzbaHeads { num_heads_qk: 1, num_heads_v: 2, head_qk: 4, head_v: 8 };
+    for device in devices() {
+        let stream = device.default_stream();
+        let refused = |heads: QkvzbaHeads, options: &DecodeStepOptions<'_>| {
+            let QkvzbaHeads { num_heads_v: hv, head_qk: k, head_v: v, .. } = heads;
+            let c = channels(heads);
+            let zeros = |shape: &[usize]| Tensor::<bf16>::zeros(&stream, shape).unwrap();
+            let (mixed_qkv, of_heads) = (zeros(&[2, c]), zeros(&[2, hv]));
+            let (weight, of_head) = (zeros(&[c, WIDTH]), zeros(&[hv]));
+            let mut conv_state = Tensor::filled(&stream, &[2, c, WIDTH - 1], bf16::ONE).unwrap();
+            let mut state = Tensor::filled(&stream, &[2, hv, k, v], 1.0f32).unwrap();
+            let gating =
+                GatingInputs { a_log: &of_head, dt_bias: &of_head, a: &of_heads, b: &of_heads };
+            let states = DecodeStates { conv_state: &mut conv_state, state: &mut state };
+            let conv = ConvFilter { weight: &weight, bias: None };
+            let result =
+                gated_delta_rule_decode_step(&mixed_qkv, conv, gating, heads, states, options);
+            assert!(conv_state.to_vec().unwrap().iter().all(|x| *x == bf16::ONE));
+            assert!(state.to_vec().unwrap().iter().all(|x| *x == 1.0));
+            result.unwrap_err()
+        };
+        let plain = DecodeStepOptions::default();
+        let is_of = |error: &Error, wrong: &str| match error {
+            Error::Value { op, arg, .. } => *op == "gated_delta_rule_decode_step" && *arg == wrong,
+            _ => false,
+        };
+        for factor in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let error = refused(heads, &plain.softplus_beta(factor));
+            assert!(is_of(&error, "softplus_beta"), "{error}");
+        }
+        let error = refused(heads, &plain.softplus_threshold(f32::NAN));
+        assert!(is_of(&error, "softplus_threshold"), "{error}");
+        let error = refused(QkvzbaHeads { head_qk: 257, ..heads }, &plain);
+        assert!(is_of(&error, "k"), "{error}");
+        let error = refused(QkvzbaHeads { head_v: 513, ..heads }, &plain);
+        assert!(is_of(&error, "v"), "{error}");
+        let error = refused(QkvzbaHeads { num_heads_qk: 2, num_heads_v: 3, ..heads }, &plain);
+        assert!(is_of(&error, "hv"), "{error}");
     }
 }
 

@@ -3,8 +3,9 @@
 use hk_core::kernel::record_choices;
 use hk_core::{Error, Tensor};
 use hk_gdr::{SolveTrilOptions, parity, solve_tril, solve_tril_into};
+use hk_ref::gdr::fused_recurrent::normalized;
 use hk_ref::harness::{BYTES_AT_ONCE, Moved, rejected};
-use hk_ref::{Guarded, Placement};
+use hk_ref::{Draw, Guarded, Placement};
 
 use crate::common::{devices, of_arguments};
 
@@ -28,6 +29,58 @@ fn solve_tril_has_one_tile_for_each_chunk() {
             solved.unwrap();
             let names: Vec<_> = choices[0].candidates().map(|tile| tile.name).collect();
             assert_eq!(names, [chunk.to_string()]);
+        }
+    }
+}
+
+/// Below the diagonal of each chunk: small numbers, products as models have them, and one number on the
+/// first subdiagonal; NaN elsewhere.
+fn contents(chunk: usize) -> [Vec<f64>; 3] {
+    let drawn: Vec<f32> = Draw::Normal.values(7, chunk * (chunk + 9));
+    let drawn: Vec<f64> = drawn.into_iter().map(f64::from).collect();
+    let key = |i: usize| normalized(&drawn[i * 8..][..8]);
+    let product = |i: usize, j: usize| key(i).iter().zip(key(j)).map(|(x, y)| x * y).sum::<f64>();
+    let strength = |i: usize| 1.0 / (1.0 + (-drawn[chunk * 8 + i]).exp());
+    let fill = |number: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+        let element = |at: usize| match (at / chunk, at % chunk) {
+            (i, j) if j < i => f64::from(number(i, j) as f32),
+            _ => f64::NAN,
+        };
+        (0..chunk * chunk).map(element).collect()
+    };
+    [
+        fill(&|i, j| 0.1 * drawn[i * chunk + j]),
+        fill(&|i, j| product(i, j) * strength(i) * (-0.05 * (i - j) as f64).exp()),
+        fill(&|i, j| if j + 1 == i { 0.75 } else { 0.0 }),
+    ]
+}
+
+#[test]
+fn the_product_with_the_inverse_is_the_identity() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for chunk in [16, 32, 64] {
+            for a in contents(chunk) {
+                let elements: Vec<f32> = a.iter().map(|x| *x as f32).collect();
+                let given = Tensor::from_slice(&stream, &elements, &[1, chunk, 1, chunk]).unwrap();
+                let inverse = solve_tril(&given, &SolveTrilOptions::default()).unwrap();
+                let inverse = inverse.to_vec().unwrap();
+                let (mut most, mut norm) = (0.0, 0.0);
+                for i in 0..chunk {
+                    let row = &a[i * chunk..][..i];
+                    norm = f64::max(norm, row.iter().map(|x| x.abs()).sum());
+                    for j in 0..chunk {
+                        let of = |m: usize| f64::from(inverse[m * chunk + j]);
+                        let sum: f64 = row.iter().enumerate().map(|(m, x)| x * of(m)).sum();
+                        let identity = if i == j { 1.0 } else { 0.0 };
+                        most = f64::max(most, (sum + of(i) - identity).abs());
+                    }
+                }
+                assert!(norm > 0.0);
+                let largest = inverse.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+                let allowed = 2e-6 * (1.0 + norm * f64::from(largest));
+                assert!(most <= allowed, "chunks of {chunk}: {most:.2e} is above {allowed:.2e}");
+            }
         }
     }
 }

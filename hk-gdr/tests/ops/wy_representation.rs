@@ -2,8 +2,8 @@
 
 use hk_core::{Error, Tensor, dtype::bf16, dtype::f16};
 use hk_gdr::{
-    ChunkKktOptions, ChunkWUOut, RecomputeWUOptions, chunk_scaled_dot_kkt, parity, recompute_w_u,
-    recompute_w_u_into,
+    ChunkKktOptions, ChunkWUOut, PrefillSchedule, RecomputeWUOptions, chunk_scaled_dot_kkt,
+    chunk_scaled_dot_kkt_into, parity, recompute_w_u, recompute_w_u_into,
 };
 use hk_ref::harness::{Moved, rejected};
 use hk_ref::{Guarded, Placement};
@@ -12,7 +12,7 @@ use crate::common::{devices, of_arguments};
 
 #[test]
 fn wy_representation_has_parity() {
-    hk_ref::run_module("wy_representation", &parity::cases(), &devices(), 8_000_000);
+    hk_ref::run_module("wy_representation", &parity::cases(), &devices(), 8_400_000);
 }
 
 #[test]
@@ -48,10 +48,49 @@ fn wrong_chunks_heads_and_types_are_refused_and_outputs_left() {
         assert!(matches!(error, Error::Shape { arg: "tm", .. }), "{error}");
         let error = refused([2, 3, 4, 4], 16, false);
         assert!(matches!(error, Error::Value { arg: "hv", .. }), "{error}");
-        let error = refused([1, 2, 257, 4], 16, false);
-        assert!(matches!(error, Error::Shape { arg: "k", .. }), "{error}");
-        let error = refused([1, 2, 4, 513], 16, false);
-        assert!(matches!(error, Error::Shape { arg: "v", .. }), "{error}");
+        for (sizes, wrong) in [
+            ([0, 1, 4, 4], "k"),
+            ([1, 0, 4, 4], "v"),
+            ([1, 2, 0, 4], "k"),
+            ([1, 2, 4, 0], "v"),
+            ([1, 2, 257, 4], "k"),
+            ([1, 2, 4, 513], "v"),
+        ] {
+            let error = refused(sizes, 16, false);
+            assert!(matches!(error, Error::Shape { arg, .. } if arg == wrong), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_its_sequence_lacks_is_left_out() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let k = Tensor::filled(&stream, &[1, 35, 1, 8], bf16::ONE).unwrap();
+        let v = Tensor::filled(&stream, &[1, 35, 2, 4], bf16::ONE).unwrap();
+        let tm = Tensor::filled(&stream, &[1, 35, 2, 16], 1.0f32).unwrap();
+        let mut schedule = PrefillSchedule::new(&stream, &[0, 35], 16).unwrap();
+        let mut run = |numbers: [i32; 3]| {
+            schedule.chunk_ids.write(&numbers).unwrap();
+            let seven = |n: usize| Tensor::filled(&stream, &[1, 35, 2, n], bf16::from_f32(-7.0));
+            let (mut w, mut u) = (seven(8).unwrap(), seven(4).unwrap());
+            let options = RecomputeWUOptions::default().schedule(&schedule);
+            let out = ChunkWUOut { w: &mut *w, u: &mut *u };
+            recompute_w_u_into(&k, &v, &tm, &options, out).unwrap();
+            let mut a = Tensor::filled(&stream, tm.shape(), -7.0f32).unwrap();
+            let options = ChunkKktOptions::default().schedule(&schedule);
+            chunk_scaled_dot_kkt_into(&k, &options, &mut *a).unwrap();
+            let a: Vec<bf16> = a.to_vec().unwrap().into_iter().map(bf16::from_f32).collect();
+            [w.to_vec().unwrap(), u.to_vec().unwrap(), a]
+        };
+        let all = run([0, 1, 2]);
+        for wrong in [-1, i32::MIN, i32::MAX, 3] {
+            for (got, all) in run([0, 1, wrong]).iter().zip(&all) {
+                let there = all.len() / 35 * 32;
+                assert_eq!(got[..there], all[..there]);
+                assert!(got[there..].iter().all(|x| x.to_f32() == -7.0), "{wrong}");
+            }
+        }
     }
 }
 

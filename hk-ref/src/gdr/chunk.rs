@@ -49,11 +49,21 @@ mod tests {
     /// The whole chunked form, and token after token.
     #[test]
     fn chunks_teach_what_their_tokens_do() {
-        let (tokens, keys, values, size) = (37, 12, 7, 16);
+        for (tokens, keys) in [(37, 12), (130, 24)] {
+            for (size, common) in [16, 32, 64].into_iter().flat_map(|c| [(c, 0.0), (c, 1.5)]) {
+                chunks_teach(tokens, keys, size, common);
+            }
+        }
+    }
+
+    /// Chunks of that size, of keys that have a part in common.
+    fn chunks_teach(tokens: usize, keys: usize, size: usize, common: f64) {
+        let values = 7;
         let rows = |seed: u64, n: usize| {
             numbers(seed, tokens * n).chunks(n).map(<[f64]>::to_vec).collect::<Vec<_>>()
         };
-        let k: Vec<Vec<f64>> = rows(1, keys).iter().map(|k| normalized(k)).collect();
+        let alike = |k: &Vec<f64>| normalized(&k.iter().map(|x| x + common).collect::<Vec<_>>());
+        let k: Vec<Vec<f64>> = rows(1, keys).iter().map(alike).collect();
         let (q, v) = (rows(2, keys), rows(3, values));
         let g: Vec<f64> = numbers(4, tokens).iter().map(|x| -x.abs()).collect();
         let beta: Vec<f64> = numbers(5, tokens).iter().map(|x| x.abs()).collect();
