@@ -20,7 +20,10 @@ use hk_core::kernel::KernelSet;
 use hk_ref::Case;
 
 pub use rmsnorm::tensor_case as rmsnorm_tensor_case;
-pub use tensors::{layernorm_case as layernorm_tensor_case, row_cases as row_tensor_cases};
+pub use tensors::{
+    layernorm_case as layernorm_tensor_case, rmsnorm_pad_case as rmsnorm_pad_tensor_case,
+    row_cases as row_tensor_cases,
+};
 
 /// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
 /// command.

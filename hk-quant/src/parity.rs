@@ -10,7 +10,7 @@ mod quant_moe;
 use hk_core::kernel::KernelSet;
 use hk_ref::Case;
 
-pub use quant::tensor_cases as quant_tensor_cases;
+pub use quant::{norm_cases as norm_tensor_cases, tensor_cases as quant_tensor_cases};
 
 /// Why code of the kernels that no case executes, or whose changes none notices, is right. For the
 /// command.

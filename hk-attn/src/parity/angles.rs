@@ -21,6 +21,8 @@ pub(super) struct Turns {
     /// Bits of positions, if there are any.
     pub(super) positions: Option<u32>,
     pub(super) offsets: bool,
+    /// Rows of the tables, if there are positions.
+    pub(super) rows: usize,
     /// Indices outside of what they count.
     pub(super) wild: bool,
 }
@@ -33,6 +35,7 @@ impl Turns {
         freqs: false,
         positions: None,
         offsets: false,
+        rows: 37,
         wild: false,
     };
 
@@ -82,7 +85,9 @@ impl fmt::Display for Turns {
                 write!(f, ", {name}")?;
             }
         }
-        self.positions.map_or(Ok(()), |bits| write!(f, ", positions of {bits} bits"))
+        let Some(bits) = self.positions else { return Ok(()) };
+        write!(f, ", positions of {bits} bits")?;
+        if self.rows == Self::DEFAULT.rows { Ok(()) } else { write!(f, " below {}", self.rows) }
     }
 }
 
@@ -156,7 +161,7 @@ pub(super) fn tables<W: Real>(
     let tokens: usize = dims.iter().product();
     let places: Vec<usize> = (0..tokens).map(place_of).collect();
     let needed = places.iter().max().map_or(1, |last| last + 1).max(dims[0]);
-    let rows = if turns.positions.is_some() { 37 } else { needed };
+    let rows = if turns.positions.is_some() { turns.rows } else { needed };
     // Tables of more dimensions than two are the same.
     let columns = rope.columns();
     let shape = if turns.freqs { vec![rows, 1, 1, columns] } else { vec![rows, columns] };

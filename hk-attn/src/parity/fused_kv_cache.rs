@@ -471,6 +471,8 @@ pub(super) fn cases() -> Vec<Case> {
     let in_place = Spec { turns, more: true, name: "in place", ..in_place };
     let in_place = in_place.case([DType::Bf16; 4], None);
     cases.push(in_place.place(gaps).in_place(true));
+    let seed = Spec::new(plain, CacheLayout::Hnd, [2048, 0, 1, 8, 128, 16_384, 16]);
+    cases.extend(seed.cases(0).map(|case| case.size(Size::Large)));
     for shape in [[8192, 0, 64, 8, 128, 16_384, 16], [8192, 0, 64, 8, 64, 16_384, 16]] {
         let spec = Spec::new(fused, CacheLayout::Nhd, shape);
         cases.extend(spec.cases(0).map(|case| case.size(Size::Large)));

@@ -11,7 +11,7 @@ use super::angles::{Numbers, Turns, size_of_rows, tables};
 use super::fused_kv_cache::{Slots, cached, caches, dtype_for};
 use crate::{
     CacheElement, CacheLayout, FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRopeOut, GateOrder,
-    KvCacheOptions, KvCaches, QkNormOptions, QkWeights, RopeStyle, RowOptions,
+    KvCacheOptions, KvCaches, QkNormOptions, QkWeights, RowOptions,
     fused_qkv_split_qk_norm_rope_cache_into, fused_qkv_split_qk_rope_into,
 };
 
@@ -37,6 +37,9 @@ struct Norm {
     layout: CacheLayout,
     cache: DType,
     weights: DType,
+    slots: Slots,
+    /// Bits of slots.
+    bits: u32,
 }
 
 impl Spec {
@@ -58,10 +61,11 @@ impl Spec {
             )
             .in_turns(self.workgroups);
         };
-        let Norm { gate, weight_offset, scaled, layout, cache, weights } = norm;
+        let Norm { gate, weight_offset, scaled, layout, cache, weights, slots, bits } = norm;
         let gate = gate.map(|gate| format!(", {gate:?}")).unwrap_or_default();
         let scaled = if scaled { ", scaled" } else { "" };
         let name = format!("{name}{gate}, {weight_offset} + w, {layout:?}{scaled}");
+        let name = format!("{name}, {slots:?} of {bits} bits");
         let dtypes = [x, table, weights, cache];
         let op = "fused_qkv_split_qk_norm_rope_cache";
         let mut info = CaseInfo::new(module, op, name, &dtypes, &self.shape);
@@ -116,7 +120,7 @@ fn split<T: Real, W: Real>(s: &mut Setup, spec: Spec) {
     });
 }
 
-/// Blocks, and slots of each, of caches.
+/// Blocks, or more if there are so many tokens, and slots of each, of caches.
 const BLOCKS: [usize; 2] = [4, 16];
 
 fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Spec, of: Norm) {
@@ -158,9 +162,10 @@ fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Sp
     };
     let (of_q, of_k) = (rotate(&heads[0], &q_weight, qh), rotate(&heads[1], &k_weight, kh));
     let of_v = copy(&heads[2]);
-    let slots = Slots::Apart.draw(s, t, BLOCKS[0] * BLOCKS[1], 32);
+    let blocks = BLOCKS[0].max(t.div_ceil(BLOCKS[1]));
+    let slots = of.slots.draw(s, t, blocks * BLOCKS[1], of.bits);
     let layout = if of.layout == CacheLayout::Hnd { Layout::Hnd } else { Layout::Nhd };
-    let cache = Cache { layout, sizes: [BLOCKS[0], BLOCKS[1], kh, d], x: 1 };
+    let cache = Cache { layout, sizes: [blocks, BLOCKS[1], kh, d], x: 1 };
     let [k_scale, v_scale] = [("k_scale", 0.37f32), ("v_scale", 0.11)]
         .map(|(name, scale)| of.scaled.then(|| s.given(name, &[1], vec![scale])));
     let mut add_cache = |name: &'static str, rows: &Rotated, scale: &Option<Arg<f32>>| {
@@ -172,7 +177,7 @@ fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Sp
     };
     let key_cache = add_cache("key_cache", &of_k, &k_scale);
     let value_cache = add_cache("value_cache", &of_v, &v_scale);
-    let slots = Numbers::given(s, "slot_mapping", &[t], &slots, 32);
+    let slots = Numbers::given(s, "slot_mapping", &[t], &slots, of.bits);
     let mut add = |name: &'static str, rows: Rotated, count: usize| {
         let expected = rows.expected(T::DTYPE, T::DTYPE, NORM);
         s.output::<T>(name, &[t, count, d], expected)
@@ -184,7 +189,9 @@ fn normalise<T: Real, W: Real, N: Real, C: CacheElement>(s: &mut Setup, spec: Sp
         let [k_scale, v_scale] = [&k_scale, &v_scale].map(|scale| scale.as_ref().map(Arg::get));
         let rows = spec.workgroups.into_iter().fold(RowOptions::default(), RowOptions::workgroups);
         let cache = KvCacheOptions::default().layout(of.layout);
-        let cache = cache.rope(spec.turns.options().rows(rows));
+        let rope = spec.turns.options().rows(rows);
+        let looks = of.slots.are_right();
+        let cache = cache.rope(if looks { rope } else { rope.validate_indices(false) });
         let cache = k_scale.iter().fold(cache, |cache, scale| cache.k_scale(scale));
         let cache = v_scale.iter().fold(cache, |cache, scale| cache.v_scale(scale));
         let options = QkNormOptions::default().eps(eps.get()).weight_offset(of.weight_offset);
@@ -237,11 +244,14 @@ pub(super) fn cases() -> Vec<Case> {
         layout: CacheLayout::Nhd,
         cache: DType::Bf16,
         weights: DType::Bf16,
+        slots: Slots::Apart,
+        bits: 32,
     };
     for t in [1, 4, 8, 33] {
         for (qh, kh) in [(1, 1), (2, 1), (4, 1), (16, 1), (4, 4), (8, 4), (16, 4), (64, 4)] {
             for d in [64, 128] {
                 let turns = Turns { positions: Some(64), offsets: kh == 4, ..Turns::DEFAULT };
+                let turns = Turns { rows: 512, ..turns };
                 let spec = Spec { turns, ..Spec::new([t, qh, kh, d], "heads") };
                 add(spec, if kh == 4 { gaps } else { dense });
             }
@@ -261,6 +271,17 @@ pub(super) fn cases() -> Vec<Case> {
                 let weight_offset = if scaled { 0.0 } else { 1.0 };
                 let norm = Some(Norm { gate, layout, scaled, weight_offset, ..norm });
                 add(Spec { norm, dim, ..Spec::new([9, 4, 2, d], "gates") }, dense);
+            }
+        }
+    }
+    // Slots of both sizes, in the caches and outside of them.
+    for layout in [CacheLayout::Nhd, CacheLayout::Hnd] {
+        for slots in [Slots::Apart, Slots::Outside] {
+            for bits in [32, 64] {
+                let gate = (bits == 64).then_some(GateOrder::Interleaved);
+                let scaled = slots == Slots::Outside;
+                let norm = Some(Norm { gate, layout, scaled, slots, bits, ..norm });
+                add(Spec { norm, dim: 16, ..Spec::new([23, 4, 2, 32], "slots") }, dense);
             }
         }
     }
@@ -297,12 +318,12 @@ pub(super) fn cases() -> Vec<Case> {
             cases.push(spec.case(x, DType::F32, None).place(gaps));
         }
     }
+    let turns = Turns { positions: Some(32), rows: 131_072, ..Turns::DEFAULT };
     for [qh, kh, d] in [[32, 8, 128], [64, 8, 128], [32, 32, 128], [64, 8, 64], [128, 8, 128]] {
-        let spec = Spec::new([8192, qh, kh, d], "model");
+        let spec = Spec { turns, ..Spec::new([8192, qh, kh, d], "model") };
         cases.push(spec.case(DType::Bf16, DType::F32, None).size(Size::Large));
     }
     let qwen = Norm { gate: Some(GateOrder::Interleaved), ..norm };
-    let turns = Turns { style: RopeStyle::Neox, ..Turns::DEFAULT };
     let qwen = Spec { norm: Some(qwen), turns, dim: 64, ..Spec::new([8192, 16, 2, 256], "model") };
     cases.push(qwen.case(DType::Bf16, DType::F32, None).size(Size::Large));
     cases

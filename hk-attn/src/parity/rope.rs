@@ -188,13 +188,18 @@ const MANY: [i32; 58] = {
 };
 
 /// Shapes of models: Llama 3 70B, GPT-OSS, Qwen3-Next, DeepSeek-V3, with the elements that are
-/// rotated.
-const LARGE: [([usize; 5], usize); 4] = [
-    ([8192, 1, 64, 8, 128], 128),
-    ([8192, 1, 64, 8, 64], 64),
-    ([8192, 1, 16, 2, 256], 64),
-    ([8192, 1, 128, 1, 64], 64),
+/// rotated, and which of them are pairs.
+const LARGE: [([usize; 5], usize, RopeStyle); 4] = [
+    ([8192, 1, 64, 8, 128], 128, RopeStyle::Neox),
+    ([8192, 1, 64, 8, 64], 64, RopeStyle::Neox),
+    ([8192, 1, 16, 2, 256], 64, RopeStyle::Neox),
+    ([8192, 1, 128, 1, 64], 64, RopeStyle::Gptj),
 ];
+
+/// Each style, with tables and with angles.
+fn all_angles() -> impl Iterator<Item = Turns> {
+    Turns::all().flat_map(|turns| [false, true].map(|freqs| Turns { freqs, ..turns }))
+}
 
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
@@ -232,7 +237,9 @@ pub(super) fn cases() -> Vec<Case> {
     // The shapes that AITER's tests have.
     for turns in Turns::all() {
         for (s, b) in [(1, 1), (1, 3), (32, 1), (32, 3)] {
-            let spec = Spec { turns, ..Spec::new([s, b, 8, 1, 64], "sequences of heads") };
+            // Of whole rows, the last elements are the first ones.
+            let dim = if turns.nope_first { 32 } else { 64 };
+            let spec = Spec { turns, dim, ..Spec::new([s, b, 8, 1, 64], "sequences of heads") };
             add(spec, dense, false, false);
             add(Spec { name: "sequences in place", ..spec }, dense, true, false);
         }
@@ -271,6 +278,13 @@ pub(super) fn cases() -> Vec<Case> {
             add(Spec { shape: [5, 3, q, k, 64], dim: 16, ..spec }, gaps, i == 1, false);
         }
     }
+    for (i, turns) in all_angles().enumerate() {
+        let positions = [None, Some(32), Some(64)][i % 3];
+        let turns = Turns { positions, offsets: i % 3 == 2, ..turns };
+        let spec = Spec { turns, dim: 32, ..Spec::new([13, 1, 4, 2, 64], "each style of two") };
+        add(Spec { layout: RopeLayout::Thd, ..spec.two() }, dense, false, false);
+        add(Spec { shape: [5, 2, 4, 2, 64], ..spec.two() }, gaps, (i / 2 + i / 8) % 2 == 1, false);
+    }
     let two = Spec::new([5, 3, 4, 2, 10], "queries and keys").two();
     for layout in [RopeLayout::Bshd, RopeLayout::Bhsd] {
         add(Spec { layout, ..two }, gaps, false, false);
@@ -283,6 +297,12 @@ pub(super) fn cases() -> Vec<Case> {
             add(spec, gaps, false, false);
             let name = "sequences in place";
             add(Spec { name, bits: 64, ..spec }, gaps, true, false);
+        }
+        for (i, turns) in all_angles().enumerate() {
+            let bits = [32, 64][(i + i / 4) % 2];
+            let spec = Spec { turns, bits, dim: 32, shape: [length, 2, 2, 2, 64], ..thd };
+            let spec = Spec { name: "each style of sequences", ..spec };
+            add(spec, gaps, (i / 2 + i / 8) % 2 == 1, false);
         }
     }
     // Indices outside of tables and of tensors, in bounds of sequences too.
@@ -315,8 +335,9 @@ pub(super) fn cases() -> Vec<Case> {
     for shape in [[0, 2, 3, 1, 64], [2, 0, 3, 1, 64]] {
         add(Spec::new(shape, "nothing"), dense, false, false);
     }
-    for (shape, dim) in LARGE {
-        let spec = Spec { dim, layout: RopeLayout::Thd, ..Spec::new(shape, "model").two() };
+    for (shape, dim, style) in LARGE {
+        let turns = Turns { style, ..Turns::DEFAULT };
+        let spec = Spec { dim, turns, layout: RopeLayout::Thd, ..Spec::new(shape, "model").two() };
         cases.push(spec.case(DType::Bf16, DType::F32).size(Size::Large));
     }
     let spec = Spec { layout: RopeLayout::Bhsd, ..Spec::new([2048, 4, 32, 1, 128], "model") };

@@ -2,8 +2,8 @@
 
 use crate::common::{Traffic, devices, few_workgroups};
 use hk_attn::{
-    Angles, RopeLayout, RopeOptions, RowOptions, Tensor, bf16, parity, rope, rope_2c, rope_into,
-    rope_thd,
+    Angles, Rope2cOut, RopeLayout, RopeOptions, RopeStyle, RowOptions, Tensor, bf16, parity, rope,
+    rope_2c, rope_2c_into, rope_into, rope_thd, rope_thd_into,
 };
 use hk_core::Error;
 use hk_ref::harness::rejected;
@@ -104,6 +104,66 @@ fn rope_moves_rows_once() {
             let traffic = Traffic { read: bytes, written: bytes, tables, slots: 0 };
             traffic.check(&stream, || rope_into(&x, RopeLayout::Thd, &angles, &options, &mut y));
         }
+    }
+}
+
+#[test]
+fn rope_by_angles_moves_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [tokens, heads, width] = [64, 64, 128];
+        let x = Tensor::filled(&stream, &[tokens, heads, width], bf16::ONE).unwrap();
+        let mut y = Tensor::empty(&stream, &[tokens, heads, width]).unwrap();
+        let freqs = Tensor::filled(&stream, &[tokens, width / 2], 0.5f32).unwrap();
+        let options = RopeOptions::default().style(RopeStyle::Gptj).rows(few_workgroups());
+        // Eight heads at once read the angles of their token.
+        let (bytes, tables) = (x.len() * 2, tokens * 8 * (width / 2) * 4);
+        let traffic = Traffic { read: bytes, written: bytes, tables, slots: 0 };
+        traffic.check(&stream, || {
+            rope_into(&x, RopeLayout::Thd, &Angles::freqs(&freqs), &options, &mut y)
+        });
+    }
+}
+
+#[test]
+fn rope_2c_moves_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [tokens, qh, kh, width] = [64, 32, 8, 128];
+        let x = |heads| Tensor::filled(&stream, &[tokens, heads, width], bf16::ONE).unwrap();
+        let (q, k, mut q_out, mut k_out) = (x(qh), x(kh), x(qh), x(kh));
+        let table = Tensor::filled(&stream, &[tokens, width / 2], bf16::ONE).unwrap();
+        let options = RopeOptions::default().rows(few_workgroups());
+        // Eight query heads at once read cosines and sines of their token, and eight key heads.
+        let tables = tokens * (8 + 8) * 2 * (width / 2) * 2;
+        let bytes = 2 * (q.len() + k.len());
+        let traffic = Traffic { read: bytes, written: bytes, tables, slots: 0 };
+        traffic.check(&stream, || {
+            let angles = Angles::tables(&table, &table);
+            let out = Rope2cOut { q: &mut q_out, k: &mut k_out };
+            rope_2c_into(&q, &k, RopeLayout::Thd, &angles, &options, out)
+        });
+    }
+}
+
+#[test]
+fn rope_thd_moves_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let [tokens, heads, width] = [64, 64, 128];
+        let x = Tensor::filled(&stream, &[tokens, heads, width], bf16::ONE).unwrap();
+        let mut y = Tensor::empty(&stream, &[tokens, heads, width]).unwrap();
+        let table = Tensor::filled(&stream, &[tokens, width / 2], bf16::ONE).unwrap();
+        let bounds = Tensor::from_slice(&stream, &[0, 24, tokens as i32], &[3]).unwrap();
+        let options = RopeOptions::default().rows(few_workgroups());
+        let (bytes, tables) = (x.len() * 2, tokens * 8 * 2 * (width / 2) * 2);
+        // Each lane reads where the second sequence begins, and then where its own does.
+        let slots = tokens * 64 * 2 * 4;
+        let traffic = Traffic { read: bytes, written: bytes, tables, slots };
+        traffic.check(&stream, || {
+            let angles = Angles::tables(&table, &table);
+            rope_thd_into(&x, &bounds, &angles, &options, &mut y)
+        });
     }
 }
 

@@ -47,9 +47,12 @@ const GATED: [(&str, Activation); 3] = [
 const SHAPES: [[usize; 2]; 4] = [[1, 1], [3, 7], [33, 257], [64, 1024]];
 pub(super) const GATED_SHAPES: [[usize; 2]; 5] = [[5, 2], [9, 28], [7, 68], [3, 128], [4, 384]];
 
+/// The shape of GPT-OSS, whose gates are clamped.
+const GPT_OSS: [usize; 2] = [4096, 2880];
+
 /// Shapes of models: DeepSeek-V3, Llama 3 70B, GPT-OSS and Qwen3-Next.
 pub(super) const MODELS: [[usize; 2]; 6] =
-    [[1024, 4096], [4096, 28_672], [512, 28_672], [8192, 2048], [4096, 2880], [8192, 512]];
+    [[1024, 4096], [4096, 28_672], [512, 28_672], [8192, 2048], GPT_OSS, [8192, 512]];
 
 /// Every tile configuration, with a shape for it; gated kernels have the first two.
 const TILES: [(&str, [usize; 2]); 3] =
@@ -456,9 +459,11 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.extend(plain(row, op, Content::Special));
         }
     }
-    for (i, (op, activation)) in GATED.into_iter().enumerate() {
+    for ((op, activation), layout) in
+        GATED.into_iter().flat_map(|of| GATE_LAYOUTS.map(|by| (of, by)))
+    {
         let gate = Gate::Activation(activation, None);
-        let gated = Gated { op, gate, layout: GATE_LAYOUTS[i % 2], weights: Weights::None };
+        let gated = Gated { op, gate, layout, weights: Weights::None };
         for shape in GATED_SHAPES {
             cases.extend(gated.cases(each(shape, "plain"), normal));
         }
@@ -486,23 +491,34 @@ pub(crate) fn cases() -> Vec<Case> {
             layout,
             weights,
         };
+        let of_swiglu =
+            Gated { op: "swiglu_and_mul", gate: swiglu, layout, weights: Weights::None };
         let weighted = [Weights::OfRows, Weights::OfElements];
         let rows = suite(&GATED_TILES).into_iter().filter(|row| !row.in_place);
         let others = RowCase::end_rows(&GATED_TILES).into_iter().chain(far_rows());
         let others = others.chain(RowCase::rows_behind_32(&GATED_TILES));
         let in_turn = rows.enumerate().map(|(i, row)| (row, &weighted[i % 2..=i % 2]));
         for (row, weighted) in in_turn.chain(others.map(|row| (row, &weighted[..]))) {
-            let gated =
-                Gated { op: "swiglu_and_mul", gate: swiglu, layout, weights: Weights::None };
-            cases.extend(gated.cases(row, spread));
+            cases.extend(of_swiglu.cases(row, spread));
             for weights in weighted {
                 cases.extend(clamped(Activation::Silu, None, *weights).cases(row, spread));
             }
         }
-        // Not so few columns that one less is a weight for each row.
-        for (shape, weights) in GATED_SHAPES[1..].iter().flat_map(|of| weighted.map(|w| (*of, w))) {
-            let row = each(shape, "plain");
-            cases.extend(clamped(Activation::Silu, None, weights).cases(row, normal));
+        for shape in GATED_SHAPES {
+            // Of so few columns that one less is a weight for each row, no wrong calls are made.
+            let size = if shape[1] < 3 { Size::Core } else { Size::Quick };
+            let row = RowCase { size, ..each(shape, "plain") };
+            for weights in weighted {
+                cases.extend(clamped(Activation::Silu, None, weights).cases(row, normal));
+            }
+            cases.extend(of_swiglu.cases(each(shape, "plain"), normal));
+        }
+        for row in RowCase::models(&[GPT_OSS]) {
+            cases.extend(of_swiglu.cases(row, normal));
+            for weights in [Weights::None, Weights::OfRows, Weights::OfElements] {
+                let clamped = clamped(Activation::Silu, Some(1.5), weights);
+                cases.extend(clamped.cases(row, normal));
+            }
         }
         for (content, name, activations, types) in [exact, far] {
             for (i, activation) in activations.into_iter().enumerate() {

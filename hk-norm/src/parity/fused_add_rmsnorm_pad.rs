@@ -25,7 +25,7 @@ const ODD: f32 = 1.0 + 1.0 / 128.0;
 const PIECE: usize = 8192;
 
 /// Shapes of models: GPT-OSS, and widths of the specification.
-const MODELS: [[usize; 2]; 3] = [[8192, 2880], [8192, 640], [8192, 320]];
+const MODELS: [[usize; 2]; 5] = [[8192, 2880], [8192, 640], [8192, 320], [8192, 16], [8192, 4]];
 
 /// What varies between cases, apart from element types.
 #[derive(Clone, Copy)]
@@ -184,7 +184,7 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(fused.case(DType::Bf16, DType::F32));
     }
     for row in RowCase::models(&MODELS) {
-        cases.extend(Spec::new(row, 256).cases());
+        cases.extend([0, 256].into_iter().flat_map(|pad| Spec::new(row, pad).cases()));
     }
     cases
 }

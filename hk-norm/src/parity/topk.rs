@@ -8,11 +8,9 @@ use hk_ref::{Case, CaseInfo, Draw, Edge, Expected, Placement, REALS, Setup, Size
 use crate::topk::Column;
 use crate::{RowOptions, TopkOut, topk_into, topk_values_f32_into};
 
-/// `[rows, width, k]` of the specification, and such in which k is beside a power of two, more than is
-/// sorted at once, or all of a row.
-const SHAPES: [[usize; 3]; 26] = [
-    [1, 16, 2],
-    [8, 16, 8],
+/// `[rows, width, k]` of the specification beside [`short`], and such in which k is beside a power of two,
+/// more than is sorted at once, or all of a row.
+const SHAPES: [[usize; 3]; 24] = [
     [64, 128, 1],
     [64, 128, 8],
     [64, 128, 32],
@@ -39,10 +37,19 @@ const SHAPES: [[usize; 3]; 26] = [
     [0, 64, 4],
 ];
 
+/// One to eight of the shortest rows of the specification.
+fn short() -> impl Iterator<Item = [usize; 3]> {
+    (1..=8).flat_map(|rows| [2, 8].map(|k| [rows, 16, k]))
+}
+
 /// Shapes of models: routers, logits, and the choice of tokens for sparse attention.
-const LARGE: [[usize; 3]; 9] = [
+const LARGE: [[usize; 3]; 13] = [
     [64, 128, 8],
+    [64, 1024, 1],
+    [64, 1024, 8],
     [64, 1024, 32],
+    [64, 4096, 1],
+    [64, 4096, 8],
     [64, 4096, 32],
     [1335, 128_256, 2],
     [1335, 128_256, 8],
@@ -176,7 +183,7 @@ pub(crate) fn cases() -> Vec<Case> {
         );
     };
     let dense = Placement::DENSE;
-    for shape in SHAPES {
+    for shape in SHAPES.into_iter().chain(short()) {
         add(Spec::new(shape, "plain"), dense);
         add(Spec { content: Content::Few, ..Spec::new(shape, "many equal") }, dense);
     }

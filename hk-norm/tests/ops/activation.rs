@@ -5,8 +5,8 @@ use hk_core::op::quant::Fp8;
 use hk_core::{Activation, Arch, Error, Stream, Tensor};
 use hk_norm::{
     GateLayout, GatedOptions, GroupOptions, MxOptions, Quantised, act_mul_fp8_group_quant,
-    act_mul_mxfp4_quant, act_mul_mxfp4_quant_into, fused_clamp_act_mul_into, parity,
-    silu_and_mul_into, silu_into, swiglu_and_mul_into,
+    act_mul_fp8_group_quant_into, act_mul_mxfp4_quant, act_mul_mxfp4_quant_into,
+    fused_clamp_act_mul_into, parity, silu_and_mul_into, silu_into, swiglu_and_mul_into,
 };
 use hk_ref::harness::{HELD, Moved, Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
@@ -110,6 +110,64 @@ fn act_mul_quant_reads_and_writes_rows_once() {
     }
 }
 
+/// With codes of a chip.
+fn act_mul_fp8_moves_rows_once<C: Fp8>(stream: &Stream) {
+    for ([rows, width], _) in HELD {
+        let x = Tensor::filled(stream, &[rows, 2 * width], bf16::ONE).unwrap();
+        let codes = Tensor::<C>::empty(stream, &[rows, width]).unwrap();
+        let scales = Tensor::empty(stream, &[rows, width / 128]).unwrap();
+        let mut quantised = Quantised { codes, scales };
+        let moved = Moved::by(stream, || {
+            let options = GroupOptions::default().rows(few_workgroups());
+            let (silu, gates) = (Activation::Silu, GateLayout::Halves);
+            act_mul_fp8_group_quant_into(&x, silu, gates, &options, quantised.out())
+        });
+        let chunks = rows * width / 8 / 64;
+        // Arguments are read again with each chunk.
+        let again = 128 * chunks as u64;
+        moved.once(4 * rows * width, 0..=again, rows * width + rows * width / 32);
+        // Of each chunk two loads, and two stores.
+        moved.in_full_waves(4.0 * chunks as f64);
+    }
+}
+
+#[test]
+fn act_mul_fp8_group_quant_reads_and_writes_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        match device.arch() {
+            Arch::Gfx942 => act_mul_fp8_moves_rows_once::<F8E4M3Fnuz>(&stream),
+            Arch::Gfx950 => act_mul_fp8_moves_rows_once::<F8E4M3>(&stream),
+        }
+    }
+}
+
+#[test]
+fn fused_clamp_act_mul_reads_and_writes_rows_once() {
+    let options = GatedOptions::default().rows(few_workgroups());
+    for device in devices() {
+        let stream = device.default_stream();
+        for [rows, width] in [[1024, 128], [64, 2048]] {
+            let x = Tensor::filled(&stream, &[rows, 2 * width], bf16::ONE).unwrap();
+            let mut y = Tensor::<bf16>::empty(&stream, &[rows, width]).unwrap();
+            let (count, chunks) = (rows * width, rows * width / 8 / 64);
+            let again = 128 * chunks as u64;
+            // Of one weight for a row, each lane reads it with each chunk.
+            let one_for_row = 4 * 64 * chunks;
+            for (columns, read, beside) in
+                [(1, 4 * count, one_for_row as u64), (width, 8 * count, 0)]
+            {
+                let weights = Tensor::filled(&stream, &[rows, columns], 1.0f32).unwrap();
+                let moved = Moved::by(&stream, || {
+                    let (weights, silu) = (Some(&*weights), Activation::Silu);
+                    fused_clamp_act_mul_into(&x, weights, silu, 7.0, &options, &mut *y)
+                });
+                moved.once(read, beside..=beside + again, 2 * count);
+            }
+        }
+    }
+}
+
 #[test]
 fn activation_reads_and_writes_rows_once() {
     for device in devices() {
@@ -124,6 +182,11 @@ fn activation_reads_and_writes_rows_once() {
             let twice = Traffic { read: 2 * bytes, ..traffic };
             let options = GatedOptions::default().rows(few_workgroups());
             twice.check(&stream, || silu_and_mul_into(&both, &options, &mut *y));
+            twice.check(&stream, || swiglu_and_mul_into(&both, 1.702, 7.0, &options, &mut *y));
+            twice.check(&stream, || {
+                let silu = Activation::Silu;
+                fused_clamp_act_mul_into(&both, None, silu, 7.0, &options, &mut *y)
+            });
         }
     }
 }

@@ -1,13 +1,14 @@
-//! `rmsnorm` and `fused_add_rmsnorm` against their references, and what they refuse.
+//! `rmsnorm` and `fused_add_rmsnorm` against their references, what they refuse, and what they move.
 
 use crate::common::devices;
 use hk_core::counters::count;
 use hk_core::dtype::bf16;
 use hk_core::{Error, Stream, Tensor, TensorSlice};
 use hk_norm::{
-    Result, RmsnormOptions, RmsnormOut, RowOptions, parity, rmsnorm_inplace, rmsnorm_into,
+    FusedAddRmsnormOut, Result, RmsnormOptions, RmsnormOut, RowOptions, fused_add_rmsnorm_into,
+    parity, rmsnorm_inplace, rmsnorm_into,
 };
-use hk_ref::harness::rejected;
+use hk_ref::harness::{Traffic, few_workgroups, rejected};
 use hk_ref::{Guarded, Placement};
 
 #[test]
@@ -157,5 +158,31 @@ fn rmsnorm_writes_each_byte_once_and_reads_all() {
         assert!((8..1024).contains(&arguments), "{arguments}");
         assert!(counters.read_bytes >= tensor + row && counters.matrix.is_empty());
         assert_eq!(counters.launches, 1);
+    }
+}
+
+#[test]
+fn rmsnorm_reads_and_writes_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for (shape, rows_at_once) in
+            [([2048, 128], 16), ([512, 512], 4), ([64, 2048], 4), ([24, 8192], 1)]
+        {
+            let x = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
+            let weight = Tensor::filled(&stream, &shape[1..], bf16::ONE).unwrap();
+            let [mut y, mut sum] = [(); 2].map(|()| Tensor::empty(&stream, &shape).unwrap());
+            let (bytes, shared) = (x.len() * 2, 2 * shape[1]);
+            let traffic = Traffic { read: bytes, written: bytes, shared, rows_at_once };
+            let options = RmsnormOptions::default().rows(few_workgroups());
+            traffic.check(&stream, || {
+                let out = RmsnormOut { y: &mut *y, rstd: None };
+                rmsnorm_into(&x, &weight, 1e-6, &options, out)
+            });
+            let twice = Traffic { read: 2 * bytes, written: 2 * bytes, ..traffic };
+            twice.check(&stream, || {
+                let out = FusedAddRmsnormOut { y: &mut *y, residual_out: &mut *sum, rstd: None };
+                fused_add_rmsnorm_into(&x, &x, &weight, 1e-6, &options, out)
+            });
+        }
     }
 }

@@ -44,3 +44,18 @@ fn softmax_reads_and_writes_rows_once() {
         }
     }
 }
+
+#[test]
+fn softmax_counts_columns_in_32_bits() {
+    for device in devices() {
+        let stream = device.default_stream();
+        let call = |width| {
+            let x = Tensor::<bf16>::empty(&stream, &[0, width]).unwrap();
+            let mut y = Tensor::<bf16>::empty(&stream, &[0, width]).unwrap();
+            softmax_into(&x, &RowOptions::default(), &mut *y)
+        };
+        assert!(call((1 << 31) - 1).is_ok());
+        let error = call(1 << 31).unwrap_err();
+        assert!(matches!(error, Error::Shape { arg: "x", .. }), "{error}");
+    }
+}

@@ -36,8 +36,21 @@ const WIDTHS: [[usize; 2]; 4] = [[128, 128], [128, 1536], [200, 64], [1536, 512]
 /// Elements of a piece of a row, in the tile `any`.
 const PIECE: usize = 4096;
 
-/// Shapes of models: DeepSeek-V3.
-const MODELS: [[usize; 2]; 2] = [[8192, 1536], [8192, 7168]];
+/// Shapes of models: DeepSeek-V3, with the width of other rows.
+const MODELS: [([usize; 2], Option<usize>); 9] = [
+    ([8192, 1536], Some(512)),
+    ([8192, 7168], Some(512)),
+    ([256, 4096], None),
+    ([1, 128], Some(7168)),
+    ([32, 128], Some(7168)),
+    ([256, 128], Some(7168)),
+    ([1, 7168], Some(7168)),
+    ([32, 7168], Some(7168)),
+    ([256, 7168], Some(7168)),
+];
+
+/// Shapes of models for scales that are not of groups.
+const WHOLE_MODELS: [[usize; 2]; 3] = [[256, 4096], [8192, 4096], [8192, 8192]];
 
 /// Types of weights, and another one for those of other rows.
 pub(super) trait Weight: Real {
@@ -238,6 +251,15 @@ impl Spec {
     const fn new(row: RowCase, scales: Scales, has_residual: bool) -> Self {
         let (content, second) = (Content::Normal, None);
         Self { row, content, scales, has_residual, drops_sum: false, stores_norm: false, second }
+    }
+
+    /// With a residual, the norm and rows of that width beside, each if its bit is set; the last where it
+    /// can be.
+    fn with(row: RowCase, scales: Scales, options: usize, other: usize) -> Self {
+        let can_have = !matches!(scales, Scales::Row(_));
+        let second = (options & 4 != 0 && can_have).then_some(other);
+        let stores_norm = options & 2 != 0;
+        Self { stores_norm, second, ..Self::new(row, scales, options & 1 != 0) }
     }
 
     const fn op(&self) -> &'static str {
@@ -687,10 +709,16 @@ pub(crate) fn cases() -> Vec<Case> {
                 let scales = SCALES[(i + j + options) % 8];
                 let types = Types::Only(TYPES[(i + j + options) % 3]);
                 let row = RowCase { types, ..RowCase::new([rows, width], "plain") };
-                let second =
-                    (options & 4 != 0 && !matches!(scales, Scales::Row(_))).then_some(other);
-                let (has_residual, stores_norm) = (options & 1 != 0, options & 2 != 0);
-                specs.push(Spec { stores_norm, second, ..Spec::new(row, scales, has_residual) });
+                specs.push(Spec::with(row, scales, options, other));
+                let is_small = rows * (width + other) <= 10_000;
+                let size = if is_small { Size::Quick } else { Size::Core };
+                let row = RowCase { size, name: "each option", ..row };
+                for (k, group) in [32, 128].into_iter().enumerate() {
+                    let layout = [ScaleLayout::RowMajor, ScaleLayout::ColMajor][(i + j + k) % 2];
+                    let types = Types::Only(TYPES[(i + j + k + options) % 3]);
+                    let row = RowCase { types, ..row };
+                    specs.push(Spec::with(row, Scales::Group(group, layout), options, other));
+                }
             }
         }
     }
@@ -708,8 +736,13 @@ pub(crate) fn cases() -> Vec<Case> {
         };
         specs.push(Spec { second: Some(width), ..Spec::new(row, SCALES[4], false) });
     }
-    for row in RowCase::models(&MODELS) {
-        specs.push(Spec { second: Some(512), ..Spec::new(row, SCALES[7], true) });
+    for (shape, second) in MODELS {
+        let of = |row| Spec { second, ..Spec::new(row, SCALES[7], true) };
+        specs.extend(RowCase::models(&[shape]).map(of));
+    }
+    for row in RowCase::models(&WHOLE_MODELS) {
+        let of = |scales| [false, true].map(|has_residual| Spec::new(row, scales, has_residual));
+        specs.extend(SCALES[1..3].iter().copied().flat_map(of));
     }
     for row in rows_of_each_kind() {
         specs.extend(of_each_kind(row, Content::Normal));

@@ -6,18 +6,61 @@ use hk_core::dtype::{DType, E8M0, F4x2E2M1, Real, decode};
 use hk_core::op::quant::{MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout};
 use hk_ref::quant::fused_fp8_quant::{add, norm};
 use hk_ref::quant::fused_mxfp4_quant::blocks;
-use hk_ref::{Case, Draw, Expected, Placement, REALS, RowCase, Setup, Types, real};
+use hk_ref::{Case, Draw, Expected, Placement, REALS, RowCase, Setup, Size, Types, real};
 
 use super::fused_fp8_quant::{EPS, NEAR, Weight};
-use super::quant::{Scales, TYPES, paddings, small_norms, suite_of_norms};
+use super::quant::{NORMS, Scales, TYPES, paddings, small_norms, suite_of_norms};
 use crate::{RmsInput, RmsOthers, SecondRms, fused_rms_mxfp4_quant_into};
 
-/// Rows, and widths of rows and of those that are normalised beside them; the last are far apart.
+/// Rows, and widths of rows and of those that are normalised beside them; those of 256 are far apart.
 const ROWS: [usize; 4] = [1, 4, 33, 64];
 const WIDTHS: [[usize; 2]; 3] = [[200, 200], [256, 256], [34, 32]];
 
 const LAYOUTS: [ScaleLayout; 3] =
     [ScaleLayout::RowMajor, ScaleLayout::ColMajor, ScaleLayout::Shuffled32x8];
+
+/// Shapes of models: DeepSeek-V3, with the width of other rows.
+const MODELS: [([usize; 2], Option<usize>); 7] = [
+    ([132, 1536], Some(512)),
+    ([256, 1536], Some(512)),
+    ([8192, 1536], Some(512)),
+    ([132, 7168], None),
+    ([256, 7168], None),
+    ([8192, 7168], None),
+    ([256, 4096], Some(512)),
+];
+
+/// The name of cases whose rows are as [`make_special`] says.
+const SPECIAL: &str = "special";
+
+/// Makes rows in turn zeros, with one huge number, with NaN, with infinity, and with one in the residual,
+/// too, of the other sign; and leaves one.
+fn make_special<T: Real>(x: &mut [T], residual: &mut [T], width: usize) {
+    let (zero, infinity) = (T::from_f64(0.0), T::from_f64(f64::INFINITY));
+    for (i, row) in x.chunks_exact_mut(width).enumerate() {
+        let middle = width / 2;
+        let other = residual.chunks_exact_mut(width).nth(i);
+        match i % 6 {
+            0 => {
+                row.fill(zero);
+                if let Some(other) = other {
+                    other.fill(zero);
+                }
+            }
+            // Its square is in the range of f32.
+            1 => row[middle] = T::from_f64(6e4),
+            2 => row[middle] = T::from_f64(f64::NAN),
+            3 => row[middle] = infinity,
+            4 => {
+                row[middle] = infinity;
+                if let Some(other) = other {
+                    other[middle] = T::from_f64(f64::NEG_INFINITY);
+                }
+            }
+            _ => {}
+        }
+    }
+}
 
 /// What varies between cases, apart from types.
 #[derive(Clone, Copy)]
@@ -56,9 +99,15 @@ impl Spec {
 fn set_up<T: Real, W: Weight>(s: &mut Setup, spec: Spec) {
     let (shape, [rows, width]) = (spec.row.shape, spec.row.shape);
     let columns = s.carried(|element| element % width);
-    let x = s.input::<T>("x", &shape, Draw::Normal);
+    let mut x = s.draw::<T>("x", &shape, Draw::Normal);
+    let mut residual =
+        if spec.has_residual { s.draw::<T>("residual", &shape, Draw::Normal) } else { Vec::new() };
+    if spec.row.name == SPECIAL {
+        make_special(&mut x, &mut residual, width);
+    }
+    let x = s.given("x", &shape, x);
     let weight = s.input::<W>("weight", &[width], Draw::Uniform).place(columns);
-    let residual = spec.has_residual.then(|| s.input::<T>("residual", &shape, Draw::Normal));
+    let residual = spec.has_residual.then(|| s.given("residual", &shape, residual));
     let sums = residual.as_ref().map(|residual| add(&x.numbers(), &residual.numbers()));
     let n = norm(&sums.clone().unwrap_or_else(|| x.numbers()), &weight.numbers(), EPS);
     let residual_out = sums.filter(|_| !spec.drops_sum).map(|sums| {
@@ -130,17 +179,39 @@ pub(super) fn cases() -> Vec<Case> {
             }
         }
     }
-    for (i, rows) in ROWS.into_iter().enumerate() {
-        for (j, [width, other]) in WIDTHS.into_iter().enumerate() {
-            let gap = if width == 256 { 2112 - 256 } else { 0 };
-            let row = RowCase::new([rows, width], "plain");
-            let types = Types::Only(TYPES[(i + j) % 3]);
-            let row = RowCase { types, place: Placement::DENSE.gap(gap), ..row };
-            add(&mut specs, row, (i % 2 == 0).then_some(other));
+    let shapes = ROWS.into_iter().flat_map(|rows| WIDTHS.map(|widths| (rows, widths)));
+    for (i, (rows, [width, other])) in shapes.chain([(3, [34, 32])]).enumerate() {
+        let gap = if width == 256 { 2112 - 256 } else { 0 };
+        let size = if rows * (width + other) <= 10_000 { Size::Quick } else { Size::Core };
+        let row = RowCase { size, ..RowCase::new([rows, width], "plain") };
+        let row = RowCase { place: Placement::DENSE.gap(gap), ..row };
+        // With other rows, a residual, and each order of scales.
+        for options in 0..12 {
+            let row = RowCase { types: Types::Only(TYPES[(i + options / 2) % 3]), ..row };
+            let (mode, layout) = (MxRound::ALL[(i + options) % 5], LAYOUTS[options / 4]);
+            let (has_residual, stores_norm) = (options & 1 != 0, (i + options) % 2 == 1);
+            let second = (options & 2 != 0).then_some(other);
+            let drops_sum = false;
+            specs.push(Spec { row, mode, layout, has_residual, drops_sum, stores_norm, second });
         }
     }
-    for row in RowCase::models(&[[8192, 1536], [256, 4096]]) {
-        add(&mut specs, row, Some(512));
+    for (shape, second) in MODELS {
+        for row in RowCase::models(&[shape]) {
+            add(&mut specs, row, second);
+        }
+    }
+    // Of each tile, whose waves take rows of every kind in turn; of whole chunks and not.
+    for (i, (tile, _)) in NORMS.into_iter().enumerate() {
+        for width in [40, 42] {
+            let row = RowCase { tile: Some(tile), ..RowCase::new([7, width], SPECIAL) };
+            let row = RowCase { workgroups: Some(1), types: Types::Each, ..row };
+            for (j, has_residual) in [false, true].into_iter().enumerate() {
+                let (mode, layout) = (MxRound::ALL[(i + width) % 5], LAYOUTS[(i + j) % 3]);
+                let (drops_sum, stores_norm, second) = (false, true, None);
+                let spec = Spec { row, mode, layout, has_residual, drops_sum, stores_norm, second };
+                specs.push(spec);
+            }
+        }
     }
     for row in paddings() {
         let (mode, layout, second) = (MxRound::Even, ScaleLayout::Shuffled32x8, None);

@@ -39,8 +39,17 @@ const SHAPES: [[usize; 2]; 12] = [
     [3, 8192],
 ];
 
-/// Shapes of models: Llama 3 70B, DeepSeek-V3, GPT-OSS.
-const MODELS: [[usize; 2]; 4] = [[16_384, 8192], [8192, 7168], [8192, 2048], [16_384, 2880]];
+/// Shapes of models: Llama 3 70B, DeepSeek-V3, GPT-OSS; and others of the specification.
+const MODELS: [[usize; 2]; 8] = [
+    [16_384, 8192],
+    [8192, 7168],
+    [8192, 2048],
+    [16_384, 2880],
+    [1024, 1024],
+    [1024, 4096],
+    [2048, 1024],
+    [4096, 16_384],
+];
 
 /// An expression with the type of codes that a `DType` among `CODES` names.
 macro_rules! code {
@@ -64,7 +73,7 @@ macro_rules! code {
 pub(super) use code;
 
 pub(super) use dynamic_mx::paddings;
-pub use tensors::tensor_cases;
+pub use tensors::{norm_cases, tensor_cases};
 
 /// What elements an op is given.
 #[derive(Clone, Copy, PartialEq)]
@@ -225,7 +234,7 @@ fn rows<T: Float>(s: &mut Setup, shape: [usize; 2], content: Content, most: f32)
 
 /// Makes a row one of zeros, with one huge element, with NaN, with infinity, of which every
 /// quotient is an integer or half of one, or of subnormal numbers.
-fn make_special<T: Float>(s: &Setup, row: &mut [T], kind: usize, most: f32) {
+pub(super) fn make_special<T: Float>(s: &Setup, row: &mut [T], kind: usize, most: f32) {
     let middle = row.len() / 2;
     match kind {
         0 => row.fill(T::from_f64(0.0)),
@@ -242,7 +251,7 @@ fn make_special<T: Float>(s: &Setup, row: &mut [T], kind: usize, most: f32) {
 }
 
 /// Codes, of which those whose scale is not finite are not specified.
-fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
+pub(super) fn expected(codes: &[f64], is_finite: impl Fn(usize) -> bool) -> Expected {
     let at: Vec<_> = (0..codes.len()).filter(|i| is_finite(*i)).collect();
     let values = at.iter().map(|i| codes[*i]).collect();
     Expected { at: Some(at), ..Expected::exact(values) }

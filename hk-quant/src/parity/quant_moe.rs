@@ -11,7 +11,7 @@ use hk_ref::quant::quant::{dequantize, dynamic_mx_quant};
 use hk_ref::quant::quant_moe::{at_the_end, from_the_end, mxfp4_away, static_fp8};
 use hk_ref::{Case, CaseInfo, Draw, Expected, Placement, RowCase, Setup, Size, real};
 
-use super::quant::{PIECES, TYPES, suite_of_pieces};
+use super::quant::{PIECES, TYPES, make_special, suite_of_pieces};
 use crate::RowOptions;
 use crate::quant_moe::*;
 
@@ -417,12 +417,19 @@ pub(super) fn ties<T: Real>(count: usize) -> Vec<T> {
     (0..count).map(number).collect()
 }
 
-fn set_up_static<T: Real, C: Fp8>(s: &mut Setup, shape: &[usize], scale: f32) {
-    let x = if scale == TIES {
-        s.given("x", shape, ties::<T>(shape.iter().product()))
+fn set_up_static<T: Real, C: Fp8>(s: &mut Setup, shape: &[usize], scale: f32, is_special: bool) {
+    let mut x = if scale == TIES {
+        ties::<T>(shape.iter().product())
     } else {
-        s.input::<T>("x", shape, Draw::Outliers)
+        s.draw::<T>("x", shape, Draw::Outliers)
     };
+    if is_special {
+        let width = shape[shape.len() - 1];
+        for (i, row) in x.chunks_exact_mut(width).enumerate() {
+            make_special(s, row, i % 6, C::MOST);
+        }
+    }
+    let x = s.given("x", shape, x);
     let first = s.carried(|_| 0);
     let given = s.given("scale", &[1], vec![scale]).place(first);
     let codes = Expected::exact(static_fp8::<C>(&x.numbers(), scale, C::MOST));
@@ -451,19 +458,24 @@ fn statics() -> Vec<Case> {
         (&[3, 151], TIES),
         (&[3, 1156], TIES),
     ];
-    for (shape, scale) in shapes {
+    // Rows of every special kind, which both ways through rows have.
+    let special: [(&[usize], f32); 4] =
+        [(&[12, 75], SCALE), (&[2, 6, 64], SCALE), (&[6, 151], 1.0), (&[6, 1156], SCALE)];
+    let all = shapes.into_iter().map(|of| (of, false));
+    for ((shape, scale), is_special) in all.chain(special.into_iter().map(|of| (of, true))) {
         for arch in Arch::ALL {
             for x in TYPES {
                 let codes = if arch == Arch::Gfx942 { DType::F8E4M3Fnuz } else { DType::F8E4M3 };
-                let (x, name) = (x[0], format!("scale {scale}"));
+                let special = if is_special { ", special" } else { "" };
+                let (x, name) = (x[0], format!("scale {scale}{special}"));
                 let op = "downcast_to_static_fp8";
                 let mut info = CaseInfo::new(MODULE, op, name, &[x, codes], shape);
                 info.arch = Some(arch);
                 let size = if scale == TIES { Size::Core } else { Size::Quick };
                 let case = Case::new(info, move |s| {
                     real!(x, T => match arch {
-                        Arch::Gfx942 => set_up_static::<T, F8E4M3Fnuz>(s, shape, scale),
-                        Arch::Gfx950 => set_up_static::<T, F8E4M3>(s, shape, scale),
+                        Arch::Gfx942 => set_up_static::<T, F8E4M3Fnuz>(s, shape, scale, is_special),
+                        Arch::Gfx950 => set_up_static::<T, F8E4M3>(s, shape, scale, is_special),
                     });
                 });
                 cases.push(case.size(size));

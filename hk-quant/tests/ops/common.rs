@@ -3,6 +3,8 @@
 #[cfg(not(any(feature = "cdna3", feature = "cdna4")))]
 compile_error!("tests need kernels: run them with --features cdna3,cdna4, or one of the two");
 
+use std::ops::RangeInclusive;
+
 use hk_core::{Device, Result, Stream};
 use hk_quant::parity;
 use hk_ref::harness::Moved;
@@ -31,6 +33,17 @@ pub(crate) fn moves(stream: &Stream, bytes: [usize; 3], launch: impl FnOnce() ->
 pub(crate) fn moves_in_turns(
     turns: usize,
     stream: &Stream,
+    bytes: [usize; 3],
+    launch: impl FnOnce() -> Result<()>,
+) {
+    moves_beside(0..=0, turns, stream, bytes, launch);
+}
+
+/// As [`moves_in_turns`], of ops whose lanes read so many bytes that they share.
+pub(crate) fn moves_beside(
+    shared: RangeInclusive<u64>,
+    turns: usize,
+    stream: &Stream,
     [read, written, accesses]: [usize; 3],
     launch: impl FnOnce() -> Result<()>,
 ) {
@@ -38,6 +51,6 @@ pub(crate) fn moves_in_turns(
     let arguments = moved.counters.scalar_read_bytes;
     let most = ARGUMENTS * WAVES + 160 * turns as u64;
     assert!(arguments <= most, "{arguments} bytes of arguments, not {most} at most");
-    moved.once(read, 0..=arguments, written);
+    moved.once(read, *shared.start()..=shared.end() + arguments, written);
     moved.in_full_waves(accesses as f64);
 }

@@ -1,11 +1,13 @@
-//! The ops of the module `fused_fp8_quant` against their references, and what they refuse.
+//! The ops of the module `fused_fp8_quant` against their references, what they refuse, and what they
+//! move.
 
 use hk_core::dtype::{F8E4M3, F8E4M3Fnuz, bf16};
 use hk_core::op::quant::{Fp8, Quantised};
 use hk_core::{Arch, Device, Error, Tensor};
 use hk_quant::{
-    FusedRmsQuant, GatedRmsInput, GatedRmsOptions, GroupOptions, QuantisedOut, RmsInput, RmsOthers,
-    RmsnormDynamicOptions, RowOptions, ScaleLayout, StaticOptions, fused_add_rmsnorm_dynamic_quant,
+    FusedAddRmsnormDynamicQuantOut, FusedRmsQuant, GatedRmsInput, GatedRmsOptions, GroupOptions,
+    QuantisedOut, RmsInput, RmsOthers, RmsnormDynamicOptions, RowOptions, ScaleLayout, SecondRms,
+    StaticOptions, fused_add_rmsnorm_dynamic_quant, fused_add_rmsnorm_dynamic_quant_into,
     fused_flatten_fp8_group_quant_into, fused_rms_fp8_group_quant_into,
     fused_rms_fp8_per_tensor_static_quant_into, fused_rms_gated_fp8_group_quant_into,
     fused_silu_mul_fp8_per_tensor_static_quant_into, parity, rmsnorm_dynamic_quant,
@@ -226,6 +228,59 @@ fn fused_fp8_quant_reads_and_writes_rows_once() {
         match device.arch() {
             Arch::Gfx942 => check_traffic::<F8E4M3Fnuz>(&device),
             _ => check_traffic::<F8E4M3>(&device),
+        }
+    }
+}
+
+/// Sums, and other rows beside, with codes of a chip.
+fn check_more_traffic<C: Fp8>(device: &Device) {
+    let stream = device.default_stream();
+    let rows = RowOptions::default().workgroups(FEW);
+    for (shape, rows_at_once) in [([512, 128], 16), ([32, 2048], 1)] {
+        let x = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
+        let weight = Tensor::filled(&stream, &shape[1..], bf16::ONE).unwrap();
+        let (count, chunks) = (x.len(), x.len() / 8 / 64);
+        let weights = FEW as usize * rows_at_once * 2 * shape[1];
+        let [mut sum, mut y] = [(); 2].map(|()| Tensor::<bf16>::empty(&stream, &shape).unwrap());
+        let mut groups = Quantised::<C>::empty(&x, &[shape[0], shape[1] / 128]).unwrap();
+        let mut each = Quantised::<C>::empty(&x, &shape[..1]).unwrap();
+        // Scales of rows are stored by a wave with several of them at once, which reads arguments
+        // again in each turn.
+        let (turns, of_rows) =
+            if shape[1] == 128 { (shape[0] / 4, shape[0] / 4) } else { (0, shape[0]) };
+        let bytes = [4 * count + weights, 3 * count + 4 * shape[0], 4 * chunks + of_rows];
+        moves_in_turns(turns, &stream, bytes, || {
+            let options = RmsnormDynamicOptions::default().rows(rows);
+            let (quantised, residual_out) = (each.out(), &mut *sum);
+            let out = FusedAddRmsnormDynamicQuantOut { quantised, residual_out, norm: None };
+            fused_add_rmsnorm_dynamic_quant_into(&x, &x, &weight, 1e-6, &options, out)
+        });
+        // Twice rows and weights.
+        let read = 2 * (2 * count + weights);
+        let input = RmsInput::new(&x, &weight, 1e-6);
+        moves(&stream, [read, 3 * count + count / 32, 5 * chunks], || {
+            let second = Some(SecondRms::new(&x, &weight, 1e-6, &mut *y));
+            let others = RmsOthers { second, ..RmsOthers::default() };
+            let options = GroupOptions::default().rows(rows);
+            fused_rms_fp8_group_quant_into(&input, &options, groups.out(), others)
+        });
+        let scale = Tensor::filled(&stream, &[1], 1.0f32).unwrap();
+        moves(&stream, [read, 3 * count, 4 * chunks], || {
+            let second = Some(SecondRms::new(&x, &weight, 1e-6, &mut *y));
+            let others = RmsOthers { second, ..RmsOthers::default() };
+            let options = StaticOptions::default().rows(rows);
+            let codes = &mut *groups.codes;
+            fused_rms_fp8_per_tensor_static_quant_into(&input, &scale, &options, codes, others)
+        });
+    }
+}
+
+#[test]
+fn fused_fp8_quant_reads_and_writes_other_rows_once() {
+    for device in devices() {
+        match device.arch() {
+            Arch::Gfx942 => check_more_traffic::<F8E4M3Fnuz>(&device),
+            Arch::Gfx950 => check_more_traffic::<F8E4M3>(&device),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! The ops of the module `fused_mxfp4_quant` against their references, and what they refuse.
+//! The ops of the module `fused_mxfp4_quant` against their references, what they refuse, and what they
+//! move.
 
 use hk_core::dtype::{F4x2E2M1, bf16};
 use hk_core::op::quant::Quantised;
 use hk_core::{Error, Tensor};
 use hk_quant::{
-    MxOptions, QuantisedOut, RmsInput, RmsOthers, RowOptions, fused_flatten_mxfp4_quant,
+    MxOptions, QuantisedOut, RmsInput, RmsOthers, RowOptions, SecondRms, fused_flatten_mxfp4_quant,
     fused_flatten_mxfp4_quant_into, fused_rms_mxfp4_quant, fused_rms_mxfp4_quant_into, parity,
 };
 use hk_ref::harness::HELD;
@@ -65,6 +66,32 @@ fn fused_mxfp4_quant_reads_and_writes_rows_once() {
             moves(&stream, [2 * count, written, 3 * chunks], || {
                 let out = QuantisedOut { codes: &mut *codes, scales: &mut scales };
                 fused_flatten_mxfp4_quant_into(&x, &options, out)
+            });
+        }
+    }
+}
+
+#[test]
+fn fused_mxfp4_quant_reads_and_writes_other_rows_once() {
+    let options = MxOptions::default().rows(RowOptions::default().workgroups(FEW));
+    for device in devices() {
+        let stream = device.default_stream();
+        for (shape, rows_at_once) in [([512, 128], 16), ([32, 2048], 1)] {
+            let x = Tensor::filled(&stream, &shape, bf16::ONE).unwrap();
+            let weight = Tensor::filled(&stream, &shape[1..], bf16::ONE).unwrap();
+            let (count, chunks) = (x.len(), x.len() / 8 / 64);
+            let weights = FEW as usize * rows_at_once * 2 * shape[1];
+            let mut y = Tensor::<bf16>::empty(&stream, &shape).unwrap();
+            let mut quantised =
+                Quantised::<F4x2E2M1, _>::empty(&x, &[shape[0], shape[1] / 32]).unwrap();
+            // Twice rows and weights.
+            let read = 2 * (2 * count + weights);
+            let written = 2 * count + count / 2 + count / 32;
+            let input = RmsInput::new(&x, &weight, 1e-6);
+            moves(&stream, [read, written, 5 * chunks], || {
+                let second = Some(SecondRms::new(&x, &weight, 1e-6, &mut *y));
+                let others = RmsOthers { second, ..RmsOthers::default() };
+                fused_rms_mxfp4_quant_into(&input, &options, quantised.out(), others)
             });
         }
     }

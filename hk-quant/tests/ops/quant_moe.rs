@@ -1,12 +1,12 @@
-//! The ops of the module `quant_moe` against their references, and what they refuse.
+//! The ops of the module `quant_moe` against their references, what they refuse, and what they move.
 
-use crate::common::{FEW, devices, moves, moves_in_turns};
-use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E5M2, bf16};
-use hk_core::op::quant::MxCode;
-use hk_core::{Error, Result, Tensor};
+use crate::common::{FEW, devices, moves, moves_beside, moves_in_turns};
+use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, F8E4M3Fnuz, F8E5M2, bf16};
+use hk_core::op::quant::{Fp8, MxCode};
+use hk_core::{Arch, Error, Result, Stream, Tensor};
 use hk_quant::{
     DowncastOptions, MxRound, Quantised, RowOptions, downcast_to_mxfp, downcast_to_mxfp_into,
-    parity, upcast_from_mxfp,
+    downcast_to_static_fp8_into, parity, upcast_from_mxfp, upcast_from_mxfp_into,
 };
 
 #[test]
@@ -79,5 +79,48 @@ fn rows_and_columns_are_read_and_written_once() {
             let options = DowncastOptions::default().rows(rows);
             downcast_to_mxfp_into(&x, 1, &options, quantised.out())
         });
+    }
+}
+
+/// With codes of a chip.
+fn static_codes_are_written_once<C: Fp8>(stream: &Stream) {
+    for shape in [[1024, 128], [64, 2048]] {
+        let x = Tensor::filled(stream, &shape, bf16::ONE).unwrap();
+        let scale = Tensor::filled(stream, &[1], 0.5f32).unwrap();
+        let mut codes = Tensor::<C>::empty(stream, &shape).unwrap();
+        moves(stream, [2 * x.len(), x.len(), 2 * x.len() / 512], || {
+            let rows = RowOptions::default().workgroups(FEW);
+            downcast_to_static_fp8_into(&x, &scale, &rows, &mut *codes)
+        });
+    }
+}
+
+#[test]
+fn downcast_to_static_fp8_reads_and_writes_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        match device.arch() {
+            Arch::Gfx942 => static_codes_are_written_once::<F8E4M3Fnuz>(&stream),
+            Arch::Gfx950 => static_codes_are_written_once::<F8E4M3>(&stream),
+        }
+    }
+}
+
+#[test]
+fn upcast_from_mxfp_reads_and_writes_rows_once() {
+    for device in devices() {
+        let stream = device.default_stream();
+        for shape in [[1024, 128], [64, 2048]] {
+            let codes = Tensor::filled(&stream, &shape, F4x2E2M1::from_bits(0x45)).unwrap();
+            let scales = Tensor::filled(&stream, &[shape[0], shape[1] / 32], E8M0::ONE).unwrap();
+            let mut y = Tensor::<bf16>::empty(&stream, &shape).unwrap();
+            let (count, chunks) = (y.len(), y.len() / 512);
+            // With each eight codes a lane reads the scale of its block; of no row, that of the first.
+            let [least, most] = [chunks, chunks + 4 * FEW as usize].map(|of| 64 * of as u64);
+            moves_beside(least..=most, 0, &stream, [count / 2, 2 * count, 3 * chunks], || {
+                let rows = RowOptions::default().workgroups(FEW);
+                upcast_from_mxfp_into(&codes, &scales, 1, &rows, &mut *y)
+            });
+        }
     }
 }

@@ -3,7 +3,7 @@
 use hk_core::dtype::{DType, E8M0, F4x2E2M1, Real, decode};
 use hk_core::op::quant::{MX_BLOCK, MxOptions, MxRound, QuantisedOut, ScaleLayout};
 use hk_ref::quant::quant::dynamic_mx_quant as reference;
-use hk_ref::{Case, Draw, Expected, Setup, real};
+use hk_ref::{Case, Expected, Setup, real};
 
 use super::LAYOUTS;
 use crate::fused_flatten_mxfp4_quant_into;
@@ -12,7 +12,7 @@ use crate::parity::quant::Scales;
 
 fn set_up<T: Real>(s: &mut Setup, of: Flat, mode: MxRound, layout: ScaleLayout) {
     let [m, h, n] = of.shape;
-    let x = s.input::<T>("x", &of.shape, Draw::Spread).order(of.order);
+    let x = of.x::<T>(s, 6.0);
     let (codes, scales) = reference::<F4x2E2M1>(&x.numbers(), n, mode, 6.0);
     let codes = s.output::<F4x2E2M1>("codes", &[m, h * n], Expected::exact(codes));
     let shape = [m, h * n.next_multiple_of(MX_BLOCK)];

@@ -8,7 +8,8 @@ use hk_ref::{Arg, Case, Draw, Edge, Expected, Placement, RowCase, Setup, Size, T
 use super::{Content, TYPES, case, code, expected, pairs, rows};
 use crate::per_block_quant_into;
 
-/// Shapes: one tile and less, several with whole and cut ones, rows of even and odd width.
+/// Shapes, beside those of all ops: one tile and less, several with whole and cut ones, rows of even and
+/// odd width.
 const SHAPES: [[usize; 2]; 6] = [[1, 1], [33, 130], [128, 128], [129, 257], [300, 200], [5, 1030]];
 
 /// The sizes of tiles.
@@ -95,6 +96,12 @@ pub(super) fn cases() -> Vec<Case> {
     let drawn = Content::Drawn(Draw::Spread);
     let plain = SHAPES.map(|shape| (RowCase::new(shape, "plain"), drawn));
     let mut all: Vec<_> = plain.into();
+    for shape in super::SHAPES.into_iter().filter(|shape| !SHAPES.contains(shape)) {
+        let is_small = shape[0] * shape[1] <= 20_000;
+        let size = if is_small { Size::Quick } else { Size::Core };
+        let row = RowCase { size, types: Types::Each, ..RowCase::new(shape, "plain") };
+        all.push((row, drawn));
+    }
     let each = |shape, name| RowCase { types: Types::Each, ..RowCase::new(shape, name) };
     all.push((each([0, 64], "plain"), drawn));
     for tile in ["near", "far"] {
