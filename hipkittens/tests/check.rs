@@ -381,15 +381,36 @@ fn every_op_runs_on_the_tensors_that_it_fits() {
         "softmax f16 [64,48] rows ",
         "l2norm f16 [64,48] rows ",
         "silu f16 [64,48] rows ",
+        "gelu f16 [64,48] rows ",
+        "gelu_tanh f16 [64,48] rows ",
+        "relu f16 [64,48] rows ",
+        "tanh f16 [64,48] rows ",
+        "fused_mul_add f16 [64,48] rows ",
+        "topk f16 [64,48] rows ",
+        "silu_and_mul f16 [64,24] rows ",
+        "gelu_and_mul f16 [64,24] rows ",
+        "gelu_tanh_and_mul f16 [64,24] rows ",
+        "swiglu_and_mul f16 [64,24] rows ",
         "rope f16 -> f32 -> f16 [64,1,48] rows ",
-        "layernorm f16, weight f32 [64,48] layer.norm.weight ",
-        "layernorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
-        "rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
-        "fused_add_rmsnorm f16, weight f32 [64,48] layer.norm.weight ",
-        "rmsnorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
-        "fused_add_rmsnorm f16, weight bf16 [64,48] layer.LayerNorm.weight ",
     ];
-    assert_eq!(ran, expected.map(String::from).into());
+    let of_norm = |(dtype, weight): (&'static str, &'static str)| {
+        let plain =
+            ["layernorm", "fused_add_layernorm", "rmsnorm", "fused_add_rmsnorm", "rmsnorm_pad"];
+        let plain = plain.map(|op| format!("{op} f16, weight {dtype} [64,48] {weight} "));
+        let quantised = [
+            ("rmsnorm_dynamic_quant", "i8"),
+            ("fused_rms_fp8_group_quant", "F8E4M3Fnuz"),
+            ("fused_rms_fp8_per_tensor_static_quant", "F8E4M3Fnuz"),
+            ("fused_rms_mxfp4_quant", "F4x2E2M1"),
+        ];
+        let quantised = quantised
+            .map(|(op, codes)| format!("{op} f16 -> {dtype} -> {codes} [64,48] {weight} "));
+        plain.into_iter().chain(quantised)
+    };
+    let norms = [("f32", "layer.norm.weight"), ("bf16", "layer.LayerNorm.weight")];
+    let expected: BTreeSet<_> =
+        expected.map(String::from).into_iter().chain(norms.into_iter().flat_map(of_norm)).collect();
+    assert_eq!(ran, expected);
     assert_eq!(reports.len(), 2 * expected.len(), "as many on the other chip");
 
     let mut command = hipkittens();
@@ -421,8 +442,13 @@ fn each_matrix_is_quantised() {
     let expected = matrices.iter().flat_map(|(dtype, weight)| {
         let ops = [
             ("per_token_quant", "i8"),
+            ("per_token_quant", "F8E4M3"),
+            ("dynamic_per_tensor_quant", "i8"),
             ("per_group_quant", "F8E4M3"),
+            ("per_block_quant", "F8E4M3"),
+            ("downcast_to_static_fp8", "F8E4M3"),
             ("dynamic_mxfp4_quant", "F4x2E2M1"),
+            ("downcast_to_mxfp", "F4x2E2M1"),
         ];
         ops.map(|(op, codes)| format!("{op} {dtype} -> {codes} -> {dtype} {weight}"))
     });
@@ -449,8 +475,8 @@ fn package() -> Option<PathBuf> {
 fn the_tensors_of_a_model_pass() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (file, filter, count) = match package() {
-        Some(file) => (file, "encoder.layer.3.attention", 23),
-        None => (small_model(folder.path()), "layer.", 16),
+        Some(file) => (file, "encoder.layer.3.attention", 53),
+        None => (small_model(folder.path()), "layer.", 38),
     };
     // Past the test harness, which hides what a passing test prints.
     let _ = writeln!(io::stderr(), "on the tensors of {}", file.display());

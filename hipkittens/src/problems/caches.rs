@@ -3,12 +3,13 @@
 use hk_attn::{
     Angles, BmmRopeOptions, FusedQkCatOut, FusedQkRopeCatAndCacheMlaOut,
     FusedQkRopeReshapeAndCacheOut, FusedQkvSplitQkNormRopeCacheOut, FusedQkvSplitQkRopeOut,
-    KvCacheOptions, KvCaches, MqaElement, MqaLogitsOptions, QkNormOptions, QkWeights, RopeLayout,
-    RopeOptions, RopeStyle, RowOptions, fp8_mqa_logits_into,
+    KvCacheOptions, KvCaches, MqaElement, MqaLogitsOptions, QkNormOptions, QkWeights, Rope2cOut,
+    RopeLayout, RopeOptions, RopeStyle, RowOptions, cat_and_cache_mla, fp8_mqa_logits_into,
     fused_fp4_bmm_rope_cat_and_cache_mla_into, fused_fp8_bmm_rope_cat_and_cache_mla_into,
     fused_qk_cat_into, fused_qk_rope_cat_and_cache_mla_into, fused_qk_rope_cat_into,
     fused_qk_rope_reshape_and_cache_into, fused_qkv_split_qk_norm_rope_cache_into,
-    fused_qkv_split_qk_rope_into, paged_mqa_logits_into, reshape_and_cache, rope_into,
+    fused_qkv_split_qk_rope_into, paged_mqa_logits_into, reshape_and_cache, rope_2c_into,
+    rope_into, rope_thd_into,
 };
 use hk_core::dtype::{E8M0, F4x2E2M1, F8E4M3, bf16};
 use hk_core::op::quant::Fp8;
@@ -82,6 +83,40 @@ pub(super) fn families() -> Vec<Family> {
                 [3.0 * tokens * heads * d, 4.0 * tokens * heads * d + tokens * d]
             },
             rope_by_angles,
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "rope_2c",
+            llama,
+            tokens,
+            |[tokens]| {
+                let [qh, kh, d] = numbers(LLAMA);
+                [3.0 * tokens * d * (qh + kh), 2.0 * tokens * d * (2.0 * (qh + kh) + 1.0)]
+            },
+            rope_two,
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "rope_thd",
+            "bf16, four sequences, heads 64 of 128:",
+            tokens,
+            |[tokens]| {
+                let [heads, _, d] = numbers(LLAMA);
+                // Sequences begin at the same rows of tables.
+                [3.0 * tokens * heads * d, 4.0 * tokens * heads * d + tokens * d / 2.0]
+            },
+            rope_sequences,
+        )
+        .at([4096], &[]),
+        of_sizes(
+            "cat_and_cache_mla",
+            "bf16, heads 1 of 512+64:",
+            tokens,
+            |[tokens]| {
+                let [_, kh, n, r] = numbers(DEEPSEEK);
+                [0.0, 4.0 * tokens * kh * (n + r)]
+            },
+            cat_and_cache,
         )
         .at([4096], &[]),
         of_sizes(
@@ -227,6 +262,42 @@ fn rope_by_angles(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
     let (x, mut y, table) = (of()?, of()?, tensor(stream, &[tokens, d / 2])?);
     Ok(Box::new(move || {
         rope_into(&x, RopeLayout::Thd, &Angles::freqs(&table), &options(), &mut *y)
+    }))
+}
+
+fn rope_two(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+    let [qh, kh, d] = LLAMA;
+    let of = |heads| tensor(stream, &[tokens, heads, d]);
+    let (q, k, mut q_out, mut k_out) = (of(qh)?, of(kh)?, of(qh)?, of(kh)?);
+    let table = tensor(stream, &[tokens, d / 2])?;
+    Ok(Box::new(move || {
+        let (angles, out) =
+            (Angles::tables(&table, &table), Rope2cOut { q: &mut *q_out, k: &mut *k_out });
+        rope_2c_into(&q, &k, RopeLayout::Thd, &angles, &options(), out)
+    }))
+}
+
+/// Of four sequences, a quarter of the tokens each.
+fn rope_sequences(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+    let [heads, _, d] = LLAMA;
+    let of = || tensor(stream, &[tokens, heads, d]);
+    let (x, mut y, table) = (of()?, of()?, tensor(stream, &[tokens, d / 2])?);
+    let bounds = [0, 1, 2, 3, 4].map(|quarters| (tokens * quarters / 4) as i32);
+    let bounds = Tensor::from_slice(stream, &bounds, &[bounds.len()])?;
+    Ok(Box::new(move || {
+        let angles = Angles::tables(&table, &table);
+        rope_thd_into(&x, &bounds, &angles, &options(), &mut y)
+    }))
+}
+
+fn cat_and_cache(stream: &Stream, [tokens]: [usize; 1]) -> Result<Launch> {
+    let [_, kh, n, r] = DEEPSEEK;
+    let of = |width| tensor(stream, &[tokens, kh, width]);
+    let (k_nope, k_pe, mut kv_cache) = (of(n)?, of(r)?, of(n + r)?);
+    let slots = slots(stream, tokens)?;
+    Ok(Box::new(move || {
+        let options = KvCacheOptions::default().rope(options());
+        cat_and_cache_mla(&k_nope, &k_pe, &slots, &options, &mut kv_cache)
     }))
 }
 

@@ -4,13 +4,13 @@
 use hk_core::dtype::bf16;
 use hk_core::{Result, Stream, Tensor};
 use hk_gdr::{
-    CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dUpdateOut,
+    CausalConv1dFwdSplitQkvOut, CausalConv1dOptions, CausalConv1dOut, CausalConv1dUpdateOut,
     CausalConv1dUpdateSplitQkvOut, CausalConv1dVarlenOut, ChunkDeltaHOptions, ChunkDeltaHOut,
     ChunkGates, ChunkOOptions, ChunkStates, ChunkWUOut, CumsumKktOptions, CumsumKktOut,
     CumsumOptions, FusedRecurrentOptions, FusedRecurrentOut, GateBase, GatingInputs,
     GdnGatingOptions, GdnGatingOut, OpOptions, QkvzbaHeads, QkvzbaSplitOptions, QkvzbaSplitOut,
     RecomputeWUOptions, SigmoidGatingOptions, SigmoidGatingOut, StateLayout,
-    causal_conv1d_fwd_split_qkv_into, causal_conv1d_update_into,
+    causal_conv1d_fwd_split_qkv_into, causal_conv1d_into, causal_conv1d_update_into,
     causal_conv1d_update_split_qkv_into, causal_conv1d_varlen_into, chunk_delta_h_fwd_into,
     chunk_fwd_o_into, cumsum_scalar_into, err_ratio_into, fused_cumsum_kkt_into,
     fused_gdn_gating_into, fused_qkvzba_split_into, fused_recurrent_fwd_into,
@@ -53,6 +53,10 @@ pub(super) fn families() -> Vec<Family> {
     let updated =
         |[n]: [f64; 1]| [2.0 * TAPS as f64 * OF_CHANNELS * n, 4.0 * TAPS as f64 * OF_CHANNELS * n];
     vec![
+        of_sizes("causal_conv1d", channels, tokens, filtered, |s, n| dense(s, n, true))
+            .at([8192], &[]),
+        of_sizes("causal_conv1d", by_channel, tokens, filtered, |s, n| dense(s, n, false))
+            .at([8192], &[]),
         of_sizes("causal_conv1d_varlen", channels, tokens, filtered, |s, n| varlen(s, n, true))
             .at([8192], &[]),
         of_sizes("causal_conv1d_varlen", by_channel, tokens, filtered, |s, n| varlen(s, n, false))
@@ -212,6 +216,19 @@ fn signal(stream: &Stream, tokens: usize, is_by_token: bool) -> Result<Tensor<bf
     small(stream, &[tokens, CHANNELS])?.into_permuted(&[1, 0])
 }
 
+/// Of one sequence.
+fn dense(stream: &Stream, [tokens]: [usize; 1], is_by_token: bool) -> Result<Launch> {
+    let of = || match is_by_token {
+        true => small(stream, &[1, tokens, CHANNELS])?.into_permuted(&[0, 2, 1]),
+        false => small(stream, &[1, CHANNELS, tokens]),
+    };
+    let (x, mut y, weight) = (of()?, of()?, small(stream, &[CHANNELS, TAPS])?);
+    Ok(Box::new(move || {
+        let out = CausalConv1dOut { y: &mut y, final_state: None };
+        causal_conv1d_into(&x, &weight, None, &CausalConv1dOptions::default(), out)
+    }))
+}
+
 fn varlen(stream: &Stream, [tokens]: [usize; 1], is_by_token: bool) -> Result<Launch> {
     let of = || signal(stream, tokens, is_by_token);
     let (x, mut y) = (of()?, of()?);
@@ -243,7 +260,8 @@ fn update(stream: &Stream, [batch]: [usize; 1]) -> Result<Launch> {
     let (x, mut y, weight) = (of()?, of()?, small(stream, &[CHANNELS, TAPS])?);
     let mut state = small(stream, &[batch, CHANNELS, TAPS - 1])?;
     Ok(Box::new(move || {
-        let out = CausalConv1dUpdateOut { y: &mut y, conv_state: &mut state };
+        let (y, conv_state) = (&mut *y, &mut *state);
+        let out = CausalConv1dUpdateOut { y, conv_state, intermediate_conv_window: None };
         causal_conv1d_update_into(&x, &weight, &CausalConv1dOptions::default(), out)
     }))
 }

@@ -11,8 +11,10 @@ use hk_attn::parity::rope_tensor_case;
 use hk_core::dtype::{Real, Real16, bf16, f16};
 use hk_gemm::Layout;
 use hk_gemm::parity::a16w16_tensor_case;
-use hk_norm::parity::{layernorm_tensor_case, rmsnorm_tensor_case, row_tensor_cases};
-use hk_quant::parity::quant_tensor_cases;
+use hk_norm::parity::{
+    layernorm_tensor_case, rmsnorm_pad_tensor_case, rmsnorm_tensor_case, row_tensor_cases,
+};
+use hk_quant::parity::{norm_tensor_cases, quant_tensor_cases};
 use hk_ref::Case;
 use memmap2::Mmap;
 use safetensors::tensor::Dtype;
@@ -21,9 +23,9 @@ use safetensors::tensor::Dtype;
 const ROWS: usize = 64;
 
 /// Every op that fits on the file's tensors: products of rows of the embedding table with each
-/// matrix, as it is and transposed, these rows normalised by each norm's weight, and without one,
-/// activated, or rotated, and rows of each matrix quantised, and back. The file is read when a case
-/// is run.
+/// matrix, as it is and transposed, these rows normalised by each norm's weight, and quantised then, and
+/// without one, activated, sorted, or rotated, and rows of each matrix quantised, and back. The file is
+/// read when a case is run.
 ///
 /// # Errors
 /// A message that names the file, and the tensor if it is about one.
@@ -202,7 +204,7 @@ fn rows<T: Real>(table: &Tensor) -> Vec<Case> {
     cases
 }
 
-/// The norms of the table's rows, whose type is `T`, and one of them behind an addition.
+/// The norms of the table's rows, whose type is `T`, alone, behind an addition, and quantised.
 fn norms<T: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Tensor) {
     match weight.dtype {
         Dtype::BF16 => norms_by::<T, bf16>(cases, table, weight),
@@ -219,6 +221,8 @@ fn norms_by<T: Real, W: Real>(cases: &mut Vec<Case>, table: &Tensor, weight: &Te
     let operands = move || (table.rows::<T>(width), weight.all::<W>());
     for fused in [false, true] {
         cases.push(rmsnorm_tensor_case(&name, shape, fused, operands.clone()));
+        cases.push(layernorm_tensor_case(&name, shape, fused, operands.clone()));
     }
-    cases.push(layernorm_tensor_case(&name, shape, operands));
+    cases.push(rmsnorm_pad_tensor_case(&name, shape, operands.clone()));
+    cases.extend(norm_tensor_cases(&name, shape, operands));
 }
