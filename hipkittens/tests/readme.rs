@@ -65,7 +65,9 @@ fn working(device: &str) -> BTreeMap<String, BTreeSet<String>> {
         let text = |key: &str| case[key].as_str().expect("a string").to_owned();
         let key = (text("module"), text("op"));
         let known = smallest.get(&key).map_or(u64::MAX, work);
-        if (1..known).contains(&work(&case)) {
+        // Those of tensors far apart reserve much memory, and are not small.
+        let is_near = !text("case").contains("far apart");
+        if is_near && (1..known).contains(&work(&case)) {
             smallest.insert(key, case);
         }
     }
