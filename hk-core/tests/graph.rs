@@ -11,45 +11,19 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use common::{compile, devices};
+use common::{LONG, LateArgs, devices, late};
 use hk_core::op::Arguments;
 use hk_core::{
-    Device, DevicePtr, Error, Function, LaunchConfig, Module, Result, Stream, Tensor, TensorSlice,
-    kernel_args,
+    Device, DevicePtr, Error, Function, LaunchConfig, Result, Stream, Tensor, TensorSlice,
 };
 use hk_sim::{HipError, capi};
-
-/// `y = x + 1`, after a while.
-const LATE: &str = r#"
-#include "hk/hip.h"
-
-extern "C" __global__ __launch_bounds__(64) void late(const float* x, float* y, int n, int turns) {
-  float zero = 0;
-  for (int i = 0; i < turns; ++i) asm volatile("v_mul_f32 %0, 0.5, %0" : "+v"(zero));
-  int i = hk::global_idx();
-  if (i < n) y[i] = x[i] + 1 + zero;
-}
-"#;
-
-kernel_args! {
-    struct LateArgs {
-        x: DevicePtr<f32>,
-        y: DevicePtr<f32>,
-        n: i32,
-        turns: i32,
-    }
-}
-
-/// Turns that take some milliseconds.
-const LONG: i32 = 1_000_000;
 
 /// Ops of that kernel.
 struct Late(Function<LateArgs>);
 
 impl Late {
     fn new(device: &Device) -> Self {
-        let module = Module::load(device, &compile(device.arch(), LATE)).unwrap();
-        Self(module.function("late").unwrap())
+        Self(late(device))
     }
 
     fn launch(

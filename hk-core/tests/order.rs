@@ -8,42 +8,15 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-use common::{compile, devices};
-use hk_core::{
-    Device, DevicePtr, Error, Function, LaunchConfig, Module, Stream, Tensor, kernel_args,
-};
+use common::{LONG, LateArgs, devices, late};
+use hk_core::{Device, Error, Function, LaunchConfig, Stream, Tensor};
 use hk_sim::HipError;
 use hk_sim::capi;
-
-/// `y = x + 1`, after a while.
-const LATE: &str = r#"
-#include "hk/hip.h"
-
-extern "C" __global__ __launch_bounds__(64) void late(const float* x, float* y, int n, int turns) {
-  float zero = 0;
-  for (int i = 0; i < turns; ++i) asm volatile("v_mul_f32 %0, 0.5, %0" : "+v"(zero));
-  int i = hk::global_idx();
-  if (i < n) y[i] = x[i] + 1 + zero;
-}
-"#;
-
-kernel_args! {
-    struct LateArgs {
-        x: DevicePtr<f32>,
-        y: DevicePtr<f32>,
-        n: i32,
-        turns: i32,
-    }
-}
-
-fn late(device: &Device) -> Function<LateArgs> {
-    Module::load(device, &compile(device.arch(), LATE)).unwrap().function("late").unwrap()
-}
 
 /// Launches it on a stream for some milliseconds.
 fn launch(kernel: &Function<LateArgs>, stream: &Stream, x: &Tensor<f32>, y: &mut Tensor<f32>) {
     let n = x.len();
-    let args = LateArgs { x: x.ptr(), y: y.ptr_mut(), n: n as i32, turns: 1_000_000 };
+    let args = LateArgs { x: x.ptr(), y: y.ptr_mut(), n: n as i32, turns: LONG };
     let work = || {
         // SAFETY: the kernel stays within n elements of x and y.
         unsafe { kernel.launch(stream, LaunchConfig::for_elements(n, 64), &args) }

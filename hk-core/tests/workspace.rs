@@ -9,36 +9,14 @@ use std::ffi::c_void;
 use std::ptr;
 use std::thread;
 
-use common::{compile, devices};
+use common::{LateArgs, devices, late};
 use hk_core::op::{Arguments, dry_run};
 use hk_core::{
-    Device, DevicePtr, Error, Function, LaunchConfig, Module, Result, Stream, Tensor, TensorSlice,
-    kernel_args,
+    Device, DevicePtr, Error, Function, LaunchConfig, Result, Stream, Tensor, TensorSlice,
 };
 use hk_sim::HipError;
 use hk_sim::capi;
 use hk_sim::sanitize::Checks;
-
-/// `y = x + 1`, after a while.
-const LATE: &str = r#"
-#include "hk/hip.h"
-
-extern "C" __global__ __launch_bounds__(64) void late(const float* x, float* y, int n, int turns) {
-  float zero = 0;
-  for (int i = 0; i < turns; ++i) asm volatile("v_mul_f32 %0, 0.5, %0" : "+v"(zero));
-  int i = hk::global_idx();
-  if (i < n) y[i] = x[i] + 1 + zero;
-}
-"#;
-
-kernel_args! {
-    struct LateArgs {
-        x: DevicePtr<f32>,
-        y: DevicePtr<f32>,
-        n: i32,
-        turns: i32,
-    }
-}
 
 /// An op of two launches: `y = x + 2`.
 struct AddTwo {
@@ -48,8 +26,7 @@ struct AddTwo {
 
 impl AddTwo {
     fn new(device: &Device, turns: i32) -> Self {
-        let module = Module::load(device, &compile(device.arch(), LATE)).unwrap();
-        Self { kernel: module.function("late").unwrap(), turns }
+        Self { kernel: late(device), turns }
     }
 
     fn run(&self, x: &TensorSlice<f32>, y: &mut TensorSlice<f32>) -> Result<()> {

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hk_core::{Arch, Device, DevicePtr, kernel_args};
+use hk_core::{Arch, Device, DevicePtr, Function, Module, kernel_args};
 
 /// One simulated product of each architecture.
 pub(crate) const PRODUCTS: [&str; 2] = ["sim:mi325x", "sim:mi355x"];
@@ -51,6 +51,35 @@ kernel_args! {
         pub(crate) a: f32,
         pub(crate) n: i32,
     }
+}
+
+/// `y = x + 1`, after a while.
+const LATE: &str = r#"
+#include "hk/hip.h"
+
+extern "C" __global__ __launch_bounds__(64) void late(const float* x, float* y, int n, int turns) {
+  float zero = 0;
+  for (int i = 0; i < turns; ++i) asm volatile("v_mul_f32 %0, 0.5, %0" : "+v"(zero));
+  int i = hk::global_idx();
+  if (i < n) y[i] = x[i] + 1 + zero;
+}
+"#;
+
+kernel_args! {
+    /// Arguments of `late`.
+    pub(crate) struct LateArgs {
+        pub(crate) x: DevicePtr<f32>,
+        pub(crate) y: DevicePtr<f32>,
+        pub(crate) n: i32,
+        pub(crate) turns: i32,
+    }
+}
+
+/// Turns of it that take some milliseconds.
+pub(crate) const LONG: i32 = 1_000_000;
+
+pub(crate) fn late(device: &Device) -> Function<LateArgs> {
+    Module::load(device, &compile(device.arch(), LATE)).unwrap().function("late").unwrap()
 }
 
 /// The variables, all of which a child gets set, empty if not given.

@@ -14,9 +14,7 @@ use hk_ref::gdr::causal_conv1d::{causal_conv1d, new_state};
 use hk_ref::gdr::fused_recurrent::{Token, learn, normalized};
 use hk_ref::gdr::fused_sigmoid_gating_recurrent::{decay, sigmoid};
 
-use hk_sim::{HipError, capi};
-
-use crate::common::{capture, devices};
+use crate::common::devices;
 
 const WIDTH: usize = 4;
 
@@ -349,21 +347,21 @@ fn a_step_is_captured_once_and_launched_with_other_slots() {
             results(&plain, &o)
         });
 
-        let mut layer = Layer::<f32>::new(&stream, heads, StateLayout::Kv, 5);
-        let graph = capture(&stream, || {
-            layer.take(&x, &of_heads, &slots, [&mut o, &mut conv_qkv]);
+        let layer = Layer::<f32>::new(&stream, heads, StateLayout::Kv, 5);
+        let state = (layer, slots, o, conv_qkv);
+        let graph = stream.capture(state, |(layer, slots, o, conv_qkv)| {
+            layer.take(&x, &of_heads, slots, [o, conv_qkv]);
+            Ok(())
         });
+        let mut graph = graph.unwrap();
         for (turn, expected) in turns.iter().zip(expected) {
+            let (_, slots, o, _) = graph.state_mut();
             slots.write(turn).unwrap();
             o.fill(bf16::NAN).unwrap();
-            // SAFETY: both are live.
-            let launched = unsafe { capi::hipGraphLaunch(graph, stream.raw()) };
-            assert_eq!(launched, HipError::SUCCESS);
-            stream.synchronize().unwrap();
-            assert_eq!(results(&layer, &o), expected, "{}", device.name());
+            graph.launch(&stream).unwrap();
+            let (layer, _, o, _) = graph.state();
+            assert_eq!(results(layer, o), expected, "{}", device.name());
         }
-        // SAFETY: it is live, and at no work.
-        assert_eq!(unsafe { capi::hipGraphExecDestroy(graph) }, HipError::SUCCESS);
     }
 }
 
